@@ -59,7 +59,8 @@ func (r *rerun) serve() int {
 const (
 	legacyEcho = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`
 	envelope   = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-	modernEcho = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"},` + envelope + `}}`
+	modernEcho = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"},` +
+		envelope + `}}`
 )
 
 func modernHeader(method, name string) http.Header {
@@ -88,10 +89,19 @@ type workload struct {
 func workloads() []workload {
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	return []workload{
-		{"echo-2025", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stored","arguments":{"message":"hello"}}}`, legacyHeader(), 5},
-		{"echo-2026", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stored","arguments":{"message":"hello"},` + envelope + `}}`, modernHeader("tools/call", "stored"), 6},
+		{"echo-2025",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stored","arguments":{"message":"hello"}}}`,
+			legacyHeader(), 5},
+		{
+			"echo-2026",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stored","arguments":{"message":"hello"},` +
+				envelope + `}}`,
+			modernHeader("tools/call", "stored"),
+			6,
+		},
 		{"list-2025", list, legacyHeader(), 4},
-		{"list-2026", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + envelope + `}}`, modernHeader("tools/list", ""), 4},
+		{"list-2026", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + envelope + `}}`,
+			modernHeader("tools/list", ""), 4},
 		{"read-2025", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://text"}}`, legacyHeader(), 6},
 	}
 }

@@ -101,7 +101,10 @@ func askVisit(ctx context.Context, r *mcp.Request) (string, error) {
 
 func askModel(ctx context.Context, r *mcp.Request) (string, error) {
 	answer, err := r.Sample(ctx, &mcp.CreateMessageParams{
-		Messages: []mcp.SamplingMessage{mcp.SamplingText(mcp.RoleUser, "2+2?")}, MaxTokens: 9, SystemPrompt: "be brief", Temperature: ptr(0.5),
+		Messages:     []mcp.SamplingMessage{mcp.SamplingText(mcp.RoleUser, "2+2?")},
+		MaxTokens:    9,
+		SystemPrompt: "be brief",
+		Temperature:  ptr(0.5),
 	})
 	if err != nil {
 		return "", err
@@ -142,7 +145,8 @@ var questions = []struct {
 	answer, want    string
 }{
 	{"form", askName, mcp.Version20250618, "elicitation", "elicitation/create",
-		`{"message":"name?","requestedSchema":` + nameForm + `}`, `{"action":"accept","content":{"name":"Ann"}}`, `accept {"name":"Ann"}`},
+		`{"message":"name?","requestedSchema":` + nameForm + `}`, `{"action":"accept","content":{"name":"Ann"}}`,
+		`accept {"name":"Ann"}`},
 	{"url", askVisit, mcp.Version20251125, "elicitation/url", "elicitation/create",
 		`{"mode":"url","message":"visit","url":"https://visit.example/"}`, `{"action":"accept"}`, "accept"},
 	{"sampling", askModel, mcp.Version20241105, "sampling", "sampling/createMessage",
@@ -150,7 +154,8 @@ var questions = []struct {
 		`{"role":"assistant","content":{"type":"text","text":"4"},"model":"m"}`, "assistant 4"},
 	{"sampling with tools", askModelWithTools, mcp.Version20251125, "sampling/tools", "sampling/createMessage",
 		`{"messages":[{"role":"user","content":{"type":"text","text":"2+2?"}}],"maxTokens":9,"tools":[{"name":"add","description":"adds","inputSchema":{"type":"object"}}],"toolChoice":{"mode":"auto"}}`,
-		`{"role":"assistant","content":[{"type":"tool_use","id":"u1","name":"add","input":{}}],"model":"m","stopReason":"toolUse"}`, "toolUse"},
+		`{"role":"assistant","content":[{"type":"tool_use","id":"u1","name":"add","input":{}}],"model":"m","stopReason":"toolUse"}`,
+		"toolUse"},
 	{"roots", askRoots, mcp.Version20241105, "roots", "roots/list",
 		`{}`, `{"roots":[{"uri":"file:///a","name":"a"},{"uri":"file:///b"}]}`, "[{file:///a a} {file:///b }]"},
 }
@@ -224,20 +229,26 @@ func TestAskAnswers(t *testing.T) {
 	}{
 		{"declined", `"result":{"action":"decline"}`, askName, "decline "},
 		{"cancelled by the user", `"result":{"action":"cancel"}`, askName, "cancel "},
-		{"more members", `"result":{"action":"accept","content":{"name":"Ann","x":1},"_meta":{},"more":1}`, askName, `accept {"name":"Ann","x":1}`},
+		{"more members", `"result":{"action":"accept","content":{"name":"Ann","x":1},"_meta":{},"more":1}`, askName,
+			`accept {"name":"Ann","x":1}`},
 		{"no action", `"result":{}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
 		{"unknown action", `"result":{"action":"maybe","content":{}}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
 		{"accepted without content", `"result":{"action":"accept"}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
-		{"content that is no object", `"result":{"action":"accept","content":"Ann"}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
+		{"content that is no object", `"result":{"action":"accept","content":"Ann"}`, askName,
+			fmt.Sprintf(malformed, "elicitation/create")},
 		{"null", `"result":null`, askName, fmt.Sprintf(malformed, "elicitation/create")},
 		{"a number", `"result":7`, askName, fmt.Sprintf(malformed, "elicitation/create")},
 		{"an error", `"error":{"code":-32603,"message":"no user here"}`, askName,
 			`error: the client answered elicitation/create with an error: {"code":-32603,"message":"no user here"}`},
 		{"url accepted", `"result":{"action":"accept"}`, askVisit, "accept"},
 		{"url declined", `"result":{"action":"decline"}`, askVisit, "decline"},
-		{"message of several blocks", `"result":{"role":"assistant","content":[{"type":"text","text":"4"},{"type":"text","text":"!"}],"model":"m"}`, askModel, "assistant 4!"},
-		{"message without a role", `"result":{"content":{"type":"text","text":"4"},"model":"m"}`, askModel, fmt.Sprintf(malformed, "sampling/createMessage")},
-		{"message of a string", `"result":{"role":"assistant","content":"4","model":"m"}`, askModel, fmt.Sprintf(malformed, "sampling/createMessage")},
+		{"message of several blocks",
+			`"result":{"role":"assistant","content":[{"type":"text","text":"4"},{"type":"text","text":"!"}],"model":"m"}`,
+			askModel, "assistant 4!"},
+		{"message without a role", `"result":{"content":{"type":"text","text":"4"},"model":"m"}`, askModel,
+			fmt.Sprintf(malformed, "sampling/createMessage")},
+		{"message of a string", `"result":{"role":"assistant","content":"4","model":"m"}`, askModel,
+			fmt.Sprintf(malformed, "sampling/createMessage")},
 		{"sampling refused", `"error":{"code":-1,"message":"the user says no"}`, askModel,
 			`error: the client answered sampling/createMessage with an error: {"code":-1,"message":"the user says no"}`},
 		{"no roots", `"result":{"roots":[]}`, askRoots, "[]"},
@@ -281,10 +292,17 @@ func TestAskUndeclared(t *testing.T) {
 		question{"form, url alone", askName, `{"elicitation":{"url":{}}}`, `{"elicitation":{"form":{}}}`, mcp.LatestVersion},
 		question{"url, elicitation alone", askVisit, `{"elicitation":{}}`, `{"elicitation":{"url":{}}}`, mcp.LatestVersion},
 		question{"url, form alone", askVisit, `{"elicitation":{"form":{}}}`, `{"elicitation":{"url":{}}}`, mcp.LatestVersion},
-		question{"tools, sampling alone", askModelWithTools, `{"sampling":{}}`, `{"sampling":{"tools":{}}}`, mcp.LatestVersion},
+		question{"tools, sampling alone", askModelWithTools, `{"sampling":{}}`, `{"sampling":{"tools":{}}}`,
+			mcp.LatestVersion},
 	)
 	for _, q := range all {
-		for _, v := range []mcp.Version{mcp.Version20241105, mcp.Version20250326, mcp.Version20250618, mcp.Version20251125, mcp.Version20260728} {
+		for _, v := range []mcp.Version{
+			mcp.Version20241105,
+			mcp.Version20250326,
+			mcp.Version20250618,
+			mcp.Version20251125,
+			mcp.Version20260728,
+		} {
 			early := strings.HasSuffix(q.name, "before its time")
 			if early && v > q.until || !early && v < mcp.Version20251125 {
 				continue
@@ -302,7 +320,9 @@ func TestAskUndeclared(t *testing.T) {
 							p.send(reply(got, `{}`)) // so that it ends
 						}
 					case v.Modern():
-						if got.Error == nil || got.Error.Code != noCapability || string(got.Error.Data) != `{"requiredCapabilities":`+q.required+`}` {
+						if got.Error == nil ||
+							got.Error.Code != noCapability ||
+							string(got.Error.Data) != `{"requiredCapabilities":`+q.required+`}` {
 							t.Errorf("answered %s%v, want error %d about %s", got.Result, got.Error, noCapability, q.required)
 						}
 					default:
@@ -502,7 +522,9 @@ func TestAskEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the session
 		ask, ended := asking()
 		b := newBrowser(newAsker(ask), nil)
-		session := b.post(t, strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1)).header.Get("Mcp-Session-Id")
+		session := b.post(t,
+			strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1),
+		).header.Get("Mcp-Session-Id")
 		b.session = session
 		answer := b.start(t, askCall)
 		b.do(t, "DELETE", "")
@@ -513,7 +535,8 @@ func TestAskEnds(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // the time limit
 		ask, ended := asking()
-		p := connect(t, stdioTransport, mcp.Version20250618, mcp.NewServer(newAsker(ask), &mcp.ServerOptions{RequestTimeout: time.Minute}), allCaps)
+		p := connect(t, stdioTransport, mcp.Version20250618,
+			mcp.NewServer(newAsker(ask), &mcp.ServerOptions{RequestTimeout: time.Minute}), allCaps)
 		p.call(askCall)
 		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after the time limit: %v", err)
@@ -521,15 +544,18 @@ func TestAskEnds(t *testing.T) {
 		messages(t, p.received(), 1)
 	})
 	synctest.Test(t, func(t *testing.T) { // the source's own limit
-		p := connect(t, stdioTransport, mcp.Version20250618, mcp.NewServer(newAsker(func(ctx context.Context, r *mcp.Request) (string, error) {
-			ctx, stop := context.WithTimeout(ctx, time.Second)
-			defer stop()
-			return askRoots(ctx, r)
-		}), nil), allCaps)
+		p := connect(t, stdioTransport, mcp.Version20250618, mcp.NewServer(newAsker(
+			func(ctx context.Context, r *mcp.Request) (string, error) {
+				ctx, stop := context.WithTimeout(ctx, time.Second)
+				defer stop()
+				return askRoots(ctx, r)
+			},
+		), nil), allCaps)
 		p.call(askCall)
 		time.Sleep(time.Second)
 		got := messages(t, p.received(), 2)
-		if string(got[0].Params) != `{"requestId":1}` || !strings.Contains(string(got[1].Result), "context deadline exceeded") {
+		if string(got[0].Params) != `{"requestId":1}` ||
+			!strings.Contains(string(got[1].Result), "context deadline exceeded") {
 			t.Errorf("said %s and answered %s%v, want the question cancelled first", got[0].Params, got[1].Result, got[1].Error)
 		}
 	})

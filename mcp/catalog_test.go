@@ -57,13 +57,18 @@ func TestLargeList(t *testing.T) {
 			t.Errorf("%s: %d tools for id %s, cursor %q", name, len(names), got.id, next)
 		}
 	}
-	for _, body := range []string{ladderModern, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`} {
+	for _, body := range []string{
+		ladderModern,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`,
+	} {
 		got := post(body).do(t, addr)
 		if length := got.header.Get("Content-Length"); length != strconv.Itoa(len(got.body)) {
 			t.Errorf("Content-Length %q for %d bytes", length, len(got.body))
 		}
 		check("http", takeApart(t, 200, nil, []byte(strings.Trim(got.body, "[]"))))
-		check("events", takeApart(t, 200, nil, []byte(strings.Trim(lastEvent(post(body, "Accept: text/event-stream").do(t, addr).body), "[]"))))
+		check("events", takeApart(t, 200, nil,
+			[]byte(strings.Trim(lastEvent(post(body, "Accept: text/event-stream").do(t, addr).body), "[]"))))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := startPipe(t, source, nil)
@@ -96,7 +101,9 @@ func TestPages(t *testing.T) {
 			if cursor = next; cursor == "" {
 				break
 			}
-			if again, _ := toolsIn(t, b.post(t, modern("tools/list", fmt.Sprintf(`"cursor":%q`, cursor))).result); len(again) == 0 {
+			if again, _ := toolsIn(
+				t, b.post(t, modern("tools/list", fmt.Sprintf(`"cursor":%q`, cursor))).result,
+			); len(again) == 0 {
 				t.Errorf("%d tools: a cursor is good only once", n)
 			}
 		}
@@ -114,7 +121,8 @@ func TestPages(t *testing.T) {
 	b := newBrowser(source, nil)
 	_, cursor := toolsIn(t, b.post(t, modern("tools/list", "")).result)
 	source.catalog = manyTools(2)
-	if got := b.post(t, modern("tools/list", fmt.Sprintf(`"cursor":%q`, cursor))); got.code != 0 || !strings.Contains(got.result, `"tools":[]`) {
+	if got := b.post(t, modern("tools/list", fmt.Sprintf(`"cursor":%q`, cursor))); got.code != 0 ||
+		!strings.Contains(got.result, `"tools":[]`) {
 		t.Errorf("behind the end of a shorter list: %s", got.body)
 	}
 }
@@ -200,7 +208,10 @@ func TestUnknownNames(t *testing.T) {
 		WithheldTools: map[string]string{"delete_all": "not this tool"},
 	}}
 	for i := range 100_000 {
-		source.catalog.Tools = append(source.catalog.Tools, mcp.Tool{Name: fmt.Sprint("operation_", i), InputSchema: json.RawMessage(`{"type":"object"}`)})
+		source.catalog.Tools = append(source.catalog.Tools, mcp.Tool{
+			Name:        fmt.Sprint("operation_", i),
+			InputSchema: json.RawMessage(`{"type":"object"}`),
+		})
 	}
 	source.catalog.Tools[50_000].Name = "calculator"
 	addr := serveHTTP(t, source, nil)

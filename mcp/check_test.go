@@ -52,7 +52,8 @@ func TestCheckCatalog(t *testing.T) {
 		Tools: []mcp.Tool{
 			{Name: "a b", Description: "d"},
 			{Name: "c", InputSchema: []byte(`{"type":"string"}`)},
-			{Name: "c", Description: "d", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"strin"}}}`), OutputSchema: []byte(`{"pattern":"(?=a)"}`)},
+			{Name: "c", Description: "d", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"strin"}}}`),
+				OutputSchema: []byte(`{"pattern":"(?=a)"}`)},
 		},
 		Resources: []mcp.Resource{{URI: "a", Name: "a"}, {URI: "r://b"}},
 		Templates: []mcp.ResourceTemplate{{URITemplate: "r://{", Name: "t"}},

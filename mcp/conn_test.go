@@ -220,7 +220,9 @@ func TestConnMaxInFlight(t *testing.T) {
 			m.came()
 		}
 		m.in <- call(2, "wait")
-		if got := messages(t, m.came(), 1)[0]; string(got.ID) != "2" || got.Error == nil || got.Error.Code != mcp.CodeToolBusy {
+		if got := messages(t, m.came(), 1)[0]; string(got.ID) != "2" ||
+			got.Error == nil ||
+			got.Error.Code != mcp.CodeToolBusy {
 			t.Errorf("a third at once: id %s, %s %v", got.ID, got.Result, got.Error)
 		}
 		close(d.release)

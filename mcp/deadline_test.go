@@ -32,19 +32,34 @@ func TestWhoseDeadline(t *testing.T) {
 			defer stop()
 			<-ctx.Done()
 			return "", fmt.Errorf("ask the depot: %w", ctx.Err())
-		}, [4]string{"error: ask the depot: context deadline exceeded", "-30002 the resource cannot be reached in time", "-32603 internal error", "-32603 internal error"}},
+		}, [4]string{
+			"error: ask the depot: context deadline exceeded",
+			"-30002 the resource cannot be reached in time",
+			"-32603 internal error",
+			"-32603 internal error",
+		}},
 		{"a context that the source has cancelled", func(ctx context.Context, _ *mcp.Request) (string, error) {
 			ctx, stop := context.WithCancelCause(ctx)
 			time.AfterFunc(time.Second, func() { stop(errors.New("enough")) })
 			<-ctx.Done()
 			return "", fmt.Errorf("first of three: %w", ctx.Err())
-		}, [4]string{"error: first of three: context canceled", "-32603 internal error", "-32603 internal error", "-32603 internal error"}},
+		}, [4]string{
+			"error: first of three: context canceled",
+			"-32603 internal error",
+			"-32603 internal error",
+			"-32603 internal error",
+		}},
 		{"the deadline of the request", func(ctx context.Context, _ *mcp.Request) (string, error) {
 			ctx, stop := context.WithTimeout(ctx, time.Hour)
 			defer stop()
 			<-ctx.Done()
 			return "", fmt.Errorf("ask the depot: %w", ctx.Err())
-		}, [4]string{"-31001 the tool ran out of time", "-30004 reading the resource ran out of time", "-32603 the request ran out of time", "-32603 the request ran out of time"}},
+		}, [4]string{
+			"-31001 the tool ran out of time",
+			"-30004 reading the resource ran out of time",
+			"-32603 the request ran out of time",
+			"-32603 the request ran out of time",
+		}},
 	}
 	for _, end := range ends {
 		for i, request := range requests {

@@ -23,7 +23,8 @@ func askContact(ctx context.Context, r *mcp.Request) (string, error) {
 
 // askRelayed asks like a Source that forwards questions between two servers.
 func askRelayed(ctx context.Context, r *mcp.Request) (string, error) {
-	q, err := mcp.Forward("", "elicitation/create", json.RawMessage(`{"x-more":1.0,"message":"who?","requestedSchema":`+contactForm+`}`))
+	q, err := mcp.Forward("", "elicitation/create",
+		json.RawMessage(`{"x-more":1.0,"message":"who?","requestedSchema":`+contactForm+`}`))
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +69,8 @@ func TestWrongFormIsAskedAgain(t *testing.T) {
 					asked := messages(t, p.call(askCall), 1)[0]
 					p.send(reply(asked, wrong))
 					again := messages(t, p.received(), 1)[0]
-					if again.Method != "elicitation/create" || !strings.Contains(string(again.Params), "not accepted: "+strings.ReplaceAll(c.why, `"`, `\"`)) {
+					if again.Method != "elicitation/create" ||
+						!strings.Contains(string(again.Params), "not accepted: "+strings.ReplaceAll(c.why, `"`, `\"`)) {
 						t.Fatalf("after a wrong answer came %s %s, want the question again with %q", again.Method, again.Params, c.why)
 					}
 					p.send(reply(again, right))
@@ -82,7 +84,8 @@ func TestWrongFormIsAskedAgain(t *testing.T) {
 					p := connectModern(t, transport, asker.ask, nil)
 					r := p.round("tools/call", askTool, "", "")
 					r = p.round("tools/call", askTool, `{"input-1":`+wrong+`}`, r.State)
-					if r.keys() != "asks input-1" || !strings.Contains(string(r.Requests["input-1"]), "not accepted: "+strings.ReplaceAll(c.why, `"`, `\"`)) {
+					if r.keys() != "asks input-1" ||
+						!strings.Contains(string(r.Requests["input-1"]), "not accepted: "+strings.ReplaceAll(c.why, `"`, `\"`)) {
 						t.Fatalf("after a wrong answer: %s, want the question again with %q", r.raw, c.why)
 					}
 					if r = p.round("tools/call", askTool, `{"input-1":`+right+`}`, r.State); r.text != right {
@@ -114,7 +117,9 @@ func TestWrongFormFails(t *testing.T) {
 	wrong := fmt.Sprintf(`{"action":"accept","content":{"name":7,"mail":%q}}`, secret)
 	check := func(t *testing.T, got string) {
 		t.Helper()
-		if !strings.Contains(got, "does not match requestedSchema, after 3 attempts") || !strings.Contains(got, "name") || strings.Contains(got, secret) {
+		if !strings.Contains(got, "does not match requestedSchema, after 3 attempts") ||
+			!strings.Contains(got, "name") ||
+			strings.Contains(got, secret) {
 			t.Errorf("after three wrong answers: %s", got)
 		}
 	}
@@ -153,7 +158,8 @@ func TestWrongFormFails(t *testing.T) {
 			synctest.Wait()
 			for attempt := range 3 {
 				asked := p.get(id)
-				if len(asked.Requests) != 1 || strings.Contains(string(asked.Requests["input-1"].Params), "not accepted") != (attempt > 0) {
+				if len(asked.Requests) != 1 ||
+					strings.Contains(string(asked.Requests["input-1"].Params), "not accepted") != (attempt > 0) {
 					t.Fatalf("attempt %d: %s asks %s", attempt, asked.Status, asked.Requests["input-1"].Params)
 				}
 				p.wantAck("tasks/update", id, `"inputResponses":{"input-1":`+wrong+`}`)
@@ -179,7 +185,8 @@ func TestFormThatIsNoSchema(t *testing.T) {
 		return answerTo(ctx, r, q)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if got := connectModern(t, httpTransport, own, nil).round("tools/call", askTool, "", ""); !strings.Contains(got.text, "requestedSchema: ") {
+		if got := connectModern(t, httpTransport, own, nil).
+			round("tools/call", askTool, "", ""); !strings.Contains(got.text, "requestedSchema: ") {
 			t.Errorf("own: %s", got.raw)
 		}
 	})

@@ -41,12 +41,19 @@ func TestForward(t *testing.T) {
 		version              mcp.Version
 		want, not            string // in the params sent to the client
 	}{
-		{"unknown members", "elicitation/create", `{"message":"m","requestedSchema":{"type":"object"},"x-new":1e400}`, mcp.Version20251125, `"x-new":1e400`, ""},
-		{"meta was for us", "elicitation/create", `{"message":"m","_meta":{"progressToken":7},"x":1}`, mcp.Version20251125, `"x":1`, "_meta"},
-		{"id left out", "elicitation/create", `{"mode":"url","url":"https://e.org","message":"m","elicitationId":"17"}`, mcp.Version20260728, `"url":"https://e.org"`, "elicitationId"},
-		{"id kept", "elicitation/create", `{"mode":"url","url":"https://e.org","message":"m","elicitationId":"17"}`, mcp.Version20251125, `"elicitationId":"17"`, ""},
-		{"id added", "elicitation/create", `{"mode":"url","url":"https://e.org","message":"m"}`, mcp.Version20251125, `"elicitationId":"`, ""},
-		{"sampling", "sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"new","x":1}}],"maxTokens":3}`, mcp.Version20260728, `{"type":"new","x":1}`, ""},
+		{"unknown members", "elicitation/create", `{"message":"m","requestedSchema":{"type":"object"},"x-new":1e400}`,
+			mcp.Version20251125, `"x-new":1e400`, ""},
+		{"meta was for us", "elicitation/create", `{"message":"m","_meta":{"progressToken":7},"x":1}`,
+			mcp.Version20251125, `"x":1`, "_meta"},
+		{"id left out", "elicitation/create", `{"mode":"url","url":"https://e.org","message":"m","elicitationId":"17"}`,
+			mcp.Version20260728, `"url":"https://e.org"`, "elicitationId"},
+		{"id kept", "elicitation/create", `{"mode":"url","url":"https://e.org","message":"m","elicitationId":"17"}`,
+			mcp.Version20251125, `"elicitationId":"17"`, ""},
+		{"id added", "elicitation/create", `{"mode":"url","url":"https://e.org","message":"m"}`, mcp.Version20251125,
+			`"elicitationId":"`, ""},
+		{"sampling", "sampling/createMessage",
+			`{"messages":[{"role":"user","content":{"type":"new","x":1}}],"maxTokens":3}`, mcp.Version20260728,
+			`{"type":"new","x":1}`, ""},
 		{"roots", "roots/list", `{}`, mcp.Version20250326, `{}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,7 +67,11 @@ func TestForward(t *testing.T) {
 					case "roots/list":
 						return map[string]any{"roots": []any{}}, nil
 					}
-					return map[string]any{"role": "assistant", "model": "m", "content": map[string]any{"type": "text", "text": "t"}}, nil
+					return map[string]any{
+						"role":    "assistant",
+						"model":   "m",
+						"content": map[string]any{"type": "text", "text": "t"},
+					}, nil
 				},
 			})
 			c.CallTool("ask", nil)
@@ -113,7 +124,8 @@ func TestSubscriberIsTold(t *testing.T) {
 	src := &remoteSource{}
 	c := mcptest.Connect(t, src, mcp.Version20251125, nil)
 	c.Call("resources/subscribe", map[string]any{"uri": "r://1"})
-	if _, e := c.Try("resources/subscribe", map[string]any{"uri": "r://2"}); e == nil || e.Code != mcp.CodeResourceNotFound {
+	if _, e := c.Try("resources/subscribe", map[string]any{"uri": "r://2"}); e == nil ||
+		e.Code != mcp.CodeResourceNotFound {
 		t.Errorf("a subscription that the source refuses: %v", e)
 	}
 	if len(src.told) != 1 {

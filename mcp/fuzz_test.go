@@ -113,7 +113,13 @@ func checkEnvelopeModel(t *testing.T, text []byte, m *message) {
 	if err := json.Unmarshal(m.params, &params); err != nil {
 		t.Fatalf("params: %v", err)
 	}
-	for name, got := range map[string][]byte{"name": m.name, "uri": m.uri, "arguments": m.arguments, "_meta": m.meta, "cursor": m.cursor} {
+	for name, got := range map[string][]byte{
+		"name":      m.name,
+		"uri":       m.uri,
+		"arguments": m.arguments,
+		"_meta":     m.meta,
+		"cursor":    m.cursor,
+	} {
 		if !bytes.Equal(got, params[name]) {
 			t.Errorf("params.%s is %s, want %s", name, got, params[name])
 		}
@@ -180,11 +186,14 @@ func FuzzCursor(f *testing.F) {
 
 func FuzzRaw(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"content":[]}`, `{ "_meta" : { } , "content" : [ ] }`, `{"_meta":{"a/b":"}"},"content":[]}`,
-		`{"_meta":{"io.modelcontextprotocol\/serverInfo":1}}`, `{"resultType":"complete","ttlMs":1,"cacheScope":"public"}`,
-		`{"ttlMs":1}`, `{"cacheScope":"private","_meta":{"x":{"_meta":{}}}}`, `{"a":1,"a":2}`, `{"\u005fmeta":{}}`, `{"_meta":[]}`, `{"_meta":null}`,
+		`{}`, `{"content":[]}`, `{ "_meta" : { } , "content" : [ ] }`,
+		`{"_meta":{"a/b":"}"},"content":[]}`, `{"_meta":{"io.modelcontextprotocol\/serverInfo":1}}`,
+		`{"resultType":"complete","ttlMs":1,"cacheScope":"public"}`, `{"ttlMs":1}`,
+		`{"cacheScope":"private","_meta":{"x":{"_meta":{}}}}`, `{"a":1,"a":2}`, `{"\u005fmeta":{}}`,
+		`{"_meta":[]}`, `{"_meta":null}`,
 		`{"content":[{"type":"audio","data":"AA==","mimeType":"a"},{"type":"resource_link","name":"n","uri":"u:"}],"isError":true}`,
-		`{"messages":[{"role":"user","content":{"type":"audio","data":"*"}}]}`, `{"content":"audio\"resource_link\""}`, "{\"a\":\"\xff\"}", `[]`, ` `, `{}{}`,
+		`{"messages":[{"role":"user","content":{"type":"audio","data":"*"}}]}`,
+		`{"content":"audio\"resource_link\""}`, "{\"a\":\"\xff\"}", `[]`, ` `, `{}{}`,
 	} {
 		f.Add([]byte(seed), true)
 		f.Add([]byte(seed), false)
@@ -275,9 +284,11 @@ func checkSplice(t *testing.T, raw *Raw, got, info []byte, hint *CacheHint) {
 
 func FuzzHeaderValue(f *testing.F) {
 	for _, seed := range []string{
-		"echo", " padded\t", "=?base64?ZWNobw==?=", "=?base64?ZWNobw?=", "=?base64?ZWNobx==?=", "=?base64??=", "=?base64?", "?=", "=?base64?=", "grüße",
-		"\x7f", "a\r\nb", "=?base64?ZW\nNobw==?=", "=?BASE64?ZWNobw==?=", "=?base64?/w==?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=",
-		"42", "42.0", "-0", "1e3", "0x2a", "4_2", "84/2", "1p9999999", "--1", "9007199254740993", ".", "1.2.3", "true",
+		"echo", " padded\t", "=?base64?ZWNobw==?=", "=?base64?ZWNobw?=", "=?base64?ZWNobx==?=",
+		"=?base64??=", "=?base64?", "?=", "=?base64?=", "grüße", "\x7f", "a\r\nb",
+		"=?base64?ZW\nNobw==?=", "=?BASE64?ZWNobw==?=", "=?base64?/w==?=",
+		"=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "42", "42.0", "-0", "1e3", "0x2a", "4_2", "84/2",
+		"1p9999999", "--1", "9007199254740993", ".", "1.2.3", "true",
 	} {
 		f.Add(seed)
 	}

@@ -18,9 +18,11 @@ import (
 
 var wholeSeeds = []string{
 	ladderPing, ladderNote, ladderModern, ladderInit, "[" + ladderPing + "," + ladderNote + "]", "[]", "{", "",
-	modern("tools/call", `"name":"progress"`), modern("tools/call", `"name":"panic"`), modern("resources/read", `"uri":"test://item/1"`),
+	modern("tools/call", `"name":"progress"`), modern("tools/call", `"name":"panic"`),
+	modern("resources/read", `"uri":"test://item/1"`),
 	modern("prompts/get", `"name":"ask","arguments":{"topic":"x"}`), modern("server/discover", ""),
-	modern("completion/complete", `"ref":{"type":"ref/resource","uri":"test://item/{id}"},"argument":{"name":"id","value":""}`),
+	modern("completion/complete",
+		`"ref":{"type":"ref/resource","uri":"test://item/{id}"},"argument":{"name":"id","value":""}`),
 	modern("subscriptions/listen", `"notifications":{"toolsListChanged":true}`),
 	`{"jsonrpc":"2.0","id":"\u00fc","method":"logging/setLevel","params":{"level":"debug"}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"AQAE-e53PA"}}`,

@@ -34,9 +34,15 @@ func parsed(doc string) *mcp.Raw {
 }
 
 var (
-	galleryIcons       = []mcp.Icon{{Src: "data:image/svg+xml;base64,PHN2Zy8+", MIMEType: "image/svg+xml", Sizes: []string{"any"}, Theme: "dark"}}
+	galleryIcons = []mcp.Icon{
+		{Src: "data:image/svg+xml;base64,PHN2Zy8+", MIMEType: "image/svg+xml", Sizes: []string{"any"}, Theme: "dark"},
+	}
 	galleryMeta        = json.RawMessage(`{"com.example/shelf":7}`)
-	galleryAnnotations = &mcp.Annotations{Audience: []string{"user"}, Priority: ptr(0.5), LastModified: "2026-01-02T03:04:05Z"}
+	galleryAnnotations = &mcp.Annotations{
+		Audience:     []string{"user"},
+		Priority:     ptr(0.5),
+		LastModified: "2026-01-02T03:04:05Z",
+	}
 )
 
 func newGallery() *gallery {
@@ -62,13 +68,23 @@ func galleryTools(calls map[string]func(context.Context) (*mcp.CallToolResult, e
 	tools := []mcp.Tool{
 		{
 			Name: "full", Title: "Full", Description: "has <every> field",
-			InputSchema:  json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"z":{"type":"integer"},"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}},"additionalProperties":false}`),
+			InputSchema: json.RawMessage(
+				`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"z":{"type":"integer"},"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}},"additionalProperties":false}`),
 			OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}}}`),
-			Annotations:  &mcp.ToolAnnotations{Title: "Hinted", ReadOnlyHint: true, DestructiveHint: ptr(false), OpenWorldHint: ptr(false)},
-			Icons:        galleryIcons, Execution: json.RawMessage(`{"taskSupport":"forbidden"}`), Meta: galleryMeta,
+			Annotations: &mcp.ToolAnnotations{
+				Title:           "Hinted",
+				ReadOnlyHint:    true,
+				DestructiveHint: ptr(false),
+				OpenWorldHint:   ptr(false),
+			},
+			Icons: galleryIcons, Execution: json.RawMessage(`{"taskSupport":"forbidden"}`), Meta: galleryMeta,
 		},
 		{Name: "hints", Description: "has hints of its own wish only", Annotations: &mcp.ToolAnnotations{}},
-		{Name: "raw", Raw: json.RawMessage(`{"name":"raw","title":"as it was written","inputSchema":{"type":"object"},"more":[1.50,1e2]}`)},
+		{
+			Name: "raw",
+			Raw: json.RawMessage(
+				`{"name":"raw","title":"as it was written","inputSchema":{"type":"object"},"more":[1.50,1e2]}`),
+		},
 	}
 	for _, name := range []string{
 		"content", "future", "object", "array", "invalid", "nothing", "busy", "late", "talk",
@@ -85,7 +101,12 @@ func galleryTools(calls map[string]func(context.Context) (*mcp.CallToolResult, e
 func galleryContent() []mcp.Content {
 	words := mcp.Text("<b>&\u2028\"")
 	words.Annotations, words.Meta = galleryAnnotations, galleryMeta
-	embedded := mcp.EmbeddedResource(mcp.ResourceContents{URI: "gallery://t", MIMEType: "text/plain", Text: "", Meta: galleryMeta})
+	embedded := mcp.EmbeddedResource(mcp.ResourceContents{
+		URI:      "gallery://t",
+		MIMEType: "text/plain",
+		Text:     "",
+		Meta:     galleryMeta,
+	})
 	embedded.Annotations = &mcp.Annotations{Priority: ptr(1.0)}
 	return []mcp.Content{
 		words,
@@ -111,13 +132,22 @@ func galleryCalls() map[string]func(context.Context) (*mcp.CallToolResult, error
 	}
 	return map[string]func(context.Context) (*mcp.CallToolResult, error){
 		"content": result(&mcp.CallToolResult{Content: galleryContent(), Meta: galleryMeta}),
-		"object":  result(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("{}")}, StructuredContent: json.RawMessage(`{"n":1.0,"big":9007199254740993}`), IsError: true}),
+		"object": result(&mcp.CallToolResult{
+			Content:           []mcp.Content{mcp.Text("{}")},
+			StructuredContent: json.RawMessage(`{"n":1.0,"big":9007199254740993}`),
+			IsError:           true,
+		}),
 		"array":   result(&mcp.CallToolResult{StructuredContent: json.RawMessage(`[1,null]`)}),
 		"invalid": result(&mcp.CallToolResult{StructuredContent: json.RawMessage(`{"n":`)}),
-		"future":  result(&mcp.CallToolResult{Content: []mcp.Content{{Type: "hologram", Raw: json.RawMessage(`{"type":"hologram","depth":3}`)}}}),
+		"future": result(&mcp.CallToolResult{
+			Content: []mcp.Content{{Type: "hologram", Raw: json.RawMessage(`{"type":"hologram","depth":3}`)}},
+		}),
 		"nothing": result(nil),
 		"busy": failure(fmt.Errorf("call: %w", &mcp.Error{
-			Code: mcp.CodeToolBusy, Message: "two at a time", Data: json.RawMessage(`{"limit":2}`), Cause: errors.New("secret: queue 7"),
+			Code:    mcp.CodeToolBusy,
+			Message: "two at a time",
+			Data:    json.RawMessage(`{"limit":2}`),
+			Cause:   errors.New("secret: queue 7"),
 		})),
 		"late": failure(fmt.Errorf("ask the depot: %w", context.DeadlineExceeded)),
 		"talk": func(ctx context.Context) (*mcp.CallToolResult, error) {
@@ -134,14 +164,20 @@ func galleryCalls() map[string]func(context.Context) (*mcp.CallToolResult, error
 		"raw-members": raw(`{"resultType":"complete","content":[],"ttlMs":5,"cacheScope":"public"}`),
 		"raw-meta":    raw(`{"_meta":{"com.example/a":1},"content":[]}`),
 		"raw-server":  raw(`{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"far","version":"9"}}}`),
-		"raw-media":   raw(`{"content":[{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"},{"type":"resource_link","name":"l","uri":"gallery://l"}],"isError":false}`),
+		"raw-media": raw(
+			`{"content":[{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"},{"type":"resource_link","name":"l","uri":"gallery://l"}],"isError":false}`),
 	}
 }
 
 func galleryResources() []mcp.Resource {
 	return []mcp.Resource{
 		{
-			Name: "full", URI: "gallery://full", Title: "Full", Description: "has every field", MIMEType: "text/plain", Size: ptr(int64(0)),
+			Name:        "full",
+			URI:         "gallery://full",
+			Title:       "Full",
+			Description: "has every field",
+			MIMEType:    "text/plain",
+			Size:        ptr(int64(0)),
 			Annotations: galleryAnnotations, Icons: galleryIcons, Meta: galleryMeta,
 		},
 		{Name: "bare", URI: "gallery://bare"},
@@ -152,7 +188,11 @@ func galleryResources() []mcp.Resource {
 func galleryTemplates() []mcp.ResourceTemplate {
 	return []mcp.ResourceTemplate{
 		{
-			Name: "full", URITemplate: "gallery://{room}{?wall,frame*}", Title: "Full", Description: "has every field", MIMEType: "text/plain",
+			Name:        "full",
+			URITemplate: "gallery://{room}{?wall,frame*}",
+			Title:       "Full",
+			Description: "has every field",
+			MIMEType:    "text/plain",
 			Annotations: galleryAnnotations, Icons: galleryIcons, Meta: galleryMeta,
 		},
 		{Name: "bare", URITemplate: "gallery://{+path:3}"},
@@ -160,15 +200,35 @@ func galleryTemplates() []mcp.ResourceTemplate {
 }
 
 func galleryReads() map[string]*mcp.ReadResourceResult {
-	text := mcp.ResourceContents{Name: "full.txt", URI: "gallery://full", MIMEType: "text/plain", Text: "", Title: "Full", Meta: galleryMeta}
+	text := mcp.ResourceContents{
+		Name:     "full.txt",
+		URI:      "gallery://full",
+		MIMEType: "text/plain",
+		Text:     "",
+		Title:    "Full",
+		Meta:     galleryMeta,
+	}
 	blob := mcp.ResourceContents{URI: "gallery://full#2", MIMEType: "image/png", Blob: []byte{0xfb, 0xff}}
 	return map[string]*mcp.ReadResourceResult{
-		"gallery://full":  {Contents: []mcp.ResourceContents{text, blob}, Meta: galleryMeta, Cache: mcp.CacheHint{TTL: 1500 * time.Microsecond, Public: true}},
+		"gallery://full": {
+			Contents: []mcp.ResourceContents{text, blob},
+			Meta:     galleryMeta,
+			Cache:    mcp.CacheHint{TTL: 1500 * time.Microsecond, Public: true},
+		},
 		"gallery://bare":  {Contents: []mcp.ResourceContents{{URI: "gallery://bare", Blob: []byte{}}}},
 		"gallery://empty": {},
-		"gallery://raw":   {Raw: parsed(`{"contents":[{"uri":"gallery://raw","text":"kept"}]}`), Cache: mcp.CacheHint{TTL: time.Second}},
-		"gallery://ttl":   {Raw: parsed(`{"contents":[{"uri":"gallery://ttl","text":""}],"ttlMs":7}`), Cache: mcp.CacheHint{TTL: time.Second, Public: true}},
-		"gallery://scope": {Raw: parsed(`{"cacheScope":"public","contents":[{"uri":"gallery://scope","text":""}]}`), Cache: mcp.CacheHint{TTL: time.Second}},
+		"gallery://raw": {
+			Raw:   parsed(`{"contents":[{"uri":"gallery://raw","text":"kept"}]}`),
+			Cache: mcp.CacheHint{TTL: time.Second},
+		},
+		"gallery://ttl": {
+			Raw:   parsed(`{"contents":[{"uri":"gallery://ttl","text":""}],"ttlMs":7}`),
+			Cache: mcp.CacheHint{TTL: time.Second, Public: true},
+		},
+		"gallery://scope": {
+			Raw:   parsed(`{"cacheScope":"public","contents":[{"uri":"gallery://scope","text":""}]}`),
+			Cache: mcp.CacheHint{TTL: time.Second},
+		},
 	}
 }
 
@@ -192,12 +252,17 @@ func galleryPromptList(prompts map[string]*mcp.GetPromptResult) []mcp.Prompt {
 func galleryPrompts() map[string]*mcp.GetPromptResult {
 	full := &mcp.GetPromptResult{Description: "every content", Meta: galleryMeta}
 	for i, c := range galleryContent() {
-		full.Messages = append(full.Messages, mcp.PromptMessage{Role: []string{mcp.RoleUser, mcp.RoleAssistant}[i%2], Content: c})
+		full.Messages = append(full.Messages, mcp.PromptMessage{
+			Role:    []string{mcp.RoleUser, mcp.RoleAssistant}[i%2],
+			Content: c,
+		})
 	}
 	return map[string]*mcp.GetPromptResult{
 		"full": full,
 		"bare": {},
-		"raw":  {Raw: parsed(`{"messages":[{"role":"user","content":{"type":"resource_link","name":"l","uri":"gallery://l"}}],"description":"kept"}`)},
+		"raw": {
+			Raw: parsed(`{"messages":[{"role":"user","content":{"type":"resource_link","name":"l","uri":"gallery://l"}}],"description":"kept"}`),
+		},
 	}
 }
 
@@ -234,7 +299,13 @@ func (g *gallery) Complete(_ context.Context, p *mcp.CompleteParams) (*mcp.Compl
 	case "none":
 		return nil, nil
 	case "some":
-		return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{p.Arguments["style"] + p.Argument + p.URITemplate + p.Prompt}, Total: ptr(10), HasMore: ptr(true)}}, nil
+		return &mcp.CompleteResult{
+			Completion: mcp.Completion{
+				Values:  []string{p.Arguments["style"] + p.Argument + p.URITemplate + p.Prompt},
+				Total:   ptr(10),
+				HasMore: ptr(true),
+			},
+		}, nil
 	}
 	return &mcp.CompleteResult{}, nil
 }

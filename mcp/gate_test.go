@@ -29,8 +29,10 @@ func TestGateKnowsWhatIsAskedFor(t *testing.T) {
 		{"tool", callOf("fine"), nil, []mcp.Operation{{Method: "tools/call", Name: "fine"}}},
 		{"escaped tool", callOf(`f\u0069ne`), nil, []mcp.Operation{{Method: "tools/call", Name: "fine"}}},
 		{"unknown tool", callOf("nosuch"), nil, []mcp.Operation{{Method: "tools/call"}}},
-		{"prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"greet"}}`, nil, []mcp.Operation{{Method: "prompts/get", Name: "greet"}}},
-		{"resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`, nil, []mcp.Operation{{Method: "resources/read", Name: "a:b"}}},
+		{"prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"greet"}}`, nil,
+			[]mcp.Operation{{Method: "prompts/get", Name: "greet"}}},
+		{"resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`, nil,
+			[]mcp.Operation{{Method: "resources/read", Name: "a:b"}}},
 		{"unknown method", `{"jsonrpc":"2.0","id":1,"method":"x/y"}`, nil, nil},
 		{"batch", batch, []string{"MCP-Protocol-Version", "2025-03-26"}, []mcp.Operation{
 			{Method: "tools/call", Name: "fine", Batched: true}, {Method: "tools/list", Batched: true}}},
@@ -58,7 +60,8 @@ func TestGateKnowsWhatIsAskedFor(t *testing.T) {
 }
 
 func TestGateRefuses(t *testing.T) {
-	denied := mcp.Errorf(mcp.CodeToolDenied, "not for you").OverHTTP(403, http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope"`}})
+	denied := mcp.Errorf(mcp.CodeToolDenied, "not for you").OverHTTP(403,
+		http.Header{"Www-Authenticate": {`Bearer error="insufficient_scope"`}})
 	g := gateFunc(func(_ context.Context, op mcp.Operation) error {
 		if op.Name == "fine" {
 			return denied
@@ -67,11 +70,14 @@ func TestGateRefuses(t *testing.T) {
 	})
 	h := mcp.NewServer(watched{}, &mcp.ServerOptions{Gate: g}).HTTPHandler(nil)
 	w := postTo(h, callOf("fine"), "Accept", "text/event-stream")
-	if w.Code != 403 || w.Header().Get("WWW-Authenticate") == "" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-31006`) {
+	if w.Code != 403 ||
+		w.Header().Get("WWW-Authenticate") == "" ||
+		!strings.Contains(w.Body.String(), `"id":1,"error":{"code":-31006`) {
 		t.Errorf("answer = %d %v %s, want 403 with a challenge", w.Code, w.Header(), w.Body)
 	}
 	// The answer returns to a pool, so its header must be reset.
-	if w = postTo(h, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); w.Code != 200 || w.Header().Get("WWW-Authenticate") != "" {
+	if w = postTo(h, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); w.Code != 200 ||
+		w.Header().Get("WWW-Authenticate") != "" {
 		t.Errorf("the next answer = %d %v", w.Code, w.Header())
 	}
 	w = postTo(h, "["+callOf("fine")+","+callOf("bad")+"]", "MCP-Protocol-Version", "2025-03-26")
@@ -80,7 +86,8 @@ func TestGateRefuses(t *testing.T) {
 	}
 	var out strings.Builder
 	server := mcp.NewServer(watched{}, &mcp.ServerOptions{Gate: g})
-	if err := server.ServeStdio(t.Context(), strings.NewReader(initialize+"\n"+callOf("fine")+"\n"), &out, nil); err != nil {
+	if err := server.ServeStdio(t.Context(),
+		strings.NewReader(initialize+"\n"+callOf("fine")+"\n"), &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "-31006") {
@@ -135,7 +142,9 @@ func TestAuthenticateComesAfterTheGuardAndBeforeTheBody(t *testing.T) {
 	if w.Code != 401 || body.reads != 0 || !strings.Contains(w.Body.String(), "who are you") {
 		t.Errorf("answer = %d %s after %d reads of the body, want 401 after none", w.Code, w.Body, body.reads)
 	}
-	if w := postTo(h, callOf("fine"), "Authorization", "Bearer x"); w.Code != 200 || len(n.names) == 0 || n.names[0] != "ann" {
+	if w := postTo(h, callOf("fine"), "Authorization", "Bearer x"); w.Code != 200 ||
+		len(n.names) == 0 ||
+		n.names[0] != "ann" {
 		t.Errorf("answer = %d as %v, want 200 as ann", w.Code, n.names)
 	}
 	asked = 0

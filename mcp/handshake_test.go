@@ -23,7 +23,8 @@ func (slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
 // overtake it, however long it takes.
 func TestStdioInitializeIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+		in := strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 `)
@@ -32,7 +33,9 @@ func TestStdioInitializeIsNotOvertaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		answers := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(answers) != 2 || !strings.Contains(answers[0], `"id":1,"result"`) || !strings.Contains(answers[1], `"id":2,"result"`) {
+		if len(answers) != 2 ||
+			!strings.Contains(answers[0], `"id":1,"result"`) ||
+			!strings.Contains(answers[1], `"id":2,"result"`) {
 			t.Errorf("answers:\n%s", out.String())
 		}
 	})

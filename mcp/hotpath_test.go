@@ -127,7 +127,8 @@ func TestNoGoroutineStays(t *testing.T) {
 	before := goroutines()
 	for range 200 {
 		opened := b.open(t)
-		opened.post(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`)
+		opened.post(t,
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`)
 	}
 	if now := goroutines(); now > before {
 		t.Errorf("%d goroutines, before %d", now, before)
@@ -142,5 +143,6 @@ func goroutines() uint64 {
 
 func raceDetector() bool {
 	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+	return ok &&
+		slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }

@@ -48,7 +48,8 @@ func (p *peer) round(method, request, answers, state string) *round {
 	if state != "" {
 		request += `,"requestState":"` + state + `"`
 	}
-	got := messages(p.t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, len(p.said)+1, method, request)), 1)[0]
+	got := messages(p.t,
+		p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, len(p.said)+1, method, request)), 1)[0]
 	return roundOf(p.t, got)
 }
 
@@ -118,7 +119,8 @@ func TestRoundsOfEachMethod(t *testing.T) {
 		{"tools/call", askTool, "accept {\"name\":\"Ann\"}"},
 		{"prompts/get", askTool, "accept {\"name\":\"Ann\"}"},
 		{"resources/read", `"uri":"ask://it"`, "accept {\"name\":\"Ann\"}"},
-		{"completion/complete", `"ref":{"type":"ref/resource","uri":"ask://{v}"},"argument":{"name":"v","value":""}`, fmt.Sprint("error ", mcp.CodeInternalError)},
+		{"completion/complete", `"ref":{"type":"ref/resource","uri":"ask://{v}"},"argument":{"name":"v","value":""}`,
+			fmt.Sprint("error ", mcp.CodeInternalError)},
 	} {
 		t.Run(c.method, func(t *testing.T) {
 			onTransports(t, func(t *testing.T, transport string) {
@@ -320,7 +322,8 @@ func TestRoundStateIsHeldAgainstTheRequest(t *testing.T) {
 		{"cut", "tools/call", request, func(s string) string { return s[:len(s)-1] }, refused},
 		{"longer", "tools/call", request, func(s string) string { return s + "AA" }, refused},
 		{"not base64", "tools/call", request, func(s string) string { return "!" + s }, refused},
-		{"made up", "tools/call", request, func(string) string { return base64.RawURLEncoding.EncodeToString(make([]byte, 100)) }, refused},
+		{"made up", "tools/call", request,
+			func(string) string { return base64.RawURLEncoding.EncodeToString(make([]byte, 100)) }, refused},
 		{"padded", "tools/call", request, func(s string) string { return s + "=" }, refused},
 		{"line break", "tools/call", request, func(s string) string { return s[:9] + `\r\n` + s[9:] }, refused},
 		{"line break at the end", "tools/call", request, func(s string) string { return s + `\n` }, refused},
@@ -365,7 +368,8 @@ func TestRoundStateBelongsToItsPrincipal(t *testing.T) {
 	b := newBrowser(newAsker(askName), nil)
 	as := func(principal, state string) *round {
 		b.principal = principal
-		body := strings.Replace(modern("tools/call", askTool+`,"inputResponses":{"input-1":`+accept+`}`+state), `clientCapabilities":{}`, `clientCapabilities":`+allCaps, 1)
+		body := strings.Replace(modern("tools/call", askTool+`,"inputResponses":{"input-1":`+accept+`}`+state),
+			`clientCapabilities":{}`, `clientCapabilities":`+allCaps, 1)
 		got := b.post(t, body)
 		if got.code != 0 {
 			return &round{code: got.code}
@@ -373,7 +377,8 @@ func TestRoundStateBelongsToItsPrincipal(t *testing.T) {
 		return roundOf(t, wireMessage{Result: json.RawMessage(got.result)})
 	}
 	b.principal = "ann"
-	first := b.post(t, strings.Replace(modern("tools/call", askTool), `clientCapabilities":{}`, `clientCapabilities":`+allCaps, 1))
+	first := b.post(t,
+		strings.Replace(modern("tools/call", askTool), `clientCapabilities":{}`, `clientCapabilities":`+allCaps, 1))
 	state := `,"requestState":"` + roundOf(t, wireMessage{Result: json.RawMessage(first.result)}).State + `"`
 	for principal, want := range map[string]mcp.Code{"ann": 0, "bob": badParams, "": badParams} {
 		if got := as(principal, state); got.code != want {
@@ -444,7 +449,8 @@ func TestStateKeys(t *testing.T) {
 				t.Errorf("%s: a state as a session of %q", c.name, replica)
 			}
 		}
-		renewed := connect(t, httpTransport, mcp.Version20260728, server(key(2), key(1)), allCaps).round("tools/call", askTool, "", "").State
+		renewed := connect(t, httpTransport, mcp.Version20260728, server(key(2), key(1)), allCaps).
+			round("tools/call", askTool, "", "").State
 		if got := old.round("tools/call", askTool, "{}", renewed); got.code != badParams {
 			t.Errorf("sealed with the old key still: %s", got.raw)
 		}

@@ -23,13 +23,18 @@ func TestJSONRPCForms(t *testing.T) {
 		{[]mcp.Error{*secret}, `[{"code":-32700,"message":"not <JSON>"}]`},
 		{fmt.Errorf("%w", secret).(interface{ Unwrap() error }).Unwrap(), `{"code":-32700,"message":"not <JSON>"}`},
 		{mcp.ResourceNotFound("x://y", ""), `{"code":-32002,"message":"resource not found","data":{"uri":"x://y"}}`},
-		{&mcp.Error{Code: mcp.CodeToolBusy, Message: "later", Data: json.RawMessage(`{"limit":2}`)}, `{"code":-31003,"message":"later","data":{"kind":"busy","limit":2}}`},
+		{&mcp.Error{Code: mcp.CodeToolBusy, Message: "later", Data: json.RawMessage(`{"limit":2}`)},
+			`{"code":-31003,"message":"later","data":{"kind":"busy","limit":2}}`},
 		{&mcp.Error{}, `{"code":0,"message":""}`},
 		{mcp.RPCRequest{ID: json.RawMessage(`7`), Method: "ping"}, `{"jsonrpc":"2.0","id":7,"method":"ping"}`},
-		{&mcp.RPCRequest{Method: "notifications/x", Params: json.RawMessage(`{"a":1.0}`)}, `{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1.0}}`},
-		{mcp.RPCRequest{ID: json.RawMessage(`"a"`), Method: "m", Params: json.RawMessage(`[1]`)}, `{"jsonrpc":"2.0","id":"a","method":"m","params":[1]}`},
-		{mcp.RPCResponse{ID: json.RawMessage(`"a"`), Result: json.RawMessage(`{}`)}, `{"jsonrpc":"2.0","id":"a","result":{}}`},
-		{&mcp.RPCResponse{ID: json.RawMessage(`-1`), Error: secret}, `{"jsonrpc":"2.0","id":-1,"error":{"code":-32700,"message":"not <JSON>"}}`},
+		{&mcp.RPCRequest{Method: "notifications/x", Params: json.RawMessage(`{"a":1.0}`)},
+			`{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1.0}}`},
+		{mcp.RPCRequest{ID: json.RawMessage(`"a"`), Method: "m", Params: json.RawMessage(`[1]`)},
+			`{"jsonrpc":"2.0","id":"a","method":"m","params":[1]}`},
+		{mcp.RPCResponse{ID: json.RawMessage(`"a"`), Result: json.RawMessage(`{}`)},
+			`{"jsonrpc":"2.0","id":"a","result":{}}`},
+		{&mcp.RPCResponse{ID: json.RawMessage(`-1`), Error: secret},
+			`{"jsonrpc":"2.0","id":-1,"error":{"code":-32700,"message":"not <JSON>"}}`},
 		{mcp.RPCResponse{Error: secret}, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"not <JSON>"}}`},
 	} {
 		// encoding/json applies HTML escapes to the output of every type; Marshal does not.
@@ -45,7 +50,8 @@ func TestJSONRPCForms(t *testing.T) {
 
 func TestJSONRPCReads(t *testing.T) {
 	var e mcp.Error
-	if err := json.Unmarshal([]byte(`{"code":-32602,"message":"m","data":{"x":12345678901234567890},"more":1}`), &e); err != nil ||
+	if err := json.Unmarshal([]byte(`{"code":-32602,"message":"m","data":{"x":12345678901234567890},"more":1}`),
+		&e); err != nil ||
 		e.Code != -32602 || e.Message != "m" || string(e.Data) != `{"x":12345678901234567890}` || e.Cause != nil {
 		t.Errorf("read %+v, %v", e, err)
 	}
@@ -61,8 +67,10 @@ func TestJSONRPCReads(t *testing.T) {
 		{new(mcp.Error), `{"Code":-1,"Message":"m"}`, ""},
 		{new(mcp.Error), `[]`, ""},
 		{new(mcp.Error), `{"code":-1,"message":"m"`, ""},
-		{new(mcp.RPCRequest), `{"jsonrpc":"2.0","id":"x","method":"m","params":null}`, `{"jsonrpc":"2.0","id":"x","method":"m"}`},
-		{new(mcp.RPCRequest), `{"jsonrpc":"2.0","method":"m","params":{"a":[1]}}`, `{"jsonrpc":"2.0","method":"m","params":{"a":[1]}}`},
+		{new(mcp.RPCRequest), `{"jsonrpc":"2.0","id":"x","method":"m","params":null}`,
+			`{"jsonrpc":"2.0","id":"x","method":"m"}`},
+		{new(mcp.RPCRequest), `{"jsonrpc":"2.0","method":"m","params":{"a":[1]}}`,
+			`{"jsonrpc":"2.0","method":"m","params":{"a":[1]}}`},
 		{new(mcp.RPCRequest), `{"jsonrpc":"1.0","id":1,"method":"m"}`, ""},
 		{new(mcp.RPCRequest), `{"id":1,"method":"m"}`, ""},
 		{new(mcp.RPCRequest), `{"jsonrpc":"2.0","id":null,"method":"m"}`, ""},
@@ -71,7 +79,8 @@ func TestJSONRPCReads(t *testing.T) {
 		{new(mcp.RPCRequest), `{"jsonrpc":"2.0","id":1,"method":7}`, ""},
 		{new(mcp.RPCRequest), `{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}`, ""},
 		{new(mcp.RPCResponse), `{"jsonrpc":"2.0","id":1,"result":{"a":1.0}}`, `{"jsonrpc":"2.0","id":1,"result":{"a":1.0}}`},
-		{new(mcp.RPCResponse), `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`},
+		{new(mcp.RPCResponse), `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`,
+			`{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`},
 		{new(mcp.RPCResponse), `{"jsonrpc":"2.0","id":1}`, ""},
 		{new(mcp.RPCResponse), `{"jsonrpc":"2.0","result":{}}`, ""},
 		{new(mcp.RPCResponse), `{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}`, ""},
@@ -90,8 +99,10 @@ func TestJSONRPCReads(t *testing.T) {
 		}
 	}
 	for _, invalid := range []any{
-		mcp.RPCRequest{}, mcp.RPCRequest{Method: "m", ID: json.RawMessage(`-`)}, mcp.RPCRequest{Method: "m", Params: json.RawMessage(`7`)},
-		mcp.RPCRequest{Method: "m", ID: json.RawMessage(`"`)}, mcp.RPCResponse{}, mcp.RPCResponse{Result: json.RawMessage(`{}`)},
+		mcp.RPCRequest{}, mcp.RPCRequest{Method: "m", ID: json.RawMessage(`-`)},
+		mcp.RPCRequest{Method: "m", Params: json.RawMessage(`7`)},
+		mcp.RPCRequest{Method: "m", ID: json.RawMessage(`"`)}, mcp.RPCResponse{},
+		mcp.RPCResponse{Result: json.RawMessage(`{}`)},
 	} {
 		if got, err := json.Marshal(invalid); err == nil {
 			t.Errorf("%#v became %s", invalid, got)

@@ -166,7 +166,8 @@ func TestSubscribeRefused(t *testing.T) {
 		{"no resources", empty, uriRequest(1, "resources/subscribe", "news://a"), noMethod},
 		{"no uri", newNews(), `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe"}`, badParams},
 		{"empty uri", newNews(), uriRequest(1, "resources/subscribe", ""), badParams},
-		{"uri of a wrong type", newNews(), `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":7}}`, badParams},
+		{"uri of a wrong type", newNews(), `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":7}}`,
+			badParams},
 		{"unsubscribe without uri", newNews(), `{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe"}`, badParams},
 		{"no session", newNews(), uriRequest(1, "resources/subscribe", "news://a"), invalid},
 		{"2026-07-28", newNews(), modern("resources/subscribe", `"uri":"news://a"`), noMethod},
@@ -223,7 +224,8 @@ func TestDeclaredCapabilities(t *testing.T) {
 		{"no lists", &news{catalog: all}, nil, mcp.Version20250326, `{"completions":{},"logging":{}}`},
 		{"no lists", &news{catalog: all}, nil, mcp.Version20260728, `{"completions":{},"logging":{}}`},
 		{"tasks", &news{catalog: tasks}, nil, mcp.Version20251125, `{"tools":{"listChanged":true}}`},
-		{"tasks", &news{catalog: tasks}, nil, mcp.Version20260728, `{"tools":{"listChanged":true},"extensions":{"io.modelcontextprotocol/tasks":{}}}`},
+		{"tasks", &news{catalog: tasks}, nil, mcp.Version20260728,
+			`{"tools":{"listChanged":true},"extensions":{"io.modelcontextprotocol/tasks":{}}}`},
 		{"nothing", &news{catalog: &mcp.Catalog{}}, nil, mcp.Version20260728, `{}`},
 	} {
 		t.Run(c.name+" "+c.version.String(), func(t *testing.T) {
@@ -247,7 +249,8 @@ func (neverChanges) Changes() bool { return false }
 // Subscriptions of 2026-07-28.
 
 func listenLine(id, filter string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"notifications":%s}}`, id, filter)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"notifications":%s}}`,
+		id, filter)
 }
 
 // tagged is a notification of the subscription with that raw id.
@@ -255,7 +258,10 @@ func tagged(id, method, members string) string {
 	if members != "" {
 		members = "," + members
 	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`+"\n", method, id, members)
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","method":"notifications/%s","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`+
+			"\n",
+		method, id, members)
 }
 
 func acknowledged(id, filter string) string {
@@ -274,14 +280,29 @@ func TestListenFilter(t *testing.T) {
 		catalog                           *mcp.Catalog
 	}{
 		{"tools", `7`, `{"toolsListChanged":true}`, `{"toolsListChanged":true}`, "tools", nil},
-		{"prompts", `"7"`, `{"promptsListChanged":true,"toolsListChanged":false}`, `{"promptsListChanged":true}`, "prompts", nil},
+		{"prompts", `"7"`, `{"promptsListChanged":true,"toolsListChanged":false}`, `{"promptsListChanged":true}`,
+			"prompts", nil},
 		{"resources", `-1`, `{"resourcesListChanged":true}`, `{"resourcesListChanged":true}`, "resources", nil},
-		{"uris", `"ü\u0000"`, `{"resourceSubscriptions":["news://a","news://c"]}`, `{"resourceSubscriptions":["news://a","news://c"]}`, "a", nil},
-		{"all", `9007199254740993`, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"],"more":[1]}`,
-			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`, "tools resources prompts a", nil},
+		{"uris", `"ü\u0000"`, `{"resourceSubscriptions":["news://a","news://c"]}`,
+			`{"resourceSubscriptions":["news://a","news://c"]}`, "a", nil},
+		{
+			"all",
+			`9007199254740993`,
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"],"more":[1]}`,
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`,
+			"tools resources prompts a", nil,
+		},
 		{"nothing", `1`, `{}`, `{}`, "", nil},
-		{"what is not offered", `1`, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`, `{"toolsListChanged":true}`, "tools", toolsOnly},
-		{"what is not declared", `1`, `{"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`, `{"resourcesListChanged":true}`, "resources", notDeclared},
+		{
+			"what is not offered",
+			`1`,
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`,
+			`{"toolsListChanged":true}`,
+			"tools",
+			toolsOnly,
+		},
+		{"what is not declared", `1`, `{"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`,
+			`{"resourcesListChanged":true}`, "resources", notDeclared},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onTransports(t, func(t *testing.T, transport string) {
@@ -350,7 +371,8 @@ func TestListenBesideRequests(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		p := connect(t, transport, mcp.Version20260728, mcp.NewServer(newNews(), nil), "")
 		p.call(listenLine(`"s"`, `{"toolsListChanged":true}`))
-		got := p.call(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk","_meta":{"progressToken":"t","io.modelcontextprotocol/logLevel":"debug"}}}`)
+		got := p.call(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk","_meta":{"progressToken":"t","io.modelcontextprotocol/logLevel":"debug"}}}`)
 		messages(t, got, 3)
 		if strings.Contains(got, "subscriptionId") {
 			t.Errorf("answered as if it were news: %s", got)
@@ -374,7 +396,9 @@ func TestListenCancelled(t *testing.T) {
 		if got := p.received(); got != tagged(`"7"`, "tools/list_changed", "") {
 			t.Errorf("heard %s", got)
 		}
-		if got := p.call(listenLine(`7`, `{"promptsListChanged":true}`)); got != acknowledged(`7`, `{"promptsListChanged":true}`) {
+		if got := p.call(listenLine(`7`, `{"promptsListChanged":true}`)); got != acknowledged(
+			`7`, `{"promptsListChanged":true}`,
+		) {
 			t.Errorf("again: %s", got)
 		}
 	})
@@ -396,7 +420,9 @@ func TestListenCancelled(t *testing.T) {
 // The server ends its subscriptions with the results of their requests.
 func TestListenEnds(t *testing.T) {
 	result := func(id string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%[1]s}}}`+"\n", id)
+		return fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%[1]s}}}`+"\n",
+			id)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		source := newNews()
@@ -475,7 +501,8 @@ func TestElicitationComplete(t *testing.T) {
 					string(got.Error.Data) != `{"elicitations":[{"mode":"url","message":"sign in","url":"https://sign.example/","elicitationId":"e1"}]}` {
 					t.Errorf("answered %v", got.Error)
 				}
-				if want := `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}` + "\n"; heard != want {
+				if want := `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}` +
+					"\n"; heard != want {
 					t.Errorf("heard %q, want %q", heard, want)
 				}
 			})

@@ -124,12 +124,18 @@ func TestObserverIsToldOnceOfEachEnd(t *testing.T) {
 	}{
 		{"fine", callOf("fine"), mcp.Event{Method: "tools/call", Name: "fine", Sent: 1}},
 		{"isError", callOf("bad"), mcp.Event{Method: "tools/call", Name: "bad", Sent: 1, ToolError: true}},
-		{"isError in a stored answer", callOf("rawbad"), mcp.Event{Method: "tools/call", Name: "rawbad", Sent: 1, ToolError: true}},
-		{"error", callOf("fails"), mcp.Event{Method: "tools/call", Name: "fails", Sent: 1, Err: coded(mcp.CodeToolUnavailable)}},
-		{"panic", callOf("crashes"), mcp.Event{Method: "tools/call", Name: "crashes", Sent: 1, Err: coded(mcp.CodeToolCrashed), Panicked: true}},
-		{"a tool that is not there", callOf("nosuch"), mcp.Event{Method: "tools/call", Sent: 1, Err: coded(mcp.CodeInvalidParams)}},
-		{"a method that is not there", `{"jsonrpc":"2.0","id":1,"method":"x/y"}`, mcp.Event{Method: "x/y", Sent: 1, Err: coded(mcp.CodeMethodNotFound)}},
-		{"prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"greet"}}`, mcp.Event{Method: "prompts/get", Name: "greet", Sent: 1}},
+		{"isError in a stored answer", callOf("rawbad"),
+			mcp.Event{Method: "tools/call", Name: "rawbad", Sent: 1, ToolError: true}},
+		{"error", callOf("fails"),
+			mcp.Event{Method: "tools/call", Name: "fails", Sent: 1, Err: coded(mcp.CodeToolUnavailable)}},
+		{"panic", callOf("crashes"),
+			mcp.Event{Method: "tools/call", Name: "crashes", Sent: 1, Err: coded(mcp.CodeToolCrashed), Panicked: true}},
+		{"a tool that is not there", callOf("nosuch"),
+			mcp.Event{Method: "tools/call", Sent: 1, Err: coded(mcp.CodeInvalidParams)}},
+		{"a method that is not there", `{"jsonrpc":"2.0","id":1,"method":"x/y"}`,
+			mcp.Event{Method: "x/y", Sent: 1, Err: coded(mcp.CodeMethodNotFound)}},
+		{"prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"greet"}}`,
+			mcp.Event{Method: "prompts/get", Name: "greet", Sent: 1}},
 		{"resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://text"}}`,
 			mcp.Event{Method: "resources/read", Name: "test://text", Sent: 1, Err: coded(mcp.CodeResourceUnavailable)}},
 		{"list", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, mcp.Event{Method: "tools/list", Sent: 1}},
@@ -140,7 +146,13 @@ func TestObserverIsToldOnceOfEachEnd(t *testing.T) {
 			h := mcp.NewServer(watched{}, &mcp.ServerOptions{Observer: n}).HTTPHandler(nil)
 			postTo(h, tt.body)
 			tt.want.Kind, tt.want.Transport, tt.want.Version, tt.want.Status, tt.want.Received = mcp.EventAnswer, mcp.TransportHTTP, v, 200, 1
-			begun := mcp.Event{Kind: mcp.EventRequest, Method: tt.want.Method, Transport: mcp.TransportHTTP, Version: v, Received: 1}
+			begun := mcp.Event{
+				Kind:      mcp.EventRequest,
+				Method:    tt.want.Method,
+				Transport: mcp.TransportHTTP,
+				Version:   v,
+				Received:  1,
+			}
 			if diff := cmp.Diff([]mcp.Event{begun, tt.want}, n.take(), sameCode()); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
@@ -167,7 +179,10 @@ func TestObserverIsToldOfWhatIsRefused(t *testing.T) {
 			n := &notes{}
 			w := postTo(mcp.NewServer(watched{}, &mcp.ServerOptions{Observer: n}).HTTPHandler(nil), tt.body, tt.header...)
 			got := n.take()
-			if len(got) != 1 || got[0].Kind != mcp.EventRefused || got[0].Err.Code != tt.code || got[0].Transport != mcp.TransportHTTP {
+			if len(got) != 1 ||
+				got[0].Kind != mcp.EventRefused ||
+				got[0].Err.Code != tt.code ||
+				got[0].Transport != mcp.TransportHTTP {
 				t.Fatalf("events = %+v, want one that is refused with %d", got, tt.code)
 			}
 			if w.Code != tt.status || got[0].Status != tt.status {
@@ -225,7 +240,8 @@ func TestObserverIsToldOfSessions(t *testing.T) {
 	})
 	t.Run("no id, no session", func(t *testing.T) {
 		n := &notes{}
-		postTo(mcp.NewServer(watched{}, &mcp.ServerOptions{Observer: n}).HTTPHandler(&mcp.HTTPOptions{NoSessions: true}), initialize)
+		postTo(mcp.NewServer(watched{}, &mcp.ServerOptions{Observer: n}).HTTPHandler(&mcp.HTTPOptions{NoSessions: true}),
+			initialize)
 		if got := kinds(n.take()); len(got) != 2 {
 			t.Errorf("events = %v, want request and answer", got)
 		}
@@ -273,7 +289,8 @@ func TestRequestTimeoutEndsWhatReportsProgress(t *testing.T) {
 				}
 				return nil
 			})
-			postTo(mcp.NewServer(watched{}, &mcp.ServerOptions{RequestTimeout: opts.RequestTimeout, Gate: g}).HTTPHandler(nil), callOf("fine"))
+			postTo(mcp.NewServer(watched{}, &mcp.ServerOptions{RequestTimeout: opts.RequestTimeout, Gate: g}).HTTPHandler(nil),
+				callOf("fine"))
 		})
 	})
 }

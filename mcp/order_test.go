@@ -39,7 +39,8 @@ func (c *chatty) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.Call
 func TestNotificationsBeforeAnswer(t *testing.T) {
 	source := &chatty{demo: newDemo()}
 	addr := serveHTTP(t, source, nil)
-	call := strings.Replace(modern("tools/call", `"name":"progress"`), `"_meta":{`, `"_meta":{"progressToken":"p","io.modelcontextprotocol/logLevel":"debug",`, 1)
+	call := strings.Replace(modern("tools/call", `"name":"progress"`), `"_meta":{`,
+		`"_meta":{"progressToken":"p","io.modelcontextprotocol/logLevel":"debug",`, 1)
 	var clients sync.WaitGroup
 	for range 4 {
 		clients.Go(func() {
@@ -87,7 +88,9 @@ func checkOrder(addr, call string) error {
 			last = m.Params.Progress
 		}
 	}
-	if last < 2 || strings.Count(strings.Join(events, ","), "notifications/") != len(events)-1 || events[len(events)-1] != "" {
+	if last < 2 ||
+		strings.Count(strings.Join(events, ","), "notifications/") != len(events)-1 ||
+		events[len(events)-1] != "" {
 		return fmt.Errorf("events %q, want notifications and then the answer", events)
 	}
 	return nil
@@ -99,7 +102,8 @@ func TestNotificationsBeforeAnswerOnStdio(t *testing.T) {
 	source := &chatty{demo: newDemo()}
 	var in strings.Builder
 	for i := range n {
-		fmt.Fprintln(&in, strings.Replace(call(i, "progress"), `"_meta":{`, fmt.Sprintf(`"_meta":{"progressToken":%d,`, i), 1))
+		fmt.Fprintln(&in,
+			strings.Replace(call(i, "progress"), `"_meta":{`, fmt.Sprintf(`"_meta":{"progressToken":%d,`, i), 1))
 	}
 	var out lockedBuffer
 	if err := mcp.NewServer(source, nil).ServeStdio(t.Context(), strings.NewReader(in.String()), &out, nil); err != nil {

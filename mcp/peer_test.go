@@ -73,7 +73,8 @@ func connect(t *testing.T, transport string, v mcp.Version, server *mcp.Server, 
 		checkTruth(t, v, p.said, p.all.String())
 	})
 	if !v.Modern() {
-		p.send(strings.NewReplacer("$VERSION", v.String(), `"capabilities":{}`, `"capabilities":`+capabilities).Replace(handshake))
+		p.send(strings.NewReplacer("$VERSION", v.String(), `"capabilities":{}`,
+			`"capabilities":`+capabilities).Replace(handshake))
 		if got := p.received(); !strings.Contains(got, `"protocolVersion":"`+v.String()+`"`) {
 			t.Fatalf("initialize: %s", got)
 		}

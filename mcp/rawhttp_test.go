@@ -38,7 +38,10 @@ func post(body string, fields ...string) rawRequest {
 
 // request returns a request with another method, without a body.
 func request(method string, fields ...string) rawRequest {
-	return rawRequest{line: method + " /mcp HTTP/1.1", fields: []string{"Host: localhost", "Connection: close"}}.with(fields...)
+	return rawRequest{
+		line:   method + " /mcp HTTP/1.1",
+		fields: []string{"Host: localhost", "Connection: close"},
+	}.with(fields...)
 }
 
 func (r rawRequest) with(fields ...string) rawRequest {

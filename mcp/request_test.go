@@ -38,8 +38,11 @@ func TestRequest(t *testing.T) {
 	source := asking{newDemo(), func(ctx context.Context) error {
 		r := mcp.RequestFrom(ctx)
 		got = facts{
-			version: r.Version(), params: string(r.Params()), meta: string(r.Meta()), capabilities: string(r.ClientCapabilities()),
-			header: r.Header().Get("Mcp-Method"), session: r.Session() != nil,
+			version:      r.Version(),
+			params:       string(r.Params()),
+			meta:         string(r.Meta()),
+			capabilities: string(r.ClientCapabilities()),
+			header:       r.Header().Get("Mcp-Method"), session: r.Session() != nil,
 		}
 		if s := r.Session(); s != nil {
 			got.client = string(s.ClientInfo())
@@ -53,7 +56,14 @@ func TestRequest(t *testing.T) {
 	const legacy = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"a/b":1}}}`
 
 	b.open(t).post(t, legacy)
-	want := facts{version: mcp.Version20250618, params: `{"name":"echo","_meta":{"a/b":1}}`, meta: `{"a/b":1}`, capabilities: `{}`, session: true, client: `{"name":"t","version":"1"}`}
+	want := facts{
+		version:      mcp.Version20250618,
+		params:       `{"name":"echo","_meta":{"a/b":1}}`,
+		meta:         `{"a/b":1}`,
+		capabilities: `{}`,
+		session:      true,
+		client:       `{"name":"t","version":"1"}`,
+	}
 	if got != want {
 		t.Errorf("in a session: %+v, want %+v", got, want)
 	}
@@ -63,7 +73,13 @@ func TestRequest(t *testing.T) {
 		t.Errorf("without one: %+v, want %+v", got, want)
 	}
 	b.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+params+`}`)
-	want = facts{version: mcp.Version20260728, params: params, meta: params[len(`{"name":"echo","_meta":`) : len(params)-1], capabilities: `{"roots":{}}`, header: "tools/call"}
+	want = facts{
+		version:      mcp.Version20260728,
+		params:       params,
+		meta:         params[len(`{"name":"echo","_meta":`) : len(params)-1],
+		capabilities: `{"roots":{}}`,
+		header:       "tools/call",
+	}
 	if got != want {
 		t.Errorf("stateless: %+v, want %+v", got, want)
 	}
@@ -95,7 +111,8 @@ func TestAbandonedRequest(t *testing.T) {
 	front := httptest.NewServer(mcp.NewServer(source, nil).HTTPHandler(nil))
 	defer front.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, front.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, front.URL,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +134,13 @@ func TestAbandonedRequest(t *testing.T) {
 
 func TestNoRequest(t *testing.T) {
 	r := mcp.RequestFrom(t.Context())
-	if r != nil || r.Version() != mcp.LatestVersion || r.Session() != nil || r.Params() != nil || r.Meta() != nil || r.Header() != nil || r.ClientCapabilities() != nil {
+	if r != nil ||
+		r.Version() != mcp.LatestVersion ||
+		r.Session() != nil ||
+		r.Params() != nil ||
+		r.Meta() != nil ||
+		r.Header() != nil ||
+		r.ClientCapabilities() != nil {
 		t.Error("a request out of nothing")
 	}
 	r.Progress(1, 2, "")
@@ -198,7 +221,14 @@ func TestUnimplemented(t *testing.T) {
 		t.Errorf("Complete = %v, %v", r, err)
 	}
 	b := newBrowser(u, nil)
-	for _, method := range []string{"tools/list", "resources/list", "resources/read", "prompts/list", "completion/complete", "logging/setLevel"} {
+	for _, method := range []string{
+		"tools/list",
+		"resources/list",
+		"resources/read",
+		"prompts/list",
+		"completion/complete",
+		"logging/setLevel",
+	} {
 		if got := b.post(t, modern(method, "")); got.status != http.StatusNotFound && got.code != mismatch {
 			t.Errorf("%s of nothing: status %d, code %d", method, got.status, got.code)
 		}
@@ -206,7 +236,8 @@ func TestUnimplemented(t *testing.T) {
 	var discovered struct {
 		Capabilities json.RawMessage
 	}
-	if err := json.Unmarshal([]byte(b.post(t, modern("server/discover", "")).result), &discovered); err != nil || string(discovered.Capabilities) != `{}` {
+	if err := json.Unmarshal([]byte(b.post(t, modern("server/discover", "")).result), &discovered); err != nil ||
+		string(discovered.Capabilities) != `{}` {
 		t.Errorf("capabilities of nothing: %s, %v", discovered.Capabilities, err)
 	}
 }
@@ -233,7 +264,8 @@ func TestGoneBeforeDone(t *testing.T) {
 		})
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(askCall))
 		if v == "2026-07-28" {
-			r = httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(modern("tools/call", askTool)))
+			r = httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp",
+				strings.NewReader(modern("tools/call", askTool)))
 			r.Header = modernHeader("tools/call", "ask")
 		}
 		r.Header.Set("Content-Type", "application/json")

@@ -24,7 +24,11 @@ type steps struct {
 func newSteps() *steps { return &steps{step: make(chan func(*mcp.Request))} }
 
 func (s *steps) Catalog(context.Context) (*mcp.Catalog, error) {
-	return &mcp.Catalog{Server: mcp.Implementation{Name: "steps", Version: "1"}, Tools: []mcp.Tool{{Name: "walk"}}, Logging: true}, nil
+	return &mcp.Catalog{
+		Server:  mcp.Implementation{Name: "steps", Version: "1"},
+		Tools:   []mcp.Tool{{Name: "walk"}},
+		Logging: true,
+	}, nil
 }
 
 func (s *steps) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -112,14 +116,16 @@ func logEvent(id, what string) string {
 	if id != "" {
 		id = "id: " + id + "\n"
 	}
-	return id + `event: message` + "\n" + `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"` + what + `"}}` + "\n\n"
+	return id + `event: message` + "\n" +
+		`data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"` + what + `"}}` + "\n\n"
 }
 
 func arrival(id string) string {
 	if id != "" {
 		id = "id: " + id + "\n"
 	}
-	return id + `event: message` + "\n" + `data: {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"arrived"}],"isError":false}}` + "\n\n"
+	return id + `event: message` + "\n" +
+		`data: {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"arrived"}],"isError":false}}` + "\n\n"
 }
 
 // Which versions have events with ids, and which versions start streams with one.
@@ -148,7 +154,8 @@ func TestEventIDs(t *testing.T) {
 	t.Run("2026-07-28", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			source := newSteps()
-			body := strings.Replace(modern("tools/call", `"name":"walk"`), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"debug",`, 1)
+			body := strings.Replace(modern("tools/call", `"name":"walk"`), `"_meta":{`,
+				`"_meta":{"io.modelcontextprotocol/logLevel":"debug",`, 1)
 			stream := newBrowser(source, nil).openStream(t, "POST", body, "Last-Event-ID: 1-1")
 			source.step <- say("a")
 			close(source.step)
@@ -232,7 +239,8 @@ func TestResumeKeepsStreamsApart(t *testing.T) {
 				t.Errorf("Last-Event-ID %q: status %d, want 400", id, got.status)
 			}
 		}
-		if got := other.openStream(t, "GET", "", "Accept: text/event-stream", "Last-Event-ID: 2-0"); !got.over() || got.status != 400 {
+		if got := other.openStream(t, "GET", "", "Accept: text/event-stream", "Last-Event-ID: 2-0"); !got.over() ||
+			got.status != 400 {
 			t.Errorf("a stream of another session: status %d", got.status)
 		}
 	})
@@ -254,7 +262,8 @@ func TestResumeIsBounded(t *testing.T) {
 			for after, status := range map[int]int{0: 400, 1: 400, 2: 200, 5: 200} {
 				got := b.openStream(t, "GET", "", "Accept: text/event-stream", fmt.Sprint("Last-Event-ID: 1-", after))
 				if body := got.came(); got.status != status || status == 200 && strings.Count(body, "event: message") != 6-after {
-					t.Errorf("behind event %d of 6: status %d with %d events, want %d", after, got.status, strings.Count(body, "event: message"), status)
+					t.Errorf("behind event %d of 6: status %d with %d events, want %d",
+						after, got.status, strings.Count(body, "event: message"), status)
 				}
 			}
 		})
@@ -287,7 +296,8 @@ func TestStandingStreamContinues(t *testing.T) {
 		source := newNews()
 		b := newBrowser(source, nil).openVersion(t, mcp.Version20251125)
 		event := func(id, list string) string {
-			return "id: " + id + "\nevent: message\n" + `data: {"jsonrpc":"2.0","method":"notifications/` + list + `/list_changed"}` + "\n\n"
+			return "id: " + id + "\nevent: message\n" + `data: {"jsonrpc":"2.0","method":"notifications/` + list +
+				`/list_changed"}` + "\n\n"
 		}
 		first := b.openStream(t, "GET", "", "Accept: text/event-stream")
 		source.tell(mcp.Change{Tools: true})
@@ -328,7 +338,8 @@ func TestResumeAfterDelete(t *testing.T) {
 		if !resumed.over() {
 			t.Error("the stream outlives its session")
 		}
-		if got := b.openStream(t, "GET", "", "Accept: text/event-stream", "Last-Event-ID: 1-1"); got.came() == "" || got.status != 404 {
+		if got := b.openStream(t, "GET", "", "Accept: text/event-stream", "Last-Event-ID: 1-1"); got.came() == "" ||
+			got.status != 404 {
 			t.Errorf("resumed after DELETE: status %d", got.status)
 		}
 		close(source.step)
@@ -355,7 +366,9 @@ func TestRequestDisconnect(t *testing.T) {
 			server.EnableHTTP2 = c.http2
 			server.StartTLS()
 			defer server.Close()
-			session := roundTrip(t, server, "POST", strings.Replace(ladderInit, "2025-06-18", c.version.String(), 1)).Header.Get("Mcp-Session-Id")
+			session := roundTrip(t, server, "POST",
+				strings.Replace(ladderInit, "2025-06-18", c.version.String(), 1),
+			).Header.Get("Mcp-Session-Id")
 			dropped := make(chan bool, 1)
 			go func() {
 				source.step <- func(r *mcp.Request) { dropped <- r.Disconnect(1500 * time.Millisecond) }

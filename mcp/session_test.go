@@ -104,7 +104,14 @@ func TestSessionIDs(t *testing.T) {
 		}
 	}
 	known := b.open(t)
-	for _, made := range []string{"", "x", known.session + "A", known.session[1:], strings.ToLower(known.session), known.session + ", " + known.session} {
+	for _, made := range []string{
+		"",
+		"x",
+		known.session + "A",
+		known.session[1:],
+		strings.ToLower(known.session),
+		known.session + ", " + known.session,
+	} {
 		if got := (&browser{handler: b.handler, session: made}).post(t, ladderPing); made != "" && got.status != 404 {
 			t.Errorf("made-up id %q: status %d, want 404", made, got.status)
 		}
@@ -129,7 +136,8 @@ func TestSessionDelete(t *testing.T) {
 	}
 	other.wantAlive(t, true)
 	if got := mine.post(t, ladderInit); got.status != 200 || got.header.Get("Mcp-Session-Id") == mine.session {
-		t.Errorf("initialize with an old id: status %d, session %q, want a new session", got.status, got.header.Get("Mcp-Session-Id"))
+		t.Errorf("initialize with an old id: status %d, session %q, want a new session",
+			got.status, got.header.Get("Mcp-Session-Id"))
 	}
 }
 
@@ -185,7 +193,9 @@ func TestSessionVersionIsKept(t *testing.T) {
 			t.Errorf("%s: batch answered with status %d", v, got.status)
 		}
 		opened.version = "2026-07-28"
-		if got := opened.post(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"`+v+`"}}}`); got.code != mcp.CodeHeaderMismatch {
+		if got := opened.post(t,
+			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"`+v+
+				`"}}}`); got.code != mcp.CodeHeaderMismatch {
 			t.Errorf("%s: a header of 2026-07-28 beside it answered with code %d", v, got.code)
 		}
 	}

@@ -60,13 +60,15 @@ func TestClientThatDropsItsSession(t *testing.T) {
 				}
 				// Several clients may use the same id concurrently: they cannot be told apart.
 				got := post(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"talk","_meta":{"progressToken":5}}}`)
-				if !strings.Contains(got, `"progressToken":5`) || !strings.Contains(got, `"id":"x","result":{"content":[{"type":"text","text":"done"}]`) {
+				if !strings.Contains(got, `"progressToken":5`) ||
+					!strings.Contains(got, `"id":"x","result":{"content":[{"type":"text","text":"done"}]`) {
 					t.Errorf("tools/call = %s", got)
 				}
 				stream := forgetful(t, h, "GET", "", v)
 				source.tell(mcp.Change{Tools: true})
 				source.tell(mcp.Change{URI: "news://a"}) // there are no subscriptions
-				if got, want := stream.came(), "event: message\ndata: "+strings.TrimSpace(toolsChanged)+"\n\n"; got != want || stream.status != 200 {
+				if got, want := stream.came(), "event: message\ndata: "+strings.TrimSpace(toolsChanged)+"\n\n"; got != want ||
+					stream.status != 200 {
 					t.Errorf("the stream brings %q, want %q", got, want)
 				}
 				other := forgetful(t, h, "GET", "", v)
@@ -93,14 +95,16 @@ func TestClientThatDropsItsSession(t *testing.T) {
 type curious struct{ *news }
 
 func (curious) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	_, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Message: "who?", RequestedSchema: []byte(`{"type":"object","properties":{}}`)})
+	_, err := mcp.RequestFrom(ctx).Elicit(ctx,
+		&mcp.ElicitParams{Message: "who?", RequestedSchema: []byte(`{"type":"object","properties":{}}`)})
 	return nil, err
 }
 
 func TestQuestionToAClientThatDropsItsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := mcp.NewServer(curious{newNews()}, nil).HTTPHandler(nil)
-		s := forgetful(t, h, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk"}}`, mcp.Version20251125)
+		s := forgetful(t, h, "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk"}}`,
+			mcp.Version20251125)
 		if !s.over() {
 			t.Fatal("the call hangs")
 		}

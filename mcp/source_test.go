@@ -43,7 +43,12 @@ func newDemo() *demo {
 			Server:       mcp.Implementation{Name: "demo", Version: "1.0.0", Title: "Demo"},
 			Instructions: "Use echo.",
 			Tools: []mcp.Tool{
-				{Name: "echo", Description: "echoes", InputSchema: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`)},
+				{
+					Name:        "echo",
+					Description: "echoes",
+					InputSchema: json.RawMessage(
+						`{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`),
+				},
 				{Name: "big", Description: "10 KB", InputSchema: object},
 				{Name: "stored", Description: "a stored answer", InputSchema: object},
 				{Name: "fail", Description: "fails", InputSchema: object},
@@ -52,12 +57,20 @@ func newDemo() *demo {
 				{Name: "wait", Description: "waits", InputSchema: object},
 				{Name: "progress", Description: "reports progress", InputSchema: object},
 				{Name: "link", Description: "answers with newer content", InputSchema: object},
-				{Name: "headers", Description: "has a parameter in a header", InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-					`"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"},` +
-					`"deep":{"type":"object","properties":{"dry":{"type":"boolean","x-mcp-header":"Dry"}}}}}`)},
-				{Name: "misplaced", Description: "wants parameters in headers that cannot stand there", InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-					`"list":{"type":"array","items":{"type":"object","properties":{"item":{"type":"string","x-mcp-header":"Item"}}}},` +
-					`"either":{"oneOf":[{"type":"string","x-mcp-header":"Either"}]},"fraction":{"type":"number","x-mcp-header":"Fraction"}}}`)},
+				{
+					Name:        "headers",
+					Description: "has a parameter in a header",
+					InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+						`"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"},` +
+						`"deep":{"type":"object","properties":{"dry":{"type":"boolean","x-mcp-header":"Dry"}}}}}`),
+				},
+				{
+					Name:        "misplaced",
+					Description: "wants parameters in headers that cannot stand there",
+					InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+						`"list":{"type":"array","items":{"type":"object","properties":{"item":{"type":"string","x-mcp-header":"Item"}}}},` +
+						`"either":{"oneOf":[{"type":"string","x-mcp-header":"Either"}]},"fraction":{"type":"number","x-mcp-header":"Fraction"}}}`),
+				},
 				{Name: "needs", Description: "needs a client with a model", InputSchema: object},
 			},
 			Resources: []mcp.Resource{{Name: "text", URI: "test://text", MIMEType: "text/plain"}},
@@ -125,7 +138,10 @@ func (d *demo) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 		return text("done"), nil
 	case "link":
 		return &mcp.CallToolResult{
-			Content:           []mcp.Content{mcp.ResourceLink(mcp.Resource{Name: "text", URI: "test://text"}), mcp.Audio([]byte("RIFF"), "audio/wav")},
+			Content: []mcp.Content{
+				mcp.ResourceLink(mcp.Resource{Name: "text", URI: "test://text"}),
+				mcp.Audio([]byte("RIFF"), "audio/wav"),
+			},
 			StructuredContent: json.RawMessage("[1,\n2]"),
 			Meta:              json.RawMessage(`{"a/b":1}`),
 		}, nil
@@ -136,7 +152,9 @@ func (d *demo) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 func (d *demo) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	switch {
 	case p.URI == "test://text":
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "hello"}}}, nil
+		return &mcp.ReadResourceResult{
+			Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "hello"}},
+		}, nil
 	case strings.HasPrefix(p.URI, "test://item/"):
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Blob: []byte{}}}}, nil
 	case p.URI == "test://broken":

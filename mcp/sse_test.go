@@ -61,7 +61,8 @@ func openSSE(t *testing.T, handler http.Handler) *sseClient {
 // post sends one message and returns the response to the POST.
 func (c *sseClient) post(body string, fields ...string) *httptest.ResponseRecorder {
 	c.t.Helper()
-	r := httptest.NewRequestWithContext(c.context(c.t.Context()), http.MethodPost, "http://localhost"+c.message, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(c.context(c.t.Context()), http.MethodPost, "http://localhost"+c.message,
+		strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for _, field := range fields {
 		name, value, _ := strings.Cut(field, ": ")
@@ -127,7 +128,11 @@ func TestSSEConversation(t *testing.T) {
 		said = append(said, `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"ask"}}`)
 		checkTruth(t, mcp.Version20241105, said, all+asks+got)
 
-		for body, code := range map[string]mcp.Code{"{": -32700, "[]": -32600, `{"jsonrpc":"2.0","id":7,"method":"no/such"}`: -32601} {
+		for body, code := range map[string]mcp.Code{
+			"{":  -32700,
+			"[]": -32600,
+			`{"jsonrpc":"2.0","id":7,"method":"no/such"}`: -32601,
+		} {
 			if got := messages(t, c.call(body), 1)[0]; got.Error == nil || got.Error.Code != code {
 				t.Errorf("%s: %v", body, got.Error)
 			}

@@ -69,7 +69,8 @@ func stand(t *testing.T, h http.Handler, r *http.Request) *bufio.Reader {
 }
 
 func listenRequest(id int) *http.Request {
-	body := inEnvelope(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`, id))
+	body := inEnvelope(fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`, id))
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
 	r.Header = clientHeader(body)
 	return r

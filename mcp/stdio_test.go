@@ -71,7 +71,8 @@ func TestStdioLines(t *testing.T) {
 
 func TestStdioLargeLines(t *testing.T) {
 	nested := func(n int) string {
-		return `{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}}`
+		return `{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) +
+			`}}`
 	}
 	for _, c := range []struct {
 		name string
@@ -81,10 +82,15 @@ func TestStdioLargeLines(t *testing.T) {
 	}{
 		{"10,000 levels", nested(10_000), parse, "null"},
 		{"a million levels, open", strings.Repeat("[", 1_000_000), parse, "null"},
-		{"2 megabytes", fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":%q}}`, strings.Repeat("x", 2<<20)), 0, "2"},
-		{"5 megabytes", fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":%q}}`, strings.Repeat("x", 5<<20)), invalid, "null"},
-		{"an id of a megabyte", `{"jsonrpc":"2.0","method":"ping","id":"` + strings.Repeat("9", 1<<20) + `"}`, 0, `"` + strings.Repeat("9", 1<<20) + `"`},
-		{"a number of a megabyte", `{"jsonrpc":"2.0","method":"ping","id":` + strings.Repeat("9", 1<<20) + `}`, 0, strings.Repeat("9", 1<<20)},
+		{"2 megabytes",
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":%q}}`, strings.Repeat("x", 2<<20)), 0, "2"},
+		{"5 megabytes",
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":%q}}`, strings.Repeat("x", 5<<20)), invalid,
+			"null"},
+		{"an id of a megabyte", `{"jsonrpc":"2.0","method":"ping","id":"` + strings.Repeat("9", 1<<20) + `"}`, 0,
+			`"` + strings.Repeat("9", 1<<20) + `"`},
+		{"a number of a megabyte", `{"jsonrpc":"2.0","method":"ping","id":` + strings.Repeat("9", 1<<20) + `}`, 0,
+			strings.Repeat("9", 1<<20)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer

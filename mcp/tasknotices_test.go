@@ -25,7 +25,8 @@ func TestTaskNotifications(t *testing.T) {
 		}}
 		p := connectWorker(t, transport, w, nil)
 		mine, other := p.begin().ID, p.begin().ID
-		if got, want := p.call(listenLine(`"s"`, `{"taskIds":["`+mine+`","unknown"]}`)), acknowledged(`"s"`, `{"taskIds":["`+mine+`"]}`); got != want {
+		if got, want := p.call(listenLine(`"s"`, `{"taskIds":["`+mine+`","unknown"]}`)), acknowledged(`"s"`,
+			`{"taskIds":["`+mine+`"]}`); got != want {
 			t.Fatalf("acknowledged %s, want %s", got, want)
 		}
 		close(release)
@@ -41,7 +42,9 @@ func (p *peer) wantTold(id, status string) {
 	var tag struct {
 		Meta map[string]string `json:"_meta"`
 	}
-	if err := json.Unmarshal(got.Params, &tag); err != nil || got.Method != "notifications/tasks" || tag.Meta["io.modelcontextprotocol/subscriptionId"] != "s" {
+	if err := json.Unmarshal(got.Params, &tag); err != nil ||
+		got.Method != "notifications/tasks" ||
+		tag.Meta["io.modelcontextprotocol/subscriptionId"] != "s" {
 		p.t.Errorf("told %s %s (%v)", got.Method, got.Params, err)
 	}
 	if task := taskOf(p.t, got.Params); task.ID != id || task.Status != status {
@@ -55,7 +58,8 @@ func (p *peer) wantToldOfEnd(mine, other string) {
 	p.t.Helper()
 	for _, id := range []string{other, mine} {
 		answers := `"inputResponses":{"input-1":` + accept + `}`
-		got := p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tasks/update","params":{"taskId":%q,%s}}`, len(p.said), id, answers))
+		got := p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tasks/update","params":{"taskId":%q,%s}}`,
+			len(p.said), id, answers))
 		told := strings.Count(got, "notifications/tasks")
 		switch {
 		case id == other && told != 0:
@@ -106,7 +110,8 @@ func TestTaskShutdown(t *testing.T) {
 // Only a task's own principal is notified.
 func TestTaskIsToldToItsPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := mcp.NewServer(&worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}, nil)
+		server := mcp.NewServer(
+			&worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}, nil)
 		as := func(name string) *peer {
 			p := connect(t, httpTransport, mcp.Version20260728, server, taskCaps)
 			p.web.context = mcp.WithPrincipal(p.web.context, &mcp.Principal{Name: name})

@@ -86,7 +86,11 @@ func taskOf(t *testing.T, object json.RawMessage) *taskState {
 			t.Error(err)
 		}
 	}
-	details := map[string]string{mcp.TaskCompleted: "result", mcp.TaskFailed: "error", mcp.TaskInputRequired: "inputRequests"}
+	details := map[string]string{
+		mcp.TaskCompleted:     "result",
+		mcp.TaskFailed:        "error",
+		mcp.TaskInputRequired: "inputRequests",
+	}
 	for status, name := range details {
 		if has := members[name] != nil; has != (status == state.Status) && state.Type != "task" {
 			t.Errorf("a task that is %s: has %s: %v", state.Status, name, has)
@@ -114,7 +118,10 @@ func (p *peer) task(method, id, members string) wireMessage {
 	if members != "" {
 		members = "," + members
 	}
-	return messages(p.t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"taskId":%q%s}}`, len(p.said), method, id, members)), 1)[0]
+	return messages(p.t,
+		p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"taskId":%q%s}}`,
+			len(p.said), method, id, members)),
+		1)[0]
 }
 
 func (p *peer) get(id string) *taskState {
@@ -148,21 +155,29 @@ func TestTaskOutcomes(t *testing.T) {
 		found  string // in the result, or in the error
 		code   mcp.Code
 	}{
-		{"done", func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }, mcp.TaskCompleted, `"text":"done"`, 0},
+		{"done", func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }, mcp.TaskCompleted,
+			`"text":"done"`, 0},
 		{"stored", func(context.Context) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Raw: parsed(`{"content":[],"n":1.50}`)}, nil
 		}, mcp.TaskCompleted, `{"content":[],"n":1.50}`, 0},
 		{"isError", func(context.Context) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("no")}, IsError: true}, nil
 		}, mcp.TaskCompleted, `"isError":true`, 0},
-		{"error of the tool", func(context.Context) (*mcp.CallToolResult, error) { return nil, errors.New("the disk is full") }, mcp.TaskCompleted, `"isError":true`, 0},
-		{"bad arguments", func(context.Context) (*mcp.CallToolResult, error) { return nil, mcp.InvalidArguments("size") }, mcp.TaskCompleted, `"isError":true`, 0},
+		{"error of the tool",
+			func(context.Context) (*mcp.CallToolResult, error) { return nil, errors.New("the disk is full") },
+			mcp.TaskCompleted, `"isError":true`, 0},
+		{"bad arguments", func(context.Context) (*mcp.CallToolResult, error) { return nil, mcp.InvalidArguments("size") },
+			mcp.TaskCompleted, `"isError":true`, 0},
 		{"error of the protocol", func(context.Context) (*mcp.CallToolResult, error) {
 			return nil, &mcp.Error{Code: mcp.CodeToolUnavailable, Message: "gone", Cause: errors.New("secret")}
 		}, mcp.TaskFailed, "gone", mcp.CodeToolUnavailable},
-		{"a part of it out of time", func(context.Context) (*mcp.CallToolResult, error) { return nil, context.DeadlineExceeded }, mcp.TaskCompleted, "context deadline exceeded", 0},
-		{"panic", func(context.Context) (*mcp.CallToolResult, error) { panic("boom") }, mcp.TaskFailed, "the tool crashed", mcp.CodeToolCrashed},
-		{"nothing", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil }, mcp.TaskFailed, "no result", mcp.CodeToolBadOutput},
+		{"a part of it out of time",
+			func(context.Context) (*mcp.CallToolResult, error) { return nil, context.DeadlineExceeded }, mcp.TaskCompleted,
+			"context deadline exceeded", 0},
+		{"panic", func(context.Context) (*mcp.CallToolResult, error) { panic("boom") }, mcp.TaskFailed,
+			"the tool crashed", mcp.CodeToolCrashed},
+		{"nothing", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil }, mcp.TaskFailed, "no result",
+			mcp.CodeToolBadOutput},
 		{"no JSON", func(context.Context) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{`)}, nil
 		}, mcp.TaskFailed, "internal error", mcp.CodeInternalError},
@@ -240,7 +255,10 @@ func TestTaskWithoutTheExtension(t *testing.T) {
 			}
 		})
 	}
-	w := &worker{opts: &mcp.TaskOptions{Required: true}, work: func(context.Context) (*mcp.CallToolResult, error) { return text("direct"), nil }}
+	w := &worker{
+		opts: &mcp.TaskOptions{Required: true},
+		work: func(context.Context) (*mcp.CallToolResult, error) { return text("direct"), nil },
+	}
 	if got, err := w.CallTool(t.Context(), nil); err != nil || got.Content[0].Text != "direct" {
 		t.Errorf("called directly: %v, %v", got, err)
 	}
@@ -270,7 +288,8 @@ func TestTaskMethodsRefused(t *testing.T) {
 			{"tasks/result", `"taskId":"` + id + `"`, noMethod},
 			{"tasks/list", ``, noMethod},
 		} {
-			got := messages(t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":%q,"params":{%s}}`, c.method, c.params)), 1)[0]
+			got := messages(t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":%q,"params":{%s}}`, c.method, c.params)),
+				1)[0]
 			if got.Error == nil || got.Error.Code != c.code {
 				t.Errorf("%s {%s}: %s %v, want %d", c.method, c.params, got.Result, got.Error, c.code)
 			}
@@ -285,7 +304,8 @@ func TestTaskMethodsRefused(t *testing.T) {
 func TestTaskHeaders(t *testing.T) {
 	addr := serveHTTP(t, &worker{}, nil)
 	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-		body := strings.Replace(modern(method, `"taskId":"a","inputResponses":{}`), `clientCapabilities":{}`, `clientCapabilities":`+taskCaps, 1)
+		body := strings.Replace(modern(method, `"taskId":"a","inputResponses":{}`), `clientCapabilities":{}`,
+			`clientCapabilities":`+taskCaps, 1)
 		for _, c := range []struct {
 			field string
 			code  mcp.Code
@@ -322,10 +342,12 @@ func TestTaskAsks(t *testing.T) {
 		id := p.begin().ID
 		synctest.Wait()
 		asked := p.get(id)
-		if keys := slices.Sorted(maps.Keys(asked.Requests)); !slices.Equal(keys, []string{"who", "whom"}) || asked.Status != mcp.TaskInputRequired {
+		if keys := slices.Sorted(maps.Keys(asked.Requests)); !slices.Equal(keys, []string{"who", "whom"}) ||
+			asked.Status != mcp.TaskInputRequired {
 			t.Fatalf("%s, asks %v", asked.Status, keys)
 		}
-		if q := asked.Requests["who"]; q.Method != "elicitation/create" || canonicalJSON(t, string(q.Params)) != canonicalJSON(t, `{"message":"name?","requestedSchema":`+nameForm+`}`) {
+		if q := asked.Requests["who"]; q.Method != "elicitation/create" ||
+			canonicalJSON(t, string(q.Params)) != canonicalJSON(t, `{"message":"name?","requestedSchema":`+nameForm+`}`) {
 			t.Errorf("asks %s %s", q.Method, q.Params)
 		}
 		p.wantAck("tasks/update", id, `"inputResponses":{"whom":{"action":"decline"},"unknown":7}`)
@@ -351,7 +373,9 @@ func TestTaskAsks(t *testing.T) {
 			p.wantAck("tasks/update", id, fmt.Sprintf(`"inputResponses":{%q:%s}`, key, answer))
 		}
 		got := p.get(id)
-		if want := `"text":"` + strings.ReplaceAll(accept+`{"action":"decline"}{"action":"cancel"}{"roots":[]}`, `"`, `\"`); !strings.Contains(string(got.Result), want) {
+		if want := `"text":"` + strings.ReplaceAll(
+			accept+`{"action":"decline"}{"action":"cancel"}{"roots":[]}`, `"`, `\"`,
+		); !strings.Contains(string(got.Result), want) {
 			t.Errorf("ended as %s: %s", got.Status, got.Result)
 		}
 		p.wantAck("tasks/update", id, `"inputResponses":{"who":`+accept+`}`)
@@ -519,12 +543,15 @@ func TestTaskOutlivesItsRequest(t *testing.T) {
 func TestTaskExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Duration, 1)
-		w := &worker{opts: &mcp.TaskOptions{TTL: time.Minute, PollInterval: 5 * time.Second}, work: func(ctx context.Context) (*mcp.CallToolResult, error) {
-			began := time.Now()
-			<-ctx.Done()
-			ended <- time.Since(began)
-			return nil, ctx.Err()
-		}}
+		w := &worker{
+			opts: &mcp.TaskOptions{TTL: time.Minute, PollInterval: 5 * time.Second},
+			work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+				began := time.Now()
+				<-ctx.Done()
+				ended <- time.Since(began)
+				return nil, ctx.Err()
+			},
+		}
 		p := connectWorker(t, httpTransport, w, nil)
 		begun := p.begin()
 		if *begun.TTL != 60_000 || *begun.Poll != 5000 {
@@ -600,7 +627,8 @@ func TestTaskBelongsToItsPrincipal(t *testing.T) {
 	b := newBrowser(&worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}, nil)
 	as := func(principal, method, members string) *response {
 		b.principal = principal
-		return b.post(t, strings.Replace(modern(method, members), `clientCapabilities":{}`, `clientCapabilities":`+taskCaps, 1))
+		return b.post(t,
+			strings.Replace(modern(method, members), `clientCapabilities":{}`, `clientCapabilities":`+taskCaps, 1))
 	}
 	seen := make(map[string]bool)
 	for range 100 {
@@ -666,7 +694,10 @@ func TestTaskStoreFails(t *testing.T) {
 		p := connectWorker(t, httpTransport, w, &mcp.ServerOptions{Tasks: store})
 		store.fail(secret, nil)
 		got := messages(t, p.call(workCall), 1)[0]
-		if ran != 0 || got.Error == nil || got.Error.Code != mcp.CodeInternalError || strings.Contains(got.Error.Message, "10.0.0.9") {
+		if ran != 0 ||
+			got.Error == nil ||
+			got.Error.Code != mcp.CodeInternalError ||
+			strings.Contains(got.Error.Message, "10.0.0.9") {
 			t.Errorf("not stored: ran %d times, answered %s %v", ran, got.Result, got.Error)
 		}
 		store.fail(nil, nil)
@@ -675,7 +706,9 @@ func TestTaskStoreFails(t *testing.T) {
 			t.Errorf("stored as %+v", record)
 		}
 		store.fail(nil, secret)
-		if got := p.task("tasks/get", id, ""); got.Error == nil || got.Error.Code != mcp.CodeInternalError || strings.Contains(got.Error.Message, "10.0.0.9") {
+		if got := p.task("tasks/get", id, ""); got.Error == nil ||
+			got.Error.Code != mcp.CodeInternalError ||
+			strings.Contains(got.Error.Message, "10.0.0.9") {
 			t.Errorf("not readable: %s %v", got.Result, got.Error)
 		}
 		store.fail(secret, nil) // the end cannot be stored: nothing else fails
