@@ -44,7 +44,7 @@ type eventLog struct {
 
 	mu sync.Mutex
 	// of are the requests that the messages belong to; none for the standing stream. A zero
-	// entry represents requests beyond maxLoggedRequests.
+	// entry represents requests that exceed maxLoggedRequests or maxLoggedName.
 	of     []followed
 	last   int      // number of the newest event
 	events [][]byte // the newest ones, as sent
@@ -227,7 +227,7 @@ func (l *eventLog) release(by eventWriter, after int) bool {
 	return true
 }
 
-// take makes out the connection and returns the events after number after.
+// take sets the connection to out and returns the events after number after.
 func (l *eventLog) take(out eventWriter, after int) (missed [][]byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -102,7 +102,7 @@ const (
 	maxURI        = 8 << 10  // subscribed to
 )
 
-// kept is one entry of the ledger. It is embedded in the object it accounts for.
+// kept is one entry of the ledger. It is a field of the object it accounts for.
 type kept struct {
 	seen  atomic.Int64 // when it was last used, or expires: a time.Duration since the ledger's start
 	owner keeper
