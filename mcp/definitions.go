@@ -24,7 +24,7 @@ type Icon struct {
 	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
-// Annotations tell a client whom content is intended for and how important it is.
+// Annotations describe the intended audience of content, and its importance.
 type Annotations struct {
 	Audience     []string `json:"audience,omitempty"` // "user", "assistant"
 	Priority     *float64 `json:"priority,omitempty"` // 0 to 1
