@@ -108,8 +108,8 @@ func (e *Error) OverHTTP(status int, header http.Header) *Error {
 	return &copied
 }
 
-// WriteError answers an HTTP request of which no message has been read with e. It uses
-// the status and header of [Error.OverHTTP]; the default status is 400.
+// WriteError answers an HTTP request with e, before a message has been read from it. It
+// uses the status and header of [Error.OverHTTP]; the default status is 400.
 func WriteError(w http.ResponseWriter, e *Error) {
 	a := newAnswer()
 	defer a.free()
