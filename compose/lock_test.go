@@ -14,7 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 

@@ -23,7 +23,7 @@ func TestApps(t *testing.T) {
 		show, program string
 		args, stdio   []string
 	}{
-		{"fixture", "./internal/conformance/apps", nil, []string{"-stdio"}},
+		{"fixture", "./internal/test/conformance/apps", nil, []string{"-stdio"}},
 		{"weather", "./examples/weather", []string{"-http=127.0.0.1:0"}, []string{"-stdio"}},
 	} {
 		program := build(t, served.program)
@@ -58,7 +58,7 @@ func TestApps(t *testing.T) {
 // official bridge in a host that declares nothing. It needs no browser.
 func TestAppListing(t *testing.T) {
 	tools := nodeTools(t)
-	program, slipway := build(t, "./internal/conformance/apps"), build(t, "./cmd/slipway")
+	program, slipway := build(t, "./internal/test/conformance/apps"), build(t, "./cmd/slipway")
 	for name, command := range map[string][]string{
 		"direct":  {program},
 		"proxied": {slipway, "serve", "--addr", "127.0.0.1:0", "--start-wait", "30s", "--", program, "-stdio"},
@@ -110,7 +110,7 @@ func build(t *testing.T, program string) string {
 // interfaces, as a client that can show them and as one that cannot.
 func TestAppInfo(t *testing.T) {
 	tools := nodeTools(t)
-	endpoint := start(t, build(t, "./internal/conformance/apps"))
+	endpoint := start(t, build(t, "./internal/test/conformance/apps"))
 	page := object{
 		"hasApp": true, "resourceUri": "ui://fixture/page", "visibility": []any{"model", "app"},
 		"resourceMimeType": "text/html;profile=mcp-app", "domain": "a904794854a047f6.example.com", "prefersBorder": false,

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -173,7 +173,7 @@ func TestOpenReplacesChangedCopy(t *testing.T) {
 func unpackedAgain(t *testing.T, name, cache string) (warned []string) {
 	t.Helper()
 	src, err := mcpb.Open(t.Context(), name, &mcpb.OpenOptions{
-		CacheDir: cache, Values: map[string]any{"key": "k"}, Live: &live.Options{Lazy: true, Catalog: &mcp.Catalog{}},
+		CacheDir: cache, Values: map[string]any{"key": "k"}, Live: &client.Options{Lazy: true, Catalog: &mcp.Catalog{}},
 		Warn: func(f check.Finding) { warned = append(warned, f.Rule) },
 	})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 func TestScanImports(t *testing.T) {

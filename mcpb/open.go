@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -58,10 +58,10 @@ type OpenOptions struct {
 	// discards it.
 	Stderr io.Writer
 	// Stray is called with each line of stdout that is not a message; see
-	// [live.Command.Stray].
+	// [client.Command.Stray].
 	Stray func(line []byte)
 	// Live configures the supervision of the server; nil means the defaults.
-	Live *live.Options
+	Live *client.Options
 }
 
 // StartError means that the server of a bundle could not be started, or did not speak
@@ -92,7 +92,7 @@ func (e *DigestError) Error() string {
 
 // Source is a bundle whose server is running, or starts on demand.
 type Source struct {
-	*live.Source
+	*client.Source
 	manifest *Manifest
 	launch   *Launch
 	release  func() error // releases the unpacked content
@@ -156,7 +156,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 	if err != nil {
 		return nil, err
 	}
-	var supervision live.Options
+	var supervision client.Options
 	if opts.Live != nil {
 		supervision = *opts.Live
 	}
@@ -164,7 +164,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 		supervision.Lazy, supervision.Catalog = true, known
 	}
 	command.Stray = opts.Stray
-	server, err := live.Open(ctx, command, &supervision)
+	server, err := client.Open(ctx, command, &supervision)
 	if err != nil {
 		return nil, &StartError{err}
 	}
@@ -208,7 +208,7 @@ func expandAsking(ctx context.Context, m *Manifest, dir string, opts *OpenOption
 }
 
 // transport returns the child process of a launch, using an available runtime.
-func (l *Launch) transport(ctx context.Context, m *Manifest, stderr io.Writer) (*live.Command, error) {
+func (l *Launch) transport(ctx context.Context, m *Manifest, stderr io.Writer) (*client.Command, error) {
 	var wanted map[string]string
 	if m.Compatibility != nil {
 		wanted = m.Compatibility.Runtimes
@@ -217,7 +217,7 @@ func (l *Launch) transport(ctx context.Context, m *Manifest, stderr io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	c := &live.Command{
+	c := &client.Command{
 		Path:   line[0],
 		Args:   append(line[1:], l.Args...),
 		Dir:    l.Dir,

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -332,7 +332,7 @@ func TestStaticCatalog(t *testing.T) {
 		string(cat.Tools[0].Raw) != `{"name":"started","inputSchema":{"type":"object"},"x-unknown":1}` {
 		t.Fatalf("catalog %+v: %v", cat, err)
 	}
-	if state := src.State(); state.Starts != 0 || state.Phase != live.Stopped {
+	if state := src.State(); state.Starts != 0 || state.Phase != client.Stopped {
 		t.Errorf("the server runs, and nobody needs it: %+v", state)
 	}
 	changes := make(chan mcp.Change, 1)

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/smallstep/pkcs7"
 
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 

@@ -6,8 +6,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/build"
-	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/docs"
 )
 
 // BuildOptions configure [Builder]. The zero value and nil are the defaults.
@@ -42,7 +42,7 @@ type input struct {
 	// fits reports whether arg is of this kind. info is nil if arg is not a file or
 	// folder.
 	fits func(arg string, info fs.FileInfo) bool
-	open func(arg string, o *BuildOptions) (build.Input, error)
+	open func(arg string, o *BuildOptions) (sitebuild.Input, error)
 }
 
 // inputs returns all kinds, in the order in which they are tried.
@@ -66,7 +66,7 @@ func Inputs() []string {
 }
 
 // Builder returns the input that builds a site from arg. An error is an [*Error].
-func Builder(arg string, opts *BuildOptions) (build.Input, error) {
+func Builder(arg string, opts *BuildOptions) (sitebuild.Input, error) {
 	if opts == nil {
 		opts = &BuildOptions{}
 	}

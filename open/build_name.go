@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // renamed is an input with overridden site names.
 type renamed struct {
-	build.Input
+	sitebuild.Input
 	opts *BuildOptions
 }
 
-// Site implements [build.Input].
-func (r *renamed) Site(ctx context.Context) (*build.Site, error) {
+// Site implements [sitebuild.Input].
+func (r *renamed) Site(ctx context.Context) (*sitebuild.Site, error) {
 	site, err := r.Input.Site(ctx)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
 // built is a site in memory, built from an input that is watched. When the input changes,
@@ -39,9 +39,9 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
-	b := &builder{arg: arg, input: input, memory: build.NewMemory(), log: o.Logger, rebuilt: opts.Rebuilt}
+	b := &builder{arg: arg, input: input, memory: sitebuild.NewMemory(), log: o.Logger, rebuilt: opts.Rebuilt}
 	b.memory.MaxBytes = opts.MaxSiteBytes
-	b.seen = build.Snapshot(input.Paths())
+	b.seen = sitebuild.Snapshot(input.Paths())
 	if err := b.build(ctx); err != nil {
 		return nil, &Error{Arg: arg, Why: plain(err), Err: err, Hint: onDisk(arg, err)}
 	}
@@ -63,7 +63,7 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 
 // onDisk returns the hint for inputs that are too large for memory.
 func onDisk(arg string, err error) string {
-	var large *build.MemoryError
+	var large *sitebuild.MemoryError
 	if errors.As(err, &large) || strings.Contains(err.Error(), "has more than") {
 		return "slipway site build " + arg + " -o site.zip, and serve that"
 	}
@@ -80,10 +80,10 @@ func (s *built) Close() error {
 // builder builds an input repeatedly.
 type builder struct {
 	arg    string
-	input  build.Input
-	memory *build.Memory
+	input  sitebuild.Input
+	memory *sitebuild.Memory
 	log    *slog.Logger
-	seen   build.Snap
+	seen   sitebuild.Snap
 	// rebuilt is [Options.Rebuilt], or nil.
 	rebuilt func(arg string, err error)
 }
@@ -99,7 +99,7 @@ func (b *builder) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := build.Write(ctx, site, b.memory, &build.Options{
+	result, err := sitebuild.Write(ctx, site, b.memory, &sitebuild.Options{
 		NoIndex:   true,
 		NoAliases: true,
 		Compact:   true,
@@ -125,7 +125,7 @@ func (b *builder) watch(ctx context.Context, every time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		now := build.Snapshot(b.input.Paths())
+		now := sitebuild.Snapshot(b.input.Paths())
 		if now == b.seen {
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // flaky is an input that panics on the second build, either in Site or while its answers
@@ -27,20 +27,20 @@ type flaky struct {
 
 func (f *flaky) Paths() []string { return []string{f.path} }
 
-func (f *flaky) Site(context.Context) (*build.Site, error) {
+func (f *flaky) Site(context.Context) (*sitebuild.Site, error) {
 	var none []int
 	n := int(f.builds.Add(1))
 	if n == 2 && !f.late {
 		_ = none[n]
 	}
-	return &build.Site{
+	return &sitebuild.Site{
 		Server: mcp.Implementation{Name: "flaky", Version: "1.0.0"},
 		Tools:  []mcp.Tool{{Name: "get_it", Description: "It.", InputSchema: []byte(`{"type":"object"}`)}},
-		Answers: func(yield func(*build.Answer, error) bool) {
+		Answers: func(yield func(*sitebuild.Answer, error) bool) {
 			if n == 2 {
 				_ = none[n]
 			}
-			yield(build.Text("get_it", nil, strings.Repeat("again ", n)), nil)
+			yield(sitebuild.Text("get_it", nil, strings.Repeat("again ", n)), nil)
 		},
 	}, nil
 }
@@ -60,10 +60,10 @@ func TestRebuildPanic(t *testing.T) {
 		var log bytes.Buffer
 		outcomes := make(chan error, 10)
 		b := &builder{
-			arg: "docs", input: &flaky{path: path, late: late}, memory: build.NewMemory(),
+			arg: "docs", input: &flaky{path: path, late: late}, memory: sitebuild.NewMemory(),
 			log: slog.New(slog.NewTextHandler(&log, nil)), rebuilt: func(_ string, err error) { outcomes <- err },
 		}
-		b.seen = build.Snapshot(b.input.Paths())
+		b.seen = sitebuild.Snapshot(b.input.Paths())
 		if err := b.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -70,7 +70,7 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 			o.Stderr = l.stderr(Name(arg))
 		}
 	}
-	supervision := live.Options{Name: Name(arg)}
+	supervision := client.Options{Name: Name(arg)}
 	if o.Live != nil {
 		supervision = *o.Live
 		supervision.Name = cmp.Or(supervision.Name, Name(arg))

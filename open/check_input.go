@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
-	"github.com/slipway-mcp/slipway/staticmcp/build/mapping"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/mapping"
 )
 
 // checkInput checks an input that a site is built from: whether it can be read, and
@@ -35,7 +35,7 @@ func checkInput(ctx context.Context, arg string) (*check.Report, error) {
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
-	result, err := build.Write(ctx, site, build.NewMemory(), &build.Options{DryRun: true, Lenient: true, NoIndex: true})
+	result, err := sitebuild.Write(ctx, site, sitebuild.NewMemory(), &sitebuild.Options{DryRun: true, Lenient: true, NoIndex: true})
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}

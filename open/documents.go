@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/build"
-	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/docs"
 )
 
 // isDocuments reports whether arg is a Markdown folder that is not itself a site, a
@@ -42,7 +42,7 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
+func openDocuments(arg string, o *BuildOptions) (sitebuild.Input, error) {
 	opts := &docs.Options{
 		Name: o.Name, Title: o.Title, Version: o.Version, Instructions: o.Instructions,
 		Language: o.Language, BaseURL: o.BaseURL, Drafts: o.Drafts, TermFiles: o.WordFiles,
@@ -54,7 +54,7 @@ func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
 	return documents(arg, opts)
 }
 
-func documents(arg string, opts *docs.Options) (build.Input, error) {
+func documents(arg string, opts *docs.Options) (sitebuild.Input, error) {
 	if isLLMS(arg) {
 		return docs.LLMS(arg, opts)
 	}

@@ -72,7 +72,7 @@ func (a *Addition) Close() error {
 //
 // A typed URL may be on any network; its redirects and the URLs in documents must be on
 // the public internet or in AllowNetwork. An error is an [*Error]; it wraps a
-// [*live.BlockedError], a [*registry.UnfitError] or a [*mcpb.DigestError]. The caller
+// [*client.BlockedError], a [*registry.UnfitError] or a [*mcpb.DigestError]. The caller
 // must close the Addition.
 func Entry(ctx context.Context, arg string, opts *EntryOptions) (*Addition, error) {
 	e := &entries{arg: arg}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
@@ -191,7 +191,7 @@ func TestEntryOfASilentStream(t *testing.T) {
 	}))
 	defer web.Close()
 	a, err := open.Entry(t.Context(), web.URL+"/mcp",
-		&open.EntryOptions{Live: &open.LiveOptions{Source: &live.Options{StartTimeout: 50 * time.Millisecond}}})
+		&open.EntryOptions{Live: &open.LiveOptions{Source: &client.Options{StartTimeout: 50 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,15 +212,15 @@ func TestEntryRefuses(t *testing.T) {
 		arg  string
 		want any
 	}{
-		{web.URL + "/away", new(*live.BlockedError)},
-		{web.URL + "/intern.json", new(*live.BlockedError)},
+		{web.URL + "/away", new(*client.BlockedError)},
+		{web.URL + "/intern.json", new(*client.BlockedError)},
 		{web.URL + "/other.json", new(*mcpb.DigestError)},
 		{web.URL + "/file.json", new(*registry.UnfitError)},
 		{web.URL + "/page", new(*open.Error)},
 		{web.URL + "/none", new(*open.Error)},
 		{"http://127.0.0.1:1/", new(*open.Error)},
 		// A document from another machine must not lead to this one.
-		{strings.Replace(web.URL, "127.0.0.1", "0.0.0.0", 1) + "/server.json", new(*live.BlockedError)},
+		{strings.Replace(web.URL, "127.0.0.1", "0.0.0.0", 1) + "/server.json", new(*client.BlockedError)},
 		{broken, new(*mcpb.ArchiveError)},
 		{dir, new(*open.Error)},
 		{"entry_test.go", new(*open.Error)},

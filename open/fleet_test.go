@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	"github.com/slipway-mcp/slipway/open"
@@ -155,7 +155,7 @@ type park struct {
 	t        *testing.T
 	file     string
 	src      mcp.Source
-	roster   live.Roster
+	roster   client.Roster
 	log      logText
 	troubles logText
 }
@@ -186,7 +186,7 @@ func openPark(t *testing.T, opts *open.DefinitionsOptions, entries ...string) *p
 	opts.Trouble = func(server string, err error) { fmt.Fprintf(&p.troubles, "%s: %v\n", server, err) }
 	src, err := open.Open(t.Context(), p.file, &open.Options{
 		Definitions: opts,
-		Live:        &open.LiveOptions{Source: &live.Options{Opened: p.roster.Add}},
+		Live:        &open.LiveOptions{Source: &client.Options{Opened: p.roster.Add}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -577,7 +577,7 @@ func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
 				}
 				p := openPark(t, &open.DefinitionsOptions{Background: true, Settle: 50 * time.Millisecond}, entries...)
 				c := mcptest.Connect(t, p.src, version, nil)
-				down := func() (down live.State) {
+				down := func() (down client.State) {
 					for _, st := range p.roster.States() {
 						if st.Name == "b" {
 							down = st
@@ -751,15 +751,15 @@ func TestLazyAndIdle(t *testing.T) {
 	opts := func() *open.DefinitionsOptions {
 		return &open.DefinitionsOptions{Lazy: true, CacheDir: cache, IdleStop: 30 * time.Millisecond}
 	}
-	phase := func(p *park) live.State { return p.roster.States()[0] }
+	phase := func(p *park) client.State { return p.roster.States()[0] }
 	first := openPark(t, opts(), entry("a", "1"))
 	if got := first.tools(); got != "a_tool" {
 		t.Errorf("the first time it offers %q", got)
 	}
-	until(t, "it rests", func() bool { return phase(first).Phase == live.Stopped })
+	until(t, "it rests", func() bool { return phase(first).Phase == client.Stopped })
 	first.close()
 	again := openPark(t, opts(), entry("a", "1"))
-	if st := phase(again); again.tools() != "a_tool" || st.Starts != 0 || st.Phase != live.Stopped {
+	if st := phase(again); again.tools() != "a_tool" || st.Starts != 0 || st.Phase != client.Stopped {
 		t.Errorf("the second time: %q, %+v; want a tool of a server that was not started", again.tools(), st)
 	}
 	pid, _, err := again.call("a_tool", "{}")
@@ -767,7 +767,7 @@ func TestLazyAndIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "it is stopped",
-		func() bool { return (runtime.GOOS == "windows" || gone(pid)) && phase(again).Phase == live.Stopped })
+		func() bool { return (runtime.GOOS == "windows" || gone(pid)) && phase(again).Phase == client.Stopped })
 	if next, _, err := again.call("a_tool", "{}"); err != nil || next == pid || again.tools() != "a_tool" {
 		t.Errorf("the next call: %d, %v; want another process than %d", next, err, pid)
 	}

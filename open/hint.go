@@ -3,17 +3,17 @@ package open
 import (
 	"errors"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 )
 
 // Hint returns the next step for a server that could not be opened, or "". definitions is
 // the file that defines it, or empty if it was given as a URL.
 func Hint(err error, definitions string) string {
-	var exit *live.ExitError
+	var exit *client.ExitError
 	if errors.As(err, &exit) {
 		return exit.Hint()
 	}
-	var status *live.StatusError
+	var status *client.StatusError
 	if !errors.As(err, &status) || !status.Refused() {
 		return ""
 	}

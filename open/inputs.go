@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/build"
-	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
-	"github.com/slipway-mcp/slipway/staticmcp/build/gopkg"
-	"github.com/slipway-mcp/slipway/staticmcp/build/mapping"
-	"github.com/slipway-mcp/slipway/staticmcp/build/openapi"
-	"github.com/slipway-mcp/slipway/staticmcp/build/table"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/docs"
+	"github.com/slipway-mcp/slipway/sitebuild/gopkg"
+	"github.com/slipway-mcp/slipway/sitebuild/mapping"
+	"github.com/slipway-mcp/slipway/sitebuild/openapi"
+	"github.com/slipway-mcp/slipway/sitebuild/table"
 )
 
 // sniffBytes is the number of bytes read to detect the type of a file.
@@ -47,7 +47,7 @@ func isAPI(arg string, info fs.FileInfo) bool {
 	return regular(info) && hasExt(arg, ".json", ".yaml", ".yml") && openapi.Reads(beginning(arg))
 }
 
-func openAPI(arg string, _ *BuildOptions) (build.Input, error) { return openapi.New(arg, nil) }
+func openAPI(arg string, _ *BuildOptions) (sitebuild.Input, error) { return openapi.New(arg, nil) }
 
 // isGo reports whether arg is a folder with Go packages that is not itself a site.
 func isGo(arg string, info fs.FileInfo) bool {
@@ -60,7 +60,7 @@ func isGo(arg string, info fs.FileInfo) bool {
 	return gopkg.Reads(arg)
 }
 
-func openGo(arg string, _ *BuildOptions) (build.Input, error) { return gopkg.New(arg, nil) }
+func openGo(arg string, _ *BuildOptions) (sitebuild.Input, error) { return gopkg.New(arg, nil) }
 
 // isMapping reports whether arg is a slipway.site.yaml, or a folder with one.
 func isMapping(arg string, info fs.FileInfo) bool {
@@ -68,7 +68,7 @@ func isMapping(arg string, info fs.FileInfo) bool {
 	return info != nil && ok
 }
 
-func openMapping(arg string, _ *BuildOptions) (build.Input, error) {
+func openMapping(arg string, _ *BuildOptions) (sitebuild.Input, error) {
 	file, ok := mapping.Find(arg)
 	if !ok {
 		file = arg // given explicitly as one
@@ -112,7 +112,7 @@ func isBuilt(arg string, info fs.FileInfo) bool {
 const memoryRows = 200_000
 
 // inMemory returns the input for arg, for a site that only Slipway's own reader reads.
-func inMemory(arg string, info fs.FileInfo) (build.Input, error) {
+func inMemory(arg string, info fs.FileInfo) (sitebuild.Input, error) {
 	switch {
 	case isMapping(arg, info), isGo(arg, info):
 	case isDocuments(arg, info):
@@ -128,7 +128,7 @@ func inMemory(arg string, info fs.FileInfo) (build.Input, error) {
 // isTable reports whether arg is a table file.
 func isTable(arg string, info fs.FileInfo) bool { return regular(info) && table.Reads(arg) }
 
-func openTable(arg string, o *BuildOptions) (build.Input, error) {
+func openTable(arg string, o *BuildOptions) (sitebuild.Input, error) {
 	return table.New(arg, &table.Options{Table: table.Table{Key: o.Key}})
 }
 

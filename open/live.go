@@ -16,15 +16,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
 // LiveOptions configure how servers are started and connected to.
 type LiveOptions struct {
-	// Source is passed to [live.Open]; nil means the defaults.
-	Source *live.Options
+	// Source is passed to [client.Open]; nil means the defaults.
+	Source *client.Options
 	// Header is added to requests to servers at a URL, for example Authorization. It is
 	// not sent when probing for a site.
 	Header http.Header
@@ -40,10 +40,10 @@ type LiveOptions struct {
 	// command should run as it would without Slipway.
 	KeepOut []string
 	// Environ replaces the environment of commands, as NAME=VALUE. Values of variables
-	// that are not in [live.DefaultInherit] are redacted in errors and in the output to
+	// that are not in [client.DefaultInherit] are redacted in errors and in the output to
 	// Stderr. Nil inherits the current environment, minus KeepOut.
 	Environ []string
-	// StopTimeout limits how long a command may take to exit, see [live.Command].
+	// StopTimeout limits how long a command may take to exit, see [client.Command].
 	StopTimeout time.Duration
 }
 
@@ -79,14 +79,14 @@ func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, e
 	if err != nil {
 		return nil, err
 	}
-	command := &live.Command{
+	command := &client.Command{
 		Path: argv[0], Args: argv[1:],
 		Inherit: []string{}, Env: inherited(os.Environ(), o.KeepOut),
 		Stderr: o.stderr(Name(arg)), StopTimeout: o.StopTimeout,
 	}
 	if o.Environ != nil {
 		command.Env = o.Environ
-		usual := live.Environ(nil)
+		usual := client.Environ(nil)
 		for _, entry := range o.Environ {
 			if _, value, _ := strings.Cut(entry, "="); len(value) >= 6 && !slices.Contains(usual, entry) {
 				command.Redact = append(command.Redact, value)
@@ -115,33 +115,33 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 	}
 	switch u.Scheme {
 	case "http", "https":
-		endpoint := &live.Endpoint{URL: address, Header: maps.Clone(o.Header), Allow: o.AllowNetwork}
+		endpoint := &client.Endpoint{URL: address, Header: maps.Clone(o.Header), Allow: o.AllowNetwork}
 		return openLive(ctx, arg, Name(arg), endpoint, o)
 	case "ws", "wss":
 		dial := func(ctx context.Context) (mcp.Conn, error) {
 			return ws.Dial(ctx, address, &ws.DialOptions{Header: maps.Clone(o.Header)})
 		}
-		return openLive(ctx, arg, Name(arg), &live.Dialer{Name: arg, Dial: dial}, o)
+		return openLive(ctx, arg, Name(arg), &client.Dialer{Name: arg, Dial: dial}, o)
 	}
 	return nil, unsupported(arg, "a URL that is not http, https, ws or wss")
 }
 
-func openLive(ctx context.Context, arg, name string, transport live.Transport, o *LiveOptions) (mcp.Source, error) {
-	var options live.Options
+func openLive(ctx context.Context, arg, name string, transport client.Transport, o *LiveOptions) (mcp.Source, error) {
+	var options client.Options
 	if o.Source != nil {
 		options = *o.Source
 	}
 	if options.Name == "" {
 		options.Name = name
 	}
-	src, err := live.Open(ctx, transport, &options)
+	src, err := client.Open(ctx, transport, &options)
 	if err == nil {
 		return src, nil
 	}
 	e := &Error{Arg: arg, Why: liveReason(err, transport), Kind: Remote, Err: err}
 	e.Hint = Hint(err, "")
-	var missing *live.CommandError
-	if command, local := transport.(*live.Command); local && e.Hint == "" && errors.Is(err, context.DeadlineExceeded) {
+	var missing *client.CommandError
+	if command, local := transport.(*client.Command); local && e.Hint == "" && errors.Is(err, context.DeadlineExceeded) {
 		e.Hint = "run it yourself to see what it waits for: " + command.String()
 	}
 	if errors.As(err, &missing) {
@@ -152,7 +152,7 @@ func openLive(ctx context.Context, arg, name string, transport live.Transport, o
 
 // liveReason returns the text of an error of live without the name of the server, which
 // the surrounding error already contains.
-func liveReason(err error, transport live.Transport) string {
+func liveReason(err error, transport client.Transport) string {
 	return strings.TrimPrefix(err.Error(), transport.String()+": ")
 }
 
@@ -168,7 +168,7 @@ func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, e
 		return src, nil
 	}
 	var said *mcp.Error
-	var blocked *live.BlockedError
+	var blocked *client.BlockedError
 	if refusesAccess(err) || errors.As(err, &said) || errors.As(err, &blocked) {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, e
 
 // refusesAccess reports whether a live server requires a token, or a different one.
 func refusesAccess(err error) bool {
-	var status *live.StatusError
+	var status *client.StatusError
 	return errors.As(err, &status) && status.Refused()
 }
 

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -22,7 +22,7 @@ type member struct {
 	name   string
 	print  fingerprint
 	part   *compose.Retirable
-	server atomic.Pointer[live.Source] // nil while it must not be started
+	server atomic.Pointer[client.Source] // nil while it must not be started
 
 	first     chan struct{} // closed once it has been started, has failed, or is no longer waited for
 	tried     func()        // closes first
@@ -93,7 +93,7 @@ func (f *fleet) start(
 	m.tried = sync.OnceFunc(func() { close(m.first) })
 	m.place = sync.OnceFunc(func() { close(m.placed) })
 	m.patience = f.waitFor(m, time.Duration(s.ConnectTimeoutMS)*time.Millisecond)
-	var o live.Options
+	var o client.Options
 	if f.live.Source != nil {
 		o = *f.live.Source
 	}
@@ -167,8 +167,8 @@ func (f *fleet) impatient(m *member) {
 }
 
 // opened sets the server of m when it is opened, and calls also.
-func opened(m *member, also func(*live.Source) func()) func(*live.Source) func() {
-	return func(s *live.Source) func() {
+func opened(m *member, also func(*client.Source) func()) func(*client.Source) func() {
+	return func(s *client.Source) func() {
 		m.server.CompareAndSwap(nil, s) // the first one; later ones are processes for single clients
 		if also == nil {
 			return nil
@@ -178,8 +178,8 @@ func opened(m *member, also func(*live.Source) func()) func(*live.Source) func()
 }
 
 // listen returns a callback for the events of a server. The callback does not block.
-func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
-	return func(e live.Event) {
+func (f *fleet) listen(m *member, also func(client.Event)) func(client.Event) {
+	return func(e client.Event) {
 		if also != nil {
 			also(e)
 		}
@@ -223,11 +223,11 @@ func (m *member) close() {
 func (m *member) idle() bool { return m.state().InFlight == 0 }
 
 // state returns the state of the server, or the zero value if it must not be started.
-func (m *member) state() live.State {
+func (m *member) state() client.State {
 	if s := m.server.Load(); s != nil {
 		return s.State()
 	}
-	return live.State{}
+	return client.State{}
 }
 
 // subscribed returns the resources that clients subscribed to on the server, sorted.

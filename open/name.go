@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
+	"github.com/slipway-mcp/slipway/sitebuild/docs"
 )
 
 // Name returns a short name for arg, consisting of lower-case letters, digits, "-" and

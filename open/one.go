@@ -3,8 +3,8 @@ package open
 import (
 	"context"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -25,7 +25,7 @@ func OpenServer(
 		l = &LiveOptions{}
 	}
 	one := &single{member: &member{name: name}}
-	var supervision live.Options
+	var supervision client.Options
 	if l.Source != nil {
 		supervision = *l.Source
 	}

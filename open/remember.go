@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -43,7 +43,7 @@ func remembered(file string) *mcp.Catalog {
 	if err != nil {
 		return nil
 	}
-	cat, err := live.DecodeCatalog(text)
+	cat, err := client.DecodeCatalog(text)
 	if err != nil {
 		return nil // written by another version; it is fetched again
 	}
@@ -66,7 +66,7 @@ func readAtMost(name string, limit int64) ([]byte, error) {
 // remember caches a server's catalog. If there are too many files, the oldest are
 // deleted.
 func remember(file string, cat *mcp.Catalog) error {
-	text, err := live.EncodeCatalog(cat)
+	text, err := client.EncodeCatalog(cat)
 	if err != nil || len(text) > maxRemembered {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/internal/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/naivesite"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 

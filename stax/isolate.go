@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // Isolation gives clients separate processes of a server. It is written as "session" or
 // "principal", or as an object.
 type Isolation struct {
-	By           live.IsolateBy `json:"by"`
-	PerPrincipal int64          `json:"perPrincipal,omitempty"` // concurrent processes; 0: 8
-	Total        int64          `json:"total,omitempty"`        // concurrent processes; 0: 64
-	IdleMS       int64          `json:"idleMs,omitempty"`       // 0: 10 minutes
+	By           client.IsolateBy `json:"by"`
+	PerPrincipal int64            `json:"perPrincipal,omitempty"` // concurrent processes; 0: 8
+	Total        int64            `json:"total,omitempty"`        // concurrent processes; 0: 64
+	IdleMS       int64            `json:"idleMs,omitempty"`       // 0: 10 minutes
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -31,8 +31,8 @@ func (i *Isolation) MarshalJSON() ([]byte, error) {
 	return marshal((*plain)(i))
 }
 
-func (i *Isolation) options() *live.IsolateOptions {
-	return &live.IsolateOptions{
+func (i *Isolation) options() *client.IsolateOptions {
+	return &client.IsolateOptions{
 		By: i.By, MaxPerPrincipal: int(i.PerPrincipal), MaxTotal: int(i.Total),
 		IdleStop: cmp.Or(time.Duration(i.IdleMS)*time.Millisecond, 10*time.Minute),
 	}
@@ -70,11 +70,11 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 }
 
 func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
-	known := []string{string(live.BySession), string(live.ByPrincipal)}
+	known := []string{string(client.BySession), string(client.ByPrincipal)}
 	if !d.kind(n, at, tree.String) {
 		return
 	}
-	i.By = live.IsolateBy(n.Text)
+	i.By = client.IsolateBy(n.Text)
 	if !slices.Contains(known, n.Text) {
 		d.add(check.Error, "isolate", at, "a server cannot be isolated by "+quote(n.Text),
 			"write "+strings.Join(known, " or "))

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -21,7 +21,7 @@ import (
 type OpenOptions struct {
 	// Live controls how the server is kept alive. Timeouts in the definition take
 	// precedence.
-	Live *live.Options
+	Live *client.Options
 	// Stderr receives the stderr of a local server. Nil discards it.
 	Stderr io.Writer
 	// Whole makes Open return everything the server offers, under its own names, regardless
@@ -38,8 +38,8 @@ type OpenOptions struct {
 // the lock admits the server.
 //
 // The caller closes the Source. ctx bounds the opening only. Other errors are those of
-// [Resolver.Launch], [Resolver.Endpoint] and [live.Open], including a
-// [*live.BlockedError] if connecting to the server's address is not allowed.
+// [Resolver.Launch], [Resolver.Endpoint] and [client.Open], including a
+// [*client.BlockedError] if connecting to the server's address is not allowed.
 func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (mcp.Source, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
@@ -59,7 +59,7 @@ func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenO
 	}
 	o.live, o.served, o.Source = src, src, src
 	if s.Isolate != nil && !opts.Whole {
-		o.served = live.Isolate(src, s.Isolate.options())
+		o.served = client.Isolate(src, s.Isolate.options())
 		o.Source = o.served
 	}
 	if !opts.Whole {
@@ -81,7 +81,7 @@ func (r *Resolver) transport(
 	m *Merged,
 	s *Server,
 	opts *OpenOptions,
-) (t live.Transport, remove func() error, err error) {
+) (t client.Transport, remove func() error, err error) {
 	if s.Remote() {
 		e, err := r.Endpoint(ctx, m, s.Name)
 		if err != nil {
@@ -94,7 +94,7 @@ func (r *Resolver) transport(
 			}
 			return now.Header(), nil
 		}
-		return &live.Endpoint{URL: e.URL, Header: e.Header(), Renew: renew, PublicOnly: true, Allow: e.Networks,
+		return &client.Endpoint{URL: e.URL, Header: e.Header(), Renew: renew, PublicOnly: true, Allow: e.Networks,
 			AllowLoopback: e.Loopback}, func() error { return nil }, nil
 	}
 	l, err := r.Launch(ctx, m, s.Name)
@@ -105,7 +105,7 @@ func (r *Resolver) transport(
 	if err != nil {
 		return nil, nil, err
 	}
-	command := &live.Command{Path: l.Path, Args: l.Args, Dir: l.Dir, Env: env, Stderr: opts.Stderr}
+	command := &client.Command{Path: l.Path, Args: l.Args, Dir: l.Dir, Env: env, Stderr: opts.Stderr}
 	for _, secrets := range []map[string]Secret{l.Secrets, l.Files} {
 		for _, secret := range secrets {
 			command.Redact = append(command.Redact, secret.Reveal())
@@ -143,15 +143,15 @@ type opened struct {
 	mcp.Source // the outermost layer
 	resolver   *Resolver
 	server     string
-	live       *live.Source
+	live       *client.Source
 	served     server // live, or one process of it per client
 	edits      *compose.Edits
 	whole      bool
 	remove     func() error
 	unwatch    func() // nil if the lock has admitted the server
 
-	current atomic.Pointer[live.Source] // live, once its catalog may be read
-	once    sync.Once                   // for the warning about missing tools
+	current atomic.Pointer[client.Source] // live, once its catalog may be read
+	once    sync.Once                     // for the warning about missing tools
 }
 
 var (
@@ -164,11 +164,11 @@ var (
 // start starts the server, unless the lock does not admit it.
 func (o *opened) start(
 	ctx context.Context,
-	transport live.Transport,
+	transport client.Transport,
 	s *Server,
 	opts *OpenOptions,
-) (*live.Source, error) {
-	l := live.Options{}
+) (*client.Source, error) {
+	l := client.Options{}
 	if opts.Live != nil {
 		l = *opts.Live
 	}
@@ -191,14 +191,14 @@ func (o *opened) start(
 		l.Origin = s.RegistryRef.String()
 	}
 	if o.whole {
-		return live.Open(ctx, transport, &l)
+		return client.Open(ctx, transport, &l)
 	}
 	stranger := o.admit(s)
 	if stranger != nil && !l.Optional {
 		return nil, stranger
 	}
 	log := l.Log
-	l.Log = func(e live.Event) {
+	l.Log = func(e client.Event) {
 		if src := o.current.Load(); src != nil && e.What == "started" {
 			o.missing(src)
 		}
@@ -207,10 +207,10 @@ func (o *opened) start(
 		}
 	}
 	if stranger == nil {
-		return live.Open(ctx, transport, &l)
+		return client.Open(ctx, transport, &l)
 	}
 	l.Lazy = true // not started until the lock admits it
-	src, err := live.Open(ctx, transport, &l)
+	src, err := client.Open(ctx, transport, &l)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (o *opened) start(
 		}
 	})
 	if log != nil {
-		log(live.Event{Server: transport.String(), What: "failed", Err: stranger})
+		log(client.Event{Server: transport.String(), What: "failed", Err: stranger})
 	}
 	return src, nil
 }
@@ -251,7 +251,7 @@ func (o *opened) layers(s *Server) (mcp.Source, error) {
 }
 
 // missing warns once about tools that the definition lists and the server does not have.
-func (o *opened) missing(src *live.Source) {
+func (o *opened) missing(src *client.Source) {
 	if o.resolver.Warn == nil {
 		return
 	}
@@ -267,10 +267,10 @@ func (o *opened) missing(src *live.Source) {
 }
 
 // State returns the current state of the server.
-func (o *opened) State() live.State { return o.live.State() }
+func (o *opened) State() client.State { return o.live.State() }
 
 // Live returns the server itself, without the layers of its definition and the lock.
-func (o *opened) Live() *live.Source { return o.live }
+func (o *opened) Live() *client.Source { return o.live }
 
 // Watch implements [mcp.Watcher].
 func (o *opened) Watch(changed func(mcp.Change)) (stop func()) {

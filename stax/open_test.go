@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	"github.com/slipway-mcp/slipway/stax"
@@ -149,7 +149,7 @@ func TestOpenLooksForAnotherSecret(t *testing.T) {
 	var token atomic.Value
 	token.Store("an-older-token")
 	r := &stax.Resolver{Sources: []stax.Source{changing{&token}}}
-	src, err := r.Open(t.Context(), remoteServer(t, ""), "s", &stax.OpenOptions{Live: &live.Options{Lazy: true}})
+	src, err := r.Open(t.Context(), remoteServer(t, ""), "s", &stax.OpenOptions{Live: &client.Options{Lazy: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -282,9 +282,9 @@ func TestOpenDoesNotStartAStranger(t *testing.T) {
 			if _, err := r.Open(t.Context(), m, "s", nil); !errors.As(err, &stranger) {
 				t.Fatalf("Open: %v", err)
 			}
-			events := make(chan live.Event, 10)
+			events := make(chan client.Event, 10)
 			src := opened(t, r, m,
-				&stax.OpenOptions{Live: &live.Options{Optional: true, Log: func(e live.Event) { events <- e }}})
+				&stax.OpenOptions{Live: &client.Options{Optional: true, Log: func(e client.Event) { events <- e }}})
 			if e := <-events; e.What != "failed" || !errors.As(e.Err, &stranger) {
 				t.Errorf("told %+v", e)
 			}
@@ -292,7 +292,7 @@ func TestOpenDoesNotStartAStranger(t *testing.T) {
 				t.Errorf("it offers %q", got)
 			}
 			opened(t, &stax.Resolver{}, m, nil) // takes as long as starting this one would have
-			if st := src.(interface{ State() live.State }).State(); st.Phase != live.Stopped || st.Starts != 0 {
+			if st := src.(interface{ State() client.State }).State(); st.Phase != client.Stopped || st.Starts != 0 {
 				t.Errorf("State = %+v, want a server that was not started", st)
 			}
 			guard.Replace(lock)

@@ -71,7 +71,7 @@ type Server struct {
 	ConnectTimeoutMS int64    `json:"connectTimeoutMs,omitempty"`
 	// CallTimeoutMS limits the duration of a call, HangTimeoutMS how long a call may be
 	// silent before the server must answer a ping, and PingTimeoutMS how long that may
-	// take. 0 means no limit for calls, and the defaults of [live.Options] for the others.
+	// take. 0 means no limit for calls, and the defaults of [client.Options] for the others.
 	CallTimeoutMS int64             `json:"callTimeoutMs,omitempty"`
 	HangTimeoutMS int64             `json:"hangTimeoutMs,omitempty"`
 	PingTimeoutMS int64             `json:"pingTimeoutMs,omitempty"`

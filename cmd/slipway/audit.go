@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -75,11 +75,11 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 
 // audited returns a function that passes the events of a server to log, which may be nil,
 // and to the audit log.
-func audited(audit *serve.Audit, log func(live.Event)) func(live.Event) {
+func audited(audit *serve.Audit, log func(client.Event)) func(client.Event) {
 	if audit == nil {
 		return log
 	}
-	return func(e live.Event) {
+	return func(e client.Event) {
 		if log != nil {
 			log(e)
 		}
@@ -93,15 +93,15 @@ func audited(audit *serve.Audit, log func(live.Event)) func(live.Event) {
 // auditReason returns the text of an error without the stderr output of the server, which
 // may contain any data.
 func auditReason(err error) string {
-	var exit *live.ExitError
-	var status *live.StatusError
+	var exit *client.ExitError
+	var status *client.StatusError
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &exit):
 		return exit.Reason
 	case errors.As(err, &status):
-		return (&live.StatusError{Status: status.Status}).Error()
+		return (&client.StatusError{Status: status.Status}).Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it was not ready in time"
 	}

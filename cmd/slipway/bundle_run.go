@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
@@ -65,8 +65,8 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 	}
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 	defer stop()
-	var roster live.Roster
-	supervision := live.Options{}
+	var roster client.Roster
+	supervision := client.Options{}
 	if opts.Live != nil {
 		supervision = *opts.Live
 	}

@@ -37,7 +37,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 			if err != nil {
 				return err
 			}
-			return withSource(cmd, args[0], func(c *client) error {
+			return withSource(cmd, args[0], func(c *openSource) error {
 				result, err := c.call(cmd, args[1], args[2:], object)
 				if err != nil {
 					return err
@@ -53,7 +53,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 	return cmd
 }
 
-func (c *client) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult, error) {
+func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult, error) {
 	tool, err := c.tool(name)
 	if err != nil {
 		return nil, err

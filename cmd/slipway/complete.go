@@ -22,7 +22,7 @@ chosen already for others. Each suggestion is printed on a line of its own.
 		Args:    takesSource(3, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
-			return withSource(cmd, args[0], func(c *client) error {
+			return withSource(cmd, args[0], func(c *openSource) error {
 				result, err := c.complete(cmd, args[1], args[2:])
 				if err != nil {
 					return err
@@ -40,7 +40,7 @@ chosen already for others. Each suggestion is printed on a line of its own.
 	return cmd
 }
 
-func (c *client) complete(cmd *cobra.Command, name string, pairs []string) (*mcp.CompleteResult, error) {
+func (c *openSource) complete(cmd *cobra.Command, name string, pairs []string) (*mcp.CompleteResult, error) {
 	if !c.cat.Completions {
 		return nil, no("", "%s: the source makes no suggestions", c.arg)
 	}
@@ -64,7 +64,7 @@ func (c *client) complete(cmd *cobra.Command, name string, pairs []string) (*mcp
 }
 
 // reference determines whether a name is a template or a prompt.
-func (c *client) reference(name string) (template, prompt string, err error) {
+func (c *openSource) reference(name string) (template, prompt string, err error) {
 	for _, t := range c.cat.Templates {
 		if t.URITemplate == name {
 			return name, "", nil

@@ -42,7 +42,7 @@ resources and prompts of a source. SHELL is bash, zsh, fish or powershell.`,
 // completing returns a completion function. It leaves the first argument, usually a path,
 // to the shell, offers the result of list for the second, and that of keys, if not nil,
 // for the following ones. A URL is not fetched during completion.
-func completing(list func(*client) []string, keys func(c *client, name string) []string) cobra.CompletionFunc {
+func completing(list func(*openSource) []string, keys func(c *openSource, name string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (words []string, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -50,10 +50,10 @@ func completing(list func(*client) []string, keys func(c *client, name string) [
 		if len(args) > 1 && keys == nil || strings.Contains(args[0], "://") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		_ = withSource(cmd, args[0], func(c *client) error { // without a source there is nothing to offer
+		_ = withSource(cmd, args[0], func(c *openSource) error { // without a source there is nothing to offer
 			found := list
 			if len(args) > 1 {
-				found = func(c *client) []string { return keys(c, args[1]) }
+				found = func(c *openSource) []string { return keys(c, args[1]) }
 			}
 			for _, word := range found(c) {
 				if strings.HasPrefix(word, prefix) && visible.Line(word) == word {
@@ -70,7 +70,7 @@ func completing(list func(*client) []string, keys func(c *client, name string) [
 }
 
 // toolKeys returns the arguments of a tool in the form KEY=.
-func toolKeys(c *client, name string) (keys []string) {
+func toolKeys(c *openSource, name string) (keys []string) {
 	if t := c.cat.Tool(name); t != nil {
 		for _, p := range parametersOf(t.InputSchema) {
 			keys = append(keys, p.name+"=")
@@ -80,7 +80,7 @@ func toolKeys(c *client, name string) (keys []string) {
 }
 
 // promptKeys returns the arguments of a prompt in the form KEY=.
-func promptKeys(c *client, name string) (keys []string) {
+func promptKeys(c *openSource, name string) (keys []string) {
 	if p := c.cat.Prompt(name); p != nil {
 		for _, a := range p.Arguments {
 			keys = append(keys, a.Name+"=")
@@ -138,21 +138,21 @@ func completeFlags(root *cobra.Command, args []string) {
 	walk(root)
 }
 
-func toolNames(c *client) (names []string) {
+func toolNames(c *openSource) (names []string) {
 	for _, t := range c.cat.Tools {
 		names = append(names, t.Name)
 	}
 	return names
 }
 
-func promptNames(c *client) (names []string) {
+func promptNames(c *openSource) (names []string) {
 	for _, p := range c.cat.Prompts {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
-func resourceURIs(c *client) (uris []string) {
+func resourceURIs(c *openSource) (uris []string) {
 	for _, r := range c.cat.Resources {
 		uris = append(uris, r.URI)
 	}

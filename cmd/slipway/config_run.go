@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/nearest"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -78,7 +78,7 @@ writes into the files of clients.
 			}
 			defer closeAudit()
 			lock.record(audit)
-			var roster live.Roster
+			var roster client.Roster
 			clients := &mcp.Clients{Single: true}
 			once := &open.DefinitionsOptions{Resolver: resolver}
 			if err := idle.apply(once); err != nil {
@@ -86,7 +86,7 @@ writes into the files of clients.
 			}
 			one := func(opening context.Context) (mcp.Source, error) {
 				src, err := open.OpenServer(opening, merged, args[last], once, &open.LiveOptions{
-					Source: &live.Options{
+					Source: &client.Options{
 						Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
 						Log:    audited(audit, nil),
 						Opened: roster.Add, Clients: clients,

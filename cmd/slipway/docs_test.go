@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-mcp/slipway/internal/doctest"
+	"github.com/slipway-mcp/slipway/internal/test/doc"
 )
 
 // TestPages runs the terminal sessions on the pages of the repository in a folder with
@@ -22,7 +22,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := doctest.Load(os.DirFS(repository))
+	pages, err := doc.Load(os.DirFS(repository))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestPages(t *testing.T) {
 	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir()) // keeps the pages' writes out of the real state
 	ran := 0
 	for _, p := range pages {
-		sessions, _ := doctest.Sessions(p) // doctest's own test reports problems
+		sessions, _ := doc.Sessions(p) // its own test reports problems
 		if len(sessions) == 0 {
 			continue
 		}
@@ -59,7 +59,7 @@ var machineCode = map[string]string{
 	"slipway.exe":    "MZ" + strings.Repeat("\x00", 58) + "\x40\x00\x00\x00PE\x00\x00\x64\x86",
 }
 
-func checkPage(t *testing.T, repository string, p doctest.Page, sessions []doctest.Session) {
+func checkPage(t *testing.T, repository string, p doc.Page, sessions []doc.Session) {
 	printed := make(map[int][]string) // by the line of the step
 	for _, s := range sessions {
 		code := 0
@@ -81,7 +81,7 @@ func checkPage(t *testing.T, repository string, p doctest.Page, sessions []docte
 	if !*update {
 		return
 	}
-	lines := doctest.Rewrite(p, func(s doctest.Step) []string { return printed[s.Line] })
+	lines := doc.Rewrite(p, func(s doc.Step) []string { return printed[s.Line] })
 	if slices.Equal(lines, p.Lines) {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -122,7 +122,7 @@ func codeOf(err error) int {
 // answered returns the failure for an error that a source returned for a request.
 func answered(what string, err error) error {
 	f := &failure{code: codeOf(err), text: what + ": " + strings.TrimSpace(err.Error())}
-	if errors.Is(err, live.ErrHang) {
+	if errors.Is(err, client.ErrHang) {
 		f.hint = "find out what the server waits for; hangTimeoutMs and pingTimeoutMs in a definition give it more time"
 	}
 	return f

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
-	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+	sites "github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/stax"
 )
 

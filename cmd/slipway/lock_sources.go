@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
@@ -185,7 +185,7 @@ func unasked(name string, err error) error {
 	next := cmp.Or(open.Hint(err, "FILE"), "--server NAME leaves the others alone")
 	f := &failure{code: exitRemote, text: text, hint: next}
 	var missing *stax.MissingError
-	var command *live.CommandError
+	var command *client.CommandError
 	switch {
 	case errors.As(err, &missing):
 		f.code, f.hint = exitNo, "--secrets-from says where secrets are"

@@ -50,7 +50,7 @@ them, or those of the kinds that are named.
 					hint(cmd.ErrOrStderr(), "give them with --set or in the environment to list what its server answers")
 				}
 			}
-			return withSourceOptions(cmd, args[0], listOnly, func(c *client) error {
+			return withSourceOptions(cmd, args[0], listOnly, func(c *openSource) error {
 				if k == (kinds{}) {
 					k = kinds{true, true, true, true}
 				}

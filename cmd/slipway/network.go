@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
@@ -54,7 +54,7 @@ func parseNetworks(words []string) ([]netip.Prefix, error) {
 
 // blocked returns the error for a blocked address, or nil for other errors.
 func blocked(text string, err error) *failure {
-	var refused *live.BlockedError
+	var refused *client.BlockedError
 	if !errors.As(err, &refused) {
 		return nil
 	}
@@ -62,7 +62,7 @@ func blocked(text string, err error) *failure {
 }
 
 // allowHint returns how to allow a blocked address.
-func allowHint(refused *live.BlockedError) string {
+func allowHint(refused *client.BlockedError) string {
 	return "if you mean it to be reached: --allow-network " + refused.Address.String()
 }
 

@@ -28,7 +28,7 @@ its speaker.
 			if err != nil {
 				return err
 			}
-			return withSource(cmd, args[0], func(c *client) error {
+			return withSource(cmd, args[0], func(c *openSource) error {
 				result, err := c.fill(cmd, args[1], arguments)
 				if err != nil {
 					return err
@@ -46,7 +46,7 @@ its speaker.
 	return cmd
 }
 
-func (c *client) fill(cmd *cobra.Command, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
+func (c *openSource) fill(cmd *cobra.Command, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
 	prompt, err := c.prompt(name)
 	if err != nil {
 		return nil, err

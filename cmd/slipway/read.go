@@ -26,7 +26,7 @@ as its bytes. Binary data is not printed to a terminal.
 		ValidArgsFunction: completing(resourceURIs, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
-			return withSource(cmd, args[0], func(c *client) error {
+			return withSource(cmd, args[0], func(c *openSource) error {
 				result, err := c.read(cmd, args[1])
 				if err != nil {
 					return err
@@ -44,7 +44,7 @@ as its bytes. Binary data is not printed to a terminal.
 	return cmd
 }
 
-func (c *client) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, error) {
+func (c *openSource) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, error) {
 	result, err := c.source.ReadResource(cmd.Context(), &mcp.ReadResourceParams{URI: uri})
 	var e *mcp.Error
 	if errors.As(err, &e) && e.Code == mcp.CodeResourceNotFound {
@@ -58,7 +58,7 @@ func (c *client) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, 
 
 // elsewhere returns the hint for a URI that does not exist. It does not repeat the
 // suggestion in message.
-func (c *client) elsewhere(uri, message string) string {
+func (c *openSource) elsewhere(uri, message string) string {
 	uris := resourceURIs(c)
 	if near := nearest.DidYouMean(uri, uris); near != "" && strings.Contains(message, near) {
 		uris = nil

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/visible"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -45,7 +45,7 @@ type serveFlags struct {
 	servers      serverFlags
 	start        startFlags
 	stateKeys    stateKeyFlags
-	roster       live.Roster
+	roster       client.Roster
 	clients      mcp.Clients
 }
 

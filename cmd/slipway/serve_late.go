@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 )
@@ -106,7 +106,7 @@ func withMutedLog(opts *open.Options, muted *atomic.Bool) *open.Options {
 	}
 	o, l, s := *opts, *opts.Live, *opts.Live.Source
 	log := s.Log
-	s.Log = func(e live.Event) {
+	s.Log = func(e client.Event) {
 		if !muted.Load() {
 			log(e)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -37,7 +37,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 }
 
 // apply sets the options that the flags control. drain is how long a call may take.
-func (f *serverFlags) apply(o *open.Options, roster *live.Roster, log *slog.Logger, drain time.Duration) error {
+func (f *serverFlags) apply(o *open.Options, roster *client.Roster, log *slog.Logger, drain time.Duration) error {
 	o.Rebuilt = roster.Rebuilt
 	d := o.Definitions
 	if f.settle < 0 {
@@ -96,7 +96,7 @@ func (f *idleFlags) apply(d *open.DefinitionsOptions) error {
 
 // upstreams returns the states of the servers on a roster, for health checks, metrics and
 // slipway ps.
-func upstreams(r *live.Roster) func() []serve.Upstream {
+func upstreams(r *client.Roster) func() []serve.Upstream {
 	return func() []serve.Upstream {
 		all := []serve.Upstream{}
 		for _, s := range r.States() {

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
-	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+	sites "github.com/slipway-mcp/slipway/sitebuild"
 )
 
 func newSiteBuild() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+	sites "github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // brittle is an input that panics in its first builds, and counts the builds.

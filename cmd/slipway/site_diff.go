@@ -33,8 +33,8 @@ there is any.
 			if err != nil {
 				return err
 			}
-			return withSource(cmd, args[0], func(one *client) error {
-				return withSource(cmd, args[1], func(two *client) error {
+			return withSource(cmd, args[0], func(one *openSource) error {
+				return withSource(cmd, args[1], func(two *openSource) error {
 					list, err := freeze.Diff(cmd.Context(), one.source, two.source, definitions, o)
 					if err != nil {
 						return answered("diff", err)

@@ -115,7 +115,7 @@ written: every answer of the site is asked for again and compared.
 				return err
 			}
 			restrict := func(o *open.Options) { o.Live.Environ = environ }
-			return withSourceOptions(cmd, arg, restrict, func(c *client) error { return f.run(cmd, arg, c) })
+			return withSourceOptions(cmd, arg, restrict, func(c *openSource) error { return f.run(cmd, arg, c) })
 		},
 	}
 	bundleFlags(cmd)
@@ -242,7 +242,7 @@ func stamp() time.Time {
 	return time.Now()
 }
 
-func (f *freezing) run(cmd *cobra.Command, arg string, c *client) error {
+func (f *freezing) run(cmd *cobra.Command, arg string, c *openSource) error {
 	ctx := cmd.Context()
 	o, err := f.options(cmd, arg)
 	if err != nil {
@@ -389,7 +389,7 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 }
 
 // compare queries the source again and compares the answers with the site.
-func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *client, o *freeze.Options) error {
+func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSource, o *freeze.Options) error {
 	v, err := freeze.Verify(cmd.Context(), site, c.source, o)
 	if err != nil {
 		return answered(c.arg, err)

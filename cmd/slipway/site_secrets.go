@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -34,7 +34,7 @@ func (f *freezing) environ(cmd *cobra.Command, arg string) ([]string, error) {
 		return nil, usage("bundles and definitions have their variables in their files",
 			"freeze: --env needs a command after --, and the source is %s", arg)
 	}
-	environ := live.Environ(nil)
+	environ := client.Environ(nil)
 	for _, entry := range f.env {
 		name, _, given := strings.Cut(entry, "=")
 		if !given {

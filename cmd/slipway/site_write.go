@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
-	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+	sites "github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // writing is the flags of commands that write a site.

@@ -14,15 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/nearest"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 )
 
-// client is one source in a client command.
-type client struct {
+// openSource is one source in a client command.
+type openSource struct {
 	arg    string
 	source mcp.Source
 	cat    *mcp.Catalog
@@ -52,7 +52,7 @@ const tokenVariable = "MCP_CLIENT_TOKEN"
 // secrets from the environment of commands.
 func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.LiveOptions {
 	o := &open.LiveOptions{
-		Source:  &live.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
+		Source:  &client.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
 		Stderr:  stderr,
 		KeepOut: []string{"MCP_SERVER_*", "MCP_CLIENT_*"},
 	}
@@ -62,13 +62,13 @@ func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.L
 	if log == nil { // a client command: the server has already done its work
 		o.StopTimeout = time.Second
 	} else {
-		o.Source.Log = func(e live.Event) { logEvent(log, e) }
+		o.Source.Log = func(e client.Event) { logEvent(log, e) }
 	}
 	return o
 }
 
 // logEvent logs an event of a server.
-func logEvent(log *slog.Logger, e live.Event) {
+func logEvent(log *slog.Logger, e client.Event) {
 	level, attrs := slog.LevelInfo, []any{"server", e.Server}
 	if e.Name != "" {
 		attrs = append([]any{"name", e.Name}, attrs...)
@@ -143,12 +143,12 @@ func sourceOptions(
 }
 
 // withSource opens the source in arg and closes it after do.
-func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error {
+func withSource(cmd *cobra.Command, arg string, do func(c *openSource) error) error {
 	return withSourceOptions(cmd, arg, func(*open.Options) {}, do)
 }
 
 // withSourceOptions is withSource with options adapted by change.
-func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *client) error) error {
+func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
 	ctx := cmd.Context()
 	opts, err := sourceOptions(cmd, nil, nil)
 	if err != nil {
@@ -179,7 +179,7 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	if f := none(); f != nil && offersNothing(cat) {
 		return f
 	}
-	return do(&client{arg: arg, source: src, cat: cat})
+	return do(&openSource{arg: arg, source: src, cat: cat})
 }
 
 func closeSource(src mcp.Source) {
@@ -255,7 +255,7 @@ func closeParts(parts []compose.Named) {
 }
 
 // tool returns the tool with that name.
-func (c *client) tool(name string) (*mcp.Tool, error) {
+func (c *openSource) tool(name string) (*mcp.Tool, error) {
 	if t := c.cat.Tool(name); t != nil {
 		return t, nil
 	}
@@ -266,7 +266,7 @@ func (c *client) tool(name string) (*mcp.Tool, error) {
 }
 
 // prompt returns the prompt with that name.
-func (c *client) prompt(name string) (*mcp.Prompt, error) {
+func (c *openSource) prompt(name string) (*mcp.Prompt, error) {
 	if p := c.cat.Prompt(name); p != nil {
 		return p, nil
 	}
@@ -277,7 +277,7 @@ func (c *client) prompt(name string) (*mcp.Prompt, error) {
 }
 
 // meant returns the hint for a name that does not exist.
-func (c *client) meant(name string, names []string, listing string) string {
+func (c *openSource) meant(name string, names []string, listing string) string {
 	if near := nearest.DidYouMean(name, names); near != "" {
 		return "did you mean " + near + "?"
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 func TestAppend(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 func TestDidYouMean(t *testing.T) {

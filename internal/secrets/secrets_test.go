@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/secrets"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 func TestFind(t *testing.T) {

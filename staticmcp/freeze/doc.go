@@ -2,7 +2,7 @@
 // the answers.
 //
 //	plan, err := freeze.NewPlan(ctx, source, nil)
-//	report, err := freeze.Run(ctx, plan, build.Dir("public/mcp"), nil)
+//	report, err := freeze.Run(ctx, plan, sitebuild.Dir("public/mcp"), nil)
 //
 // [NewPlan] determines the calls. It only makes requests without side effects: lists and
 // completions. [Run] makes the calls. Only tools marked readOnlyHint are called, unless

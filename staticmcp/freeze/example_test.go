@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
@@ -27,7 +27,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	report, err := freeze.Run(ctx, plan, build.NewMemory(), nil)
+	report, err := freeze.Run(ctx, plan, sitebuild.NewMemory(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
@@ -38,8 +38,8 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := build.NewMemory()
-	report, err := freeze.Run(ctx, plan, m, &build.Options{NoIndex: true, NoAliases: true})
+	m := sitebuild.NewMemory()
+	report, err := freeze.Run(ctx, plan, m, &sitebuild.Options{NoIndex: true, NoAliases: true})
 	if err != nil || report.Failed > 0 {
 		t.Fatalf("%v: %v", err, report.Report.Findings())
 	}
@@ -63,19 +63,19 @@ func TestRoundTripOfCollisions(t *testing.T) {
 		Description: "d",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 	}
-	original := build.NewMemory()
-	_, err := build.Write(ctx, &build.Site{
+	original := sitebuild.NewMemory()
+	_, err := sitebuild.Write(ctx, &sitebuild.Site{
 		Server: mcp.Implementation{Name: "cities", Version: "1"},
 		Tools:  []mcp.Tool{tool},
-		Answers: func(yield func(*build.Answer, error) bool) {
+		Answers: func(yield func(*sitebuild.Answer, error) bool) {
 			for _, name := range []string{"東京", "北京", "Rome", strings.Repeat("A", 250)} {
-				yield(build.Text("city", map[string]string{"name": name}, name), nil)
+				yield(sitebuild.Text("city", map[string]string{"name": name}, name), nil)
 			}
-			yield(&build.Answer{Path: ".staticmcp/search/words", Data: []byte{0, 1, 2}}, nil)
-			yield(build.TextResource("a://x", "text/plain", "1"), nil)
-			yield(build.TextResource("b://x", "text/plain", "2"), nil)
+			yield(&sitebuild.Answer{Path: ".staticmcp/search/words", Data: []byte{0, 1, 2}}, nil)
+			yield(sitebuild.TextResource("a://x", "text/plain", "1"), nil)
+			yield(sitebuild.TextResource("b://x", "text/plain", "2"), nil)
 		},
-	}, original, &build.Options{Precompress: []string{"gzip"}, Host: build.Netlify})
+	}, original, &sitebuild.Options{Precompress: []string{"gzip"}, Host: sitebuild.Netlify})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,10 +88,10 @@ func TestRoundTripOfCollisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := build.NewMemory()
-	if _, err := freeze.Run(ctx, plan, again, &build.Options{
+	again := sitebuild.NewMemory()
+	if _, err := freeze.Run(ctx, plan, again, &sitebuild.Options{
 		Precompress: []string{"gzip"},
-		Host:        build.Netlify,
+		Host:        sitebuild.Netlify,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func rules(t *testing.T, list ...string) []freeze.Rule {
 	return all
 }
 
-func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*build.Memory, *freeze.Plan, *freeze.Report, error) {
+func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitebuild.Memory, *freeze.Plan, *freeze.Report, error) {
 	t.Helper()
 	opts.Backoff = 1
 	if opts.AgainAfter == 0 {
@@ -246,7 +246,7 @@ func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*build.Memory, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := build.NewMemory()
+	m := sitebuild.NewMemory()
 	report, err := freeze.Run(context.Background(), plan, m, nil)
 	return m, plan, report, err
 }
@@ -449,7 +449,7 @@ func TestAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := freeze.Run(ctx, plan, build.Dir(dir), nil)
+		r, err := freeze.Run(ctx, plan, sitebuild.Dir(dir), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

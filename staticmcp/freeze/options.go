@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
 // Options configure which calls are made, and how. A nil *Options and the zero value mean
@@ -81,7 +81,7 @@ type Options struct {
 	Source string
 	Time   time.Time
 	// Progress is called with the progress of a run, on the goroutine of Run.
-	Progress func(build.Progress)
+	Progress func(sitebuild.Progress)
 }
 
 // Replacement changes the text of answers that varies from call to call or must not be
@@ -125,7 +125,7 @@ func (o *Options) withDefaults() *Options {
 		d.Environ = os.Environ()
 	}
 	if d.Progress == nil {
-		d.Progress = func(build.Progress) {}
+		d.Progress = func(sitebuild.Progress) {}
 	}
 	return &d
 }

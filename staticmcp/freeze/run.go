@@ -14,8 +14,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
 // Report is the result of a run.
@@ -27,7 +27,7 @@ type Report struct {
 	// Unstable those that differed.
 	Stored, Failed, Unstable int
 	// Build is the result of writing the output.
-	Build *build.Result
+	Build *sitebuild.Result
 	// Report has the findings, except those of Build.
 	Report check.Report
 }
@@ -51,9 +51,9 @@ func (e *RefusedError) Error() string {
 // cannot be obtained are omitted, with a finding. If the source answers nothing at all,
 // or an answer contains a secret ([*RefusedError]), Run returns an error and writes
 // nothing. The Report is never nil. A plan can only be run once.
-func Run(ctx context.Context, p *Plan, out build.Output, opts *build.Options) (*Report, error) {
+func Run(ctx context.Context, p *Plan, out sitebuild.Output, opts *sitebuild.Options) (*Report, error) {
 	r := &run{plan: p, report: &Report{}, pace: pace{every: perSecond(p.opts.Rate)}}
-	var o build.Options
+	var o sitebuild.Options
 	if opts != nil {
 		o = *opts
 	}
@@ -65,7 +65,7 @@ func Run(ctx context.Context, p *Plan, out build.Output, opts *build.Options) (*
 		return r.report, err
 	}
 	o.Record = record
-	result, err := build.Write(ctx, site, out, &o)
+	result, err := sitebuild.Write(ctx, site, out, &o)
 	r.report.Build = result
 	if r.unwritable != nil {
 		err = r.unwritable
@@ -85,10 +85,10 @@ type run struct {
 }
 
 // site describes the site to be written.
-func (r *run) site(ctx context.Context) *build.Site {
+func (r *run) site(ctx context.Context) *sitebuild.Site {
 	p := r.plan
 	c := p.catalog
-	site := &build.Site{
+	site := &sitebuild.Site{
 		Server: c.Server, Instructions: c.Instructions, Extensions: frozenExtensions(c.Extensions),
 		Answers: r.answers(ctx),
 	}
@@ -148,8 +148,8 @@ type outcome struct {
 }
 
 // answers asks all questions, and yields the answers as they arrive.
-func (r *run) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
-	return func(yield func(*build.Answer, error) bool) {
+func (r *run) answers(ctx context.Context) iter.Seq2[*sitebuild.Answer, error] {
+	return func(yield func(*sitebuild.Answer, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		results := make(chan *outcome)
 		questions := make(chan *errand)
@@ -214,7 +214,7 @@ func (r *run) drive(
 	questions chan<- *errand,
 	results <-chan *outcome,
 	pending *int,
-	yield func(*build.Answer, error) bool,
+	yield func(*sitebuild.Answer, error) bool,
 ) {
 	p := r.plan
 	next, done := 0, 0
@@ -254,7 +254,7 @@ func (r *run) drive(
 				continue
 			}
 			done++
-			p.opts.Progress(build.Progress{Stage: "asking", Done: done, Total: len(p.Questions)})
+			p.opts.Progress(sitebuild.Progress{Stage: "asking", Done: done, Total: len(p.Questions)})
 			if ctx.Err() != nil {
 				yield(nil, ctx.Err())
 				return
@@ -268,7 +268,7 @@ func (r *run) drive(
 }
 
 // end adds the files that are not answers, and decides whether the site may be written.
-func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
+func (r *run) end(ctx context.Context, yield func(*sitebuild.Answer, error) bool) {
 	report, p := r.report, r.plan
 	for i := range p.opts.Expand {
 		if rule := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
@@ -296,7 +296,7 @@ func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 		if !p.suggested(c) {
 			continue
 		}
-		a := &build.Answer{Completion: &build.Completion{
+		a := &sitebuild.Answer{Completion: &sitebuild.Completion{
 			Prompt:      c.prompt,
 			URITemplate: c.uriTemplate,
 			Argument:    c.argument,
@@ -313,7 +313,7 @@ func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 
 // others yields the files of a site that are not answers, such as those of a search
 // index, as far as its index lists them.
-func others(ctx context.Context, site *staticmcp.Site, yield func(*build.Answer, error) bool) {
+func others(ctx context.Context, site *staticmcp.Site, yield func(*sitebuild.Answer, error) bool) {
 	entries, err := site.Index(ctx)
 	if err != nil {
 		yield(nil, err)
@@ -328,7 +328,7 @@ func others(ctx context.Context, site *staticmcp.Site, yield func(*build.Answer,
 			continue // derived from the answers
 		}
 		data, err := site.ReadFile(ctx, name)
-		if !yield(&build.Answer{Path: name, Data: data}, err) || err != nil {
+		if !yield(&sitebuild.Answer{Path: name, Data: data}, err) || err != nil {
 			return
 		}
 	}
@@ -358,7 +358,7 @@ func (r *run) follow(o *outcome) {
 }
 
 // took records the outcome of a question and returns the answer to be stored, if any.
-func (r *run) took(o *outcome) *build.Answer {
+func (r *run) took(o *outcome) *sitebuild.Answer {
 	report := r.report
 	report.Asked++
 	report.Requests += o.requests
@@ -386,7 +386,7 @@ func (r *run) took(o *outcome) *build.Answer {
 	}
 	report.Stored++
 	q := o.q
-	return &build.Answer{
+	return &sitebuild.Answer{
 		Tool:      q.Tool,
 		URI:       q.URI,
 		Prompt:    q.Prompt,

@@ -3,7 +3,7 @@ package search
 import (
 	"testing"
 
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 // FuzzRead feeds untrusted files to the reader. Their checksums are correct, as an

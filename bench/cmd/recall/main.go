@@ -23,9 +23,9 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/docs"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
-	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
 // corpus is the module with the documentation, and folder its location in the module.
@@ -121,8 +121,8 @@ func open(ctx context.Context, dir string) (*staticmcp.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := build.NewMemory()
-	result, err := build.Write(ctx, made, memory, nil)
+	memory := sitebuild.NewMemory()
+	result, err := sitebuild.Write(ctx, made, memory, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 func main() {
@@ -48,7 +48,7 @@ func run(pages, size int, dir string, keep, resources bool) error {
 	}
 	for _, round := range []string{"first build", "built again"} {
 		start := time.Now()
-		result, err := build.Write(context.Background(), encyclopaedia(pages, size, resources), build.Dir(dir), nil)
+		result, err := sitebuild.Write(context.Background(), encyclopaedia(pages, size, resources), sitebuild.Dir(dir), nil)
 		if err != nil {
 			return fmt.Errorf("%w: %v", err, result.Report.Findings())
 		}
@@ -88,22 +88,22 @@ func title(n int) string {
 	return fmt.Sprintf("Article %d of the Encyclopædia", n)
 }
 
-func encyclopaedia(pages, size int, resources bool) *build.Site {
+func encyclopaedia(pages, size int, resources bool) *sitebuild.Site {
 	text := strings.Repeat("All that is known of this. ", size/27+1)[:size]
-	site := &build.Site{
+	site := &sitebuild.Site{
 		Server: mcp.Implementation{Name: "encyclopaedia", Version: "1.0.0"},
 		Tools: []mcp.Tool{{
 			Name: "get_article", Description: "An article by its title.",
 			InputSchema: []byte(`{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`),
 		}},
 	}
-	site.Answers = func(yield func(*build.Answer, error) bool) {
+	site.Answers = func(yield func(*sitebuild.Answer, error) bool) {
 		for n := range pages {
 			page := fmt.Sprintf("%d. %s", n, text)
-			if !yield(build.Text("get_article", map[string]string{"title": title(n)}, page), nil) {
+			if !yield(sitebuild.Text("get_article", map[string]string{"title": title(n)}, page), nil) {
 				return
 			}
-			if resources && !yield(build.TextResource(fmt.Sprintf("article://%d", n), "text/plain", page), nil) {
+			if resources && !yield(sitebuild.TextResource(fmt.Sprintf("article://%d", n), "text/plain", page), nil) {
 				return
 			}
 		}

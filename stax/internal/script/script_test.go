@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 	"github.com/slipway-mcp/slipway/stax/internal/script"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )

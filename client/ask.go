@@ -1,0 +1,367 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Servers up to 2025-11-25 ask with requests of their own, which need not name the call
+// they belong to. This file determines whom to ask; turns.go keeps that unambiguous.
+
+// belongs returns the call that a message on the shared stream belongs to: the only one,
+// or the latest if all are from one client. It returns nil if they are from several
+// clients, so that none sees messages for another.
+func (ses *session) belongs(origin *call) *call {
+	if origin != nil {
+		return origin
+	}
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	latest, several := ses.latestLocked(func(*call) bool { return true })
+	if several {
+		return nil
+	}
+	return latest
+}
+
+// latestLocked returns the latest call in flight that is made for a client and that ok
+// accepts, and reports whether such calls belong to several clients.
+func (ses *session) latestLocked(ok func(*call) bool) (latest *call, several bool) {
+	for _, c := range ses.calls {
+		switch {
+		case !c.foreign || !ok(c):
+			continue // our own call, such as a list or a ping
+		case latest == nil:
+			latest = c
+			continue
+		case !ses.src.sameClient(latest, c):
+			several = true
+		}
+		if c.id > latest.id {
+			latest = c
+		}
+	}
+	return latest, several
+}
+
+// sameClient reports whether two calls are made for the same client.
+func (s *Source) sameClient(a, b *call) bool {
+	if s.owner != nil || s.opts.Clients != nil && s.opts.Clients.Single {
+		return true
+	}
+	one, other := a.request.Load(), b.request.Load()
+	if one == nil || other == nil {
+		return one == other
+	}
+	client := one.Session()
+	return client != nil && client == other.Session()
+}
+
+// asked handles a request of the server.
+func (ses *session) asked(m *message, origin *call) {
+	id, method, params := m.id, string(m.method), json.RawMessage(m.params)
+	q := &serverQuestion{method: method, params: params}
+	if method != "ping" {
+		ses.attribute(q, origin)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if !ses.noteAsked(id, cancel) {
+		cancel()
+		ses.release(q)
+		ses.src.junk.Add(1)
+		return
+	}
+	if !ses.goWork(func(quit context.Context) {
+		defer context.AfterFunc(quit, cancel)()
+		result, err := ses.answerTo(ctx, q)
+		ses.awaitTurn(ctx, q)
+		ses.release(q)
+		if ses.answering(id) {
+			_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection is detected elsewhere
+		}
+		cancel()
+	}) {
+		ses.release(q)
+		cancel()
+	}
+}
+
+// serverQuestion is a request of the server.
+type serverQuestion struct {
+	method string
+	params json.RawMessage
+	call   *call // the call that it belongs to, or nil
+
+	// Guarded by session.mu.
+	known   bool // whether call is certain
+	held    bool // waits until it is
+	counted bool // in call.open
+}
+
+// attribute determines the call that a question belongs to, or none if none is in flight.
+// It stays unknown if calls of several clients are in flight.
+func (ses *session) attribute(q *serverQuestion, origin *call) {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if origin == nil {
+		origin = ses.calls[relatedCall(q.params)]
+	}
+	if origin != nil {
+		q.call, q.known = origin, true
+		return
+	}
+	c, known := ses.ownerLocked()
+	if q.known = known; known && c != nil {
+		ses.posesLocked(q, c)
+	}
+}
+
+// tokenPrefix distinguishes our progress tokens from those that a server invents for its
+// own requests, which are also small numbers.
+const tokenPrefix = "call-"
+
+// relatedCall returns the id of the call that a question names in its _meta, by progress
+// token or request id, or 0.
+func relatedCall(params []byte) uint64 {
+	meta := jsonscan.Member(params, "_meta")
+	if meta == nil {
+		return 0
+	}
+	if id := tokenCall(jsonscan.Member(meta, "progressToken")); id != 0 {
+		return id
+	}
+	return number(jsonscan.Member(meta, "relatedRequestId"))
+}
+
+// tokenCall returns the id of the call with that progress token, or 0.
+func tokenCall(token []byte) uint64 {
+	text, ok := jsonscan.Unquote(token)
+	if !ok || !strings.HasPrefix(text, tokenPrefix) {
+		return 0
+	}
+	id, err := strconv.ParseUint(text[len(tokenPrefix):], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// maxAsking limits the open questions of a server. Additional ones are not answered: no
+// server needs that many at a time.
+const maxAsking = 1000
+
+// noteAsked records a question, and reports whether the limit is not exceeded.
+func (ses *session) noteAsked(id []byte, cancel context.CancelFunc) bool {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if ses.asking == nil {
+		ses.asking = make(map[string]context.CancelFunc)
+	}
+	if _, twice := ses.asking[string(id)]; twice || len(ses.asking) >= maxAsking {
+		return false
+	}
+	ses.asking[string(id)] = cancel
+	return true
+}
+
+// answering reports whether a question of the server is still to be answered, and removes
+// it.
+func (ses *session) answering(id []byte) bool {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	_, open := ses.asking[string(id)]
+	delete(ses.asking, string(id))
+	return open
+}
+
+// withdrawn cancels a question that the server no longer wants answered.
+func (ses *session) withdrawn(id []byte) {
+	ses.mu.Lock()
+	cancel := ses.asking[string(id)]
+	delete(ses.asking, string(id))
+	ses.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+var (
+	errNobody = &mcp.Error{Code: mcp.CodeInvalidRequest,
+		Message: "no client to ask: the question belongs to no request in flight"}
+	errSeveral = &mcp.Error{Code: mcp.CodeInvalidRequest,
+		Message: "no client to ask: requests of several clients are in flight, and the question could belong to any of them"}
+)
+
+// answerTo obtains the answer to a server's question.
+func (ses *session) answerTo(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
+	if q.method == "ping" {
+		return json.RawMessage(`{}`), nil
+	}
+	if !q.known {
+		if err := ses.hold(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	if q.call == nil {
+		return ses.answerOutside(ctx, q.method, q.params)
+	}
+	if q.method == "roots/list" {
+		return ses.answerRoots(ctx, q)
+	}
+	return ses.answerDuring(ctx, q)
+}
+
+// answerRoots requests the folders of a client with a call in flight. The question is
+// usually not about that call, and outlives it.
+func (ses *session) answerRoots(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
+	client, err := ses.home(ctx)
+	if client == nil || err != nil || ses.src.opts.Answer != nil {
+		return ses.answerDuring(ctx, q)
+	}
+	answer, err := askDirectly(ctx, client, q.method, q.params)
+	if !errors.Is(err, mcp.ErrNoConnection) {
+		return answer, err
+	}
+	answer, err = ses.answerDuring(ctx, q)
+	if err != nil && ctx.Err() == nil && ses.get(q.call.id) != q.call {
+		return ses.roots.wait(ctx)
+	}
+	return answer, err
+}
+
+// answerDuring asks the client as part of the call that a question belongs to.
+func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
+	req := q.call.request.Load()
+	switch {
+	case req == nil && ses.src.opts.Answer != nil:
+		return ses.src.opts.Answer(ctx, q.method, q.params)
+	case req == nil:
+		return nil, errNobody
+	case !req.Version().Modern():
+		forwarded, err := mcp.Forward("", q.method, q.params)
+		if err != nil {
+			return nil, err
+		}
+		ses.visits(memberString(q.params, "elicitationId"), req.Session())
+		answers, err := req.Ask(ctx, forwarded)
+		if err != nil {
+			return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}
+		}
+		return answers[0], nil
+	case q.call.parking == nil:
+		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest,
+			Message: "the client cannot be asked: it declares no capability for it"}
+	}
+	return q.call.parking.pose(ctx, q.method, q.params)
+}
+
+// answerOutside answers a question that belongs to no call. It goes to the server's only
+// client, if there is only one: on stdio, or with a process per session.
+func (ses *session) answerOutside(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if ses.src.opts.Answer != nil {
+		return ses.src.opts.Answer(ctx, method, params)
+	}
+	client, err := ses.home(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case client == nil:
+		return nil, errNobody
+	}
+	ses.visits(memberString(params, "elicitationId"), client)
+	answer, err := askDirectly(ctx, client, method, params)
+	switch {
+	case !errors.Is(err, mcp.ErrNoConnection):
+		return answer, err
+	case method != "roots/list":
+		return nil, errNobody
+	}
+	return ses.roots.wait(ctx)
+}
+
+// home returns the server's only client, or nil if it has several. It waits until that
+// client has connected.
+func (ses *session) home(ctx context.Context) (*mcp.Session, error) {
+	if owner := ses.src.owner; owner != nil {
+		return owner, nil
+	}
+	return ses.src.opts.Clients.Only(ctx)
+}
+
+// askDirectly asks a client outside of its requests, or fails with [mcp.ErrNoConnection].
+func askDirectly(
+	ctx context.Context, client *mcp.Session, method string, params json.RawMessage,
+) (json.RawMessage, error) {
+	q, err := mcp.Forward("", method, params)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Ask(ctx, q)
+	if err != nil && !errors.Is(err, mcp.ErrNoConnection) {
+		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}
+	}
+	return answer, err
+}
+
+// isHome reports whether client is the server's only client.
+func (s *Source) isHome(client *mcp.Session) bool {
+	return s.owner == client && client != nil || s.owner == nil && s.opts.Clients != nil && s.opts.Clients.Single
+}
+
+// rootsChanged notifies the server that the folders of its only client have changed.
+func (s *Source) rootsChanged(e mcp.ClientEvent) {
+	ses := s.current.Load()
+	if !e.RootsChanged || ses == nil || !s.isHome(e.Session) {
+		return
+	}
+	ses.roots.forget()
+	if ses.version.Modern() {
+		return // it receives them with each request
+	}
+	ses.goWork(func(ctx context.Context) {
+		_ = ses.link.tell(ctx,
+			rootsListChanged())
+	}) // a lost connection is detected elsewhere
+}
+
+func rootsListChanged() []byte { return notification("notifications/roots/list_changed", nil) }
+
+// settleRoots asks the client for its folders if the server requested them before the
+// client could be asked: a client that cannot be asked outside of its requests is asked
+// with its next one, before the server receives that.
+func (ses *session) settleRoots(ctx context.Context, e *errand, req *mcp.Request) error {
+	if !ses.roots.wanted.Load() || req == nil || e.key == "" {
+		return nil
+	}
+	forwarded, err := mcp.Forward("roots of the server", "roots/list", nil)
+	if err != nil {
+		return err
+	}
+	answers, err := req.Ask(ctx, forwarded)
+	switch {
+	case errors.Is(err, mcp.ErrInputRequired) || ctx.Err() != nil:
+		return err
+	case err != nil:
+		ses.roots.settle(reply{err: &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}})
+		return nil
+	}
+	if missed := ses.roots.settle(reply{result: answers[0]}); missed {
+		_ = ses.link.tell(ctx, rootsListChanged()) // makes it ask again, which is answered immediately
+	}
+	// The answer precedes the ping, so by its reply the server has processed it.
+	limited, cancel := context.WithTimeout(ctx, settleRootsTime)
+	defer cancel()
+	_, _ = ses.request(limited, "ping", nil)
+	return nil
+}
+
+// settleRootsTime is how long a server may take to process the folders of its client
+// before it receives the request anyway.
+const settleRootsTime = time.Second

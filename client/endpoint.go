@@ -1,0 +1,214 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/netguard"
+)
+
+// Endpoint is a server at a URL ("Transports", Streamable HTTP). 2026-07-28 is tried
+// first, then initialize; a server that supports only HTTP+SSE of 2024-11-05 is detected.
+// It must not be changed after [Open].
+type Endpoint struct {
+	URL string
+	// Header is added to every request, such as Authorization. Its values are never
+	// printed, and are not sent to another host after a redirect.
+	Header http.Header
+	// Renew, if not nil, returns the current Header. It is called when the server answers
+	// 401, at most once a second, because a token may have been replaced. If the header
+	// differs, the request is retried with it, and later requests use it.
+	Renew func(ctx context.Context) (http.Header, error)
+
+	// PublicOnly refuses addresses that are not on the public internet, after name
+	// resolution: this machine, private, link-local and provider networks, and metadata
+	// services. It is for URLs from files that the user did not write. With a proxy from
+	// the environment, only addresses in URLs are checked, because the proxy resolves
+	// names. The error is a [*BlockedError].
+	//
+	// Without PublicOnly, the same applies only to redirects to other hosts: the host of
+	// URL may be anywhere. From a URL on this machine, as defined for AllowLoopback,
+	// redirects may lead to this machine.
+	PublicOnly bool
+	// Allow lists addresses that are not refused.
+	Allow []netip.Prefix
+	// AllowLoopback makes PublicOnly accept this machine if a URL names it: its host must
+	// be localhost, 127.0.0.1 or [::1]. Redirects are checked by their own URL.
+	AllowLoopback bool
+
+	// Transport makes the requests, and decides where redirects may lead; nil means a
+	// separate one with persistent connections. PublicOnly requires nil.
+	Transport http.RoundTripper
+	// MaxMessage is the maximum message size in bytes; 0 means 64 MiB.
+	MaxMessage int
+	// NoListen disables the standing connection for change notifications.
+	NoListen bool
+
+	once    sync.Once
+	client  *http.Client
+	target  *url.URL
+	renewal renewal
+}
+
+var _ Transport = (*Endpoint)(nil)
+
+// String returns the URL without its secrets.
+func (e *Endpoint) String() string { return withoutSecrets(e.URL) }
+
+// withoutSecrets redacts the password and the query of a URL.
+func withoutSecrets(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the URL"
+	}
+	if u.User != nil {
+		u.User = url.User("redacted")
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "redacted"
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+// redact replaces the values of headers: some servers quote them in errors.
+func (e *Endpoint) redact(text string) string {
+	var values []string
+	for _, list := range e.header() {
+		for _, v := range list {
+			if _, behind, ok := strings.Cut(v, " "); ok { // a scheme
+				v = behind
+			}
+			values = append(values, v)
+		}
+	}
+	return redact(text, values)
+}
+
+func (e *Endpoint) connect(_ context.Context, in inbox) (link, error) {
+	u, err := url.Parse(e.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, permanent{fmt.Errorf("%s is not an http or https URL with a host", e)}
+	}
+	e.once.Do(func() { e.prepare(u) })
+	return newHTTPLink(e, in), nil
+}
+
+func (e *Endpoint) prepare(target *url.URL) {
+	e.target = target
+	rt := e.Transport
+	if rt == nil || e.PublicOnly {
+		rt = e.transport(target)
+	}
+	e.client = &http.Client{Transport: rt, CheckRedirect: e.redirect}
+}
+
+// transport keeps as many idle connections as there are concurrent requests: with
+// net/http's default of two, most requests would open a new one.
+func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	t := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		MaxIdleConnsPerHost: 128,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 15 * time.Second,
+		ForceAttemptHTTP2:   true,
+	}
+	guard := &netguard.Guard{Allow: e.Allow, Loopback: e.AllowLoopback}
+	if !e.PublicOnly {
+		guard.Host, guard.Loopback = target.Hostname(), netguard.NamesLoopback(e.URL)
+	}
+	return guard.Transport(t)
+}
+
+// request returns a request to the endpoint. It takes ownership of body.
+func (e *Endpoint) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
+	r := &http.Request{Method: method, URL: e.target, Host: e.target.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if body != nil {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	return r.WithContext(ctx)
+}
+
+// do makes a request, and retries it with another token if necessary.
+func (e *Endpoint) do(r *http.Request) (*http.Response, error) {
+	resp, err := e.send(r)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	return e.renewed(r, resp)
+}
+
+// send makes a request. http.Client is only needed for redirects and for a user in the
+// URL; it costs a tenth of a request.
+func (e *Endpoint) send(r *http.Request) (*http.Response, error) {
+	if e.target.User != nil {
+		return e.client.Do(r)
+	}
+	resp, err := e.client.Transport.RoundTrip(r)
+	if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 || resp.Header.Get("Location") == "" {
+		return resp, err
+	}
+	finishBody(resp.Body)
+	if r.GetBody != nil {
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return e.client.Do(r)
+}
+
+// release closes the idle connections.
+func (e *Endpoint) release() {
+	if e.client != nil && e.Transport == nil {
+		e.client.CloseIdleConnections()
+	}
+}
+
+// redirect restricts redirects, and does not send secrets to other hosts.
+func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
+	first := via[0]
+	switch {
+	case len(via) > 5:
+		return fmt.Errorf("more than 5 redirects")
+	case to.Method != first.Method:
+		return fmt.Errorf("the server redirects to %s, which would lose the message: use that URL",
+			withoutSecrets(to.URL.String()))
+	case sameHost(to.URL, first.URL):
+		return nil
+	}
+	for name := range e.header() {
+		to.Header.Del(name)
+	}
+	for _, name := range []string{"Authorization", "Cookie", headerSession} {
+		to.Header.Del(name)
+	}
+	return nil
+}
+
+// sameHost reports whether data for one URL may be sent to the other: the host and port
+// are the same, or http changes to https.
+func sameHost(to, from *url.URL) bool {
+	if to.Scheme == from.Scheme {
+		return strings.EqualFold(to.Host, from.Host)
+	}
+	return to.Scheme == "https" &&
+		strings.EqualFold(to.Hostname(), from.Hostname()) &&
+		to.Port() == "" &&
+		from.Port() == ""
+}
+
+func (e *Endpoint) maxMessage() int { return cmp.Or(max(e.MaxMessage, 0), 64<<20) }

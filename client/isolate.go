@@ -1,0 +1,327 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// IsolateBy selects which requests share a process of an [Isolated] server.
+type IsolateBy string
+
+// Isolation modes.
+const (
+	// BySession shares a process among the requests of one session or connection. Over
+	// HTTP, a client of 2026-07-28 has no session; its requests share the process of its
+	// principal.
+	BySession IsolateBy = "session"
+	// ByPrincipal shares a process among the requests of one principal, in all sessions.
+	// Requests without a principal share one process.
+	ByPrincipal IsolateBy = "principal"
+)
+
+// IsolateOptions configure [Isolate]. Zero fields mean the defaults.
+type IsolateOptions struct {
+	By IsolateBy // "" is [BySession]
+	// MaxPerPrincipal is the maximum number of processes of one principal; 0 means 8.
+	// Requests without a principal are only limited by MaxTotal.
+	MaxPerPrincipal int
+	// MaxTotal is the maximum number of processes; 0 means 64. At the limit, the process
+	// that has been idle longest is stopped; if none is idle, the request is refused with
+	// [mcp.CodeToolBusy].
+	MaxTotal int
+	// IdleStop is the idle time after which a process is stopped; 0 means 10 minutes.
+	IdleStop time.Duration
+}
+
+// Isolated is a server with a separate process, or connection, for each session or
+// principal. An additional one, the Source that it was created from, provides the catalog
+// and serves programs. It is safe for concurrent use.
+type Isolated struct {
+	*Source
+	opts    IsolateOptions
+	unwatch func()
+
+	mu      sync.Mutex
+	closed  bool
+	tenants map[tenantKey]*tenant
+	work    sync.WaitGroup // processes being stopped
+}
+
+// tenantKey identifies whom a process is for: a session, or else a principal.
+type tenantKey struct {
+	session   *mcp.Session
+	principal string
+}
+
+// tenant is one process.
+type tenant struct {
+	key       tenantKey
+	principal string // the principal whose limit it counts toward, or ""
+	slot      int    // number in its name
+	src       *Source
+	uses      int // requests in flight
+	lastUse   time.Time
+	unwatch   func()
+}
+
+var (
+	_ mcp.Source     = (*Isolated)(nil)
+	_ mcp.Watcher    = (*Isolated)(nil)
+	_ mcp.Extender   = (*Isolated)(nil)
+	_ mcp.Subscriber = (*Isolated)(nil)
+)
+
+// Isolate returns src with a separate process for each session or principal. The
+// processes are started like src, on demand. They stop when their session ends, if src
+// has [Options.Clients], or when they have been idle. Closing the result closes src.
+func Isolate(src *Source, opts *IsolateOptions) *Isolated {
+	i := &Isolated{Source: src, tenants: make(map[tenantKey]*tenant), unwatch: func() {}}
+	if opts != nil {
+		i.opts = *opts
+	}
+	i.opts.By = cmp.Or(i.opts.By, BySession)
+	i.opts.MaxPerPrincipal = cmp.Or(max(i.opts.MaxPerPrincipal, 0), 8)
+	i.opts.MaxTotal = cmp.Or(max(i.opts.MaxTotal, 0), 64)
+	i.opts.IdleStop = cmp.Or(max(i.opts.IdleStop, 0), 10*time.Minute)
+	if clients := src.opts.Clients; clients != nil {
+		i.unwatch = clients.Watch(i.sessionEnded)
+	}
+	return i
+}
+
+// CallTool implements [mcp.Source].
+func (i *Isolated) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	src, leave, err := i.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return src.CallTool(ctx, p)
+}
+
+// ReadResource implements [mcp.Source].
+func (i *Isolated) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	src, leave, err := i.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return src.ReadResource(ctx, p)
+}
+
+// GetPrompt implements [mcp.Source].
+func (i *Isolated) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	src, leave, err := i.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return src.GetPrompt(ctx, p)
+}
+
+// Complete implements [mcp.Source].
+func (i *Isolated) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	src, leave, err := i.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return src.Complete(ctx, p)
+}
+
+// ServeMethod implements [mcp.Extender].
+func (i *Isolated) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+	src, leave, err := i.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return src.ServeMethod(ctx, method, params)
+}
+
+// Subscribe implements [mcp.Subscriber].
+func (i *Isolated) Subscribe(ctx context.Context, uri string) error {
+	src, leave, err := i.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return src.Subscribe(ctx, uri)
+}
+
+// Close stops all processes and waits until they have stopped.
+func (i *Isolated) Close() error {
+	i.unwatch()
+	i.mu.Lock()
+	i.closed = true
+	for _, t := range i.tenants {
+		i.stopLocked(t)
+	}
+	i.mu.Unlock()
+	i.work.Wait()
+	return i.Source.Close()
+}
+
+// enter returns the process for a request, and a function to call after the request.
+func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err error) {
+	req := mcp.RequestFrom(ctx)
+	if req == nil {
+		return i.Source, func() {}, nil
+	}
+	key, principal, err := i.keyOf(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return nil, nil, mcp.Errorf(mcp.CodeToolUnavailable, "%s was stopped or replaced", i.subject())
+	}
+	t := i.tenants[key]
+	if t == nil {
+		if err := i.makeRoomLocked(principal); err != nil {
+			return nil, nil, err
+		}
+		t = i.startLocked(key, principal)
+	}
+	t.uses++
+	return t.src, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		t.uses--
+		t.lastUse = time.Now()
+	}, nil
+}
+
+// keyOf returns the key of the process for a request.
+func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, principal string, err error) {
+	if p := mcp.PrincipalFrom(ctx); p != nil {
+		principal = "principal " + p.Name
+	}
+	if i.opts.By == ByPrincipal {
+		return tenantKey{principal: principal}, principal, nil
+	}
+	if s := req.Session(); s != nil {
+		return tenantKey{session: s}, principal, nil
+	}
+	if i.Source.opts.Clients != nil && i.Source.opts.Clients.Single {
+		return tenantKey{}, principal, nil
+	}
+	if principal == "" {
+		return key, "", mcp.Errorf(mcp.CodeInvalidRequest,
+			"the server runs for each session, and this request belongs to none: begin with initialize, or authenticate")
+	}
+	return tenantKey{principal: principal}, principal, nil
+}
+
+// makeRoomLocked stops idle processes if there are too many.
+func (i *Isolated) makeRoomLocked(principal string) error {
+	own := 0
+	for _, t := range i.tenants {
+		if principal != "" && t.principal == principal {
+			own++
+		}
+	}
+	if own >= i.opts.MaxPerPrincipal && !i.stopIdlestLocked(func(t *tenant) bool { return t.principal == principal }) {
+		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server run for this principal already", own)
+	}
+	if n := len(i.tenants); n >= i.opts.MaxTotal && !i.stopIdlestLocked(func(*tenant) bool { return true }) {
+		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server run already", n)
+	}
+	return nil
+}
+
+// stopIdlestLocked stops the process that has been idle longest, among those that ok
+// accepts, and reports whether there was one.
+func (i *Isolated) stopIdlestLocked(ok func(*tenant) bool) bool {
+	var idlest *tenant
+	for _, t := range i.tenants {
+		if !ok(t) || t.uses > 0 || t.src.State().InFlight > 0 {
+			continue
+		}
+		if idlest == nil || t.lastUse.Before(idlest.lastUse) {
+			idlest = t
+		}
+	}
+	if idlest == nil {
+		return false
+	}
+	i.stopLocked(idlest)
+	return true
+}
+
+// startLocked creates a process for a key; its first request starts it.
+func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
+	t := &tenant{key: key, principal: principal, slot: i.freeSlotLocked(), lastUse: time.Now()}
+	o := i.Source.opts
+	o.Lazy, o.Optional, o.Catalog, o.Succeeds, o.IdleStop = true, false, i.Source.catalog.Load(), nil, i.opts.IdleStop
+	log := o.Log
+	o.Log = func(e Event) {
+		if e.What == "stopped" {
+			i.work.Go(func() { i.stopIfIdle(t) }) // the process has exited; remove it
+		}
+		if log != nil {
+			log(e)
+		}
+	}
+	t.src = newSource(i.Source.transport, &o)
+	t.src.owner = key.session
+	t.src.alias = fmt.Sprintf("%s (%s %d)", o.Name, i.opts.By, t.slot)
+	t.src.shared = true
+	t.src.noteOpened()
+	t.unwatch = t.src.Watch(func(c mcp.Change) {
+		if c.URI != "" {
+			i.Source.watchers.Tell(mcp.Change{URI: c.URI})
+		}
+	})
+	i.tenants[key] = t
+	return t
+}
+
+// freeSlotLocked returns the smallest unused number.
+func (i *Isolated) freeSlotLocked() int {
+	taken := make(map[int]bool, len(i.tenants))
+	for _, t := range i.tenants {
+		taken[t.slot] = true
+	}
+	slot := 1
+	for taken[slot] {
+		slot++
+	}
+	return slot
+}
+
+func (i *Isolated) stopIfIdle(t *tenant) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.tenants[t.key] == t && t.uses == 0 && !i.closed {
+		i.stopLocked(t)
+	}
+}
+
+// sessionEnded stops the process of a session.
+func (i *Isolated) sessionEnded(e mcp.ClientEvent) {
+	if !e.Ended {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if t := i.tenants[tenantKey{session: e.Session}]; t != nil && !i.closed {
+		i.stopLocked(t)
+	}
+}
+
+// stopLocked stops a process without waiting for it.
+func (i *Isolated) stopLocked(t *tenant) {
+	delete(i.tenants, t.key)
+	i.work.Go(func() {
+		t.unwatch()
+		_ = t.src.Close() // never fails
+	})
+}

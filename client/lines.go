@@ -1,0 +1,199 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+var errTooLong = errors.New("the server's message is too long")
+
+// lineReader splits a stream into lines, each in separate memory.
+type lineReader struct {
+	r    io.Reader
+	max  int
+	buf  []byte
+	have []byte // read but not yet returned, within buf
+	long []byte // start of a line longer than buf
+}
+
+func newLineReader(r io.Reader, maxLine int) *lineReader {
+	return &lineReader{r: r, max: maxLine, buf: make([]byte, 64<<10)}
+}
+
+// next returns the next line that is not blank, without its newline. The last line may
+// lack a newline.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		if i := bytes.IndexByte(l.have, '\n'); i >= 0 {
+			line := l.take(l.have[:i])
+			l.have = l.have[i+1:]
+			if len(line) > l.max {
+				return nil, fmt.Errorf("%w: over %d bytes", errTooLong, l.max)
+			}
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				return line, nil
+			}
+			continue
+		}
+		if len(l.long)+len(l.have) > l.max {
+			return nil, fmt.Errorf("%w: over %d bytes", errTooLong, l.max)
+		}
+		l.long = append(l.long, l.have...)
+		n, err := l.r.Read(l.buf)
+		l.have = l.buf[:n]
+		if n == 0 && err != nil {
+			if line := bytes.TrimSpace(l.take(nil)); len(line) > 0 {
+				return line, nil
+			}
+			return nil, err
+		}
+	}
+}
+
+// take returns the stored start of a line together with its end.
+func (l *lineReader) take(end []byte) []byte {
+	line := append(l.long, end...)
+	l.long = nil
+	return line
+}
+
+// writer sends messages from one goroutine, all queued ones with a single write.
+type writer struct {
+	mu      sync.Mutex // guards the following fields
+	queued  []byte
+	spare   []byte
+	err     error
+	stopped bool
+	taken   int64 // total bytes queued
+	given   int64 // bytes of those that may have reached the server
+	writing bool  // a batch is being written
+	settled sync.Cond
+
+	wake   chan struct{}
+	done   chan struct{}
+	failed func() // called once when nothing more can be sent
+}
+
+// maxQueued is how many bytes may be queued for a server that does not read.
+const maxQueued = 64 << 20
+
+var errNotReading = errors.New("the server does not read what it is sent")
+
+func (w *writer) start(to io.Writer, failed func()) {
+	w.failed = failed
+	w.wake = make(chan struct{}, 1)
+	w.settled.L = &w.mu
+	w.done = make(chan struct{})
+	go w.run(to)
+}
+
+// write queues msg with a newline, and returns its position for reached.
+func (w *writer) write(msg []byte) (place int64, err error) {
+	w.mu.Lock()
+	switch {
+	case w.err != nil:
+		err = w.err
+	case w.stopped:
+		err = os.ErrClosed
+	case len(w.queued) > 0 && len(w.queued)+len(msg) > maxQueued:
+		err = errNotReading
+	}
+	if err != nil {
+		w.mu.Unlock()
+		return 0, err
+	}
+	w.queued = append(append(w.queued, msg...), '\n')
+	w.taken += int64(len(msg)) + 1
+	place = w.taken
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return place, nil
+}
+
+// reached reports whether a whole message may have reached the server. If not, it never
+// will, because nothing is written any more. It is called when the server has stopped, so
+// that a batch being written completes or fails.
+func (w *writer) reached(place int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.writing {
+		w.settled.Wait()
+	}
+	if place <= w.given {
+		return true
+	}
+	w.stopped, w.queued = true, nil
+	return false
+}
+
+// unread subtracts n bytes that were written but never read.
+func (w *writer) unread(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.given -= n
+}
+
+func (w *writer) run(to io.Writer) {
+	defer close(w.done)
+	for range w.wake {
+		for {
+			w.mu.Lock()
+			batch := w.queued
+			w.queued = w.spare[:0]
+			w.spare = nil
+			stopped := w.stopped
+			w.given += int64(len(batch)) // until proven otherwise
+			w.writing = len(batch) > 0
+			w.mu.Unlock()
+			if len(batch) == 0 {
+				if stopped {
+					return
+				}
+				w.keep(batch)
+				break
+			}
+			n, err := to.Write(batch)
+			w.mu.Lock()
+			w.err = err
+			w.given -= int64(len(batch) - n)
+			w.writing = false
+			w.settled.Broadcast()
+			w.mu.Unlock()
+			if err != nil {
+				w.failed()
+				return
+			}
+			w.keep(batch)
+		}
+	}
+}
+
+// keep reuses a buffer, unless it has grown large.
+func (w *writer) keep(buf []byte) {
+	if cap(buf) > 1<<20 {
+		return
+	}
+	w.mu.Lock()
+	w.spare = buf[:0]
+	w.mu.Unlock()
+}
+
+// stop ends the goroutine after it has written the queue, or failed to.
+func (w *writer) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *writer) wait() { <-w.done }

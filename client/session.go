@@ -1,0 +1,508 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// session is a connection to the server after the handshake, until it is lost. The
+// server's own session may restart within it.
+type session struct {
+	src  *Source
+	link link
+
+	// Results of the handshake; set before the session is used.
+	version      mcp.Version
+	capabilities json.RawMessage
+	info         json.RawMessage
+	instructions string
+	logs         bool // it has logging/setLevel
+
+	mu       sync.Mutex
+	calls    map[uint64]*call // in flight
+	lastID   uint64
+	end      error // why it was lost; nil while it is alive
+	level    mcp.LogLevel
+	more     chan struct{} // receives when subscriptions are added, or nil
+	ended    chan struct{}
+	visitors map[string]*mcp.Session       // by the id of the elicitation
+	asking   map[string]context.CancelFunc // questions of the server, by raw id
+	queue    []*call                       // calls that wait for their turn, see turns.go
+	resuming int                           // answers that wait for their turn
+	held     int                           // questions whose client is unknown
+	moved    chan struct{}                 // closed when calls or questions change, or nil
+
+	oneStream bool // questions do not say which call they belong to
+	roots     openRoots
+
+	served   atomic.Bool               // it has answered a request of a client
+	suspect  atomic.Bool               // a call timed out, and no message has arrived since
+	looked   atomic.Int64              // when abandoned calls were last checked for, in ns
+	silent   atomic.Bool               // no message has arrived since the last watch
+	hung     atomic.Pointer[hangError] // why the watchdog replaces it, or nil
+	probe    *probe                    // the current one, or nil
+	ping     *ping                     // outstanding, or nil; of the running probe
+	harmless atomic.Pointer[[]int]     // stopped processes that it can answer without
+	watches  int64                     // number of calls of watch
+	stale    atomic.Int32              // number of list changes announced by the server
+	handlers sync.WaitGroup            // of the server's questions
+	quit     context.Context
+	stop     context.CancelFunc
+
+	silentWatches int64 // consecutive calls of watch without a message; used by the supervisor
+}
+
+var _ inbox = (*session)(nil)
+
+// connect connects and performs the handshake.
+func (s *Source) connect(ctx context.Context) (*session, error) {
+	ses := &session{src: s, calls: make(map[uint64]*call), ended: make(chan struct{}), level: unsetLevel}
+	ses.quit, ses.stop = context.WithCancel(context.Background())
+	l, err := s.transport.connect(ctx, ses)
+	if err != nil {
+		ses.stop()
+		return nil, err
+	}
+	ses.link = l
+	if err := ses.begin(ctx); err != nil {
+		switch lost := ses.lostError(); {
+		case lost != nil:
+			err = lost
+		case ctx.Err() != nil:
+			err = ses.withWords(err)
+		}
+		ses.close()
+		return nil, err
+	}
+	ses.mu.Lock()
+	ses.oneStream = !ses.version.Modern() && ses.waitsFor()
+	ses.mu.Unlock()
+	return ses, nil
+}
+
+// withWords adds the stderr output of a child so far to the error that it is too slow: it
+// may be waiting for user input.
+func (ses *session) withWords(err error) error {
+	s, ok := ses.link.(*stream)
+	if !ok {
+		return err
+	}
+	if c, ok := s.conn.(*child); ok && c.words() != "" {
+		return fmt.Errorf("%w; last lines on stderr: %s", err, c.words())
+	}
+	return err
+}
+
+// close ends the session and waits until everything has stopped.
+func (ses *session) close() {
+	ses.stop()
+	ses.link.close(ses.src.quit.Err() != nil)
+	ses.lost(errClosed)
+	ses.handlers.Wait()
+}
+
+var errClosed = errors.New("the server was stopped or replaced")
+
+// lost implements inbox: it fails all calls in flight.
+func (ses *session) lost(err error) {
+	ses.mu.Lock()
+	if ses.end != nil {
+		ses.mu.Unlock()
+		return
+	}
+	if hung := ses.hung.Load(); hung != nil {
+		err = hung // rather than the exit status after the kill
+	}
+	ses.end = err
+	all := ses.calls
+	ses.calls = nil
+	close(ses.ended) // with the lock held, so that a caller either makes a call in time or sees the end
+	ses.mu.Unlock()
+	for _, c := range all {
+		c.deliver(reply{err: &lostError{cause: err}})
+	}
+	ses.stop()
+}
+
+// retire ends a session without calls in flight, and reports whether it did. A concurrent
+// request sees the end, and starts another session.
+func (ses *session) retire() bool {
+	ses.mu.Lock()
+	if ses.end != nil || ses.busyLocked() > 0 {
+		ses.mu.Unlock()
+		return false
+	}
+	ses.end = errIdle
+	close(ses.ended)
+	ses.mu.Unlock()
+	ses.stop()
+	return true
+}
+
+var errIdle = errors.New("the server was stopped because it had nothing to do")
+
+func (ses *session) lostError() error {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return ses.end
+}
+
+// alive reports whether the session has not been lost.
+func (ses *session) alive() bool {
+	select {
+	case <-ses.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// call sends a request and returns the result. c is complete except for its id.
+func (ses *session) call(ctx context.Context, c *call) ([]byte, error) {
+	if err := ses.track(c); err != nil {
+		return nil, err
+	}
+	result, err := ses.link.exchange(ctx, c)
+	ses.untrack(c)
+	switch {
+	case err == nil:
+		ses.noteActivity()
+	case ctx.Err() != nil:
+		ses.suspect.Store(true)
+	}
+	return result, err
+}
+
+// lookEvery is the minimum interval between checks for abandoned calls.
+const lookEvery = 100 * time.Millisecond
+
+// doubted reports whether the server may hang: a call timed out, was cancelled or lost
+// its client, and no message has arrived since.
+func (ses *session) doubted() bool {
+	if ses.suspect.Load() {
+		return true
+	}
+	now, last := time.Now().UnixNano(), ses.looked.Load()
+	if now-last < int64(lookEvery) || !ses.looked.CompareAndSwap(last, now) {
+		return false
+	}
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	for _, c := range ses.calls {
+		if c.request.Load().Abandoned() {
+			return true
+		}
+	}
+	return false
+}
+
+// track assigns an id to a call.
+func (ses *session) track(c *call) error {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return ses.trackLocked(c)
+}
+
+func (ses *session) trackLocked(c *call) error {
+	if ses.end != nil {
+		return &lostError{cause: ses.end, unseen: true}
+	}
+	if err := ses.checkShare(c); err != nil {
+		return err
+	}
+	ses.lastID++
+	c.id, c.born = ses.lastID, ses.watches
+	ses.calls[c.id] = c
+	return nil
+}
+
+func (ses *session) untrack(c *call) {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if ses.calls[c.id] == c {
+		delete(ses.calls, c.id)
+		ses.leftLocked(c)
+	}
+}
+
+// take removes and returns the call with that id.
+func (ses *session) take(id uint64) *call {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	c := ses.calls[id]
+	if c != nil {
+		delete(ses.calls, id)
+		ses.leftLocked(c)
+	}
+	return c
+}
+
+// sent implements inbox.
+func (ses *session) sent(id uint64) bool {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return 0 < id && id <= ses.lastID
+}
+
+func (ses *session) get(id uint64) *call {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return ses.calls[id]
+}
+
+func (ses *session) inFlight() int {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return ses.busyLocked()
+}
+
+// busyLocked returns the number of calls with a waiting caller.
+func (ses *session) busyLocked() int {
+	n := 0
+	for _, c := range ses.calls {
+		if c.method != "subscriptions/listen" {
+			n++
+		}
+	}
+	return n
+}
+
+// receive implements inbox.
+func (ses *session) receive(text []byte, origin *call) {
+	var m message
+	if err := m.scan(text); err != nil {
+		ses.src.junk.Add(1)
+		ses.refuse(text, err)
+		return
+	}
+	ses.noteActivity()
+	switch {
+	case m.method == nil:
+		ses.answered(&m)
+	case m.isBoth():
+		ses.failAll(&UnreadableError{errBoth})
+	case m.id == nil:
+		ses.notified(&m, origin)
+	default:
+		ses.asked(&m, origin)
+	}
+}
+
+// answered delivers a response.
+func (ses *session) answered(m *message) {
+	c := ses.take(m.number())
+	if c == nil {
+		ses.src.junk.Add(1)
+		if why := misaddressed(m, ses.sent); why != nil {
+			ses.failAll(why)
+		}
+		return
+	}
+	result, err := m.answer()
+	if err != nil {
+		ses.noteVisits(c, err) // before the server reports their completion
+	}
+	c.deliver(reply{result: result, err: err})
+}
+
+// request makes one of our own requests, such as for a list.
+func (ses *session) request(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
+	c := newCall(method)
+	c.params = ses.params(params, nil)
+	result, err := ses.call(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return result, nil
+}
+
+func newCall(method string) *call { return &call{method: method, answer: make(chan reply, 2)} }
+
+// begin performs the handshake selected by the options, or else the first one that works.
+func (ses *session) begin(ctx context.Context) error {
+	wanted := ses.src.opts.Version
+	switch {
+	case wanted.Modern():
+		return ses.discover(ctx, wanted)
+	case wanted != 0:
+		return ses.initialize(ctx, wanted)
+	}
+	first, second := ses.initializeLatest, ses.discoverLatest
+	m, ok := ses.link.(interface{ modernFirst() bool })
+	firstIsModern := ok && m.modernFirst()
+	if firstIsModern {
+		first, second = second, first
+	}
+	err := first(ctx)
+	if err == nil || !refused(err) || !ses.alive() {
+		return err
+	}
+	secondErr := second(ctx)
+	if secondErr == nil || !refused(secondErr) || firstIsModern {
+		return secondErr
+	}
+	return err
+}
+
+func (ses *session) initializeLatest(ctx context.Context) error {
+	return ses.initialize(ctx, mcp.LatestLegacyVersion)
+}
+
+func (ses *session) discoverLatest(ctx context.Context) error {
+	return ses.discover(ctx, mcp.LatestVersion)
+}
+
+// refused reports whether a server answered that it does not know the handshake, or with
+// an unreadable message, so that the other one should be tried.
+func refused(err error) bool {
+	var e *mcp.Error
+	var status *StatusError
+	var unread *UnreadableError
+	return errors.As(err, &e) || errors.As(err, &unread) || errors.As(err, &status) && status.handshake()
+}
+
+// initialize performs the handshake of versions up to 2025-11-25.
+func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
+	params := append([]byte(`{"protocolVersion":"`), wanted.String()...)
+	params = append(append(params, `","capabilities":`...), ses.src.opts.Capabilities...)
+	params = append(append(params, `,"clientInfo":`...), ses.src.clientInfo...)
+	c := newCall("initialize")
+	c.params = append(params, '}')
+	result, err := ses.call(ctx, c)
+	if err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	name := memberString(result, "protocolVersion")
+	version, ok := mcp.ParseVersion(name)
+	if !ok || version.Modern() {
+		return permanent{fmt.Errorf("the server speaks version %q of the protocol, which is not known here", name)}
+	}
+	ses.learn(version, result, jsonscan.Member(result, "serverInfo"))
+	return ses.link.tell(ctx, notification("notifications/initialized", nil))
+}
+
+// discover starts a session with a server of 2026-07-28, which needs no handshake.
+func (ses *session) discover(ctx context.Context, version mcp.Version) error {
+	ses.version = version
+	result, err := ses.request(ctx, "server/discover", nil)
+	if err != nil {
+		ses.version = 0
+		return err
+	}
+	var versions []string
+	_ = json.Unmarshal(jsonscan.Member(result, "supportedVersions"), &versions)
+	for _, v := range versions {
+		if v == version.String() {
+			ses.learn(version, result, jsonscan.Member(jsonscan.Member(result, "_meta"), "io.modelcontextprotocol/serverInfo"))
+			return nil
+		}
+	}
+	ses.version = 0
+	return &mcp.Error{
+		Code:    mcp.CodeUnsupportedProtocolVersion,
+		Message: fmt.Sprintf("the server does not speak version %s", version),
+	}
+}
+
+func (ses *session) learn(version mcp.Version, result, info []byte) {
+	ses.version = version
+	ses.capabilities = json.RawMessage(jsonscan.Member(result, "capabilities"))
+	ses.info = info
+	ses.instructions = memberString(result, "instructions")
+	ses.logs = ses.declares("logging")
+	ses.link.ready(version, ses.capabilities)
+}
+
+// declares reports whether the server has the capability at a path of names.
+func (ses *session) declares(path ...string) bool {
+	value := []byte(ses.capabilities)
+	for _, name := range path {
+		value = jsonscan.Member(value, name)
+	}
+	return isObject(value) || string(value) == "true"
+}
+
+const metaPrefix = "io.modelcontextprotocol/"
+
+// params returns the params of a request: the members of inner, an object or nil, and the
+// _meta required by the server's version and the client.
+func (ses *session) params(inner []byte, req *mcp.Request) []byte {
+	if !ses.version.Modern() {
+		return inner
+	}
+	dst := []byte{'{'}
+	if body := members(inner); len(body) > 0 {
+		dst = append(append(dst, body...), ',')
+	}
+	return append(ses.appendMeta(dst, 0, nil, req), '}')
+}
+
+// members returns the text between the braces of an object.
+func members(object []byte) []byte {
+	if len(object) < 2 {
+		return nil
+	}
+	return object[1 : len(object)-1]
+}
+
+// appendMeta appends the member _meta, if it has members, and always for 2026-07-28.
+// token is the progress token, or 0 for none. meta is the client's own _meta.
+func (ses *session) appendMeta(dst []byte, token uint64, meta json.RawMessage, req *mcp.Request) []byte {
+	dst = append(dst, `"_meta":{`...)
+	open := len(dst)
+	if ses.version.Modern() {
+		dst = append(append(dst, `"io.modelcontextprotocol/protocolVersion":"`...), ses.version.String()...)
+		dst = ses.src.appendCapabilities(append(dst, `","io.modelcontextprotocol/clientCapabilities":`...), req)
+		dst = append(append(dst, `,"io.modelcontextprotocol/clientInfo":`...), ses.src.clientInfo...)
+		if level, ok := wantedLevel(req); ok {
+			dst = jsonscan.AppendQuote(append(dst, `,"io.modelcontextprotocol/logLevel":`...), level.String())
+		}
+		dst = append(dst, ',')
+	}
+	if token != 0 {
+		dst = strconv.AppendUint(append(dst, `"progressToken":"`+tokenPrefix...), token, 10)
+		dst = append(dst, '"', ',')
+	}
+	dst = appendForeignMeta(dst, meta)
+	if len(dst) > open {
+		dst = dst[:len(dst)-1] // remove the last comma
+	}
+	return append(dst, '}')
+}
+
+// appendForeignMeta appends the members of a client's _meta that are meant for the
+// server, each followed by a comma. It omits those that describe the client to us.
+func appendForeignMeta(dst []byte, meta json.RawMessage) []byte {
+	if len(meta) == 0 {
+		return dst
+	}
+	_, _ = jsonscan.Object(meta, jsonscan.Space(meta, 0), 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(meta, i)
+		if err == nil && string(key) != "progressToken" && !ours(key) {
+			dst = append(append(jsonscan.AppendQuote(dst, key), ':'), meta[i:end]...)
+			dst = append(dst, ',')
+		}
+		return end, err
+	})
+	return dst
+}
+
+func ours(key []byte) bool {
+	if len(key) <= len(metaPrefix) || string(key[:len(metaPrefix)]) != metaPrefix {
+		return false
+	}
+	switch string(key[len(metaPrefix):]) {
+	case "protocolVersion", "clientCapabilities", "clientInfo", "logLevel", "subscriptionId":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,72 @@
+package client
+
+import (
+	"errors"
+)
+
+var errSpread = errors.New("it is spread over several lines: write each message on one line")
+
+// maxSpreadLines is how many lines are searched for the end of an object.
+const maxSpreadLines = 100_000
+
+// spread recognizes messages that a server writes over several lines, like a pretty
+// printer, which stdio does not allow. Other multi-line text is skipped like a log line.
+// It stores none of the lines.
+type spread struct {
+	lines int // so far; 0 outside an object
+	g     glanced
+}
+
+// consumes handles a line that is part of a multi-line object. The last line of a message
+// fails the requests that wait for it.
+func (s *spread) consumes(text []byte, in inbox) bool {
+	if s.lines == 0 {
+		if !opensSpread(text) {
+			return false
+		}
+		s.g = glanced{level: 1}
+		if text[0] == '[' {
+			s.g.level = 2 // a batch
+		}
+	} else if isMessage(text) {
+		s.lines = 0
+		return false
+	}
+	s.lines++
+	whole := s.g.read(text)
+	// An answer that begins on the first line is a truncated one.
+	if !whole || s.lines > maxSpreadLines || s.lines == 1 && s.g.answer {
+		s.lines = 0
+		return false
+	}
+	if s.g.depth > 0 {
+		return true
+	}
+	s.lines = 0
+	switch {
+	case !s.g.marked:
+	case s.g.answer && s.g.level == 1:
+		in.unreadable(s.g.id, &UnreadableError{errSpread})
+	// A call waits for the answer to a question. Other methods are requests that the
+	// server logs.
+	case s.g.answer, s.g.asks && s.g.hasID:
+		in.unreadable(0, &UnreadableError{errSpread})
+	}
+	return true
+}
+
+// opensSpread reports whether a line can be the first of a multi-line object: its last
+// character requires more JSON.
+func opensSpread(text []byte) bool {
+	switch text[len(text)-1] {
+	case '{', '[', ',', ':':
+	default:
+		return false
+	}
+	return text[0] == '{' || text[0] == '[' && (len(text) == 1 || text[1] == '{')
+}
+
+func isMessage(text []byte) bool {
+	var m message
+	return m.scan(text) == nil
+}

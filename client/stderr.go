@@ -1,0 +1,206 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// ExitError is why a child has exited or can no longer be used.
+type ExitError struct {
+	Reason string // such as "the server ended: exit status 1"
+	// Cause is the line on stderr that explains the exit, such as "Error: Cannot find
+	// module 'x'" or the last line of a traceback, without secrets; or "".
+	Cause  string
+	Stderr string // the last stderr lines, without secrets
+}
+
+// Error implements the error interface.
+func (e *ExitError) Error() string {
+	text := e.Reason
+	if e.Cause != "" && !strings.Contains(e.Stderr, e.Cause) {
+		text += ": " + e.Cause
+	}
+	if e.Stderr != "" {
+		text += "; last lines on stderr: " + e.Stderr
+	}
+	return text
+}
+
+// missingModule matches the names of missing modules in errors of Node.js and Python.
+var missingModule = regexp.MustCompile(`(Cannot find (?:module|package)|No module named) '([\w@.][\w@./-]{0,100})'`)
+
+// Hint returns what to do about the exit of the child, or "".
+func (e *ExitError) Hint() string {
+	text := cmp.Or(e.Cause, e.Stderr)
+	found := missingModule.FindStringSubmatch(text)
+	switch {
+	case found != nil && found[1] == "No module named":
+		return "install the Python package that provides " + found[2] + " for the interpreter that runs the server"
+	case found != nil && !strings.HasPrefix(found[2], "."):
+		return "install the server's dependencies: npm install " + found[2]
+	case strings.Contains(text, "Cannot find module"):
+		return "check the path of the program and the folder that it runs in"
+	case strings.Contains(text, "SyntaxError"):
+		return "check that the version of the interpreter is one that the server supports"
+	}
+	return ""
+}
+
+// stderrTail keeps the last lines written. It is safe for concurrent use.
+type stderrTail struct {
+	mu      sync.Mutex
+	kept    []byte
+	written int64
+	left    bool
+	reason  explainer
+}
+
+// Limits for the kept and shown part of stderr.
+const (
+	keptStderr  = 4 << 10
+	shownStderr = 1 << 10
+	shownLines  = 8
+)
+
+// Write implements io.Writer. It never fails.
+func (t *stderrTail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left {
+		return len(p), nil
+	}
+	t.written += int64(len(p))
+	t.reason.read(p)
+	if len(p) >= keptStderr {
+		t.kept = append(t.kept[:0], p[len(p)-keptStderr:]...)
+		return len(p), nil
+	}
+	if over := len(t.kept) + len(p) - keptStderr; over > 0 {
+		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
+	}
+	t.kept = append(t.kept, p...)
+	return len(p), nil
+}
+
+// cause returns the line that explains the exit, or "".
+func (t *stderrTail) cause() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reason.String()
+}
+
+// size returns the total number of bytes written.
+func (t *stderrTail) size() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.written
+}
+
+// leave makes the tail final.
+func (t *stderrTail) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = true
+}
+
+// note keeps a line of stdout that is not a message: it often contains the reason.
+func (t *stderrTail) note(line []byte) {
+	_, _ = t.Write(append(bytes.Clone(line[:min(len(line), 200)]), '\n'))
+}
+
+// String returns the last lines: at most 8, and 1 KiB.
+func (t *stderrTail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := bytes.TrimSpace(t.kept)
+	if len(text) > shownStderr {
+		text = text[len(text)-shownStderr:]
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			text = text[i+1:]
+		}
+	}
+	lines := bytes.Split(text, []byte{'\n'})
+	if len(lines) > shownLines {
+		lines = lines[len(lines)-shownLines:]
+	}
+	return string(bytes.ToValidUTF8(bytes.Join(lines, []byte{'\n'}), []byte("?")))
+}
+
+// maxExplanation is how many bytes of an explaining line are kept.
+const maxExplanation = 500
+
+// explainer finds the line on stderr that explains why a program exits: runtimes print it
+// before a stack trace that is longer than the kept part.
+type explainer struct {
+	line    []byte // the current line so far, up to maxExplanation bytes
+	kept    string
+	weak    bool // only a better line may replace kept
+	goesOn  bool // the next line belongs to kept
+	npmCode bool // kept is npm's error code; the line after it is more specific
+}
+
+// read processes written bytes.
+func (e *explainer) read(p []byte) {
+	for len(p) > 0 {
+		part, rest, ended := bytes.Cut(p, []byte{'\n'})
+		e.line = append(e.line, part[:min(len(part), maxExplanation-len(e.line))]...)
+		if ended {
+			e.judge(strings.ToValidUTF8(strings.TrimRight(string(e.line), " \t\r"), "?"))
+			e.line = e.line[:0]
+		}
+		p = rest
+	}
+}
+
+// String returns the explanation, which may be a last line without a newline.
+func (e *explainer) String() string {
+	last := *e
+	last.judge(strings.ToValidUTF8(strings.TrimRight(string(e.line), " \t\r"), "?"))
+	return last.kept
+}
+
+// exception matches the line that Node.js, Python, Java, .NET and similar runtimes print
+// for an uncaught exception.
+var exception = regexp.MustCompile(`^(Uncaught )?([A-Za-z_][\w.$]*)?(Error|Exception|Exit)( \[\w+\])?(: |$)`)
+
+// npmLine matches npm's own report that it cannot start a package.
+var npmLine = regexp.MustCompile(`^npm (error|ERR!) (code|\d{3}|[a-z]+) `)
+
+// judge processes one line.
+func (e *explainer) judge(line string) {
+	if e.goesOn && line != "" {
+		e.kept, e.goesOn = cut(e.kept+" "+line), false
+		return
+	}
+	npm := npmLine.FindStringSubmatch(line)
+	switch {
+	case line == "" || line[0] == ' ' || line[0] == '\t':
+	case npm != nil:
+		if e.kept == "" || e.npmCode {
+			e.kept, e.npmCode, e.weak = line, npm[2] == "code", true
+		}
+	case exception.MatchString(line),
+		hasAnyPrefix(line, "panic: ", "fatal error: ", "Unhandled exception", "Exception in thread", "Caused by: "):
+		e.kept, e.weak = line, false
+	case strings.HasPrefix(line, "thread '") && strings.Contains(line, " panicked at "):
+		e.kept, e.weak, e.goesOn = line, false, strings.HasSuffix(line, ":")
+	case e.kept != "" && !e.weak:
+	case hasAnyPrefix(line, "error: ", "fatal: "), strings.HasSuffix(line, ": not found"),
+		strings.HasSuffix(line, ": command not found"):
+		e.kept, e.weak, e.npmCode = line, true, false
+	}
+}
+
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxExplanation)], "") }
+
+func hasAnyPrefix(text string, prefixes ...string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}

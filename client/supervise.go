@@ -1,0 +1,409 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// The pause after the first failed attempt, and the longest one.
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 30 * time.Second
+)
+
+// probePause is the minimum time between two attempts caused by waiting requests. It
+// limits the load that a busy client puts on a server that is down.
+const probePause = 250 * time.Millisecond
+
+// Reach starts the server or connects to it, if it is not running, and waits until it
+// answers or ctx is done. Attempts caused by requests and by Reach are at least 250
+// milliseconds apart; concurrent callers share one. The error is that of the attempt.
+func (s *Source) Reach(ctx context.Context) error {
+	_, err := s.acquire(ctx)
+	return err
+}
+
+// acquire returns the session for a request. It starts the server if needed, and waits
+// for it.
+func (s *Source) acquire(ctx context.Context) (*session, error) {
+	if ses := s.current.Load(); ses != nil && ses.alive() {
+		if s.opts.IdleStop > 0 {
+			s.lastUse.Store(time.Now().UnixNano())
+		}
+		if !ses.doubted() || ses.proves(ctx) {
+			return ses, nil
+		}
+	}
+	return s.await(ctx)
+}
+
+// await is acquire for a server that is not running. A request does not wait for a long
+// pause to end: it triggers the next attempt early, shared by all waiting requests, and
+// fails only with the result of an attempt that was made while it waited.
+func (s *Source) await(ctx context.Context) (*session, error) {
+	s.mu.Lock()
+	client, err := s.waiting.enter(mcp.RequestFrom(ctx), s.opts.MaxInFlight)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting.leave(client)
+	}()
+	patience := time.Now().Add(s.opts.MaxWait)
+	seen := s.attempts
+	for {
+		switch {
+		case s.closed:
+			s.mu.Unlock()
+			return nil, errClosed
+		case s.phase == Ready:
+			if ses := s.current.Load(); ses != nil && ses.alive() {
+				s.mu.Unlock()
+				return ses, nil
+			}
+		case s.phase == Waiting && s.attempts > seen && s.givesUp(patience):
+			err := s.downLocked()
+			s.mu.Unlock()
+			return nil, err
+		case s.phase == Waiting && s.attempts == seen:
+			s.hurryLocked()
+		}
+		s.wanted = true
+		s.runLocked()
+		turn := s.turn
+		s.mu.Unlock()
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		s.mu.Lock()
+	}
+}
+
+// givesUp reports whether a request whose attempt has failed does not wait for another
+// one, which would be too late or change nothing.
+func (s *Source) givesUp(patience time.Time) bool {
+	return s.next.After(patience) || s.starts == 0 || isPermanent(s.lastErr)
+}
+
+// hurryLocked schedules the next attempt as soon as probePause allows.
+func (s *Source) hurryLocked() {
+	earliest := s.tried.Add(probePause)
+	if !s.next.After(earliest) {
+		return
+	}
+	s.next = earliest
+	select {
+	case s.hurry <- struct{}{}:
+	default:
+	}
+}
+
+// downError is why no server is available for a request.
+type downError struct {
+	cause error
+	verb  string
+}
+
+func (s *Source) downLocked() *downError {
+	return &downError{cause: s.lastErr, verb: s.verb()}
+}
+
+func (e *downError) Error() string {
+	var status *StatusError
+	if errors.As(e.cause, &status) && status.Refused() {
+		return "the server refuses access: " + status.text()
+	}
+	return fmt.Sprintf("the server cannot be %s: %v", e.verb, e.cause)
+}
+func (e *downError) Unwrap() error { return e.cause }
+
+// verb returns the verb for making the server available.
+func (s *Source) verb() string {
+	if _, ok := s.transport.(*Command); ok {
+		return "started"
+	}
+	return "reached"
+}
+
+// runLocked ensures that the supervisor is running.
+func (s *Source) runLocked() {
+	if s.running || s.closed {
+		return
+	}
+	s.running = true
+	s.work.Add(1)
+	go s.supervise()
+}
+
+// supervise starts the server and keeps it alive, until it is no longer needed or the
+// source is closed.
+func (s *Source) supervise() {
+	defer s.work.Done()
+	for s.quit.Err() == nil {
+		if !s.pause() {
+			break
+		}
+		ses, err := s.start()
+		if err != nil {
+			if s.failed(err) {
+				return
+			}
+			continue
+		}
+		lost := s.live(ses)
+		ses.close()
+		if s.ended(ses, lost) {
+			return // not needed now; the next request starts it again
+		}
+	}
+	s.mu.Lock()
+	s.running = false
+	s.mu.Unlock()
+}
+
+// pause waits until the next attempt is due, and reports whether to make it.
+func (s *Source) pause() bool {
+	for {
+		s.mu.Lock()
+		wait := time.Until(s.next)
+		s.mu.Unlock()
+		if wait <= 0 {
+			return true
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-s.hurry: // next may have changed
+		case <-s.quit.Done():
+			timer.Stop()
+			return false
+		}
+		timer.Stop()
+	}
+}
+
+// start makes one attempt to connect and get the catalog.
+func (s *Source) start() (*session, error) {
+	s.enter(Starting)
+	ctx, cancel := context.WithTimeout(s.quit, s.opts.StartTimeout)
+	defer cancel()
+	ses, err := s.connect(ctx)
+	if err == nil {
+		var cat *mcp.Catalog
+		if cat, err = ses.list(ctx); err == nil {
+			s.publish(ses, cat)
+			return ses, nil
+		}
+		if lost := ses.lostError(); lost != nil {
+			err = lost
+		}
+		ses.close()
+	}
+	if errors.Is(err, context.DeadlineExceeded) && s.quit.Err() == nil {
+		err = fmt.Errorf("it was not ready after %v: %w", s.opts.StartTimeout, err)
+	}
+	return nil, err
+}
+
+// publish makes a session available to requests.
+func (s *Source) publish(ses *session, cat *mcp.Catalog) {
+	s.lastUse.Store(time.Now().UnixNano())
+	s.show(cat)
+	s.current.Store(ses)
+	s.mu.Lock()
+	s.starts++
+	s.wanted = false
+	s.next = time.Time{}
+	s.mu.Unlock()
+	s.enter(Ready)
+	s.tell(Event{What: "started"})
+	ses.listen()
+}
+
+// failed records a failed attempt and schedules the next one. It reports whether the
+// supervisor is done: the next request then restarts it.
+func (s *Source) failed(err error) (done bool) {
+	s.mu.Lock()
+	s.failures++
+	s.attempts++
+	s.lastErr = err
+	s.tried = time.Now()
+	s.next = s.tried.Add(backoff(s.failures))
+	s.wanted = false // requests that still wait set it again
+	closed := s.closed
+	learned := s.opts.Lazy && s.catalog.Load() != nil // its catalog is known without a start
+	if done = closed || learned || !s.opts.Optional && (s.opts.Lazy || s.starts == 0); done {
+		s.running = false
+	}
+	s.setLocked(Waiting)
+	s.mu.Unlock()
+	if !closed {
+		s.tell(Event{What: "failed", Err: err})
+	}
+	return done
+}
+
+// backoff returns the pause after n consecutive failures, randomized so that many servers
+// do not start at the same time.
+func backoff(n int) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	pause := maxPause
+	if n < 10 {
+		pause = min(firstPause<<(n-1), maxPause)
+	}
+	return pause - rand.N(pause/5)
+}
+
+// live waits until the session is lost, and returns the reason, or nil if the server is
+// no longer needed.
+func (s *Source) live(ses *session) error {
+	var idle, watch <-chan time.Time // nil: never
+	var timer *time.Timer
+	if s.opts.IdleStop > 0 {
+		timer = time.NewTimer(s.opts.IdleStop)
+		defer timer.Stop()
+		idle = timer.C
+	}
+	if every := s.watchInterval(); every > 0 {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		watch = ticker.C
+	}
+	for {
+		select {
+		case <-ses.ended:
+			return ses.unlessIdle()
+		case <-s.quit.Done():
+			return nil
+		case <-watch:
+			ses.watch()
+		case <-idle:
+			idleFor := time.Since(time.Unix(0, s.lastUse.Load()))
+			if idleFor >= s.opts.IdleStop && len(s.Subscribed()) == 0 && ses.retire() {
+				return nil
+			}
+			timer.Reset(max(s.opts.IdleStop-idleFor, s.opts.IdleStop/10))
+		}
+	}
+}
+
+// unlessIdle returns why the session was lost, or nil if it was idle.
+func (ses *session) unlessIdle() error {
+	if err := ses.lostError(); err != errIdle {
+		return err
+	}
+	return nil
+}
+
+// Rest stops a server without requests in flight until it is needed again, and reports
+// whether it did.
+func (s *Source) Rest() bool {
+	ses := s.current.Load()
+	return ses != nil && ses.retire()
+}
+
+// ended records the end of a session, and reports whether the supervisor is done.
+func (s *Source) ended(ses *session, lost error) (done bool) {
+	s.current.CompareAndSwap(ses, nil)
+	s.mu.Lock()
+	uptime := time.Since(s.since)
+	switch {
+	case lost == nil:
+		s.failures = 0
+	case uptime >= s.opts.ResetAfter || ses.served.Load(): // it was useful
+		s.failures = 1
+	default:
+		s.failures++
+	}
+	s.tried = time.Now()
+	s.next = time.Time{}
+	if s.failures > 1 { // the first restart is immediate
+		s.next = s.tried.Add(backoff(s.failures - 1))
+	}
+	if lost != nil {
+		s.lastErr = lost
+	}
+	closed := s.closed
+	done = closed || !s.wanted && (s.opts.Lazy || lost == nil)
+	if done {
+		s.running = false
+	}
+	phase := Stopped
+	if !done && !s.next.IsZero() {
+		phase = Waiting
+	}
+	s.setLocked(phase)
+	s.mu.Unlock()
+	switch {
+	case closed:
+	case lost != nil:
+		s.tell(Event{What: "lost", Err: lost})
+	default:
+		s.tell(Event{What: "stopped", Detail: "it had nothing to do"})
+	}
+	return done
+}
+
+// enter changes the phase and wakes waiting goroutines.
+func (s *Source) enter(p Phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLocked(p)
+}
+
+func (s *Source) setLocked(p Phase) {
+	if s.closed {
+		p = Closed
+	}
+	s.phase, s.since = p, time.Now()
+	close(s.turn)
+	s.turn = make(chan struct{})
+}
+
+func (s *Source) tell(e Event) {
+	if s.opts.Log != nil {
+		e.Name, e.Origin, e.Server = s.opts.Name, s.opts.Origin, s.transport.String()
+		s.opts.Log(e)
+	}
+}
+
+// proves reports whether a server that may hang still answers. If it does not, the
+// session is replaced, and its requests in flight fail.
+func (ses *session) proves(ctx context.Context) bool {
+	p := ses.startProbe()
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+	case <-ses.ended:
+	case <-ctx.Done():
+	}
+	return ses.alive()
+}
+
+// understands reports whether the server still speaks the negotiated version, after an
+// error that casts doubt on that. If it does not, the session ends.
+func (ses *session) understands(ctx context.Context, doubt error) bool {
+	limited, cancel := context.WithTimeout(ctx, ses.src.opts.PingTimeout)
+	defer cancel()
+	_, err := ses.request(limited, ses.pingMethod(), nil)
+	var e *mcp.Error
+	if err == nil || ctx.Err() != nil || !ses.version.Modern() && errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
+		return true
+	}
+	ses.lost(fmt.Errorf("the server does not speak as it did: %w", doubt))
+	return false
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package client_test
+
+const cpuTimeIsKnown = false

@@ -1,0 +1,103 @@
+// Package arch verifies the architecture of the module: the layer of each package,
+// the packages that may import each third-party module, and a few conventions that keep
+// packages easy to find. Layers are called floors, packages rooms, and third-party
+// modules guests. [House] is the plan, [Check] compares a source tree with it, and the
+// package's own test does so for this module.
+//
+//	problems, err := arch.Check(os.DirFS("."), arch.House())
+//
+// The sources are read with go/parser. A "go list" subprocess would return the same
+// facts, but the test cache does not track the files it reads, so a cached "ok" would
+// outlive the change that broke a rule.
+package arch
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Plan is the intended architecture.
+type Plan struct {
+	// Floors lists the packages of each floor, lowest floor first, as folders relative to the
+	// module root. Every package is listed, and every listed package exists.
+	Floors [][]string
+	// Depth is the largest number of imports in a chain of packages of this module.
+	// Tests and what only they import do not count.
+	Depth int
+	// Guests are the third-party modules that may be imported.
+	Guests []Guest
+}
+
+// Guest is a third-party module, with the reason for using it.
+type Guest struct {
+	// Module is the module path.
+	Module string
+	// Rooms are the packages that may import it.
+	Rooms []string
+	// Tests allows imports in all test files.
+	Tests bool
+	// Saves describes what we would otherwise write or maintain ourselves.
+	Saves string
+	// Brings lists the modules in go.mod that it requires.
+	Brings []string
+}
+
+// Problem is one violation of the plan.
+type Problem struct {
+	Path string // a file or folder relative to the module root
+	Rule string // a slug: the same for all problems of one kind
+	Text string // what is wrong and how to fix it
+}
+
+// String returns the problem on one line.
+func (p Problem) String() string { return fmt.Sprintf("%s: %s: %s", p.Path, p.Rule, p.Text) }
+
+// Check compares the module in fsys, which has its go.mod at the root, with plan and
+// returns all problems sorted by path. Like the go command, it skips nested modules,
+// testdata, and folders whose names begin with a dot or an underscore. The error reports
+// a tree that cannot be read or parsed.
+func Check(fsys fs.FS, plan *Plan) ([]Problem, error) {
+	t, err := load(fsys)
+	if err != nil {
+		return nil, err
+	}
+	var problems []Problem
+	for _, check := range []func(*tree, *Plan) []Problem{
+		checkRoot,
+		checkNames,
+		checkComments,
+		checkFloors,
+		checkMissing,
+		checkCycles,
+		checkDepth,
+		checkGuests,
+		checkRequirements,
+		checkInit,
+		checkGlobals,
+	} {
+		problems = append(problems, check(t, plan)...)
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Rule, b.Rule))
+	})
+	return problems, nil
+}
+
+// floor returns the floor of the package in dir. ok reports whether it has one.
+func (p *Plan) floor(dir string) (floor int, ok bool) {
+	for at, rooms := range p.Floors {
+		if slices.Contains(rooms, dir) {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// within reports whether the slash-separated path is root or below it.
+func within(path, root string) bool {
+	rest, ok := strings.CutPrefix(path, root)
+	return ok && (rest == "" || rest[0] == '/')
+}

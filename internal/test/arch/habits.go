@@ -1,0 +1,89 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+// vague reports whether a name does not describe the purpose of a package.
+func vague(name string) bool {
+	return slices.Contains(
+		[]string{"util", "utils", "common", "shared", "helper", "helpers", "model", "models", "pkg", "misc"}, name)
+}
+
+// checkRoot reports Go files next to go.mod.
+func checkRoot(t *tree, _ *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		if p.dir != "." {
+			continue
+		}
+		for _, f := range p.all() {
+			problems = append(problems, Problem{f.path, "root", "no Go file at the root; put it into a room"})
+		}
+	}
+	return problems
+}
+
+// checkNames reports packages and folders with vague names.
+func checkNames(t *tree, _ *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		names := append(strings.Split(p.dir, "/"), p.name())
+		if i := slices.IndexFunc(names, vague); i >= 0 {
+			problems = append(problems, Problem{p.dir, "name",
+				fmt.Sprintf("%q says nothing about what is inside", names[i])})
+		}
+	}
+	return problems
+}
+
+// checkComments reports packages without exactly one package comment, and comments of
+// libraries that do not begin as godoc expects. A package with only tests has its comment
+// in one of them.
+func checkComments(t *tree, _ *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		files := p.files
+		if len(files) == 0 {
+			files = p.tests
+		}
+		var documented []string
+		text := ""
+		for _, f := range files {
+			if doc := f.syntax.Doc.Text(); doc != "" {
+				documented = append(documented, path.Base(f.path))
+				text = doc
+			}
+		}
+		switch {
+		case len(documented) == 0:
+			problems = append(problems, Problem{p.dir, "comment", "no file has a package comment"})
+		case len(documented) > 1:
+			problems = append(problems, Problem{p.dir, "comment",
+				"several files have a package comment: " + strings.Join(documented, ", ")})
+		case p.name() != "main" && !strings.HasPrefix(text, "Package "+p.name()+" "):
+			problems = append(problems, Problem{p.dir, "comment",
+				fmt.Sprintf("the package comment does not begin with \"Package %s\"", p.name())})
+		}
+	}
+	return problems
+}
+
+// checkInit reports init functions: startup code belongs in main.
+func checkInit(t *tree, _ *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		for _, f := range p.all() {
+			for _, d := range f.syntax.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+					problems = append(problems, Problem{f.path, "init", "no init function; wire it by hand"})
+				}
+			}
+		}
+	}
+	return problems
+}

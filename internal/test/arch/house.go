@@ -1,0 +1,138 @@
+package arch
+
+// House returns the plan of this module.
+//
+// Add new packages to a floor here; add new third-party modules here and in a record in
+// docs/decisions. The module's tools (scripts), its examples and its conformance server
+// are programs and are on the top floor, like the command.
+func House() *Plan {
+	return &Plan{
+		Floors: [][]string{
+			0: {
+				"internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/fsutil",
+				"internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/schema",
+				"internal/secrets", "internal/uritemplate", "internal/visible",
+				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
+			},
+			1: {"check"},
+			2: {"mcp", "stax/internal/tree", "staticmcp/search", "sitebuild/tree"},
+			3: {"apps", "client", "compose", "ws", "staticmcp", "mcp/mcptest", "stax/internal/edit", "stax/internal/script"},
+			4: {"router", "mcpb", "stax", "sitebuild"},
+			5: {
+				"stax/clients", "stax/registry", "staticmcp/freeze", "sitebuild/docs", "sitebuild/paging",
+				"sitebuild/searching", "internal/test/sitetest",
+			},
+			6: {"sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table", "serve"},
+			7: {"sitebuild/mapping"},
+			8: {"open"},
+			9: {
+				"cmd/slipway", "examples/embedded", "examples/todo", "examples/weather",
+				"internal/test/conformance", "internal/test/conformance/apps",
+				"scripts/conformancereport", "scripts/httpreference", "scripts/mcpbreference",
+			},
+		},
+		Depth: 10,
+		Guests: []Guest{
+			{
+				Module: "github.com/spf13/cobra",
+				Rooms:  []string{"cmd/slipway"},
+				Saves:  "commands, flags, help, shell completion and their many small conventions",
+				Brings: []string{"github.com/inconshreveable/mousetrap"},
+			},
+			{
+				Module: "github.com/spf13/pflag",
+				Rooms:  []string{"cmd/slipway"},
+				Saves:  "nothing by itself: it is the type of cobra's flags",
+			},
+			{
+				Module: "github.com/coder/websocket",
+				Rooms:  []string{"ws"},
+				Saves:  "WebSocket frames, handshakes and their attacks; it has no dependencies of its own",
+			},
+			{
+				Module: "golang.org/x/sys",
+				Rooms:  []string{"internal/fsutil", "mcpb"},
+				Saves:  "what package syscall lacks on Windows: locks of files and the folders of the user",
+			},
+			{
+				Module: "golang.org/x/term",
+				Rooms:  []string{"cmd/slipway"},
+				Saves:  "typing a secret without showing it, on every system",
+				Brings: []string{"golang.org/x/sys"},
+			},
+			{
+				Module: "github.com/go-jose/go-jose/v4",
+				Rooms:  []string{"serve"},
+				Saves:  "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has no dependencies of its own",
+			},
+			{
+				Module: "github.com/klauspost/compress",
+				Rooms:  []string{"mcpb"},
+				Saves:  "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it has no dependencies of its own",
+			},
+			{
+				Module: "golang.org/x/text",
+				Rooms:  []string{"mcpb"},
+				Saves:  "Unicode normalization: which two names are one on some file systems",
+			},
+			{
+				Module: "modernc.org/sqlite",
+				Rooms:  []string{"sitebuild/table"},
+				Saves:  "SQLite itself, translated to Go: every table, view and write-ahead log that there is",
+				Brings: []string{
+					"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/mattn/go-isatty",
+					"github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft", "modernc.org/libc",
+					"modernc.org/mathutil", "modernc.org/memory",
+				},
+			},
+			{
+				Module: "github.com/yuin/goldmark",
+				Rooms:  []string{"sitebuild/docs"},
+				Saves:  "Markdown by the letter of CommonMark, with tables; it has no dependencies of its own",
+			},
+			{
+				Module: "github.com/blevesearch/snowballstem",
+				Rooms:  []string{"staticmcp/search"},
+				Saves:  "stems of words in 15 languages; it has no dependencies of its own",
+			},
+			{
+				Module: "go.yaml.in/yaml/v3",
+				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "stax/internal/tree", "sitebuild/docs", "sitebuild/tree", "cmd/slipway"},
+				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
+			},
+			{
+				Module: "github.com/pelletier/go-toml/v2",
+				Rooms:  []string{"stax", "stax/internal/edit", "stax/internal/tree", "mcpb", "sitebuild/docs"},
+				Saves:  "TOML, with the bytes of each value; it has no dependencies of its own",
+			},
+			{
+				Module: "github.com/zalando/go-keyring",
+				Rooms:  []string{"stax"},
+				Saves:  "the keychains of three operating systems, without cgo",
+				Brings: []string{"github.com/danieljoos/wincred", "github.com/godbus/dbus/v5"},
+			},
+			{
+				Module: "github.com/google/jsonschema-go",
+				Tests:  true,
+				Saves:  "a second opinion: the tests hold our compiled schemas against it, and our messages against the specification's schemas",
+			},
+			{
+				Module: "github.com/rogpeppe/go-internal",
+				Rooms:  []string{"stax", "stax/clients", "cmd/slipway"},
+				Tests:  true,
+				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and in stax and cmd its diff, which is one file",
+				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
+			},
+			{
+				Module: "github.com/smallstep/pkcs7",
+				Tests:  true,
+				Saves:  "a second opinion on the signatures of bundles; it cannot read those in use, see docs/decisions",
+			},
+			{
+				Module: "github.com/google/go-cmp",
+				Tests:  true,
+				Saves:  "readable differences between structures",
+			},
+		},
+	}
+}

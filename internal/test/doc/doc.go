@@ -1,0 +1,133 @@
+// Package doc checks the repository's pages:
+//
+//   - Links, and the files and tests that are named, exist.
+//   - The README is short and begins with working commands.
+//   - Displayed code is compiled and tested.
+//   - Every page is linked from another one.
+//   - No file refers to the machine it was written on.
+//
+// [Load] reads the pages, [Check] applies the rules. [Sessions] parses the terminal
+// sessions on a page, so that a test of the command can run and compare them.
+package doc
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Page is a Markdown file.
+type Page struct {
+	Path  string // relative to the root of the repository
+	Lines []string
+}
+
+// Problem is one error on a page.
+type Problem struct {
+	Path string
+	Line int // counted from 1; 0 for the whole file
+	Text string
+}
+
+// String returns the problem on one line.
+func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text) }
+
+// Load reads all Markdown files in fsys except test data and files installed by other
+// programs. The pages are sorted by path.
+func Load(fsys fs.FS) ([]Page, error) {
+	var pages []Page
+	err := walk(fsys, func(name string) error {
+		if path.Ext(name) != ".md" {
+			return nil
+		}
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, Page{name, strings.Split(string(text), "\n")})
+		return nil
+	})
+	return pages, err
+}
+
+// Check applies every rule to the repository in fsys with the given pages, and returns
+// the problems ordered by path and line.
+func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
+	problems, err := checkWords(fsys)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pages {
+		problems = append(problems, checkTitle(p)...)
+		problems = append(problems, checkLinks(fsys, pages, p)...)
+		problems = append(problems, checkNames(fsys, p)...)
+		problems = append(problems, checkQuotes(fsys, p)...)
+		problems = append(problems, checkProofs(fsys, p)...)
+		if p.Path == "README.md" {
+			problems = append(problems, checkReadme(p)...)
+		}
+		_, faults := Sessions(p)
+		problems = append(problems, faults...)
+	}
+	problems = append(problems, checkOrphans(pages)...)
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line)
+	})
+	return problems, nil
+}
+
+// walk calls visit for every file that belongs to the repository. It skips test data and
+// the names of folders that git ignores.
+func walk(fsys fs.FS, visit func(name string) error) error {
+	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", ".cache", "dist", "node_modules", "results", "testdata"}, path.Base(name)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return visit(name)
+	})
+}
+
+// fence is the role of a line in the fenced code blocks of a page.
+type fence int
+
+const (
+	outside fence = iota
+	opening
+	inside
+	closing
+)
+
+// fences yields each line of the page with its number, counted from 1, its role, and the
+// language of its block.
+func (p Page) fences(yield func(line int, text string, at fence, language string) bool) {
+	mark, language := "", ""
+	for i, text := range p.Lines {
+		trimmed := strings.TrimLeft(text, " ")
+		at := outside
+		switch {
+		case mark == "" && strings.HasPrefix(trimmed, "```"):
+			at = opening
+			mark = trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+			language = strings.TrimSpace(trimmed[len(mark):])
+		case mark != "" && strings.TrimSpace(trimmed) == mark:
+			at = closing
+		case mark != "":
+			at = inside
+		}
+		if !yield(i+1, text, at, language) {
+			return
+		}
+		if at == closing {
+			mark, language = "", ""
+		}
+	}
+}

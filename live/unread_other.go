@@ -1,8 +1,0 @@
-//go:build !linux
-
-package live
-
-import "os"
-
-// unread returns false: only Linux reports the content of a pipe without a reader.
-func unread(*os.File) (n int64, known bool) { return 0, false }

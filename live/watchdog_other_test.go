@@ -1,5 +1,0 @@
-//go:build !linux
-
-package live_test
-
-const cpuTimeIsKnown = false

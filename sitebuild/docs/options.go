@@ -1,0 +1,87 @@
+package docs
+
+// Options configure how documents are read. A nil *Options and the zero value mean the
+// defaults.
+type Options struct {
+	// Name and Title name the site. Default: from the navigation files, otherwise the name
+	// of the folder or host, and the title of the top page.
+	Name, Title string
+	// Version is the version of the site. Default: that of the folder's project, see
+	// [sitebuild.ProjectVersion], otherwise 1.0.0.
+	Version string
+	// Language is the code of the language of the documents. Default: from front matter or a
+	// navigation file, otherwise guessed from the words.
+	Language string
+	// Instructions describe to clients what the site is for. Default: a sentence about the
+	// tools.
+	Instructions string
+	// BaseURL is the address where the documents are published, for the links in answers and
+	// in llms.txt. Default: the project's setting in mkdocs.yml (site_url),
+	// docusaurus.config (url and baseUrl) or hugo.toml (baseURL). Without any of these,
+	// answers have no links, and llms.txt links to the resources of the site.
+	BaseURL string
+	// Drafts includes pages that are marked as drafts, hidden or unlisted.
+	Drafts bool
+
+	// PartBytes is the approximate limit for one answer of get_page and get_section; longer
+	// texts are split into parts. Default: 24,000.
+	PartBytes int
+	// TermFiles is the maximum number of words whose search results are stored as files of
+	// their own, for bridges that cannot read the index. A negative value stores none.
+	// Default: 2,000.
+	TermFiles int
+	// NoSections omits get_section, whose answers are most of the files of a site. Search
+	// still names sections; get_page includes them in its parts.
+	NoSections bool
+	// MaxImageBytes is the largest image that becomes a resource. A negative value omits all
+	// images. Default: 256 KiB.
+	MaxImageBytes int64
+	// MaxFileBytes is the largest document; larger ones are skipped with a finding. Default:
+	// 4 MiB.
+	MaxFileBytes int64
+	// MaxPages bounds the number of documents; more are an error. Default: 100,000 for a
+	// folder, 1,000 for an llms.txt.
+	MaxPages int
+	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 64
+	// MiB for an llms.txt.
+	MaxTotalBytes int64
+}
+
+const (
+	defaultPartBytes  = 24_000
+	defaultTermFiles  = 2_000
+	defaultImageBytes = 256 << 10
+	defaultFileBytes  = 4 << 20
+	folderPages       = 100_000
+	folderBytes       = 2 << 30
+	llmsPages         = 1_000
+	llmsBytes         = 64 << 20
+	maxImages         = 2_000
+	maxImageTotal     = 64 << 20
+)
+
+func (o *Options) withDefaults(pages int, bytes int64) *Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.PartBytes <= 0 {
+		d.PartBytes = defaultPartBytes
+	}
+	if d.TermFiles == 0 {
+		d.TermFiles = defaultTermFiles
+	}
+	if d.MaxImageBytes == 0 {
+		d.MaxImageBytes = defaultImageBytes
+	}
+	if d.MaxFileBytes <= 0 {
+		d.MaxFileBytes = defaultFileBytes
+	}
+	if d.MaxPages <= 0 {
+		d.MaxPages = pages
+	}
+	if d.MaxTotalBytes <= 0 {
+		d.MaxTotalBytes = bytes
+	}
+	return &d
+}

@@ -1,0 +1,348 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/docs"
+	"github.com/slipway-mcp/slipway/sitebuild/gopkg"
+	"github.com/slipway-mcp/slipway/sitebuild/openapi"
+	"github.com/slipway-mcp/slipway/sitebuild/table"
+	"github.com/slipway-mcp/slipway/sitebuild/tree"
+)
+
+// maxBytes limits the size of the file.
+const maxBytes = 1 << 20
+
+// spec is a parsed file.
+type spec struct {
+	Settings
+	server       mcp.Implementation
+	instructions string
+	parts        []*part
+}
+
+// part is one input of the file.
+type part struct {
+	node *tree.Node
+	line int
+	kind string
+	path string // of the input, ready to open
+}
+
+// kinds returns the kinds of input, with the members specific to each.
+func kinds() map[string][]string {
+	return map[string][]string{
+		"docs": {"language", "baseURL", "drafts", "partBytes", "wordFiles", "pictures", "sections"},
+		"table": {
+			"name", "title", "description", "key", "columns", "list", "find", "pageRows",
+			"resourceRows", "delimiter", "header", "only", "tables",
+		},
+		"openapi": {"tags"},
+		"go":      {"internal", "goos", "goarch"},
+	}
+}
+
+// loader parses a file and collects findings.
+type loader struct {
+	path   string
+	report check.Report
+}
+
+func (l *loader) found(s check.Severity, rule string, line, column int, format string, args ...any) {
+	l.report.Add(check.Finding{
+		Rule:     "mapping/" + rule,
+		Severity: s,
+		File:     l.path,
+		Line:     line,
+		Column:   column,
+		Message:  fmt.Sprintf(format, args...),
+	})
+}
+
+// load reads the file at path.
+func load(path string) (*spec, []check.Finding, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > maxBytes {
+		return nil, nil, fmt.Errorf("read %s: the file is larger than %d bytes", path, maxBytes)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := &loader{path: path}
+	s, err := l.parse(data)
+	return s, l.report.Findings(), err
+}
+
+func (l *loader) parse(data []byte) (*spec, error) {
+	root, err := tree.Parse(l.path, data)
+	var syntax *tree.Error
+	if errors.As(err, &syntax) {
+		l.found(check.Error, "syntax", syntax.Line, syntax.Column, "%s", syntax.Message)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := l.validate(root); err != nil || !l.report.OK(false) {
+		return nil, err
+	}
+	s := &spec{instructions: root.Get("instructions").String()}
+	s.server = mcp.Implementation{Name: root.Get("name").String(),
+		Title: root.Get("title").String(), Version: root.Get("version").String(),
+		Description: root.Get("description").String(), WebsiteURL: root.Get("website").String()}
+	if s.server.Name == "" {
+		s.server.Name = folderName(l.path)
+	}
+	if s.server.Version == "" {
+		s.server.Version = sitebuild.ProjectVersion(filepath.Dir(l.path))
+	}
+	s.SiteRoot = root.Get("siteRoot").String()
+	s.Output, s.Host, s.Collisions =
+		root.Get("output").String(), sitebuild.Host(root.Get("host").String()), root.Get("collisions").String()
+	s.Compact, s.Precompress = root.Get("compact").True(), root.Get("precompress").Strings()
+	for _, n := range root.Get("inputs").Elements() {
+		if p := l.part(n); p != nil {
+			s.parts = append(s.parts, p)
+		}
+	}
+	return s, nil
+}
+
+func folderName(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		if name := filepath.Base(filepath.Dir(abs)); name != string(filepath.Separator) {
+			return name
+		}
+	}
+	return "site"
+}
+
+// validate validates the file against the schema.
+func (l *loader) validate(root *tree.Node) error {
+	compiled, err := schema.Compile(schemaText)
+	if err != nil {
+		return err
+	}
+	var invalid *schema.Error
+	if !errors.As(compiled.Validate(root.AppendJSON(nil)), &invalid) {
+		return nil
+	}
+	for _, p := range invalid.Problems {
+		line, column := locate(root, p.Path)
+		message := strings.Replace(p.Message, "unknown argument", "unknown member", 1)
+		if p.Path != "" {
+			message = p.Path + ": " + message
+		}
+		l.found(check.Error, "schema", line, column, "%s", message)
+	}
+	return nil
+}
+
+// locate returns the position of the value at a path such as inputs[2].name, or of its
+// nearest existing ancestor. The position of a member is that of its name.
+func locate(root *tree.Node, path string) (line, column int) {
+	n := root
+	line, column = n.Line, n.Column
+	for path != "" && n != nil {
+		var step string
+		switch {
+		case path[0] == '[':
+			end := strings.IndexByte(path, ']')
+			if strings.HasPrefix(path, `["`) {
+				end = strings.Index(path, `"]`) + 1
+			}
+			if end <= 0 {
+				return line, column
+			}
+			step, path = path[1:end], path[end+1:]
+		default:
+			path = strings.TrimPrefix(path, ".")
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			step, path = path[:end], path[end:]
+		}
+		if i, err := strconv.Atoi(step); err == nil && n.Is(tree.Array) && i < len(n.Items) {
+			n = n.Items[i]
+			line, column = n.Line, n.Column
+			continue
+		}
+		if unquoted, err := strconv.Unquote(step); err == nil {
+			step = unquoted
+		}
+		m := n.Member(step)
+		if m == nil {
+			return line, column
+		}
+		n, line, column = m.Value, m.Line, m.Column
+	}
+	return line, column
+}
+
+// part reads one input. It returns nil if the input is invalid.
+func (l *loader) part(n *tree.Node) *part {
+	all := kinds()
+	names := slices.Sorted(maps.Keys(all))
+	p := &part{node: n, line: n.Line}
+	for _, kind := range names {
+		m := n.Member(kind)
+		switch {
+		case m == nil:
+		case p.kind != "":
+			l.found(check.Error, "kind", m.Line, m.Column, "an input is either %s or %s; write two inputs", p.kind, kind)
+			return nil
+		default:
+			p.kind, p.path = kind, m.Value.String()
+		}
+	}
+	if p.kind == "" {
+		l.found(check.Error, "kind", n.Line, n.Column, "it does not say what is read: an input has one of %s",
+			strings.Join(names, ", "))
+		return nil
+	}
+	for _, m := range n.Fields() {
+		for _, kind := range names {
+			if kind != p.kind && slices.Contains(all[kind], m.Name) && !slices.Contains(all[p.kind], m.Name) {
+				l.found(check.Error, "member", m.Line, m.Column, "%q says something about %s, and this is %s", m.Name, kind, p.kind)
+				return nil
+			}
+		}
+	}
+	return l.resolve(p)
+}
+
+// resolve makes the path of a part usable and verifies it.
+func (l *loader) resolve(p *part) *part {
+	m := p.node.Member(p.kind)
+	if strings.Contains(p.path, "://") {
+		if p.kind == "docs" {
+			return p
+		}
+		l.found(check.Error, "path", m.Value.Line, m.Value.Column, "%s is an address; download it first", p.path)
+		return nil
+	}
+	if !filepath.IsAbs(p.path) {
+		p.path = filepath.Join(filepath.Dir(l.path), filepath.FromSlash(p.path))
+	}
+	if _, err := os.Stat(p.path); err != nil {
+		l.found(check.Error, "path", m.Value.Line, m.Value.Column, "%s: %v", m.Value.Text, plainStat(err))
+		return nil
+	}
+	if d := p.node.Get("delimiter").String(); d != "" && d != "tab" && utf8.RuneCountInString(d) != 1 {
+		m := p.node.Member("delimiter")
+		l.found(check.Error, "delimiter", m.Value.Line, m.Value.Column, `%q is not one character, nor "tab"`, d)
+		return nil
+	}
+	return p
+}
+
+func plainStat(err error) error {
+	if file := plainPath(err); errors.Is(err, os.ErrNotExist) {
+		return errors.New("no such file or folder")
+	} else {
+		return file
+	}
+}
+
+// open returns the part's input.
+func (p *part) open() (sitebuild.Input, error) {
+	n := p.node
+	switch p.kind {
+	case "docs":
+		o := &docs.Options{
+			Language:  n.Get("language").String(),
+			BaseURL:   n.Get("baseURL").String(),
+			Drafts:    n.Get("drafts").True(),
+			PartBytes: number(n, "partBytes"),
+		}
+		if words := n.Get("wordFiles"); words != nil {
+			if o.TermFiles = number(n, "wordFiles"); o.TermFiles == 0 {
+				o.TermFiles = -1
+			}
+		}
+		if pictures := n.Get("pictures"); pictures != nil && !pictures.True() {
+			o.MaxImageBytes = -1
+		}
+		sections := n.Get("sections")
+		o.NoSections = sections != nil && !sections.True()
+		if base := strings.ToLower(filepath.Base(p.path)); base == "llms.txt" || base == "llms-full.txt" {
+			return docs.LLMS(p.path, o)
+		}
+		return docs.Dir(p.path, o)
+	case "openapi":
+		return openapi.New(p.path, &openapi.Options{Tags: n.Get("tags").Strings()})
+	case "go":
+		return gopkg.New(p.path, &gopkg.Options{
+			Internal: n.Get("internal").True(),
+			GOOS:     n.Get("goos").String(),
+			GOARCH:   n.Get("goarch").String(),
+		})
+	}
+	o := &table.Options{
+		Table:     tableOf(n),
+		Only:      n.Get("only").Strings(),
+		Delimiter: delimiter(n.Get("delimiter").String()),
+	}
+	if h := n.Get("header"); h != nil {
+		has := h.True()
+		o.Header = &has
+	}
+	for _, m := range n.Get("tables").Fields() {
+		if o.Tables == nil {
+			o.Tables = make(map[string]table.Table)
+		}
+		o.Tables[m.Name] = tableOf(m.Value)
+	}
+	return table.New(p.path, o)
+}
+
+func number(n *tree.Node, name string) int {
+	i, err := strconv.Atoi(n.Get(name).String())
+	if err != nil {
+		return 0
+	}
+	return i
+}
+
+func delimiter(s string) rune {
+	if s == "tab" {
+		return '\t'
+	}
+	if s == "" {
+		return 0
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+func tableOf(n *tree.Node) table.Table {
+	t := table.Table{Name: n.Get("name").String(), Title: n.Get("title").String(),
+		Description: n.Get("description").String(),
+		Key:         n.Get("key").Strings(), Columns: n.Get("columns").Strings(),
+		List: n.Get("list").Strings(), Find: n.Get("find").Strings(),
+		PageRows: number(n, "pageRows"), ResourceRows: number(n, "resourceRows")}
+	if n.Get("find") != nil && t.Find == nil {
+		t.Find = []string{}
+	}
+	if n.Get("resourceRows") != nil && t.ResourceRows == 0 {
+		t.ResourceRows = -1
+	}
+	return t
+}

@@ -1,0 +1,234 @@
+package openapi
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/sitebuild/tree"
+)
+
+// maxSteps limits chains of references.
+const maxSteps = 32
+
+// maxInlined is the answer size above which references are no longer expanded.
+const maxInlined = 4 << 20
+
+// place is a node with its file.
+type place struct {
+	node *tree.Node
+	file *file
+}
+
+// refOf returns the reference in a node, or "".
+func refOf(n *tree.Node) string {
+	if ref := n.Get("$ref"); ref.Is(tree.String) {
+		return ref.Text
+	}
+	return ""
+}
+
+// target returns the file and the pointer that a reference in f leads to.
+func (a *api) target(ref string, f *file) (*file, string, error) {
+	name, pointer, _ := strings.Cut(ref, "#")
+	if decoded, err := url.PathUnescape(pointer); err == nil {
+		pointer = decoded
+	}
+	if name == "" {
+		return f, pointer, nil
+	}
+	if strings.Contains(name, "://") || strings.HasPrefix(name, "//") {
+		return nil, "", fmt.Errorf("it leads to the network, from which nothing is fetched")
+	}
+	if decoded, err := url.PathUnescape(name); err == nil {
+		name = decoded
+	}
+	other, err := a.open(path.Join(path.Dir(f.path), strings.ReplaceAll(name, `\`, "/")))
+	return other, pointer, err
+}
+
+// follow resolves a node: it returns the node itself or the final target of its
+// reference. If there is none, it adds a finding and returns false.
+func (a *api) follow(at place) (place, bool) {
+	for range maxSteps {
+		ref := refOf(at.node)
+		if ref == "" {
+			return at, true
+		}
+		f, pointer, err := a.target(ref, at.file)
+		if err != nil {
+			a.found(check.Warning, "ref", at.file, at.node, "put the file into the folder of the document",
+				"the reference %q cannot be followed: %v", ref, err)
+			return place{}, false
+		}
+		next := f.root.At(pointer)
+		if next == nil {
+			a.found(check.Warning, "ref", at.file, at.node, "", "the reference %q leads to nothing", ref)
+			return place{}, false
+		}
+		at = place{next, f}
+	}
+	a.found(check.Warning, "ref", at.file, at.node, "", "the reference %q leads to itself", refOf(at.node))
+	return place{}, false
+}
+
+// schemaOf returns the schema that a reference in f leads to, and names it on first use.
+// If there is none, it adds a finding and returns nil.
+func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
+	other, pointer, err := a.target(ref, f)
+	if err != nil {
+		a.once("ref", f, from, "put the file into the folder of the document",
+			fmt.Sprintf("the reference %q cannot be followed: %v", ref, err))
+		return nil
+	}
+	if s := a.targets[other.path+"#"+pointer]; s != nil {
+		return s
+	}
+	node := other.root.At(pointer)
+	if node == nil {
+		a.once("ref", f, from, "", fmt.Sprintf("the reference %q leads to nothing", ref))
+		return nil
+	}
+	name := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[strings.LastIndexByte(pointer, '/')+1:])
+	if name == "" {
+		name = strings.TrimSuffix(path.Base(other.path), path.Ext(other.path))
+	}
+	return a.schemaAt(other, pointer, node, name)
+}
+
+// once reports a problem that can occur in many places only the first time.
+func (a *api) once(rule string, f *file, n *tree.Node, hint, message string) {
+	key := f.path + "\x00" + message
+	if !a.names[key] {
+		a.names[key] = true
+		a.found(check.Warning, rule, f, n, hint, "%s", message)
+	}
+}
+
+// schemaAt registers the schema at a place under a unique name.
+func (a *api) schemaAt(f *file, pointer string, node *tree.Node, name string) *schema {
+	unique := name
+	for n := 2; a.names[unique]; n++ {
+		unique = name + "_" + strconv.Itoa(n)
+	}
+	a.names[unique] = true
+	s := &schema{unique, node, f}
+	a.targets[f.path+"#"+pointer] = s
+	a.schemas = append(a.schemas, s)
+	return s
+}
+
+// visit registers all schemas that the schema n references.
+func (a *api) visit(n *tree.Node, f *file) { a.visitIn(n, f, false) }
+
+// visitIn is visit for the members of n; named means that n maps names to schemas.
+func (a *api) visitIn(n *tree.Node, f *file, named bool) {
+	if ref := refOf(n); ref != "" && !named {
+		a.schemaOf(ref, f, n)
+	}
+	for _, item := range n.Elements() {
+		a.visitIn(item, f, false)
+	}
+	for _, m := range n.Fields() {
+		if named || !literal(m.Name, true) {
+			a.visitIn(m.Value, f, !named && ofSchemas(m.Name))
+		}
+	}
+}
+
+// literal reports whether the value of a member is data, in which "$ref" has no meaning.
+func literal(name string, inSchema bool) bool {
+	switch name {
+	case "example", "value":
+		return true
+	case "default", "enum", "const", "examples":
+		return inSchema
+	}
+	return false
+}
+
+// ofSchemas reports whether the value of a keyword maps names to schemas.
+func ofSchemas(keyword string) bool {
+	switch keyword {
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+		return true
+	}
+	return false
+}
+
+// scope is the context of a node.
+type scope uint8
+
+const (
+	outside scope = iota // not in a schema
+	inside               // in a schema
+	naming               // in an object that maps names to schemas
+)
+
+// within returns the scope of the value of a member.
+func (s scope) within(name string) scope {
+	switch {
+	case s == naming:
+		return inside
+	case s == inside && ofSchemas(name):
+		return naming
+	case s == outside && (name == "schema" || name == "itemSchema"):
+		return inside
+	}
+	return s
+}
+
+// appendJSON appends a node as JSON. References to schemas are kept, with the schema's
+// name; other references are expanded.
+func (a *api) appendJSON(dst []byte, at place, in scope, depth int) []byte {
+	if ref := refOf(at.node); ref != "" && in == outside {
+		if next, ok := a.follow(at); ok && depth < maxSteps && len(dst) < maxInlined {
+			return a.appendJSON(dst, next, outside, depth+1)
+		}
+		return at.node.AppendJSON(dst)
+	}
+	switch {
+	case at.node.Is(tree.Array):
+		dst = append(dst, '[')
+		for i, item := range at.node.Items {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = a.appendJSON(dst, place{item, at.file}, in, depth)
+		}
+		return append(dst, ']')
+	case at.node.Is(tree.Object):
+		return a.appendObject(dst, at, in, depth)
+	}
+	return at.node.AppendJSON(dst)
+}
+
+func (a *api) appendObject(dst []byte, at place, in scope, depth int) []byte {
+	dst = append(dst, '{')
+	for i, m := range at.node.Members {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(quote(dst, m.Name), ':')
+		switch {
+		case in == inside && m.Name == "$ref" && m.Value.Is(tree.String):
+			dst = quote(dst, a.canonical(m.Value.Text, at.file, m.Value))
+		case in != naming && literal(m.Name, in == inside):
+			dst = m.Value.AppendJSON(dst)
+		default:
+			dst = a.appendJSON(dst, place{m.Value, at.file}, in.within(m.Name), depth)
+		}
+	}
+	return append(dst, '}')
+}
+
+// canonical returns a reference to a schema by its name in this site.
+func (a *api) canonical(ref string, f *file, n *tree.Node) string {
+	if s := a.schemaOf(ref, f, n); s != nil {
+		return "#/components/schemas/" + check.EscapeToken(s.name)
+	}
+	return ref
+}

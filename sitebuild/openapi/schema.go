@@ -1,0 +1,212 @@
+package openapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/sitebuild/tree"
+)
+
+func quote(dst []byte, s string) []byte { return jsonscan.AppendQuote(dst, s) }
+
+// maxNesting is the depth to which unnamed schemas are written out.
+const maxNesting = 6
+
+// describe returns the type of a schema as one line of text.
+func (a *api) describe(at place, depth int) string {
+	n := at.node
+	if ref := refOf(n); ref != "" {
+		if s := a.schemaOf(ref, at.file, n); s != nil {
+			return s.name
+		}
+		return "?"
+	}
+	if depth > maxNesting {
+		return "…"
+	}
+	words := []string{a.typeWords(at, depth)}
+	if n.Get("nullable").True() {
+		words[0] += " or null"
+	}
+	words = append(words, limits(n)...)
+	for _, flag := range []string{"readOnly", "writeOnly", "deprecated"} {
+		if n.Get(flag).True() {
+			words = append(words,
+				strings.ToLower(strings.TrimSuffix(flag, "Only"))+map[bool]string{true: " only"}[flag != "deprecated"])
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// typeWords returns the type itself, without constraints.
+func (a *api) typeWords(at place, depth int) string {
+	n := at.node
+	if values := n.Get("enum").Elements(); len(values) > 0 {
+		return "one of " + literals(values)
+	}
+	if value := n.Get("const"); value != nil {
+		return "always " + string(value.AppendJSON(nil))
+	}
+	for _, c := range []struct{ keyword, joint string }{{"oneOf", " | "}, {"anyOf", " | "}, {"allOf", " & "}} {
+		if parts := n.Get(c.keyword).Elements(); len(parts) > 0 {
+			var words []string
+			for _, part := range parts {
+				words = append(words, a.describe(place{part, at.file}, depth+1))
+			}
+			return strings.Join(words, c.joint)
+		}
+	}
+	types := n.Get("type").Strings()
+	if len(types) == 0 {
+		switch {
+		case n.Get("properties") != nil, n.Get("additionalProperties") != nil:
+			types = []string{"object"}
+		case n.Get("items") != nil:
+			types = []string{"array"}
+		default:
+			return "any value"
+		}
+	}
+	for i, t := range types {
+		switch {
+		case t == "array" && n.Get("items") != nil:
+			types[i] = "array of " + a.describe(place{n.Get("items"), at.file}, depth+1)
+		case t == "object" && n.Get("properties") == nil && n.Get("additionalProperties").Is(tree.Object):
+			types[i] = "object with values: " + a.describe(place{n.Get("additionalProperties"), at.file}, depth+1)
+		}
+	}
+	text := strings.Join(types, " or ")
+	if format := n.Get("format").String(); format != "" {
+		text += " (" + format + ")"
+	}
+	return text
+}
+
+// literals lists values, truncated if there are many.
+func literals(values []*tree.Node) string {
+	const most = 40
+	var words []string
+	for _, v := range values[:min(most, len(values))] {
+		words = append(words, string(v.AppendJSON(nil)))
+	}
+	if more := len(values) - most; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// limits describes the keywords that constrain a type.
+func limits(n *tree.Node) []string {
+	var words []string
+	for _, c := range []struct{ keyword, word string }{
+		{"minimum", "at least"}, {"maximum", "at most"}, {"exclusiveMinimum", "more than"}, {"exclusiveMaximum", "less than"},
+		{"multipleOf", "a multiple of"}, {"minLength", "min length"}, {"maxLength", "max length"}, {"pattern", "pattern"},
+		{"minItems", "min items"}, {"maxItems", "max items"},
+		{"minProperties", "min properties"}, {"maxProperties", "max properties"},
+		{"contentMediaType", "content"}, {"contentEncoding", "encoded as"},
+	} {
+		if v := n.Get(c.keyword); v.Is(tree.Number) || v.Is(tree.String) {
+			words = append(words, c.word+" "+v.Text)
+		}
+	}
+	if n.Get("uniqueItems").True() {
+		words = append(words, "all different")
+	}
+	if v := n.Get("default"); v != nil {
+		words = append(words, "default "+short(string(v.AppendJSON(nil))))
+	}
+	return words
+}
+
+// short truncates a text that appears within a line.
+func short(s string) string {
+	const most = 200
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
+}
+
+// writeMembers writes the members of a schema as a list: those of an object, of an
+// array's items, or of the parts of a combined schema.
+func (a *api) writeMembers(b *strings.Builder, at place, indent string, depth int) {
+	n := at.node
+	if refOf(n) != "" || depth > maxNesting {
+		return // named schemas have their own answer; deeper nesting is not shown
+	}
+	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
+		for _, part := range n.Get(keyword).Elements() {
+			a.writeMembers(b, place{part, at.file}, indent, depth+1)
+		}
+	}
+	if items := n.Get("items"); items != nil {
+		a.writeMembers(b, place{items, at.file}, indent, depth+1)
+	}
+	if more := n.Get("additionalProperties"); more.Is(tree.Object) {
+		a.writeMembers(b, place{more, at.file}, indent, depth+1)
+	}
+	required := n.Get("required").Strings()
+	for _, m := range n.Get("properties").Fields() {
+		b.WriteString(indent + "- " + m.Name + ": " + a.describe(place{m.Value, at.file}, depth))
+		for _, name := range required {
+			if name == m.Name {
+				b.WriteString(", required")
+			}
+		}
+		if about := oneLine(m.Value.Get("description").String()); about != "" {
+			b.WriteString(" — " + about)
+		}
+		b.WriteByte('\n')
+		a.writeMembers(b, place{m.Value, at.file}, indent+"  ", depth+1)
+	}
+}
+
+// oneLine returns a description without its line breaks, truncated.
+func oneLine(text string) string {
+	const most = 500
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// schemaText returns the answer of get_schema as text.
+func (a *api) schemaText(s *schema) string {
+	var b strings.Builder
+	at := place{s.node, s.file}
+	b.WriteString(s.name + ": " + a.describe(at, 0) + "\n")
+	if about := strings.TrimSpace(s.node.Get("description").String()); about != "" {
+		b.WriteString("\n" + about + "\n")
+	}
+	var members strings.Builder
+	a.writeMembers(&members, at, "", 0)
+	if members.Len() > 0 {
+		b.WriteString("\n" + members.String())
+	}
+	if d := s.node.Get("discriminator", "propertyName").String(); d != "" {
+		b.WriteString("\nWhich of them it is says the member " + d + ".\n")
+	}
+	for _, example := range append([]*tree.Node{s.node.Get("example")}, s.node.Get("examples").Elements()...) {
+		writeExample(&b, "", example)
+	}
+	return b.String()
+}
+
+// maxExample is the maximum length of an example that is shown.
+const maxExample = 4000
+
+func writeExample(b *strings.Builder, name string, value *tree.Node) {
+	if value == nil {
+		return
+	}
+	text := string(value.AppendJSON(nil))
+	if len(text) > maxExample {
+		return
+	}
+	if name != "" {
+		name = " (" + name + ")"
+	}
+	b.WriteString("\nExample" + name + ": " + text + "\n")
+}
