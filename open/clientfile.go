@@ -40,38 +40,38 @@ func clientFile(arg string) *defined {
 	return d
 }
 
-// resolver returns r with the secrets in the file itself as the first source.
+// resolver returns r with the secrets in the file itself as the first store.
 func (d *defined) resolver(r *stax.Resolver) *stax.Resolver {
 	if len(d.values) == 0 {
 		return r
 	}
 	copied := *r
-	copied.Sources = append([]stax.Source{inFile(d.values)}, sourcesOf(r)...)
+	copied.Stores = append([]stax.SecretStore{inFile(d.values)}, storesOf(r)...)
 	return &copied
 }
 
 // inFile holds the secrets in a definitions file.
 type inFile map[string]stax.Secret
 
-var _ stax.Source = inFile(nil)
+var _ stax.SecretStore = inFile(nil)
 
-// Lookup implements [stax.Source].
+// Lookup implements [stax.SecretStore].
 func (s inFile) Lookup(_ context.Context, key string) (stax.Secret, bool, error) {
 	secret, ok := s[key]
 	return secret, ok, nil
 }
 
-// String implements [stax.Source].
+// String implements [stax.SecretStore].
 func (s inFile) String() string { return fmt.Sprintf("the file itself (%d)", len(s)) }
 
-// sourcesOf returns the sources of a resolver: the environment by default.
-func sourcesOf(r *stax.Resolver) []stax.Source {
-	if r.Sources != nil {
-		return r.Sources
+// storesOf returns the secret stores of a resolver: the environment by default.
+func storesOf(r *stax.Resolver) []stax.SecretStore {
+	if r.Stores != nil {
+		return r.Stores
 	}
-	environment, err := stax.ParseSource("env")
+	environment, err := stax.ParseSecretStore("env")
 	if err != nil {
-		return nil // cannot happen: env is a known source
+		return nil // cannot happen: env is a known store
 	}
-	return []stax.Source{environment}
+	return []stax.SecretStore{environment}
 }

@@ -711,7 +711,7 @@ func TestSecretsAreAskedForOnce(t *testing.T) {
 	far := func(name string) string {
 		return fmt.Sprintf("  %s: {url: %q, transport: http, secrets: [TOKEN]}\n", name, web.URL)
 	}
-	p := openPark(t, &open.DefinitionsOptions{Resolver: &stax.Resolver{Sources: []stax.Source{secrets}}},
+	p := openPark(t, &open.DefinitionsOptions{Resolver: &stax.Resolver{Stores: []stax.SecretStore{secrets}}},
 		far("one"), far("two"))
 	if _, _, err := p.call("one_far_tool", "{}"); err != nil || secrets.asked.Load() != 1 {
 		t.Errorf("%v; asked %d times for one secret of two servers, want once", err, secrets.asked.Load())

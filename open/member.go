@@ -242,7 +242,7 @@ func (m *member) subscribed() []string {
 // or require a hardware key. After forget it no longer caches, so that later lookups
 // return current values.
 type memory struct {
-	source stax.Source
+	source stax.SecretStore
 	mu     sync.Mutex
 	known  map[string]found // nil after forget
 }
@@ -257,11 +257,11 @@ type found struct {
 // until forget is called.
 func remembering(r *stax.Resolver) (copy *stax.Resolver, forget func()) {
 	copied := *r
-	copied.Sources = nil
+	copied.Stores = nil
 	var memories []*memory
-	for _, s := range sourcesOf(r) {
+	for _, s := range storesOf(r) {
 		m := &memory{source: s, known: make(map[string]found)}
-		copied.Sources, memories = append(copied.Sources, m), append(memories, m)
+		copied.Stores, memories = append(copied.Stores, m), append(memories, m)
 	}
 	return &copied, func() {
 		for _, m := range memories {
@@ -276,10 +276,10 @@ func (m *memory) forget() {
 	m.known = nil
 }
 
-// String implements [stax.Source].
+// String implements [stax.SecretStore].
 func (m *memory) String() string { return m.source.String() }
 
-// Lookup implements [stax.Source].
+// Lookup implements [stax.SecretStore].
 func (m *memory) Lookup(ctx context.Context, key string) (stax.Secret, bool, error) {
 	m.mu.Lock()
 	if m.known == nil {

@@ -42,7 +42,7 @@ func TestDotenv(t *testing.T) {
 			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			source, err := stax.ParseSource("file:" + path)
+			source, err := stax.ParseSecretStore("file:" + path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestDotenv(t *testing.T) {
 
 // Some clients pass their own reference through unexpanded if the variable is unset.
 func TestReferenceIsNoSecret(t *testing.T) {
-	source, err := stax.ParseSource("env")
+	source, err := stax.ParseSecretStore("env")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestSourceThatCannotBeRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no assignment\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	source, err := stax.ParseSource("file:" + path)
+	source, err := stax.ParseSecretStore("file:" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func TestSourceThatCannotBeRead(t *testing.T) {
 	m := stax.Merge(d)
 	said := ""
 	r := &stax.Resolver{
-		Sources: []stax.Source{source},
-		Warn:    func(server string, err error) { said += server + ": " + err.Error() },
+		Stores: []stax.SecretStore{source},
+		Warn:   func(server string, err error) { said += server + ": " + err.Error() },
 	}
 	if _, err := r.Endpoint(t.Context(), m, "a"); err != nil ||
 		!strings.HasPrefix(said, "a: it goes without the secret T") ||

@@ -50,8 +50,8 @@ type Endpoint struct {
 // Resolver finds secrets and programs. The zero value searches the environment of this
 // process.
 type Resolver struct {
-	// Sources are queried in this order. Nil means the environment alone.
-	Sources []Source
+	// Stores are queried in this order. Nil means the environment alone.
+	Stores []SecretStore
 	// Disabled also allows disabled servers.
 	Disabled bool
 	// AllowNetwork lists networks that remote servers may be in, in addition to the public
@@ -85,18 +85,18 @@ type Found struct {
 	Required bool   `json:"required"`
 	// the servers that use it; disabled ones only if Resolver.Disabled is set
 	Servers  []string `json:"servers"`
-	Source   string   `json:"source,omitempty"` // empty: no source has it
+	Source   string   `json:"source,omitempty"` // empty: no store has it
 	Problems []string `json:"problems,omitempty"`
 }
 
 // ErrDisabled is returned when a disabled server is resolved.
 var ErrDisabled = errors.New("the server is disabled")
 
-// MissingError lists required secrets that no source has.
+// MissingError lists required secrets that no store has.
 type MissingError struct {
 	Server string
 	Keys   []string
-	Causes []error // from sources that failed
+	Causes []error // from stores that failed
 }
 
 // Error implements the error interface.
@@ -108,7 +108,7 @@ func (e *MissingError) Error() string {
 	return text
 }
 
-// add adds causes that are not listed yet: a source that fails returns the same error for
+// add adds causes that are not listed yet: a store that fails returns the same error for
 // every key.
 func (e *MissingError) add(causes []error) {
 	for _, c := range causes {
@@ -121,18 +121,18 @@ func (e *MissingError) add(causes []error) {
 // Unwrap returns the causes.
 func (e *MissingError) Unwrap() []error { return e.Causes }
 
-// lookup queries the sources in turn.
+// lookup queries the stores in turn.
 func (r *Resolver) lookup(ctx context.Context, key string) (s Secret, source string, problems []error) {
-	sources := r.Sources
-	if sources == nil {
-		sources = []Source{environment{}}
+	stores := r.Stores
+	if stores == nil {
+		stores = []SecretStore{environment{}}
 	}
-	for _, source := range sources {
-		s, ok, err := source.Lookup(ctx, key)
+	for _, store := range stores {
+		s, ok, err := store.Lookup(ctx, key)
 		if err != nil {
 			problems = append(problems, err)
 		} else if ok {
-			return s, source.String(), nil
+			return s, store.String(), nil
 		}
 	}
 	return Secret{}, "", problems
@@ -212,8 +212,8 @@ func (r *Resolver) server(m *Merged, name string, remote bool) (*Server, error) 
 	return s, nil
 }
 
-// Launch resolves a local server: its program on the PATH and its secrets in the sources.
-// The error is a [*MissingError] if no source has a required secret, matches
+// Launch resolves a local server: its program on the PATH and its secrets in the stores.
+// The error is a [*MissingError] if no store has a required secret, matches
 // [ErrDisabled] if the server is disabled, and matches fs.ErrNotExist if the program is
 // missing.
 func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch, error) {

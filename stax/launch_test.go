@@ -86,7 +86,7 @@ func TestSources(t *testing.T) {
 			if _, err := os.Stat(echo); err != nil && strings.HasPrefix(test.source, "command") {
 				t.Skip(err)
 			}
-			src, err := stax.ParseSource(test.source)
+			src, err := stax.ParseSecretStore(test.source)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,19 +99,19 @@ func TestSources(t *testing.T) {
 	bad := filepath.Join(dir, "bad.env")
 	must(t, os.WriteFile(bad, []byte("A=x\n"+value+"\n"), 0o600))
 	for _, source := range []string{"file:" + bad, "file:" + filepath.Join(dir, "none"), "command:/no/such/program"} {
-		src, _ := stax.ParseSource(source)
+		src, _ := stax.ParseSecretStore(source)
 		if _, _, err := src.Lookup(t.Context(), "A"); err == nil || strings.Contains(err.Error(), value) {
 			t.Errorf("%s: got %v, want an error without the value", source, err)
 		}
 	}
 	if yes, err := exec.LookPath("yes"); err == nil { // never stops by itself
-		src, _ := stax.ParseSource("command:" + yes)
+		src, _ := stax.ParseSecretStore("command:" + yes)
 		if _, _, err := src.Lookup(t.Context(), "A"); err == nil || !strings.Contains(err.Error(), "more than 65536 bytes") {
 			t.Errorf("endless output: got %v, want an error with the limit", err)
 		}
 	}
 	for _, source := range []string{"", "file:", "vault:x", "command:", "ENV"} {
-		if _, err := stax.ParseSource(source); err == nil {
+		if _, err := stax.ParseSecretStore(source); err == nil {
 			t.Errorf("%q is a source", source)
 		}
 	}
@@ -155,7 +155,7 @@ func TestC8ToC11Launch(t *testing.T) {
 	}
 	m := stax.Merge(d)
 	r := &stax.Resolver{
-		Sources: []stax.Source{table{"PLAIN": "1"}, table{"PLAIN": "2", "RENAMED": "3", "FILED": "4"}},
+		Stores: []stax.SecretStore{table{"PLAIN": "1"}, table{"PLAIN": "2", "RENAMED": "3", "FILED": "4"}},
 		LookupEnv: func(key string) (string, bool) {
 			return "relative" + string(filepath.ListSeparator) + dir, key == "PATH"
 		},
@@ -209,7 +209,7 @@ func TestC8ToC11Launch(t *testing.T) {
 func TestC14C15C18Refusals(t *testing.T) {
 	d, _ := stax.Parse("x.json", []byte(strings.ReplaceAll(launched, `"prog"`, `"sh"`)), nil)
 	m := stax.Merge(d)
-	r := &stax.Resolver{Sources: []stax.Source{table{}}}
+	r := &stax.Resolver{Stores: []stax.SecretStore{table{}}}
 	if _, err := r.Launch(t.Context(), m, "off"); !errors.Is(err, stax.ErrDisabled) {
 		t.Errorf("disabled: %v", err)
 	}
@@ -238,7 +238,7 @@ func second[T any](_ T, err error) error { return err }
 func TestEndpoint(t *testing.T) {
 	d, _ := stax.Parse("x.json", []byte(launched), nil)
 	m := stax.Merge(d)
-	r := &stax.Resolver{Sources: []stax.Source{table{"PLAIN": "1", "RENAMED": "3", "FILED": "4"}}}
+	r := &stax.Resolver{Stores: []stax.SecretStore{table{"PLAIN": "1", "RENAMED": "3", "FILED": "4"}}}
 	e, err := r.Endpoint(t.Context(), m, "bearer")
 	if err != nil || fmt.Sprint(e.Header()) != "map[Authorization:[Bearer 1] X-Team:[p]]" || e.Transport != stax.HTTP {
 		t.Errorf("got %v, %v", e, err)
@@ -253,7 +253,7 @@ func TestEndpoint(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	d, _ := stax.Parse("x.json", []byte(launched), nil)
-	r := &stax.Resolver{Sources: []stax.Source{table{"PLAIN": "1"}}}
+	r := &stax.Resolver{Stores: []stax.SecretStore{table{"PLAIN": "1"}}}
 	found := r.Find(t.Context(), stax.Merge(d))
 	if len(found) != 4 ||
 		found[0].Key != "PLAIN" ||

@@ -82,7 +82,7 @@ func remoteServer(t *testing.T, lists string) *stax.Merged {
 
 func TestOpenIsASource(t *testing.T) {
 	m := remoteServer(t, `, "enabledTools": ["open", "gone"], "disabledTools": ["shut"]`)
-	r := &stax.Resolver{Sources: []stax.Source{table{"TOKEN": "the-token"}}}
+	r := &stax.Resolver{Stores: []stax.SecretStore{table{"TOKEN": "the-token"}}}
 	mcptest.TestSource(t, func(t *testing.T) mcp.Source {
 		src, err := r.Open(t.Context(), m, "s", nil)
 		if err != nil {
@@ -100,7 +100,7 @@ func TestOpenHoldsToolLists(t *testing.T) {
 		`, "enabledTools": []`:        nil,
 	} {
 		t.Run(lists, func(t *testing.T) {
-			r := &stax.Resolver{Sources: []stax.Source{table{"TOKEN": "the-token"}}}
+			r := &stax.Resolver{Stores: []stax.SecretStore{table{"TOKEN": "the-token"}}}
 			src, err := r.Open(t.Context(), remoteServer(t, lists), "s", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -148,7 +148,7 @@ func (changing) String() string { return "changing" }
 func TestOpenLooksForAnotherSecret(t *testing.T) {
 	var token atomic.Value
 	token.Store("an-older-token")
-	r := &stax.Resolver{Sources: []stax.Source{changing{&token}}}
+	r := &stax.Resolver{Stores: []stax.SecretStore{changing{&token}}}
 	src, err := r.Open(t.Context(), remoteServer(t, ""), "s", &stax.OpenOptions{Live: &client.Options{Lazy: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -170,11 +170,11 @@ func TestOpenFails(t *testing.T) {
 	m := remoteServer(t, "")
 	var missing *stax.MissingError
 	if _, err := (&stax.Resolver{
-		Sources: []stax.Source{table{}},
+		Stores: []stax.SecretStore{table{}},
 	}).Open(t.Context(), m, "s", nil); !errors.As(err, &missing) {
 		t.Errorf("without a token: %v", err)
 	}
-	if _, err := (&stax.Resolver{Sources: []stax.Source{table{"TOKEN": "another"}}}).Open(t.Context(), m, "s",
+	if _, err := (&stax.Resolver{Stores: []stax.SecretStore{table{"TOKEN": "another"}}}).Open(t.Context(), m, "s",
 		nil); err == nil {
 		t.Error("with another token it is open")
 	}

@@ -32,11 +32,11 @@ func (s *sourceFlags) resolver() (*stax.Resolver, error) {
 	self, _ := os.Executable() // if that fails, only PATH is searched
 	r := &stax.Resolver{Self: self}
 	for _, word := range s.from {
-		src, err := stax.ParseSource(word)
+		store, err := stax.ParseSecretStore(word)
 		if err != nil {
 			return nil, usage("see slipway config secrets --help", "--secrets-from: %v", err)
 		}
-		r.Sources = append(r.Sources, src)
+		r.Stores = append(r.Stores, store)
 	}
 	return r, nil
 }

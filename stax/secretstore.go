@@ -16,13 +16,13 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// Source is a store of secrets. It is queried for one key at a time and is safe for
+// SecretStore is where secrets come from. It is queried for one key at a time and is safe for
 // concurrent use.
-type Source interface {
-	// Lookup returns the secret with that key. ok is false if the source does not have it.
+type SecretStore interface {
+	// Lookup returns the secret with that key. ok is false if the store does not have it.
 	// An error never contains a value.
 	Lookup(ctx context.Context, key string) (secret Secret, ok bool, err error)
-	// String returns the source in the syntax of [ParseSource].
+	// String returns the store in the syntax of [ParseSecretStore].
 	String() string
 }
 
@@ -33,7 +33,7 @@ const maxSecret = 64 << 10
 // touch a hardware key.
 const commandTimeout = time.Minute
 
-// ParseSource parses a source:
+// ParseSecretStore parses a secret store:
 //
 //	env                     variables of this process
 //	file:PATH               a file of KEY=VALUE lines, or a folder with a file for each key
@@ -42,7 +42,7 @@ const commandTimeout = time.Minute
 //	command:PROGRAM ARG...  the output of a program; {KEY} in an argument is the key
 //
 // A command is split at spaces and started without a shell.
-func ParseSource(word string) (Source, error) {
+func ParseSecretStore(word string) (SecretStore, error) {
 	kind, rest, _ := strings.Cut(word, ":")
 	switch {
 	case word == "env":
