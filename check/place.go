@@ -34,7 +34,7 @@ func Offset(text []byte, pointer string) (offset int, ok bool) {
 		if pointer = ""; more {
 			pointer = "/" + rest
 		}
-		next, found := step(text, at, unescape(token))
+		next, found := step(text, at, jsonscan.UnescapeToken(token))
 		if !found {
 			return at, false
 		}
@@ -69,15 +69,6 @@ func escaped(text []byte, i int) bool {
 		n++
 	}
 	return n%2 == 1
-}
-
-func unescape(token string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-}
-
-// EscapeToken escapes a member name for use in a JSON pointer.
-func EscapeToken(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // step returns the index of a member or element of the value at text[at].

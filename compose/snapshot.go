@@ -62,12 +62,12 @@ func (s *snapshot) add(severity check.Severity, rule string, item Item, message,
 
 // finding returns a finding about an item of a source, located in the lock file.
 func finding(severity check.Severity, rule, source string, item Item, message, hint string) check.Finding {
-	pointer := "/sources/" + check.EscapeToken(source)
+	pointer := "/sources/" + jsonscan.EscapeToken(source)
 	if item.Kind != Whole {
-		pointer += "/" + check.EscapeToken(string(item.Kind))
+		pointer += "/" + jsonscan.EscapeToken(string(item.Kind))
 	}
 	if item.Name != "" {
-		pointer += "/" + check.EscapeToken(item.Name)
+		pointer += "/" + jsonscan.EscapeToken(item.Name)
 	}
 	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: LockFile, Pointer: pointer,
 		Message: visible.Line(source + ": " + message), Hint: hint}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // The rules for a bundle's identity and compatibility.
@@ -65,14 +66,14 @@ func (c *checker) checkCompatibility() {
 		return
 	}
 	for _, client := range slices.Sorted(maps.Keys(compatibility.Clients)) {
-		c.ranged("/compatibility/"+escapeToken(client), compatibility.Clients[client], dialectSemver)
+		c.ranged("/compatibility/"+jsonscan.EscapeToken(client), compatibility.Clients[client], dialectSemver)
 	}
 	for _, runtime := range slices.Sorted(maps.Keys(compatibility.Runtimes)) {
 		dialect := dialectSemver
 		if runtime == "python" {
 			dialect = dialectPython
 		}
-		c.ranged("/compatibility/runtimes/"+escapeToken(runtime), compatibility.Runtimes[runtime], dialect)
+		c.ranged("/compatibility/runtimes/"+jsonscan.EscapeToken(runtime), compatibility.Runtimes[runtime], dialect)
 	}
 	c.checkRuntimes(compatibility.Runtimes)
 	if compatibility.Platforms != nil && len(compatibility.Platforms) == 0 {
@@ -101,7 +102,7 @@ func (c *checker) checkRuntimes(runtimes map[string]string) {
 	uses := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[c.m.Server.Type]
 	for _, runtime := range slices.Sorted(maps.Keys(runtimes)) {
 		if uses != runtime && c.m.Server.Type != "" {
-			c.at(ruleRuntimes, check.Note, "/compatibility/runtimes/"+escapeToken(runtime),
+			c.at(ruleRuntimes, check.Note, "/compatibility/runtimes/"+jsonscan.EscapeToken(runtime),
 				fmt.Sprintf("a server of type %s does not run on %s", c.m.Server.Type, runtime), "name only what the server uses")
 		}
 	}
@@ -113,7 +114,7 @@ func (c *checker) checkMeta() {
 		bad := slices.ContainsFunc(labels,
 			func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
 		if len(labels) < 2 || bad {
-			c.offset(ruleMetaKey, check.Warning, m.at, "/_meta/"+escapeToken(m.name),
+			c.offset(ruleMetaKey, check.Warning, m.at, "/_meta/"+jsonscan.EscapeToken(m.name),
 				fmt.Sprintf("%q is not a reversed domain name", m.name), "such as com.example")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // The rules for translations.
@@ -89,7 +90,7 @@ func (t *translation) warn(at int, pointer, message, hint string) {
 }
 
 func (t *translation) member(m member) {
-	pointer := "/" + escapeToken(m.name)
+	pointer := "/" + jsonscan.EscapeToken(m.name)
 	switch m.name {
 	case "display_name", "description", "long_description":
 		t.text(m.value, pointer)
@@ -127,7 +128,7 @@ func (t *translation) object(n *jsonNode, pointer string, names []string) {
 	}
 	for _, m := range n.each() {
 		if !slices.Contains(names, m.name) {
-			t.warn(m.at, pointer+"/"+escapeToken(m.name),
+			t.warn(m.at, pointer+"/"+jsonscan.EscapeToken(m.name),
 				fmt.Sprintf("%q cannot be translated", m.name), t.document.near(m.name, names))
 			continue
 		}

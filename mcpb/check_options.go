@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // checkOptions checks what a schema cannot express: whether the fields of a user option
@@ -13,7 +14,7 @@ import (
 func (c *checker) checkOptions() {
 	for i := range c.m.UserConfig {
 		o := &c.m.UserConfig[i]
-		pointer := "/user_config/" + escapeToken(o.Key)
+		pointer := "/user_config/" + jsonscan.EscapeToken(o.Key)
 		warn := func(field, format string, args ...any) {
 			c.at(ruleOption, check.Warning, pointer+field, fmt.Sprintf("option %q: ", o.Key)+fmt.Sprintf(format, args...), "")
 		}

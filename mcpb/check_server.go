@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // The rules for starting the server.
@@ -52,7 +53,7 @@ func (c *checker) checkServer() {
 	c.checkEnv("/server/mcp_config", s.Config.Env)
 	declared, explicit := c.declared()
 	for _, platform := range slices.Sorted(maps.Keys(s.Config.Overrides)) {
-		pointer := "/server/mcp_config/platform_overrides/" + escapeToken(platform)
+		pointer := "/server/mcp_config/platform_overrides/" + jsonscan.EscapeToken(platform)
 		o := s.Config.Overrides[platform]
 		switch {
 		case !slices.Contains(platforms(), platform):

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // start adds the files of the bundle that the manifest starts on any system.
@@ -30,7 +31,7 @@ func (k *code) start() {
 			args = s.Config.Args
 		}
 		if o.Command != "" || o.Args != nil {
-			k.commandLine("/server/mcp_config/platform_overrides/"+escapeToken(platform), command, args)
+			k.commandLine("/server/mcp_config/platform_overrides/"+jsonscan.EscapeToken(platform), command, args)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // The rules for ${...} and user options.
@@ -34,7 +35,7 @@ func (c *checker) checkVariables() {
 		c.checkFlags("/server/mcp_config", config.Command, config.Args)
 		for _, platform := range slices.Sorted(maps.Keys(config.Overrides)) {
 			o := config.Overrides[platform]
-			at := "/server/mcp_config/platform_overrides/" + escapeToken(platform)
+			at := "/server/mcp_config/platform_overrides/" + jsonscan.EscapeToken(platform)
 			c.checkTexts(at, o.Command, o.Args, o.Env, used)
 			c.checkOverriddenFlags(at, config, o)
 		}
@@ -44,7 +45,7 @@ func (c *checker) checkVariables() {
 	}
 	for _, o := range c.m.UserConfig {
 		if !used[o.Key] {
-			c.at(ruleUnused, check.Note, "/user_config/"+escapeToken(o.Key), fmt.Sprintf("nothing uses option %q", o.Key),
+			c.at(ruleUnused, check.Note, "/user_config/"+jsonscan.EscapeToken(o.Key), fmt.Sprintf("nothing uses option %q", o.Key),
 				"${"+userConfigPrefix+o.Key+"} in args or env passes it to the server")
 		}
 	}
@@ -73,7 +74,7 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		at := pointer + "/env/" + escapeToken(name)
+		at := pointer + "/env/" + jsonscan.EscapeToken(name)
 		c.checkText(at, env[name], used)
 		c.checkArrays(at, env[name])
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
@@ -27,7 +28,7 @@ func (d *document) checkVisible(n *jsonNode, pointer string) {
 		}
 	case n.is(kindObject):
 		for _, m := range n.members {
-			below := pointer + "/" + escapeToken(m.name)
+			below := pointer + "/" + jsonscan.EscapeToken(m.name)
 			d.visible(m.at, below, m.name)
 			d.checkVisible(m.value, below)
 		}

@@ -219,7 +219,7 @@ func (d *document) object(n *jsonNode, depth int, pointer string) (end int, err 
 		if d.text[at] == ',' {
 			at = jsonscan.Space(d.text, at+1)
 		}
-		below := pointer + "/" + escapeToken(string(key))
+		below := pointer + "/" + jsonscan.EscapeToken(string(key))
 		if !seen.Add(bytes.Clone(key)) {
 			d.offset(ruleDuplicate, check.Warning, at, below,
 				fmt.Sprintf("%q is here twice; only the last counts", key), "remove one of them")
@@ -286,7 +286,7 @@ func (d *document) at(rule string, s check.Severity, pointer, message, hint stri
 		if pointer = ""; more {
 			pointer = "/" + rest
 		}
-		next := n.member(unescapeToken(token))
+		next := n.member(jsonscan.UnescapeToken(token))
 		if i, err := strconv.Atoi(token); n.is(kindArray) && err == nil && i >= 0 && i < len(n.items) {
 			next = n.items[i]
 		}
@@ -296,18 +296,6 @@ func (d *document) at(rule string, s check.Severity, pointer, message, hint stri
 		n = next
 	}
 	d.offset(rule, s, n.at, pointer, message, hint)
-}
-
-// escapeToken is check.EscapeToken without an allocation for names that need no escaping.
-func escapeToken(name string) string {
-	if !strings.ContainsAny(name, "~/") {
-		return name
-	}
-	return check.EscapeToken(name)
-}
-
-func unescapeToken(token string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
 // near is didYouMean for findings that are kept.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // ExpandOptions are the inputs of [Expand] besides the manifest. Only Dir is required.
@@ -79,7 +80,7 @@ func (e *ExpandError) Missing() []string {
 	var keys []string
 	for _, f := range e.Findings {
 		if f.Rule == ruleMissing {
-			keys = append(keys, unescapeToken(strings.TrimPrefix(f.Pointer, "/user_config/")))
+			keys = append(keys, jsonscan.UnescapeToken(strings.TrimPrefix(f.Pointer, "/user_config/")))
 		}
 	}
 	return keys
@@ -274,7 +275,7 @@ func (e *expansion) launch() *Launch {
 		if key, alone := onlyOption(config.Env[name]); alone && e.unset(key) {
 			continue
 		}
-		t := e.text(pointer+"/env/"+escapeToken(name), config.Env[name])
+		t := e.text(pointer+"/env/"+jsonscan.EscapeToken(name), config.Env[name])
 		l.Env[name], l.shownEnv[name] = t.text, t.shown
 	}
 	for _, v := range e.values {

@@ -194,7 +194,7 @@ func (f *fixer) needed() string {
 
 func (f *fixer) object(n *jsonNode, s *shape, pointer, version string) {
 	for _, m := range n.each() {
-		below := pointer + "/" + escapeToken(m.name)
+		below := pointer + "/" + jsonscan.EscapeToken(m.name)
 		if s.fields == nil {
 			f.value(m.value, s.elem, below, version)
 			continue

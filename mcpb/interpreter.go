@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // ruleInterpreter is the rule for a value that an interpreter would parse as one of its
@@ -167,7 +168,7 @@ func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
 	}
 	for _, t := range expanded {
 		if strings.HasPrefix(t.text, "-") {
-			e.fault(ruleInterpreter, "/user_config/"+escapeToken(key),
+			e.fault(ruleInterpreter, "/user_config/"+jsonscan.EscapeToken(key),
 				"option %q (%s) begins with -, and %s would take it for one of its own options", key, o.Title, name)
 			return
 		}

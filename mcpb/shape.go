@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -268,7 +269,7 @@ func (j *judge) object(n *jsonNode, s *shape, pointer string) {
 	done := map[string]bool{}
 	for _, m := range n.each() {
 		done[m.name] = true
-		below := pointer + "/" + escapeToken(m.name)
+		below := pointer + "/" + jsonscan.EscapeToken(m.name)
 		at := slices.IndexFunc(s.fields, func(f field) bool { return f.name == m.name })
 		switch {
 		case s.fields == nil:
@@ -336,7 +337,7 @@ func renamedField(name string) string {
 }
 
 func (j *judge) missing(n *jsonNode, f field, pointer string) {
-	below := pointer + "/" + escapeToken(f.name)
+	below := pointer + "/" + jsonscan.EscapeToken(f.name)
 	if f.excused != nil {
 		if why := f.excused(j.root); why != "" {
 			j.offset(ruleReference, check.Warning, n.at, below,
@@ -360,7 +361,7 @@ func last(pointer string) string {
 		return "the manifest"
 	}
 	token := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	token = unescapeToken(token)
+	token = jsonscan.UnescapeToken(token)
 	if _, err := strconv.Atoi(token); err == nil {
 		return "item " + token
 	}

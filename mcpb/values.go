@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // ThisPlatform returns the current system's name in the format: "darwin", "linux" or
@@ -29,7 +31,7 @@ func (e *expansion) resolve() {
 			for _, o := range e.m.UserConfig {
 				keys = append(keys, o.Key)
 			}
-			e.fault(ruleValueKey, "/user_config/"+escapeToken(key), "the bundle has no option %q", key)
+			e.fault(ruleValueKey, "/user_config/"+jsonscan.EscapeToken(key), "the bundle has no option %q", key)
 			e.faults[len(e.faults)-1].Hint = didYouMean(key, keys)
 		}
 	}
@@ -39,7 +41,7 @@ func (e *expansion) resolve() {
 }
 
 func (e *expansion) option(o *Option) {
-	pointer := "/user_config/" + escapeToken(o.Key)
+	pointer := "/user_config/" + jsonscan.EscapeToken(o.Key)
 	given, ok := filled(o, e.opts.Values[o.Key])
 	if ok {
 		if texts, why := e.given(o, given); why != "" {

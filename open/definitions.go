@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -233,7 +234,7 @@ func serverAt(pointer string) (name string, ok bool) {
 	if len(tokens) < 3 || !slices.Contains([]string{"servers", "bindings", "tools"}, tokens[1]) {
 		return "", false
 	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[2]), true
+	return jsonscan.UnescapeToken(tokens[2]), true
 }
 
 // fileName returns a name for all servers of a file together.

@@ -104,7 +104,7 @@ func pointed(root []byte, ref string) []byte {
 	}
 	at := root
 	for step := range strings.SplitSeq(path, "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		step = jsonscan.UnescapeToken(step)
 		if len(at) == 0 || at[0] != '{' {
 			return nil
 		}

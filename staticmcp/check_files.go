@@ -222,7 +222,7 @@ func (c *checker) besides(f *contents) {
 		}
 	}
 	meta, _ := named(f.members, "_meta")
-	f.add(ruleDisambiguation, meta.at, "/_meta/"+strings.ReplaceAll(metaDisambiguation, "/", "~1"),
+	f.add(ruleDisambiguation, meta.at, "/_meta/"+jsonscan.EscapeToken(metaDisambiguation),
 		"the file stands for several answers, and none is beside it",
 		"their names are the first 183 characters of this one, _, and a hash")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/stax/internal/script"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
@@ -163,7 +164,7 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 func pointerAt(n *tree.Node, offset int) string {
 	for i := range n.Members {
 		m := &n.Members[i]
-		here := "/" + check.EscapeToken(m.Key)
+		here := "/" + jsonscan.EscapeToken(m.Key)
 		if m.KeyStart == offset {
 			return here
 		}
@@ -200,7 +201,7 @@ func pointer(tokens ...any) string {
 	var b strings.Builder
 	for _, t := range tokens {
 		b.WriteByte('/')
-		b.WriteString(check.EscapeToken(fmt.Sprint(t)))
+		b.WriteString(jsonscan.EscapeToken(fmt.Sprint(t)))
 	}
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
@@ -91,7 +92,7 @@ func (d *decoder) elsewhere(s *Server, at string) {
 		texts["metadata"+pointer(name)] = value
 	}
 	for _, f := range s.Extra {
-		texts[check.EscapeToken(f.Name)] = string(f.Value)
+		texts[jsonscan.EscapeToken(f.Name)] = string(f.Value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if why := secrets.Known(texts[name]); why != "" {

@@ -159,7 +159,7 @@ func (c *compiler) pointer() string {
 	var b strings.Builder
 	for _, step := range c.path {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+		b.WriteString(jsonscan.EscapeToken(step))
 	}
 	return b.String()
 }

@@ -146,7 +146,7 @@ func (c *compiler) target(r pendingRef) (*node, error) {
 func (c *compiler) follow(i int, pointer string) (place, base int, ok bool) {
 	base = i
 	for _, step := range strings.Split(pointer, "/")[1:] {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		step = jsonscan.UnescapeToken(step)
 		if i, ok = c.within(i)[step]; !ok {
 			return 0, 0, false
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -58,7 +57,7 @@ func (w *walker) value(i, depth int, pointer, name string) (int, error) {
 	case '{':
 		return jsonscan.Object(w.doc, i, depth, func(key []byte, i int) (int, error) {
 			name := string(key)
-			at := pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+			at := pointer + "/" + jsonscan.EscapeToken(name)
 			matches := w.scanner.find(name, 0, &variableSet{})
 			if len(matches) > 0 {
 				w.add(pointer, i, settle(matches))

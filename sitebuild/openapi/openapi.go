@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/sitebuild/tree"
@@ -198,7 +199,7 @@ func (a *api) read(ctx context.Context) error {
 		return errors.New(`it is no OpenAPI document: the member "openapi" is missing`)
 	}
 	for _, m := range a.main.root.Get("components", "schemas").Fields() {
-		a.schemaAt(a.main, "/components/schemas/"+check.EscapeToken(m.Name), m.Value, m.Name)
+		a.schemaAt(a.main, "/components/schemas/"+jsonscan.EscapeToken(m.Name), m.Value, m.Name)
 	}
 	if err := a.collect(ctx); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/sitebuild/tree"
 )
 
@@ -92,7 +93,7 @@ func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 		a.once("ref", f, from, "", fmt.Sprintf("the reference %q leads to nothing", ref))
 		return nil
 	}
-	name := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[strings.LastIndexByte(pointer, '/')+1:])
+	name := jsonscan.UnescapeToken(pointer[strings.LastIndexByte(pointer, '/')+1:])
 	if name == "" {
 		name = strings.TrimSuffix(path.Base(other.path), path.Ext(other.path))
 	}
@@ -228,7 +229,7 @@ func (a *api) appendObject(dst []byte, at place, in scope, depth int) []byte {
 // canonical returns a reference to a schema by its name in this site.
 func (a *api) canonical(ref string, f *file, n *tree.Node) string {
 	if s := a.schemaOf(ref, f, n); s != nil {
-		return "#/components/schemas/" + check.EscapeToken(s.name)
+		return "#/components/schemas/" + jsonscan.EscapeToken(s.name)
 	}
 	return ref
 }

@@ -172,7 +172,7 @@ func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) [
 		if !slices.ContainsFunc(rows, func(o member) bool { return o.at == m.at }) {
 			line, column := check.LineColumn(text, m.at)
 			r.Add(check.Finding{Rule: "table/left-out", Severity: check.Note, File: in.path, Line: line, Column: column,
-				Pointer: "/" + check.EscapeToken(m.name),
+				Pointer: "/" + jsonscan.EscapeToken(m.name),
 				Message: fmt.Sprintf("%q is no array of objects and is left out", m.name)})
 			continue
 		}

@@ -151,7 +151,7 @@ func (n *Node) At(pointer string) *Node {
 		return nil
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		token = jsonscan.UnescapeToken(token)
 		switch n.kind() {
 		case Object:
 			n = n.Get(token)

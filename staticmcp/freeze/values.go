@@ -153,7 +153,7 @@ func pointed(root json.RawMessage, ref string) json.RawMessage {
 		if json.Unmarshal(root, &members) != nil {
 			return nil
 		}
-		root = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		root = members[jsonscan.UnescapeToken(step)]
 	}
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
@@ -143,7 +144,7 @@ func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, 
 }
 
 func pointer(s *stax.Server, member string) string {
-	p := "/servers/" + check.EscapeToken(s.Name)
+	p := "/servers/" + jsonscan.EscapeToken(s.Name)
 	if member != "" {
 		p += "/" + member
 	}
@@ -301,7 +302,7 @@ func (t *translator) literals() {
 	}
 }
 
-func escape(name string) string { return check.EscapeToken(name) }
+func escape(name string) string { return jsonscan.EscapeToken(name) }
 
 // secrets adds references to the secrets in the client's syntax.
 func (t *translator) secrets() {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -82,7 +83,7 @@ type exporter struct {
 
 // lost reports a member of the server that a document cannot represent.
 func (e *exporter) lost(member, format string, args ...any) {
-	pointer := "/servers/" + check.EscapeToken(e.server.Name)
+	pointer := "/servers/" + jsonscan.EscapeToken(e.server.Name)
 	if member != "" {
 		pointer += "/" + member
 	}
@@ -190,7 +191,7 @@ func (e *exporter) leftOut() {
 		}
 	}
 	for _, f := range s.Extra {
-		e.lost(check.EscapeToken(f.Name), "a registry has no place for %q", f.Name)
+		e.lost(jsonscan.EscapeToken(f.Name), "a registry has no place for %q", f.Name)
 	}
 }
 

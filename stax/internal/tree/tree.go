@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -108,7 +107,7 @@ func (n *Node) Find(pointer string) (found *Node, at int) {
 		if pointer = ""; more {
 			pointer = "/" + rest
 		}
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		token = jsonscan.UnescapeToken(token)
 		switch n.Kind {
 		case Object:
 			m := n.Member(token)
@@ -210,7 +209,7 @@ func Parse(text []byte, format Format) (*Node, []Problem) {
 // pointerTo appends a name to a JSON pointer.
 func pointerTo(pointer, key string) string {
 	if strings.ContainsAny(key, "~/") {
-		key = check.EscapeToken(key)
+		key = jsonscan.EscapeToken(key)
 	}
 	return pointer + "/" + key
 }
