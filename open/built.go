@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -41,7 +42,7 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 	}
 	b := &builder{arg: arg, input: input, memory: sitebuild.NewMemory(), log: o.Logger, rebuilt: opts.Rebuilt}
 	b.memory.MaxBytes = opts.MaxSiteBytes
-	b.seen = sitebuild.Snapshot(input.Paths())
+	b.seen = fsutil.Snapshot(input.Paths()...)
 	if err := b.build(ctx); err != nil {
 		return nil, &Error{Arg: arg, Why: plain(err), Err: err, Hint: onDisk(arg, err)}
 	}
@@ -83,7 +84,7 @@ type builder struct {
 	input  sitebuild.Input
 	memory *sitebuild.Memory
 	log    *slog.Logger
-	seen   sitebuild.Snap
+	seen   fsutil.Snap
 	// rebuilt is [Options.Rebuilt], or nil.
 	rebuilt func(arg string, err error)
 }
@@ -125,7 +126,7 @@ func (b *builder) watch(ctx context.Context, every time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		now := sitebuild.Snapshot(b.input.Paths())
+		now := fsutil.Snapshot(b.input.Paths()...)
 		if now == b.seen {
 			continue
 		}

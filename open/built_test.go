@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 )
@@ -63,7 +64,7 @@ func TestRebuildPanic(t *testing.T) {
 			arg: "docs", input: &flaky{path: path, late: late}, memory: sitebuild.NewMemory(),
 			log: slog.New(slog.NewTextHandler(&log, nil)), rebuilt: func(_ string, err error) { outcomes <- err },
 		}
-		b.seen = sitebuild.Snapshot(b.input.Paths())
+		b.seen = fsutil.Snapshot(b.input.Paths()...)
 		if err := b.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // fleet combines the servers of a file into one Source that follows the file. After
@@ -32,7 +32,7 @@ type fleet struct {
 	down    atomic.Pointer[[]*member] // the contents of pending, for requests
 	failed  []error                   // why servers could not be tried at first
 	away    []string                  // missing programs that servers need
-	seen    sitebuild.Snap            // the file when last read
+	seen    fsutil.Snap               // the file when last read
 
 	starting startup                            // of servers started in the background
 	together atomic.Pointer[mcp.Implementation] // the identity of all servers, if the file has several
@@ -179,7 +179,7 @@ func (f *fleet) Close() error {
 	return nil
 }
 
-func (f *fleet) look() sitebuild.Snap { return sitebuild.Snapshot([]string{f.arg}) }
+func (f *fleet) look() fsutil.Snap { return fsutil.Snapshot(f.arg) }
 
 func (f *fleet) poke() {
 	select {

@@ -21,7 +21,6 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
-	sites "github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -158,7 +157,7 @@ func withoutLock(err error) error {
 type guarding struct {
 	*compose.Guard
 	path string
-	seen sites.Snap
+	seen fsutil.Snap
 	say  func(format string, args ...any)
 
 	exempt []string // definitions files that an automatically found lock does not cover
@@ -190,7 +189,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	if path == "" {
 		return nil, nil
 	}
-	g := &guarding{path: path, seen: sites.Snapshot([]string{path}), say: sayer(cmd.ErrOrStderr())}
+	g := &guarding{path: path, seen: fsutil.Snapshot(path), say: sayer(cmd.ErrOrStderr())}
 	lock, _, err := readLock(path)
 	if err != nil {
 		return nil, withoutLock(err)
@@ -331,7 +330,7 @@ func (g *guarding) follow(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		now := sites.Snapshot([]string{g.path})
+		now := fsutil.Snapshot(g.path)
 		if now == last && now != g.seen { // unchanged since the last tick: it is not being written
 			g.seen = now
 			g.reload()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	sites "github.com/slipway-mcp/slipway/sitebuild"
@@ -110,7 +111,7 @@ func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every tim
 	build := func() error {
 		return barrier.Run("build "+o.output, func() error { return buildOnce(cmd, source, o) })
 	}
-	seen := sites.Snapshot(pathsOf(source))
+	seen := fsutil.Snapshot(pathsOf(source)...)
 	if err := build(); err != nil {
 		report(stderr, err)
 	}
@@ -139,7 +140,7 @@ func existing(paths []string) []string {
 
 // watchInput calls again each time the files of source change, until ctx is done. seen is
 // their state at the last call.
-func watchInput(ctx context.Context, stderr io.Writer, source sites.Input, seen sites.Snap, every time.Duration, again func() error) error {
+func watchInput(ctx context.Context, stderr io.Writer, source sites.Input, seen fsutil.Snap, every time.Duration, again func() error) error {
 	ticker := time.NewTicker(max(every, 10*time.Millisecond))
 	defer ticker.Stop()
 	for {
@@ -148,7 +149,7 @@ func watchInput(ctx context.Context, stderr io.Writer, source sites.Input, seen 
 			return nil
 		case <-ticker.C:
 		}
-		now := sites.Snapshot(pathsOf(source))
+		now := fsutil.Snapshot(pathsOf(source)...)
 		if now == seen {
 			continue
 		}

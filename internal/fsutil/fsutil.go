@@ -4,6 +4,8 @@
 // then renamed; after a failure, the previous content is unchanged. Nothing is
 // overwritten unless the caller requests it. Temporary files of killed processes are
 // removed when the same file or folder is written again.
+//
+// [Snapshot] tells whether files have changed.
 package fsutil
 
 import (

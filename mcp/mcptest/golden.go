@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/diff"
+
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -307,12 +309,18 @@ func (g *golden) compare(dir string, kept map[string][]byte) {
 		case got == nil:
 			g.tb.Errorf("%s is left over: nothing is asked that it answers, or the source has nothing to list", path)
 		default:
-			g.tb.Errorf("%s (-want +got):\n%s", path, lineDiff(string(want), string(got)))
+			g.tb.Errorf("%s (-want +got):\n%s", path, lineDiff(want, got))
 		}
 	}
 	if failed {
 		g.tb.Errorf("%s", hint)
 	}
+}
+
+// lineDiff returns the lines in which got differs from want, with some context.
+func lineDiff(want, got []byte) string {
+	_, changes, _ := strings.Cut(string(diff.Diff("want", want, "got", got)), "+++ got\n")
+	return changes
 }
 
 func union(a, b map[string][]byte) map[string][]byte {

@@ -105,10 +105,10 @@ func TestGoldenReports(t *testing.T) {
 				}
 				return r, err
 			}
-		}, []string{"-         \"shelf\": 3\n+         \"shelf\": 4\n"}},
+		}, []string{"-        \"shelf\": 3\n+        \"shelf\": 4\n"}},
 		{"another offer", func(_ *testing.T, l *library, _ string, _ *GoldenOptions) {
 			l.kept.Tools[0].Description = "loses a book"
-		}, []string{"-     \"description\": \"finds a book\",\n+     \"description\": \"loses a book\",\n"}},
+		}, []string{"-    \"description\": \"finds a book\",\n+    \"description\": \"loses a book\",\n"}},
 		{"an answer missing", func(_ *testing.T, _ *library, _ string, o *GoldenOptions) {
 			o.Reads = append(o.Reads, Read{URI: "library://cover"})
 		}, []string{"library___cover.json is missing; it would be\n["}},
@@ -222,18 +222,18 @@ func TestGoldenVersion(t *testing.T) {
 func TestLineDiff(t *testing.T) {
 	many := strings.Repeat("x\n", 3000)
 	tests := []struct{ name, want, got, diff string }{
-		{"a line", "a\nb\nc\n", "a\nB\nc\n", "@@ line 1 @@\n  a\n- b\n+ B\n  c\n  \n"},
+		{"a line", "a\nb\nc\n", "a\nB\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
 		{"far from the beginning", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n5\n7\n8\n9\n",
-			"@@ line 3 @@\n  3\n  4\n  5\n- 6\n  7\n  8\n  9\n"},
-		{"two places", "a\nb\nc\nd", "A\nb\nc\nD", "@@ line 1 @@\n- a\n+ A\n  b\n  c\n- d\n+ D\n"},
-		{"more at the end", "a", "a\nb", "@@ line 1 @@\n  a\n+ b\n"},
-		{"nothing in common", "a", "b", "@@ line 1 @@\n- a\n+ b\n"},
-		{"too much to compare", many, strings.ReplaceAll(many, "x", "y"),
-			"@@ line 1 @@\n" + strings.Repeat("- x\n", 3000) + strings.Repeat("+ y\n", 3000) + "  \n"},
+			"@@ -3,7 +3,6 @@\n 3\n 4\n 5\n-6\n 7\n 8\n 9\n"},
+		{"two places", "a\nb\nc\nd\n", "A\nb\nc\nD\n", "@@ -1,4 +1,4 @@\n-a\n+A\n b\n c\n-d\n+D\n"},
+		{"more at the end", "a\n", "a\nb\n", "@@ -1,1 +1,2 @@\n a\n+b\n"},
+		{"nothing in common", "a\n", "b\n", "@@ -1,1 +1,1 @@\n-a\n+b\n"},
+		{"many lines", many, strings.ReplaceAll(many, "x", "y"),
+			"@@ -1,3000 +1,3000 @@\n" + strings.Repeat("-x\n", 3000) + strings.Repeat("+y\n", 3000)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.diff, lineDiff(tt.want, tt.got)); diff != "" {
+			if diff := cmp.Diff(tt.diff, lineDiff([]byte(tt.want), []byte(tt.got))); diff != "" {
 				t.Errorf("lineDiff (-want +got):\n%s", diff)
 			}
 		})

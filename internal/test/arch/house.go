@@ -118,9 +118,9 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/rogpeppe/go-internal",
-				Rooms:  []string{"stax", "stax/clients", "cmd/slipway"},
+				Rooms:  []string{"stax", "stax/clients", "cmd/slipway", "mcp/mcptest"},
 				Tests:  true,
-				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and in stax and cmd its diff, which is one file",
+				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and its diff, which is one file",
 				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
 			},
 			{

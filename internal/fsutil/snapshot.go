@@ -1,4 +1,4 @@
-package sitebuild
+package fsutil
 
 import (
 	"crypto/sha256"
@@ -15,7 +15,7 @@ type Snap [sha256.Size]byte
 // Snapshot captures the names, sizes and modification times of the files at paths, and of
 // all files in paths that are folders. Names that begin with a dot are skipped.
 // Unreadable files count as missing.
-func Snapshot(paths []string) Snap {
+func Snapshot(paths ...string) Snap {
 	sum := sha256.New()
 	note := func(path string, info fs.FileInfo) {
 		fmt.Fprintf(sum, "%s\x00%d %d\n", path, info.Size(), info.ModTime().UnixNano())
