@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of rules in docs/definitions.md")
+var update = flag.Bool("update", false, "rewrite the table of rules in docs/reference/definitions.md")
 
 const compiled = `{"specVersion":"1.0.0","servers":{"github":{"command":"npx","args":["-y","pkg"],"env":{"A":"1"},"secrets":["GITHUB_TOKEN"],"enabled":true},"old":{"url":"https://x.example/sse","transport":"sse","enabled":false}}}`
 
@@ -194,7 +194,7 @@ func ExampleDefine() {
 // TestRules verifies the page against the table of rules, and that some test triggers
 // each rule.
 func TestRules(t *testing.T) {
-	page := filepath.Join("..", "docs", "definitions.md")
+	page := filepath.Join("..", "docs", "reference", "definitions.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if string(text) != want {
-		t.Error("the table of rules in docs/definitions.md is old; go test ./stax -update writes it")
+		t.Error("the table of rules in docs/reference/definitions.md is old; go test ./stax -update writes it")
 	}
 	known := map[string]bool{}
 	for _, r := range stax.Rules() {

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files, and the tables in docs/definitions.md")
+var update = flag.Bool("update", false, "rewrite the golden files, and the tables in docs/reference/definitions.md")
 
 const everything = `
 servers:
@@ -257,16 +257,16 @@ func TestPath(t *testing.T) {
 
 // TestTables verifies the page against the table of clients and the rules.
 func TestTables(t *testing.T) {
-	page := filepath.Join("..", "..", "docs", "definitions.md")
+	page := filepath.Join("..", "..", "docs", "reference", "definitions.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var rows, rules strings.Builder
 	rows.WriteString(
-		"| client | id | file for a user, on Linux | file for a project | made sure of |\n| --- | --- | --- | --- | --- |\n")
+		"| client | id | file for a user, on Linux | file for a project | verified by |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range clients.All() {
-		fmt.Fprintf(&rows, "| [%s](clients/%s.md) | `%s` | %s | %s | %s |\n",
+		fmt.Fprintf(&rows, "| [%s](../clients/%s.md) | `%s` | %s | %s | %s |\n",
 			c.Name, c.ID, c.ID, code(c.Files.Linux), code(c.Files.Project), c.Checked)
 	}
 	rules.WriteString("| rule | severity | asks that |\n| --- | --- | --- |\n")
@@ -279,7 +279,7 @@ func TestTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(text) {
-		t.Error("the tables in docs/definitions.md are old; go test ./stax/clients -update writes them")
+		t.Error("the tables in docs/reference/definitions.md are old; go test ./stax/clients -update writes them")
 	}
 }
 
