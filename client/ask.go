@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -34,7 +35,7 @@ func (ses *session) belongs(origin *call) *call {
 // latestLocked returns the latest call in flight that is made for a client and that ok
 // accepts, and reports whether such calls belong to several clients.
 func (ses *session) latestLocked(ok func(*call) bool) (latest *call, several bool) {
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		switch {
 		case !c.foreign || !ok(c):
 			continue // our own call, such as a list or a ping
@@ -65,8 +66,8 @@ func (s *Source) sameClient(a, b *call) bool {
 }
 
 // asked handles a request of the server.
-func (ses *session) asked(m *message, origin *call) {
-	id, method, params := m.id, string(m.method), json.RawMessage(m.params)
+func (ses *session) asked(m *peer.Message, origin *call) {
+	id, method, params := m.ID, string(m.Method), json.RawMessage(m.Params)
 	q := &serverQuestion{method: method, params: params}
 	if method != "ping" {
 		ses.attribute(q, origin)
@@ -111,7 +112,7 @@ func (ses *session) attribute(q *serverQuestion, origin *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	if origin == nil {
-		origin = ses.calls[relatedCall(q.params)]
+		origin = ses.calls.Get(relatedCall(q.params))
 	}
 	if origin != nil {
 		q.call, q.known = origin, true
@@ -137,7 +138,7 @@ func relatedCall(params []byte) uint64 {
 	if id := tokenCall(jsonscan.Member(meta, "progressToken")); id != 0 {
 		return id
 	}
-	return number(jsonscan.Member(meta, "relatedRequestId"))
+	return peer.Number(jsonscan.Member(meta, "relatedRequestId"))
 }
 
 // tokenCall returns the id of the call with that progress token, or 0.
@@ -331,7 +332,7 @@ func (s *Source) rootsChanged(e mcp.ClientEvent) {
 	}) // a lost connection is detected elsewhere
 }
 
-func rootsListChanged() []byte { return notification("notifications/roots/list_changed", nil) }
+func rootsListChanged() []byte { return peer.Notification("notifications/roots/list_changed", nil) }
 
 // settleRoots asks the client for its folders if the server requested them before the
 // client could be asked: a client that cannot be asked outside of its requests is asked

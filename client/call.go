@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -149,7 +150,7 @@ func (c *call) tell(l letter) {
 // cancelled returns the notification that an answer is no longer wanted.
 func cancelled(id uint64) []byte {
 	params := strconv.AppendUint([]byte(`{"requestId":`), id, 10)
-	return notification("notifications/cancelled", append(params, '}'))
+	return peer.Notification("notifications/cancelled", append(params, '}'))
 }
 
 // buffer is reusable memory for one message.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/peer"
 )
 
 // child is the connection to a running [Command].
@@ -19,7 +22,7 @@ type child struct {
 	cmd     *exec.Cmd
 	in      *os.File // its stdin
 	out     *os.File // its stdout
-	lines   *lineReader
+	lines   *peer.LineReader
 	writer  writer
 	stderr  stderrTail
 
@@ -70,7 +73,7 @@ func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
 		settled:   make(chan struct{}),
 		killGrace: cmp.Or(max(c.StopTimeout, 0), 5*time.Second),
 	}
-	ch.lines = newLineReader(ch.out, cmp.Or(max(c.MaxMessage, 0), 64<<20))
+	ch.lines = peer.NewLineReader(ch.out, cmp.Or(max(c.MaxMessage, 0), 64<<20))
 	ch.writer.start(ch.in, ch.stop)
 	go ch.wait()
 	go ch.readStderr(pipes.ours[2])
@@ -210,11 +213,11 @@ func (c *child) within(d time.Duration, done <-chan struct{}) bool {
 // ReadMessage returns the next message from the child. After an error, the child is being
 // stopped.
 func (c *child) ReadMessage(context.Context) ([]byte, error) {
-	line, err := c.lines.next()
+	line, err := c.lines.Next()
 	if err != nil {
 		c.outOnce.Do(func() { close(c.outEnded) })
 	}
-	return line, err
+	return bytes.TrimSpace(line), err
 }
 
 // WriteMessage queues a message.
@@ -261,7 +264,7 @@ func (c *child) why(readErr error) error {
 	c.within(settle/5, c.errEnded)
 	text := "the server closed its stdout"
 	switch {
-	case errors.Is(readErr, errTooLong):
+	case errors.Is(readErr, peer.ErrTooLong):
 		text = readErr.Error()
 	case c.hasExited():
 		text = "the server ended: " + exitText(c.cmd.ProcessState)

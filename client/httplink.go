@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -130,7 +131,7 @@ func (l *httpLink) roundTrip(ctx context.Context, c *call) ([]byte, error) {
 	}
 	buf := buffers.get()
 	defer buffers.put(buf)
-	buf.b = appendRequest(buf.b[:0], c)
+	buf.b = peer.AppendRequest(buf.b[:0], c.id, c.method, c.params)
 	resp, inSession, err := l.post(ctx, buf.b, c)
 	if err != nil {
 		return nil, err
@@ -261,15 +262,15 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 		Status: resp.StatusCode, Body: l.excerpt(text, resp.Header),
 		Challenge: l.challenge(resp), Token: hasToken(resp),
 	}
-	var m message
-	coded := m.scan(bytes.TrimSpace(text)) == nil && m.failure != nil
+	var m peer.Message
+	coded := m.Scan(bytes.TrimSpace(text)) == nil && m.Failure != nil
 	handshake := c.method == "initialize" || c.method == "server/discover"
 	if coded && handshake && status.Refused() { // the status is more precise than the code
-		status.Body = l.line(memberString(m.failure, "message"))
+		status.Body = l.line(memberString(m.Failure, "message"))
 		return nil, status
 	}
 	if coded && !(inSession && status.forgotten(true) && aboutSession(&m)) {
-		return nil, status.doubts(wireError(m.failure))
+		return nil, status.doubts(wireError(m.Failure))
 	}
 	if status.forgotten(inSession) && !handshake {
 		l.lose(status)
@@ -306,12 +307,12 @@ func (e *StatusError) doubts(err error) error {
 
 // aboutSession reports whether an error is about the session rather than the request.
 // Only errors of 2026-07-28 have separate codes for other problems of a POST.
-func aboutSession(m *message) bool {
-	switch code := string(jsonscan.Member(m.failure, "code")); {
+func aboutSession(m *peer.Message) bool {
+	switch code := string(jsonscan.Member(m.Failure, "code")); {
 	case code == "-32000", code == "-32001", code == "-32600":
 		return true
 	default:
-		return strings.Contains(strings.ToLower(memberString(m.failure, "message")), "session")
+		return strings.Contains(strings.ToLower(memberString(m.Failure, "message")), "session")
 	}
 }
 
@@ -365,7 +366,7 @@ func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]
 	}
 	text, err := l.body(resp)
 	if err != nil {
-		if errors.Is(err, errTooLong) {
+		if errors.Is(err, peer.ErrTooLong) {
 			return nil, err
 		}
 		return nil, l.broken(ctx, err)
@@ -394,19 +395,19 @@ func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]
 
 // sort stores the answer to c in found, and passes other messages to the inbox.
 func (l *httpLink) sort(text []byte, c *call, found **reply) {
-	var m message
-	err := m.scan(text)
-	if err == nil && m.method == nil && (m.number() == c.id || m.id == nil && m.failure != nil) {
-		result, err := m.answer()
+	var m peer.Message
+	err := m.Scan(text)
+	if err == nil && m.Method == nil && (peer.Number(m.ID) == c.id || m.ID == nil && m.Failure != nil) {
+		result, err := answerOf(&m)
 		*found = &reply{result: result, err: err}
 		return
 	}
 	var why *UnreadableError
 	switch {
 	case err != nil:
-	case m.isBoth():
+	case m.IsRequestAndResponse():
 		why = &UnreadableError{errBoth}
-	case m.method == nil:
+	case m.Method == nil:
 		why = misaddressed(&m, l.in.sent)
 	}
 	if why != nil {
@@ -426,7 +427,7 @@ func (l *httpLink) sort(text []byte, c *call, found **reply) {
 func (l *httpLink) body(resp *http.Response) ([]byte, error) {
 	limit := l.endpoint.maxMessage()
 	if resp.ContentLength > int64(limit) {
-		return nil, fmt.Errorf("%w: over %d bytes", errTooLong, limit)
+		return nil, peer.TooLong(limit)
 	}
 	var text []byte
 	var err error
@@ -437,7 +438,7 @@ func (l *httpLink) body(resp *http.Response) ([]byte, error) {
 		text, err = io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	}
 	if err == nil && len(text) > limit {
-		err = fmt.Errorf("%w: over %d bytes", errTooLong, limit)
+		err = peer.TooLong(limit)
 	}
 	return text, err
 }

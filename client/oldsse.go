@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -18,7 +19,7 @@ import (
 type oldConn struct {
 	link   *httpLink
 	post   string
-	events *eventReader
+	events *peer.EventReader
 	body   io.ReadCloser
 	cancel context.CancelFunc
 	once   sync.Once
@@ -35,7 +36,7 @@ func (l *httpLink) openOld(ctx context.Context) (*stream, error) {
 		cancel()
 		return nil, err
 	}
-	c := &oldConn{link: l, events: newEventReader(resp.Body, l.endpoint.maxMessage()), body: resp.Body, cancel: cancel}
+	c := &oldConn{link: l, events: peer.NewEventReader(resp.Body, l.endpoint.maxMessage()), body: resp.Body, cancel: cancel}
 	if err := c.endpoint(resp.Request.URL); err != nil || !stop() {
 		_ = c.Close()
 		return nil, err
@@ -50,14 +51,14 @@ func (l *httpLink) openOld(ctx context.Context) (*stream, error) {
 // endpoint reads the event that names the URL to post to.
 func (c *oldConn) endpoint(base *url.URL) error {
 	for {
-		ev, err := c.events.next()
+		ev, err := c.events.Next()
 		if err != nil {
 			return err
 		}
-		if ev.name != "endpoint" {
+		if ev.Name != "endpoint" {
 			continue
 		}
-		u, err := base.Parse(string(bytes.TrimSpace(ev.data)))
+		u, err := base.Parse(string(bytes.TrimSpace(ev.Data)))
 		if err != nil || u.Scheme != base.Scheme || u.Host != base.Host {
 			return errors.New("the server names an endpoint that is not on its own host")
 		}
@@ -69,11 +70,11 @@ func (c *oldConn) endpoint(base *url.URL) error {
 // ReadMessage implements mcp.Conn. It ignores ctx: it ends with the connection.
 func (c *oldConn) ReadMessage(context.Context) ([]byte, error) {
 	for {
-		ev, err := c.events.next()
+		ev, err := c.events.Next()
 		if err != nil {
 			return nil, err
 		}
-		if data := bytes.TrimSpace(ev.data); (ev.name == "" || ev.name == "message") && len(data) > 0 {
+		if data := bytes.TrimSpace(ev.Data); ev.IsMessage() && len(data) > 0 {
 			return data, nil
 		}
 	}

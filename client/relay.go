@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -93,27 +94,27 @@ func (ses *session) lowerLevel(ctx context.Context, req *mcp.Request) {
 }
 
 // notified handles a notification of the server.
-func (ses *session) notified(m *message, origin *call) {
-	switch string(m.method) {
+func (ses *session) notified(m *peer.Message, origin *call) {
+	switch string(m.Method) {
 	case "notifications/progress":
-		ses.progressed(m.params, origin)
+		ses.progressed(m.Params, origin)
 	case "notifications/message":
-		ses.logged(m.params, origin)
+		ses.logged(m.Params, origin)
 	case "notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed":
 		ses.refresh()
 	case "notifications/subscriptions/acknowledged":
 		if origin == nil {
-			origin = ses.get(number(jsonscan.Member(jsonscan.Member(m.params, "_meta"), metaPrefix+"subscriptionId")))
+			origin = ses.get(peer.Number(jsonscan.Member(jsonscan.Member(m.Params, "_meta"), metaPrefix+"subscriptionId")))
 		}
 		if origin != nil && origin.stands != nil {
 			origin.stands.once.Do(func() { close(origin.stands.open) })
 		}
 	case "notifications/cancelled":
-		ses.withdrawn(jsonscan.Member(m.params, "requestId"))
+		ses.withdrawn(jsonscan.Member(m.Params, "requestId"))
 	case "notifications/elicitation/complete":
-		ses.completed(memberString(m.params, "elicitationId"))
+		ses.completed(memberString(m.Params, "elicitationId"))
 	case "notifications/resources/updated":
-		if uri := memberString(m.params, "uri"); uri != "" {
+		if uri := memberString(m.Params, "uri"); uri != "" {
 			ses.src.watchers.Tell(mcp.Change{URI: uri})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -28,9 +29,8 @@ type session struct {
 	logs         bool // it has logging/setLevel
 
 	mu       sync.Mutex
-	calls    map[uint64]*call // in flight
-	lastID   uint64
-	end      error // why it was lost; nil while it is alive
+	calls    peer.Table[*call] // in flight
+	end      error             // why it was lost; nil while it is alive
 	level    mcp.LogLevel
 	more     chan struct{} // receives when subscriptions are added, or nil
 	ended    chan struct{}
@@ -65,7 +65,7 @@ var _ inbox = (*session)(nil)
 
 // connect connects and performs the handshake.
 func (s *Source) connect(ctx context.Context) (*session, error) {
-	ses := &session{src: s, calls: make(map[uint64]*call), ended: make(chan struct{}), level: unsetLevel}
+	ses := &session{src: s, ended: make(chan struct{}), level: unsetLevel}
 	ses.quit, ses.stop = context.WithCancel(context.Background())
 	l, err := s.transport.connect(ctx, ses)
 	if err != nil {
@@ -123,8 +123,7 @@ func (ses *session) lost(err error) {
 		err = hung // rather than the exit status after the kill
 	}
 	ses.end = err
-	all := ses.calls
-	ses.calls = nil
+	all := ses.calls.Drain()
 	close(ses.ended) // with the lock held, so that a caller either makes a call in time or sees the end
 	ses.mu.Unlock()
 	for _, c := range all {
@@ -197,7 +196,7 @@ func (ses *session) doubted() bool {
 	}
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		if c.request.Load().Abandoned() {
 			return true
 		}
@@ -219,17 +218,15 @@ func (ses *session) trackLocked(c *call) error {
 	if err := ses.checkShare(c); err != nil {
 		return err
 	}
-	ses.lastID++
-	c.id, c.born = ses.lastID, ses.watches
-	ses.calls[c.id] = c
+	c.id, c.born = ses.calls.Add(c), ses.watches
 	return nil
 }
 
 func (ses *session) untrack(c *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	if ses.calls[c.id] == c {
-		delete(ses.calls, c.id)
+	if ses.calls.Get(c.id) == c {
+		ses.calls.Take(c.id)
 		ses.leftLocked(c)
 	}
 }
@@ -238,9 +235,8 @@ func (ses *session) untrack(c *call) {
 func (ses *session) take(id uint64) *call {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	c := ses.calls[id]
-	if c != nil {
-		delete(ses.calls, id)
+	c, waiting := ses.calls.Take(id)
+	if waiting {
 		ses.leftLocked(c)
 	}
 	return c
@@ -250,13 +246,13 @@ func (ses *session) take(id uint64) *call {
 func (ses *session) sent(id uint64) bool {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	return 0 < id && id <= ses.lastID
+	return ses.calls.Assigned(id)
 }
 
 func (ses *session) get(id uint64) *call {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	return ses.calls[id]
+	return ses.calls.Get(id)
 }
 
 func (ses *session) inFlight() int {
@@ -268,7 +264,7 @@ func (ses *session) inFlight() int {
 // busyLocked returns the number of calls with a waiting caller.
 func (ses *session) busyLocked() int {
 	n := 0
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		if c.method != "subscriptions/listen" {
 			n++
 		}
@@ -278,19 +274,19 @@ func (ses *session) busyLocked() int {
 
 // receive implements inbox.
 func (ses *session) receive(text []byte, origin *call) {
-	var m message
-	if err := m.scan(text); err != nil {
+	var m peer.Message
+	if err := m.Scan(text); err != nil {
 		ses.src.junk.Add(1)
 		ses.refuse(text, err)
 		return
 	}
 	ses.noteActivity()
 	switch {
-	case m.method == nil:
+	case m.Method == nil:
 		ses.answered(&m)
-	case m.isBoth():
+	case m.IsRequestAndResponse():
 		ses.failAll(&UnreadableError{errBoth})
-	case m.id == nil:
+	case m.ID == nil:
 		ses.notified(&m, origin)
 	default:
 		ses.asked(&m, origin)
@@ -298,8 +294,8 @@ func (ses *session) receive(text []byte, origin *call) {
 }
 
 // answered delivers a response.
-func (ses *session) answered(m *message) {
-	c := ses.take(m.number())
+func (ses *session) answered(m *peer.Message) {
+	c := ses.take(peer.Number(m.ID))
 	if c == nil {
 		ses.src.junk.Add(1)
 		if why := misaddressed(m, ses.sent); why != nil {
@@ -307,7 +303,7 @@ func (ses *session) answered(m *message) {
 		}
 		return
 	}
-	result, err := m.answer()
+	result, err := answerOf(m)
 	if err != nil {
 		ses.noteVisits(c, err) // before the server reports their completion
 	}
@@ -387,7 +383,7 @@ func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 		return permanent{fmt.Errorf("the server speaks version %q of the protocol, which is not known here", name)}
 	}
 	ses.learn(version, result, jsonscan.Member(result, "serverInfo"))
-	return ses.link.tell(ctx, notification("notifications/initialized", nil))
+	return ses.link.tell(ctx, peer.Notification("notifications/initialized", nil))
 }
 
 // discover starts a session with a server of 2026-07-28, which needs no handshake.

@@ -16,15 +16,15 @@ func (ses *session) checkShare(c *call) error {
 		return nil // from the watchdog
 	}
 	limit := ses.src.opts.MaxInFlight
-	if len(ses.calls) >= limit {
+	if ses.calls.Len() >= limit {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight to the server already", limit)
 	}
 	share := c.request.Load().Share(limit)
-	if len(ses.calls) < share || share == limit {
+	if ses.calls.Len() < share || share == limit {
 		return nil
 	}
 	own, client := 0, c.clientName()
-	for _, other := range ses.calls {
+	for other := range ses.calls.All() {
 		if other.clientName() == client {
 			own++
 		}

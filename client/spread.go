@@ -2,6 +2,8 @@ package client
 
 import (
 	"errors"
+
+	"github.com/slipway-mcp/slipway/internal/peer"
 )
 
 var errSpread = errors.New("it is spread over several lines: write each message on one line")
@@ -67,6 +69,6 @@ func opensSpread(text []byte) bool {
 }
 
 func isMessage(text []byte) bool {
-	var m message
-	return m.scan(text) == nil
+	var m peer.Message
+	return m.Scan(text) == nil
 }

@@ -1,103 +1,15 @@
 package client
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/peer"
 )
-
-// eventReader reads an event stream (HTML, "Server-sent events").
-type eventReader struct {
-	r       *bufio.Reader
-	max     int // maximum bytes of one event
-	started bool
-
-	lastID string        // of the last event with an id
-	retry  time.Duration // the delay that the server requests before reconnecting; 0: none
-}
-
-func newEventReader(r io.Reader, maxEvent int) *eventReader {
-	return &eventReader{r: bufio.NewReaderSize(r, 16<<10), max: maxEvent}
-}
-
-// event is one event with data, in separate memory.
-type event struct {
-	name string // empty stands for message
-	data []byte
-}
-
-// next returns the next event with data. An incomplete event at the end of the stream is
-// dropped, as the standard requires.
-func (e *eventReader) next() (event, error) {
-	var ev event
-	size, hasData := 0, false
-	for {
-		line, err := e.line()
-		if err != nil {
-			return event{}, err
-		}
-		if size += len(line); size > e.max {
-			return event{}, fmt.Errorf("%w: over %d bytes", errTooLong, e.max)
-		}
-		if len(line) == 0 {
-			if hasData && len(ev.data) > 0 {
-				return ev, nil
-			}
-			ev, size, hasData = event{}, 0, false
-			continue
-		}
-		field, value, _ := bytes.Cut(line, []byte{':'})
-		value = bytes.TrimPrefix(value, []byte{' '})
-		switch string(field) {
-		case "data":
-			if hasData {
-				ev.data = append(ev.data, '\n')
-			}
-			ev.data, hasData = append(ev.data, value...), true
-		case "event":
-			ev.name = string(value)
-		case "id":
-			if bytes.IndexByte(value, 0) < 0 {
-				e.lastID = string(value)
-			}
-		case "retry":
-			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
-				e.retry = time.Duration(ms) * time.Millisecond
-			}
-		}
-	}
-}
-
-// line returns the next line without its newline, valid until the next call.
-func (e *eventReader) line() ([]byte, error) {
-	line, err := e.r.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		long := bytes.Clone(line)
-		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= e.max {
-			line, err = e.r.ReadSlice('\n')
-			long = append(long, line...)
-		}
-		line = long
-		if len(long) > e.max {
-			return nil, fmt.Errorf("%w: over %d bytes", errTooLong, e.max)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !e.started {
-		e.started = true
-		line = bytes.TrimPrefix(line, []byte("\ufeff"))
-	}
-	return bytes.TrimRight(line, "\r\n"), nil
-}
 
 // How many times in a row a broken stream is resumed without new data, the default delay
 // before that, and the maximum delay that a server can request.
@@ -115,25 +27,25 @@ func (l *httpLink) events(ctx context.Context, resp *http.Response, c *call) ([]
 	var found *reply
 	lastID, wait := "", defaultRetry
 	for tries := 0; ; {
-		r := newEventReader(resp.Body, l.endpoint.maxMessage())
-		r.lastID = lastID
+		r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
+		r.LastID = lastID
 		err := l.readEvents(r, c, &found)
 		if found != nil {
 			return found.result, found.err
 		}
-		if errors.Is(err, errTooLong) || ctx.Err() != nil {
+		if errors.Is(err, peer.ErrTooLong) || ctx.Err() != nil {
 			return nil, err
 		}
-		if r.lastID == "" {
+		if r.LastID == "" {
 			return nil, l.brokenStream(ctx, err)
 		}
-		if tries++; r.lastID != lastID {
+		if tries++; r.LastID != lastID {
 			tries = 1
 		}
-		if r.retry > 0 {
-			wait = min(r.retry, longestRetry)
+		if r.Retry > 0 {
+			wait = min(r.Retry, longestRetry)
 		}
-		if lastID = r.lastID; tries > maxResumes || !sleep(ctx, wait) {
+		if lastID = r.LastID; tries > maxResumes || !sleep(ctx, wait) {
 			return nil, l.brokenStream(ctx, err)
 		}
 		next, err := l.get(ctx, lastID)
@@ -154,20 +66,20 @@ func (l *httpLink) brokenStream(ctx context.Context, err error) error {
 }
 
 // readEvents reads messages until the answer to c, or the end of the stream.
-func (l *httpLink) readEvents(r *eventReader, c *call, found **reply) error {
+func (l *httpLink) readEvents(r *peer.EventReader, c *call, found **reply) error {
 	for {
-		ev, err := r.next()
+		ev, err := r.Next()
 		if err != nil {
 			return err
 		}
-		if ev.name != "" && ev.name != "message" {
+		if !ev.IsMessage() {
 			continue
 		}
 		if c == nil {
-			l.in.receive(ev.data, nil)
+			l.in.receive(ev.Data, nil)
 			continue
 		}
-		if l.sort(ev.data, c, found); *found != nil {
+		if l.sort(ev.Data, c, found); *found != nil {
 			return nil
 		}
 	}
@@ -231,9 +143,9 @@ func (l *httpLink) listen(again func()) {
 				if failures = 0; !first && lastID == "" {
 					again()
 				}
-				r := newEventReader(resp.Body, l.endpoint.maxMessage())
+				r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
 				_ = l.readEvents(r, nil, nil) // reopened in any case
-				lastID = r.lastID
+				lastID = r.LastID
 				_ = resp.Body.Close()
 			}
 			if !sleep(l.quit, max(backoff(failures), defaultRetry)) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -149,7 +150,7 @@ type tracker interface {
 
 func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 	buf := buffers.get()
-	buf.b = appendRequest(buf.b[:0], c)
+	buf.b = peer.AppendRequest(buf.b[:0], c.id, c.method, c.params)
 	var place int64
 	var err error
 	t, tracked := s.conn.(tracker)

@@ -125,7 +125,7 @@ func (ses *session) blockedLocked(c *call) bool {
 	if ses.end != nil || ses.held == 0 && !c.mayAsk {
 		return false
 	}
-	for _, other := range ses.calls {
+	for other := range ses.calls.All() {
 		if !other.foreign || ses.src.sameClient(c, other) {
 			continue
 		}
@@ -149,7 +149,7 @@ func (ses *session) awaitTurn(ctx context.Context, q *serverQuestion) {
 		return
 	}
 	ses.resuming++
-	for ses.end == nil && ses.calls[q.call.id] == q.call && ses.othersRunLocked(q.call) && ctx.Err() == nil {
+	for ses.end == nil && ses.calls.Get(q.call.id) == q.call && ses.othersRunLocked(q.call) && ctx.Err() == nil {
 		moved := ses.movedLocked()
 		ses.mu.Unlock()
 		select {
@@ -164,7 +164,7 @@ func (ses *session) awaitTurn(ctx context.Context, q *serverQuestion) {
 
 // othersRunLocked reports whether another client has the turn.
 func (ses *session) othersRunLocked(c *call) bool {
-	for _, other := range ses.calls {
+	for other := range ses.calls.All() {
 		if other.foreign && other.running() && !ses.src.sameClient(c, other) {
 			return true
 		}
@@ -175,7 +175,7 @@ func (ses *session) othersRunLocked(c *call) bool {
 // turnOfLocked reports whether the client of a call has the turn: it has a call in flight
 // that may ask. Its calls may depend on each other.
 func (ses *session) turnOfLocked(c *call) bool {
-	for _, other := range ses.calls {
+	for other := range ses.calls.All() {
 		if other.foreign && other.running() && ses.src.sameClient(c, other) {
 			return true
 		}
@@ -232,7 +232,7 @@ func (ses *session) leftLocked(c *call) {
 func (ses *session) settleManner(c *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	if c.posed || ses.calls[c.id] != c {
+	if c.posed || ses.calls.Get(c.id) != c {
 		return
 	}
 	c.mayAsk = false
@@ -321,7 +321,7 @@ func (ses *session) hold(ctx context.Context, q *serverQuestion) error {
 // askingLocked reports whether a client is being asked: its call continues once it has
 // answered.
 func (ses *session) askingLocked() bool {
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		if c.open > 0 {
 			return true
 		}
@@ -332,7 +332,7 @@ func (ses *session) askingLocked() bool {
 // stuckLocked reports whether every call in flight waits for a held question.
 func (ses *session) stuckLocked() bool {
 	calls := 0
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		if c.foreign {
 			calls++
 		}
@@ -343,7 +343,7 @@ func (ses *session) stuckLocked() bool {
 // refuseLocked gives up a question. Any of the tools may have asked it, so from now on
 // they take turns.
 func (ses *session) refuseLocked() error {
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		if c.foreign {
 			c.posed = true
 			ses.src.manners.learn(c, asking)

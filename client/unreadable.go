@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -32,26 +33,26 @@ var (
 // misaddressed returns why a response with an id of no request in flight cannot be read,
 // or nil if it is to be dropped: it answers a request that has ended or, as some servers
 // do, a notification.
-func misaddressed(m *message, sent func(id uint64) bool) *UnreadableError {
+func misaddressed(m *peer.Message, sent func(id uint64) bool) *UnreadableError {
 	switch {
-	case m.id != nil:
-		if sent(m.number()) {
+	case m.ID != nil:
+		if sent(peer.Number(m.ID)) {
 			return nil
 		}
-		return &UnreadableError{fmt.Errorf("no request has its id %s", visible.Line(string(m.id[:min(len(m.id), 40)])))}
-	case m.failure != nil:
-		err := wireError(m.failure)
+		return &UnreadableError{fmt.Errorf("no request has its id %s", visible.Line(string(m.ID[:min(len(m.ID), 40)])))}
+	case m.Failure != nil:
+		err := wireError(m.Failure)
 		if e, ok := errors.AsType[*mcp.Error](err); ok && e.Code == mcp.CodeMethodNotFound {
 			return nil
 		}
 		return &UnreadableError{fmt.Errorf("%w, and is the error: %v", errNoID, err)}
-	case !isObject(m.result) || len(bytes.TrimSpace(m.result[1:len(m.result)-1])) == 0:
+	case !isObject(m.Result) || len(bytes.TrimSpace(m.Result[1:len(m.Result)-1])) == 0:
 		return nil
 	}
 	return &UnreadableError{errNoID}
 }
 
-// unreadable returns why a text that [message.scan] refused with err is an unreadable
+// unreadable returns why a text that [peer.Message.Scan] refused with err is an unreadable
 // answer, and the id of its request, or 0. It returns nil for text that is not an answer,
 // such as a log line.
 func unreadable(text []byte, err error) (id uint64, why *UnreadableError) {
@@ -71,7 +72,7 @@ func unreadable(text []byte, err error) (id uint64, why *UnreadableError) {
 		if !g.answer || g.method {
 			return 0, nil
 		}
-		if errors.Is(err, errNoMessage) {
+		if errors.Is(err, peer.ErrNoMessage) {
 			err = errNoID
 		}
 		return g.id, &UnreadableError{err}
@@ -169,7 +170,7 @@ func (g *glanced) note(key, rest []byte) {
 		if end < 0 {
 			end = len(rest)
 		}
-		g.id, g.hasID = number(rest[:end]), true
+		g.id, g.hasID = peer.Number(rest[:end]), true
 	}
 }
 
@@ -209,7 +210,7 @@ func (ses *session) unreadable(id uint64, why *UnreadableError) {
 func (ses *session) failAll(why error) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		if c.method != "subscriptions/listen" {
 			c.deliver(reply{err: why})
 		}

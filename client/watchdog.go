@@ -64,7 +64,7 @@ func (ses *session) watch() {
 	ses.mu.Lock()
 	ses.watches++
 	oldest, abandoned, asking := ses.watches, false, len(ses.asking) > 0
-	for _, c := range ses.calls {
+	for c := range ses.calls.All() {
 		if c.method == "subscriptions/listen" {
 			continue
 		}

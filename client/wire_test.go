@@ -214,15 +214,6 @@ func TestRedirectsOfTypedURLs(t *testing.T) {
 	}
 }
 
-func FuzzEvents(f *testing.F) {
-	f.Add("event: message\nid: 1\nretry: 5\ndata: {}\ndata:x\n\n:c\r\ndata\r\n\r\n")
-	f.Add("\ufeffdata: a\n\n")
-	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
-		for range client.Events(strings.NewReader(text), 1000) {
-		}
-	})
-}
-
 func FuzzMessage(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	f.Add(`{"id":"7","error":{"code":1,"message":""},"method":"\u0061"}`)

@@ -1,7 +1,6 @@
 package mcptest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -46,9 +46,8 @@ type Client struct {
 	begun   json.RawMessage // the result of initialize or server/discover
 
 	mu            sync.Mutex
-	lastID        int
-	waiting       map[string]chan message // by id, as written
-	strays        chan message            // responses that no request waits for
+	waiting       peer.Table[chan message]
+	strays        chan message // responses that no request waits for
 	notifications []Notification
 	params        map[string][]headerParam // by tool
 	answering     sync.WaitGroup
@@ -68,20 +67,10 @@ type link interface {
 	close() error
 }
 
-// message is a JSON-RPC message as received.
+// message is a JSON-RPC message from the server, or text that is not a message.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *wireError      `json:"error"`
-	raw    []byte
-}
-
-type wireError struct {
-	Code    mcp.Code        `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
+	peer.Message
+	text []byte // as received
 }
 
 // Connect serves source over HTTP, without a network, and returns a client that has
@@ -121,7 +110,6 @@ func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client
 	c := &Client{
 		tb:      tb,
 		version: version,
-		waiting: make(map[string]chan message),
 		strays:  make(chan message, 1000),
 		params:  make(map[string][]headerParam),
 	}
@@ -241,9 +229,16 @@ func (c *Client) once(method string, members map[string]json.RawMessage) (json.R
 	if err != nil {
 		return nil, err
 	}
-	id, answer := c.expect()
-	defer c.forget(id)
-	all, err := c.link.send(encodeMessage(id, method, params), header)
+	answer := make(chan message, 1)
+	c.mu.Lock()
+	id := c.waiting.Add(answer)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.waiting.Take(id)
+	}()
+	all, err := c.link.send(peer.AppendRequest(nil, id, method, params), header)
 	if err != nil {
 		return nil, err
 	}
@@ -251,12 +246,23 @@ func (c *Client) once(method string, members map[string]json.RawMessage) (json.R
 	switch {
 	case err != nil:
 		return nil, err
-	case m.Error != nil:
-		return nil, &mcp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+	case m.Failure != nil:
+		var e wireError
+		if err := json.Unmarshal(m.Failure, &e); err != nil {
+			return nil, fmt.Errorf("invalid error in the answer: %w: %s", err, m.text)
+		}
+		return nil, &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data}
 	case m.Result == nil:
-		return nil, fmt.Errorf("the answer has neither a result nor an error: %s", m.raw)
+		return nil, fmt.Errorf("the answer has neither a result nor an error: %s", m.text)
 	}
 	return m.Result, nil
+}
+
+// wireError is a JSON-RPC error object.
+type wireError struct {
+	Code    mcp.Code        `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
 }
 
 // Notify sends a notification.
@@ -274,7 +280,7 @@ func (c *Client) Notify(method string, params any) {
 	}
 	header, err := c.header(method, members)
 	if err == nil {
-		_, err = c.link.send(encodeMessage("", method, encoded), header)
+		_, err = c.link.send(peer.Notification(method, encoded), header)
 	}
 	if err != nil {
 		c.tb.Fatalf("%s: %v", method, err)
@@ -299,37 +305,14 @@ func (c *Client) Raw(msg []byte) []byte {
 	if err != nil {
 		c.tb.Fatalf("send %s: %v", short(string(msg)), err)
 	}
-	return m.raw
+	return m.text
 }
 
 // answerDue reports whether a server must answer msg, that is, unless it is a
 // notification or a response.
 func answerDue(msg []byte) bool {
-	var one struct {
-		ID     json.RawMessage `json:"id"`
-		Method *string         `json:"method"`
-	}
-	if text := bytes.TrimSpace(msg); len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &one) != nil {
-		return true
-	}
-	return one.Method == nil || one.ID != nil
-}
-
-// expect registers a new request and returns its id and the channel for its answer.
-func (c *Client) expect() (id string, answer chan message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lastID++
-	id = strconv.Itoa(c.lastID)
-	answer = make(chan message, 1)
-	c.waiting[id] = answer
-	return id, answer
-}
-
-func (c *Client) forget(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.waiting, id)
+	var m peer.Message
+	return m.Scan(msg) != nil || m.Method != nil && m.ID != nil
 }
 
 var errNoAnswer = errors.New("no answer came")
@@ -349,30 +332,32 @@ func (c *Client) wait(answer <-chan message, all bool) (message, error) {
 	}
 }
 
-// received dispatches a message from the server.
-func (c *Client) received(raw []byte) {
-	m := message{raw: raw}
-	if err := json.Unmarshal(raw, &m); err != nil {
+// received dispatches a message from the server. An answer must repeat the id of its
+// request exactly.
+func (c *Client) received(text []byte) {
+	m := message{text: text}
+	if m.Scan(text) != nil {
 		c.strays <- m // a batch, or invalid
 		return
 	}
-	switch {
-	case m.Method != "" && m.ID != nil:
+	if m.Method != nil && m.ID != nil {
 		c.answering.Go(func() { c.answer(m) })
-	case m.Method != "":
-		c.mu.Lock()
-		c.notifications = append(c.notifications, Notification{m.Method, m.Params})
-		c.mu.Unlock()
-	default:
-		c.mu.Lock()
-		answer := c.waiting[string(m.ID)]
-		delete(c.waiting, string(m.ID))
-		c.mu.Unlock()
-		if answer == nil {
-			answer = c.strays
-		}
-		answer <- m
+		return
 	}
+	answer := c.strays
+	c.mu.Lock()
+	if m.Method != nil {
+		c.notifications = append(c.notifications, Notification{string(m.Method), json.RawMessage(m.Params)})
+		c.mu.Unlock()
+		return
+	}
+	if id, err := strconv.ParseUint(string(m.ID), 10, 64); err == nil {
+		if waiting, ok := c.waiting.Take(id); ok {
+			answer = waiting
+		}
+	}
+	c.mu.Unlock()
+	answer <- m
 }
 
 func (c *Client) decode(what string, raw json.RawMessage, to any) {

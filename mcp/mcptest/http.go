@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -18,9 +21,7 @@ import (
 type httpLink struct {
 	client  *Client
 	handler http.Handler
-
-	mu      sync.Mutex
-	session string
+	session atomic.Pointer[string] // its id, if the server has assigned one
 }
 
 // statusError is a response without a message, described by its HTTP status.
@@ -38,11 +39,9 @@ func (l *httpLink) send(msg []byte, header http.Header) (all bool, err error) {
 	if err := l.do(http.MethodPost, msg, header, w); err != nil {
 		return false, err
 	}
-	l.mu.Lock()
 	if id := w.header.Get("Mcp-Session-Id"); id != "" {
-		l.session = id
+		l.session.Store(&id)
 	}
-	l.mu.Unlock()
 	return true, w.finish()
 }
 
@@ -57,11 +56,9 @@ func (l *httpLink) do(method string, body []byte, header http.Header, w http.Res
 	r.RequestURI, r.RemoteAddr = "/mcp", "127.0.0.1:1"
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	l.mu.Lock()
-	if l.session != "" {
-		r.Header.Set("Mcp-Session-Id", l.session)
+	if id := l.session.Load(); id != nil {
+		r.Header.Set("Mcp-Session-Id", *id)
 	}
-	l.mu.Unlock()
 	maps.Copy(r.Header, l.client.opts.Header)
 	maps.Copy(r.Header, header)
 	l.handler.ServeHTTP(w, r)
@@ -70,10 +67,7 @@ func (l *httpLink) do(method string, body []byte, header http.Header, w http.Res
 
 // close ends the session, if the server has assigned one.
 func (l *httpLink) close() error {
-	l.mu.Lock()
-	session := l.session
-	l.mu.Unlock()
-	if session == "" {
+	if l.session.Load() == nil {
 		return nil
 	}
 	w := &responseWriter{header: make(http.Header)}
@@ -87,14 +81,17 @@ func (l *httpLink) close() error {
 	return &statusError{w.status, w.body.String()}
 }
 
-// responseWriter is the client's side of a response.
+// responseWriter is the client's side of a response. A reader of its own receives the
+// events of a stream.
 type responseWriter struct {
 	header   http.Header
 	received func(msg []byte)
 
 	mu     sync.Mutex
 	status int
-	body   bytes.Buffer // in an event stream, the part not yet received
+	body   bytes.Buffer   // unless it is an event stream
+	stream *io.PipeWriter // nil until the first byte of an event stream
+	read   chan struct{}  // closed when the whole stream has been read
 }
 
 func (w *responseWriter) Header() http.Header { return w.header }
@@ -110,54 +107,50 @@ func (w *responseWriter) WriteHeader(status int) {
 func (w *responseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	w.mu.Lock()
-	w.body.Write(p)
-	var events [][]byte
-	if w.isStream() {
-		events = w.events()
+	defer w.mu.Unlock()
+	if !w.isStream() {
+		return w.body.Write(p)
 	}
-	w.mu.Unlock()
-	for _, msg := range events {
-		w.received(msg)
+	if w.stream == nil {
+		var out *io.PipeReader
+		out, w.stream = io.Pipe()
+		w.read = make(chan struct{})
+		go w.readEvents(out)
 	}
-	return len(p), nil
+	return w.stream.Write(p)
 }
-
-// Flush implements http.Flusher. Nothing is buffered.
-func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
 func (w *responseWriter) isStream() bool {
 	return strings.HasPrefix(w.header.Get("Content-Type"), "text/event-stream")
 }
 
-// events removes the complete events from the body and returns their data.
-func (w *responseWriter) events() [][]byte {
-	var all [][]byte
-	for {
-		event, _, found := bytes.Cut(w.body.Bytes(), []byte("\n\n"))
-		if !found {
-			return all
+func (w *responseWriter) readEvents(out *io.PipeReader) {
+	defer close(w.read)
+	for events := peer.NewEventReader(out, maxMessage); ; {
+		ev, err := events.Next()
+		if err != nil {
+			_ = out.CloseWithError(err)
+			return
 		}
-		var data []byte
-		for line := range bytes.Lines(event) {
-			if part, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("data:")); ok {
-				data = append(data, bytes.TrimPrefix(part, []byte(" "))...)
-			}
-		}
-		w.body.Next(len(event) + 2)
-		if len(data) > 0 {
-			all = append(all, data)
+		if ev.IsMessage() {
+			w.received(ev.Data)
 		}
 	}
 }
 
-// finish delivers a body other than an event stream.
+// Flush implements http.Flusher. Nothing is buffered.
+func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+// finish waits for the end of an event stream, or delivers any other body.
 func (w *responseWriter) finish() error {
 	w.mu.Lock()
-	status, stream, body := w.status, w.isStream(), bytes.TrimSpace(bytes.Clone(w.body.Bytes()))
+	status, stream, body := w.status, w.stream, bytes.TrimSpace(bytes.Clone(w.body.Bytes()))
 	w.mu.Unlock()
 	switch {
-	case stream:
-		return nil
+	case stream != nil:
+		_ = stream.Close()
+		<-w.read
+	case w.isStream(): // without an event
 	case len(body) > 0 && (body[0] == '{' || body[0] == '['):
 		w.received(body)
 	case len(body) > 0, status != http.StatusAccepted && status != http.StatusNoContent:

@@ -4,24 +4,29 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // answer answers a request from the server, up to 2025-11-25.
 func (c *Client) answer(m message) {
-	result, err := c.ask(m.Method, m.Params)
-	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID}
-	if err == nil {
-		reply["result"] = result
-	} else {
-		e := asError(err)
-		reply["error"] = map[string]any{"code": e.Code, "message": e.Message}
+	result, err := c.ask(string(m.Method), json.RawMessage(m.Params))
+	var reply []byte
+	var e *mcp.Error
+	switch {
+	case err == nil:
+		encoded, err := mcp.Marshal(result)
+		if err != nil {
+			c.tb.Errorf("answer %s: %v", m.Method, err)
+			return
+		}
+		reply = peer.Result(m.ID, encoded)
+	case errors.As(err, &e):
+		reply = peer.Failure(m.ID, int(e.Code), e.Message)
+	default:
+		reply = peer.Failure(m.ID, int(mcp.CodeInternalError), err.Error())
 	}
-	encoded, err := mcp.Marshal(reply)
-	if err == nil {
-		_, err = c.link.send(encoded, c.versionHeader(""))
-	}
-	if err != nil && !isClosed(err) {
+	if _, err = c.link.send(reply, c.versionHeader("")); err != nil && !isClosed(err) {
 		c.tb.Errorf("answer %s: %v", m.Method, err)
 	}
 }
@@ -35,14 +40,6 @@ func (c *Client) ask(method string, params json.RawMessage) (any, error) {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q not found", method)
 	}
 	return c.opts.Answer(method, params)
-}
-
-func asError(err error) *mcp.Error {
-	var e *mcp.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return mcp.Errorf(mcp.CodeInternalError, "%v", err)
 }
 
 // answerRound answers the questions in a result, and adds the answers to the members of

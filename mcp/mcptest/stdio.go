@@ -1,15 +1,18 @@
 package mcptest
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
+
+// maxMessage is the maximum length of a message from the server.
+const maxMessage = 1 << 30
 
 // streamLink is a pair of pipes to a server.
 type streamLink struct {
@@ -37,23 +40,21 @@ func newStreamLink(tb testing.TB, c *Client, server *mcp.Server) *streamLink {
 }
 
 func (l *streamLink) readLines(tb testing.TB, out io.Reader) {
-	in := bufio.NewReader(out)
+	lines := peer.NewLineReader(out, maxMessage)
 	for {
-		line, err := in.ReadBytes('\n')
-		if line = bytes.TrimRight(line, "\n"); len(line) > 0 {
-			l.client.received(line)
-		}
+		line, err := lines.Next()
 		if err != nil {
 			if !isClosed(err) {
 				tb.Errorf("read from the server: %v", err)
 			}
 			return
 		}
+		l.client.received(line)
 	}
 }
 
 func (l *streamLink) send(msg []byte, _ http.Header) (all bool, err error) {
-	_, err = l.in.Write(append(bytes.Clone(msg), '\n'))
+	_, err = l.in.Write(slices.Concat(msg, []byte{'\n'}))
 	return false, err
 }
 

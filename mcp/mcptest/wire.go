@@ -32,19 +32,6 @@ func asMembers(params any) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// encodeMessage encodes a request, or a notification if id is empty.
-func encodeMessage(id, method string, params json.RawMessage) []byte {
-	msg := []byte(`{"jsonrpc":"2.0",`)
-	if id != "" {
-		msg = append(append(append(msg, `"id":`...), id...), ',')
-	}
-	msg = jsonscan.AppendQuote(append(msg, `"method":`...), method)
-	if params != nil {
-		msg = append(append(msg, `,"params":`...), params...)
-	}
-	return append(msg, '}')
-}
-
 // envelope encodes params with the fields that the version requires in every request.
 func (c *Client) envelope(members map[string]json.RawMessage) (json.RawMessage, error) {
 	if !c.version.Modern() {

@@ -10,8 +10,8 @@ func House() *Plan {
 		Floors: [][]string{
 			0: {
 				"internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/fsutil",
-				"internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/schema",
-				"internal/secrets", "internal/uritemplate", "internal/visible",
+				"internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/peer",
+				"internal/schema", "internal/secrets", "internal/uritemplate", "internal/visible",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check"},

@@ -1,65 +1,11 @@
 package client
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
 )
-
-var errTooLong = errors.New("the server's message is too long")
-
-// lineReader splits a stream into lines, each in separate memory.
-type lineReader struct {
-	r    io.Reader
-	max  int
-	buf  []byte
-	have []byte // read but not yet returned, within buf
-	long []byte // start of a line longer than buf
-}
-
-func newLineReader(r io.Reader, maxLine int) *lineReader {
-	return &lineReader{r: r, max: maxLine, buf: make([]byte, 64<<10)}
-}
-
-// next returns the next line that is not blank, without its newline. The last line may
-// lack a newline.
-func (l *lineReader) next() ([]byte, error) {
-	for {
-		if i := bytes.IndexByte(l.have, '\n'); i >= 0 {
-			line := l.take(l.have[:i])
-			l.have = l.have[i+1:]
-			if len(line) > l.max {
-				return nil, fmt.Errorf("%w: over %d bytes", errTooLong, l.max)
-			}
-			if line = bytes.TrimSpace(line); len(line) > 0 {
-				return line, nil
-			}
-			continue
-		}
-		if len(l.long)+len(l.have) > l.max {
-			return nil, fmt.Errorf("%w: over %d bytes", errTooLong, l.max)
-		}
-		l.long = append(l.long, l.have...)
-		n, err := l.r.Read(l.buf)
-		l.have = l.buf[:n]
-		if n == 0 && err != nil {
-			if line := bytes.TrimSpace(l.take(nil)); len(line) > 0 {
-				return line, nil
-			}
-			return nil, err
-		}
-	}
-}
-
-// take returns the stored start of a line together with its end.
-func (l *lineReader) take(end []byte) []byte {
-	line := append(l.long, end...)
-	l.long = nil
-	return line
-}
 
 // writer sends messages from one goroutine, all queued ones with a single write.
 type writer struct {
