@@ -11,7 +11,7 @@
 // Tools and prompts keep their names unless two sources use the same one; then each is
 // prefixed with the name of its source: docs_search, status_search.
 //
-// [Pinned] restricts a source to what a [Lock] approved, and [Edit] renames or hides its
-// tools. The lock contains a source's own names, so apply Pinned first, then Edit, then
-// Union.
+// [Edit] renames or hides tools of a source, and [Swap] replaces a source while clients use
+// it. To restrict a source to approved definitions, see package lock; do that first, then
+// Edit, then Union.
 package compose

@@ -127,10 +127,12 @@ func (e *edited) make(cat *mcp.Catalog) *mcp.Catalog {
 			made.Tools = append(made.Tools, e.edits.Tools[t.Name].apply(t))
 		}
 	}
-	made.WithheldTools = nil
+	if cat.WithheldTools != nil {
+		made.WithheldTools = make(map[string]string)
+	}
 	for name, why := range cat.WithheldTools {
 		if e.offers(name) {
-			put(&made.WithheldTools, e.shown(name), why)
+			made.WithheldTools[e.shown(name)] = why
 		}
 	}
 	if e.label != "" {

@@ -25,27 +25,27 @@ func edit(t *testing.T, src mcp.Source, e *compose.Edits) mcp.Source {
 }
 
 func TestEditIsASource(t *testing.T) {
-	var s *shop
+	var s *shelf
 	mcptest.TestSource(t, func(t *testing.T) mcp.Source {
-		s = newShop(nil)
+		s = newShelf("a")
 		return edit(t, s, &compose.Edits{
-			Disabled: []string{"sell"},
-			Tools:    map[string]compose.ToolEdit{"buy": {Name: "shop.buy", Description: text("Buys")}},
+			Disabled: []string{"a_only"},
+			Tools:    map[string]compose.ToolEdit{"find": {Name: "a.find", Description: text("Finds")}},
 		})
 	}, &mcptest.Options{
 		CatalogAllocs: 1,
 		Calls: []mcptest.Call{
-			{Tool: "shop.buy", Args: `{"x":1}`, Want: `shop:buy{\"x\":1}`},
-			{Tool: "buy", WantError: true}, {Tool: "sell", WantError: true},
+			{Tool: "a.find", Args: `{"x":1}`, Want: `a:find{\"x\":1}`},
+			{Tool: "find", WantError: true}, {Tool: "a_only", WantError: true},
 		},
-		Reads:   []mcptest.Read{{URI: "shop://item/7", Want: "at shop://item/7"}},
-		Prompts: []mcptest.Prompt{{Name: "ask", Args: map[string]string{"a": "v"}, Want: "shop:ask:v"}},
+		Reads:   []mcptest.Read{{URI: "shelf://a/moby", Want: `"text":"a"`}},
+		Prompts: []mcptest.Prompt{{Name: "ask", Args: map[string]string{"book": "moby"}, Want: "amoby"}},
 		Completions: []mcptest.Completion{{
-			Params: mcp.CompleteParams{Prompt: "ask", Argument: "what", Value: "mo"},
+			Params: mcp.CompleteParams{Prompt: "ask", Argument: "book", Value: "mo"},
 			Want:   []string{"mo"},
 		}},
 		Change: func(testing.TB, mcp.Source) {
-			s.offer(shopCatalog(func(c *mcp.Catalog) { c.Server.Version += ".1" }))
+			s.offer(shelfCatalog("a", "second"))
 			s.tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
 		},
 	})
@@ -183,26 +183,5 @@ func TestEditsMissing(t *testing.T) {
 	cat := &mcp.Catalog{Tools: tools("a", "b"), WithheldTools: map[string]string{"withheld": "why"}}
 	if got := e.Missing(cat); !slices.Equal(got, []string{"w", "x", "y"}) {
 		t.Errorf("Missing = %q", got)
-	}
-}
-
-// TestLayers: the lock uses the names of the source, clients those of the edits.
-func TestLayers(t *testing.T) {
-	s := newShop(nil)
-	pinned := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
-	src := edit(t, pinned,
-		&compose.Edits{Tools: map[string]compose.ToolEdit{
-			"sell": {Name: "vend", Description: text("ours")},
-			"buy":  {Description: text("ours")},
-		}})
-	if got := offer(catalog(t, src)); got != strings.Replace(wholeOffer, "sell", "vend", 1) {
-		t.Errorf("it offers %s", got)
-	}
-	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description = "poison" })
-	if got := refusal(t, src, "tool vend"); !strings.Contains(got, "tools/sell has changed") {
-		t.Errorf("vend: %s", got)
-	}
-	if got := catalog(t, src).WithheldTools["vend"]; !strings.Contains(got, "tools/sell has changed") {
-		t.Errorf("of vend it says %q", got)
 	}
 }

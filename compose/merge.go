@@ -111,7 +111,10 @@ func (u *union) withheld(into *map[string]string, owners map[string]own, part in
 		}
 		for _, as := range shown {
 			if _, taken := owners[as]; !taken && (*into)[as] == "" {
-				put(into, as, why)
+				if *into == nil {
+					*into = make(map[string]string)
+				}
+				(*into)[as] = why
 			}
 		}
 	}

@@ -314,14 +314,14 @@ func (u *union) serving(ctx context.Context, part int) mcp.Source {
 // unknownTool and unknownPrompt return the error for a name that is not in a catalog.
 func unknownTool(cat *mcp.Catalog, name string) error {
 	if why, ok := cat.WithheldTools[name]; ok {
-		return denied(mcp.CodeToolDenied, why)
+		return &mcp.Error{Code: mcp.CodeToolDenied, Message: why}
 	}
 	return mcp.UnknownTool(name)
 }
 
 func unknownPrompt(cat *mcp.Catalog, name string) error {
 	if why, ok := cat.WithheldPrompts[name]; ok {
-		return denied(mcp.CodeInvalidParams, why)
+		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: why}
 	}
 	return mcp.UnknownPrompt(name)
 }

@@ -15,9 +15,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/lock"
 )
 
 // Launch contains everything needed to start a local server. No shell is involved, and
@@ -64,7 +64,7 @@ type Resolver struct {
 	// a server and its replacement. Nil: each launch has its own.
 	Files *SecretFiles
 	// Guard verifies servers against a lock when they are opened. Nil means no lock.
-	Guard *compose.Guard
+	Guard *lock.Guard
 	// Warn is called for non-fatal problems, such as a definition that lists a tool the
 	// server does not have. Several servers may call it concurrently. Nil discards warnings.
 	Warn func(server string, err error)

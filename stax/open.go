@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -34,7 +35,7 @@ type OpenOptions struct {
 // definition (which apply to lists and calls), with the overrides applied.
 //
 // A server that the lock does not admit is not started. Open then returns a
-// [compose.StrangerError] or, with opts.Live.Optional, a Source that offers nothing until
+// [lock.RefusedError] or, with opts.Live.Optional, a Source that offers nothing until
 // the lock admits the server.
 //
 // The caller closes the Source. ctx bounds the opening only. Other errors are those of
@@ -129,7 +130,7 @@ func (s *Server) Origin() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return compose.Digest(compose.Origin, text)
+	return lock.Digest(lock.Origin, text)
 }
 
 // server is the innermost source, below the layers.
@@ -245,7 +246,7 @@ func (o *opened) layers(s *Server) (mcp.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		src = compose.Pinned(s.Name, src, o.resolver.Guard, origin)
+		src = lock.Restrict(s.Name, src, o.resolver.Guard, origin)
 	}
 	return compose.Edit(src, o.edits)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/client"
-	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -220,25 +220,25 @@ func TestOpenOverrides(t *testing.T) {
 }
 
 // lockOf returns a lock of the server's current tools.
-func lockOf(t *testing.T, m *stax.Merged) *compose.Lock {
+func lockOf(t *testing.T, m *stax.Merged) *lock.File {
 	t.Helper()
 	origin, err := m.Config.Server("s").Origin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap, _, err := compose.Snapshot(t.Context(), "s", opened(t, &stax.Resolver{}, m, &stax.OpenOptions{Whole: true}),
+	snap, _, err := lock.Record(t.Context(), "s", opened(t, &stax.Resolver{}, m, &stax.OpenOptions{Whole: true}),
 		origin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &compose.Lock{Sources: map[string]*compose.LockedSource{"s": snap}}
+	return &lock.File{Sources: map[string]*lock.Entry{"s": snap}}
 }
 
 // TestOpenHoldsToTheLock: a tool that changes at runtime is blocked, identified by the
 // server's own name for it, and shown again once the change is approved.
 func TestOpenHoldsToTheLock(t *testing.T) {
 	b, m := boxAt(t, "", `{"open": {"name": "unlock"}}`)
-	guard := compose.NewGuard(lockOf(t, m), &compose.GuardOptions{Replaced: true})
+	guard := lock.NewGuard(lockOf(t, m), &lock.GuardOptions{Replaced: true})
 	src := opened(t, &stax.Resolver{Guard: guard}, m, nil)
 	if got := toolNames(t, src); !slices.Equal(got, []string{"unlock", "shut"}) {
 		t.Fatalf("it offers %q", got)
@@ -268,17 +268,17 @@ func TestOpenHoldsToTheLock(t *testing.T) {
 // approved.
 func TestOpenDoesNotStartAStranger(t *testing.T) {
 	_, m := boxAt(t, "", `{}`)
-	lock := lockOf(t, m)
-	other := *lock.Sources["s"]
-	other.Items = map[compose.Item]compose.Pin{}
-	for name, l := range map[string]*compose.Lock{
+	file := lockOf(t, m)
+	other := *file.Sources["s"]
+	other.Items = map[lock.Item]lock.Pin{}
+	for name, l := range map[string]*lock.File{
 		"unknown":           {},
-		"defined otherwise": {Sources: map[string]*compose.LockedSource{"s": &other}},
+		"defined otherwise": {Sources: map[string]*lock.Entry{"s": &other}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard := compose.NewGuard(l, &compose.GuardOptions{Replaced: true})
+			guard := lock.NewGuard(l, &lock.GuardOptions{Replaced: true})
 			r := &stax.Resolver{Guard: guard}
-			var stranger *compose.StrangerError
+			var stranger *lock.RefusedError
 			if _, err := r.Open(t.Context(), m, "s", nil); !errors.As(err, &stranger) {
 				t.Fatalf("Open: %v", err)
 			}
@@ -295,7 +295,7 @@ func TestOpenDoesNotStartAStranger(t *testing.T) {
 			if st := src.(interface{ State() client.State }).State(); st.Phase != client.Stopped || st.Starts != 0 {
 				t.Errorf("State = %+v, want a server that was not started", st)
 			}
-			guard.Replace(lock)
+			guard.Replace(file)
 			for e := range events {
 				if e.What == "started" {
 					break

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -106,7 +107,7 @@ func (t *trap) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallTool
 type rug struct {
 	t       *testing.T
 	merged  *stax.Merged
-	guard   *compose.Guard
+	guard   *lock.Guard
 	src     mcp.Source
 	changes chan mcp.Change
 	file    string // a server that starts while this file exists is malicious
@@ -122,7 +123,7 @@ func newRug(t *testing.T) *rug {
 		t.Fatal(report.Findings())
 	}
 	r.merged = stax.Merge(d)
-	r.guard = compose.NewGuard(r.lock(nil), &compose.GuardOptions{Replaced: true})
+	r.guard = lock.NewGuard(r.lock(nil), &lock.GuardOptions{Replaced: true})
 	var parts []compose.Named
 	for _, name := range []string{"a", "b"} {
 		parts = append(parts, compose.Named{Name: name, Source: r.open(&stax.Resolver{Guard: r.guard}, name, nil)})
@@ -148,9 +149,9 @@ func (r *rug) open(resolver *stax.Resolver, name string, opts *stax.OpenOptions)
 
 // lock returns a lock of the tools of new servers, after prepare has run on the first
 // one.
-func (r *rug) lock(prepare func(mcp.Source)) *compose.Lock {
+func (r *rug) lock(prepare func(mcp.Source)) *lock.File {
 	r.t.Helper()
-	lock := &compose.Lock{Sources: make(map[string]*compose.LockedSource)}
+	file := &lock.File{Sources: make(map[string]*lock.Entry)}
 	for _, name := range []string{"a", "b"} {
 		src := r.open(&stax.Resolver{}, name, &stax.OpenOptions{Whole: true})
 		if name == "a" && prepare != nil {
@@ -160,14 +161,14 @@ func (r *rug) lock(prepare func(mcp.Source)) *compose.Lock {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		snap, _, err := compose.Snapshot(r.t.Context(), name, src, origin)
+		snap, _, err := lock.Record(r.t.Context(), name, src, origin)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		lock.Sources[name] = snap
+		file.Sources[name] = snap
 		_ = src.(interface{ Close() error }).Close()
 	}
-	return lock
+	return file
 }
 
 // call returns the result of a tool, or the error.

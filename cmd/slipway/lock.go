@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/lock"
 )
 
 const lockHelp = `A lock holds sources to what they offered when somebody looked at it. Once there
@@ -59,15 +59,15 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	report.Add(compose.Mentions(now)...)
+	report.Add(lock.Mentions(now)...)
 	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
-	lock := &compose.Lock{Sources: now, Definitions: definitionsOf(args)}
+	file := &lock.File{Sources: now, Definitions: definitionsOf(args)}
 	if path == "-" {
-		return lock.Write(cmd.OutOrStdout())
+		return file.Write(cmd.OutOrStdout())
 	}
-	err = fsutil.Create(path, 0o644, lock.Write)
+	err = fsutil.Create(path, 0o644, file.Write)
 	if errors.Is(err, fs.ErrExist) {
 		return &failure{code: exitInput, text: path + ": there is a lock already",
 			hint: "slipway lock diff shows what is different, slipway lock approve accepts it"}
@@ -83,15 +83,15 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 }
 
 // counted returns how many items of each kind are locked of a source, in words.
-func counted(s *compose.LockedSource) string {
+func counted(s *lock.Entry) string {
 	kinds := []struct {
-		kind      compose.Kind
+		kind      lock.Kind
 		one, many string
 	}{
-		{compose.Tools, "tool", "tools"}, {compose.Prompts, "prompt", "prompts"}, {compose.Resources, "resource", "resources"},
-		{compose.Templates, "template", "templates"}, {compose.UI, "user interface", "user interfaces"},
+		{lock.Tools, "tool", "tools"}, {lock.Prompts, "prompt", "prompts"}, {lock.Resources, "resource", "resources"},
+		{lock.Templates, "template", "templates"}, {lock.UI, "user interface", "user interfaces"},
 	}
-	counts := make(map[compose.Kind]int)
+	counts := make(map[lock.Kind]int)
 	for item := range s.Items {
 		counts[item.Kind]++
 	}
@@ -105,7 +105,7 @@ func counted(s *compose.LockedSource) string {
 			words = append(words, fmt.Sprintf("%d %s", n, k.many))
 		}
 	}
-	if counts[compose.Instructions] > 0 {
+	if counts[lock.Instructions] > 0 {
 		words = append(words, "instructions")
 	}
 	if len(words) == 0 {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/lock"
 )
 
 func newLockApprove() *cobra.Command {
@@ -55,22 +55,22 @@ A source that is in the lock and gone is taken out if --server names it.`,
 
 // choose returns the drifts to accept. For a source that is not locked, that is all of
 // its items or none.
-func (c *compared) choose(servers, items []string) (accepted []compose.Drift, err error) {
+func (c *compared) choose(servers, items []string) (accepted []lock.Drift, err error) {
 	found := make(map[string]bool)
 	for _, text := range items {
-		if _, err := compose.ParseItem(text); err != nil {
+		if _, err := lock.ParseItem(text); err != nil {
 			return nil, usage("see slipway lock approve --help", "approve: %v", err)
 		}
 	}
 	for _, d := range c.drifts {
 		switch {
-		case d.Item.Kind == compose.Whole && d.Is == nil:
+		case d.Item.Kind == lock.Whole && d.Is == nil:
 			if slices.Contains(servers, d.Source) && len(items) == 0 {
 				accepted = append(accepted, d)
 			}
 		case len(items) == 0:
 			accepted = append(accepted, d)
-		case d.Item.Kind == compose.Whole:
+		case d.Item.Kind == lock.Whole:
 			return nil, no("leave --item out to accept all of it, or name other servers with --server",
 				"approve: the lock does not know %s", d.Source)
 		case slices.Contains(items, d.Item.String()):
@@ -86,18 +86,18 @@ func (c *compared) choose(servers, items []string) (accepted []compose.Drift, er
 	return accepted, nil
 }
 
-func (c *compared) approve(cmd *cobra.Command, accepted []compose.Drift, tell func() error) error {
+func (c *compared) approve(cmd *cobra.Command, accepted []lock.Drift, tell func() error) error {
 	if err := c.placed(accepted).WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
 	if len(accepted) > 0 {
-		lock := c.lock.Approve(accepted, c.now)
-		if len(lock.Definitions) > 0 { // otherwise it covers all
-			lock.Definitions = append(lock.Definitions, c.definitions...)
-			slices.Sort(lock.Definitions)
-			lock.Definitions = slices.Compact(lock.Definitions)
+		file := c.file.Approve(accepted, c.now)
+		if len(file.Definitions) > 0 { // otherwise it covers all
+			file.Definitions = append(file.Definitions, c.definitions...)
+			slices.Sort(file.Definitions)
+			file.Definitions = slices.Compact(file.Definitions)
 		}
-		if err := fsutil.Replace(c.path, 0o644, lock.Write); err != nil {
+		if err := fsutil.Replace(c.path, 0o644, file.Write); err != nil {
 			return &failure{code: exitInput, text: c.path + ": " + fsutil.Reason(err)}
 		}
 	}
@@ -107,7 +107,7 @@ func (c *compared) approve(cmd *cobra.Command, accepted []compose.Drift, tell fu
 	var words []string
 	for _, d := range accepted {
 		what := d.Source
-		if d.Item.Kind != compose.Whole {
+		if d.Item.Kind != lock.Whole {
 			what += ": " + d.Item.String()
 		}
 		words = append(words, visible.Line(what))

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/lock"
 )
 
 func newLockDiff() *cobra.Command {
@@ -53,16 +53,16 @@ if there is a difference.
 
 // isTold reports whether a drift is only reported: a new version alone, or a locked
 // source that is not among the arguments.
-func isTold(d compose.Drift) bool {
-	return d.Item.Kind == compose.Version || d.Item.Kind == compose.Whole && d.Is == nil
+func isTold(d lock.Drift) bool {
+	return d.Item.Kind == lock.Version || d.Item.Kind == lock.Whole && d.Is == nil
 }
 
 // shown returns drifts, in which a source that is not locked is expanded to all of its
 // items.
-func (c *compared) shown(drifts []compose.Drift) (all []compose.Drift) {
+func (c *compared) shown(drifts []lock.Drift) (all []lock.Drift) {
 	for _, d := range drifts {
-		if d.Item.Kind == compose.Whole && d.Is != nil {
-			all = append(all, compose.Compare(d.Source, &compose.LockedSource{Version: c.now[d.Source].Version}, c.now[d.Source])...)
+		if d.Item.Kind == lock.Whole && d.Is != nil {
+			all = append(all, lock.Compare(d.Source, &lock.Entry{Version: c.now[d.Source].Version}, c.now[d.Source])...)
 			continue
 		}
 		all = append(all, d)
@@ -71,12 +71,12 @@ func (c *compared) shown(drifts []compose.Drift) (all []compose.Drift) {
 }
 
 // printDrifts prints each drift as a heading and a unified diff.
-func printDrifts(w io.Writer, drifts []compose.Drift) error {
+func printDrifts(w io.Writer, drifts []lock.Drift) error {
 	for _, d := range drifts {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", visible.Line(d.Source), d); err != nil {
 			return err
 		}
-		if d.Item.Kind == compose.Version || d.Item.Kind == compose.Whole {
+		if d.Item.Kind == lock.Version || d.Item.Kind == lock.Whole {
 			continue
 		}
 		was, is := pinLines(d.Was), pinLines(d.Is)
@@ -93,11 +93,11 @@ func printDrifts(w io.Writer, drifts []compose.Drift) error {
 }
 
 // pinLines returns the readable form of a pin.
-func pinLines(p *compose.Pin) []byte {
+func pinLines(p *lock.Pin) []byte {
 	if p == nil {
 		return nil
 	}
-	lines := compose.Readable(p.Definition)
+	lines := lock.Readable(p.Definition)
 	if p.Definition == nil {
 		lines = []string{p.Digest}
 		if p.Bytes > 0 {
@@ -107,7 +107,7 @@ func pinLines(p *compose.Pin) []byte {
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-func pinJSON(p *compose.Pin) []byte {
+func pinJSON(p *lock.Pin) []byte {
 	var out bytes.Buffer
 	if p == nil || json.Indent(&out, p.Definition, "", "  ") != nil {
 		return nil
@@ -117,14 +117,14 @@ func pinJSON(p *compose.Pin) []byte {
 
 // driftRow is a drift in the output of --json.
 type driftRow struct {
-	Source string       `json:"source"`
-	Item   string       `json:"item"`
-	Change string       `json:"change"` // changed, new or gone
-	Was    *compose.Pin `json:"was,omitempty"`
-	Is     *compose.Pin `json:"is,omitempty"`
+	Source string    `json:"source"`
+	Item   string    `json:"item"`
+	Change string    `json:"change"` // changed, new or gone
+	Was    *lock.Pin `json:"was,omitempty"`
+	Is     *lock.Pin `json:"is,omitempty"`
 }
 
-func driftRows(drifts []compose.Drift) []driftRow {
+func driftRows(drifts []lock.Drift) []driftRow {
 	rows := make([]driftRow, 0, len(drifts))
 	for _, d := range drifts {
 		change := "changed"

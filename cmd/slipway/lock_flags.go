@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -38,12 +38,12 @@ func lockFlags(cmd *cobra.Command) {
 }
 
 // lockPolicy is the value of --lock-policy.
-type lockPolicy compose.Policy
+type lockPolicy lock.Policy
 
 func (p *lockPolicy) Type() string { return "what" }
 
 func (p *lockPolicy) String() string {
-	if compose.Policy(*p) == compose.Warn {
+	if lock.Policy(*p) == lock.Warn {
 		return "warn"
 	}
 	return "block"
@@ -53,9 +53,9 @@ func (p *lockPolicy) String() string {
 func (p *lockPolicy) Set(typed string) error {
 	switch typed {
 	case "block":
-		*p = lockPolicy(compose.Block)
+		*p = lockPolicy(lock.Block)
 	case "warn":
-		*p = lockPolicy(compose.Warn)
+		*p = lockPolicy(lock.Warn)
 	default:
 		return errors.New("it is block or warn")
 	}
@@ -97,9 +97,9 @@ func lockCandidates(args []string) (paths []string) {
 
 func lockBeside(arg string) string {
 	if isDefinitionsFile(arg) {
-		return filepath.Join(filepath.Dir(arg), compose.LockFile)
+		return filepath.Join(filepath.Dir(arg), lock.FileName)
 	}
-	return compose.LockFile
+	return lock.FileName
 }
 
 // definitionsOf returns the names of the definitions files among args, sorted.
@@ -123,24 +123,24 @@ func isDefinitionsFile(arg string) bool {
 }
 
 // readLock reads a lock. An invalid one is refused, not ignored.
-func readLock(path string) (*compose.Lock, []byte, error) {
+func readLock(path string) (*lock.File, []byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err),
 			hint: "slipway lock SOURCE creates one"}
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, compose.MaxLockBytes+1))
+	text, err := io.ReadAll(io.LimitReader(f, lock.MaxBytes+1))
 	if err != nil {
 		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
 	}
-	lock, err := compose.ParseLock(text)
+	file, err := lock.Parse(text)
 	if err != nil {
 		return nil, nil, &failure{code: exitPolicy,
 			text: path + ": the lock cannot be believed: " + visible.Line(err.Error()),
 			hint: "take the last one that was good out of version control, then slipway lock approve"}
 	}
-	return lock, text, nil
+	return file, text, nil
 }
 
 // withoutLock extends the hint of a readLock error for commands that also work without a
@@ -155,7 +155,7 @@ func withoutLock(err error) error {
 
 // guarding is the lock of a command and its path.
 type guarding struct {
-	*compose.Guard
+	*lock.Guard
 	path string
 	seen fsutil.Snap
 	say  func(format string, args ...any)
@@ -190,17 +190,17 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 		return nil, nil
 	}
 	g := &guarding{path: path, seen: fsutil.Snapshot(path), say: sayer(cmd.ErrOrStderr())}
-	lock, _, err := readLock(path)
+	file, _, err := readLock(path)
 	if err != nil {
 		return nil, withoutLock(err)
 	}
 	if named == "" || named == lockRequired {
-		if g.exempt = notCovered(lock, path, args); len(g.exempt) > 0 {
+		if g.exempt = notCovered(file, path, args); len(g.exempt) > 0 {
 			if named == lockRequired {
 				return nil, notLocked(cmd, g.exempt)
 			}
 			if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // the client that starts it shows no stderr
-				g.say("the %s here does not cover %s, to which no lock applies", compose.LockFile,
+				g.say("the %s here does not cover %s, to which no lock applies", lock.FileName,
 					strings.Join(sourceNames(g.exempt), ", "))
 			}
 		}
@@ -208,9 +208,9 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 			return nil, nil
 		}
 	}
-	o := &compose.GuardOptions{Policy: compose.Policy(*cmd.Flags().Lookup("lock-policy").Value.(*lockPolicy)), Replaced: follows}
-	o.Tell = func(d compose.Drift) { g.tell(d, o.Policy) }
-	g.Guard = compose.NewGuard(lock, o)
+	o := &lock.GuardOptions{Policy: lock.Policy(*cmd.Flags().Lookup("lock-policy").Value.(*lockPolicy)), Replaced: follows}
+	o.Report = func(d lock.Drift) { g.tell(d, o.Policy) }
+	g.Guard = lock.NewGuard(file, o)
 	return g, nil
 }
 
@@ -226,14 +226,14 @@ func notLocked(cmd *cobra.Command, args []string) error {
 // them. The lock of a project does not apply to every command that runs in its folder,
 // such as the servers it locks. But if it covers one of the sources, other sources on the
 // same command line are verified against it, too.
-func notCovered(lock *compose.Lock, path string, args []string) (exempt []string) {
+func notCovered(file *lock.File, path string, args []string) (exempt []string) {
 	covers := false
 	for i, name := range sourceNames(args) {
 		if !isDefinitionsFile(args[i]) {
-			covers = covers || knows(lock, name, args[i])
+			covers = covers || knows(file, name, args[i])
 			continue
 		}
-		made := len(lock.Definitions) == 0 || slices.Contains(lock.Definitions, filepath.Base(args[i]))
+		made := len(file.Definitions) == 0 || slices.Contains(file.Definitions, filepath.Base(args[i]))
 		if lockBeside(args[i]) == path && made {
 			covers = true
 		} else {
@@ -248,12 +248,12 @@ func notCovered(lock *compose.Lock, path string, args []string) (exempt []string
 
 // knows reports whether a lock contains a source of that name that is started, or
 // reached, like arg.
-func knows(lock *compose.Lock, name, arg string) bool {
-	locked := lock.Sources[name]
+func knows(file *lock.File, name, arg string) bool {
+	locked := file.Sources[name]
 	if locked == nil {
 		return false
 	}
-	_, started := locked.Items[compose.Item{Kind: compose.Origin}]
+	_, started := locked.Items[lock.Item{Kind: lock.Origin}]
 	return started == (originOf(arg) != "")
 }
 
@@ -278,12 +278,12 @@ func sayer(w io.Writer) func(format string, args ...any) {
 	}
 }
 
-func (g *guarding) tell(d compose.Drift, policy compose.Policy) {
+func (g *guarding) tell(d lock.Drift, policy lock.Policy) {
 	what := ": not offered until it is approved"
 	switch {
 	case !d.Refused():
 		what = ""
-	case policy == compose.Warn:
+	case policy == lock.Warn:
 		what = ": offered all the same"
 	}
 	g.say("%s: %s: %s%s", g.path, visible.Line(d.Source), d, what)
@@ -299,7 +299,7 @@ func (g *guarding) over(args []string, sources []mcp.Source) []mcp.Source {
 	out := slices.Clone(sources)
 	for i, name := range sourceNames(args) {
 		if !isDefinitionsFile(args[i]) {
-			out[i] = compose.Pinned(name, sources[i], g.Guard, originOf(args[i]))
+			out[i] = lock.Restrict(name, sources[i], g.Guard, originOf(args[i]))
 		}
 	}
 	return out
@@ -340,12 +340,12 @@ func (g *guarding) follow(ctx context.Context) {
 }
 
 func (g *guarding) reload() {
-	lock, _, err := readLock(g.path)
+	file, _, err := readLock(g.path)
 	if err != nil {
 		g.say("%v; what was locked stays so", err)
 		return
 	}
-	g.Replace(lock)
+	g.Replace(file)
 	g.say("%s: read again", g.path)
 }
 
@@ -390,7 +390,7 @@ func sourceNames(args []string) (names []string) {
 
 // stranger returns the error for a server that the lock refuses, or nil for other errors.
 func stranger(text string, err error) *failure {
-	var refused *compose.StrangerError
+	var refused *lock.RefusedError
 	if !errors.As(err, &refused) {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
-	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
@@ -142,8 +142,8 @@ func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options)
 
 // snapshots reads the catalogs of all sources concurrently. A source that cannot be read
 // is an error, because nothing is known about it.
-func snapshots(ctx context.Context, subjects []subject) (map[string]*compose.LockedSource, *check.Report, error) {
-	taken := make([]*compose.LockedSource, len(subjects))
+func snapshots(ctx context.Context, subjects []subject) (map[string]*lock.Entry, *check.Report, error) {
+	taken := make([]*lock.Entry, len(subjects))
 	reports := make([]*check.Report, len(subjects))
 	errs := make([]error, len(subjects))
 	var all sync.WaitGroup
@@ -155,13 +155,13 @@ func snapshots(ctx context.Context, subjects []subject) (map[string]*compose.Loc
 				return
 			}
 			defer closeSource(src)
-			if taken[i], reports[i], err = compose.Snapshot(ctx, s.name, src, s.origin); err != nil {
+			if taken[i], reports[i], err = lock.Record(ctx, s.name, src, s.origin); err != nil {
 				errs[i] = answered(s.name, err)
 			}
 		})
 	}
 	all.Wait()
-	out, report := make(map[string]*compose.LockedSource), &check.Report{}
+	out, report := make(map[string]*lock.Entry), &check.Report{}
 	for i, s := range subjects {
 		if errs[i] != nil {
 			return nil, nil, errs[i]
@@ -199,9 +199,9 @@ func unasked(name string, err error) error {
 type compared struct {
 	path   string
 	text   []byte // of the lock
-	lock   *compose.Lock
-	now    map[string]*compose.LockedSource
-	drifts []compose.Drift
+	file   *lock.File
+	now    map[string]*lock.Entry
+	drifts []lock.Drift
 	report *check.Report // findings about the catalogs, without the drifts
 
 	definitions []string // names of the definitions files
@@ -214,7 +214,7 @@ func (l *locking) compare(cmd *cobra.Command, args []string) (*compared, error) 
 		return nil, err
 	}
 	c := &compared{path: path, definitions: definitionsOf(args)}
-	if c.lock, c.text, err = readLock(path); err != nil {
+	if c.file, c.text, err = readLock(path); err != nil {
 		return nil, err
 	}
 	subjects, err := l.subjects(cmd, args)
@@ -222,22 +222,22 @@ func (l *locking) compare(cmd *cobra.Command, args []string) (*compared, error) 
 		return nil, err
 	}
 	for _, name := range l.servers {
-		if c.lock.Sources[name] == nil && !slices.ContainsFunc(subjects, func(s subject) bool { return s.name == name }) {
+		if c.file.Sources[name] == nil && !slices.ContainsFunc(subjects, func(s subject) bool { return s.name == name }) {
 			return nil, no("", "%s: there is no server or source %q", cmd.Name(), name)
 		}
 	}
 	if c.now, c.report, err = snapshots(cmd.Context(), subjects); err != nil {
 		return nil, err
 	}
-	all := maps.Clone(c.lock.Sources)
+	all := maps.Clone(c.file.Sources)
 	maps.Copy(all, c.now)
-	c.report.Add(compose.Mentions(all)...)
+	c.report.Add(lock.Mentions(all)...)
 	for _, s := range subjects {
-		c.drifts = append(c.drifts, compose.Compare(s.name, c.lock.Sources[s.name], c.now[s.name])...)
+		c.drifts = append(c.drifts, lock.Compare(s.name, c.file.Sources[s.name], c.now[s.name])...)
 	}
-	for _, name := range c.lock.Names() {
+	for _, name := range c.file.Names() {
 		if c.now[name] == nil && (len(l.servers) == 0 || slices.Contains(l.servers, name)) {
-			c.drifts = append(c.drifts, compose.Compare(name, c.lock.Sources[name], nil)...)
+			c.drifts = append(c.drifts, lock.Compare(name, c.file.Sources[name], nil)...)
 		}
 	}
 	return c, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/lock"
 )
 
 func newLockVerify() *cobra.Command {
@@ -49,11 +49,11 @@ told and no drift.
 // placed returns the findings about the catalogs and the drifts, with their positions in
 // the lock. Findings that need human review are only included for drifts, because the
 // rest was approved.
-func (c *compared) placed(drifts []compose.Drift) *check.Report {
+func (c *compared) placed(drifts []lock.Drift) *check.Report {
 	placed := &check.Report{}
 	for _, f := range c.report.Findings() {
 		look := f.Rule == "lock/invisible" || f.Rule == "lock/mentions"
-		if !look || slices.ContainsFunc(drifts, func(d compose.Drift) bool { return concerns(d, f) }) {
+		if !look || slices.ContainsFunc(drifts, func(d lock.Drift) bool { return concerns(d, f) }) {
 			placed.Add(c.place(f))
 		}
 	}
@@ -61,9 +61,9 @@ func (c *compared) placed(drifts []compose.Drift) *check.Report {
 }
 
 // concerns reports whether a finding is about the item of a drift.
-func concerns(d compose.Drift, f check.Finding) bool {
+func concerns(d lock.Drift, f check.Finding) bool {
 	at := d.Finding().Pointer
-	return f.Pointer == at || d.Item.Kind == compose.Whole && strings.HasPrefix(f.Pointer, at+"/")
+	return f.Pointer == at || d.Item.Kind == lock.Whole && strings.HasPrefix(f.Pointer, at+"/")
 }
 
 // place sets the position of a finding in the lock.

@@ -16,7 +16,7 @@ func House() *Plan {
 			},
 			1: {"check"},
 			2: {"mcp", "stax/internal/tree", "staticmcp/search", "sitebuild/tree"},
-			3: {"apps", "client", "compose", "ws", "staticmcp", "mcp/mcptest", "stax/internal/edit", "stax/internal/script"},
+			3: {"apps", "client", "compose", "lock", "ws", "staticmcp", "mcp/mcptest", "stax/internal/edit", "stax/internal/script"},
 			4: {"router", "mcpb", "stax", "sitebuild"},
 			5: {
 				"stax/clients", "stax/registry", "staticmcp/freeze", "sitebuild/docs", "sitebuild/paging",

@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Snapshot captures the current offer of a source, ready to be locked under a name.
+// Record captures the current offer of a source, ready to be locked under a name.
 // origin is the digest of how the source is started or reached, or empty. UI resources,
 // whether listed or referenced by tools, are read for their contents.
 //
 // The report lists items that cannot be pinned, and so will be refused, and things that a
 // reviewer should know: invisible characters, templates that cannot be matched, and UI
 // resources that cannot be read.
-func Snapshot(ctx context.Context, name string, src mcp.Source, origin string) (*LockedSource, *check.Report, error) {
+func Record(ctx context.Context, name string, src mcp.Source, origin string) (*Entry, *check.Report, error) {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &snapshot{
+	s := &recorder{
 		name:   name,
-		locked: &LockedSource{Version: cat.Server.Version, Items: make(map[Item]Pin)},
+		locked: &Entry{Version: cat.Server.Version, Items: make(map[Item]Pin)},
 		report: &check.Report{},
 	}
 	if origin != "" {
@@ -50,13 +50,13 @@ func Snapshot(ctx context.Context, name string, src mcp.Source, origin string) (
 	return s.locked, s.report, nil
 }
 
-type snapshot struct {
+type recorder struct {
 	name   string
-	locked *LockedSource
+	locked *Entry
 	report *check.Report
 }
 
-func (s *snapshot) add(severity check.Severity, rule string, item Item, message, hint string) {
+func (s *recorder) add(severity check.Severity, rule string, item Item, message, hint string) {
 	s.report.Add(finding(severity, rule, s.name, item, message, hint))
 }
 
@@ -69,12 +69,12 @@ func finding(severity check.Severity, rule, source string, item Item, message, h
 	if item.Name != "" {
 		pointer += "/" + jsonscan.EscapeToken(item.Name)
 	}
-	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: LockFile, Pointer: pointer,
+	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: FileName, Pointer: pointer,
 		Message: visible.Line(source + ": " + message), Hint: hint}
 }
 
 // server pins the server's description of itself and its instructions.
-func (s *snapshot) server(cat *mcp.Catalog) error {
+func (s *recorder) server(cat *mcp.Catalog) error {
 	identity, err := identityOf(cat.Server)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *snapshot) server(cat *mcp.Catalog) error {
 
 // pin pins an item. If a name is repeated, only the first item is pinned: if the second
 // differs, both will be refused.
-func (s *snapshot) pin(item Item, definition json.RawMessage) {
+func (s *recorder) pin(item Item, definition json.RawMessage) {
 	pin, err := pinOf(item.Kind, definition)
 	if err != nil {
 		s.add(check.Error, "unpinnable", item, fmt.Sprintf("%s cannot be pinned, and is not offered: %v", item, err),
@@ -113,7 +113,7 @@ func (s *snapshot) pin(item Item, definition json.RawMessage) {
 }
 
 // look reports invisible characters in a definition.
-func (s *snapshot) look(item Item, definition json.RawMessage) {
+func (s *recorder) look(item Item, definition json.RawMessage) {
 	var v any
 	if json.Unmarshal(definition, &v) != nil {
 		return
@@ -151,7 +151,7 @@ func texts(v any, where string) (all []located) {
 }
 
 // contents pins the contents of a UI resource.
-func (s *snapshot) contents(ctx context.Context, src mcp.Source, uri string) {
+func (s *recorder) contents(ctx context.Context, src mcp.Source, uri string) {
 	item := Item{UI, uri}
 	result, err := src.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
 	var contents json.RawMessage

@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ import (
 // view is the visible part of a source, for one catalog and one lock.
 type view struct {
 	of       *mcp.Catalog // nil if the source must not be called
-	lock     *Lock
-	locked   *LockedSource // the locked source that applies, or nil
-	admitted bool          // it matches the lock, or did when it was admitted
-	catalog  *mcp.Catalog  // what clients see
-	open     bool          // everything is allowed
-	stranger *Drift        // why everything is refused, or nil
+	lock     *File
+	locked   *Entry       // the locked source that applies, or nil
+	admitted bool         // it matches the lock, or did when it was admitted
+	catalog  *mcp.Catalog // what clients see
+	open     bool         // everything is allowed
+	stranger *Drift       // why everything is refused, or nil
 
 	refused   map[Item]refused
 	listed    map[string]bool // URIs of resources that match the lock
@@ -34,7 +34,7 @@ type refused struct {
 }
 
 // judge compares the source's catalog with the lock.
-func (p *pinned) judge(lock *Lock, cat *mcp.Catalog) *view {
+func (p *pinned) judge(lock *File, cat *mcp.Catalog) *view {
 	locked, stranger := p.held(lock)
 	v := &view{of: cat, lock: lock, locked: locked, admitted: stranger == nil, catalog: cat}
 	if locked == nil {
@@ -67,7 +67,7 @@ func offersNothing(cat *mcp.Catalog) bool {
 }
 
 // drifts returns the items of a catalog that differ from the lock.
-func drifts(source string, locked *LockedSource, cat *mcp.Catalog) (all []Drift) {
+func drifts(source string, locked *Entry, cat *mcp.Catalog) (all []Drift) {
 	hold := func(item Item, is Pin) {
 		d := Drift{Source: source, Item: item, Is: &is}
 		if was, ok := locked.Items[item]; ok {
@@ -103,7 +103,7 @@ func drifts(source string, locked *LockedSource, cat *mcp.Catalog) (all []Drift)
 }
 
 // fill computes the visible catalog and the refused items with their reasons.
-func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
+func (v *view) fill(source string, locked *Entry, drifts []Drift) {
 	v.refused = make(map[Item]refused)
 	for _, d := range drifts {
 		if !d.Refused() {
@@ -135,7 +135,7 @@ func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
 }
 
 // index builds the lookup tables for readable resources.
-func (v *view) index(locked *LockedSource) {
+func (v *view) index(locked *Entry) {
 	v.listed, v.offered, v.pinnedUI = make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for item := range locked.Items {
 		if item.Kind == UI {
@@ -155,7 +155,7 @@ func (v *view) index(locked *LockedSource) {
 }
 
 // name returns the server's name as it was locked.
-func (s *LockedSource) name() string {
+func (s *Entry) name() string {
 	name, _ := jsonscan.Unquote(jsonscan.Member(s.Items[Item{Kind: Server}].Definition, "name"))
 	return name
 }
@@ -215,7 +215,7 @@ func refusal(d Drift) string {
 	}
 	return fmt.Sprintf(
 		"refused by %s: %s: %s; it is offered when somebody has looked at it with slipway lock diff and accepted it with %s",
-		LockFile, visible.Line(d.Source), d, approve)
+		FileName, visible.Line(d.Source), d, approve)
 }
 
 func denied(code mcp.Code, why string) error {
@@ -278,7 +278,7 @@ func (v *view) resource(uri string) error {
 	if why != "" {
 		return denied(mcp.CodeResourceDenied, why)
 	}
-	return mcp.ResourceNotFound(uri, "there is no such resource in "+LockFile)
+	return mcp.ResourceNotFound(uri, "there is no such resource in "+FileName)
 }
 
 // ui is resource for ui:// resources, which clients run: only their contents matter.
@@ -289,7 +289,7 @@ func (v *view) ui(uri, why string) error {
 	case why != "":
 		return denied(mcp.CodeResourceDenied, why)
 	case v.listed[uri]:
-		return denied(mcp.CodeResourceDenied, "refused by "+LockFile+": what this resource yields was not locked")
+		return denied(mcp.CodeResourceDenied, "refused by "+FileName+": what this resource yields was not locked")
 	}
-	return mcp.ResourceNotFound(uri, "there is no such resource in "+LockFile)
+	return mcp.ResourceNotFound(uri, "there is no such resource in "+FileName)
 }

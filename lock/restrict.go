@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Pinned restricts src to the items that a lock allows. name is the source's name in the
+// Restrict restricts src to the items that a lock allows. name is the source's name in the
 // lock; origin is the digest of how it is started or reached, or empty.
 //
 // Under the policy [Block]:
@@ -31,7 +31,7 @@ import (
 // The catalog is compared when it changes and when the lock is replaced; a request costs
 // one map lookup. The returned Source implements io.Closer, which closes src. It is an
 // [mcp.Watcher] if src is one or the lock can be replaced.
-func Pinned(name string, src mcp.Source, g *Guard, origin string) mcp.Source {
+func Restrict(name string, src mcp.Source, g *Guard, origin string) mcp.Source {
 	p := &pinned{name: name, src: src, guard: g, origin: origin}
 	p.watched, p.watches = mcp.AsWatcher(src)
 	return p
@@ -58,7 +58,7 @@ var (
 
 // view returns the current view of the source.
 func (p *pinned) view(ctx context.Context) (*view, error) {
-	last, lock := p.last.Load(), p.guard.Lock()
+	last, lock := p.last.Load(), p.guard.File()
 	if last != nil && last.lock == lock && last.of == nil {
 		return last, nil // the source must not be called
 	}
@@ -88,7 +88,7 @@ func (p *pinned) view(ctx context.Context) (*view, error) {
 // held returns the locked source that applies: the one in lock, or, if its origin has
 // changed, the one that was admitted before, until the server is replaced. A nil result
 // means that the lock does not contain the source.
-func (p *pinned) held(lock *Lock) (*LockedSource, *Drift) {
+func (p *pinned) held(lock *File) (*Entry, *Drift) {
 	d := p.guard.stranger(lock, p.name, p.origin)
 	if last := p.last.Load(); d != nil && d.Item.Kind == Origin && last != nil && last.admitted {
 		return last.locked, nil
@@ -97,7 +97,7 @@ func (p *pinned) held(lock *Lock) (*LockedSource, *Drift) {
 }
 
 // sealed returns the view of a source that must not be called, or nil.
-func (p *pinned) sealed(lock *Lock) *view {
+func (p *pinned) sealed(lock *File) *view {
 	_, d := p.held(lock)
 	if d == nil {
 		return nil
@@ -177,7 +177,7 @@ func (p *pinned) ReadResource(ctx context.Context, params *mcp.ReadResourceParam
 }
 
 // contents compares the contents of a UI resource with the lock.
-func (p *pinned) contents(locked *LockedSource, uri string, result *mcp.ReadResourceResult) error {
+func (p *pinned) contents(locked *Entry, uri string, result *mcp.ReadResourceResult) error {
 	d := Drift{Source: p.name, Item: Item{UI, uri}, Is: &Pin{}}
 	if locked != nil {
 		if was, ok := locked.Items[d.Item]; ok {

@@ -1,4 +1,4 @@
-package compose_test
+package lock_test
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/shop.lock and the rules in docs/lock.md")
 
-func written(t testing.TB, l *compose.Lock) string {
+func written(t testing.TB, l *lock.File) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := l.Write(&out); err != nil {
@@ -30,13 +30,13 @@ func written(t testing.TB, l *compose.Lock) string {
 }
 
 func TestLockIsWrittenInOneForm(t *testing.T) {
-	origin, err := compose.Digest(compose.Origin, []byte(`{"command":"npx"}`))
+	origin, err := lock.Digest(lock.Origin, []byte(`{"command":"npx"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock := locked(t, newShop(nil), origin)
+	file := locked(t, newShop(nil), origin)
 	golden := filepath.Join("testdata", "shop.lock")
-	got := written(t, lock)
+	got := written(t, file)
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -49,34 +49,34 @@ func TestLockIsWrittenInOneForm(t *testing.T) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("the lock (-want +got):\n%s", diff)
 	}
-	read, err := compose.ParseLock([]byte(got))
+	read, err := lock.Parse([]byte(got))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(got, written(t, read)); diff != "" {
 		t.Errorf("read and written again (-was +is):\n%s", diff)
 	}
-	if drifts := compose.Compare("shop", lock.Sources["shop"], read.Sources["shop"]); len(drifts) > 0 {
+	if drifts := lock.Compare("shop", file.Sources["shop"], read.Sources["shop"]); len(drifts) > 0 {
 		t.Errorf("read, it differs: %v", drifts)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, []byte(got)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := compose.ParseLock(compact.Bytes()); err != nil {
+	if _, err := lock.Parse(compact.Bytes()); err != nil {
 		t.Errorf("white space matters: %v", err)
 	}
 }
 
 // TestDigestsStay: digests must never change, or existing locks break.
 func TestDigestsStay(t *testing.T) {
-	got, err := compose.Digest(compose.Tools, []byte(`{ "name":"x", "n": 1.0 }`))
+	got, err := lock.Digest(lock.Tools, []byte(`{ "name":"x", "n": 1.0 }`))
 	// printf 'slipway.lock/v1/tools\n{"n":1,"name":"x"}' | sha256sum
 	const want = "sha256/v1:440b9e2bff8de7cc818fdfb4f33062cfbd721486fa25cb0155684ea20566d88f"
 	if err != nil || got != want {
 		t.Errorf("Digest = %s, %v, want %s", got, err, want)
 	}
-	if other, _ := compose.Digest(compose.Prompts, []byte(`{"n":1,"name":"x"}`)); other == got {
+	if other, _ := lock.Digest(lock.Prompts, []byte(`{"n":1,"name":"x"}`)); other == got {
 		t.Error("a prompt has the digest of a tool")
 	}
 }
@@ -85,7 +85,7 @@ func TestLockShowsWhatNobodySees(t *testing.T) {
 	s := newShop(func(c *mcp.Catalog) {
 		c.Tools[1].Description = "sells\u202e\u200b \U000e0041 \u2764\ufe0f \U0001f469\u200d\U0001f4bb x\ufe0f"
 	})
-	snap, report, err := compose.Snapshot(t.Context(), "shop", s, "")
+	snap, report, err := lock.Record(t.Context(), "shop", s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,14 +99,14 @@ func TestLockShowsWhatNobodySees(t *testing.T) {
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	text := written(t, &compose.Lock{Sources: map[string]*compose.LockedSource{"shop": snap}})
+	text := written(t, &lock.File{Sources: map[string]*lock.Entry{"shop": snap}})
 	if want := `"sells\u202e\u200b \udb40\udc41 ❤️ 👩‍💻 x\ufe0f"`; !strings.Contains(text, want) {
 		t.Errorf("the lock has not %s:\n%s", want, text)
 	}
-	if _, err := compose.ParseLock([]byte(text)); err != nil {
+	if _, err := lock.Parse([]byte(text)); err != nil {
 		t.Error(err)
 	}
-	lines := strings.Join(compose.Readable(snap.Items[compose.Item{Kind: compose.Tools, Name: "sell"}].Definition), "\n")
+	lines := strings.Join(lock.Readable(snap.Items[lock.Item{Kind: lock.Tools, Name: "sell"}].Definition), "\n")
 	if want := `description: sells\u202e\u200b \udb40\udc41 ❤️`; !strings.Contains(lines, want) {
 		t.Errorf("the lines have not %s:\n%s", want, lines)
 	}
@@ -153,14 +153,14 @@ func TestParseLockRefuses(t *testing.T) {
 			if text == whole {
 				t.Fatal("the test changes nothing")
 			}
-			if _, err := compose.ParseLock([]byte(text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := lock.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("ParseLock: %v, want %q", err, tt.want)
 			}
 		})
 	}
 }
 
-func FuzzParseLock(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"lockVersion":1,"sources":{}}`))
 	seed, err := os.ReadFile(filepath.Join("testdata", "shop.lock"))
 	if err != nil {
@@ -168,20 +168,20 @@ func FuzzParseLock(f *testing.F) {
 	}
 	f.Add(seed)
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
-		l, err := compose.ParseLock(text)
+		l, err := lock.Parse(text)
 		if err != nil {
 			return
 		}
 		out := written(t, l)
-		if _, err := compose.ParseLock([]byte(out)); err != nil {
+		if _, err := lock.Parse([]byte(out)); err != nil {
 			t.Fatalf("%q is read, and what is written of it, %q, is not: %v", text, out, err)
 		}
 	})
 }
 
-func snapshot(t *testing.T, s mcp.Source, origin string) *compose.LockedSource {
+func snapshot(t *testing.T, s mcp.Source, origin string) *lock.Entry {
 	t.Helper()
-	snap, _, err := compose.Snapshot(t.Context(), "shop", s, origin)
+	snap, _, err := lock.Record(t.Context(), "shop", s, origin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestCompareAndApprove(t *testing.T) {
 	})
 	now.screens["ui://cart"] = "<script>"
 	is := snapshot(t, now, "sha256/v1:"+strings.Repeat("b", 64))
-	drifts := compose.Compare("shop", was, is)
+	drifts := lock.Compare("shop", was, is)
 	var got []string
 	for _, d := range drifts {
 		f := d.Finding()
@@ -219,37 +219,37 @@ func TestCompareAndApprove(t *testing.T) {
 		t.Errorf("Compare (-want +got):\n%s", diff)
 	}
 
-	lock := &compose.Lock{Sources: map[string]*compose.LockedSource{"shop": was}}
-	before := written(t, lock)
-	next := lock.Approve(drifts, map[string]*compose.LockedSource{"shop": is})
-	if left := compose.Compare("shop", next.Sources["shop"], is); len(left) > 0 {
+	file := &lock.File{Sources: map[string]*lock.Entry{"shop": was}}
+	before := written(t, file)
+	next := file.Approve(drifts, map[string]*lock.Entry{"shop": is})
+	if left := lock.Compare("shop", next.Sources["shop"], is); len(left) > 0 {
 		t.Errorf("everything was approved, and this is left: %v", left)
 	}
-	next = lock.Approve(drifts[5:6], map[string]*compose.LockedSource{"shop": is})
-	if left := compose.Compare("shop", next.Sources["shop"], is); len(left) != len(drifts)-1 {
+	next = file.Approve(drifts[5:6], map[string]*lock.Entry{"shop": is})
+	if left := lock.Compare("shop", next.Sources["shop"], is); len(left) != len(drifts)-1 {
 		t.Errorf("one was approved, and %d of %d are left: %v", len(left), len(drifts), left)
 	}
-	if after := written(t, lock); after != before {
+	if after := written(t, file); after != before {
 		t.Error("Approve has changed the lock itself")
 	}
 }
 
 func TestCompareSources(t *testing.T) {
 	snap := snapshot(t, newShop(nil), "")
-	lock := &compose.Lock{}
-	fresh := compose.Compare("shop", nil, snap)
+	file := &lock.File{}
+	fresh := lock.Compare("shop", nil, snap)
 	if f := fresh[0].Finding(); len(fresh) != 1 || f.Rule != "lock/unknown" || f.Severity != check.Error {
 		t.Errorf("a source that is not locked: %v", f)
 	}
-	lock = lock.Approve(fresh, map[string]*compose.LockedSource{"shop": snap})
-	if lock.Sources["shop"] != snap {
+	file = file.Approve(fresh, map[string]*lock.Entry{"shop": snap})
+	if file.Sources["shop"] != snap {
 		t.Error("approved, it is not locked")
 	}
-	stale := compose.Compare("shop", snap, nil)
+	stale := lock.Compare("shop", snap, nil)
 	if f := stale[0].Finding(); len(stale) != 1 || f.Rule != "lock/unused" || f.Severity != check.Note {
 		t.Errorf("a source that is not there: %v", f)
 	}
-	if lock = lock.Approve(stale, nil); len(lock.Sources) != 0 {
+	if file = file.Approve(stale, nil); len(file.Sources) != 0 {
 		t.Error("it is still locked")
 	}
 }
@@ -259,19 +259,19 @@ func TestParseItem(t *testing.T) {
 		"tools/get_issue", "tools/a/b", "resources/x://y/z", "ui/ui://a", "instructions",
 		"server", "origin",
 	} {
-		if item, err := compose.ParseItem(text); err != nil || item.String() != text {
+		if item, err := lock.ParseItem(text); err != nil || item.String() != text {
 			t.Errorf("ParseItem(%q) = %v, %v", text, item, err)
 		}
 	}
 	for _, text := range []string{"", "tools", "tools/", "tool/x", "instructions/x", "version", "source"} {
-		if item, err := compose.ParseItem(text); err == nil {
+		if item, err := lock.ParseItem(text); err == nil {
 			t.Errorf("ParseItem(%q) = %v", text, item)
 		}
 	}
 }
 
 func TestReadable(t *testing.T) {
-	got := compose.Readable(json.RawMessage(`{"b":{"c":[1,{"d":true,"e":[]}],"f":{}},"a":"one\ntwo\u202e","g":null}`))
+	got := lock.Readable(json.RawMessage(`{"b":{"c":[1,{"d":true,"e":[]}],"f":{}},"a":"one\ntwo\u202e","g":null}`))
 	want := []string{
 		"a: |", "  one", `  two\u202e`, "b:", "  c:", "    - 1", "    -", "      d: true",
 		"      e: []", "  f: {}", "g: null",
@@ -288,7 +288,7 @@ func TestSnapshotReports(t *testing.T) {
 		c.Resources[1].URI = "ui://broken"
 		c.Templates[0].URITemplate = "shop://{"
 	})
-	snap, report, err := compose.Snapshot(t.Context(), "shop", s, "")
+	snap, report, err := lock.Record(t.Context(), "shop", s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestSnapshotReports(t *testing.T) {
 		rules); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	for _, item := range []compose.Item{{Kind: compose.Tools, Name: "buy"}, {Kind: compose.UI, Name: "ui://broken"}} {
+	for _, item := range []lock.Item{{Kind: lock.Tools, Name: "buy"}, {Kind: lock.UI, Name: "ui://broken"}} {
 		if _, ok := snap.Items[item]; ok {
 			t.Errorf("%s is locked", item)
 		}
@@ -308,15 +308,15 @@ func TestSnapshotReports(t *testing.T) {
 }
 
 func TestMentions(t *testing.T) {
-	with := func(tools ...mcp.Tool) *compose.LockedSource {
-		snap, _, err := compose.Snapshot(t.Context(), "x",
-			&part{cat: &mcp.Catalog{Server: mcp.Implementation{Name: "x", Version: "1"}, Tools: tools}}, "")
+	with := func(tools ...mcp.Tool) *lock.Entry {
+		snap, _, err := lock.Record(t.Context(), "x",
+			&shop{cat: &mcp.Catalog{Server: mcp.Implementation{Name: "x", Version: "1"}, Tools: tools}}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return snap
 	}
-	sources := map[string]*compose.LockedSource{
+	sources := map[string]*lock.Entry{
 		"mail": with(mcp.Tool{Name: "send_mail", Description: "See read_mail."},
 			mcp.Tool{Name: "read_mail"}, mcp.Tool{Name: "search"}, mcp.Tool{Name: "same_tool"}),
 		"trap": with(mcp.Tool{
@@ -326,7 +326,7 @@ func TestMentions(t *testing.T) {
 			mcp.Tool{Name: "same_tool", Description: "same_tool"}),
 	}
 	var got []string
-	for _, f := range compose.Mentions(sources) {
+	for _, f := range lock.Mentions(sources) {
 		got = append(got, f.Severity.String()+" "+f.Pointer+" "+f.Message)
 	}
 	want := []string{`warning /sources/trap/tools/weather trap: tools/weather speaks of send_mail, a tool of "mail"`}
@@ -349,7 +349,7 @@ func TestRules(t *testing.T) {
 	}
 	table := "| rule | severity | asks that |\n| --- | --- | --- |\n"
 	known := map[string]bool{}
-	for _, r := range compose.Rules() {
+	for _, r := range lock.Rules() {
 		table += fmt.Sprintf("| `%s` | %s | %s |\n", r.ID, r.Severity, r.About)
 		known[r.ID] = true
 	}

@@ -1,4 +1,4 @@
-package compose_test
+package lock_test
 
 import (
 	"context"
@@ -13,111 +13,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// shop is a Source whose catalog can be replaced while it is served. Every answer names
-// the item requested.
-type shop struct {
-	watched
-	calls   sync.Map // requests received
-	during  func()   // runs during each call
-	screens map[string]string
-}
-
-func newShop(edit func(*mcp.Catalog)) *shop {
-	return &shop{
-		watched: watched{&part{name: "shop", cat: shopCatalog(edit)}},
-		screens: map[string]string{"ui://cart": "<b>cart</b>", "ui://hidden": "<i>x</i>"},
-	}
-}
-
-func shopCatalog(edit func(*mcp.Catalog)) *mcp.Catalog {
-	cat := &mcp.Catalog{
-		Server:       mcp.Implementation{Name: "shop", Version: "1.0.0", Description: "sells"},
-		Instructions: "be polite",
-		Tools: []mcp.Tool{
-			{
-				Name: "buy",
-				Raw: json.RawMessage(
-					`{"name":"buy","description":"buys","inputSchema":{"type":"object"},"future":{"n":1},"_meta":{"ui":{"resourceUri":"ui://hidden"}}}`),
-			},
-			{Name: "sell", Description: "sells", InputSchema: json.RawMessage(`{"type":"object"}`)},
-		},
-		Resources:   []mcp.Resource{{Name: "list", URI: "shop://list"}, {Name: "cart", URI: "ui://cart"}},
-		Templates:   []mcp.ResourceTemplate{{Name: "item", URITemplate: "shop://item/{id}"}},
-		Prompts:     []mcp.Prompt{{Name: "ask", Description: "asks", Arguments: []mcp.PromptArgument{{Name: "what"}}}},
-		Completions: true,
-		Subscribe:   true,
-	}
-	if edit != nil {
-		edit(cat)
-	}
-	return cat
-}
-
-func (s *shop) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	s.calls.Store("tool "+p.Name, true)
-	if cat, _ := s.Catalog(ctx); cat.Tool(p.Name) == nil {
-		return nil, mcp.UnknownTool(p.Name)
-	}
-	if s.during != nil {
-		s.during()
-	}
-	return s.part.CallTool(ctx, p)
-}
-
-func (s *shop) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	s.calls.Store("prompt "+p.Name, true)
-	if p.Name != "ask" {
-		return nil, mcp.UnknownPrompt(p.Name)
-	}
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{
-		Role:    mcp.RoleUser,
-		Content: mcp.Text("shop:ask:" + p.Arguments["a"]),
-	}}}, nil
-}
-
-func (s *shop) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	if p.Prompt != "ask" && p.URITemplate != "shop://item/{id}" {
-		return nil, mcp.UnknownPrompt(p.Prompt)
-	}
-	return s.part.Complete(ctx, p)
-}
-
-func (s *shop) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	s.calls.Store("resource "+p.URI, true)
-	if text, ok := s.screens[p.URI]; ok {
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/html", Text: text}}}, nil
-	}
-	if !strings.HasPrefix(p.URI, "shop://") || strings.Contains(p.URI, "mcptest") {
-		return nil, mcp.ResourceNotFound(p.URI, "")
-	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{
-		URI:      p.URI,
-		MIMEType: "text/plain",
-		Text:     "at " + p.URI,
-	}}}, nil
-}
-
-func (s *shop) Subscribe(context.Context, string) error { return nil }
-
-func (s *shop) ServeMethod(_ context.Context, method string, _ json.RawMessage) (*mcp.MethodResult, error) {
-	if method != "shop/close" {
-		return nil, mcp.MethodNotFound(method)
-	}
-	return &mcp.MethodResult{}, nil
-}
-
 // locked returns a lock of the source's current offer.
-func locked(t testing.TB, src mcp.Source, origin string) *compose.Lock {
+func locked(t testing.TB, src mcp.Source, origin string) *lock.File {
 	t.Helper()
-	s, report, err := compose.Snapshot(t.Context(), "shop", src, origin)
+	s, report, err := lock.Record(t.Context(), "shop", src, origin)
 	if err != nil || len(report.Findings()) > 0 {
 		t.Fatal(err, report.Findings())
 	}
-	return &compose.Lock{Sources: map[string]*compose.LockedSource{"shop": s}}
+	return &lock.File{Sources: map[string]*lock.Entry{"shop": s}}
 }
 
 // told collects the drifts that a guard reports.
@@ -126,19 +34,19 @@ type told struct {
 	all []string
 }
 
-func (c *told) tell(d compose.Drift) {
+func (c *told) tell(d lock.Drift) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = append(c.all, d.String())
 }
 
-func TestPinnedIsASource(t *testing.T) {
-	for name, policy := range map[string]compose.Policy{"block": compose.Block, "warn": compose.Warn} {
+func TestRestrictIsASource(t *testing.T) {
+	for name, policy := range map[string]lock.Policy{"block": lock.Block, "warn": lock.Warn} {
 		t.Run(name, func(t *testing.T) {
 			var s *shop
 			mcptest.TestSource(t, func(t *testing.T) mcp.Source {
 				s = newShop(nil)
-				return compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Policy: policy}), "")
+				return lock.Restrict("shop", s, lock.NewGuard(locked(t, s, ""), &lock.GuardOptions{Policy: policy}), "")
 			}, &mcptest.Options{
 				CatalogAllocs: 1,
 				Calls: []mcptest.Call{
@@ -210,7 +118,7 @@ func offer(c *mcp.Catalog) string {
 
 const wholeOffer = "buy sell shop://list ui://cart shop://item/{id} ask be polite sells"
 
-func TestPinnedRefuses(t *testing.T) {
+func TestRestrictRefuses(t *testing.T) {
 	const again = "slipway lock approve"
 	tests := []struct {
 		name   string
@@ -317,8 +225,8 @@ func TestPinnedRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, heard := newShop(nil), &told{}
-			g := compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Tell: heard.tell})
-			src := compose.Pinned("shop", s, g, "")
+			g := lock.NewGuard(locked(t, s, ""), &lock.GuardOptions{Report: heard.tell})
+			src := lock.Restrict("shop", s, g, "")
 			if got := offer(catalog(t, src)); got != wholeOffer {
 				t.Fatalf("before, it offers %q", got)
 			}
@@ -343,10 +251,10 @@ func TestPinnedRefuses(t *testing.T) {
 	}
 }
 
-func TestPinnedWarns(t *testing.T) {
+func TestRestrictWarns(t *testing.T) {
 	s, heard := newShop(nil), &told{}
-	src := compose.Pinned("shop", s,
-		compose.NewGuard(locked(t, s, "was"), &compose.GuardOptions{Policy: compose.Warn, Tell: heard.tell}), "is")
+	src := lock.Restrict("shop", s,
+		lock.NewGuard(locked(t, s, "was"), &lock.GuardOptions{Policy: lock.Warn, Report: heard.tell}), "is")
 	s.cat = shopCatalog(func(c *mcp.Catalog) {
 		c.Tools[1].Description = "other"
 		c.Tools = append(c.Tools, mcp.Tool{Name: "rob"})
@@ -371,17 +279,17 @@ func TestPinnedWarns(t *testing.T) {
 	}
 }
 
-// TestPinnedDoesNotAskAStranger: a source that is missing from the lock, or has a
+// TestRestrictDoesNotAskAStranger: a source that is missing from the lock, or has a
 // different origin, is not even asked for its catalog.
-func TestPinnedDoesNotAskAStranger(t *testing.T) {
-	lock := locked(t, newShop(nil), "sha256/v1:was")
+func TestRestrictDoesNotAskAStranger(t *testing.T) {
+	file := locked(t, newShop(nil), "sha256/v1:was")
 	for name, at := range map[string]struct{ name, origin string }{
 		"unknown": {"other", "sha256/v1:was"}, "started otherwise": {"shop", "sha256/v1:is"},
 		"not started any more": {"shop", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := compose.NewGuard(lock, nil)
-			src := compose.Pinned(at.name, &part{name: "stranger", err: errors.New("it was asked")}, g, at.origin)
+			g := lock.NewGuard(file, nil)
+			src := lock.Restrict(at.name, &shop{err: errors.New("it was asked")}, g, at.origin)
 			if got := offer(catalog(t, src)); got != " " {
 				t.Errorf("it offers %q", got)
 			}
@@ -390,7 +298,7 @@ func TestPinnedDoesNotAskAStranger(t *testing.T) {
 					t.Errorf("%s: %s", what, got)
 				}
 			}
-			var stranger *compose.StrangerError
+			var stranger *lock.RefusedError
 			if err := g.Admit(at.name, at.origin); !errors.As(err, &stranger) {
 				t.Errorf("Admit = %v", err)
 			}
@@ -398,9 +306,9 @@ func TestPinnedDoesNotAskAStranger(t *testing.T) {
 	}
 }
 
-func TestPinnedUI(t *testing.T) {
+func TestRestrictUI(t *testing.T) {
 	s := newShop(nil)
-	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
+	src := lock.Restrict("shop", s, lock.NewGuard(locked(t, s, ""), nil), "")
 	s.screens["ui://cart"] += "<script>"
 	for uri, want := range map[string]string{
 		"ui://cart":   "the contents of ui://cart have changed",
@@ -412,11 +320,11 @@ func TestPinnedUI(t *testing.T) {
 	}
 }
 
-// TestPinnedCallRacesAChange: the result of a call is discarded if its tool changed
+// TestRestrictCallRacesAChange: the result of a call is discarded if its tool changed
 // during the call, and passed on otherwise.
-func TestPinnedCallRacesAChange(t *testing.T) {
+func TestRestrictCallRacesAChange(t *testing.T) {
 	s := newShop(nil)
-	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
+	src := lock.Restrict("shop", s, lock.NewGuard(locked(t, s, ""), nil), "")
 	s.during = func() { s.offer(shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description = "poison" })) }
 	if got := refusal(t, src, "tool buy"); got != "fine" {
 		t.Errorf("buy: %s", got)
@@ -435,8 +343,8 @@ func TestPinnedCallRacesAChange(t *testing.T) {
 // TestGuardReplace: approved items are offered at once, and clients are notified.
 func TestGuardReplace(t *testing.T) {
 	s := newShop(nil)
-	g := compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Replaced: true})
-	src := compose.Pinned("shop", s, g, "")
+	g := lock.NewGuard(locked(t, s, ""), &lock.GuardOptions{Replaced: true})
+	src := lock.Restrict("shop", s, g, "")
 	w, ok := mcp.AsWatcher(src)
 	if !ok {
 		t.Fatal("nobody can watch it")
@@ -450,8 +358,8 @@ func TestGuardReplace(t *testing.T) {
 	if len(before.Tools) != 1 || len(after.Tools) != 2 || len(changes) != 1 {
 		t.Errorf("%d tools, then %d, and %d changes were told", len(before.Tools), len(after.Tools), len(changes))
 	}
-	s.watched.tell(mcp.Change{URI: "shop://list"})
-	s.watched.tell(mcp.Change{URI: "shop://unlisted"})
+	s.tell(mcp.Change{URI: "shop://list"})
+	s.tell(mcp.Change{URI: "shop://unlisted"})
 	if want := []mcp.Change{
 		{Tools: true, Resources: true, Prompts: true},
 		{URI: "shop://list"},
@@ -460,19 +368,19 @@ func TestGuardReplace(t *testing.T) {
 	}
 	stop()
 	g.Replace(locked(t, s, ""))
-	s.watched.tell(mcp.Change{Tools: true})
+	s.tell(mcp.Change{Tools: true})
 	if len(changes) != 2 {
 		t.Errorf("told %v after the end", changes[2:])
 	}
 }
 
-// TestPinnedServesOnWhileAnotherTakesItsPlace: when a new lock has another origin for the
+// TestRestrictServesOnWhileAnotherTakesItsPlace: when a new lock has another origin for the
 // server, the running one stays pinned to its old entry until it is replaced.
-func TestPinnedServesOnWhileAnotherTakesItsPlace(t *testing.T) {
+func TestRestrictServesOnWhileAnotherTakesItsPlace(t *testing.T) {
 	s := newShop(nil)
 	was := locked(t, s, "sha256/v1:was")
-	g := compose.NewGuard(was, nil)
-	old, fresh := compose.Pinned("shop", s, g, "sha256/v1:was"), compose.Pinned("shop", s, g, "sha256/v1:is")
+	g := lock.NewGuard(was, nil)
+	old, fresh := lock.Restrict("shop", s, g, "sha256/v1:was"), lock.Restrict("shop", s, g, "sha256/v1:is")
 	catalog(t, old)
 	if got := len(catalog(t, fresh).Tools); got != 0 {
 		t.Errorf("before it is approved, the other offers %d tools", got)
@@ -491,7 +399,7 @@ func TestPinnedServesOnWhileAnotherTakesItsPlace(t *testing.T) {
 	if got := refusal(t, old, "tool buy"); !strings.Contains(got, "tools/buy has changed") {
 		t.Errorf("the one that runs has changed: %s", got)
 	}
-	g.Replace(&compose.Lock{})
+	g.Replace(&lock.File{})
 	if got := refusal(t, old, "tool sell"); got == "fine" {
 		t.Error("the lock does not know it any more, and it is called")
 	}
@@ -501,10 +409,11 @@ func TestPinnedServesOnWhileAnotherTakesItsPlace(t *testing.T) {
 // server.
 func TestServerSaysWhyAToolIsWithheld(t *testing.T) {
 	s := newShop(nil)
-	pinned := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
+	pinned := lock.Restrict("shop", s, lock.NewGuard(locked(t, s, ""), nil), "")
 	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description, c.Prompts[0].Description = "poison", "poison" })
+	other := newShop(func(c *mcp.Catalog) { c.Tools, c.Resources, c.Templates = []mcp.Tool{{Name: "find"}}, nil, nil })
 	src, err := compose.Union(t.Context(),
-		[]compose.Named{{Name: "shop", Source: pinned}, {Name: "b", Source: newShelf("b")}}, nil)
+		[]compose.Named{{Name: "shop", Source: pinned}, {Name: "b", Source: other}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -536,7 +445,7 @@ func (c *constant) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallTool
 func layered(t testing.TB) (plain, over mcp.Source) {
 	c := &constant{cat: shopCatalog(nil), result: &mcp.CallToolResult{}}
 	c.cat.Resources, c.cat.Tools = nil, c.cat.Tools[1:]
-	src, err := compose.Edit(compose.Pinned("shop", c, compose.NewGuard(locked(t, c, ""), nil), ""),
+	src, err := compose.Edit(lock.Restrict("shop", c, lock.NewGuard(locked(t, c, ""), nil), ""),
 		&compose.Edits{Disabled: []string{"x"}})
 	if err != nil {
 		t.Fatal(err)
@@ -589,7 +498,7 @@ func BenchmarkJudge(b *testing.B) {
 		return cat
 	}
 	c := &constant{cat: catalog()}
-	src := compose.Pinned("shop", c, compose.NewGuard(locked(b, c, ""), nil), "")
+	src := lock.Restrict("shop", c, lock.NewGuard(locked(b, c, ""), nil), "")
 	other := [2]*mcp.Catalog{c.cat, catalog()}
 	for i := 0; b.Loop(); i++ {
 		c.cat = other[i%2]
@@ -598,4 +507,28 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entry")
+}
+
+// TestLayers: the lock uses the names of the source, clients those of the edits.
+func TestLayers(t *testing.T) {
+	s, ours := newShop(nil), "ours"
+	pinned := lock.Restrict("shop", s, lock.NewGuard(locked(t, s, ""), nil), "")
+	src, err := compose.Edit(pinned,
+		&compose.Edits{Tools: map[string]compose.ToolEdit{
+			"sell": {Name: "vend", Description: &ours},
+			"buy":  {Description: &ours},
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := offer(catalog(t, src)); got != strings.Replace(wholeOffer, "sell", "vend", 1) {
+		t.Errorf("it offers %s", got)
+	}
+	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description = "poison" })
+	if got := refusal(t, src, "tool vend"); !strings.Contains(got, "tools/sell has changed") {
+		t.Errorf("vend: %s", got)
+	}
+	if got := catalog(t, src).WithheldTools["vend"]; !strings.Contains(got, "tools/sell has changed") {
+		t.Errorf("of vend it says %q", got)
+	}
 }

@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"bytes"
@@ -14,29 +14,29 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// LockFile is the file name of a lock.
-const LockFile = "slipway.lock"
+// FileName is the file name of a lock.
+const FileName = "slipway.lock"
 
-// MaxLockBytes is the maximum size of a lock.
-const MaxLockBytes = 64 << 20
+// MaxBytes is the maximum size of a lock.
+const MaxBytes = 64 << 20
 
 // lockVersion is the version of the lock file format.
 const lockVersion = 1
 
-// Lock records the approved definitions of sources. A Lock returned by [ParseLock] or
-// [Guard] is read-only.
-type Lock struct {
-	Sources map[string]*LockedSource // by name
+// File records the approved definitions of sources. A File returned by [Parse] or
+// [Guard.File] is read-only.
+type File struct {
+	Sources map[string]*Entry // by name
 	// Definitions names the definition files the lock was created for, in the folder of
 	// the lock. Empty means all of them.
 	Definitions []string
 }
 
 // Names returns the names of the sources, sorted.
-func (l *Lock) Names() []string { return slices.Sorted(maps.Keys(l.Sources)) }
+func (l *File) Names() []string { return slices.Sorted(maps.Keys(l.Sources)) }
 
-// LockedSource is one source of a [Lock].
-type LockedSource struct {
+// Entry is one source of a [File].
+type Entry struct {
 	// Version is the version of the server, for information only: a new version is not
 	// drift.
 	Version string
@@ -121,7 +121,7 @@ func (f *sourceForm) lists() map[Kind]*map[string]Pin {
 }
 
 // form returns the lock in its file format, as canonical JSON.
-func (l *Lock) form() ([]byte, error) {
+func (l *File) form() ([]byte, error) {
 	f := lockForm{LockVersion: lockVersion, Definitions: l.Definitions,
 		Sources: make(map[string]*sourceForm, len(l.Sources))}
 	for name, s := range l.Sources {
@@ -149,7 +149,7 @@ func (l *Lock) form() ([]byte, error) {
 
 // Write writes the lock as indented JSON with members in a fixed order, so that reviewers
 // see only real changes. Invisible characters are written as escapes.
-func (l *Lock) Write(w io.Writer) error {
+func (l *File) Write(w io.Writer) error {
 	text, err := l.form()
 	if err != nil {
 		return fmt.Errorf("encode the lock: %w", err)
@@ -163,12 +163,12 @@ func (l *Lock) Write(w io.Writer) error {
 	return err
 }
 
-// ParseLock parses a lock strictly. Except for white space and escapes, the text must be
-// what [Lock.Write] would produce, and each digest must match its definition. Otherwise
+// Parse parses a lock strictly. Except for white space and escapes, the text must be
+// what [File.Write] would produce, and each digest must match its definition. Otherwise
 // the lock was edited manually or merged incorrectly, and is an error.
-func ParseLock(text []byte) (*Lock, error) {
-	if len(text) > MaxLockBytes {
-		return nil, fmt.Errorf("the lock has more than %d bytes", MaxLockBytes)
+func Parse(text []byte) (*File, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("the lock has more than %d bytes", MaxBytes)
 	}
 	form, err := canonical.Append(nil, text)
 	if err != nil {
@@ -181,7 +181,7 @@ func ParseLock(text []byte) (*Lock, error) {
 	if f.LockVersion != lockVersion {
 		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d", f.LockVersion, lockVersion)
 	}
-	l := &Lock{Sources: make(map[string]*LockedSource, len(f.Sources)), Definitions: f.Definitions}
+	l := &File{Sources: make(map[string]*Entry, len(f.Sources)), Definitions: f.Definitions}
 	for _, name := range slices.Sorted(maps.Keys(f.Sources)) {
 		if f.Sources[name] == nil {
 			return nil, fmt.Errorf("source %q is null", name)
@@ -211,8 +211,8 @@ func difference(a, b []byte) string {
 	return strings.ToValidUTF8(string(a[max(0, i-20):min(len(a), i+30)]), "")
 }
 
-func (f *sourceForm) read() (*LockedSource, error) {
-	s := &LockedSource{Version: f.Version, Items: make(map[Item]Pin)}
+func (f *sourceForm) read() (*Entry, error) {
+	s := &Entry{Version: f.Version, Items: make(map[Item]Pin)}
 	single, lists := f.single(), f.lists()
 	for _, kind := range pinnedKinds() {
 		if pin, ok := single[kind]; ok {
@@ -269,7 +269,7 @@ func nameMember(kind Kind) string {
 }
 
 // sorted returns the items of a source in report order.
-func (s *LockedSource) sorted() []Item {
+func (s *Entry) sorted() []Item {
 	return slices.SortedFunc(maps.Keys(s.Items), compareItems)
 }
 
@@ -281,6 +281,6 @@ func compareItems(a, b Item) int {
 }
 
 // clone returns a copy with its own Items map.
-func (s *LockedSource) clone() *LockedSource {
-	return &LockedSource{Version: s.Version, Items: maps.Clone(s.Items)}
+func (s *Entry) clone() *Entry {
+	return &Entry{Version: s.Version, Items: maps.Clone(s.Items)}
 }

@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"encoding/json"
@@ -80,7 +80,7 @@ func (d Drift) Finding() check.Finding {
 // by kind, then by name. was is nil if the source is missing from the lock, is if it is
 // missing from the current sources. A renamed item counts as one new and one removed
 // item.
-func Compare(source string, was, is *LockedSource) (all []Drift) {
+func Compare(source string, was, is *Entry) (all []Drift) {
 	if was == nil || is == nil {
 		d := Drift{Source: source, Item: Item{Kind: Whole}}
 		if was != nil {
@@ -94,7 +94,7 @@ func Compare(source string, was, is *LockedSource) (all []Drift) {
 	items := make(map[Item]Pin, len(is.Items))
 	maps.Copy(items, was.Items)
 	maps.Copy(items, is.Items)
-	for _, item := range (&LockedSource{Items: items}).sorted() {
+	for _, item := range (&Entry{Items: items}).sorted() {
 		d := Drift{Source: source, Item: item}
 		if pin, ok := was.Items[item]; ok {
 			d.Was = &pin
@@ -124,10 +124,10 @@ func quoted(text string) json.RawMessage {
 
 // Approve returns a copy of the lock, updated to the current state of the items in
 // drifts. A source that is missing from the lock is added whole, from snapshots.
-func (l *Lock) Approve(drifts []Drift, snapshots map[string]*LockedSource) *Lock {
-	next := &Lock{Sources: maps.Clone(l.Sources), Definitions: slices.Clone(l.Definitions)}
+func (l *File) Approve(drifts []Drift, snapshots map[string]*Entry) *File {
+	next := &File{Sources: maps.Clone(l.Sources), Definitions: slices.Clone(l.Definitions)}
 	if next.Sources == nil {
-		next.Sources = make(map[string]*LockedSource)
+		next.Sources = make(map[string]*Entry)
 	}
 	cloned := make(map[string]bool)
 	for _, d := range drifts {

@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"fmt"
@@ -22,9 +22,9 @@ const (
 type GuardOptions struct {
 	// Policy is the action for changed and new items.
 	Policy Policy
-	// Tell is called once for each drift. It runs while a request waits, possibly from
+	// Report is called once for each drift. It runs while a request waits, possibly from
 	// several goroutines at once, and must not call the source. Nil ignores drifts.
-	Tell func(Drift)
+	Report func(Drift)
 	// Replaced announces calls to [Guard.Replace], so that even sources whose catalogs
 	// never change are watchable.
 	Replaced bool
@@ -33,7 +33,7 @@ type GuardOptions struct {
 // Guard verifies sources against a lock. It is safe for concurrent use.
 type Guard struct {
 	opts GuardOptions
-	lock atomic.Pointer[Lock]
+	lock atomic.Pointer[File]
 
 	mu   sync.Mutex // guards told
 	told map[string]bool
@@ -42,7 +42,7 @@ type Guard struct {
 }
 
 // NewGuard returns a guard that verifies sources against lock. opts may be nil.
-func NewGuard(lock *Lock, opts *GuardOptions) *Guard {
+func NewGuard(lock *File, opts *GuardOptions) *Guard {
 	g := &Guard{told: make(map[string]bool)}
 	if opts != nil {
 		g.opts = *opts
@@ -51,12 +51,12 @@ func NewGuard(lock *Lock, opts *GuardOptions) *Guard {
 	return g
 }
 
-// Lock returns the lock in force.
-func (g *Guard) Lock() *Lock { return g.lock.Load() }
+// File returns the lock in force.
+func (g *Guard) File() *File { return g.lock.Load() }
 
 // Replace puts another lock in force, starting with the next request. Clients are
 // notified that lists have changed.
-func (g *Guard) Replace(lock *Lock) {
+func (g *Guard) Replace(lock *File) {
 	g.lock.Store(lock)
 	g.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
 }
@@ -64,10 +64,10 @@ func (g *Guard) Replace(lock *Lock) {
 // Admit returns an error if a source must not be offered at all, and so need not be
 // started: the lock does not contain it, or the source is started or reached in a
 // different way than the locked one. The caller is expected to report the error;
-// [GuardOptions.Tell] is not called for it. Under [Warn], Admit calls Tell and returns
+// [GuardOptions.Report] is not called for it. Under [Warn], Admit calls Report and returns
 // nil.
 func (g *Guard) Admit(source, origin string) error {
-	d := g.stranger(g.Lock(), source, origin)
+	d := g.stranger(g.File(), source, origin)
 	if d == nil {
 		return nil
 	}
@@ -76,12 +76,12 @@ func (g *Guard) Admit(source, origin string) error {
 		return nil
 	}
 	g.note(*d)
-	return &StrangerError{*d}
+	return &RefusedError{*d}
 }
 
 // stranger returns how a source differs from the one in the lock, or nil if it is the
 // same.
-func (g *Guard) stranger(lock *Lock, source, origin string) *Drift {
+func (g *Guard) stranger(lock *File, source, origin string) *Drift {
 	locked := lock.Sources[source]
 	if locked == nil {
 		return &Drift{Source: source, Item: Item{Kind: Whole}, Is: &Pin{Digest: origin}}
@@ -104,8 +104,8 @@ func (g *Guard) stranger(lock *Lock, source, origin string) *Drift {
 
 // tell reports a drift unless it was reported before.
 func (g *Guard) tell(d Drift) {
-	if g.note(d) && g.opts.Tell != nil {
-		g.opts.Tell(d)
+	if g.note(d) && g.opts.Report != nil {
+		g.opts.Report(d)
 	}
 }
 
@@ -133,10 +133,10 @@ func (g *Guard) Watch(replaced func()) (stop func()) {
 	return g.watchers.Watch(func(mcp.Change) { replaced() })
 }
 
-// StrangerError is the error for a source that is refused as a whole.
-type StrangerError struct{ Drift Drift }
+// RefusedError is the error for a source that is refused as a whole.
+type RefusedError struct{ Drift Drift }
 
 // Error implements the error interface.
-func (e *StrangerError) Error() string {
-	return fmt.Sprintf("refused by %s: %s", LockFile, e.Drift)
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("refused by %s: %s", FileName, e.Drift)
 }

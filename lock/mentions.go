@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 // change how models use a tool whose own definition is approved. Only names that are not
 // ordinary words count, such as send_mail or readFile. Findings are ordered by source,
 // then by item.
-func Mentions(sources map[string]*LockedSource) (found []check.Finding) {
-	names := (&Lock{Sources: sources}).Names()
+func Mentions(sources map[string]*Entry) (found []check.Finding) {
+	names := (&File{Sources: sources}).Names()
 	owners := make(map[string][]string)
 	for _, source := range names {
 		for _, item := range sources[source].sorted() {

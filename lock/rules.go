@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import "github.com/slipway-mcp/slipway/check"
 

@@ -1,4 +1,4 @@
-package compose
+package lock
 
 import (
 	"crypto/sha256"
