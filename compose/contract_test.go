@@ -45,7 +45,24 @@ func (s *shelf) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp
 	}}}, nil
 }
 
+func (s *shelf) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if p.Name != "find" && p.Name != s.owner+"_only" {
+		return nil, mcp.UnknownTool(p.Name)
+	}
+	return s.part.CallTool(ctx, p)
+}
+
+func (s *shelf) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	if p.Prompt != "ask" && p.URITemplate != "shelf://"+s.owner+"/{book}" {
+		return nil, mcp.UnknownPrompt(p.Prompt)
+	}
+	return s.part.Complete(ctx, p)
+}
+
 func (s *shelf) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	if p.Name != "ask" {
+		return nil, mcp.UnknownPrompt(p.Name)
+	}
 	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{
 		Role:    mcp.RoleUser,
 		Content: mcp.Text(s.owner + p.Arguments["book"]),
