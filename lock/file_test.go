@@ -359,9 +359,9 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if string(text) != want {
-		t.Error("the table of rules in docs/lock.md is old; go test ./compose -run TestRules -update writes it")
+		t.Error("the table of rules in docs/lock.md is old; go test ./lock -run TestRules -update writes it")
 	}
-	for _, name := range []string{"snapshot.go", "drift.go", "mentions.go"} {
+	for _, name := range []string{"record.go", "drift.go", "mentions.go"} {
 		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
