@@ -24,7 +24,6 @@ import (
 // packing is the flags of bundle pack.
 type packing struct {
 	mcpb.PackOptions
-	links   string
 	list    bool
 	explain string
 	sidecar bool
@@ -80,7 +79,7 @@ a link leads out of DIR, or a name cannot be unpacked safely.`,
 	flags.BoolVar(&p.Strict, "strict", false, "refuse warnings, too")
 	flags.BoolVar(&p.list, "list", false, "show what would be packed and what not, and write nothing")
 	flags.StringVar(&p.explain, "explain", "", "say which rule leaves `PATH` out, and write nothing")
-	flags.StringVar(&p.links, "links", string(mcpb.LinksFollow), "what to do with symbolic links: follow, skip or refuse")
+	flags.Var(oneOf(&p.Links, "follow", "skip", "refuse"), "links", "what to do with symbolic links: follow, skip or refuse")
 	flags.BoolVar(&p.Prune, "prune", false, "leave out packages in node_modules that only development needs")
 	flags.BoolVar(&p.sidecar, "sha256", false, "write the checksum to OUT.sha256, too")
 	flags.StringVar(&p.sbom, "sbom", "", "write what the bundle is made of to `FILE` (CycloneDX JSON)")
@@ -95,10 +94,6 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 	// Packing generates little garbage, but much of it at once: collecting it early costs
 	// nothing and saves a third of the memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	p.Links = mcpb.Links(p.links)
-	if !slices.Contains([]mcpb.Links{mcpb.LinksFollow, mcpb.LinksSkip, mcpb.LinksRefuse}, p.Links) {
-		return usage("one of follow, skip and refuse", "bundle pack: --links %s", p.links)
-	}
 	if p.Workers < 0 {
 		return usage("", "bundle pack: --workers %d", p.Workers)
 	}

@@ -34,32 +34,7 @@ const (
 func lockFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lock", "",
 		"verify sources against this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none; required to refuse sources without one")
-	cmd.Flags().Var(new(lockPolicy), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
-}
-
-// lockPolicy is the value of --lock-policy.
-type lockPolicy lock.Policy
-
-func (p *lockPolicy) Type() string { return "what" }
-
-func (p *lockPolicy) String() string {
-	if lock.Policy(*p) == lock.Warn {
-		return "warn"
-	}
-	return "block"
-}
-
-// Set implements pflag.Value.
-func (p *lockPolicy) Set(typed string) error {
-	switch typed {
-	case "block":
-		*p = lockPolicy(lock.Block)
-	case "warn":
-		*p = lockPolicy(lock.Warn)
-	default:
-		return errors.New("it is block or warn")
-	}
-	return nil
+	cmd.Flags().Var(oneOf(new(lock.Policy), "block", "warn"), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
 }
 
 // lockPath returns the lock that a command verifies its sources against, or "" for none.
@@ -208,7 +183,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 			return nil, nil
 		}
 	}
-	o := &lock.GuardOptions{Policy: lock.Policy(*cmd.Flags().Lookup("lock-policy").Value.(*lockPolicy)), Replaced: follows}
+	o := &lock.GuardOptions{Policy: lock.Policy(strings.TrimPrefix(cmd.Flags().Lookup("lock-policy").Value.String(), "block")), Replaced: follows}
 	o.Report = func(d lock.Drift) { g.tell(d, o.Policy) }
 	g.Guard = lock.NewGuard(file, o)
 	return g, nil
