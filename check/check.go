@@ -1,10 +1,12 @@
 // Package check defines how the checks of every format report their results: a [Finding]
-// states what is wrong, where, and how to fix it; a [Report] collects findings and writes
-// them as text or JSON.
+// states what is wrong, where, and how to fix it; a [Reporter] makes findings of a [Rule];
+// a [Report] collects them and writes them as text or JSON.
 //
-//	var r check.Report
-//	r.Add(check.Finding{Rule: "mcpb/version", Severity: check.Error, File: "manifest.json", ...})
-//	if !r.OK(strict) { ... }
+//	var ruleVersion = check.Warning.Rule("mcpb/version", "a version that is not semantic", "")
+//
+//	r := check.Reporter{Report: &check.Report{}, File: "manifest.json", Document: document}
+//	r.Add(ruleVersion, "/version", "three numbers, such as 1.0.0", "%q is not a version", version)
+//	if !r.Report.OK(strict) { ... }
 //
 // The rules themselves belong to the package of their format; this package has none.
 package check
@@ -63,8 +65,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 
 // Finding is one result of a check.
 type Finding struct {
-	// Rule is the format, a slash and a slug, such as "mcpb/entry-point". It never changes,
-	// because users list the rules that they accept.
+	// Rule is the ID of the violated [Rule].
 	Rule string `json:"rule"`
 	// Severity is how serious the finding is.
 	Severity Severity `json:"severity"`
@@ -126,17 +127,19 @@ type Report struct {
 
 // Add adds findings.
 func (r *Report) Add(findings ...Finding) {
-	limit := r.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
 	for _, f := range findings {
 		f.Severity = min(f.Severity, Note)
-		r.counts[f.Severity]++
-		if limit < 0 || r.counts[f.Severity] <= limit {
+		if !r.full(f.Severity) {
 			r.findings = append(r.findings, f)
 		}
+		r.counts[f.Severity]++
 	}
+}
+
+// full reports whether more findings of a severity are only counted.
+func (r *Report) full(s Severity) bool {
+	limit := cmp.Or(r.Limit, DefaultLimit)
+	return limit >= 0 && r.counts[s] >= limit
 }
 
 // Merge adds the findings of another report, and its count of omitted ones.

@@ -2,12 +2,15 @@ package check
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
+
+const byteOrderMark = "\ufeff"
 
 // LineColumn returns the line and column of the byte at offset, both counted from 1.
 // Columns count characters. Lines end with LF; a leading byte order mark is not counted.
@@ -18,7 +21,7 @@ func LineColumn(text []byte, offset int) (line, column int) {
 	line = 1 + bytes.Count(before, []byte{'\n'})
 	begin := before[bytes.LastIndexByte(before, '\n')+1:]
 	if line == 1 {
-		begin = bytes.TrimPrefix(begin, []byte("\ufeff"))
+		begin = bytes.TrimPrefix(begin, []byte(byteOrderMark))
 	}
 	return line, 1 + utf8.RuneCount(begin)
 }
@@ -69,6 +72,16 @@ func escaped(text []byte, i int) bool {
 		n++
 	}
 	return n%2 == 1
+}
+
+// Pointer returns the JSON pointer with the given names and indices.
+func Pointer(tokens ...any) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(jsonscan.EscapeToken(fmt.Sprint(t)))
+	}
+	return b.String()
 }
 
 // step returns the index of a member or element of the value at text[at].

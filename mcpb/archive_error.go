@@ -6,24 +6,10 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules for archives.
-const (
-	ruleDamaged     = "mcpb/archive-damaged"     // not a zip, or an incomplete one
-	ruleAmbiguous   = "mcpb/archive-ambiguous"   // zip readers disagree on the content
-	ruleUnsupported = "mcpb/archive-unsupported" // encrypted, split, or an unsupported compression method
-	ruleName        = "mcpb/archive-name"        // a name that is outside the bundle, or differs between systems
-	ruleCollision   = "mcpb/archive-collision"   // two entries with the same name
-	ruleLink        = "mcpb/archive-link"        // neither a file nor a folder
-	ruleOverlap     = "mcpb/archive-overlap"     // files that share bytes
-	ruleLimit       = "mcpb/archive-limit"       // exceeds a limit
-	ruleBomb        = "mcpb/archive-bomb"        // expands too much
-	ruleSignature   = "mcpb/signature"           // differs from what was signed
-)
-
 // ArchiveError reports why an archive is refused.
 type ArchiveError struct {
-	// Rule is the violated rule, such as "mcpb/archive-name".
-	Rule string
+	// Rule is the violated rule.
+	Rule check.Rule
 	// Name is the name of the entry, as written in the archive, or empty.
 	Name string
 	// Reason is the problem in words.
@@ -59,14 +45,14 @@ func (e *ArchiveError) Error() string {
 
 // Finding returns the error as a finding about the archive called file.
 func (e *ArchiveError) Finding(file string) check.Finding {
-	f := check.Finding{Rule: e.Rule, Severity: check.Error, File: file, Message: e.Reason, Hint: e.Hint(file)}
+	r := check.Reporter{File: file}
 	if e.Name != "" {
-		f.Message = fmt.Sprintf("%q: %s", e.Name, e.Reason)
+		return r.Finding(e.Rule, "", e.Hint(file), "%q: %s", e.Name, e.Reason)
 	}
-	return f
+	return r.Finding(e.Rule, "", e.Hint(file), "%s", e.Reason)
 }
 
-func unsafef(rule, name, format string, args ...any) error {
+func unsafef(rule check.Rule, name, format string, args ...any) error {
 	return &ArchiveError{Rule: rule, Name: name, Reason: fmt.Sprintf(format, args...), Unsafe: true}
 }
 

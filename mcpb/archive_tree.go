@@ -59,10 +59,6 @@ func newTree(entries []Entry, open func(index int) fs.File) (*tree, error) {
 	return t, nil
 }
 
-func (t *tree) note(rule, name, message string) {
-	t.notes = append(t.notes, check.Finding{Rule: rule, Severity: check.Warning, File: name, Message: message})
-}
-
 // add adds n to its parent folder, which it creates if needed.
 func (t *tree) add(n *treeNode, folded map[string]*treeNode) error {
 	if same, taken := t.nodes[n.name]; taken {
@@ -79,7 +75,8 @@ func (t *tree) add(n *treeNode, folded map[string]*treeNode) error {
 		if !n.IsDir() || !other.IsDir() {
 			return unsafef(ruleCollision, n.name, "on some systems its name is the same as %q", other.name)
 		}
-		t.note("mcpb/archive-portable", n.name, fmt.Sprintf("on some systems it is the same folder as %q", other.name))
+		t.notes = append(t.notes, check.Reporter{File: n.name}.Finding(rulePortable, "", "",
+			"on some systems it is the same folder as %q", other.name))
 	} else {
 		folded[key] = n
 	}

@@ -24,10 +24,6 @@ const (
 	removedSuffix = ".old-"      // a folder being removed, with a dot as prefix
 )
 
-// ruleCacheChanged is the rule of a finding of [Open]: the unpacked copy differed from
-// the archive.
-const ruleCacheChanged = "mcpb/cache-changed"
-
 // cacheDir returns the folder with the unpacked bundles; dir overrides the default.
 func cacheDir(dir string) (string, error) {
 	if dir != "" {
@@ -98,9 +94,10 @@ func (c *cached) intact(ctx context.Context, l *layout) (bool, error) {
 		return err == nil, err
 	}
 	if _, err := os.Lstat(c.dir); err == nil {
-		c.changed = &check.Finding{Rule: ruleCacheChanged, Severity: check.Warning,
-			Message: fmt.Sprintf("the unpacked bundle in the cache was changed: %v; it is replaced", different),
-			Hint:    "a server must not write to its own folder; if no server did, find out what did"}
+		changed := check.Reporter{}.Finding(ruleCacheChanged, "",
+			"a server must not write to its own folder; if no server did, find out what did",
+			"the unpacked bundle in the cache was changed: %v; it is replaced", different)
+		c.changed = &changed
 	}
 	return false, nil
 }

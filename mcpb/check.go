@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -110,9 +109,9 @@ func referenceOnly(all *check.Report) *check.Report {
 	kept := &check.Report{}
 	for _, f := range all.Findings() {
 		switch {
-		case f.Rule == ruleReference && strings.Contains(f.Message, "refuses"):
+		case f.Rule == ruleReference.ID && strings.Contains(f.Message, "refuses"):
 			f.Severity = check.Error
-		case f.Severity != check.Error || !slices.Contains(referenceRules(), f.Rule):
+		case f.Severity != check.Error || !isReferenceRule(f.Rule):
 			continue
 		}
 		kept.Add(f)
@@ -120,9 +119,14 @@ func referenceOnly(all *check.Report) *check.Report {
 	return kept
 }
 
-// file reports a finding about a file of the bundle other than the manifest.
-func (c *checker) file(rule string, s check.Severity, name, message, hint string) {
-	c.report.Add(check.Finding{Rule: rule, Severity: s, File: c.opts.Where(name), Message: message, Hint: hint})
+// in returns a reporter for a file of the bundle other than the manifest.
+func (c *checker) in(name string) check.Reporter { return c.In(c.opts.Where(name)) }
+
+// inText is in for a file whose findings have positions in a text.
+func (c *checker) inText(name string, text *check.Document) check.Reporter {
+	r := c.in(name)
+	r.Document = text
+	return r
 }
 
 // absent is the severity of a missing file that the server needs.

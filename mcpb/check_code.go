@@ -11,15 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
-)
-
-// The rules for modules that the code of a server loads.
-const (
-	ruleImport     = "mcpb/import"
-	ruleDependency = "mcpb/dependency"
 )
 
 const (
@@ -40,7 +33,9 @@ type code struct {
 	unclear []unclear         // reasons why the imports are not fully known
 	merged  map[string]bool   // packages that a bundler merged into a file
 	sources *sources          // of codeFiles
-	last    place             // of lineColumn
+	last    *check.Document   // of inCode
+
+	lastName string
 
 	packages map[string]*codePackage // by folder
 }
@@ -120,36 +115,13 @@ func (k *code) run(read func(name string, text []byte)) {
 	}
 }
 
-func (k *code) report(rule string, s check.Severity, name string, text []byte, at int, message, hint string) {
-	f := check.Finding{Rule: rule, Severity: s, File: k.opts.Where(name), Message: message, Hint: hint}
-	f.Line, f.Column = k.lineColumn(name, text, at)
-	k.checker.report.Add(f)
-}
-
-// place is a place in a file of code.
-type place struct {
-	name             string
-	at, line, column int
-}
-
-// lineColumn is [check.LineColumn]. It counts from the last place in the same file, as a
-// file may have a million imports.
-func (k *code) lineColumn(name string, text []byte, at int) (line, column int) {
-	at = max(0, min(at, len(text)))
-	p := k.last
-	if p.name != name || at < p.at {
-		p.line, p.column = check.LineColumn(text, at)
-	} else {
-		between := text[p.at:at]
-		if end := bytes.LastIndexByte(between, '\n'); end >= 0 {
-			p.line += bytes.Count(between, []byte{'\n'})
-			p.column, between = 1, between[end+1:]
-		}
-		p.column += utf8.RuneCount(between)
+// inCode returns a reporter for a file of code. It keeps the document of the last file, as
+// a file may have a million imports.
+func (k *code) inCode(name string, text []byte) check.Reporter {
+	if k.last == nil || k.lastName != name {
+		k.lastName, k.last = name, &check.Document{Text: text}
 	}
-	p.name, p.at = name, at
-	k.last = p
-	return p.line, p.column
+	return k.inText(name, k.last)
 }
 
 // script reads a code file, whose language follows from its name or first line.
@@ -188,7 +160,7 @@ func (k *code) javaScript(name string, text []byte) {
 		case i.computed && strings.HasPrefix(module, "."):
 			k.folder(path.Join(path.Dir(name), path.Dir(module+"x")))
 		case i.computed:
-			line, _ := k.lineColumn(name, text, i.at)
+			line, _ := k.inCode(name, text).Document.Position(i.at)
 			k.doubt(bundled, "%s:%d loads modules whose names are computed", name, line)
 		case module == "", strings.HasPrefix(module, "/"), strings.Contains(module, "://"),
 			strings.HasPrefix(module, "data:"), strings.HasPrefix(module, "file:"), nodeBuiltin(module):
@@ -218,7 +190,8 @@ func (k *code) relative(name string, text []byte, i *jsImport, module string) {
 	target := path.Join(path.Dir(name), module)
 	if target == ".." || strings.HasPrefix(target, "../") {
 		if !i.optional {
-			k.report(ruleImport, i.severity(), name, text, i.at, fmt.Sprintf("%q leads out of the bundle", module), "")
+			k.inCode(name, text).At(i.at).Add(ruleImport.As(i.severity()), "", "", "%q leads out of the bundle",
+				module)
 		}
 		return
 	}
@@ -239,7 +212,7 @@ func (k *code) relative(name string, text []byte, i *jsImport, module string) {
 		message = fmt.Sprintf("%s is left out by packing, and this file loads it", target)
 		hint = "slipway bundle pack --explain " + target + " names the rule"
 	}
-	k.report(ruleImport, i.severity(), name, text, i.at, message, hint)
+	k.inCode(name, text).At(i.at).Add(ruleImport.As(i.severity()), "", hint, "%s", message)
 }
 
 // resolveFile returns the file that Node would load for a path, or "".
@@ -315,7 +288,7 @@ func (k *code) installed(name string, text []byte, i *jsImport, module string) {
 	case wanted: // package.json says that the server needs it
 		severity = check.Error
 	}
-	k.report(ruleImport, severity, name, text, i.at, message, hint)
+	k.inCode(name, text).At(i.at).Add(ruleImport.As(severity), "", hint, "%s", message)
 }
 
 // packageName returns the package of a bare module name.
@@ -391,8 +364,8 @@ func (k *code) readPackage(dir string) *codePackage {
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && !k.opts.Skip(path.Join(dir, "package.json"), false) {
-		k.report(ruleDependency, check.Error, path.Join(dir, "package.json"), text, int(syntax.Offset),
-			"it is not JSON, so Node does not start what is beside it", "")
+		k.inCode(path.Join(dir, "package.json"), text).At(int(syntax.Offset)).Add(ruleDependency, "", "",
+			"it is not JSON, so Node does not start what is beside it")
 	}
 	k.packages[dir] = p
 	return p
@@ -440,9 +413,9 @@ func (k *code) pythonModule(name string, text []byte, at int, module string) {
 		return
 	}
 	k.told[top] = true
-	k.report(ruleImport, check.Error, name, text, at,
-		fmt.Sprintf("the module %s is not in the bundle, and this file loads it", top),
-		"pip install --target server/lib "+top+", or use a server of type uv")
+	k.inCode(name, text).At(at).Add(ruleImport, "",
+		"pip install --target server/lib "+top+", or use a server of type uv",
+		"the module %s is not in the bundle, and this file loads it", top)
 }
 
 // pythonFile returns the file of a module in the folder dir or at the top, or "".

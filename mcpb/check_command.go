@@ -1,7 +1,6 @@
 package mcpb
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -25,8 +24,9 @@ func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 	}
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' }) {
 		if developerPath.MatchString(word) {
-			c.at(ruleDeveloper, s, pointer, fmt.Sprintf("%s is a path on one machine, and no other has it", word),
-				`begin with ${__dirname} for a file of the bundle, or ask for it with an option in user_config`)
+			c.Add(ruleDeveloper.As(s), pointer,
+				`begin with ${__dirname} for a file of the bundle, or ask for it with an option in user_config`,
+				"%s is a path on one machine, and no other has it", word)
 			return
 		}
 	}
@@ -53,9 +53,8 @@ func (c *checker) checkRelative(pointer, arg string) {
 	if info, missing := c.stat(clean); missing || info == nil || !info.Mode().IsRegular() {
 		return
 	}
-	c.at(ruleRelative, check.Warning, pointer,
-		fmt.Sprintf("%s is a file of the bundle, and hosts do not start servers in its folder", arg),
-		"write ${__dirname}/"+clean)
+	c.Add(ruleRelative, pointer, "write ${__dirname}/"+clean,
+		"%s is a file of the bundle, and hosts do not start servers in its folder", arg)
 }
 
 // checkFetches reports a command that downloads a program at start: it needs the network,
@@ -85,9 +84,8 @@ func (c *checker) checkFetches(pointer, command string, args []string) {
 		}
 		what = words[0]
 	}
-	c.at(ruleFetches, check.Warning, pointer+"/command",
-		fmt.Sprintf("%s downloads %s when the server is started, so it is not what the bundle was tested with", runner, what),
-		"install it into the bundle, and start the file of it with ${__dirname}")
+	c.Add(ruleFetches, pointer+"/command", "install it into the bundle, and start the file of it with ${__dirname}",
+		"%s downloads %s when the server is started, so it is not what the bundle was tested with", runner, what)
 }
 
 // bundled reports whether name is a package in the bundle or a relative path.

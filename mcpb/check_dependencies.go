@@ -34,8 +34,8 @@ func (k *code) dependencies() {
 				queue = append(queue, found)
 			case p.OptionalDependencies[name] == "" && !strings.HasPrefix(name, "@types/") && !k.told[name]:
 				k.told[name] = true
-				k.file(ruleDependency, check.Error, path.Join(dir, "package.json"),
-					fmt.Sprintf("%s needs the package %s, which is not in the bundle", p.Name, name), "npm install --omit=dev")
+				k.in(path.Join(dir, "package.json")).Add(ruleDependency, "", "npm install --omit=dev",
+					"%s needs the package %s, which is not in the bundle", p.Name, name)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (k *code) declaredPackages() {
 	default:
 		message += "; no file was found that loads " + pronoun(absent)
 	}
-	k.file(ruleDependency, severity, "package.json", message, hint)
+	k.in("package.json").Add(ruleDependency.As(severity), "", hint, "%s", message)
 }
 
 func pronoun(names []string) string {

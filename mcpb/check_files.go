@@ -10,15 +10,6 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules for the other files of a bundle.
-const (
-	ruleBinaryPlatform = "mcpb/binary-platform"
-	ruleBinaryCPU      = "mcpb/binary-cpu"
-	ruleSecretFile     = "mcpb/secret-file"
-	ruleBinaryPython   = "mcpb/binary-python"
-	ruleSecret         = "mcpb/secret"
-)
-
 const (
 	// maxWalk is the maximum number of files that are checked individually.
 	maxWalk = 100_000
@@ -63,7 +54,7 @@ func (c *checker) walk() error {
 // packing reports them.
 func (c *checker) look(name string, buffer []byte) {
 	if why := secretName(name); why != "" {
-		c.file(ruleSecretFile, check.Warning, name, fmt.Sprintf("the bundle holds %s", why), "put it into .mcpbignore")
+		c.in(name).Add(ruleSecretFile, "", "put it into .mcpbignore", "the bundle holds %s", why)
 		return
 	}
 	f, err := c.fsys.Open(name)
@@ -89,11 +80,10 @@ func (c *checker) look(name string, buffer []byte) {
 		}
 		n += more
 	}
+	text := &check.Document{Text: buffer[:n]}
 	for _, s := range findSecrets(buffer[:n]) {
-		line, column := check.LineColumn(buffer[:n], s.at)
-		c.report.Add(check.Finding{Rule: ruleSecret, Severity: check.Warning,
-			File: c.opts.Where(name), Line: line, Column: column,
-			Message: fmt.Sprintf("this looks like %s", s.what), Hint: "take it out, and revoke it if it was ever published"})
+		c.inText(name, text).At(s.at).Add(ruleSecret, "", "take it out, and revoke it if it was ever published",
+			"this looks like %s", s.what)
 	}
 }
 
@@ -133,7 +123,7 @@ func (c *checker) checkPlatforms() {
 			severity, hint = check.Warning, fmt.Sprintf(`"compatibility": {"platforms": [%q]}`, n.platform)
 			message = fmt.Sprintf("%s is for %s, and the manifest does not say that %s is left out", n.name, n, platform)
 		}
-		c.at(ruleBinaryPlatform, severity, pointer, message, hint)
+		c.Add(ruleBinaryPlatform.As(severity), pointer, hint, "%s", message)
 	}
 	c.checkLibraries(declared, entry)
 }
@@ -178,8 +168,9 @@ func (c *checker) native(name string) *native {
 func (c *checker) checkCPU(pointer string, n *native) {
 	for _, cpu := range []string{"amd64", "arm64"} {
 		if !slices.Contains(n.cpus, cpu) {
-			c.at(ruleBinaryCPU, check.Note, pointer, fmt.Sprintf("%s is for %s and does not run on %s", n.name, n, cpu),
-				"a manifest cannot say for which CPU it is; say it in the name of the file")
+			c.Add(ruleBinaryCPU, pointer,
+				"a manifest cannot say for which CPU it is; say it in the name of the file",
+				"%s is for %s and does not run on %s", n.name, n, cpu)
 			return
 		}
 	}

@@ -11,26 +11,14 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// The rules for a bundle's identity and compatibility.
-const (
-	ruleIdentity  = "mcpb/name"
-	ruleSemver    = "mcpb/version"
-	ruleTwice     = "mcpb/duplicate-name"
-	ruleRange     = "mcpb/range"
-	rulePlatforms = "mcpb/platforms"
-	ruleRuntimes  = "mcpb/runtimes"
-	ruleMetaKey   = "mcpb/meta-key"
-	rulePrivacy   = "mcpb/privacy-policy"
-)
-
 func (c *checker) checkIdentity() {
 	if n := c.root.member("name"); n.is(kindString) && !isMachineName(n.text) {
-		c.at(ruleIdentity, check.Warning, "/name", fmt.Sprintf("%q is not a name for machines", n.text),
-			"use letters, digits, \".\", \"_\" and \"-\", and put the name for people into display_name")
+		c.Add(ruleIdentity, "/name",
+			"use letters, digits, \".\", \"_\" and \"-\", and put the name for people into display_name",
+			"%q is not a name for machines", n.text)
 	}
 	if n := c.root.member("version"); n.is(kindString) && !isSemver(n.text) {
-		c.at(ruleSemver, check.Warning, "/version",
-			fmt.Sprintf("%q is not a semantic version", n.text), "three numbers, such as 1.0.0")
+		c.Add(ruleSemver, "/version", "three numbers, such as 1.0.0", "%q is not a semantic version", n.text)
 	}
 }
 
@@ -49,11 +37,10 @@ func (c *checker) checkLists() {
 		for i, n := range c.root.member(list).list() {
 			name := n.member("name").str()
 			if seen[name] && name != "" {
-				c.at(ruleTwice, check.Warning, fmt.Sprintf("/%s/%d/name", list, i),
-					fmt.Sprintf("%q is in %s twice", name, list), "")
+				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "", "%q is in %s twice", name, list)
 			}
 			if n.member("name").is(kindString) && name == "" {
-				c.at(ruleTwice, check.Warning, fmt.Sprintf("/%s/%d/name", list, i), "the name is empty", "")
+				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "", "the name is empty")
 			}
 			seen[name] = true
 		}
@@ -77,14 +64,13 @@ func (c *checker) checkCompatibility() {
 	}
 	c.checkRuntimes(compatibility.Runtimes)
 	if compatibility.Platforms != nil && len(compatibility.Platforms) == 0 {
-		c.at(rulePlatforms, check.Warning, "/compatibility/platforms",
-			"an empty list says that it works nowhere", "leave platforms out to say everywhere")
+		c.Add(rulePlatforms, "/compatibility/platforms", "leave platforms out to say everywhere",
+			"an empty list says that it works nowhere")
 	}
 	seen := map[string]bool{}
 	for i, p := range compatibility.Platforms {
 		if seen[p] {
-			c.at(rulePlatforms, check.Warning, "/compatibility/platforms/"+strconv.Itoa(i),
-				fmt.Sprintf("%q is in the list twice", p), "")
+			c.Add(rulePlatforms, "/compatibility/platforms/"+strconv.Itoa(i), "", "%q is in the list twice", p)
 		}
 		seen[p] = true
 	}
@@ -92,8 +78,7 @@ func (c *checker) checkCompatibility() {
 
 func (c *checker) ranged(pointer, text string, d dialect) {
 	if _, err := parseRange(text, d); err != nil {
-		c.at(ruleRange, check.Warning, pointer,
-			fmt.Sprintf("%q is not a range of versions: %v", text, err), "for example "+d.example())
+		c.Add(ruleRange, pointer, "for example "+d.example(), "%q is not a range of versions: %v", text, err)
 	}
 }
 
@@ -102,8 +87,8 @@ func (c *checker) checkRuntimes(runtimes map[string]string) {
 	uses := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[c.m.Server.Type]
 	for _, runtime := range slices.Sorted(maps.Keys(runtimes)) {
 		if uses != runtime && c.m.Server.Type != "" {
-			c.at(ruleRuntimes, check.Note, "/compatibility/runtimes/"+jsonscan.EscapeToken(runtime),
-				fmt.Sprintf("a server of type %s does not run on %s", c.m.Server.Type, runtime), "name only what the server uses")
+			c.Add(ruleRuntimes, "/compatibility/runtimes/"+jsonscan.EscapeToken(runtime),
+				"name only what the server uses", "a server of type %s does not run on %s", c.m.Server.Type, runtime)
 		}
 	}
 }
@@ -114,8 +99,8 @@ func (c *checker) checkMeta() {
 		bad := slices.ContainsFunc(labels,
 			func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
 		if len(labels) < 2 || bad {
-			c.offset(ruleMetaKey, check.Warning, m.at, "/_meta/"+jsonscan.EscapeToken(m.name),
-				fmt.Sprintf("%q is not a reversed domain name", m.name), "such as com.example")
+			c.At(m.at).Add(ruleMetaKey, "/_meta/"+jsonscan.EscapeToken(m.name), "such as com.example",
+				"%q is not a reversed domain name", m.name)
 		}
 	}
 }
@@ -127,10 +112,10 @@ func (c *checker) checkPrivacy() {
 	for i, policy := range c.m.PrivacyPolicies {
 		pointer := "/privacy_policies/" + strconv.Itoa(i)
 		if strings.HasPrefix(strings.ToLower(policy), "http:") {
-			c.at(rulePrivacy, check.Warning, pointer, "a policy that is read over http can be changed on the way", "use https")
+			c.Add(rulePrivacy, pointer, "use https", "a policy that is read over http can be changed on the way")
 		}
 		if seen[policy] {
-			c.at(rulePrivacy, check.Warning, pointer, fmt.Sprintf("%q is in the list twice", policy), "")
+			c.Add(rulePrivacy, pointer, "", "%q is in the list twice", policy)
 		}
 		seen[policy] = true
 	}
@@ -138,8 +123,9 @@ func (c *checker) checkPrivacy() {
 		return
 	}
 	if why := c.external(); why != "" {
-		c.at(rulePrivacy, check.Note, "/privacy_policies", why+", and there is no privacy policy",
-			"privacy_policies is required when a service handles data of the user")
+		c.Add(rulePrivacy.As(check.Note), "/privacy_policies",
+			"privacy_policies is required when a service handles data of the user",
+			"%s, and there is no privacy policy", why)
 	}
 }
 

@@ -13,14 +13,6 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules for images.
-const (
-	ruleIcon       = "mcpb/icon"
-	ruleIcons      = "mcpb/icons"
-	ruleIconRemote = "mcpb/remote-icon"
-	ruleScreenshot = "mcpb/screenshot"
-)
-
 // iconBytes is the size from which an icon is too large.
 const iconBytes = 1 << 20
 
@@ -33,25 +25,25 @@ func (c *checker) checkIcon() {
 		return
 	}
 	if isRemote(icon) {
-		c.at(ruleIconRemote, check.Warning, pointer,
-			"the icon is on the web; Claude Desktop shows only icons in the bundle", "put the file into the bundle")
+		c.Add(ruleIconRemote, pointer, "put the file into the bundle",
+			"the icon is on the web; Claude Desktop shows only icons in the bundle")
 		return
 	}
 	if strings.Contains(icon, "${"+varDir+"}") {
-		c.at(ruleIcon, check.Error, pointer, "paths of icons begin in the bundle, without ${__dirname}",
-			strings.TrimPrefix(strings.ReplaceAll(icon, "${"+varDir+"}", ""), "/"))
+		c.Add(ruleIcon, pointer, strings.TrimPrefix(strings.ReplaceAll(icon, "${"+varDir+"}", ""), "/"),
+			"paths of icons begin in the bundle, without ${__dirname}")
 		return
 	}
 	name, why := inside(icon)
 	if why != "" {
-		c.at(ruleIcon, check.Error, pointer, fmt.Sprintf("the icon %q cannot be in the bundle: %s", icon, why), "")
+		c.Add(ruleIcon, pointer, "", "the icon %q cannot be in the bundle: %s", icon, why)
 		return
 	}
 	size, err := c.picture(name)
 	switch {
 	case c.fsys == nil:
 	case err != nil:
-		c.at(ruleIcon, check.Error, pointer, fmt.Sprintf("the icon %s %v", name, err), c.similarIfMissing(name, err))
+		c.Add(ruleIcon, pointer, c.similarIfMissing(name, err), "the icon %s %v", name, err)
 	default:
 		c.checkIconSize(pointer, name, size)
 	}
@@ -72,11 +64,11 @@ func isRemote(s string) bool {
 func (c *checker) checkIconSize(pointer, name string, p picture) {
 	switch {
 	case p.width != p.height:
-		c.at(ruleIcons, check.Warning, pointer, fmt.Sprintf("%s is %s and not square", name, p), "")
+		c.Add(ruleIcons, pointer, "", "%s is %s and not square", name, p)
 	case p.bytes > iconBytes:
-		c.at(ruleIcons, check.Warning, pointer, fmt.Sprintf("%s has %d bytes, a lot for an icon", name, p.bytes), "")
+		c.Add(ruleIcons, pointer, "", "%s has %d bytes, a lot for an icon", name, p.bytes)
 	case pointer == "/icon" && p.width < 128:
-		c.at(ruleIcons, check.Note, pointer, fmt.Sprintf("%s is %s; 512x512 looks best", name, p), "")
+		c.Add(ruleIcons.As(check.Note), pointer, "", "%s is %s; 512x512 looks best", name, p)
 	}
 }
 
@@ -86,7 +78,7 @@ func (c *checker) checkIcons() {
 		pointer := fmt.Sprintf("/icons/%d", i)
 		same := Icon{Size: icon.Size, Theme: icon.Theme}
 		if first, twice := seen[same]; twice {
-			c.at(ruleIcons, check.Warning, pointer, fmt.Sprintf("it has the same size and theme as item %d", first), "")
+			c.Add(ruleIcons, pointer, "", "it has the same size and theme as item %d", first)
 		} else {
 			seen[same] = i
 		}
@@ -96,8 +88,7 @@ func (c *checker) checkIcons() {
 		}
 		c.checkIconSize(pointer+"/src", name, p)
 		if _, why := formatIconSize(icon.Size); why == "" && !p.is(icon.Size) {
-			c.at(ruleIcons, check.Warning, pointer+"/size",
-				fmt.Sprintf("%s is %s, not %s", name, p, icon.Size), strconv.Quote(p.String()))
+			c.Add(ruleIcons, pointer+"/size", strconv.Quote(p.String()), "%s is %s, not %s", name, p, icon.Size)
 		}
 	}
 }
@@ -110,18 +101,18 @@ func (c *checker) checkScreenshots() {
 
 // named checks an image that a list of the manifest names. Problems are warnings, because
 // the reference CLI checks none of these.
-func (c *checker) named(rule, pointer, src string) (p picture, name string, ok bool) {
+func (c *checker) named(rule check.Rule, pointer, src string) (p picture, name string, ok bool) {
 	if isRemote(src) || c.fsys == nil {
 		return p, "", false
 	}
 	name, why := inside(src)
 	if why != "" {
-		c.at(rule, check.Warning, pointer, fmt.Sprintf("%q cannot be in the bundle: %s", src, why), "")
+		c.Add(rule.As(check.Warning), pointer, "", "%q cannot be in the bundle: %s", src, why)
 		return p, "", false
 	}
 	p, err := c.picture(name)
 	if err != nil {
-		c.at(rule, check.Warning, pointer, fmt.Sprintf("%s %v", name, err), c.similarIfMissing(name, err))
+		c.Add(rule.As(check.Warning), pointer, c.similarIfMissing(name, err), "%s %v", name, err)
 		return p, name, false
 	}
 	return p, name, true

@@ -10,13 +10,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// The rules for translations.
-const (
-	ruleLocalization = "mcpb/localization"
-	ruleTranslation  = "mcpb/translation"
-	ruleUntranslated = "mcpb/untranslated"
-)
-
 func (c *checker) checkLocalization() {
 	if c.fsys == nil || c.opts.Alone {
 		return
@@ -24,22 +17,21 @@ func (c *checker) checkLocalization() {
 	l := c.m.Localization
 	if l == nil {
 		if entries, err := fs.ReadDir(c.fsys, "mcpb-resources"); err == nil && len(entries) > 0 && c.m.SpecVersion >= "0.3" {
-			c.at(ruleLocalization, check.Warning, "/localization",
-				"there are files in mcpb-resources, and the manifest has no localization",
-				`"localization": {"resources": "`+DefaultResources+`", "default_locale": "`+DefaultLocale+`"}`)
+			c.Add(ruleLocalization, "/localization",
+				`"localization": {"resources": "`+DefaultResources+`", "default_locale": "`+DefaultLocale+`"}`,
+				"there are files in mcpb-resources, and the manifest has no localization")
 		}
 		return
 	}
 	before, after := l.around()
 	if _, why := inside(before + "x" + after); why != "" {
-		c.at(rulePath, check.Warning, "/localization/resources",
-			fmt.Sprintf("%q cannot be in the bundle: %s", l.resources(), why), "")
+		c.Add(rulePath.As(check.Warning), "/localization/resources", "", "%q cannot be in the bundle: %s",
+			l.resources(), why)
 		return
 	}
 	locales := c.m.Locales(c.fsys)
 	if len(locales) == 0 {
-		c.at(ruleLocalization, check.Warning, "/localization/resources",
-			fmt.Sprintf("no file of the bundle is %s", l.resources()), "")
+		c.Add(ruleLocalization, "/localization/resources", "", "no file of the bundle is %s", l.resources())
 	}
 	for _, locale := range locales {
 		c.checkTranslation(locale, l.file(locale))
@@ -50,15 +42,15 @@ func (c *checker) checkLocalization() {
 func (c *checker) checkTranslation(locale, name string) {
 	text, err := readLimited(c.fsys, name, MaxManifest)
 	if err != nil {
-		c.file(ruleTranslation, check.Error, name, "it cannot be read", "")
+		c.in(name).Add(ruleTranslation, "", "", "it cannot be read")
 		return
 	}
-	t := &translation{checker: c, document: readDocument(text, c.opts.Where(name), c.report)}
+	t := &translation{checker: c, document: readDocument(text, c.opts.Where(name), c.Report)}
 	if t.document.root == nil {
 		return
 	}
 	if !t.root().is(kindObject) {
-		t.document.offset(ruleTranslation, check.Error, t.root().at, "", "a translation is an object", "")
+		t.document.At(t.root().at).Add(ruleTranslation, "", "", "a translation is an object")
 		return
 	}
 	t.document.checkVisible(t.root(), "")
@@ -66,14 +58,14 @@ func (c *checker) checkTranslation(locale, name string) {
 		t.member(m)
 	}
 	if own := c.m.Localization.defaultLocale(); strings.EqualFold(locale, own) {
-		c.file(ruleTranslation, check.Note, name,
-			fmt.Sprintf("%s is the language of the manifest itself, so this file only repeats it", locale), "")
+		c.in(name).Add(ruleTranslation.As(check.Note), "", "",
+			"%s is the language of the manifest itself, so this file only repeats it", locale)
 		return
 	}
 	if missing := t.missing(); len(missing) > 0 {
 		chain := Fallbacks(locale, c.m.Localization.defaultLocale(), c.m.Locales(c.fsys))
-		c.file(ruleUntranslated, check.Note, name, fmt.Sprintf("not translated: %s", enumerate(missing)),
-			"shown instead, in this order: "+describe(chain[min(1, len(chain)):], c.m.Localization.defaultLocale()))
+		c.in(name).Add(ruleUntranslated, "", "shown instead, in this order: "+describe(chain[min(1, len(chain)):],
+			c.m.Localization.defaultLocale()), "not translated: %s", enumerate(missing))
 	}
 }
 
@@ -86,7 +78,7 @@ type translation struct {
 func (t *translation) root() *jsonNode { return t.document.root }
 
 func (t *translation) warn(at int, pointer, message, hint string) {
-	t.document.offset(ruleTranslation, check.Warning, at, pointer, message, hint)
+	t.document.At(at).Add(ruleTranslation.As(check.Warning), pointer, hint, "%s", message)
 }
 
 func (t *translation) member(m member) {

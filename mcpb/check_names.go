@@ -10,9 +10,6 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// ruleWindowsName is the rule for file names that are invalid on Windows.
-const ruleWindowsName = "mcpb/windows-name"
-
 // maxWindowsPath limits a path in the bundle, in UTF-16 units: Windows allows 260 in
 // total, and the folder that hosts unpack into can take up to 100.
 const maxWindowsPath = 160
@@ -40,7 +37,7 @@ func (c *checker) newNameRules() *nameRules {
 func (n *nameRules) look(name string) {
 	var refused *ArchiveError
 	if errors.As(checkName(name), &refused) {
-		n.file(refused.Rule, check.Error, name, refused.Reason, "rename it")
+		n.in(name).Add(refused.Rule, "", "rename it", "%s", refused.Reason)
 		return
 	}
 	if why := oddName(path.Base(name)); why != "" {
@@ -48,7 +45,7 @@ func (n *nameRules) look(name string) {
 		if n.windows {
 			hint = "rename it, leave it out with .mcpbignore, or leave win32 out of compatibility.platforms"
 		}
-		n.file(ruleWindowsName, n.severity, name, why, hint)
+		n.in(name).Add(ruleWindowsName.As(n.severity), "", hint, "%s", why)
 	}
 	if length := len(utf16.Encode([]rune(name))); n.windows && length > maxWindowsPath {
 		n.long++
@@ -71,8 +68,8 @@ func (n *nameRules) report() {
 	default:
 		others = fmt.Sprintf(", as are %d others", n.long-1)
 	}
-	n.file(ruleWindowsName, check.Warning, n.longest,
-		fmt.Sprintf("its path has %d characters, which is too long for Windows in the folder of a host%s",
-			len(utf16.Encode([]rune(n.longest))), others),
-		fmt.Sprintf("at most %d; bundle the server into one file, or leave files out with .mcpbignore", maxWindowsPath))
+	n.in(n.longest).Add(ruleWindowsName.As(check.Warning), "",
+		fmt.Sprintf("at most %d; bundle the server into one file, or leave files out with .mcpbignore",
+			maxWindowsPath), "its path has %d characters, which is too long for Windows in the folder of a host%s",
+		len(utf16.Encode([]rune(n.longest))), others)
 }

@@ -67,10 +67,10 @@ func (c *checker) checkSystems(f *family, declared []string) {
 		for _, cpu := range []string{"amd64", "arm64"} {
 			if !slices.Contains(cpus, cpu) {
 				slices.Sort(cpus)
-				c.at(ruleBinaryCPU, check.Note, "/compatibility/platforms",
-					fmt.Sprintf("%s has machine code for %s on %s and none for %s, such as %s", f.name,
-						strings.Join(slices.Compact(cpus), " and "), platform, cpu, f.example[platform]),
-					"a manifest cannot say for which CPU a bundle is; install the package for both, or say it in the name of the file")
+				c.Add(ruleBinaryCPU, "/compatibility/platforms",
+					"a manifest cannot say for which CPU a bundle is; install the package for both, or say it in the name of the file",
+					"%s has machine code for %s on %s and none for %s, such as %s", f.name,
+					strings.Join(slices.Compact(cpus), " and "), platform, cpu, f.example[platform])
 				break
 			}
 		}
@@ -78,12 +78,10 @@ func (c *checker) checkSystems(f *family, declared []string) {
 	if len(missing) == 0 {
 		return
 	}
-	c.at(ruleBinaryPlatform, check.Warning, "/compatibility/platforms",
-		fmt.Sprintf("%s has machine code for %s, such as %s, and none for %s", f.name, strings.Join(have, " and "),
-			f.example[have[0]], strings.Join(missing, " and ")),
-		fmt.Sprintf(
-			"name in compatibility.platforms only what it runs on, such as %q, or install the package for the others, too",
-			have[0]))
+	c.Add(ruleBinaryPlatform.As(check.Warning), "/compatibility/platforms", fmt.Sprintf(
+		"name in compatibility.platforms only what it runs on, such as %q, or install the package for the others, too",
+		have[0]), "%s has machine code for %s, such as %s, and none for %s", f.name, strings.Join(have, " and "),
+		f.example[have[0]], strings.Join(missing, " and "))
 }
 
 // pythonVersions returns the versions that machine code is built for.
@@ -118,10 +116,9 @@ func (c *checker) checkPython(f *family) {
 	have := slices.SortedFunc(maps.Keys(f.pythons), func(a, b string) int {
 		return slices.Index(pythonVersions(), a) - slices.Index(pythonVersions(), b)
 	})
-	c.at(ruleBinaryPython, check.Warning, "/compatibility/runtimes/python",
-		fmt.Sprintf("%s has machine code for Python %s only, such as %s, and the manifest allows %s", f.name,
-			strings.Join(have, " and "), path.Base(f.tagged), allowed),
-		fmt.Sprintf(`"runtimes": {"python": "==%s.*"}`, have[len(have)-1]))
+	c.Add(ruleBinaryPython, "/compatibility/runtimes/python", fmt.Sprintf(`"runtimes": {"python": "==%s.*"}`,
+		have[len(have)-1]), "%s has machine code for Python %s only, such as %s, and the manifest allows %s",
+		f.name, strings.Join(have, " and "), path.Base(f.tagged), allowed)
 }
 
 var pythonABI = regexp.MustCompile(`\.(?:cpython-|cp|pypy)(3)(\d{1,2})\b[^/]*\.(?:so|pyd)$`)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -16,7 +15,8 @@ func (c *checker) checkOptions() {
 		o := &c.m.UserConfig[i]
 		pointer := "/user_config/" + jsonscan.EscapeToken(o.Key)
 		warn := func(field, format string, args ...any) {
-			c.at(ruleOption, check.Warning, pointer+field, fmt.Sprintf("option %q: ", o.Key)+fmt.Sprintf(format, args...), "")
+			c.Add(ruleOption, pointer+field, "", "%s%s", fmt.Sprintf("option %q: ", o.Key), fmt.Sprintf(format,
+				args...))
 		}
 		if o.Key == "" || strings.ContainsAny(o.Key, "{}$") {
 			warn("", "no ${user_config.KEY} can name it")
@@ -46,11 +46,11 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 		return
 	}
 	if why := misfit(o, o.Default); why != "" {
-		c.at(ruleOption, check.Warning, pointer, fmt.Sprintf("option %q: the default %s", o.Key, why), "")
+		c.Add(ruleOption, pointer, "", "option %q: the default %s", o.Key, why)
 	}
 	if s, ok := o.Default.(string); ok && o.Sensitive && s != "" {
-		c.at(ruleSecretOption, check.Warning, pointer,
-			fmt.Sprintf("option %q is sensitive and has a default that everybody can read", o.Key), "leave the default out")
+		c.Add(ruleSecretOption, pointer, "leave the default out",
+			"option %q is sensitive and has a default that everybody can read", o.Key)
 	}
 	texts, _ := o.Default.([]string)
 	if s, ok := o.Default.(string); ok {
@@ -60,8 +60,7 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 	for _, text := range texts {
 		for _, p := range splitVariables(text) {
 			if p.variable && !slices.Contains(system, p.name) {
-				c.at(ruleVariable, check.Warning, pointer,
-					fmt.Sprintf("%s has no meaning in a default", p.text), c.near(p.name, system))
+				c.Add(ruleVariable, pointer, c.near(p.name, system), "%s has no meaning in a default", p.text)
 			}
 		}
 	}

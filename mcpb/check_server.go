@@ -14,19 +14,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// The rules for starting the server.
-const (
-	ruleEntryPoint = "mcpb/entry-point"
-	ruleCommand    = "mcpb/command"
-	rulePath       = "mcpb/path"
-	ruleExecutable = "mcpb/executable"
-	ruleUV         = "mcpb/uv"
-	ruleOverride   = "mcpb/platform-override"
-	ruleDeveloper  = "mcpb/developer-path"
-	ruleFetches    = "mcpb/fetches"
-	ruleRelative   = "mcpb/relative-path"
-)
-
 // platforms returns the platforms that a bundle can support.
 func platforms() []string { return []string{"darwin", "linux", "win32"} }
 
@@ -57,13 +44,13 @@ func (c *checker) checkServer() {
 		o := s.Config.Overrides[platform]
 		switch {
 		case !slices.Contains(platforms(), platform):
-			c.at(ruleOverride, check.Warning, pointer,
-				fmt.Sprintf("no platform is called %q, so this is never used", platform), c.meantPlatform(platform))
+			c.Add(ruleOverride, pointer, c.meantPlatform(platform),
+				"no platform is called %q, so this is never used", platform)
 		case explicit && !slices.Contains(declared, platform):
-			c.at(ruleOverride, check.Warning, pointer,
-				fmt.Sprintf("compatibility.platforms does not name %q, so this is never used", platform), "")
+			c.Add(ruleOverride, pointer, "", "compatibility.platforms does not name %q, so this is never used",
+				platform)
 		case o.Command == "" && o.Args == nil && o.Env == nil:
-			c.at(ruleOverride, check.Note, pointer, "nothing is overridden", "")
+			c.Add(ruleOverride.As(check.Note), pointer, "", "nothing is overridden")
 		}
 		c.checkCommand(pointer, o.Command, o.Args)
 		c.checkEnv(pointer, o.Env)
@@ -74,16 +61,16 @@ func (c *checker) checkEntryPoint(s *Server) {
 	const pointer = "/server/entry_point"
 	name, why := inside(s.EntryPoint)
 	if why != "" {
-		c.at(rulePath, c.absent(), pointer,
-			fmt.Sprintf("the entry point %q cannot be in the bundle: %s", s.EntryPoint, why), "")
+		c.Add(rulePath.As(c.absent()), pointer, "", "the entry point %q cannot be in the bundle: %s", s.EntryPoint,
+			why)
 		return
 	}
 	if strings.Contains(s.EntryPoint, `\`) {
-		c.at(rulePath, check.Warning, pointer,
-			fmt.Sprintf("%q has backslashes, which are part of names elsewhere than on Windows", s.EntryPoint), "write "+name)
+		c.Add(rulePath.As(check.Warning), pointer, "write "+name,
+			"%q has backslashes, which are part of names elsewhere than on Windows", s.EntryPoint)
 	}
 	if message := oddExtension(s.Type, name); message != "" {
-		c.at(ruleEntryPoint, check.Warning, pointer, message, "")
+		c.Add(ruleEntryPoint.As(check.Warning), pointer, "", "%s", message)
 	}
 	info, missing := c.stat(name)
 	if missing && s.Type == TypeBinary && path.Ext(name) == "" {
@@ -94,16 +81,16 @@ func (c *checker) checkEntryPoint(s *Server) {
 	}
 	switch {
 	case missing && c.leftOut(name):
-		c.at(ruleEntryPoint, c.absent(), pointer, fmt.Sprintf("the entry point %s is there, and packing leaves it out", name),
-			"slipway bundle pack --explain "+name+" says which rule does")
+		c.Add(ruleEntryPoint.As(c.absent()), pointer, "slipway bundle pack --explain "+name+" says which rule does",
+			"the entry point %s is there, and packing leaves it out", name)
 	case missing:
 		hint := c.similar(name)
 		if hint == "" {
 			hint = "build it first, or name the file that is there"
 		}
-		c.at(ruleEntryPoint, c.absent(), pointer, fmt.Sprintf("the entry point %s is not in the bundle", name), hint)
+		c.Add(ruleEntryPoint.As(c.absent()), pointer, hint, "the entry point %s is not in the bundle", name)
 	case info != nil && !info.Mode().IsRegular():
-		c.at(ruleEntryPoint, c.absent(), pointer, fmt.Sprintf("the entry point %s is not a file", name), "")
+		c.Add(ruleEntryPoint.As(c.absent()), pointer, "", "the entry point %s is not a file", name)
 	case info != nil && s.Type == TypeBinary:
 		c.checkExecutable(pointer, name, info)
 		c.checkProgram(pointer, path.Join(path.Dir(name), info.Name()))
@@ -120,8 +107,8 @@ func (c *checker) checkProgram(pointer, name string) {
 	if _, native := readNative(name, head); native || head == nil || bytes.HasPrefix(head, []byte("#!")) {
 		return
 	}
-	c.at(ruleEntryPoint, check.Warning, pointer,
-		fmt.Sprintf("%s is neither machine code nor a script that begins with #!", name), "")
+	c.Add(ruleEntryPoint.As(check.Warning), pointer, "",
+		"%s is neither machine code nor a script that begins with #!", name)
 }
 
 // meantPlatform returns a hint with the platform that was probably meant.
@@ -159,7 +146,7 @@ func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
 		return
 	}
 	c.told = name
-	c.at(ruleExecutable, check.Warning, pointer, fmt.Sprintf("%s is not executable", name), "chmod +x "+name)
+	c.Add(ruleExecutable, pointer, "chmod +x "+name, "%s is not executable", name)
 }
 
 func (c *checker) checkUV() {
@@ -167,13 +154,13 @@ func (c *checker) checkUV() {
 		return
 	}
 	if _, missing := c.stat("pyproject.toml"); missing {
-		c.at(ruleUV, check.Error, "/server/type",
-			"a server of type uv needs pyproject.toml, which says what it depends on", "uv init --bare")
+		c.Add(ruleUV, "/server/type", "uv init --bare",
+			"a server of type uv needs pyproject.toml, which says what it depends on")
 	}
 	for _, name := range []string{"server/lib", "server/venv", ".venv"} {
 		if info, missing := c.stat(name); !missing && info.IsDir() {
-			c.at(ruleUV, check.Warning, "/server/type",
-				fmt.Sprintf("%s is in the bundle, and uv installs what is needed", name), "put it into .mcpbignore")
+			c.Add(ruleUV.As(check.Warning), "/server/type", "put it into .mcpbignore",
+				"%s is in the bundle, and uv installs what is needed", name)
 		}
 	}
 }
@@ -187,7 +174,7 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 	} else if command == "" &&
 		c.root.member("server").member("mcp_config").member("command").is(kindString) &&
 		!strings.Contains(pointer, "platform_overrides") {
-		c.at(ruleCommand, check.Warning, pointer+"/command", "the command is empty", "")
+		c.Add(ruleCommand.As(check.Warning), pointer+"/command", "", "the command is empty")
 	}
 	c.checkFetches(pointer, command, args)
 	c.checkDeveloper(c.absent(), pointer+"/command", command)
@@ -207,9 +194,9 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 		switch _, missing := c.stat(clean); {
 		case name == "" || name == "/" || clean == c.told:
 		case why != "":
-			c.at(rulePath, check.Warning, at, fmt.Sprintf("%q: %s", arg, why), "")
+			c.Add(rulePath.As(check.Warning), at, "", "%q: %s", arg, why)
 		case missing:
-			c.at(ruleCommand, severity, at, fmt.Sprintf("%s is not in the bundle", clean), c.similar(clean))
+			c.Add(ruleCommand.As(severity), at, c.similar(clean), "%s is not in the bundle", clean)
 		}
 	}
 }
@@ -220,7 +207,7 @@ func (c *checker) checkCommandFile(pointer, command, name string) {
 		clean, why = inside(command)
 	}
 	if why != "" {
-		c.at(rulePath, check.Warning, pointer, fmt.Sprintf("the command %q: %s", command, why), "")
+		c.Add(rulePath.As(check.Warning), pointer, "", "the command %q: %s", command, why)
 		return
 	}
 	info, missing := c.stat(clean)
@@ -230,9 +217,9 @@ func (c *checker) checkCommandFile(pointer, command, name string) {
 	switch {
 	case missing && clean == c.told:
 	case missing:
-		c.at(ruleCommand, c.absent(), pointer, fmt.Sprintf("the command %s is not in the bundle", clean), c.similar(clean))
+		c.Add(ruleCommand.As(c.absent()), pointer, c.similar(clean), "the command %s is not in the bundle", clean)
 	case info != nil && info.IsDir():
-		c.at(ruleCommand, c.absent(), pointer, fmt.Sprintf("the command %s is a folder", clean), "")
+		c.Add(ruleCommand.As(c.absent()), pointer, "", "the command %s is a folder", clean)
 	default:
 		c.checkExecutable(pointer, clean, info)
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -82,8 +81,8 @@ func (k *code) preloaded(pointer, command string, args []string) {
 			continue
 		}
 		k.told[pkg] = true
-		k.at(ruleImport, check.Error, fmt.Sprintf("%s/args/%d", pointer, i),
-			fmt.Sprintf("the package %s is not in the bundle, and %s loads it", pkg, flag), "npm install "+pkg)
+		k.Add(ruleImport, fmt.Sprintf("%s/args/%d", pointer, i), "npm install "+pkg,
+			"the package %s is not in the bundle, and %s loads it", pkg, flag)
 	}
 }
 
@@ -105,8 +104,7 @@ func (k *code) packageScript(pointer, manager string, args []string) {
 	}
 	script, ok := k.readPackage(".").Scripts[words[0]]
 	if !ok {
-		k.at(ruleCommand, check.Error, pointer+"/args",
-			fmt.Sprintf("package.json has no script %q, which %s runs", words[0], manager), "")
+		k.Add(ruleCommand, pointer+"/args", "", "package.json has no script %q, which %s runs", words[0], manager)
 		return
 	}
 	for _, command := range shellCommands(script) {
@@ -128,10 +126,9 @@ func (k *code) scriptCommand(pointer, script, command string) {
 		return
 	}
 	k.told[command] = true
-	k.at(ruleCommand, check.Error, pointer+"/args",
-		fmt.Sprintf("the script %q of package.json runs %s from node_modules/.bin, which packing leaves out",
-			script, command),
-		`start the server with "node" and "${__dirname}/" in front of its file; compile TypeScript before you pack`)
+	k.Add(ruleCommand, pointer+"/args",
+		`start the server with "node" and "${__dirname}/" in front of its file; compile TypeScript before you pack`,
+		"the script %q of package.json runs %s from node_modules/.bin, which packing leaves out", script, command)
 }
 
 // isTool reports whether npm installs the command, in some cases from a package of
@@ -198,8 +195,9 @@ func (k *code) launches(launcher, name string) {
 	case k.resolveFile(name) != "" || k.findPackage(path.Dir(launcher), strings.TrimPrefix(name, "node_modules/")) != "":
 		return
 	}
-	k.file(ruleCommand, check.Error, launcher, fmt.Sprintf("it starts %s, which %s", name, why),
-		"start the file of the package itself with node, and install the package into the bundle")
+	k.in(launcher).Add(ruleCommand, "",
+		"start the file of the package itself with node, and install the package into the bundle",
+		"it starts %s, which %s", name, why)
 }
 
 // startsPrograms reports whether a Node module runs other programs or files.
@@ -300,7 +298,7 @@ func (k *code) mapped(name string, text []byte, i *jsImport, module string) {
 		k.mappedTo(name, text, i, strings.ReplaceAll(string(target), "*", rest))
 		return
 	}
-	line, _ := k.lineColumn(name, text, i.at)
+	line, _ := k.inCode(name, text).Document.Position(i.at)
 	k.doubt(false, "%s:%d loads %s, which package.json does not map", name, line, module)
 }
 

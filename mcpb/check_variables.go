@@ -11,19 +11,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// The rules for ${...} and user options.
-const (
-	ruleVariable     = "mcpb/variable"
-	ruleUndeclared   = "mcpb/undeclared-option"
-	ruleUnused       = "mcpb/unused-option"
-	ruleArguments    = "mcpb/prompt-argument"
-	ruleSecretArg    = "mcpb/secret-in-args"
-	ruleArray        = "mcpb/list-in-text"
-	ruleCommandList  = "mcpb/list-as-command"
-	ruleOption       = "mcpb/option"
-	ruleSecretOption = "mcpb/secret-default"
-)
-
 func (c *checker) checkVariables() {
 	c.options = map[string]Option{}
 	for _, o := range c.m.UserConfig {
@@ -45,8 +32,9 @@ func (c *checker) checkVariables() {
 	}
 	for _, o := range c.m.UserConfig {
 		if !used[o.Key] {
-			c.at(ruleUnused, check.Note, "/user_config/"+jsonscan.EscapeToken(o.Key), fmt.Sprintf("nothing uses option %q", o.Key),
-				"${"+userConfigPrefix+o.Key+"} in args or env passes it to the server")
+			c.Add(ruleUnused, "/user_config/"+jsonscan.EscapeToken(o.Key),
+				"${"+userConfigPrefix+o.Key+"} in args or env passes it to the server", "nothing uses option %q",
+				o.Key)
 		}
 	}
 }
@@ -55,9 +43,9 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 	c.checkText(pointer+"/command", command, used)
 	for _, key := range optionsIn(command) {
 		if c.options[key].Multiple {
-			c.at(ruleCommandList, check.Error, pointer+"/command",
-				fmt.Sprintf("option %q may have several values, and a command is one program", key),
-				`take "multiple" out of the option, or pass its values in args`)
+			c.Add(ruleCommandList, pointer+"/command",
+				`take "multiple" out of the option, or pass its values in args`,
+				"option %q may have several values, and a command is one program", key)
 		}
 	}
 	for i, arg := range args {
@@ -65,8 +53,8 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 		c.checkText(at, arg, used)
 		for _, key := range optionsIn(arg) {
 			if c.options[key].Sensitive {
-				c.at(ruleSecretArg, check.Warning, at,
-					fmt.Sprintf("option %q is sensitive, and other programs can see arguments", key), "pass it in env")
+				c.Add(ruleSecretArg, at, "pass it in env",
+					"option %q is sensitive, and other programs can see arguments", key)
 			}
 		}
 		if _, alone := onlyOption(arg); !alone {
@@ -96,18 +84,17 @@ func (c *checker) checkText(pointer, s string, used map[string]bool) {
 		key, isOption := strings.CutPrefix(p.name, userConfigPrefix)
 		switch {
 		case p.unclosed:
-			c.at(ruleVariable, check.Warning, pointer, fmt.Sprintf("%q has no }", p.text), "")
+			c.Add(ruleVariable, pointer, "", "%q has no }", p.text)
 		case !p.variable:
 		case isOption:
 			used[key] = true
 			if _, ok := c.options[key]; !ok {
-				c.at(ruleUndeclared, check.Warning, pointer,
-					fmt.Sprintf("user_config has no option %q, so the server gets the text %s", key, p.text),
-					c.near(key, c.optionKeys()))
+				c.Add(ruleUndeclared, pointer, c.near(key, c.optionKeys()),
+					"user_config has no option %q, so the server gets the text %s", key, p.text)
 			}
 		case !slices.Contains(variables(), p.name):
-			c.at(ruleVariable, check.Warning, pointer,
-				fmt.Sprintf("no variable is called %s, so the server gets that text", p.text), c.nearVariable(p.name))
+			c.Add(ruleVariable, pointer, c.nearVariable(p.name),
+				"no variable is called %s, so the server gets that text", p.text)
 		}
 	}
 }
@@ -135,9 +122,8 @@ func (c *checker) nearVariable(name string) string {
 func (c *checker) checkArrays(pointer, s string) {
 	for _, key := range optionsIn(s) {
 		if c.options[key].Multiple {
-			c.at(ruleArray, check.Note, pointer,
-				fmt.Sprintf("option %q may have several values; slipway joins them with : or ;, other hosts do not", key),
-				"an argument of its own becomes several arguments everywhere")
+			c.Add(ruleArray, pointer, "an argument of its own becomes several arguments everywhere",
+				"option %q may have several values; slipway joins them with : or ;, other hosts do not", key)
 		}
 	}
 }
@@ -154,14 +140,14 @@ func (c *checker) checkPrompts() {
 			}
 			used[name] = true
 			if !slices.Contains(prompt.Arguments, name) {
-				c.at(ruleArguments, check.Warning, pointer+"/text",
-					fmt.Sprintf("prompt %q has no argument %q", prompt.Name, name), c.near(name, prompt.Arguments))
+				c.Add(ruleArguments, pointer+"/text", c.near(name, prompt.Arguments),
+					"prompt %q has no argument %q", prompt.Name, name)
 			}
 		}
 		for k, name := range prompt.Arguments {
 			if !used[name] {
-				c.at(ruleArguments, check.Note, fmt.Sprintf("%s/arguments/%d", pointer, k),
-					fmt.Sprintf("the text of prompt %q does not use argument %q", prompt.Name, name), "")
+				c.Add(ruleArguments.As(check.Note), fmt.Sprintf("%s/arguments/%d", pointer, k), "",
+					"the text of prompt %q does not use argument %q", prompt.Name, name)
 			}
 		}
 	}

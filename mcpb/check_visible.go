@@ -8,13 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
-
-// ruleInvisible is the rule for characters that hide the meaning of a text.
-const ruleInvisible = "mcpb/invisible"
 
 // checkVisible reports texts and names with invisible characters: people do not see them,
 // but models read them.
@@ -45,8 +41,8 @@ func (d *document) visible(at int, pointer, text string) {
 		what = append(what, visible.Describe(r))
 	}
 	if what != nil {
-		d.offset(ruleInvisible, check.Warning, at, visible.Line(pointer), "the text holds "+strings.Join(what, ", "),
-			fmt.Sprintf("remove it: shown, the text is %s", shorten(visible.Lines(text))))
+		d.At(at).Add(ruleInvisible, visible.Line(pointer), fmt.Sprintf("remove it: shown, the text is %s",
+			shorten(visible.Lines(text))), "the text holds %s", strings.Join(what, ", "))
 	}
 }
 
@@ -75,7 +71,8 @@ func isJoiner(r rune) bool { return r == 0x200c || r == 0x200d }
 // of letters.
 func joins(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
-		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
+		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
+		unicode.Sinhala,
 		unicode.Khmer,
 		unicode.Myanmar, unicode.Mongolian)
 }

@@ -69,12 +69,8 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	var link *LinkError
 	switch {
 	case errors.As(err, &link):
-		more = append(more, check.Finding{
-			Rule:    rulePackLink,
-			File:    o.Where(link.Name),
-			Message: link.Reason,
-			Hint:    "slipway bundle pack --links skip leaves links out",
-		})
+		more = append(more, check.Reporter{File: o.Where(link.Name)}.Finding(rulePackLink, "",
+			"slipway bundle pack --links skip leaves links out", "%s", link.Reason))
 	case err != nil:
 		return nil, nil, err
 	default:
@@ -85,12 +81,8 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 		view, o.moved = s.fs(), s.moved()
 		if s.bare() {
 			o.Alone = true
-			more = append(more, check.Finding{
-				Rule:     ruleBare,
-				Severity: check.Note,
-				File:     name,
-				Message:  "the folder holds nothing to start yet, so only the manifest was checked",
-			})
+			more = append(more, check.Reporter{File: name}.Finding(ruleBare, "", "",
+				"the folder holds nothing to start yet, so only the manifest was checked"))
 		}
 	}
 	m, report, err := Check(view, &o)
@@ -139,12 +131,8 @@ func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *chec
 	m, report, err := Check(a.FS(), &o)
 	if errors.Is(err, os.ErrNotExist) {
 		report = &check.Report{}
-		report.Add(check.Finding{
-			Rule:    ruleNoManifest,
-			File:    name,
-			Message: "there is no manifest.json at the root of the bundle",
-			Hint:    "slipway bundle pack DIR puts it there",
-		})
+		check.Reporter{Report: report, File: name}.Add(ruleNoManifest, "", "slipway bundle pack DIR puts it there",
+			"there is no manifest.json at the root of the bundle")
 		return nil, report, nil
 	}
 	if err != nil {

@@ -135,11 +135,12 @@ func (s *snapshot) refuseSigner(ctx context.Context, name string, opts *OpenOpti
 	}
 	o.Limits = opts.Limits
 	v, err := verify(ctx, s, s.size, &Verification{Archive: name}, &o)
+	if err == nil {
+		err = v.Refusal()
+	}
 	switch {
 	case err != nil:
 		return err
-	case v.Status == StatusTampered:
-		return &ArchiveError{Rule: ruleSignature, Reason: v.Reason, Unsafe: true}
 	case opts.Signer != nil && v.Status != StatusSigned:
 		return &SignerError{Verification: v}
 	}
@@ -153,6 +154,12 @@ func (a *Archive) refuseTampered(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return v.Refusal()
+}
+
+// Refusal returns an [*ArchiveError] if the bundle was changed after it was signed, and
+// nil otherwise.
+func (v *Verification) Refusal() error {
 	if v.Status == StatusTampered {
 		return &ArchiveError{Rule: ruleSignature, Reason: v.Reason, Unsafe: true}
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/slipway-mcp/slipway/check"
 )
 
 // manifest checks the document as a manifest and decodes it. It returns nil if the
@@ -15,7 +13,7 @@ func (d *document) manifest() *Manifest {
 		return nil
 	}
 	if d.root.kind != kindObject {
-		d.offset(ruleType, check.Error, d.root.at, "", "the manifest must be an object and is "+d.root.kind.String(), "")
+		d.At(d.root.at).Add(ruleType, "", "", "the manifest must be an object and is %s", d.root.kind.String())
 		return nil
 	}
 	version, known := d.version()
@@ -42,8 +40,8 @@ func (d *document) version() (version string, known bool) {
 	for i, n := range written {
 		if n.is(kindString) && slices.Contains(Versions(), n.text) {
 			if i == 1 && written[0] == nil {
-				d.at(ruleDXT, check.Warning, "/dxt_version", `"dxt_version" is the old name of "manifest_version"`,
-					"slipway bundle validate --fix renames it")
+				d.Add(ruleDXT, "/dxt_version", "slipway bundle validate --fix renames it",
+					`"dxt_version" is the old name of "manifest_version"`)
 			}
 			return n.text, true
 		}
@@ -56,7 +54,7 @@ func (d *document) version() (version string, known bool) {
 		pointer, message = "/dxt_version", fmt.Sprintf("no version of the manifest is called %s", d.text[n.at:n.end])
 	}
 	hint := "the versions are the strings " + oneOf(Versions())
-	d.at(ruleVersion, check.Error, pointer, message, hint)
+	d.Add(ruleVersion, pointer, hint, "%s", message)
 	return newest, false
 }
 

@@ -79,12 +79,10 @@ const maxFindings = 1000
 
 // document is a parsed JSON text and the report for its findings.
 type document struct {
-	file   string
-	text   []byte    // UTF-8, without a byte order mark
-	bom    int       // length of the byte order mark
-	root   *jsonNode // nil if the text is not JSON
-	report *check.Report
-	last   struct{ offset, line, column int } // the last computed position
+	check.Reporter
+	text []byte    // UTF-8, without a byte order mark
+	bom  int       // length of the byte order mark
+	root *jsonNode // nil if the text is not JSON
 }
 
 // byteOrderMark is a byte order mark in UTF-8.
@@ -93,17 +91,19 @@ const byteOrderMark = "\ufeff"
 // readDocument parses data like JSON.parse, after an optional byte order mark, and
 // reports syntax errors.
 func readDocument(data []byte, file string, report *check.Report) *document {
-	d := &document{file: file, text: data, report: report}
+	d := &document{Reporter: check.Reporter{Report: report, File: file}, text: data}
 	if rest, ok := bytes.CutPrefix(data, []byte(byteOrderMark)); ok {
 		d.text, d.bom = rest, len(byteOrderMark)
-		d.add(check.Finding{Rule: ruleBOM, Line: 1, Column: 1,
-			Message: "the file begins with a byte order mark, which is no JSON",
-			Hint:    "slipway bundle validate --fix removes it"})
+	}
+	d.Document = &check.Document{Text: d.text, Find: d.offset}
+	if d.bom > 0 {
+		d.At(0).Add(ruleBOM, "", "slipway bundle validate --fix removes it",
+			"the file begins with a byte order mark, which is no JSON")
 	}
 	if at := invalidUTF8(d.text); at >= 0 {
-		d.offset(ruleUTF8, check.Warning, at, "",
-			"bytes that are not UTF-8; readers put U+FFFD there", "save the file as UTF-8")
+		d.At(at).Add(ruleUTF8, "", "save the file as UTF-8", "bytes that are not UTF-8; readers put U+FFFD there")
 		d.text = replaceInvalid(d.text)
+		d.Document.Text = d.text
 	}
 	root, err := d.parse()
 	if err != nil {
@@ -112,7 +112,7 @@ func readDocument(data []byte, file string, report *check.Report) *document {
 		if errors.As(err, &e) {
 			at, reason = e.Offset, e.Reason
 		}
-		d.offset(ruleJSON, check.Error, at, "", "not JSON: "+reason, jsonHint(d.text, at))
+		d.At(at).Add(ruleJSON, "", jsonHint(d.text, at), "not JSON: %s", reason)
 		return d
 	}
 	d.root = root
@@ -221,8 +221,7 @@ func (d *document) object(n *jsonNode, depth int, pointer string) (end int, err 
 		}
 		below := pointer + "/" + jsonscan.EscapeToken(string(key))
 		if !seen.Add(bytes.Clone(key)) {
-			d.offset(ruleDuplicate, check.Warning, at, below,
-				fmt.Sprintf("%q is here twice; only the last counts", key), "remove one of them")
+			d.At(at).Add(ruleDuplicate, below, "remove one of them", "%q is here twice; only the last counts", key)
 		}
 		value, end, err := d.value(i, depth+1, below)
 		n.members = append(n.members, member{string(key), at, value})
@@ -231,57 +230,13 @@ func (d *document) object(n *jsonNode, depth int, pointer string) (end int, err 
 	})
 }
 
-func (d *document) add(f check.Finding) {
-	f.File = d.file
-	d.report.Add(f)
-}
-
-// offset reports a finding at a byte offset of the text.
-func (d *document) offset(rule string, s check.Severity, at int, pointer, message, hint string) {
-	if d.full(s) {
-		d.add(check.Finding{Rule: rule, Severity: s, Message: message})
-		return
-	}
-	line, column := d.place(at)
-	d.add(check.Finding{
-		Rule:     rule,
-		Severity: s,
-		Line:     line,
-		Column:   column,
-		Pointer:  pointer,
-		Message:  message,
-		Hint:     hint,
-	})
-}
-
 // full reports whether additional findings are only counted.
-func (d *document) full(s check.Severity) bool { return d.report.Count(s) >= maxFindings }
+func (d *document) full(s check.Severity) bool { return d.Report.Count(s) >= maxFindings }
 
-// place is check.LineColumn, but continues from the last position if possible: most
-// findings are in the order of the text.
-func (d *document) place(offset int) (line, column int) {
-	p := &d.last
-	if offset < p.offset || p.line == 0 {
-		p.offset, p.line, p.column = 0, 1, 1
-	}
-	between := d.text[p.offset:min(offset, len(d.text))]
-	line, column = check.LineColumn(between, len(between))
-	if line == 1 {
-		column += p.column - 1
-	}
-	p.offset, p.line, p.column = offset, p.line+line-1, column
-	return p.line, p.column
-}
-
-// at reports a finding about the value at pointer or, if that is missing, about its
-// closest existing ancestor.
-func (d *document) at(rule string, s check.Severity, pointer, message, hint string) {
-	if d.full(s) {
-		d.offset(rule, s, 0, "", message, "")
-		return
-	}
+// offset returns where the value at pointer or its closest existing ancestor begins.
+func (d *document) offset(pointer string) int {
 	n := d.root
-	for pointer := pointer; pointer != ""; {
+	for pointer != "" {
 		token, rest, more := strings.Cut(pointer[1:], "/")
 		if pointer = ""; more {
 			pointer = "/" + rest
@@ -295,7 +250,7 @@ func (d *document) at(rule string, s check.Severity, pointer, message, hint stri
 		}
 		n = next
 	}
-	d.offset(rule, s, n.at, pointer, message, hint)
+	return n.at
 }
 
 // near is didYouMean for findings that are kept.

@@ -11,30 +11,21 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The rules of [Drift].
-const (
-	ruleDriftTool        = "mcpb/drift-tool"
-	ruleDriftPrompt      = "mcpb/drift-prompt"
-	ruleDriftArgument    = "mcpb/drift-argument"
-	ruleDriftDescription = "mcpb/drift-description"
-	ruleDriftStatic      = "mcpb/drift-static"
-	ruleDriftServer      = "mcpb/drift-server"
-	ruleDriftHint        = "mcpb/tool-hints"
-	ruleDriftStdout      = "mcpb/stdout"
-)
-
 // Drift compares a manifest with what its running server offers. file is the path of the
 // manifest in the findings.
 func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {
-	d := &drift{m: m, cat: offered, file: file, report: &check.Report{}}
+	d := &drift{m: m, cat: offered, Reporter: check.Reporter{
+		Report:   &check.Report{},
+		File:     file,
+		Document: &check.Document{Text: m.JSON()},
+	}}
 	d.tools()
 	d.prompts()
 	d.static()
 	if v := offered.Server.Version; v != m.Version {
-		d.add(ruleDriftServer, check.Warning, "/version",
-			fmt.Sprintf("the bundle is version %q, and its server says %q", m.Version, v), "")
+		d.Add(ruleDriftServer, "/version", "", "the bundle is version %q, and its server says %q", m.Version, v)
 	}
-	return d.report
+	return d.Report
 }
 
 // DriftStdout returns the finding for a line that a server printed to stdout and that is
@@ -42,31 +33,15 @@ func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {
 // the manifest.
 func DriftStdout(line []byte, file string) check.Finding {
 	const shown = 100
-	return check.Finding{Rule: ruleDriftStdout, Severity: check.Error, File: file,
-		Message: fmt.Sprintf("the server writes text to stdout, where only messages belong: %.*q", shown, line),
-		Hint:    "write logs to stderr: console.error in Node.js, print(..., file=sys.stderr) in Python"}
+	return check.Reporter{File: file}.Finding(ruleDriftStdout, "",
+		"write logs to stderr: console.error in Node.js, print(..., file=sys.stderr) in Python",
+		"the server writes text to stdout, where only messages belong: %.*q", shown, line)
 }
 
 type drift struct {
-	m      *Manifest
-	cat    *mcp.Catalog
-	file   string
-	report *check.Report
-}
-
-func (d *drift) add(rule string, s check.Severity, pointer, message, hint string) {
-	at, _ := check.Offset(d.m.JSON(), pointer)
-	line, column := check.LineColumn(d.m.JSON(), at)
-	d.report.Add(check.Finding{
-		Rule:     rule,
-		Severity: s,
-		File:     d.file,
-		Line:     line,
-		Column:   column,
-		Pointer:  pointer,
-		Message:  message,
-		Hint:     hint,
-	})
+	check.Reporter
+	m   *Manifest
+	cat *mcp.Catalog
 }
 
 func (d *drift) tools() {
@@ -75,11 +50,11 @@ func (d *drift) tools() {
 		live := d.cat.Tool(t.Name)
 		switch {
 		case live == nil:
-			d.add(ruleDriftTool, check.Error, pointer, fmt.Sprintf("the server has no tool %q", t.Name),
-				"slipway bundle test --update writes what the server has")
+			d.Add(ruleDriftTool, pointer, "slipway bundle test --update writes what the server has",
+				"the server has no tool %q", t.Name)
 		case t.Description != "" && t.Description != live.Description:
-			d.add(ruleDriftDescription, check.Warning, pointer+"/description",
-				fmt.Sprintf("the server describes the tool %q in other words", t.Name), "")
+			d.Add(ruleDriftDescription, pointer+"/description", "",
+				"the server describes the tool %q in other words", t.Name)
 		}
 	}
 	var unknown, silent []string
@@ -93,12 +68,12 @@ func (d *drift) tools() {
 		}
 	}
 	if unknown != nil && !d.m.ToolsGenerated {
-		d.add(ruleDriftTool, check.Error, "/tools", "the manifest leaves out tools of the server: "+few(unknown),
-			`slipway bundle test --update lists them; or say "tools_generated": true`)
+		d.Add(ruleDriftTool, "/tools", `slipway bundle test --update lists them; or say "tools_generated": true`,
+			"the manifest leaves out tools of the server: %s", few(unknown))
 	}
 	if silent != nil {
-		d.add(ruleDriftHint, check.Note, "/tools",
-			"tools that have neither readOnlyHint nor destructiveHint: "+few(silent), "annotate them in the server")
+		d.Add(ruleDriftHint, "/tools", "annotate them in the server",
+			"tools that have neither readOnlyHint nor destructiveHint: %s", few(silent))
 	}
 }
 
@@ -123,13 +98,13 @@ func (d *drift) prompts() {
 		pointer := fmt.Sprintf("/prompts/%d", i)
 		live := d.cat.Prompt(p.Name)
 		if live == nil {
-			d.add(ruleDriftPrompt, check.Error, pointer, fmt.Sprintf("the server has no prompt %q", p.Name),
-				"slipway bundle test --update writes what the server has")
+			d.Add(ruleDriftPrompt, pointer, "slipway bundle test --update writes what the server has",
+				"the server has no prompt %q", p.Name)
 			continue
 		}
 		if names := argumentNames(live); !slices.Equal(sorted(names), sorted(p.Arguments)) {
-			d.add(ruleDriftArgument, check.Error, pointer+"/arguments",
-				fmt.Sprintf("the prompt %q of the server takes %s, not %s", p.Name, listed(names), listed(p.Arguments)), "")
+			d.Add(ruleDriftArgument, pointer+"/arguments", "", "the prompt %q of the server takes %s, not %s",
+				p.Name, listed(names), listed(p.Arguments))
 		}
 	}
 	var unknown []string
@@ -140,8 +115,9 @@ func (d *drift) prompts() {
 		}
 	}
 	if unknown != nil && !d.m.PromptsGenerated {
-		d.add(ruleDriftPrompt, check.Error, "/prompts", "the manifest leaves out prompts of the server: "+few(unknown),
-			`slipway bundle test --update lists them; or say "prompts_generated": true`)
+		d.Add(ruleDriftPrompt, "/prompts",
+			`slipway bundle test --update lists them; or say "prompts_generated": true`,
+			"the manifest leaves out prompts of the server: %s", few(unknown))
 	}
 }
 
@@ -172,16 +148,15 @@ func (d *drift) static() {
 		t := &known.Tools[i]
 		live := d.cat.Tool(t.Name)
 		if live == nil {
-			d.add(ruleDriftStatic, check.Error, fmt.Sprintf("%s/%d", pointer, i),
-				fmt.Sprintf("the server has no tool %q", t.Name), "")
+			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "", "the server has no tool %q", t.Name)
 		} else if text := definition(live); !bytes.Equal(t.Raw, text) {
-			d.add(ruleDriftStatic, check.Error, fmt.Sprintf("%s/%d", pointer, i),
-				fmt.Sprintf("the server defines the tool %q otherwise", t.Name), "")
+			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "", "the server defines the tool %q otherwise",
+				t.Name)
 		}
 	}
 	for i := range d.cat.Tools {
 		if name := d.cat.Tools[i].Name; known.Tool(name) == nil {
-			d.add(ruleDriftStatic, check.Error, pointer, fmt.Sprintf("the tool %q of the server is not among them", name), "")
+			d.Add(ruleDriftStatic, pointer, "", "the tool %q of the server is not among them", name)
 		}
 	}
 }

@@ -47,15 +47,6 @@ type ExpandOptions struct {
 	Reference bool
 }
 
-// The rules of [Expand].
-const (
-	ruleValue       = "mcpb/value"
-	ruleMissing     = "mcpb/missing-value"
-	ruleValueKey    = "mcpb/unknown-option"
-	ruleHost        = "mcpb/platform"
-	ruleEmptyOption = "mcpb/empty-option"
-)
-
 // ExpandError reports all reasons why a bundle cannot be started with its configuration.
 type ExpandError struct {
 	// Findings have the pointer of the option, such as "/user_config/api_key". They never
@@ -79,7 +70,7 @@ func (e *ExpandError) Error() string {
 func (e *ExpandError) Missing() []string {
 	var keys []string
 	for _, f := range e.Findings {
-		if f.Rule == ruleMissing {
+		if f.Rule == ruleMissing.ID {
 			keys = append(keys, jsonscan.UnescapeToken(strings.TrimPrefix(f.Pointer, "/user_config/")))
 		}
 	}
@@ -112,7 +103,7 @@ func Expand(m *Manifest, opts *ExpandOptions) (*Launch, error) {
 	e.platform()
 	e.resolve()
 	launch := e.launch()
-	if e.faults != nil {
+	if !e.faults.Report.OK(false) {
 		return nil, e.refusal()
 	}
 	return launch, nil
@@ -120,7 +111,7 @@ func Expand(m *Manifest, opts *ExpandOptions) (*Launch, error) {
 
 // refusal returns the faults as an error.
 func (e *expansion) refusal() *ExpandError {
-	err := &ExpandError{Findings: e.faults}
+	err := &ExpandError{Findings: e.faults.Report.Findings()}
 	for _, o := range e.m.UserConfig {
 		if o.Sensitive {
 			err.sensitive = append(err.sensitive, o.Key)
@@ -137,8 +128,8 @@ type expansion struct {
 	system   map[string]string
 	declared map[string]bool  // the keys of all options
 	values   map[string]value // by key; options without a value are missing
-	faults   []check.Finding
-	warnings []check.Finding
+	faults   check.Reporter
+	warnings check.Reporter
 }
 
 // value is the value of an option.
@@ -148,7 +139,13 @@ type value struct {
 }
 
 func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
-	e := &expansion{m: m, declared: map[string]bool{}, values: map[string]value{}}
+	e := &expansion{
+		m:        m,
+		declared: map[string]bool{},
+		values:   map[string]value{},
+		faults:   check.Reporter{Report: &check.Report{}},
+		warnings: check.Reporter{Report: &check.Report{}},
+	}
 	for _, o := range m.UserConfig {
 		e.declared[o.Key] = true
 	}
@@ -161,10 +158,8 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	}
 	e.here = o.Platform == ThisPlatform()
 	if o.Dir == "" || e.here && !filepath.IsAbs(o.Dir) {
-		return nil, &ExpandError{Findings: []check.Finding{{
-			Rule:    rulePath,
-			Message: fmt.Sprintf("the folder of the bundle must be an absolute path and is %q", o.Dir),
-		}}}
+		return nil, &ExpandError{Findings: []check.Finding{check.Reporter{}.Finding(rulePath, "", "",
+			"the folder of the bundle must be an absolute path and is %q", o.Dir)}}
 	}
 	if o.Home == "" {
 		o.Home, _ = os.UserHomeDir()
@@ -196,32 +191,19 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	return e, nil
 }
 
-func (e *expansion) fault(rule, pointer, format string, args ...any) {
-	e.faults = append(e.faults, check.Finding{Rule: rule, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
-}
-
-func (e *expansion) warn(rule, pointer, format string, args ...any) {
-	e.warnings = append(e.warnings, check.Finding{
-		Rule:     rule,
-		Severity: check.Warning,
-		Pointer:  pointer,
-		Message:  fmt.Sprintf(format, args...),
-	})
-}
-
 func (e *expansion) platform() {
 	k := e.m.Compatibility
 	if k == nil || len(k.Platforms) == 0 || slices.Contains(k.Platforms, e.opts.Platform) {
 		return
 	}
 	if e.opts.AnyPlatform {
-		e.warn(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s",
+		e.warnings.Add(ruleHost.As(check.Warning), "/compatibility/platforms", "",
+			"the bundle is for %s, and this is %s",
 			strings.Join(k.Platforms, ", "), e.opts.Platform)
 		return
 	}
-	e.fault(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s",
-		strings.Join(k.Platforms, ", "), e.opts.Platform)
-	e.faults[len(e.faults)-1].Hint = "slipway bundle run --any-platform starts it all the same"
+	e.faults.Add(ruleHost, "/compatibility/platforms", "slipway bundle run --any-platform starts it all the same",
+		"the bundle is for %s, and this is %s", strings.Join(k.Platforms, ", "), e.opts.Platform)
 }
 
 // config merges the platform's override over the base.
@@ -251,7 +233,8 @@ func (e *expansion) launch() *Launch {
 	const pointer = "/server/mcp_config"
 	for _, key := range optionsIn(config.Command) {
 		if len(e.values[key].texts) > 1 {
-			e.fault(ruleCommandList, pointer+"/command", "option %q has several values, and the command is one program", key)
+			e.faults.Add(ruleCommandList, pointer+"/command", "",
+				"option %q has several values, and the command is one program", key)
 		}
 	}
 	command := e.text(pointer+"/command", config.Command)
@@ -283,7 +266,7 @@ func (e *expansion) launch() *Launch {
 			l.secrets = append(l.secrets, v.texts...)
 		}
 	}
-	l.Warnings = e.warnings
+	l.Warnings = e.warnings.Report.Findings()
 	return l
 }
 
@@ -304,7 +287,8 @@ func (e *expansion) argument(pointer, arg, before string) []expanded {
 	}
 	if e.unset(key) {
 		if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") {
-			e.warn(ruleEmptyOption, pointer, "option %q has no value, and %s stays without one", key, before)
+			e.warnings.Add(ruleEmptyOption, pointer, "", "option %q has no value, and %s stays without one", key,
+				before)
 		}
 		return nil
 	}
@@ -347,23 +331,23 @@ func (e *expansion) part(pointer string, p part) expanded {
 	}
 	if text, ok := e.system[p.name]; ok {
 		if text == "" {
-			e.warn(ruleVariable, pointer, "%s is not known here", p.text)
+			e.warnings.Add(ruleVariable, pointer, "", "%s is not known here", p.text)
 		}
 		return expanded{text, text}
 	}
 	key, isOption := strings.CutPrefix(p.name, userConfigPrefix)
 	if !isOption {
-		e.warn(ruleVariable, pointer, "no variable is called %s, so it stays as it is", p.text)
+		e.warnings.Add(ruleVariable, pointer, "", "no variable is called %s, so it stays as it is", p.text)
 		return same
 	}
 	if v, ok := e.values[key]; ok {
 		return v.show(strings.Join(v.texts, e.opts.ListSeparator))
 	}
 	if e.unset(key) {
-		e.warn(ruleEmptyOption, pointer, "option %q has no value, so nothing stands in its place", key)
+		e.warnings.Add(ruleEmptyOption, pointer, "", "option %q has no value, so nothing stands in its place", key)
 		return expanded{}
 	}
-	e.warn(ruleUndeclared, pointer, "user_config has no option %q, so %s stays as it is", key, p.text)
+	e.warnings.Add(ruleUndeclared, pointer, "", "user_config has no option %q, so %s stays as it is", key, p.text)
 	return same
 }
 
@@ -372,7 +356,7 @@ func (e *expansion) part(pointer string, p part) expanded {
 func (e *expansion) command(written, text string) string {
 	const pointer = "/server/mcp_config/command"
 	if text == "" {
-		e.fault(ruleCommand, pointer, "the command is empty")
+		e.faults.Add(ruleCommand, pointer, "", "the command is empty")
 		return ""
 	}
 	name, inBundle := bundlePath(written)
@@ -386,7 +370,7 @@ func (e *expansion) command(written, text string) string {
 	}
 	clean, why := inside(strings.TrimLeft(strings.ReplaceAll(name, `\`, "/"), "/"))
 	if why != "" {
-		e.fault(rulePath, pointer, "the command %q: %s", written, why)
+		e.faults.Add(rulePath, pointer, "", "the command %q: %s", written, why)
 		return ""
 	}
 	return e.program(pointer, clean)
@@ -409,7 +393,7 @@ func (e *expansion) program(pointer, name string) string {
 		}
 	}
 	if !e.opts.NoFiles && e.here && !exists(name) {
-		e.fault(ruleCommand, pointer, "the command %s is not in the bundle", name)
+		e.faults.Add(ruleCommand, pointer, "", "the command %s is not in the bundle", name)
 	}
 	return full(name)
 }

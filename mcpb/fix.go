@@ -97,7 +97,7 @@ func (f *fixer) fix() {
 
 // edit replaces text[from:to]. at is the position of the repair.
 func (f *fixer) edit(from, to, at int, with, pointer, about string) {
-	line, column := f.place(at)
+	line, column := f.Document.Position(at)
 	e := edit{from, to, with}
 	if f.about == nil {
 		f.about = map[edit]Repair{}

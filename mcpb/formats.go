@@ -6,53 +6,55 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/check"
 )
 
 // Formats of strings. Each function returns a rule and the problem, or "" for both. URLs
 // and e-mail addresses follow the reference implementation: the parser of the URL
 // standard, and zod's expression.
 
-func formatURL(s string) (rule, why string) {
+func formatURL(s string) (rule check.Rule, why string) {
 	if why := urlFault(s); why != "" {
 		return ruleURL, strconv.Quote(s) + " is not a URL: " + why
 	}
-	return "", ""
+	return rule, ""
 }
 
-func formatEmail(s string) (rule, why string) {
+func formatEmail(s string) (rule check.Rule, why string) {
 	if !isEmail(s) {
 		return ruleEmail, strconv.Quote(s) + " is not an e-mail address"
 	}
-	return "", ""
+	return rule, ""
 }
 
-func formatIconSize(s string) (rule, why string) {
+func formatIconSize(s string) (rule check.Rule, why string) {
 	width, height, ok := strings.Cut(s, "x")
 	if !ok || !digits(width) || !digits(height) {
 		return ruleFormat, strconv.Quote(s) + " is not WIDTHxHEIGHT, such as 128x128"
 	}
-	return "", ""
+	return rule, ""
 }
 
-func formatTheme(s string) (rule, why string) {
+func formatTheme(s string) (rule check.Rule, why string) {
 	if s == "" {
 		return ruleFormat, "a theme that is given has a name, such as light or dark"
 	}
-	return "", ""
+	return rule, ""
 }
 
-func formatResources(s string) (rule, why string) {
+func formatResources(s string) (rule check.Rule, why string) {
 	if !strings.Contains(strings.ToLower(s), localeVariable) {
 		return ruleFormat, strconv.Quote(s) + " has no " + localeVariable + " in it"
 	}
-	return "", ""
+	return rule, ""
 }
 
-func formatLocale(s string) (rule, why string) {
+func formatLocale(s string) (rule check.Rule, why string) {
 	if !isLocale(s) {
 		return ruleFormat, strconv.Quote(s) + " is not a language tag, such as en-US"
 	}
-	return "", ""
+	return rule, ""
 }
 
 // localeVariable is the placeholder for the language in the path of translations.

@@ -11,10 +11,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// ruleInterpreter is the rule for a value that an interpreter would parse as one of its
-// own options, such as Python's -c, which runs code.
-const ruleInterpreter = "mcpb/option-as-flag"
-
 // runner is a program that runs another one, or code from its arguments.
 type runner struct {
 	verbs  []string // subcommands before its own arguments, as in "uv run"
@@ -42,7 +38,8 @@ func runners() map[string]runner {
 		"deno": {verbs: []string{"run"}}, "bun": {verbs: []string{"run", "x"}},
 		"npx": packages, "npm": packages, "pnpm": packages, "pnpx": packages, "yarn": packages, "bunx": packages,
 		"python": python, "pypy": python, "py": python, "uv": uv, "uvx": uv, "pipx": {verbs: []string{"run"}},
-		"ruby": {valued: []string{"-r", "-I"}}, "perl": {valued: []string{"-I"}}, "php": {valued: []string{"-d", "-c"}},
+		"ruby": {valued: []string{"-r", "-I"}}, "perl": {valued: []string{"-I"}},
+		"php":    {valued: []string{"-d", "-c"}},
 		"java":   {valued: []string{"-cp", "-classpath", "--class-path", "-p", "--module-path"}},
 		"dotnet": {verbs: []string{"run", "exec"}},
 		"sh":     {}, "bash": {}, "dash": {}, "zsh": {}, "ksh": {}, "fish": {}, "env": {},
@@ -122,9 +119,9 @@ func (c *checker) checkFlags(pointer, command string, args []string) {
 		if o, ok := c.options[key]; !ok || !o.canBeFlag() || i > 0 && isValue(command, args[i-1]) {
 			continue
 		}
-		c.at(ruleInterpreter, check.Warning, fmt.Sprintf("%s/args/%d", pointer, i),
-			fmt.Sprintf("a value of option %q that begins with - is an option of %s, and some of them run code", key, name),
-			`put it behind the file that is started or behind "--", or pass it in env`)
+		c.Add(ruleInterpreter.As(check.Warning), fmt.Sprintf("%s/args/%d", pointer, i),
+			`put it behind the file that is started or behind "--", or pass it in env`,
+			"a value of option %q that begins with - is an option of %s, and some of them run code", key, name)
 	}
 }
 
@@ -168,7 +165,7 @@ func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
 	}
 	for _, t := range expanded {
 		if strings.HasPrefix(t.text, "-") {
-			e.fault(ruleInterpreter, "/user_config/"+jsonscan.EscapeToken(key),
+			e.faults.Add(ruleInterpreter, "/user_config/"+jsonscan.EscapeToken(key), "",
 				"option %q (%s) begins with -, and %s would take it for one of its own options", key, o.Title, name)
 			return
 		}

@@ -259,7 +259,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	m := d.manifest()
 	var fatal []check.Finding
 	for _, f := range r.Findings() {
-		if f.Severity == check.Error && !tolerable(f.Rule) {
+		if f.Severity == check.Error && !isTolerable(f.Rule) {
 			fatal = append(fatal, f)
 		}
 	}

@@ -3,7 +3,6 @@ package mcpb
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -80,8 +79,6 @@ func (s *Selection) packages() (installed, needed map[string]bool, err error) {
 	return installed, needed, nil
 }
 
-const ruleDevelopment = "mcpb/dev-dependency"
-
 // development reports packed packages that only development needs.
 func (s *Selection) development(where func(name string) string) (found []check.Finding) {
 	installed, needed, err := s.packages()
@@ -99,11 +96,9 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 		return nil
 	}
 	names := slices.Sorted(maps.Keys(unneeded))
-	return []check.Finding{{
-		Rule: ruleDevelopment, Severity: check.Note, File: where("package.json"),
-		Message: fmt.Sprintf("no dependency leads to %s (%.1f MB), which the bundle has", someOf(names), float64(bytes)/1e6),
-		Hint:    "slipway bundle pack --prune leaves out what only development needs",
-	}}
+	return []check.Finding{check.Reporter{File: where("package.json")}.Finding(ruleDevelopment, "",
+		"slipway bundle pack --prune leaves out what only development needs",
+		"no dependency leads to %s (%.1f MB), which the bundle has", someOf(names), float64(bytes)/1e6)}
 }
 
 // installed returns the folders of the packages in node_modules.

@@ -256,17 +256,14 @@ func (s *Selection) warnings() []check.Finding {
 		if counts[e.Rule]++; counts[e.Rule] > 1 {
 			continue
 		}
-		found = append(found, check.Finding{
-			Rule: ruleIgnored, Severity: check.Warning, File: filepath.Join(s.dir, IgnoreName), Line: e.Rule.Line, Column: 1,
-			Message: fmt.Sprintf("the rule %q also leaves out %s, which was installed and may be needed",
-				e.Rule.Pattern, e.Name),
-			Hint: fmt.Sprintf("write /%s to mean the one beside the manifest", strings.TrimPrefix(e.Rule.Pattern, "/")),
-		})
+		f := check.Reporter{File: filepath.Join(s.dir, IgnoreName)}.Finding(ruleIgnored, "",
+			fmt.Sprintf("write /%s to mean the one beside the manifest", strings.TrimPrefix(e.Rule.Pattern, "/")),
+			"the rule %q also leaves out %s, which was installed and may be needed", e.Rule.Pattern, e.Name)
+		f.Line, f.Column = e.Rule.Line, 1
+		found = append(found, f)
 	}
 	return found
 }
-
-const ruleIgnored = "mcpb/pack-ignored"
 
 // inPackages reports whether a path is in a folder of installed packages.
 func inPackages(name string) bool {

@@ -314,7 +314,7 @@ func TestPackRefusesWhatReadersRefuse(t *testing.T) {
 				a.Close()
 				return
 			}
-			if !errors.As(err, &refused) || refused.Rule != test.rule {
+			if !errors.As(err, &refused) || refused.Rule.ID != test.rule {
 				t.Errorf("got %v, want %s", err, test.rule)
 			}
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); left != nil {

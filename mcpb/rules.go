@@ -1,51 +1,182 @@
 package mcpb
 
-import "github.com/slipway-mcp/slipway/check"
+import (
+	"slices"
 
-// Rule is a rule of [Check], [OpenArchive] or another function.
-type Rule struct {
-	ID       string         // as in the findings
-	Severity check.Severity // the highest that it reports
-	About    string         // the problem, on one line
-}
-
-// The rules for the manifest as a document.
-const (
-	ruleBare       = "mcpb/manifest-only"
-	rulePackLink   = "mcpb/pack-link"
-	ruleNoManifest = "mcpb/no-manifest"
-	ruleJSON       = "mcpb/json"
-	ruleBOM        = "mcpb/bom"
-	ruleUTF8       = "mcpb/utf-8"
-	ruleDuplicate  = "mcpb/duplicate-key"
-	ruleVersion    = "mcpb/manifest-version"
-	ruleDXT        = "mcpb/dxt-version"
-	ruleRequired   = "mcpb/required"
-	ruleType       = "mcpb/type"
-	ruleEnum       = "mcpb/enum"
-	ruleUnknown    = "mcpb/unknown-field"
-	ruleTooNew     = "mcpb/newer-field"
-	ruleURL        = "mcpb/url"
-	ruleEmail      = "mcpb/email"
-	ruleFormat     = "mcpb/format"
-	ruleReference  = "mcpb/reference-refuses"
+	"github.com/slipway-mcp/slipway/check"
 )
 
-// tolerable reports whether a host can work with a manifest that violates rule.
-func tolerable(rule string) bool {
-	switch rule {
-	case ruleBOM, ruleUnknown, ruleTooNew, ruleURL, ruleEmail, ruleFormat:
-		return true
-	}
-	return false
-}
+// The manifest as a document.
+var (
+	ruleNoManifest = check.Error.Rule("mcpb/no-manifest", "a packed bundle without manifest.json at its root", "")
+	ruleBare       = check.Note.Rule("mcpb/manifest-only",
+		"a folder with only a manifest and images; only the manifest is checked", "")
+	ruleJSON      = check.Error.Rule("mcpb/json", "text that is not JSON", "")
+	ruleBOM       = check.Error.Rule("mcpb/bom", "a file that begins with a byte order mark", "")
+	ruleUTF8      = check.Warning.Rule("mcpb/utf-8", "bytes that are not UTF-8, which readers replace", "")
+	ruleDuplicate = check.Warning.Rule("mcpb/duplicate-key",
+		"an object that repeats a name; the last value counts", "")
+	ruleVersion   = check.Error.Rule("mcpb/manifest-version", "a missing or unknown manifest_version", "")
+	ruleDXT       = check.Warning.Rule("mcpb/dxt-version", "a version under its old name, dxt_version", "")
+	ruleRequired  = check.Error.Rule("mcpb/required", "a missing field", "")
+	ruleType      = check.Error.Rule("mcpb/type", "a value of the wrong type", "")
+	ruleEnum      = check.Error.Rule("mcpb/enum", "a value that the field does not allow", "")
+	ruleUnknown   = check.Error.Rule("mcpb/unknown-field", "a field that no version has", "")
+	ruleTooNew    = check.Error.Rule("mcpb/newer-field", "a field that only later versions have", "")
+	ruleURL       = check.Error.Rule("mcpb/url", "a URL that the URL standard rejects", "")
+	ruleEmail     = check.Error.Rule("mcpb/email", "an invalid e-mail address", "")
+	ruleFormat    = check.Error.Rule("mcpb/format", "an invalid icon size, theme, language or path of translations", "")
+	ruleReference = check.Warning.Rule("mcpb/reference-refuses",
+		"valid by the specification, but rejected by the reference CLI up to 2.1.2", "")
+)
 
-// referenceRules returns the rules whose errors the reference CLI reports, too.
-func referenceRules() []string {
-	return []string{
+// The content of the manifest.
+var (
+	ruleIdentity = check.Warning.Rule("mcpb/name", "a name that needs quoting in commands, paths or URLs", "")
+	ruleSemver   = check.Warning.Rule("mcpb/version", "a version that is not a semantic version", "")
+	ruleTwice    = check.Warning.Rule("mcpb/duplicate-name",
+		"two tools or prompts with the same name, or one without a name", "")
+	ruleRange     = check.Warning.Rule("mcpb/range", "an invalid range of versions", "")
+	rulePlatforms = check.Warning.Rule("mcpb/platforms", "an empty list of platforms, or one that repeats a name", "")
+	ruleRuntimes  = check.Note.Rule("mcpb/runtimes", "a runtime that a server of that type does not use", "")
+	ruleMetaKey   = check.Warning.Rule("mcpb/meta-key", "a key of _meta that is not a reversed domain name", "")
+	rulePrivacy   = check.Warning.Rule("mcpb/privacy-policy",
+		"a privacy policy over http or listed twice; none although data leaves the machine", "")
+	ruleUndeclared = check.Warning.Rule("mcpb/undeclared-option",
+		"${user_config.KEY} of an option that is not declared", "")
+	ruleUnused   = check.Note.Rule("mcpb/unused-option", "an unused option", "")
+	ruleVariable = check.Warning.Rule("mcpb/variable",
+		"a ${...} with an unknown name or without its closing brace", "")
+	ruleArray       = check.Note.Rule("mcpb/list-in-text", "an option with several values inside a text; hosts differ", "")
+	ruleCommandList = check.Error.Rule("mcpb/list-as-command", "an option with several values as the command", "")
+	ruleSecretArg   = check.Warning.Rule("mcpb/secret-in-args",
+		"a sensitive option among arguments, which other programs can see", "")
+	ruleInterpreter = check.Error.Rule("mcpb/option-as-flag",
+		"a value that an interpreter would read as one of its own options", "")
+	ruleInvisible    = check.Warning.Rule("mcpb/invisible", "characters that are invisible or control a terminal", "")
+	ruleSecretOption = check.Warning.Rule("mcpb/secret-default",
+		"a sensitive option with a default, which is public", "")
+	ruleOption    = check.Warning.Rule("mcpb/option", "fields of an option that contradict each other", "")
+	ruleArguments = check.Warning.Rule("mcpb/prompt-argument",
+		"a prompt that uses an undeclared argument, or does not use a declared one", "")
+	ruleOverride = check.Warning.Rule("mcpb/platform-override",
+		"an override that is empty, or for an unknown or undeclared platform", "")
+)
+
+// The files of the bundle.
+var (
+	rulePath       = check.Error.Rule("mcpb/path", "a path that is absolute or outside the bundle", "")
+	ruleEntryPoint = check.Error.Rule("mcpb/entry-point",
+		"a missing entry point, or one that does not match the type of the server", "")
+	ruleCommand    = check.Error.Rule("mcpb/command", "a missing command, or a missing path among the arguments", "")
+	ruleExecutable = check.Warning.Rule("mcpb/executable", "a program without the execute bit", "")
+	ruleDeveloper  = check.Error.Rule("mcpb/developer-path", "a path that exists only on the author's machine", "")
+	ruleFetches    = check.Warning.Rule("mcpb/fetches",
+		"a command that downloads the server on each start, such as npx or uvx", "")
+	ruleRelative = check.Warning.Rule("mcpb/relative-path",
+		"the path of a file in the bundle without ${__dirname}", "")
+	ruleUV = check.Error.Rule("mcpb/uv",
+		"a server of type uv without pyproject.toml, or with packages that uv installs", "")
+	ruleIcon       = check.Error.Rule("mcpb/icon", "an icon that is missing, outside the bundle or not a PNG", "")
+	ruleIconRemote = check.Warning.Rule("mcpb/remote-icon", "a remote icon, which not every host fetches", "")
+	ruleIcons      = check.Warning.Rule("mcpb/icons",
+		"an icon that is missing, not a square PNG, too large, or not of its declared size", "")
+	ruleScreenshot   = check.Warning.Rule("mcpb/screenshot", "a screenshot that is missing or not a PNG", "")
+	ruleLocalization = check.Warning.Rule("mcpb/localization",
+		"translations without a file, or unknown to the manifest", "")
+	ruleTranslation = check.Error.Rule("mcpb/translation",
+		"a translation that is unreadable, or translates fields that cannot be", "")
+	ruleUntranslated = check.Note.Rule("mcpb/untranslated",
+		"texts without a translation, and what is shown instead", "")
+	ruleBinaryPlatform = check.Error.Rule("mcpb/binary-platform",
+		"machine code for a platform that the manifest does not declare", "")
+	ruleBinaryCPU    = check.Note.Rule("mcpb/binary-cpu", "a program for one CPU, which a manifest cannot declare", "")
+	ruleBinaryPython = check.Warning.Rule("mcpb/binary-python",
+		"machine code for other versions of Python than the manifest allows", "")
+	ruleImport     = check.Error.Rule("mcpb/import", "code that loads a file or package missing from the bundle", "")
+	ruleDependency = check.Error.Rule("mcpb/dependency",
+		"a package that package.json or another package needs, missing from the bundle", "")
+	ruleWindowsName = check.Error.Rule("mcpb/windows-name",
+		"a name that is invalid on Windows, or a path that is too long there", "")
+	ruleSecretFile = check.Warning.Rule("mcpb/secret-file", "a file that usually contains passwords or keys", "")
+	ruleSecret     = check.Warning.Rule("mcpb/secret", "a text that looks like a password, token or key", "")
+)
+
+// Packing.
+var (
+	rulePackLink    = check.Error.Rule("mcpb/pack-link", "a symbolic link that is broken or leads out of the folder", "")
+	ruleDevelopment = check.Note.Rule("mcpb/dev-dependency", "packed packages that only development needs", "")
+	ruleIgnored     = check.Warning.Rule("mcpb/pack-ignored",
+		"a line of .mcpbignore that also excludes files of installed packages", "")
+)
+
+// Archives and signatures.
+var (
+	ruleDamaged = check.Error.Rule("mcpb/archive-damaged",
+		"an archive that is damaged, incomplete or not a zip file", "")
+	ruleAmbiguous = check.Error.Rule("mcpb/archive-ambiguous",
+		"an archive that different zip readers read differently", "")
+	ruleUnsupported = check.Error.Rule("mcpb/archive-unsupported",
+		"an archive that is encrypted, split, or compressed with an unsupported method", "")
+	ruleName = check.Error.Rule("mcpb/archive-name",
+		"a name that leads out of the archive, or has another meaning on some systems", "")
+	ruleCollision = check.Error.Rule("mcpb/archive-collision",
+		"two entries with the same name, also ignoring case and Unicode form", "")
+	ruleLink      = check.Error.Rule("mcpb/archive-link", "an entry that is neither a file nor a folder", "")
+	ruleOverlap   = check.Error.Rule("mcpb/archive-overlap", "entries that share bytes", "")
+	ruleLimit     = check.Error.Rule("mcpb/archive-limit", "more entries or bytes than allowed", "")
+	ruleBomb      = check.Error.Rule("mcpb/archive-bomb", "a small archive that is far too large when unpacked", "")
+	ruleSignature = check.Error.Rule("mcpb/signature", "a signed bundle that differs from what was signed", "")
+	rulePortable  = check.Warning.Rule("mcpb/archive-portable", "folders that some systems treat as the same", "")
+)
+
+// User values and the platform, before the server starts.
+var (
+	ruleMissing     = check.Error.Rule("mcpb/missing-value", "a required option without a value", "")
+	ruleValue       = check.Error.Rule("mcpb/value", "a value that the option does not allow", "")
+	ruleValueKey    = check.Error.Rule("mcpb/unknown-option", "a value for an option that does not exist", "")
+	ruleHost        = check.Error.Rule("mcpb/platform", "a bundle that does not support this platform", "")
+	ruleEmptyOption = check.Warning.Rule("mcpb/empty-option", "an option without a value inside an argument", "")
+)
+
+// The cache.
+var (
+	ruleCacheChanged = check.Warning.Rule("mcpb/cache-changed",
+		"an unpacked copy in the cache that was changed; it is replaced before it runs", "")
+)
+
+// Differences between the manifest and its running server.
+var (
+	ruleDriftTool = check.Error.Rule("mcpb/drift-tool",
+		"a tool that only the manifest or only the running server has", "")
+	ruleDriftPrompt = check.Error.Rule("mcpb/drift-prompt",
+		"a prompt that only the manifest or only the running server has", "")
+	ruleDriftArgument = check.Error.Rule("mcpb/drift-argument",
+		"prompt arguments that differ between the manifest and the server", "")
+	ruleDriftStatic = check.Error.Rule("mcpb/drift-static",
+		"static_responses that differ from the answers of the server", "")
+	ruleDriftStdout      = check.Error.Rule("mcpb/stdout", "text on stdout, which is only for messages", "")
+	ruleDriftDescription = check.Warning.Rule("mcpb/drift-description",
+		"a description that differs from that of the server", "")
+	ruleDriftServer = check.Warning.Rule("mcpb/drift-server",
+		"a server version that differs from that of the bundle", "")
+	ruleDriftHint = check.Note.Rule("mcpb/tool-hints",
+		"a tool without readOnlyHint or destructiveHint, which directories of bundles require", "")
+)
+
+// Rules returns all rules in the order of their documentation: the manifest as a document,
+// its content, the bundle's files, archives, user values, and differences between a manifest
+// and its server.
+func Rules() []check.Rule {
+	return []check.Rule{
+		ruleNoManifest,
+		ruleBare,
 		ruleJSON,
 		ruleBOM,
+		ruleUTF8,
+		ruleDuplicate,
 		ruleVersion,
+		ruleDXT,
 		ruleRequired,
 		ruleType,
 		ruleEnum,
@@ -54,109 +185,98 @@ func referenceRules() []string {
 		ruleURL,
 		ruleEmail,
 		ruleFormat,
+		ruleReference,
+
+		ruleIdentity,
+		ruleSemver,
+		ruleTwice,
+		ruleRange,
+		rulePlatforms,
+		ruleRuntimes,
+		ruleMetaKey,
+		rulePrivacy,
+		ruleUndeclared,
+		ruleUnused,
+		ruleVariable,
+		ruleArray,
+		ruleCommandList,
+		ruleSecretArg,
+		ruleInterpreter,
+		ruleInvisible,
+		ruleSecretOption,
+		ruleOption,
+		ruleArguments,
+		ruleOverride,
+
+		rulePath,
+		ruleEntryPoint,
+		ruleCommand,
+		ruleExecutable,
+		ruleDeveloper,
+		ruleFetches,
+		ruleRelative,
+		ruleUV,
 		ruleIcon,
+		ruleIconRemote,
+		ruleIcons,
+		ruleScreenshot,
+		ruleLocalization,
+		ruleTranslation,
+		ruleUntranslated,
+		ruleBinaryPlatform,
+		ruleBinaryCPU,
+		ruleBinaryPython,
+		ruleImport,
+		ruleDependency,
+		ruleWindowsName,
+		ruleSecretFile,
+		ruleSecret,
+
+		rulePackLink,
+		ruleDevelopment,
+		ruleIgnored,
+
+		ruleDamaged,
+		ruleAmbiguous,
+		ruleUnsupported,
+		ruleName,
+		ruleCollision,
+		ruleLink,
+		ruleOverlap,
+		ruleLimit,
+		ruleBomb,
+		ruleSignature,
+		rulePortable,
+
+		ruleMissing,
+		ruleValue,
+		ruleValueKey,
+		ruleHost,
+		ruleEmptyOption,
+
+		ruleCacheChanged,
+
+		ruleDriftTool,
+		ruleDriftPrompt,
+		ruleDriftArgument,
+		ruleDriftStatic,
+		ruleDriftStdout,
+		ruleDriftDescription,
+		ruleDriftServer,
+		ruleDriftHint,
 	}
 }
 
-// Rules returns all rules in the order of their documentation: problems of a manifest as
-// a document, of its content, of a bundle's files, of archives, of user values, and
-// differences between a manifest and its server.
-func Rules() []Rule {
-	return []Rule{
-		{ruleNoManifest, check.Error, "a packed bundle has no manifest.json at its root"},
-		{ruleBare, check.Note, "a folder with nothing but a manifest and pictures, of which only the manifest is checked"},
-		{ruleJSON, check.Error, "the text is not JSON"},
-		{ruleBOM, check.Error, "the file begins with a byte order mark"},
-		{ruleUTF8, check.Warning, "bytes that are not UTF-8, which readers replace"},
-		{ruleDuplicate, check.Warning, "an object has a name twice; the last one counts"},
-		{ruleVersion, check.Error, "manifest_version is missing or names no version"},
-		{ruleDXT, check.Warning, "the version stands under its old name dxt_version"},
-		{ruleRequired, check.Error, "a field is missing"},
-		{ruleType, check.Error, "a value is of another type than the field"},
-		{ruleEnum, check.Error, "a value is none of those that the field allows"},
-		{ruleUnknown, check.Error, "no version has a field of that name"},
-		{ruleTooNew, check.Error, "only later versions have the field"},
-		{ruleURL, check.Error, "a URL that the URL standard refuses"},
-		{ruleEmail, check.Error, "an e-mail address that is none"},
-		{ruleFormat, check.Error, "an icon size, theme, path of translations or language that is none"},
-		{ruleReference, check.Warning, "the specification allows it, and the reference CLI up to 2.1.2 refuses it"},
+// isTolerable reports whether a host can work with a manifest that violates rule.
+func isTolerable(rule string) bool {
+	return isOneOf(rule, ruleBOM, ruleUnknown, ruleTooNew, ruleURL, ruleEmail, ruleFormat)
+}
 
-		{ruleIdentity, check.Warning, "a name that commands, paths and URLs cannot hold"},
-		{ruleSemver, check.Warning, "a version that is not a semantic version"},
-		{ruleTwice, check.Warning, "two tools or prompts of one name, or one without a name"},
-		{ruleRange, check.Warning, "a range of versions that nobody can read"},
-		{rulePlatforms, check.Warning, "an empty list of platforms, or one with a name twice"},
-		{ruleRuntimes, check.Note, "a runtime that a server of that type does not use"},
-		{ruleMetaKey, check.Warning, "a key of _meta that is not a reversed domain name"},
-		{rulePrivacy, check.Warning, "a privacy policy over http or named twice; none where data leaves the machine"},
-		{ruleUndeclared, check.Warning, "${user_config.KEY} of an option that is not declared"},
-		{ruleUnused, check.Note, "an option that nothing uses"},
-		{ruleVariable, check.Warning, "a ${...} of an unknown name, or without an end"},
-		{ruleArray, check.Note, "an option with several values inside a text, where hosts differ"},
-		{ruleCommandList, check.Error, "an option with several values as the command"},
-		{ruleSecretArg, check.Warning, "a sensitive option among arguments, which other programs can see"},
-		{ruleInterpreter, check.Error, "a value that an interpreter would take for one of its own options"},
-		{ruleInvisible, check.Warning, "characters that people cannot see, or that a terminal acts on"},
-		{ruleSecretOption, check.Warning, "a sensitive option with a default that everybody can read"},
-		{ruleOption, check.Warning, "fields of an option that contradict each other"},
-		{ruleArguments, check.Warning, "a prompt names an argument that it does not have, or has one it does not use"},
-		{ruleOverride, check.Warning, "an override for a platform that is unknown or not declared, or an empty one"},
+// isReferenceRule reports whether the reference CLI reports violations of rule, too.
+func isReferenceRule(rule string) bool {
+	return isTolerable(rule) || isOneOf(rule, ruleJSON, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleIcon)
+}
 
-		{rulePath, check.Error, "a path that leads out of the bundle, or is absolute"},
-		{ruleEntryPoint, check.Error, "the entry point is not there, or is of another kind than the server"},
-		{ruleCommand, check.Error, "a command, or a path among the arguments, is not there"},
-		{ruleExecutable, check.Warning, "a program without the execute bit"},
-		{ruleDeveloper, check.Error, "a path that exists on the machine of the author only"},
-		{ruleFetches, check.Warning, "a command that downloads the server each time, as npx and uvx do"},
-		{ruleRelative, check.Warning, "the path of a file of the bundle that does not begin with ${__dirname}"},
-		{ruleUV, check.Error, "a server of type uv without pyproject.toml, or with what uv would install"},
-		{ruleIcon, check.Error, "the icon is not there, no PNG, or outside of the bundle"},
-		{ruleIconRemote, check.Warning, "the icon is on the web, where not every host fetches it"},
-		{ruleIcons, check.Warning, "an icon is not there, no PNG, not square, too large, or of another size than it says"},
-		{ruleScreenshot, check.Warning, "a screenshot is not there or no PNG"},
-		{ruleLocalization, check.Warning, "translations that no file has, or that the manifest does not mention"},
-		{ruleTranslation, check.Error, "a translation that cannot be read, or holds what is not translated"},
-		{ruleUntranslated, check.Note, "texts that a translation leaves out, and what is shown instead"},
-		{ruleBinaryPlatform, check.Error, "machine code for another system than the manifest says"},
-		{ruleBinaryCPU, check.Note, "a program for one CPU, which a manifest cannot say"},
-		{ruleBinaryPython, check.Warning, "machine code for other versions of Python than the manifest allows"},
-		{ruleImport, check.Error, "code loads a file or a package that is not in the bundle"},
-		{ruleDependency, check.Error, "package.json or a package needs another package that is not in the bundle"},
-		{ruleWindowsName, check.Error, "a name that Windows cannot hold, or a path that is too long there"},
-		{ruleSecretFile, check.Warning, "a file in which passwords or keys usually are"},
-		{ruleSecret, check.Warning, "a text that looks like a password, token or key"},
-
-		{rulePackLink, check.Error, "a symbolic link that leads out of the folder, or nowhere"},
-		{ruleDevelopment, check.Note, "packages are packed that only development needs"},
-		{ruleIgnored, check.Warning, "a line of .mcpbignore also leaves out files of installed packages"},
-
-		{"mcpb/archive-damaged", check.Error, "the archive is no zip, or not all of one"},
-		{"mcpb/archive-ambiguous", check.Error, "readers of zip files would see different things"},
-		{"mcpb/archive-unsupported", check.Error, "the archive is encrypted, split, or packed in another way"},
-		{"mcpb/archive-name", check.Error, "a name that leads out of the archive, or means something else elsewhere"},
-		{"mcpb/archive-collision", check.Error, "two entries for one place, also where case or Unicode form does not count"},
-		{"mcpb/archive-link", check.Error, "an entry that is neither a file nor a folder"},
-		{"mcpb/archive-overlap", check.Error, "files that share bytes"},
-		{"mcpb/archive-limit", check.Error, "more entries or bytes than allowed"},
-		{"mcpb/archive-bomb", check.Error, "small, and far too large when unpacked"},
-		{ruleSignature, check.Error, "a signed bundle is not what was signed"},
-		{"mcpb/archive-portable", check.Warning, "folders that some systems take for one"},
-
-		{ruleMissing, check.Error, "a required option has no value"},
-		{ruleValue, check.Error, "a value that the option does not allow"},
-		{ruleValueKey, check.Error, "a value for an option that does not exist"},
-		{ruleHost, check.Error, "the bundle is not for this platform"},
-		{ruleEmptyOption, check.Warning, "an option without a value inside an argument"},
-
-		{ruleCacheChanged, check.Warning, "an unpacked copy in the cache that was changed, and is replaced before it runs"},
-
-		{ruleDriftTool, check.Error, "a tool that only the manifest, or only the running server has"},
-		{ruleDriftPrompt, check.Error, "a prompt that only the manifest, or only the running server has"},
-		{ruleDriftArgument, check.Error, "arguments of a prompt that the server does not take, or others"},
-		{ruleDriftStatic, check.Error, "static_responses that the server does not give"},
-		{ruleDriftStdout, check.Error, "text on stdout, where a server writes messages and nothing else"},
-		{ruleDriftDescription, check.Warning, "a description that differs from that of the server"},
-		{ruleDriftServer, check.Warning, "a version of the server that is not that of the bundle"},
-		{ruleDriftHint, check.Note, "a tool that does not say whether it changes anything, as directories of bundles ask"},
-	}
+func isOneOf(rule string, rules ...check.Rule) bool {
+	return slices.ContainsFunc(rules, func(r check.Rule) bool { return r.ID == rule })
 }

@@ -62,7 +62,7 @@ func TestRulesPage(t *testing.T) {
 		"bundle, too. The page is generated from the list in package `mcpb`.\n\n" +
 		"| rule | severity | what it finds |\n| --- | --- | --- |\n")
 	for _, r := range mcpb.Rules() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.ID, r.Severity, r.About)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.ID, r.Severity, r.Title)
 	}
 	const page = "../docs/mcpb-rules.md"
 	if *update {

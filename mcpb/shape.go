@@ -14,13 +14,13 @@ import (
 // shape describes valid values.
 type shape struct {
 	kind   kind
-	enum   []string                          // of a string
-	format func(s string) (rule, why string) // of a string; "" means valid
-	fields []field                           // of an object; nil means any names
-	elem   *shape                            // of an array, or of an object with any names
-	others *shape                            // of object members that fields does not name
-	scalar bool                              // a string, number, boolean or array of strings
-	any    bool                              // any value
+	enum   []string                                     // of a string
+	format func(s string) (rule check.Rule, why string) // of a string; "" means valid
+	fields []field                                      // of an object; nil means any names
+	elem   *shape                                       // of an array, or of an object with any names
+	others *shape                                       // of object members that fields does not name
+	scalar bool                                         // a string, number, boolean or array of strings
+	any    bool                                         // any value
 }
 
 // field is a member of an object.
@@ -90,8 +90,9 @@ var (
 	compatibilityShape = &shape{kind: kindObject, others: textShape, fields: []field{
 		{name: "claude_desktop", shape: textShape},
 		{
-			name:  "platforms",
-			shape: &shape{kind: kindArray, elem: &shape{kind: kindString, enum: []string{"darwin", "win32", "linux"}}},
+			name: "platforms",
+			shape: &shape{kind: kindArray,
+				elem: &shape{kind: kindString, enum: []string{"darwin", "win32", "linux"}}},
 		},
 		{
 			name: "runtimes",
@@ -137,8 +138,9 @@ func manifestShape(version string) *shape {
 		{
 			name: "repository",
 			shape: &shape{
-				kind:   kindObject,
-				fields: []field{{name: "type", shape: textShape, required: true}, {name: "url", shape: urlShape, required: true}},
+				kind: kindObject,
+				fields: []field{{name: "type", shape: textShape, required: true},
+					{name: "url", shape: urlShape, required: true}},
 			},
 		},
 		{name: "homepage", shape: urlShape},
@@ -168,7 +170,8 @@ func manifestShape(version string) *shape {
 		{name: "privacy_policies", since: "0.2", shape: &shape{kind: kindArray, elem: urlShape}},
 		{name: "compatibility", shape: compatibilityShape},
 		{name: "user_config", shape: &shape{kind: kindObject, elem: optionShape}},
-		{name: "_meta", since: "0.3", shape: &shape{kind: kindObject, elem: &shape{kind: kindObject, elem: anyShape}}},
+		{name: "_meta", since: "0.3",
+			shape: &shape{kind: kindObject, elem: &shape{kind: kindObject, elem: anyShape}}},
 	}}
 }
 
@@ -219,8 +222,7 @@ func (j *judge) typed(want string, n *jsonNode, pointer string) {
 	case n.kind == kindString && pointer == "/repository":
 		hint = `write { "type": "git", "url": "https://…" }; slipway bundle validate --fix does that`
 	}
-	j.offset(ruleType, check.Error, n.at, pointer,
-		fmt.Sprintf("%s must be %s and is %s", last(pointer), want, n.kind), hint)
+	j.At(n.at).Add(ruleType, pointer, hint, "%s must be %s and is %s", last(pointer), want, n.kind)
 }
 
 // meant returns a hint for a value that a field does not allow: the name in the
@@ -228,9 +230,11 @@ func (j *judge) typed(want string, n *jsonNode, pointer string) {
 func (j *judge) meant(word string, allowed []string) string {
 	others := map[string]string{
 		"macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "win32", "win": "win32", "win64": "win32",
-		"integer": "number", "int": "number", "float": "number", "bool": "boolean", "text": "string", "folder": "directory",
+		"integer": "number", "int": "number", "float": "number", "bool": "boolean", "text": "string",
+		"folder": "directory",
 		"path":   "file",
-		"nodejs": TypeNode, "javascript": TypeNode, "typescript": TypeNode, "exe": TypeBinary, "executable": TypeBinary,
+		"nodejs": TypeNode, "javascript": TypeNode, "typescript": TypeNode, "exe": TypeBinary,
+		"executable": TypeBinary,
 	}
 	if same := others[strings.ToLower(word)]; slices.Contains(allowed, same) {
 		return fmt.Sprintf("it is called %q", same)
@@ -254,14 +258,14 @@ func (j *judge) scalar(n *jsonNode, pointer string) {
 
 func (j *judge) text(n *jsonNode, s *shape, pointer string) {
 	if s.enum != nil && !slices.Contains(s.enum, n.text) {
-		j.offset(ruleEnum, check.Error, n.at, pointer,
-			fmt.Sprintf("%s is %q and must be %s", last(pointer), n.text, oneOf(s.enum)), j.meant(n.text, s.enum))
+		j.At(n.at).Add(ruleEnum, pointer, j.meant(n.text, s.enum), "%s is %q and must be %s", last(pointer), n.text,
+			oneOf(s.enum))
 	}
 	if s.format == nil {
 		return
 	}
 	if rule, why := s.format(n.text); why != "" {
-		j.offset(rule, check.Error, n.at, pointer, fmt.Sprintf("%s: %s", last(pointer), why), "")
+		j.At(n.at).Add(rule, pointer, "", "%s: %s", last(pointer), why)
 	}
 }
 
@@ -277,13 +281,11 @@ func (j *judge) object(n *jsonNode, s *shape, pointer string) {
 		case at >= 0 && s.fields[at].since <= j.version:
 			j.value(m.value, s.fields[at].shape, below)
 		case at >= 0:
-			j.offset(ruleTooNew, check.Error, m.at, below,
-				fmt.Sprintf("%q is known from version %s on, and this is %s", m.name, s.fields[at].since, j.version),
-				fmt.Sprintf("set manifest_version to %q", s.fields[at].since))
+			j.At(m.at).Add(ruleTooNew, below, fmt.Sprintf("set manifest_version to %q", s.fields[at].since),
+				"%q is known from version %s on, and this is %s", m.name, s.fields[at].since, j.version)
 		case s.others != nil && m.value.kind == s.others.kind:
-			j.offset(ruleReference, check.Warning, m.at, below,
-				fmt.Sprintf("the reference CLI refuses %q, which the specification allows", m.name),
-				j.near(m.name, names(s.fields, j.version)))
+			j.At(m.at).Add(ruleReference, below, j.near(m.name, names(s.fields, j.version)),
+				"the reference CLI refuses %q, which the specification allows", m.name)
 		default:
 			j.unknown(m, s.fields, below)
 		}
@@ -301,7 +303,7 @@ func (j *judge) unknown(m member, fields []field, pointer string) {
 	if renamed := renamedField(m.name); renamed != "" && slices.Contains(known, renamed) {
 		hint = fmt.Sprintf("did you mean %q?", renamed)
 	}
-	j.offset(ruleUnknown, check.Error, m.at, pointer, fmt.Sprintf("no field is called %q here", m.name), hint)
+	j.At(m.at).Add(ruleUnknown, pointer, hint, "no field is called %q here", m.name)
 }
 
 func names(fields []field, version string) []string {
@@ -340,12 +342,12 @@ func (j *judge) missing(n *jsonNode, f field, pointer string) {
 	below := pointer + "/" + jsonscan.EscapeToken(f.name)
 	if f.excused != nil {
 		if why := f.excused(j.root); why != "" {
-			j.offset(ruleReference, check.Warning, n.at, below,
-				fmt.Sprintf("%q is missing, which %s; the reference CLI refuses that", f.name, why), "")
+			j.At(n.at).Add(ruleReference, below, "", "%q is missing, which %s; the reference CLI refuses that",
+				f.name, why)
 			return
 		}
 	}
-	j.offset(ruleRequired, check.Error, n.at, below, fmt.Sprintf("%q is missing", f.name), "")
+	j.At(n.at).Add(ruleRequired, below, "", "%q is missing", f.name)
 }
 
 func didYouMean(name string, names []string) string {

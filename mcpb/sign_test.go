@@ -610,7 +610,7 @@ func TestSignedTwice(t *testing.T) {
 			} {
 				var refused *mcpb.ArchiveError
 				if err := read(); !errors.As(err, &refused) ||
-					refused.Rule != "mcpb/signature" ||
+					refused.Rule.ID != "mcpb/signature" ||
 					!strings.Contains(refused.Reason, "signed more than once") {
 					t.Errorf("%s: %v", reader, err)
 				}

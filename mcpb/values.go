@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -31,8 +32,8 @@ func (e *expansion) resolve() {
 			for _, o := range e.m.UserConfig {
 				keys = append(keys, o.Key)
 			}
-			e.fault(ruleValueKey, "/user_config/"+jsonscan.EscapeToken(key), "the bundle has no option %q", key)
-			e.faults[len(e.faults)-1].Hint = didYouMean(key, keys)
+			e.faults.Add(ruleValueKey, check.Pointer("user_config", key), didYouMean(key, keys),
+				"the bundle has no option %q", key)
 		}
 	}
 	for i := range e.m.UserConfig {
@@ -45,7 +46,7 @@ func (e *expansion) option(o *Option) {
 	given, ok := filled(o, e.opts.Values[o.Key])
 	if ok {
 		if texts, why := e.given(o, given); why != "" {
-			e.fault(ruleValue, pointer, "option %q (%s) %s", o.Key, o.Title, why)
+			e.faults.Add(ruleValue, pointer, "", "option %q (%s) %s", o.Key, o.Title, why)
 		} else {
 			e.values[o.Key] = value{texts, o.Sensitive}
 		}
@@ -54,7 +55,7 @@ func (e *expansion) option(o *Option) {
 	preset, ok := filled(o, o.Default)
 	if !ok {
 		if o.Required {
-			e.fault(ruleMissing, pointer, "option %q (%s) is required", o.Key, o.Title)
+			e.faults.Add(ruleMissing, pointer, "", "option %q (%s) is required", o.Key, o.Title)
 		}
 		return
 	}
@@ -174,7 +175,7 @@ func (e *expansion) given(o *Option, v any) (all []string, why string) {
 // preset sets a default, the only value in which variables are expanded.
 func (e *expansion) preset(o *Option, v any, pointer string) {
 	if why := misfit(o, v); why != "" {
-		e.warn(ruleOption, pointer+"/default", "option %q: the default %s", o.Key, why)
+		e.warnings.Add(ruleOption, pointer+"/default", "", "option %q: the default %s", o.Key, why)
 	}
 	var all []string
 	for _, text := range texts(v) {
@@ -192,7 +193,8 @@ func (e *expansion) preset(o *Option, v any, pointer string) {
 	if (o.Type == OptionDirectory || o.Type == OptionFile) && e.here && !e.opts.NoFiles {
 		for _, name := range all {
 			if why := existing(o.Type, name); why != "" {
-				e.warn(ruleValue, pointer+"/default", "option %q: the default %s %s", o.Key, name, why)
+				e.warnings.Add(ruleValue.As(check.Warning), pointer+"/default", "", "option %q: the default %s %s",
+					o.Key, name, why)
 			}
 		}
 	}

@@ -32,8 +32,8 @@ func BundleVariable(option string) string {
 // document.
 func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, source string) (*Addition, error) {
 	info, err := mcpb.ReadInfo(ctx, file, nil)
-	if err == nil && info.Signature != nil && info.Signature.Status == mcpb.StatusTampered {
-		err = &mcpb.ArchiveError{Rule: "mcpb/signature", Reason: info.Signature.Reason, Unsafe: true}
+	if err == nil && info.Signature != nil {
+		err = info.Signature.Refusal()
 	}
 	args := []string{"bundle", "run", path, "--sha256", sum}
 	if err == nil && e.opts.Signer != "" {

@@ -226,7 +226,7 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 	case errors.As(err, &link):
 		return &failure{code: exitPolicy, text: fmt.Sprintf("%s: %v", dir, link),
 			hint: fmt.Sprintf("add /%s to %s, or use --links skip", link.Name, mcpb.IgnoreName)}
-	case errors.As(err, &refused) && (refused.Rule == "mcpb/archive-limit" || refused.Rule == "mcpb/archive-bomb"):
+	case errors.As(err, &refused) && (refused.Rule.ID == "mcpb/archive-limit" || refused.Rule.ID == "mcpb/archive-bomb"):
 		return &failure{code: exitPolicy,
 			text: fmt.Sprintf("%s: no reader would open the bundle: %s", dir, refused.Finding("").Message),
 			hint: "leave files out with " + mcpb.IgnoreName + "; slipway bundle pack " + dir + " --list shows what is packed"}
