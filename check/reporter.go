@@ -68,14 +68,26 @@ func (r Reporter) Finding(rule Rule, pointer, hint, format string, args ...any) 
 	if r.Redact != nil {
 		f.Message, f.Hint = r.Redact(f.Message), r.Redact(f.Hint)
 	}
-	if d := r.Document; d != nil {
-		offset := r.offset
-		if !r.placed {
-			offset = d.find(f.Pointer)
-		}
-		f.Line, f.Column = d.Position(offset)
-	}
+	f.Line, f.Column = r.position(f.Pointer)
 	return f
+}
+
+// Include adds a finding that was made without a place, such as one of a check of names,
+// as a finding about the value at pointer.
+func (r Reporter) Include(f Finding, pointer string) {
+	f.File, f.Pointer = r.File, r.prefix+pointer
+	f.Line, f.Column = r.position(f.Pointer)
+	r.Report.Add(f)
+}
+
+func (r Reporter) position(pointer string) (line, column int) {
+	switch {
+	case r.Document == nil:
+		return 0, 0
+	case r.placed:
+		return r.Document.Position(r.offset)
+	}
+	return r.Document.Position(r.Document.find(pointer))
 }
 
 // Document is a text in which findings have lines and columns.

@@ -9,20 +9,30 @@ type Rule struct {
 	// ID is the format, a slash and a slug, such as "mcpb/entry-point". It never changes,
 	// because users list the rules that they accept.
 	ID string
-	// Severity is the highest severity of the findings.
+	// Severity is the usual severity of the findings.
 	Severity Severity
 	// Title describes the problem, or the requirement, in one line of Markdown.
 	Title string
 	// Hint is the hint of findings without a more specific one, or empty.
 	Hint string
+	// Fixable reports whether a command repairs at least some of the findings.
+	Fixable bool
 }
 
 // Rule returns a rule with severity s.
-func (s Severity) Rule(id, title, hint string) Rule { return Rule{id, s, title, hint} }
+func (s Severity) Rule(id, title, hint string) Rule {
+	return Rule{ID: id, Severity: s, Title: title, Hint: hint}
+}
 
-// As returns r with another severity, for a finding that is less serious than usual.
+// As returns r with another severity, for a finding that is more or less serious than usual.
 func (r Rule) As(s Severity) Rule {
 	r.Severity = s
+	return r
+}
+
+// WithFix returns r as a rule some of whose findings a command can repair.
+func (r Rule) WithFix() Rule {
+	r.Fixable = true
 	return r
 }
 

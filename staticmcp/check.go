@@ -231,14 +231,14 @@ func (c *checker) readManifest(ctx context.Context, st store) error {
 	}()
 	switch {
 	case errors.Is(err, errMissing):
-		s.add(ruleManifestMissing, 0, "", "there is no "+manifestName+": a reader cannot know what the site offers",
-			"write one, or name the folder that has it")
+		s.At(0).Add(ruleManifestMissing, "", "write one, or name the folder that has it",
+			"there is no %s: a reader cannot know what the site offers", manifestName)
 		return nil
 	case errors.As(err, &large):
-		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the manifest is larger than %d bytes", large.limit), "")
+		s.At(0).Add(ruleTooLarge, "", "", "the manifest is larger than %d bytes", large.limit)
 		return nil
 	case err != nil && c.tree != nil && ctx.Err() == nil:
-		s.add(ruleUnreadable, 0, "", "the manifest cannot be read: "+fsutil.Reason(err), "")
+		s.At(0).Add(ruleUnreadable, "", "", "the manifest cannot be read: %s", fsutil.Reason(err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("check site: %s: %w", manifestName, err)

@@ -15,8 +15,8 @@ func (c *checker) answerFile(f *contents) {
 	content, ok := f.array("content")
 	switch {
 	case ok && f.isListing():
-		f.add(ruleReservedName, 0, "", fmt.Sprintf("the answer is called %q", f.listingName()),
-			"some readers take it for a listing, and do not answer with it")
+		f.At(0).Add(ruleReservedName, "", "some readers take it for a listing, and do not answer with it",
+			"the answer is called %q", f.listingName())
 	case ok:
 	case f.isListing():
 		return // a listing, or the definition of the tool
@@ -25,10 +25,8 @@ func (c *checker) answerFile(f *contents) {
 		return
 	}
 	if f.job.short {
-		f.add(ruleUnreachable, 0, "",
-			fmt.Sprintf("the path has %s, and every call of %s at least %s",
-				counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")),
-			"")
+		f.At(0).Add(ruleUnreachable, "", "", "the path has %s, and every call of %s at least %s",
+			counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument"))
 	}
 	f.items(content, "/content")
 	f.parameters()
@@ -38,27 +36,27 @@ func (c *checker) answerFile(f *contents) {
 	}
 	c.besides(f)
 	if m, ok := named(f.members, "isError"); ok && string(m.value) == "true" && !shared {
-		f.add(ruleStoredError, m.at, "/isError", "the answer is an error, and will be one for ever",
-			"leave it out: a reader says itself what it has no answer for")
+		f.At(m.at).Add(ruleStoredError, "/isError", "leave it out: a reader says itself what it has no answer for",
+			"the answer is an error, and will be one for ever")
 	} else if ok && kindOf(m.value) != "a boolean" {
-		f.add(ruleMemberType, m.at, "/isError", "isError is "+kindOf(m.value)+", not a boolean", "")
+		f.At(m.at).Add(ruleMemberType, "/isError", "", "isError is %s, not a boolean", kindOf(m.value))
 	}
 	if m, ok := named(f.members, "_meta"); ok && m.value[0] != '{' {
-		f.add(ruleMemberType, m.at, "/_meta", "_meta is "+kindOf(m.value)+", not an object", "")
+		f.At(m.at).Add(ruleMemberType, "/_meta", "", "_meta is %s, not an object", kindOf(m.value))
 	}
 }
 
 // unshaped reports an answer without content.
 func (f *contents) unshaped() {
 	if m, ok := named(f.members, "content"); ok {
-		f.add(ruleMemberType, m.at, "/content", "content is "+kindOf(m.value)+", not an array", "")
+		f.At(m.at).Add(ruleMemberType, "/content", "", "content is %s, not an array", kindOf(m.value))
 		return
 	}
 	message := "the answer has no content: readers make a text of the whole, or refuse it"
 	if _, ok := f.array("contents"); ok {
 		message = "the answer has contents, as a resource has, instead of content"
 	}
-	f.add(ruleAnswerShape, f.at, "/content", message, `write {"content":[{"type":"text","text":"..."}]}`)
+	f.At(f.at).Add(ruleAnswerShape, "/content", `write {"content":[{"type":"text","text":"..."}]}`, "%s", message)
 }
 
 // contentTypes maps the types of content to the string members each requires.
@@ -80,7 +78,7 @@ func (f *contents) items(list located, pointer string) {
 func (f *contents) item(at int, pointer string) {
 	text := f.sheet.text
 	if text[at] != '{' {
-		f.add(ruleContentItem, at, pointer, "the content is "+kindOf(text[at:])+", not an object", "")
+		f.At(at).Add(ruleContentItem, pointer, "", "the content is %s, not an object", kindOf(text[at:]))
 		return
 	}
 	item := locate(text, at)
@@ -92,23 +90,23 @@ func (f *contents) item(at int, pointer string) {
 	needed, known := contentTypes[name]
 	switch {
 	case !ok:
-		f.add(ruleContentItem, at, pointer+"/type", "the content has no type", `write "type": "text" for a text`)
+		f.At(at).Add(ruleContentItem, pointer+"/type", `write "type": "text" for a text`, "the content has no type")
 		return
 	case !known:
-		f.add(ruleContentType, kind.at, pointer+"/type",
-			fmt.Sprintf("the protocol has no content of type %q", name), "clients leave out what they do not know")
+		f.At(kind.at).Add(ruleContentType, pointer+"/type", "clients leave out what they do not know",
+			"the protocol has no content of type %q", name)
 		return
 	}
 	for _, member := range needed {
 		if m, ok := named(item, member); !ok || m.value[0] != '"' {
-			f.add(ruleContentItem, at, pointer+"/"+member, fmt.Sprintf("content of type %q has no %s", name, member), "")
+			f.At(at).Add(ruleContentItem, pointer+"/"+member, "", "content of type %q has no %s", name, member)
 		}
 	}
 	f.base64(item, "data", pointer)
 	if name == "resource" {
 		resource, ok := named(item, "resource")
 		if !ok || resource.value[0] != '{' {
-			f.add(ruleContentItem, at, pointer+"/resource", `content of type "resource" has no resource`, "")
+			f.At(at).Add(ruleContentItem, pointer+"/resource", "", `content of type "resource" has no resource`)
 			return
 		}
 		f.embeddedResource(resource.at, pointer+"/resource")
@@ -119,7 +117,7 @@ func (f *contents) item(at int, pointer string) {
 func (f *contents) embeddedResource(at int, pointer string) {
 	inner := locate(f.sheet.text, at)
 	if m, ok := named(inner, "uri"); !ok || m.value[0] != '"' {
-		f.add(ruleContentItem, at, pointer+"/uri", "the contents of a resource have no uri", "")
+		f.At(at).Add(ruleContentItem, pointer+"/uri", "", "the contents of a resource have no uri")
 	}
 	f.textOrBlob(inner, at, pointer)
 }
@@ -130,13 +128,13 @@ func (f *contents) textOrBlob(members []located, at int, pointer string) {
 	blob, hasBlob := named(members, "blob")
 	switch {
 	case !hasText && !hasBlob:
-		f.add(ruleContentItem, at, pointer+"/text", "there is neither text nor blob", "")
+		f.At(at).Add(ruleContentItem, pointer+"/text", "", "there is neither text nor blob")
 	case hasText && hasBlob:
-		f.add(ruleContentItem, blob.at, pointer+"/blob", "there are text and blob", "keep one of the two")
+		f.At(blob.at).Add(ruleContentItem, pointer+"/blob", "keep one of the two", "there are text and blob")
 	case hasText && text.value[0] != '"':
-		f.add(ruleContentItem, text.at, pointer+"/text", "text is "+kindOf(text.value)+", not a string", "")
+		f.At(text.at).Add(ruleContentItem, pointer+"/text", "", "text is %s, not a string", kindOf(text.value))
 	case hasBlob && blob.value[0] != '"':
-		f.add(ruleContentItem, blob.at, pointer+"/blob", "blob is "+kindOf(blob.value)+", not a string", "")
+		f.At(blob.at).Add(ruleContentItem, pointer+"/blob", "", "blob is %s, not a string", kindOf(blob.value))
 	}
 	f.base64(members, "blob", pointer)
 }
@@ -149,12 +147,13 @@ func (f *contents) base64(members []located, name, pointer string) {
 	}
 	data, _ := jsonscan.UnquoteBytes(m.value)
 	if slices.Contains(data, '\n') || slices.Contains(data, '\r') {
-		f.add(ruleBase64, m.at, pointer+"/"+name, name+" has line breaks, which base64 in JSON must not have", "")
+		f.At(m.at).Add(ruleBase64, pointer+"/"+name, "", "%s has line breaks, which base64 in JSON must not have",
+			name)
 		return
 	}
 	if _, err := base64.StdEncoding.Strict().AppendDecode(nil, data); err != nil {
-		f.add(ruleBase64, m.at, pointer+"/"+name, fmt.Sprintf("%s is not base64: %v", name, err),
-			"the standard alphabet, with padding")
+		f.At(m.at).Add(ruleBase64, pointer+"/"+name, "the standard alphabet, with padding", "%s is not base64: %v",
+			name, err)
 	}
 }
 
@@ -167,8 +166,8 @@ func (f *contents) structured() {
 	failed, _ := named(f.members, "isError")
 	switch {
 	case !ok && f.tool.output != nil && string(failed.value) != "true":
-		f.add(ruleStructuredContent, f.at, "/structuredContent",
-			fmt.Sprintf("there is no structuredContent, and %s has an outputSchema", f.tool.name), "clients refuse the answer")
+		f.At(f.at).Add(ruleStructuredContent, "/structuredContent", "clients refuse the answer",
+			"there is no structuredContent, and %s has an outputSchema", f.tool.name)
 	case !ok || f.tool.output == nil:
 	default:
 		f.holdSchema(m)
@@ -182,8 +181,8 @@ func (f *contents) holdSchema(m located) {
 		return
 	}
 	for _, p := range invalid.Problems {
-		f.add(ruleStructuredContent, m.at, "/structuredContent",
-			"structuredContent does not follow the outputSchema: "+p.String(), "")
+		f.At(m.at).Add(ruleStructuredContent, "/structuredContent", "",
+			"structuredContent does not follow the outputSchema: %s", p.String())
 	}
 }
 
@@ -199,7 +198,8 @@ func (f *contents) parameters() {
 	}
 	values, err := (&ToolLayout{f.tool.tool}).values(params)
 	if err != nil {
-		f.add(ruleParameters, envelope.at, "/staticmcp/parameters", "the parameters in the answer: "+err.Error(), "")
+		f.At(envelope.at).Add(ruleParameters, "/staticmcp/parameters", "", "the parameters in the answer: %s",
+			err.Error())
 		return
 	}
 	values = slices.DeleteFunc(values, func(v value) bool { return v.absent() })
@@ -212,8 +212,9 @@ func (f *contents) parameters() {
 		(isDistinct(f.job.parts[len(f.job.parts)-1]) || slices.ContainsFunc(f.job.parts, isDistinct)) {
 		return // distinguished by a hash
 	}
-	f.add(ruleParameters, envelope.at, "/staticmcp/parameters",
-		"the answer says that it is for other arguments than its path", "no reader that looks at both gives it to anybody")
+	f.At(envelope.at).Add(ruleParameters, "/staticmcp/parameters",
+		"no reader that looks at both gives it to anybody",
+		"the answer says that it is for other arguments than its path")
 }
 
 // promptFile checks the messages of a prompt.
@@ -221,34 +222,36 @@ func (c *checker) promptFile(f *contents) {
 	messages, ok := f.array("messages")
 	if !ok {
 		if !f.isListing() {
-			f.add(rulePromptShape, f.at, "/messages", "the file has no messages",
-				`write {"messages":[{"role":"user","content":{"type":"text","text":"..."}}]}`)
+			f.At(f.at).Add(rulePromptShape, "/messages",
+				`write {"messages":[{"role":"user","content":{"type":"text","text":"..."}}]}`,
+				"the file has no messages")
 		}
 		return
 	}
 	if f.job.short && !(&outline{meta: f.meta()}).isTemplate() {
-		f.add(ruleUnreachable, 0, "",
-			fmt.Sprintf("the path has %s, and prompt %s requires %s",
-				counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")),
-			"if the places {{argument}} in it are to be filled in, mark it as a template")
+		f.At(0).Add(ruleUnreachable, "",
+			"if the places {{argument}} in it are to be filled in, mark it as a template",
+			"the path has %s, and prompt %s requires %s", counted(len(f.job.parts), "part"), f.tool.name,
+			counted(f.tool.leastParts(), "argument"))
 	} else if f.job.short {
 		f.tool.template.Store(true)
 	}
 	each(f.sheet.text, messages.at, func(place, at, end int) {
 		pointer := fmt.Sprintf("/messages/%d", place)
 		if f.sheet.text[at] != '{' {
-			f.add(rulePromptShape, at, pointer, "the message is "+kindOf(f.sheet.text[at:])+", not an object", "")
+			f.At(at).Add(rulePromptShape, pointer, "", "the message is %s, not an object", kindOf(f.sheet.text[at:]))
 			return
 		}
 		message := locate(f.sheet.text, at)
 		if m, ok := named(message, "role"); !ok ||
 			!slices.Contains([]string{`"user"`, `"assistant"`, `"system"`}, string(m.value)) {
-			f.add(rulePromptShape, at, pointer+"/role", "the role of the message is neither user nor assistant", "")
+			f.At(at).Add(rulePromptShape, pointer+"/role", "",
+				"the role of the message is neither user nor assistant")
 		}
 		if m, ok := named(message, "content"); ok && m.value[0] == '{' {
 			f.item(m.at, pointer+"/content")
 		} else {
-			f.add(rulePromptShape, at, pointer+"/content", "the message has no content", "content is one object")
+			f.At(at).Add(rulePromptShape, pointer+"/content", "content is one object", "the message has no content")
 		}
 	})
 	c.besides(f)
@@ -268,14 +271,15 @@ func (c *checker) completionFile(f *contents) {
 			list, ok = named(locate(f.sheet.text, inner.at), "values")
 		}
 		if !ok || f.sheet.text[list.at] != '[' {
-			f.add(ruleAnswerShape, f.at, "", "the file holds no values",
-				`write an array of strings, or {"completion":{"values":[...]}}`)
+			f.At(f.at).Add(ruleAnswerShape, "", `write an array of strings, or {"completion":{"values":[...]}}`,
+				"the file holds no values")
 			return
 		}
 	}
 	each(f.sheet.text, list.at, func(place, at, end int) {
 		if f.sheet.text[at] != '"' {
-			f.add(ruleMemberType, at, fmt.Sprintf("/%d", place), "the value is "+kindOf(f.sheet.text[at:])+", not a string", "")
+			f.At(at).Add(ruleMemberType, fmt.Sprintf("/%d", place), "", "the value is %s, not a string",
+				kindOf(f.sheet.text[at:]))
 		}
 	})
 }

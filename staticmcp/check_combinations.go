@@ -122,8 +122,8 @@ func (c *checker) missingCombinations(t *listedTool) {
 		return
 	}
 	missing, more := fewKnown(missing)
-	c.site.sheet.add(ruleAnswerMissing, t.entry.at, t.entry.path()+"/inputSchema",
-		fmt.Sprintf("tool %q has no answer for %s%s, and has answers for the other combinations",
-			t.name, strings.Join(missing, ", "), more),
-		"the schema lists the values, so clients will send them together")
+	c.site.sheet.At(t.entry.at).Add(ruleAnswerMissing, t.entry.path()+"/inputSchema",
+		"the schema lists the values, so clients will send them together",
+		"tool %q has no answer for %s%s, and has answers for the other combinations", t.name,
+		strings.Join(missing, ", "), more)
 }

@@ -17,22 +17,22 @@ func (c *checker) resourceFile(f *contents) {
 	case hasText || hasBlob:
 		c.flatResource(f)
 	case hasContents:
-		f.add(ruleResourceShape, f.at, "", "the file has contents, as a result has; the standard has uri, mimeType and text",
-			"write the one resource itself")
+		f.At(f.at).Add(ruleResourceShape, "", "write the one resource itself",
+			"the file has contents, as a result has; the standard has uri, mimeType and text")
 		c.resourceItems(f, contents, "/contents")
 	case f.sheet.text[f.at] == '[':
-		f.add(ruleResourceShape, f.at, "", "the file is an array; the standard has one object with uri, mimeType and text",
-			"write the one resource itself")
+		f.At(f.at).Add(ruleResourceShape, "", "write the one resource itself",
+			"the file is an array; the standard has one object with uri, mimeType and text")
 		c.resourceItems(f, located{at: f.at}, "")
 	case f.isListing() && f.resource == 0:
 		return // a listing
 	default:
-		f.add(ruleResourceShape, f.at, "", "the file has no text: readers make a text of the whole, or refuse it",
-			`write {"uri":"...","mimeType":"...","text":"..."}`)
+		f.At(f.at).Add(ruleResourceShape, "", `write {"uri":"...","mimeType":"...","text":"..."}`,
+			"the file has no text: readers make a text of the whole, or refuse it")
 	}
 	if f.isListing() {
-		f.add(ruleReservedName, 0, "", fmt.Sprintf("the resource is called %q", f.listingName()),
-			"some readers take it for a listing")
+		f.At(0).Add(ruleReservedName, "", "some readers take it for a listing", "the resource is called %q",
+			f.listingName())
 	}
 	c.besides(f)
 }
@@ -89,10 +89,10 @@ func (c *checker) resourceOf(f *contents) listedResource {
 // missing reports a required member that is absent or not a string.
 func (f *contents) missing(name, want string) {
 	if m, ok := named(f.members, name); ok {
-		f.add(ruleMemberType, m.at, "/"+name, fmt.Sprintf("%s is %s, not a string", name, kindOf(m.value)), "")
+		f.At(m.at).Add(ruleMemberType, "/"+name, "", "%s is %s, not a string", name, kindOf(m.value))
 		return
 	}
-	f.add(ruleMemberMissing, f.at, "/"+name, fmt.Sprintf("the file has no %s", name), "it is required")
+	f.At(f.at).Add(ruleMemberMissing, "/"+name, "it is required", "the file has no %s", name)
 	if want != "" {
 		f.sheet.repair(repair{
 			does:  fmt.Sprintf("add the %s %s", name, want),
@@ -108,20 +108,19 @@ func (c *checker) resourceURI(f *contents, uri string) {
 	case f.others() != nil:
 		return // it represents several resources
 	case f.resource > 0 && uri != c.site.resources[f.resource-1].name:
-		f.add(ruleURIMismatch, at.at, "/uri",
-			fmt.Sprintf("the file says %q, and the manifest leads to it as %q",
-				shown(uri), shown(c.site.resources[f.resource-1].name)),
-			"readers refuse a file that says that it is another")
+		f.At(at.at).Add(ruleURIMismatch, "/uri", "readers refuse a file that says that it is another",
+			"the file says %q, and the manifest leads to it as %q", shown(uri),
+			shown(c.site.resources[f.resource-1].name))
 	case f.resource > 0 || c.listed()[uri]:
 		// The second is a copy for another reader.
 	case !slices.ContainsFunc(resourcePaths(uri, false), func(p candidate) bool { return p.path == f.job.path }) &&
 		!slices.Contains(distinctOf(uri), f.job.path):
-		f.add(ruleUnreachable, at.at, "/uri", fmt.Sprintf("no reader looks here for %q", shown(uri)),
-			"its name in the standard is "+ResourceAddress(uri).Path())
+		f.At(at.at).Add(ruleUnreachable, "/uri", "its name in the standard is "+ResourceAddress(uri).Path(),
+			"no reader looks here for %q", shown(uri))
 	case slices.ContainsFunc(c.site.templates, func(t listedTemplate) bool { _, ok := t.parsed.Match(uri); return ok }):
 	default:
-		f.add(ruleUnlisted, at.at, "/uri", fmt.Sprintf("resource %q is not in the manifest", shown(uri)),
-			"add it, so that clients see it")
+		f.At(at.at).Add(ruleUnlisted, "/uri", "add it, so that clients see it",
+			"resource %q is not in the manifest", shown(uri))
 	}
 }
 
@@ -136,8 +135,8 @@ func distinctOf(uri string) []string {
 func (c *checker) sameType(f *contents, want listedResource, mimeType string) {
 	if f.resource > 0 && want.mimeType != "" && mimeType != want.mimeType {
 		m, _ := named(f.members, "mimeType")
-		f.add(ruleMIMEType, m.at, "/mimeType", fmt.Sprintf("the file says %q, the manifest %q", mimeType, want.mimeType),
-			"clients choose by what the manifest says")
+		f.At(m.at).Add(ruleMIMEType, "/mimeType", "clients choose by what the manifest says",
+			"the file says %q, the manifest %q", mimeType, want.mimeType)
 	}
 }
 
@@ -146,7 +145,8 @@ func (c *checker) resourceItems(f *contents, list located, pointer string) {
 	each(f.sheet.text, list.at, func(place, at, end int) {
 		pointer := fmt.Sprintf("%s/%d", pointer, place)
 		if f.sheet.text[at] != '{' {
-			f.add(ruleContentItem, at, pointer, "the contents are "+kindOf(f.sheet.text[at:])+", not an object", "")
+			f.At(at).Add(ruleContentItem, pointer, "", "the contents are %s, not an object",
+				kindOf(f.sheet.text[at:]))
 			return
 		}
 		item := locate(f.sheet.text, at)
@@ -157,9 +157,8 @@ func (c *checker) resourceItems(f *contents, list located, pointer string) {
 			uri, isText = jsonscan.Unquote(m.value)
 		}
 		if want := c.resourceOf(f).name; isText && place == 0 && want != "" && uri != want && f.others() == nil {
-			f.add(ruleURIMismatch, m.at, pointer+"/uri",
-				fmt.Sprintf("the file says %q, and the manifest leads to it as %q", shown(uri), shown(want)),
-				"readers refuse a file that says that it is another")
+			f.At(m.at).Add(ruleURIMismatch, pointer+"/uri", "readers refuse a file that says that it is another",
+				"the file says %q, and the manifest leads to it as %q", shown(uri), shown(want))
 		}
 	})
 }

@@ -52,8 +52,8 @@ type listedTemplate struct {
 func (site *siteUnderCheck) template(e entryAt) {
 	parsed, err := uritemplate.Parse(e.name)
 	if err != nil {
-		site.sheet.add(ruleURITemplate, e.at, e.path()+"/uriTemplate",
-			fmt.Sprintf("%q is no URI template: %v", shown(e.name), err), "")
+		site.sheet.At(e.at).Add(ruleURITemplate, e.path()+"/uriTemplate", "", "%q is no URI template: %v",
+			shown(e.name), err)
 		return
 	}
 	site.templates = append(site.templates, listedTemplate{e, parsed})
@@ -62,9 +62,13 @@ func (site *siteUnderCheck) template(e entryAt) {
 // tool checks a tool and its schemas.
 func (site *siteUnderCheck) tool(e entryAt, members []located) {
 	s := site.sheet
-	s.place(e.at, e.path()+"/name", mcp.CheckToolName(e.name))
-	if slices.ContainsFunc(mcp.CheckToolName(e.name), func(f check.Finding) bool { return f.Severity == check.Error }) {
-		return // no folder can have the name
+	refused := false // no folder can have the name
+	for _, f := range mcp.CheckToolName(e.name) {
+		s.At(e.at).Include(f, e.path()+"/name")
+		refused = refused || f.Severity == check.Error
+	}
+	if refused {
+		return
 	}
 	t := &listedTool{entry: e, root: toolsDir}
 	input := []byte(anyObject)
@@ -78,7 +82,7 @@ func (site *siteUnderCheck) tool(e entryAt, members []located) {
 	if m, ok := named(members, "_meta"); ok {
 		var err error
 		if t.searching, err = newSearching(t.tool, m.value); err != nil {
-			s.add(ruleSearchIndex, m.at, e.path()+"/_meta", err.Error(), "")
+			s.At(m.at).Add(ruleSearchIndex, e.path()+"/_meta", "", "%s", err.Error())
 		}
 	}
 	s.ambiguous(t, e.path()+"/inputSchema")
@@ -103,16 +107,16 @@ func (s *sheet) schema(m located, pointer, want string) *schema.Schema {
 			below, why = e.Pointer, e.Message
 			at, _ = check.Offset(m.value, below)
 		}
-		s.add(ruleSchema, m.at+at, pointer+below, fmt.Sprintf("the %s is no JSON Schema: %s", m.name, why),
-			"until then nothing is checked against it")
+		s.At(m.at+at).Add(ruleSchema, pointer+below, "until then nothing is checked against it",
+			"the %s is no JSON Schema: %s", m.name, why)
 		return nil
 	}
 	for _, note := range compiled.Notes() {
-		s.add(ruleSchemaNote, m.at, pointer, fmt.Sprintf("the %s: %s", m.name, note), "")
+		s.At(m.at).Add(ruleSchemaNote, pointer, "", "the %s: %s", m.name, note)
 	}
 	if kind, ok := named(locate(m.value, 0), "type"); want != "" && (!ok || string(kind.value) != `"`+want+`"`) {
-		s.add(ruleSchemaType, m.at+kind.at, pointer+"/type",
-			fmt.Sprintf("the type of the %s is not %q", m.name, want), "the protocol demands it of the whole schema")
+		s.At(m.at+kind.at).Add(ruleSchemaType, pointer+"/type", "the protocol demands it of the whole schema",
+			"the type of the %s is not %q", m.name, want)
 	}
 	return compiled
 }
@@ -134,9 +138,9 @@ func (s *sheet) arguments(m located, pointer, tool string) {
 			name, _ := jsonscan.Unquote(s.text[at:end])
 			required = append(required, name)
 			if _, composed := named(list, "allOf"); !composed && s.text[at] == '"' && !slices.Contains(declared, name) {
-				s.add(ruleRequiredUnknown, at, fmt.Sprintf("%s/required/%d", pointer, place),
-					fmt.Sprintf("tool %q requires %q, which is not among its properties", tool, name),
-					"clients do not know what to send")
+				s.At(at).Add(ruleRequiredUnknown, fmt.Sprintf("%s/required/%d", pointer, place),
+					"clients do not know what to send", "tool %q requires %q, which is not among its properties",
+					tool, name)
 			}
 		})
 	}
@@ -155,10 +159,10 @@ func (s *sheet) order(properties located, pointer, tool string, declared, requir
 	if len(want) != len(declared) || slices.Equal(want, declared) {
 		return
 	}
-	s.add(ruleArgumentOrder, properties.at, pointer+"/properties",
-		fmt.Sprintf("the properties of tool %q are in the order %s, its files in the order %s",
-			tool, strings.Join(declared, ", "), strings.Join(want, ", ")),
-		"write the properties in the order of required, then the optional ones: some readers go by them")
+	s.At(properties.at).Add(ruleArgumentOrder, pointer+"/properties",
+		"write the properties in the order of required, then the optional ones: some readers go by them",
+		"the properties of tool %q are in the order %s, its files in the order %s", tool,
+		strings.Join(declared, ", "), strings.Join(want, ", "))
 	s.repair(repair{does: fmt.Sprintf("put the properties of tool %q in the order of its files", tool),
 		edits: []edit{reorderMembers(s.text, properties.at, want)}})
 }
@@ -172,10 +176,10 @@ func (s *sheet) ambiguous(t *listedTool, pointer string) {
 		}
 	}
 	if len(open) > 1 {
-		s.add(ruleArgumentAmbiguous, t.entry.at, pointer+"/properties",
-			fmt.Sprintf("tool %q: %s can all be left out, so a call with one of them shares its file with a call with another",
-				t.name, alternatives(open)),
-			"give all but one a default, or make them required")
+		s.At(t.entry.at).Add(ruleArgumentAmbiguous, pointer+"/properties",
+			"give all but one a default, or make them required",
+			"tool %q: %s can all be left out, so a call with one of them shares its file with a call with another",
+			t.name, alternatives(open))
 	}
 }
 
@@ -230,14 +234,14 @@ func (site *siteUnderCheck) prompt(e entryAt, members []located) {
 	s := site.sheet
 	p := &listedTool{entry: e, root: promptsDir, tool: &tool{name: e.name, dirs: toolDirs(e.name)}}
 	if len(p.dirs) == 0 {
-		s.add(ruleURI, e.at, e.path()+"/name", fmt.Sprintf("the prompt %q cannot be the name of a folder", shown(e.name)), "")
+		s.At(e.at).Add(ruleURI, e.path()+"/name", "", "the prompt %q cannot be the name of a folder", shown(e.name))
 		return
 	}
 	if m, ok := named(members, "arguments"); ok && m.value[0] == '[' {
 		each(s.text, m.at, func(place, at, end int) {
 			pointer := fmt.Sprintf("%s/arguments/%d", e.path(), place)
 			if s.text[at] != '{' {
-				s.add(ruleMemberType, at, pointer, "the argument is "+kindOf(s.text[at:])+", not an object", "")
+				s.At(at).Add(ruleMemberType, pointer, "", "the argument is %s, not an object", kindOf(s.text[at:]))
 				return
 			}
 			list := locate(s.text, at)

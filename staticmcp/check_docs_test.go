@@ -24,14 +24,14 @@ func TestRulesAreDocumented(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range staticmcp.Rules() {
 		fixed := ""
-		if r.Repaired {
+		if r.Fixable {
 			fixed = "yes"
 		}
-		if r.About == "" || seen[r.ID] || !strings.HasPrefix(r.ID, "staticmcp/") {
+		if r.Title == "" || seen[r.ID] || !strings.HasPrefix(r.ID, "staticmcp/") {
 			t.Errorf("rule %q: its id is taken or it says nothing", r.ID)
 		}
 		seen[r.ID] = true
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, r.About, fixed)
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, r.Title, fixed)
 	}
 	before, _, _ := strings.Cut(string(text), head)
 	if *updateChecks {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -57,20 +56,20 @@ func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
 	case ctx.Err() != nil:
 		return s
 	case errors.As(err, &large):
-		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit),
-			"split the answer: readers refuse it")
+		s.At(0).Add(ruleTooLarge, "", "split the answer: readers refuse it", "the file is larger than %d bytes",
+			large.limit)
 		return s
 	case err != nil:
-		s.add(ruleUnreadable, 0, "", "the file cannot be read: "+fsutil.Reason(err), "")
+		s.At(0).Add(ruleUnreadable, "", "", "the file cannot be read: %s", fsutil.Reason(err))
 		return s
 	}
-	s.text = data
+	s.setText(data)
 	c.compareIndex(s)
 	c.content(s, j)
 	if j.twin != "" {
 		c.compareTwin(o, s, j)
 	}
-	s.text = nil // the findings have their positions
+	s.setText(nil) // the findings have their positions
 	return s
 }
 
@@ -129,8 +128,8 @@ func (o *opener) read(file string, limit int64) ([]byte, error) {
 func (c *checker) compareTwin(o *opener, s *sheet, j *job) {
 	other, err := o.read(j.twin, c.opts.MaxFileBytes)
 	if err == nil && !bytes.Equal(other, s.text) {
-		s.add(ruleCollision, 0, "", "the file is not the same as "+j.twin+", which has the same name in the standard",
-			"remove the one that is out of date")
+		s.At(0).Add(ruleCollision, "", "remove the one that is out of date",
+			"the file is not the same as %s, which has the same name in the standard", j.twin)
 	}
 }
 
@@ -140,7 +139,7 @@ const largeAnswer = 1 << 20
 // content checks the content of a file.
 func (c *checker) content(s *sheet, j *job) {
 	if len(s.text) > largeAnswer {
-		s.add(ruleLargeAnswer, 0, "", fmt.Sprintf("the file has %.1f MB", float64(len(s.text))/1e6), "split it into pages")
+		s.At(0).Add(ruleLargeAnswer, "", "split it into pages", "the file has %.1f MB", float64(len(s.text))/1e6)
 	}
 	at, ok := s.whole()
 	if !ok {
@@ -222,9 +221,9 @@ func (c *checker) besides(f *contents) {
 		}
 	}
 	meta, _ := named(f.members, "_meta")
-	f.add(ruleDisambiguation, meta.at, "/_meta/"+jsonscan.EscapeToken(metaDisambiguation),
-		"the file stands for several answers, and none is beside it",
-		"their names are the first 183 characters of this one, _, and a hash")
+	f.At(meta.at).Add(ruleDisambiguation, "/_meta/"+jsonscan.EscapeToken(metaDisambiguation),
+		"their names are the first 183 characters of this one, _, and a hash",
+		"the file stands for several answers, and none is beside it")
 }
 
 // distinctBeside reports whether a folder has a name that differs from the given one by a

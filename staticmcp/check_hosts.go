@@ -67,9 +67,8 @@ func (c *checker) checkHosts(ctx context.Context, f *folder) error {
 	}
 	for _, host := range c.hosts {
 		if host.NeedsNotFoundPage && c.tree.find("404.html") == nil {
-			c.about(ruleNotFoundPage, manifestName,
-				host.Name+" answers with a page and status 200 for what is missing: there is no 404.html",
-				"write a 404.html beside mcp.json")
+			c.in(manifestName).Add(ruleNotFoundPage, "", "write a 404.html beside mcp.json",
+				"%s answers with a page and status 200 for what is missing: there is no 404.html", host.Name)
 		}
 		c.holdLimits(host, sizes)
 	}
@@ -83,8 +82,8 @@ func (c *checker) checkNoJekyll() {
 		return
 	}
 	s := c.sheet(".nojekyll", nil)
-	s.add(ruleNoJekyll, 0, "", "there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out",
-		"write an empty file with that name beside mcp.json")
+	s.At(0).Add(ruleNoJekyll, "", "write an empty file with that name beside mcp.json",
+		"there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out")
 	s.repair(repair{does: "create an empty .nojekyll", create: true})
 	c.take(s)
 }
@@ -136,17 +135,17 @@ func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
 // holdLimits checks a site against the limits of a host.
 func (c *checker) holdLimits(host Host, all sizes) {
 	if host.MaxFiles > 0 && all.files > host.MaxFiles {
-		c.about(ruleHostLimit, manifestName,
-			fmt.Sprintf("the site has %d files, and %s carries %d", all.files, host.Name, host.MaxFiles), host.About)
+		c.in(manifestName).Add(ruleHostLimit, "", host.About, "the site has %d files, and %s carries %d", all.files,
+			host.Name, host.MaxFiles)
 	}
 	if host.MaxBytes > 0 && all.bytes > host.MaxBytes {
-		c.about(ruleHostLimit, manifestName,
-			fmt.Sprintf("the site has %d MB, and %s carries %d", all.bytes/1e6, host.Name, host.MaxBytes/1e6), host.About)
+		c.in(manifestName).Add(ruleHostLimit, "", host.About, "the site has %d MB, and %s carries %d",
+			all.bytes/1e6, host.Name, host.MaxBytes/1e6)
 	}
 	for _, f := range all.largest {
 		if host.MaxFileBytes > 0 && f.bytes > host.MaxFileBytes {
-			c.about(ruleHostLimit, f.path,
-				fmt.Sprintf("the file has %d MB, and %s carries %d", f.bytes/1e6, host.Name, host.MaxFileBytes/1e6), host.About)
+			c.in(f.path).Add(ruleHostLimit, "", host.About, "the file has %d MB, and %s carries %d", f.bytes/1e6,
+				host.Name, host.MaxFileBytes/1e6)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path"
 	"strings"
 
@@ -38,7 +37,8 @@ func (c *checker) readIndex(ctx context.Context, st store) ([]IndexEntry, error)
 			return nil, err
 		}
 		if !ok {
-			c.about(ruleIndexStale, IndexPath, "a part of the index is not there: "+shard.Path, "build the site again")
+			c.in(IndexPath).Add(ruleIndexStale, "", "build the site again", "a part of the index is not there: %s",
+				shard.Path)
 		}
 		entries = append(entries, part...)
 	}
@@ -60,9 +60,9 @@ func (c *checker) findSearch(ctx context.Context, st store) error {
 			return ctx.Err()
 		}
 		if t.searched = err == nil; !t.searched {
-			c.site.sheet.add(ruleSearchIndex, t.entry.at, t.entry.path()+"/_meta",
-				fmt.Sprintf("the search index of tool %q is not there: %s", t.name, head),
-				"publish it too: without it there are answers to single words alone")
+			c.site.sheet.At(t.entry.at).Add(ruleSearchIndex, t.entry.path()+"/_meta",
+				"publish it too: without it there are answers to single words alone",
+				"the search index of tool %q is not there: %s", t.name, head)
 			continue
 		}
 		if err := c.verifySearch(ctx, st, t.searching.dir); err != nil {
@@ -84,8 +84,8 @@ func (c *checker) verifySearch(ctx context.Context, st store, dir string) error 
 		limit = c.opts.MaxProbes // each file is a request to the host
 	}
 	return index.Verify(ctx, limit, func(name string, err error) {
-		c.about(ruleSearchBroken, path.Join(dir, name), "the search index is broken: "+err.Error(),
-			"build the site again, and publish all of it")
+		c.in(path.Join(dir, name)).Add(ruleSearchBroken, "", "build the site again, and publish all of it",
+			"the search index is broken: %s", err.Error())
 	})
 }
 
@@ -124,11 +124,11 @@ func (c *checker) decodeIndex(ctx context.Context, st store, path string, into a
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		c.about(ruleIndexStale, path, "the index cannot be read: "+fsutil.Reason(err), "build the site again")
+		c.in(path).Add(ruleIndexStale, "", "build the site again", "the index cannot be read: %s", fsutil.Reason(err))
 		return false, nil
 	}
 	if err := json.Unmarshal(loaded.data, into); err != nil {
-		c.about(ruleIndexStale, path, "the index cannot be read: "+err.Error(), "build the site again")
+		c.in(path).Add(ruleIndexStale, "", "build the site again", "the index cannot be read: %s", err.Error())
 		return false, nil
 	}
 	return true, nil
@@ -154,8 +154,8 @@ func (c *checker) compareIndex(s *sheet) {
 	}
 	one.seen = true
 	if one.size != int64(len(s.text)) || one.sum != sha256.Sum256(s.text) {
-		s.add(ruleIndexStale, 0, "", "the file is not what the index of the site says",
-			"the file was changed by hand: build the site again, or remove .staticmcp")
+		s.At(0).Add(ruleIndexStale, "", "the file was changed by hand: build the site again, or remove .staticmcp",
+			"the file is not what the index of the site says")
 	}
 }
 
@@ -170,8 +170,9 @@ func (c *checker) concludeIndex(entries []IndexEntry) {
 			continue
 		}
 		if c.tree.find(e.Path) == nil {
-			c.about(ruleIndexMissing, IndexPath, fmt.Sprintf("the index lists %s, and the file is missing", e.Path),
-				"build the site again; if you removed the file on purpose, remove .staticmcp")
+			c.in(IndexPath).Add(ruleIndexMissing, "",
+				"build the site again; if you removed the file on purpose, remove .staticmcp",
+				"the index lists %s, and the file is missing", e.Path)
 		}
 	}
 }
@@ -205,8 +206,8 @@ func (c *checker) indexProbes(entries []IndexEntry, known []probe) []probe {
 			}
 		}
 		known = append(known, probe{j, []candidate{{path: e.Path}}, func() {
-			c.about(ruleIndexMissing, IndexPath, fmt.Sprintf("the index lists %s, and the host does not have it", e.Path),
-				"publish the site again")
+			c.in(IndexPath).Add(ruleIndexMissing, "", "publish the site again",
+				"the index lists %s, and the host does not have it", e.Path)
 		}})
 	}
 	return known

@@ -33,13 +33,13 @@ func (e *entryAt) path() string { return e.pointer + "/" + strconv.Itoa(e.place)
 // manifest checks the text of a manifest. It returns nil if the manifest is unusable for
 // checking the site.
 func (s *sheet) manifest(text []byte) *siteUnderCheck {
-	s.text = text
+	s.setText(text)
 	begin, ok := s.whole()
 	if !ok {
 		return nil
 	}
 	if text[begin] != '{' {
-		s.add(ruleMemberType, begin, "", "the manifest is "+kindOf(text[begin:])+", not an object", "")
+		s.At(begin).Add(ruleMemberType, "", "", "the manifest is %s, not an object", kindOf(text[begin:]))
 		return nil
 	}
 	site := &siteUnderCheck{sheet: s}
@@ -54,8 +54,8 @@ func (s *sheet) manifest(text []byte) *siteUnderCheck {
 		if list, ok := named(lists, name); ok && list.value[0] == '[' {
 			site.list(kind, list.at, pointer+"/"+name)
 		} else if misplaced, ok := named(top, name); ok && misplaced.value[0] == '[' {
-			s.add(ruleListPlace, misplaced.at, "/"+name, fmt.Sprintf("%q is at the top of the manifest", name),
-				`move it into "capabilities"`)
+			s.At(misplaced.at).Add(ruleListPlace, "/"+name, `move it into "capabilities"`,
+				"%q is at the top of the manifest", name)
 			site.list(kind, misplaced.at, "/"+name)
 		}
 	}
@@ -91,13 +91,13 @@ func (s *sheet) members(at int, list []located, specs []memberSpec, what, pointe
 		m, ok := named(list, spec.name)
 		switch {
 		case !ok && spec.required:
-			s.add(ruleMemberMissing, at, pointer+"/"+spec.name, fmt.Sprintf("%s has no %q", what, spec.name), "it is required")
+			s.At(at).Add(ruleMemberMissing, pointer+"/"+spec.name, "it is required", "%s has no %q", what, spec.name)
 		case ok && kindOf(m.value) != spec.kind:
-			s.add(ruleMemberType, m.at, pointer+"/"+spec.name,
-				fmt.Sprintf("%q is %s, not %s", spec.name, kindOf(m.value), spec.kind), "")
+			s.At(m.at).Add(ruleMemberType, pointer+"/"+spec.name, "", "%q is %s, not %s", spec.name,
+				kindOf(m.value), spec.kind)
 		case ok && spec.required && spec.name == "description" && isBlank(m.value):
-			s.add(ruleMemberMissing, m.at, pointer+"/"+spec.name, fmt.Sprintf("%s has an empty description", what),
-				"say what it is for: models choose by it")
+			s.At(m.at).Add(ruleMemberMissing, pointer+"/"+spec.name, "say what it is for: models choose by it",
+				"%s has an empty description", what)
 		}
 	}
 }
@@ -115,16 +115,17 @@ func (site *siteUnderCheck) head(begin int, top []located) {
 	if m, ok := named(top, "protocolVersion"); ok {
 		site.version, _ = jsonscan.Unquote(m.value)
 		if _, err := time.Parse(time.DateOnly, site.version); err != nil && m.value[0] == '"' {
-			s.add(ruleProtocolVersion, m.at, "/protocolVersion", fmt.Sprintf("protocolVersion %q is not a date", site.version),
-				"write the date of a version of the protocol, such as 2025-11-25")
+			s.At(m.at).Add(ruleProtocolVersion, "/protocolVersion",
+				"write the date of a version of the protocol, such as 2025-11-25",
+				"protocolVersion %q is not a date", site.version)
 		}
 	}
 	info, ok := named(top, "serverInfo")
 	if !ok {
 		for _, name := range []string{"name", "version"} {
 			if m, ok := named(top, name); ok {
-				s.add(ruleListPlace, m.at, "/"+name,
-					fmt.Sprintf("%q is at the top of the manifest", name), `move it into "serverInfo"`)
+				s.At(m.at).Add(ruleListPlace, "/"+name, `move it into "serverInfo"`,
+					"%q is at the top of the manifest", name)
 			}
 		}
 		return
@@ -136,8 +137,8 @@ func (site *siteUnderCheck) head(begin int, top []located) {
 	s.members(info.at, inner, serverMembers, "serverInfo", "/serverInfo")
 	if m, ok := named(inner, "version"); ok && m.value[0] == '"' {
 		if version, _ := jsonscan.Unquote(m.value); !semver.MatchString(version) {
-			s.add(ruleServerVersion, m.at, "/serverInfo/version",
-				fmt.Sprintf("version %q is not a semantic version", version), "write three numbers, such as 1.0.0")
+			s.At(m.at).Add(ruleServerVersion, "/serverInfo/version", "write three numbers, such as 1.0.0",
+				"version %q is not a semantic version", version)
 		}
 	}
 }
@@ -156,11 +157,11 @@ func (site *siteUnderCheck) requireLists(capabilities located) {
 		standard := kind == listResources || kind == listTools
 		switch {
 		case ok && m.value[0] != '[':
-			s.add(ruleMemberType, m.at, "/capabilities/"+name, fmt.Sprintf("%q is %s, not an array", name, kindOf(m.value)),
-				"a manifest lists the definitions themselves")
+			s.At(m.at).Add(ruleMemberType, "/capabilities/"+name, "a manifest lists the definitions themselves",
+				"%q is %s, not an array", name, kindOf(m.value))
 		case !ok && standard:
-			s.add(ruleMemberMissing, capabilities.at, "/capabilities/"+name, fmt.Sprintf("capabilities has no %q", name),
-				"the standard requires it; write an empty array if there are none")
+			s.At(capabilities.at).Add(ruleMemberMissing, "/capabilities/"+name,
+				"the standard requires it; write an empty array if there are none", "capabilities has no %q", name)
 			s.repair(repair{does: fmt.Sprintf("add an empty %q to capabilities", name),
 				edits: []edit{insertMember(s.text, capabilities.at, name, "[]")}})
 		}
@@ -177,7 +178,7 @@ func (site *siteUnderCheck) list(kind, at int, pointer string) {
 		last = end
 		e := entryAt{at: at, pointer: pointer, place: place}
 		if s.text[at] != '{' {
-			s.add(ruleMemberType, at, e.path(), "the entry is "+kindOf(s.text[at:])+", not an object", "")
+			s.At(at).Add(ruleMemberType, e.path(), "", "the entry is %s, not an object", kindOf(s.text[at:]))
 			return
 		}
 		members := locate(s.text, at)
@@ -203,8 +204,7 @@ func (s *sheet) duplicate(kind int, e *entryAt, first seenEntry, before, end int
 	if same {
 		hint = "the two are the same: remove one"
 	}
-	s.add(ruleDuplicate, e.at, e.path(),
-		fmt.Sprintf("%s %q is already entry %d", entryNames[kind], e.name, first.place), hint)
+	s.At(e.at).Add(ruleDuplicate, e.path(), hint, "%s %q is already entry %d", entryNames[kind], e.name, first.place)
 	if same {
 		s.repair(repair{
 			does:  fmt.Sprintf("remove the second entry of %s %q", entryNames[kind], e.name),
@@ -229,13 +229,13 @@ func (s *sheet) nameEntry(kind int, e *entryAt, members []located) bool {
 	}
 	switch {
 	case !ok:
-		s.add(ruleMemberMissing, e.at, e.path()+"/"+member,
-			fmt.Sprintf("the %s has no %q", entryNames[kind], member), "readers leave the entry out")
+		s.At(e.at).Add(ruleMemberMissing, e.path()+"/"+member, "readers leave the entry out", "the %s has no %q",
+			entryNames[kind], member)
 	case !isText:
-		s.add(ruleMemberType, m.at, e.path()+"/"+member, fmt.Sprintf("%q is %s, not a string", member, kindOf(m.value)), "")
+		s.At(m.at).Add(ruleMemberType, e.path()+"/"+member, "", "%q is %s, not a string", member, kindOf(m.value))
 	case text == "" && kind != listTools:
-		s.add(ruleMemberMissing, m.at, e.path()+"/"+member,
-			fmt.Sprintf("the %q of the %s is empty", member, entryNames[kind]), "readers leave the entry out")
+		s.At(m.at).Add(ruleMemberMissing, e.path()+"/"+member, "readers leave the entry out",
+			"the %q of the %s is empty", member, entryNames[kind])
 	default:
 		e.name = text
 		return true
@@ -262,7 +262,8 @@ var entryMembers = [manifestLists][]memberSpec{
 		{"description", "a string", false},
 		{"mimeType", "a string", false},
 	}, ornaments...),
-	listPrompts: append([]memberSpec{{"description", "a string", false}, {"arguments", "an array", false}}, ornaments...),
+	listPrompts: append([]memberSpec{{"description", "a string", false}, {"arguments", "an array", false}},
+		ornaments...),
 }
 
 var ornaments = []memberSpec{
@@ -301,11 +302,11 @@ func (site *siteUnderCheck) resource(e entryAt, members []located) {
 	s := site.sheet
 	switch scheme, _, ok := strings.Cut(e.name, ":"); {
 	case len(ResourceAddress(e.name).Texts) == 0 || ResourceAddress(e.name).Valid() != nil:
-		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("the URI %q leaves nothing to name a file by", shown(e.name)),
-			"no reader can find it: give it a name")
+		s.At(e.at).Add(ruleURI, e.path()+"/uri", "no reader can find it: give it a name",
+			"the URI %q leaves nothing to name a file by", shown(e.name))
 	case !ok || !uriScheme.MatchString(scheme):
-		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("%q has no scheme", shown(e.name)),
-			"write a URI, such as file://"+shown(e.name))
+		s.At(e.at).Add(ruleURI, e.path()+"/uri", "write a URI, such as file://"+shown(e.name), "%q has no scheme",
+			shown(e.name))
 	}
 	site.resources = append(site.resources, r)
 }

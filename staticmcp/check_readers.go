@@ -146,13 +146,12 @@ func (c *checker) readerResources(r reader) {
 	}
 	s := c.site.sheet
 	if places.count > 0 {
-		s.add(ruleReaderPath, 0, "/capabilities/resources",
-			fmt.Sprintf("%s looks elsewhere for resources: %s", r.name, &places),
-			r.where)
+		s.At(0).Add(ruleReaderPath, "/capabilities/resources", r.where, "%s looks elsewhere for resources: %s",
+			r.name, &places)
 	}
 	if shapes.count > 0 {
-		s.add(ruleReaderShape, 0, "/capabilities/resources",
-			fmt.Sprintf("%s cannot use the files of resources: %s", r.name, &shapes), r.shapeHint())
+		s.At(0).Add(ruleReaderShape, "/capabilities/resources", r.shapeHint(),
+			"%s cannot use the files of resources: %s", r.name, &shapes)
 	}
 }
 
@@ -170,8 +169,8 @@ func (c *checker) exists(path string) bool { return safePath(path) && c.tree.fin
 func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	s := c.site.sheet
 	if name := sanitized(t.name); r.sanitizes && name != t.name {
-		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/name",
-			fmt.Sprintf("%s calls tool %q %q and looks for its answers under that name", r.name, t.name, name), "")
+		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path()+"/name", "",
+			"%s calls tool %q %q and looks for its answers under that name", r.name, t.name, name)
 		return
 	}
 	var dropped []string
@@ -181,10 +180,8 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 		}
 	}
 	if len(dropped) > 0 {
-		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/inputSchema",
-			fmt.Sprintf("%s leaves %s of tool %q out of the path: the schema has no type",
-				r.name, alternatives(dropped), t.name),
-			`give each property a "type"`)
+		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path()+"/inputSchema", `give each property a "type"`,
+			"%s leaves %s of tool %q out of the path: the schema has no type", r.name, alternatives(dropped), t.name)
 	}
 	var missed unread
 	for _, j := range answers {
@@ -194,8 +191,8 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 		missed.note(!c.readerFinds(r, t, j.parts), j.path)
 	}
 	if missed.count > 0 {
-		s.add(ruleReaderPath, t.entry.at, t.entry.path(),
-			fmt.Sprintf("%s looks elsewhere for answers of %q: %s", r.name, t.name, &missed), r.pathHint(len(t.params)))
+		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path(), r.pathHint(len(t.params)),
+			"%s looks elsewhere for answers of %q: %s", r.name, t.name, &missed)
 	}
 }
 
@@ -283,8 +280,9 @@ func (c *checker) readerLosses(r reader) {
 		return slices.ContainsFunc(t.claims, func(c claim) bool { return c.kind == "" && c.names == nil })
 	})
 	if r.raw && text {
-		s.add(ruleReaderLoss, 0, "",
-			r.name+" takes values as they are: it finds only answers to values that are their own names, such as rust", "")
+		s.At(0).Add(ruleReaderLoss, "", "",
+			"%s takes values as they are: it finds only answers to values that are their own names, such as rust",
+			r.name)
 	}
 	have := map[string]bool{
 		"prompts":            len(c.site.prompts) > 0,
@@ -295,7 +293,7 @@ func (c *checker) readerLosses(r reader) {
 	}
 	for _, what := range r.loses {
 		if have[what] {
-			s.add(ruleReaderLoss, 0, "", r.name+" leaves out "+what, "")
+			s.At(0).Add(ruleReaderLoss, "", "", "%s leaves out %s", r.name, what)
 		}
 	}
 }

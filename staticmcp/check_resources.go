@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
 )
 
 // job is a file whose content is to be checked.
@@ -87,9 +89,8 @@ func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
 			}
 		} else if owner == i {
 			r := &c.site.resources[i]
-			c.site.sheet.add(ruleCollision, r.at, r.path()+"/uri",
-				fmt.Sprintf("resource %q has the same file as %q: %s", shown(r.name), shown(c.site.resources[first].name), path),
-				"give one of them another URI")
+			c.site.sheet.At(r.at).Add(ruleCollision, r.path()+"/uri", "give one of them another URI",
+				"resource %q has the same file as %q: %s", shown(r.name), shown(c.site.resources[first].name), path)
 			for _, candidate := range resourcePaths(uri, false)[1:] {
 				if l := c.tree.find(candidate.path); l != nil && l.resource == 0 {
 					return c.claimResource(jobs, candidate.path, l, i)
@@ -128,16 +129,16 @@ func (c *checker) searchResource(jobs []job, i int) []job {
 		c.misnamed(ruleLongName, twin, standard, "the name ends in another hash than the one that published sites use")
 		return c.claimResource(jobs, twin, c.tree.find(twin), i)
 	}
-	c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri",
-		fmt.Sprintf("there is no file for resource %q", shown(r.name)),
-		"write "+c.opts.Name+standard+", or take the entry out of the manifest")
+	c.site.sheet.At(r.at).Add(ruleFileMissing, r.path()+"/uri",
+		"write "+c.opts.Name+standard+", or take the entry out of the manifest", "there is no file for resource %q",
+		shown(r.name))
 	return jobs
 }
 
 // misnamed reports a file that only tolerant readers find, and the name it should have.
-func (c *checker) misnamed(r rule, path, standard, message string) {
+func (c *checker) misnamed(r check.Rule, path, standard, message string) {
 	s := c.sheet(path, nil)
-	s.add(r, 0, "", message, "rename it to "+standard)
+	s.At(0).Add(r, "", "rename it to "+standard, "%s", message)
 	if c.tree.find(standard) == nil && !c.tree.has(standard) && safePath(standard) {
 		s.repair(repair{does: "rename it to " + standard, rename: standard})
 	}
@@ -178,12 +179,12 @@ func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
 		if c.tree.find(root+"/"+name+"/"+schemaName+extension) != nil && what == "tool" {
 			hint = "copy the definition in its " + schemaName + extension + " into the manifest: only some readers look there"
 		}
-		c.about(ruleUnlisted, root+"/"+name, message, hint)
+		c.in(root+"/"+name).Add(ruleUnlisted, "", hint, "%s", message)
 	}
 	for _, l := range b.leaves {
 		if stem, isJSON := strings.CutSuffix(l.name, extension); isJSON && !l.claimed && stem != indexName {
-			c.about(ruleUnlisted, root+"/"+l.name,
-				fmt.Sprintf("the manifest has no %s %q", what, stem), "add it to the manifest")
+			c.in(root+"/"+l.name).Add(ruleUnlisted, "", "add it to the manifest", "the manifest has no %s %q", what,
+				stem)
 		}
 	}
 }
@@ -199,7 +200,7 @@ func (c *checker) assignBelow(jobs []job, dir string) []job {
 		switch {
 		case l.claimed, c.tree.compressed(path):
 		case !strings.HasSuffix(l.name, extension):
-			c.about(ruleStrayFile, path, "no reader looks at a file that does not end in .json", "")
+			c.in(path).Add(ruleStrayFile, "", "", "no reader looks at a file that does not end in .json")
 		default:
 			jobs = append(jobs, job{path: path, leaf: l})
 		}

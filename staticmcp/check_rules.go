@@ -2,200 +2,196 @@ package staticmcp
 
 import "github.com/slipway-mcp/slipway/check"
 
-// Rule is a rule that a check of a site verifies.
-type Rule struct {
-	// ID identifies the rule in findings: "staticmcp/" and a slug.
-	ID string
-	// Severity is the severity of all its findings.
-	Severity check.Severity
-	// About describes the finding in half a sentence.
-	About string
-	// Repaired reports whether [Fix] can repair at least some of its findings.
-	Repaired bool
-}
-
-// Rules returns all rules of a site in reading order: the manifest, the files, their
-// contents, the host. The names of tools have their own rules, those of
-// [mcp.CheckToolName].
-func Rules() []Rule { return append([]Rule(nil), ruleTable[:]...) }
-
-// rule is the index of a rule in the table.
-type rule uint8
-
-const (
-	ruleManifestMissing rule = iota
-	ruleJSON
-	ruleBOM
-	ruleDuplicateKey
-	ruleMemberMissing
-	ruleMemberType
-	ruleListPlace
-	ruleProtocolVersion
-	ruleServerVersion
-	ruleDuplicate
-	ruleURI
-	ruleURITemplate
-	ruleSchema
-	ruleSchemaType
-	ruleSchemaNote
-	ruleRequiredUnknown
-	ruleArgumentOrder
-	ruleArgumentAmbiguous
-
-	ruleFileMissing
-	ruleNoAnswers
-	ruleAnswerMissing
-	ruleSearchIndex
-	ruleSearchBroken
-	ruleSearchOnly
-	ruleUnlisted
-	ruleUnreachable
-	ruleFileName
-	ruleLongName
-	ruleEmptyName
-	ruleCollision
-	ruleCase
-	ruleReservedName
-	ruleWindowsName
-	ruleStrayFile
-	ruleLargeFolder
-	ruleSpecialFile
-	ruleUnreadable
-	ruleTooLarge
-	ruleLargeAnswer
-
-	ruleHTML
-	ruleAnswerShape
-	ruleContentItem
-	ruleContentType
-	ruleBase64
-	ruleStructuredContent
-	ruleStoredError
-	ruleParameters
-	ruleDisambiguation
-	ruleResourceShape
-	ruleURIMismatch
-	ruleMIMEType
-	rulePromptShape
-	ruleSecret
-	ruleIndexStale
-	ruleIndexMissing
-
-	ruleNoJekyll
-	ruleNotFoundPage
-	ruleHostLimit
-	ruleWebNotFound
-	ruleWebHeaders
-	rulePartial
-	ruleReaderPath
-	ruleReaderShape
-	ruleReaderLoss
-	ruleCount
+// The manifest.
+var (
+	ruleManifestMissing = check.Error.Rule("staticmcp/manifest-missing", "no `mcp.json` at the root", "")
+	ruleJSON            = check.Error.Rule("staticmcp/json", "a file that is empty or not JSON in UTF-8", "")
+	ruleBOM             = check.Warning.Rule("staticmcp/bom",
+		"a byte order mark at the start of a file, which many JSON parsers reject", "").WithFix()
+	ruleDuplicateKey = check.Error.Rule("staticmcp/duplicate-key",
+		"an object that repeats a member; readers differ in which one they use", "")
+	ruleMemberMissing = check.Error.Rule("staticmcp/member-missing",
+		"a missing member that the standard requires", "").WithFix()
+	ruleMemberType = check.Error.Rule("staticmcp/member-type", "a member of the wrong type", "")
+	ruleListPlace  = check.Warning.Rule("staticmcp/list-place",
+		"a list or the name at the top of the manifest instead of in `capabilities` or `serverInfo`", "")
+	ruleProtocolVersion = check.Error.Rule("staticmcp/protocol-version", "a `protocolVersion` that is not a date", "")
+	ruleServerVersion   = check.Warning.Rule("staticmcp/server-version",
+		"a `serverInfo.version` that is not a semantic version", "")
+	ruleDuplicate   = check.Error.Rule("staticmcp/duplicate", "two entries of a list with the same name or URI", "").WithFix()
+	ruleURI         = check.Error.Rule("staticmcp/uri", "a resource URI without a scheme, or without a usable file name", "")
+	ruleURITemplate = check.Error.Rule("staticmcp/uri-template", "an invalid resource template", "")
+	ruleSchema      = check.Error.Rule("staticmcp/schema",
+		"an `inputSchema` or `outputSchema` that is not a JSON Schema", "")
+	ruleSchemaType = check.Error.Rule("staticmcp/schema-type", "a schema whose type is not `object`", "")
+	ruleSchemaNote = check.Note.Rule("staticmcp/schema-note",
+		"a part of a schema that cannot be checked and counts as fulfilled", "")
+	ruleRequiredUnknown = check.Warning.Rule("staticmcp/required-unknown",
+		"a `required` argument that is missing from `properties`", "")
+	ruleArgumentOrder = check.Warning.Rule("staticmcp/argument-order",
+		"`required` and `properties` with arguments in different orders", "").WithFix()
+	ruleArgumentAmbiguous = check.Warning.Rule("staticmcp/argument-ambiguous",
+		"two optional arguments without defaults that share file names", "")
 )
 
-var ruleTable = [ruleCount]Rule{
-	ruleManifestMissing: {"staticmcp/manifest-missing", check.Error, "there is no `mcp.json` at the root", false},
-	ruleJSON:            {"staticmcp/json", check.Error, "a file is not JSON in UTF-8, or empty", false},
-	ruleBOM: {"staticmcp/bom", check.Warning,
-		"a file begins with a byte order mark, which many JSON parsers refuse", true},
-	ruleDuplicateKey: {"staticmcp/duplicate-key", check.Error,
-		"an object has a member twice; readers differ in which one counts", false},
-	ruleMemberMissing: {"staticmcp/member-missing", check.Error,
-		"a member that the standard requires is not there", true},
-	ruleMemberType: {"staticmcp/member-type", check.Error, "a member has a type that it must not have", false},
-	ruleListPlace: {"staticmcp/list-place", check.Warning,
-		"a list or the name is at the top of the manifest instead of in `capabilities` or `serverInfo`", false},
-	ruleProtocolVersion: {"staticmcp/protocol-version", check.Error, "`protocolVersion` is not a date", false},
-	ruleServerVersion: {"staticmcp/server-version", check.Warning,
-		"`serverInfo.version` is not a semantic version", false},
-	ruleDuplicate: {"staticmcp/duplicate", check.Error, "two entries of a list have the same name or URI", true},
-	ruleURI: {"staticmcp/uri", check.Error,
-		"the URI of a resource has no scheme, or leaves nothing to name a file by", false},
-	ruleURITemplate: {"staticmcp/uri-template", check.Error, "a resource template is no URI template", false},
-	ruleSchema:      {"staticmcp/schema", check.Error, "an `inputSchema` or `outputSchema` is no JSON Schema", false},
-	ruleSchemaType:  {"staticmcp/schema-type", check.Error, "the type of a schema is not `object`", false},
-	ruleSchemaNote: {"staticmcp/schema-note", check.Note,
-		"a part of a schema cannot be checked and is taken as fulfilled", false},
-	ruleRequiredUnknown: {"staticmcp/required-unknown", check.Warning,
-		"`required` names an argument that `properties` does not have", false},
-	ruleArgumentOrder: {"staticmcp/argument-order", check.Warning,
-		"`required` and `properties` name the arguments in different orders", true},
-	ruleArgumentAmbiguous: {"staticmcp/argument-ambiguous", check.Warning,
-		"two optional arguments without a default share their file names", false},
+// The files and their names.
+var (
+	ruleFileMissing   = check.Error.Rule("staticmcp/file-missing", "a listed resource or prompt without a file", "")
+	ruleNoAnswers     = check.Error.Rule("staticmcp/no-answers", "a listed tool without answers", "")
+	ruleAnswerMissing = check.Warning.Rule("staticmcp/answer-missing",
+		"a value that the schema lists, or a combination of such values, without an answer", "")
+	ruleSearchIndex = check.Warning.Rule("staticmcp/search-index",
+		"a search index that a tool declares and that is missing or unusable", "")
+	ruleSearchBroken = check.Error.Rule("staticmcp/search-broken",
+		"a missing, damaged or outdated file of a search index, so that searches fail", "")
+	ruleSearchOnly = check.Note.Rule("staticmcp/search-only",
+		"a tool with only a search index, which other readers do not support", "")
+	ruleUnlisted    = check.Warning.Rule("staticmcp/unlisted", "a file that belongs to no entry of the manifest", "")
+	ruleUnreachable = check.Warning.Rule("staticmcp/unreachable", "a file that no call or URI reaches", "")
+	ruleFileName    = check.Warning.Rule("staticmcp/file-name",
+		"a file or folder name that only some readers try", "").WithFix()
+	ruleLongName = check.Warning.Rule("staticmcp/long-name",
+		"a name over 200 characters, or with a different hash", "").WithFix()
+	ruleEmptyName = check.Error.Rule("staticmcp/empty-name",
+		"a file called `.json`: a value that encodes to nothing", "")
+	ruleCollision    = check.Error.Rule("staticmcp/collision", "two values or URIs with the same file name", "")
+	ruleCase         = check.Warning.Rule("staticmcp/case", "two names that differ only in case", "")
+	ruleReservedName = check.Note.Rule("staticmcp/reserved-name",
+		"an answer called `index` or `_schema`, which some readers treat as a listing", "")
+	ruleWindowsName = check.Warning.Rule("staticmcp/windows-name",
+		"a name that Windows reserves for devices, such as `con`", "")
+	ruleStrayFile = check.Note.Rule("staticmcp/stray-file",
+		"a file in a folder of the site without the extension `.json`", "")
+	ruleLargeFolder = check.Note.Rule("staticmcp/large-folder", "a folder with more than 10,000 entries", "")
+	ruleSpecialFile = check.Error.Rule("staticmcp/special-file",
+		"a symbolic link that is broken or leads out of the site, or a special file", "")
+	ruleUnreadable  = check.Error.Rule("staticmcp/unreadable", "an unreadable file or folder", "")
+	ruleTooLarge    = check.Error.Rule("staticmcp/too-large", "a file larger than readers accept", "")
+	ruleLargeAnswer = check.Warning.Rule("staticmcp/large-answer",
+		"an answer of more than 1 MB, too large for any model", "")
+)
 
-	ruleFileMissing: {"staticmcp/file-missing", check.Error, "a resource or a prompt is listed and has no file", false},
-	ruleNoAnswers:   {"staticmcp/no-answers", check.Error, "a tool is listed and has no answers", false},
-	ruleAnswerMissing: {"staticmcp/answer-missing", check.Warning,
-		"a value that the schema lists, or a combination of such values, has no answer", false},
-	ruleSearchIndex: {"staticmcp/search-index", check.Warning,
-		"a tool says that it has a search index, and it is not there or cannot be meant", false},
-	ruleSearchBroken: {"staticmcp/search-broken", check.Error,
-		"a file of a search index is missing, damaged or of another build, so searches fail", false},
-	ruleSearchOnly: {"staticmcp/search-only", check.Note,
-		"a tool is answered from its search index alone, which other readers do not know", false},
-	ruleUnlisted:    {"staticmcp/unlisted", check.Warning, "a file belongs to nothing in the manifest", false},
-	ruleUnreachable: {"staticmcp/unreachable", check.Warning, "no call and no URI leads to a file", false},
-	ruleFileName: {"staticmcp/file-name", check.Warning,
-		"a file or folder has a name that only some readers look for", true},
-	ruleLongName: {"staticmcp/long-name", check.Warning,
-		"a name over 200 characters, or one that ends in another hash", true},
-	ruleEmptyName: {"staticmcp/empty-name", check.Error,
-		"a file is called `.json`: a value that encodes to nothing", false},
-	ruleCollision: {"staticmcp/collision", check.Error, "two values or URIs have the same file name", false},
-	ruleCase:      {"staticmcp/case", check.Warning, "two names differ only in upper and lower case", false},
-	ruleReservedName: {"staticmcp/reserved-name", check.Note,
-		"an answer is called `index` or `_schema`, which some readers take for a listing", false},
-	ruleWindowsName: {"staticmcp/windows-name", check.Warning,
-		"a name that Windows keeps for devices, such as `con`", false},
-	ruleStrayFile:   {"staticmcp/stray-file", check.Note, "a file in a folder of the site is no `.json` file", false},
-	ruleLargeFolder: {"staticmcp/large-folder", check.Note, "a folder has more than 10,000 entries", false},
-	ruleSpecialFile: {"staticmcp/special-file", check.Error,
-		"a symbolic link leads out of the site or nowhere, or something is no regular file", false},
-	ruleUnreadable: {"staticmcp/unreadable", check.Error, "a file or folder cannot be read", false},
-	ruleTooLarge:   {"staticmcp/too-large", check.Error, "a file is larger than readers accept", false},
-	ruleLargeAnswer: {"staticmcp/large-answer", check.Warning,
-		"an answer of more than 1 MB, of which no model can make use", false},
+// The content of files.
+var (
+	ruleHTML        = check.Error.Rule("staticmcp/html", "a web page instead of JSON; readers treat it as missing", "")
+	ruleAnswerShape = check.Warning.Rule("staticmcp/answer-shape",
+		"an answer without `content`, which only some readers add", "")
+	ruleContentItem = check.Error.Rule("staticmcp/content-item",
+		"an item of `content` without the members that its type requires", "")
+	ruleContentType = check.Warning.Rule("staticmcp/content-type",
+		"an item of `content` with a type unknown to the protocol", "")
+	ruleBase64            = check.Error.Rule("staticmcp/base64", "binary data that is not base64", "")
+	ruleStructuredContent = check.Error.Rule("staticmcp/structured-content",
+		"a missing `structuredContent`, or one that violates the `outputSchema`", "")
+	ruleStoredError = check.Warning.Rule("staticmcp/stored-error", "an answer that is a stored error", "")
+	ruleParameters  = check.Error.Rule("staticmcp/parameters",
+		"an answer that names other arguments than its path", "")
+	ruleDisambiguation = check.Error.Rule("staticmcp/disambiguation",
+		"a file for several answers that are not next to it", "")
+	ruleResourceShape = check.Warning.Rule("staticmcp/resource-shape",
+		"a resource file that is not `{uri, mimeType, text}`", "")
+	ruleURIMismatch = check.Error.Rule("staticmcp/uri-mismatch", "a resource file that names another URI", "")
+	ruleMIMEType    = check.Warning.Rule("staticmcp/mime-type",
+		"a resource file with another MIME type than the manifest", "")
+	rulePromptShape = check.Error.Rule("staticmcp/prompt-shape",
+		"a prompt file without `messages`, or with an invalid message", "")
+	ruleSecret = check.Error.Rule("staticmcp/secret", "a key, a token, a password or an environment in a file", "")
+)
 
-	ruleHTML: {"staticmcp/html", check.Error, "a file is a web page; readers take it for missing", false},
-	ruleAnswerShape: {"staticmcp/answer-shape", check.Warning,
-		"an answer has no `content`; only some readers make one of it", false},
-	ruleContentItem: {"staticmcp/content-item", check.Error, "an item of `content` lacks what its type needs", false},
-	ruleContentType: {"staticmcp/content-type", check.Warning,
-		"an item of `content` has a type that the protocol does not know", false},
-	ruleBase64: {"staticmcp/base64", check.Error, "binary data is not base64", false},
-	ruleStructuredContent: {"staticmcp/structured-content", check.Error,
-		"`structuredContent` is missing or does not follow the tool's `outputSchema`", false},
-	ruleStoredError: {"staticmcp/stored-error", check.Warning, "an answer is a stored error", false},
-	ruleParameters: {"staticmcp/parameters", check.Error,
-		"an answer says that it is for other arguments than its path", false},
-	ruleDisambiguation: {"staticmcp/disambiguation", check.Error,
-		"a file stands for several answers, and they are not beside it", false},
-	ruleResourceShape: {"staticmcp/resource-shape", check.Warning,
-		"the file of a resource is not `{uri, mimeType, text}`", false},
-	ruleURIMismatch: {"staticmcp/uri-mismatch", check.Error, "the file of a resource says another URI", false},
-	ruleMIMEType: {"staticmcp/mime-type", check.Warning,
-		"the file of a resource says another MIME type than the manifest", false},
-	rulePromptShape: {"staticmcp/prompt-shape", check.Error,
-		"the file of a prompt has no `messages`, or one is no message", false},
-	ruleSecret: {"staticmcp/secret", check.Error,
-		"a file contains a key, a token, a password or an environment", false},
+// The index, and the host.
+var (
+	ruleIndexStale = check.Warning.Rule("staticmcp/index-stale",
+		"an index in `.staticmcp` that differs from the files", "")
+	ruleIndexMissing = check.Error.Rule("staticmcp/index-missing",
+		"a missing file that the index in `.staticmcp` lists", "")
+	ruleNoJekyll = check.Warning.Rule("staticmcp/nojekyll",
+		"names that begin with `_` without a `.nojekyll`, so that GitHub Pages omits them", "").WithFix()
+	ruleNotFoundPage = check.Warning.Rule("staticmcp/not-found-page",
+		"a host that answers missing files with status 200 unless there is a `404.html`", "")
+	ruleHostLimit   = check.Warning.Rule("staticmcp/host-limit", "a site over a limit of its host", "")
+	ruleWebNotFound = check.Warning.Rule("staticmcp/web-not-found",
+		"a web host that does not answer 404 for missing files", "")
+	ruleWebHeaders = check.Note.Rule("staticmcp/web-headers",
+		"a web host that sends no CORS header, or JSON as another type", "")
+	rulePartial = check.Note.Rule("staticmcp/partial",
+		"a web host that does not list its files, so that some could not be checked", "")
+	ruleReaderPath = check.Warning.Rule("staticmcp/reader-path",
+		"a file that a reader named with `--for` does not find", "")
+	ruleReaderShape = check.Warning.Rule("staticmcp/reader-shape",
+		"a file that a reader named with `--for` cannot use", "")
+	ruleReaderLoss = check.Note.Rule("staticmcp/reader-loss", "a part that a reader named with `--for` ignores", "")
+)
 
-	ruleIndexStale: {"staticmcp/index-stale", check.Warning,
-		"the index in `.staticmcp` says something else than the files", false},
-	ruleIndexMissing: {"staticmcp/index-missing", check.Error,
-		"a file that the index in `.staticmcp` lists is missing", false},
-	ruleNoJekyll: {"staticmcp/nojekyll", check.Warning,
-		"names begin with `_` and there is no `.nojekyll`, so GitHub Pages leaves them out", true},
-	ruleNotFoundPage: {"staticmcp/not-found-page", check.Warning,
-		"the host sends a page with status 200 for what is missing, unless there is a `404.html`", false},
-	ruleHostLimit: {"staticmcp/host-limit", check.Warning, "the site is over a limit of its host", false},
-	ruleWebNotFound: {"staticmcp/web-not-found", check.Warning,
-		"the web host does not answer 404 for what is missing", false},
-	ruleWebHeaders: {"staticmcp/web-headers", check.Note,
-		"the web host sends no header that lets web pages read the site, or another type than JSON", false},
-	rulePartial: {"staticmcp/partial", check.Note,
-		"a web host does not list its files, so not all could be looked at", false},
-	ruleReaderPath:  {"staticmcp/reader-path", check.Warning, "a reader named with `--for` looks elsewhere", false},
-	ruleReaderShape: {"staticmcp/reader-shape", check.Warning, "a reader named with `--for` cannot use a file", false},
-	ruleReaderLoss:  {"staticmcp/reader-loss", check.Note, "a reader named with `--for` leaves something out", false},
+// Rules returns all rules of a site in reading order: the manifest, the files, their
+// contents, the host. The names of tools have their own rules, those of [mcp.CheckToolName].
+func Rules() []check.Rule {
+	return []check.Rule{
+		ruleManifestMissing,
+		ruleJSON,
+		ruleBOM,
+		ruleDuplicateKey,
+		ruleMemberMissing,
+		ruleMemberType,
+		ruleListPlace,
+		ruleProtocolVersion,
+		ruleServerVersion,
+		ruleDuplicate,
+		ruleURI,
+		ruleURITemplate,
+		ruleSchema,
+		ruleSchemaType,
+		ruleSchemaNote,
+		ruleRequiredUnknown,
+		ruleArgumentOrder,
+		ruleArgumentAmbiguous,
+
+		ruleFileMissing,
+		ruleNoAnswers,
+		ruleAnswerMissing,
+		ruleSearchIndex,
+		ruleSearchBroken,
+		ruleSearchOnly,
+		ruleUnlisted,
+		ruleUnreachable,
+		ruleFileName,
+		ruleLongName,
+		ruleEmptyName,
+		ruleCollision,
+		ruleCase,
+		ruleReservedName,
+		ruleWindowsName,
+		ruleStrayFile,
+		ruleLargeFolder,
+		ruleSpecialFile,
+		ruleUnreadable,
+		ruleTooLarge,
+		ruleLargeAnswer,
+
+		ruleHTML,
+		ruleAnswerShape,
+		ruleContentItem,
+		ruleContentType,
+		ruleBase64,
+		ruleStructuredContent,
+		ruleStoredError,
+		ruleParameters,
+		ruleDisambiguation,
+		ruleResourceShape,
+		ruleURIMismatch,
+		ruleMIMEType,
+		rulePromptShape,
+		ruleSecret,
+
+		ruleIndexStale,
+		ruleIndexMissing,
+		ruleNoJekyll,
+		ruleNotFoundPage,
+		ruleHostLimit,
+		ruleWebNotFound,
+		ruleWebHeaders,
+		rulePartial,
+		ruleReaderPath,
+		ruleReaderShape,
+		ruleReaderLoss,
+	}
 }

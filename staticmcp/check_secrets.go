@@ -1,8 +1,6 @@
 package staticmcp
 
 import (
-	"fmt"
-
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
@@ -30,7 +28,7 @@ func (c *checker) secrets(s *sheet, at int) {
 		if secrets.Accepted(c.opts.AllowSecrets, fingerprint, f.Match) {
 			continue
 		}
-		s.add(ruleSecret, at+f.Offset, f.Pointer, fmt.Sprintf("the file contains %s (%s)", f.What, f.Kind),
-			"remove it and revoke it, as it may have been read; if it is no secret, accept it with --allow-secret "+fingerprint)
+		s.At(at+f.Offset).Add(ruleSecret, f.Pointer,
+			"remove it and revoke it, as it may have been read; if it is no secret, accept it with --allow-secret "+fingerprint, "the file contains %s (%s)", f.What, f.Kind)
 	}
 }

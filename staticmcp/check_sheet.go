@@ -3,7 +3,6 @@ package staticmcp
 import (
 	"bytes"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -11,57 +10,39 @@ import (
 
 // sheet collects the findings about one file.
 type sheet struct {
+	check.Reporter
 	path string
-	name string // as it appears in findings
 	// text is the unmodified file; offsets count from its start.
 	text []byte
-	at   spot
 
-	fixing   bool
-	findings []check.Finding
-	repairs  []repair
+	fixing  bool
+	repairs []repair
 }
 
 func (c *checker) sheet(path string, text []byte) *sheet {
-	return &sheet{path: path, name: c.opts.Name + path, text: text, fixing: c.fixing}
+	s := &sheet{Reporter: c.in(path), path: path, fixing: c.fixing}
+	s.Report = &check.Report{Limit: c.report.Limit}
+	s.setText(text)
+	return s
+}
+
+// setText sets the text, in which findings have positions. It may be nil.
+func (s *sheet) setText(text []byte) {
+	s.text, s.Document = text, nil
+	if text != nil {
+		s.Document = &check.Document{Text: text}
+	}
+}
+
+// in returns a reporter for a whole file.
+func (c *checker) in(path string) check.Reporter {
+	return check.Reporter{Report: c.report, File: c.opts.Name + path}
 }
 
 // take moves the findings and repairs of a sheet to the report.
 func (c *checker) take(s *sheet) {
-	c.report.Add(s.findings...)
+	c.report.Merge(s.Report)
 	c.repairs = append(c.repairs, s.repairs...)
-}
-
-// about adds a finding about a whole file.
-func (c *checker) about(r rule, path, message, hint string) {
-	s := c.sheet(path, nil)
-	s.add(r, 0, "", message, hint)
-	c.take(s)
-}
-
-// add adds a finding about the value at text[offset], with its JSON pointer.
-func (s *sheet) add(r rule, offset int, pointer, message, hint string) {
-	f := check.Finding{
-		Rule:     ruleTable[r].ID,
-		Severity: ruleTable[r].Severity,
-		File:     s.name,
-		Pointer:  pointer,
-		Message:  message,
-		Hint:     hint,
-	}
-	if s.text != nil {
-		f.Line, f.Column = s.at.find(s.text, offset)
-	}
-	s.findings = append(s.findings, f)
-}
-
-// place adds findings of another package, which have no position, at text[offset].
-func (s *sheet) place(offset int, pointer string, findings []check.Finding) {
-	for _, f := range findings {
-		f.File, f.Pointer = s.name, pointer
-		f.Line, f.Column = s.at.find(s.text, offset)
-		s.findings = append(s.findings, f)
-	}
 }
 
 // repair records a repair for a finding if fixing.
@@ -75,46 +56,22 @@ func (s *sheet) repair(r repair) {
 	}
 }
 
-// spot caches the last position that was computed, so the next one is a short scan away:
-// a manifest of many megabytes can have a great many findings.
-type spot struct{ offset, line, column int }
-
-// find returns the line and the character of text[offset], as
-// [check.LineColumn] does.
-func (p *spot) find(text []byte, offset int) (line, column int) {
-	offset = max(0, min(offset, len(text)))
-	if p.line == 0 || offset < p.offset {
-		line, column := check.LineColumn(text, offset)
-		*p = spot{offset, line, column}
-		return line, column
-	}
-	between := text[p.offset:offset]
-	if lines := bytes.Count(between, []byte{'\n'}); lines > 0 {
-		p.line += lines
-		p.column = 1
-		between = between[bytes.LastIndexByte(between, '\n')+1:]
-	}
-	p.column += utf8.RuneCount(between)
-	p.offset = offset
-	return p.line, p.column
-}
-
 // whole checks that the file is one JSON value and returns where it begins. If it is not,
 // the finding is added and ok is false.
 func (s *sheet) whole() (begin int, ok bool) {
 	if bytes.HasPrefix(s.text, byteOrderMark) {
 		begin = len(byteOrderMark)
-		s.add(ruleBOM, 0, "", "the file begins with a byte order mark", "write it without one")
+		s.At(0).Add(ruleBOM, "", "write it without one", "the file begins with a byte order mark")
 		s.repair(repair{does: "remove the byte order mark", edits: []edit{{0, begin, nil}}})
 	}
 	body := s.text[begin:]
 	at := jsonscan.Space(body, 0)
 	switch {
 	case at == len(body):
-		s.add(ruleJSON, begin, "", "the file is empty", "")
+		s.At(begin).Add(ruleJSON, "", "", "the file is empty")
 		return begin, false
 	case body[at] == '<' && s.path != manifestName:
-		s.add(ruleHTML, begin+at, "", "the file is a web page, not JSON: readers take it for missing", "")
+		s.At(begin+at).Add(ruleHTML, "", "", "the file is a web page, not JSON: readers take it for missing")
 		return begin, false
 	}
 	if err := jsonscan.Valid(body); err != nil {
@@ -122,7 +79,7 @@ func (s *sheet) whole() (begin int, ok bool) {
 		if e, ok := err.(*jsonscan.Error); ok {
 			offset, why = begin+e.Offset, e.Reason
 		}
-		s.add(ruleJSON, offset, "", "not JSON: "+why, "")
+		s.At(offset).Add(ruleJSON, "", "", "not JSON: %s", why)
 		return begin, false
 	}
 	s.duplicates(begin + at)
@@ -134,7 +91,7 @@ func (s *sheet) duplicates(at int) {
 	walk := twins{text: s.text}
 	_, _ = walk.value(at, 0)
 	for _, t := range walk.found {
-		s.add(ruleDuplicateKey, t.at, "", fmt.Sprintf("member %q is given twice in one object", t.key), "keep one of the two")
+		s.At(t.at).Add(ruleDuplicateKey, "", "keep one of the two", "member %q is given twice in one object", t.key)
 	}
 }
 

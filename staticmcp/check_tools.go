@@ -44,8 +44,8 @@ func (c *checker) otherDir(t *listedTool, place, standard string, folder bool) {
 		path, standard = place+extension, standard+extension
 	}
 	s := c.sheet(path, nil)
-	s.add(ruleFileName, 0, "", fmt.Sprintf("the standard's name for the folder of %q is %s", t.name, standard),
-		"rename it to "+standard)
+	s.At(0).Add(ruleFileName, "", "rename it to "+standard, "the standard's name for the folder of %q is %s",
+		t.name, standard)
 	if free := c.tree.find(standard) == nil && !c.tree.has(standard); free &&
 		!strings.Contains(t.name, "/") &&
 		safePath(standard) {
@@ -89,8 +89,8 @@ func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, 
 	}
 	switch least := t.leastParts(); {
 	case len(parts) > 0 && stem == "":
-		c.about(ruleEmptyName, path, "the file has no name before .json",
-			"no reader asks for it: give the value a name that leaves something")
+		c.in(path).Add(ruleEmptyName, "", "no reader asks for it: give the value a name that leaves something",
+			"the file has no name before .json")
 		return jobs
 	case isListing(path) && len(parts) > 0:
 	case len(parts) < least && !t.isBase64(parts):
@@ -126,7 +126,7 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 	case t.isBase64(j.parts):
 		c.base64Name(t, j, decodePairs(stem))
 	case encoded == "":
-		c.about(ruleEmptyName, j.path, fmt.Sprintf("the value %q leaves nothing to name a file by", stem), "")
+		c.in(j.path).Add(ruleEmptyName, "", "", "the value %q leaves nothing to name a file by", stem)
 	case len(stem) > maxName:
 		c.misnamed(ruleLongName, j.path, standard,
 			fmt.Sprintf("the name has %d characters, the standard allows %d", len(stem), maxName))
@@ -146,8 +146,8 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 // receive the answer for the other.
 func (c *checker) misnamedValue(b *branch, path, name, standard, message string) {
 	if other := b.sameName(name); other != "" {
-		c.about(ruleCollision, path, fmt.Sprintf("%q and %q have the same name in the standard", name, other),
-			"store each under a name with a hash, as slipway site build does")
+		c.in(path).Add(ruleCollision, "", "store each under a name with a hash, as slipway site build does",
+			"%q and %q have the same name in the standard", name, other)
 		return
 	}
 	c.misnamed(ruleFileName, path, standard, message)
@@ -161,8 +161,8 @@ var short31 = regexp.MustCompile(`_0{8}[0-9a-f]{8}$`)
 func (c *checker) shortHash(path, stem string) {
 	b := c.tree.branches[path[:strings.LastIndexByte(path, '/')]]
 	if len(b.filesWith(stem[:longPrefix+1])) < 2 {
-		c.about(ruleLongName, path, "the name ends in a hash of 32 bits, as one reader makes it",
-			"add the same file under the 64-bit hash that published sites use")
+		c.in(path).Add(ruleLongName, "", "add the same file under the 64-bit hash that published sites use",
+			"the name ends in a hash of 32 bits, as one reader makes it")
 	}
 }
 
@@ -172,13 +172,13 @@ func (c *checker) tooDeep(t *listedTool, path string, parts []string) {
 		counted(len(parts), "part"), t.name, counted(len(t.params), "argument"))
 	switch {
 	case len(t.params) == 0:
-		c.about(ruleUnreachable, path,
-			fmt.Sprintf("%s has no arguments, so its only answer is %s/%s%s", t.name, t.root, t.name, extension), "")
+		c.in(path).Add(ruleUnreachable, "", "", "%s has no arguments, so its only answer is %s/%s%s", t.name,
+			t.root, t.name, extension)
 	case len(t.params) == 1:
 		standard := t.root + "/" + t.name + "/" + EncodeName(strings.Join(parts, "/")) + extension
 		c.misnamed(ruleFileName, path, standard, message)
 	default:
-		c.about(ruleFileName, path, message, "write _ for each slash")
+		c.in(path).Add(ruleFileName, "", "write _ for each slash", "%s", message)
 	}
 }
 
@@ -215,8 +215,8 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 	for _, pair := range pairs {
 		i := t.param(pair[0])
 		if i < 0 {
-			c.about(ruleUnreachable, j.path,
-				fmt.Sprintf("the name stands for an argument %q, which %s does not have", pair[0], t.name), "")
+			c.in(j.path).Add(ruleUnreachable, "", "", "the name stands for an argument %q, which %s does not have",
+				pair[0], t.name)
 			return
 		}
 		names[i] = EncodeName(pair[1])
@@ -229,7 +229,8 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 	}
 	const message = "all arguments are in one name, as some readers have it; the standard has a part of the path for each"
 	if strings.Contains(strings.TrimRight(j.parts[0], "_"), "_") {
-		c.about(ruleFileName, j.path, message, "what stood for _ in the name is not known, so its arguments are not either")
+		c.in(j.path).Add(ruleFileName, "",
+			"what stood for _ in the name is not known, so its arguments are not either", "%s", message)
 		return
 	}
 	c.misnamed(ruleFileName, j.path, standard, message)
@@ -249,16 +250,15 @@ func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
 		switch {
 		case len(claim.names) > 0 && !slices.Contains(claim.names, name):
 			if _, long := longNamePrefix(name); !long && !isDistinct(name) {
-				c.about(ruleUnreachable, path,
-					fmt.Sprintf("%q is none of the values of %s: the schema refuses the call", part, t.params[i].name),
-					"there are "+alternatives(claim.wanted[:min(len(claim.wanted), maxKnown)]))
+				c.in(path).Add(ruleUnreachable, "", "there are "+alternatives(claim.wanted[:min(len(claim.wanted),
+					maxKnown)]), "%q is none of the values of %s: the schema refuses the call", part,
+					t.params[i].name)
 			}
 		case len(claim.names) > 0:
 			claim.seen[name] = true
 		case !claim.admits(name) && !isListing(path):
-			c.about(ruleUnreachable, path,
-				fmt.Sprintf("%s is of type %s, and %q is none: the schema refuses the call", t.params[i].name, claim.kind, part),
-				"")
+			c.in(path).Add(ruleUnreachable, "", "", "%s is of type %s, and %q is none: the schema refuses the call",
+				t.params[i].name, claim.kind, part)
 		}
 	}
 	t.combinations.add(parts)
@@ -291,10 +291,10 @@ func (c *checker) sameEnumNames(t *listedTool) {
 			first := slices.Index(claim.names, name)
 			apart := func(k int) bool { return c.tree.hasAt(t.root+"/"+t.name, i, distinctName(claim.wanted[k])) }
 			if first < k && !(apart(first) && apart(k)) {
-				c.site.sheet.add(ruleCollision, t.entry.at, t.entry.path()+"/inputSchema",
-					fmt.Sprintf("tool %q: the values %q and %q of %s have the same file name %q",
-						t.name, claim.wanted[first], claim.wanted[k], t.params[i].name, name),
-					"change one of them, or store the answers under names with a hash")
+				c.site.sheet.At(t.entry.at).Add(ruleCollision, t.entry.path()+"/inputSchema",
+					"change one of them, or store the answers under names with a hash",
+					"tool %q: the values %q and %q of %s have the same file name %q", t.name, claim.wanted[first],
+					claim.wanted[k], t.params[i].name, name)
 			}
 		}
 	}
@@ -309,14 +309,16 @@ func (c *checker) concludeTools() {
 		switch {
 		case t.answers == 0 && t.template.Load():
 		case t.answers == 0 && t.searched:
-			c.site.sheet.add(ruleSearchOnly, t.entry.at, t.entry.path(),
-				fmt.Sprintf("tool %q has a search index and no files: only slipway answers it", t.name), "")
+			c.site.sheet.At(t.entry.at).Add(ruleSearchOnly, t.entry.path(), "",
+				"tool %q has a search index and no files: only slipway answers it", t.name)
 		case t.answers == 0 && t.root == promptsDir:
-			c.site.sheet.add(ruleFileMissing, t.entry.at, t.entry.path(), fmt.Sprintf("there is no file for prompt %q", t.name),
-				fmt.Sprintf("write %s%s/%s%s, or take the entry out of the manifest", c.opts.Name, promptsDir, t.name, extension))
+			c.site.sheet.At(t.entry.at).Add(ruleFileMissing, t.entry.path(),
+				fmt.Sprintf("write %s%s/%s%s, or take the entry out of the manifest", c.opts.Name, promptsDir,
+					t.name, extension), "there is no file for prompt %q", t.name)
 		case t.answers == 0:
-			c.site.sheet.add(ruleNoAnswers, t.entry.at, t.entry.path(), fmt.Sprintf("tool %q has no answers", t.name),
-				fmt.Sprintf("write files in %s%s/%s, or take the tool out of the manifest", c.opts.Name, toolsDir, t.name))
+			c.site.sheet.At(t.entry.at).Add(ruleNoAnswers, t.entry.path(),
+				fmt.Sprintf("write files in %s%s/%s, or take the tool out of the manifest", c.opts.Name, toolsDir,
+					t.name), "tool %q has no answers", t.name)
 		default:
 			c.missingAnswers(t)
 			if len(c.index) == 0 { // the index lists what should exist
@@ -341,9 +343,9 @@ func (c *checker) missingAnswers(t *listedTool) {
 		}
 		if len(missing) > 0 {
 			missing, more := fewKnown(missing)
-			c.site.sheet.add(ruleAnswerMissing, t.entry.at, t.entry.path()+"/inputSchema",
-				fmt.Sprintf("tool %q has no answer for %s %s%s", t.name, t.params[i].name, alternatives(missing), more),
-				"the schema lists the value, so clients will send it")
+			c.site.sheet.At(t.entry.at).Add(ruleAnswerMissing, t.entry.path()+"/inputSchema",
+				"the schema lists the value, so clients will send it", "tool %q has no answer for %s %s%s", t.name,
+				t.params[i].name, alternatives(missing), more)
 		}
 	}
 }

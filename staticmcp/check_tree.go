@@ -135,22 +135,23 @@ func (c *checker) grow(ctx context.Context, f *folder, t *tree, dir string, dept
 	case t.left < 0:
 		return fmt.Errorf("check site: more than %d files", c.opts.MaxEntries)
 	case errors.Is(err, errMissing):
-		c.about(ruleSpecialFile, dir, "the folder is no folder", "")
+		c.in(dir).Add(ruleSpecialFile, "", "", "the folder is no folder")
 		return nil
 	case err != nil:
-		c.about(ruleUnreadable, dir, "the folder cannot be read: "+fsutil.Reason(err), "")
+		c.in(dir).Add(ruleUnreadable, "", "", "the folder cannot be read: %s", fsutil.Reason(err))
 		return nil
 	}
 	if n := len(b.dirs) + len(b.leaves); n > largeFolder {
-		c.about(ruleLargeFolder, dir, fmt.Sprintf("the folder has %d entries", n),
-			"the standard has one folder for a tool, so it cannot be split; git and some hosts are slow with it")
+		c.in(dir).Add(ruleLargeFolder, "",
+			"the standard has one folder for a tool, so it cannot be split; git and some hosts are slow with it",
+			"the folder has %d entries", n)
 	}
 	slices.Sort(b.dirs)
 	slices.SortFunc(b.leaves, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
 	c.sameButForCase(b)
 	if depth == maxTreeDepth && len(b.dirs) > 0 {
-		c.about(ruleSpecialFile, dir, fmt.Sprintf("the folders are nested more than %d deep", maxTreeDepth),
-			"look for a symbolic link that leads back")
+		c.in(dir).Add(ruleSpecialFile, "", "look for a symbolic link that leads back",
+			"the folders are nested more than %d deep", maxTreeDepth)
 		return nil
 	}
 	for _, name := range b.dirs {
@@ -169,8 +170,8 @@ func (c *checker) plantEntry(f *folder, t *tree, b *branch, e fs.DirEntry) {
 	if mode&fs.ModeSymlink != 0 {
 		info, err := fs.Stat(f.fsys, where)
 		if err != nil {
-			c.about(ruleSpecialFile, where, "a symbolic link that leads out of the site, or nowhere",
-				"put the file itself there")
+			c.in(where).Add(ruleSpecialFile, "", "put the file itself there",
+				"a symbolic link that leads out of the site, or nowhere")
 			return
 		}
 		mode = info.Mode().Type()
@@ -179,7 +180,7 @@ func (c *checker) plantEntry(f *folder, t *tree, b *branch, e fs.DirEntry) {
 	case mode.IsDir():
 		b.dirs = append(b.dirs, name)
 	case !mode.IsRegular():
-		c.about(ruleSpecialFile, where, "no regular file", "")
+		c.in(where).Add(ruleSpecialFile, "", "", "no regular file")
 	default:
 		b.leaves = append(b.leaves, leaf{name: name, mode: e.Type()})
 	}
@@ -197,8 +198,8 @@ func (c *checker) portable(where, stem string) {
 		'1' <= device[3] &&
 		device[3] <= '9'
 	if numbered || slices.Contains([]string{"con", "prn", "aux", "nul"}, device) {
-		c.about(ruleWindowsName, where, fmt.Sprintf("Windows keeps the name %q for a device", device),
-			"a zip holds it; a folder on Windows does not")
+		c.in(where).Add(ruleWindowsName, "", "a zip holds it; a folder on Windows does not",
+			"Windows keeps the name %q for a device", device)
 	}
 }
 
@@ -212,8 +213,8 @@ func (c *checker) sameButForCase(b *branch) {
 	see := func(name string) {
 		lower := strings.ToLower(name)
 		if other, twice := first[lower]; twice {
-			c.about(ruleCase, b.dir+"/"+name, fmt.Sprintf("the name differs from %q only in upper and lower case", other),
-				"macOS and Windows keep one of the two")
+			c.in(b.dir+"/"+name).Add(ruleCase, "", "macOS and Windows keep one of the two",
+				"the name differs from %q only in upper and lower case", other)
 			return
 		}
 		first[lower] = name

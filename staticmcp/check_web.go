@@ -73,13 +73,12 @@ func (c *checker) manners(ctx context.Context, w *web) error {
 	}
 	kind, _, _ := mime.ParseMediaType(found.Header.Get("Content-Type"))
 	if kind != "application/json" {
-		c.about(ruleWebHeaders, manifestName, fmt.Sprintf("the host sends JSON as %q", kind),
-			"other readers may refuse it: let it send application/json")
+		c.in(manifestName).Add(ruleWebHeaders, "", "other readers may refuse it: let it send application/json",
+			"the host sends JSON as %q", kind)
 	}
 	if found.Header.Get("Access-Control-Allow-Origin") == "" {
-		c.about(ruleWebHeaders, manifestName,
-			"the host sends no Access-Control-Allow-Origin, so no web page can read the site",
-			"let it send Access-Control-Allow-Origin: *")
+		c.in(manifestName).Add(ruleWebHeaders, "", "let it send Access-Control-Allow-Origin: *",
+			"the host sends no Access-Control-Allow-Origin, so no web page can read the site")
 	}
 	missing, err := w.head(ctx, absentPath)
 	if err != nil {
@@ -87,9 +86,9 @@ func (c *checker) manners(ctx context.Context, w *web) error {
 	}
 	if missing.StatusCode == http.StatusOK {
 		kind, _, _ := mime.ParseMediaType(missing.Header.Get("Content-Type"))
-		c.about(ruleWebNotFound, absentPath,
-			fmt.Sprintf("the host answers with status 200 and %q for a file that is not there", kind),
-			"some readers take that for an answer: put a 404.html at the root, or switch off the fallback page")
+		c.in(absentPath).Add(ruleWebNotFound, "",
+			"some readers take that for an answer: put a 404.html at the root, or switch off the fallback page",
+			"the host answers with status 200 and %q for a file that is not there", kind)
 	}
 	return nil
 }
@@ -133,9 +132,9 @@ func (c *checker) probes() []probe {
 		}
 		candidates := resourcePaths(r.name, false)
 		list = append(list, probe{job{resource: i + 1}, candidates, func() {
-			c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri",
-				fmt.Sprintf("there is no file for resource %q", shown(r.name)),
-				"publish "+candidates[0].path+", or take the entry out of the manifest")
+			c.site.sheet.At(r.at).Add(ruleFileMissing, r.path()+"/uri",
+				"publish "+candidates[0].path+", or take the entry out of the manifest",
+				"there is no file for resource %q", shown(r.name))
 		}})
 	}
 	for _, t := range c.site.tools {
@@ -179,16 +178,15 @@ func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 		case len(values) == 0:
 			r, message = ruleNoAnswers, fmt.Sprintf("tool %q has no answers", t.name)
 		}
-		c.site.sheet.add(r, t.entry.at, t.entry.path(), message, "publish "+path)
+		c.site.sheet.At(t.entry.at).Add(r, t.entry.path(), "publish "+path, "%s", message)
 	}}
 }
 
 // probeAll requests all files, several at a time, up to MaxProbes.
 func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
 	if len(list) > c.opts.MaxProbes {
-		c.about(rulePartial, manifestName,
-			fmt.Sprintf("of the %d files that can be known, %d were looked at", len(list), c.opts.MaxProbes),
-			"check the folder that was published")
+		c.in(manifestName).Add(rulePartial, "", "check the folder that was published",
+			"of the %d files that can be known, %d were looked at", len(list), c.opts.MaxProbes)
 		list = list[:c.opts.MaxProbes]
 	}
 	sheets := make([]*sheet, len(list))
@@ -216,8 +214,8 @@ func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
 		}
 	}
 	if open := c.unknowable(); open != "" && c.index == nil {
-		c.about(rulePartial, manifestName, "a host does not list its files: the answers of "+open+" were not looked at",
-			"check the folder that was published")
+		c.in(manifestName).Add(rulePartial, "", "check the folder that was published",
+			"a host does not list its files: the answers of %s were not looked at", open)
 	}
 	return nil
 }
@@ -251,17 +249,18 @@ func (c *checker) probe(ctx context.Context, w *web, p *probe) (*sheet, error) {
 		p.job.path, p.leaf = candidate.path, &leaf{}
 		s := c.sheet(candidate.path, nil)
 		if k > 0 {
-			s.add(ruleFileName, 0, "", "the standard's name is "+p.candidates[0].path, "publish it under that name")
+			s.At(0).Add(ruleFileName, "", "publish it under that name", "the standard's name is %s",
+				p.candidates[0].path)
 		}
 		if err != nil {
-			s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit),
-				"split the answer: readers refuse it")
+			s.At(0).Add(ruleTooLarge, "", "split the answer: readers refuse it", "the file is larger than %d bytes",
+				large.limit)
 			return s, nil
 		}
-		s.text = loaded.data
+		s.setText(loaded.data)
 		c.compareIndex(s)
 		c.content(s, &p.job)
-		s.text = nil
+		s.setText(nil)
 		return s, nil
 	}
 	return nil, nil

@@ -27,7 +27,8 @@ func freshness(h http.Header, o *Options, now time.Time) *file {
 		stale = 0
 	}
 	fresh := now.Add(max(0, min(life, maxFresh)))
-	return &file{freshUntil: fresh, staleUntil: fresh.Add(stale), declared: declared, passing: directives.has("no-store")}
+	return &file{freshUntil: fresh, staleUntil: fresh.Add(stale), declared: declared,
+		passing: directives.has("no-store")}
 }
 
 // life returns how long a response is fresh, and whether the host declared it.

@@ -109,7 +109,7 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 	}
 	rules := staticmcp.Rules()
 	if slices.ContainsFunc(r.Findings(), func(f check.Finding) bool {
-		return slices.ContainsFunc(rules, func(rule staticmcp.Rule) bool { return rule.ID == f.Rule && rule.Repaired })
+		return slices.ContainsFunc(rules, func(rule check.Rule) bool { return rule.ID == f.Rule && rule.Fixable })
 	}) {
 		f.hint = "--fix repairs what can be repaired without losing anything, --fix --dry-run says what that is"
 	}
