@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -40,16 +41,10 @@ func SupportedBy(capabilities json.RawMessage) bool {
 		return false // most clients: nothing to decode
 	}
 	types := jsonscan.Member(jsonscan.Member(jsonscan.Member(capabilities, "extensions"), Extension), "mimeTypes")
-	supported := false
-	_, _ = jsonscan.Array(types, 0, 0, func(i int) (int, error) {
-		end, err := jsonscan.Value(types, i)
-		if err == nil {
-			name, ok := jsonscan.Unquote(types[i:end])
-			supported = supported || ok && isAppType(name)
-		}
-		return end, err
+	return slices.ContainsFunc(jsonscan.Elements(types), func(element []byte) bool {
+		name, ok := jsonscan.Unquote(element)
+		return ok && isAppType(name)
 	})
-	return supported
 }
 
 // isAppType reports whether a MIME type is that of user interfaces, regardless of spacing

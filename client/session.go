@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -481,22 +482,21 @@ func appendForeignMeta(dst []byte, meta json.RawMessage) []byte {
 	if len(meta) == 0 {
 		return dst
 	}
-	_, _ = jsonscan.Object(meta, jsonscan.Space(meta, 0), 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(meta, i)
-		if err == nil && string(key) != "progressToken" && !ours(key) {
-			dst = append(append(jsonscan.AppendQuote(dst, key), ':'), meta[i:end]...)
-			dst = append(dst, ',')
+	for _, m := range jsonscan.Members(meta) {
+		if m.Name != "progressToken" && !ours(m.Name) {
+			dst = append(jsonscan.AppendQuote(dst, m.Name), ':')
+			dst = append(append(dst, m.Value...), ',')
 		}
-		return end, err
-	})
+	}
 	return dst
 }
 
-func ours(key []byte) bool {
-	if len(key) <= len(metaPrefix) || string(key[:len(metaPrefix)]) != metaPrefix {
+func ours(key string) bool {
+	name, ok := strings.CutPrefix(key, metaPrefix)
+	if !ok {
 		return false
 	}
-	switch string(key[len(metaPrefix):]) {
+	switch name {
 	case "protocolVersion", "clientCapabilities", "clientInfo", "logLevel", "subscriptionId":
 		return true
 	}

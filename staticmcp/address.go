@@ -192,16 +192,16 @@ func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
 		return nil, fmt.Errorf("the arguments are not a JSON object")
 	}
 	var values []value
-	for _, m := range members(arguments) {
-		place := l.tool.param(m.name)
+	for _, m := range jsonscan.Members(arguments) {
+		place := l.tool.param(m.Name)
 		if place < 0 {
-			return nil, fmt.Errorf("the tool %q declares no argument %q", l.tool.name, m.name)
+			return nil, fmt.Errorf("the tool %q declares no argument %q", l.tool.name, m.Name)
 		}
 		if slices.ContainsFunc(values, func(v value) bool { return v.param == place }) {
-			return nil, fmt.Errorf("argument %q is given twice", m.name)
+			return nil, fmt.Errorf("argument %q is given twice", m.Name)
 		}
-		if string(m.value) != "null" {
-			values = append(values, value{place, m.value, spellings(m.value)[:1]})
+		if string(m.Value) != "null" {
+			values = append(values, value{place, m.Value, spellings(m.Value)[:1]})
 		}
 	}
 	slices.SortFunc(values, func(a, b value) int { return a.param - b.param })

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/schema"
@@ -47,11 +48,11 @@ func newTool(name string, inputSchema json.RawMessage) *tool {
 	t := &tool{name: name, inputSchema: inputSchema, dirs: toolDirs(name)}
 	parts := schemaParts(inputSchema, inputSchema, nil)
 	for _, part := range parts {
-		for _, m := range members(part) {
-			if m.name != "required" || m.value[0] != '[' {
+		for _, m := range jsonscan.Members(part) {
+			if m.Name != "required" || m.Value[0] != '[' {
 				continue
 			}
-			for _, element := range elements(m.value) {
+			for _, element := range jsonscan.Elements(m.Value) {
 				if name, ok := jsonscan.Unquote(element); ok && t.param(name) < 0 {
 					t.params = append(t.params, param{name: name, required: true})
 				}
@@ -59,11 +60,11 @@ func newTool(name string, inputSchema json.RawMessage) *tool {
 		}
 	}
 	for _, part := range parts {
-		for _, m := range members(part) {
-			if m.name != "properties" || m.value[0] != '{' {
+		for _, m := range jsonscan.Members(part) {
+			if m.Name != "properties" || m.Value[0] != '{' {
 				continue
 			}
-			for _, property := range members(m.value) {
+			for _, property := range jsonscan.Members(m.Value) {
 				t.property(property)
 			}
 		}
@@ -81,13 +82,13 @@ func schemaParts(schema, root []byte, found [][]byte) [][]byte {
 		return found
 	}
 	found = append(found, schema)
-	for _, m := range members(schema) {
+	for _, m := range jsonscan.Members(schema) {
 		switch {
-		case m.name == "$ref":
-			ref, _ := jsonscan.Unquote(m.value)
+		case m.Name == "$ref":
+			ref, _ := jsonscan.Unquote(m.Value)
 			found = schemaParts(pointed(root, ref), root, found)
-		case m.name == "allOf" && m.value[0] == '[':
-			for _, branch := range elements(m.value) {
+		case m.Name == "allOf" && m.Value[0] == '[':
+			for _, branch := range jsonscan.Elements(m.Value) {
 				found = schemaParts(branch, root, found)
 			}
 		}
@@ -108,27 +109,27 @@ func pointed(root []byte, ref string) []byte {
 		if len(at) == 0 || at[0] != '{' {
 			return nil
 		}
-		i := slices.IndexFunc(members(at), func(m member) bool { return m.name == step })
+		i := slices.IndexFunc(jsonscan.Members(at), func(m jsonscan.Field) bool { return m.Name == step })
 		if i < 0 {
 			return nil
 		}
-		at = members(at)[i].value
+		at = jsonscan.Members(at)[i].Value
 	}
 	return at
 }
 
-func (t *tool) property(m member) {
-	i := t.param(m.name)
+func (t *tool) property(m jsonscan.Field) {
+	i := t.param(m.Name)
 	if i < 0 {
 		i = len(t.params)
-		t.params = append(t.params, param{name: m.name})
+		t.params = append(t.params, param{name: m.Name})
 	}
-	if m.value[0] != '{' {
+	if m.Value[0] != '{' {
 		return
 	}
-	for _, keyword := range members(m.value) {
-		if keyword.name == "default" && string(keyword.value) != "null" {
-			t.params[i].fallback = keyword.value
+	for _, keyword := range jsonscan.Members(m.Value) {
+		if keyword.Name == "default" && string(keyword.Value) != "null" {
+			t.params[i].fallback = keyword.Value
 		}
 	}
 }
@@ -200,18 +201,18 @@ func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
 	}
 	var values []value
 	nulls := false
-	for _, m := range members(raw) {
-		i := t.param(m.name)
+	for _, m := range jsonscan.Members(raw) {
+		i := t.param(m.Name)
 		switch {
 		case i < 0:
-			return nil, t.unknown(m.name)
+			return nil, t.unknown(m.Name)
 		case slices.ContainsFunc(values, func(v value) bool { return v.param == i }):
-			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is given twice", m.name))
-		case len(m.value) > maxText:
-			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is longer than %d bytes", m.name, maxText))
+			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is given twice", m.Name))
+		case len(m.Value) > maxText:
+			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is longer than %d bytes", m.Name, maxText))
 		}
-		nulls = nulls || string(m.value) == "null"
-		values = append(values, value{param: i, raw: m.value})
+		nulls = nulls || string(m.Value) == "null"
+		values = append(values, value{param: i, raw: m.Value})
 	}
 	if err := t.check(raw, values, nulls); err != nil {
 		return nil, err
@@ -296,7 +297,7 @@ func spellings(raw []byte) []string {
 		text, _ := jsonscan.Unquote(raw)
 		return []string{text}
 	}
-	texts := []string{string(appendCanonical(nil, raw))}
+	texts := []string{string(canonical.AppendExact(nil, raw))}
 	others := []string{string(compact(raw))}
 	if raw[0] == '[' {
 		others = append(others, joined(raw))
@@ -312,7 +313,7 @@ func spellings(raw []byte) []string {
 // joined returns the text that JavaScript makes of an array without objects.
 func joined(raw []byte) string {
 	var parts []string
-	for _, element := range elements(raw) {
+	for _, element := range jsonscan.Elements(raw) {
 		switch element[0] {
 		case '{':
 			return ""
@@ -324,7 +325,7 @@ func joined(raw []byte) string {
 		case 'n':
 			parts = append(parts, "")
 		default:
-			parts = append(parts, string(appendCanonical(nil, element)))
+			parts = append(parts, string(canonical.AppendExact(nil, element)))
 		}
 	}
 	return strings.Join(parts, ",")

@@ -211,7 +211,7 @@ func (c *claim) read(keywords []located) {
 	if m, ok := named(keywords, "const"); ok {
 		values = [][]byte{m.value}
 	} else if m, ok := named(keywords, "enum"); ok && m.value[0] == '[' {
-		values = elements(m.value)
+		values = jsonscan.Elements(m.value)
 	}
 	c.seen = make(map[string]bool)
 	for _, v := range values {

@@ -128,8 +128,9 @@ func (w *twins) value(i, depth int) (int, error) {
 
 // located is a member of an object and the offset of its value in the text.
 type located struct {
-	member
-	at int
+	name  string
+	value []byte
+	at    int
 }
 
 // locate returns the members of the valid object at text[at].
@@ -138,7 +139,7 @@ func locate(text []byte, at int) []located {
 	_, _ = jsonscan.Object(text, at, 0, func(key []byte, i int) (int, error) {
 		end, err := jsonscan.Value(text, i)
 		if err == nil {
-			list = append(list, located{member{string(key), text[i:end:end]}, i})
+			list = append(list, located{string(key), text[i:end:end], i})
 		}
 		return end, err
 	})

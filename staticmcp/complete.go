@@ -44,12 +44,12 @@ func metaSuggestions(meta json.RawMessage) map[string][]string {
 	if meta == nil || meta[0] != '{' {
 		return values
 	}
-	for _, m := range members(meta) {
-		if m.name != metaValues || m.value[0] != '{' {
+	for _, m := range jsonscan.Members(meta) {
+		if m.Name != metaValues || m.Value[0] != '{' {
 			continue
 		}
-		for _, variable := range members(m.value) {
-			values[variable.name] = texts(variable.value)
+		for _, variable := range jsonscan.Members(m.Value) {
+			values[variable.Name] = texts(variable.Value)
 		}
 	}
 	return values
@@ -61,7 +61,7 @@ func texts(array []byte) []string {
 		return nil
 	}
 	var list []string
-	for _, element := range elements(array) {
+	for _, element := range jsonscan.Elements(array) {
 		if text, ok := jsonscan.Unquote(element); ok {
 			list = append(list, text)
 		}

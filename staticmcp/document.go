@@ -231,15 +231,15 @@ func (s *stored) result(f *outline) (*mcp.Raw, error) {
 // without returns the valid JSON object doc without the members called name.
 func without(doc []byte, name string) []byte {
 	kept := []byte{'{'}
-	for _, m := range members(doc) {
-		if m.name == name {
+	for _, m := range jsonscan.Members(doc) {
+		if m.Name == name {
 			continue
 		}
 		if len(kept) > 1 {
 			kept = append(kept, ',')
 		}
-		kept = append(jsonscan.AppendQuote(kept, m.name), ':')
-		kept = append(kept, m.value...)
+		kept = append(jsonscan.AppendQuote(kept, m.Name), ':')
+		kept = append(kept, m.Value...)
 	}
 	return append(kept, '}')
 }
@@ -249,17 +249,17 @@ func (f *outline) others() []int {
 	if f.meta == nil || f.meta[0] != '{' {
 		return nil
 	}
-	for _, m := range members(f.meta) {
-		if m.name != metaDisambiguation {
+	for _, m := range jsonscan.Members(f.meta) {
+		if m.Name != metaDisambiguation {
 			continue
 		}
-		switch m.value[0] {
+		switch m.Value[0] {
 		case 't':
 			return []int{lastPlace}
 		case '"':
 			return []int{wholeURI}
 		case '[':
-			return places(m.value)
+			return places(m.Value)
 		}
 	}
 	return nil
@@ -273,7 +273,7 @@ const wholeURI = -2
 
 func places(array []byte) []int {
 	var list []int
-	for _, element := range elements(array) {
+	for _, element := range jsonscan.Elements(array) {
 		var place int
 		if _, err := fmt.Sscan(string(element), &place); err == nil && place >= 0 {
 			list = append(list, place)

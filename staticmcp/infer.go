@@ -251,14 +251,14 @@ func (f *inference) ownDefinition(name string) []byte {
 	definition := append([]byte(`{"name":`), quote(name)...)
 	described := false
 	schema := []byte(nil)
-	for _, m := range members(doc) {
-		switch m.name {
+	for _, m := range jsonscan.Members(doc) {
+		switch m.Name {
 		case "inputSchema":
-			schema = m.value
+			schema = m.Value
 		case "title", "description", "outputSchema", "annotations", "icons", "_meta":
-			described = described || m.name == "description"
-			definition = append(append(append(definition, ','), quote(m.name)...), ':')
-			definition = append(definition, m.value...)
+			described = described || m.Name == "description"
+			definition = append(append(append(definition, ','), quote(m.Name)...), ':')
+			definition = append(definition, m.Value...)
 		}
 	}
 	if schema == nil {
@@ -290,9 +290,9 @@ func (f *inference) resourceIndex() [][]byte {
 	if doc == nil {
 		return nil
 	}
-	for _, m := range members(doc) {
-		if m.name == "resources" && m.value[0] == '[' {
-			return elements(m.value)
+	for _, m := range jsonscan.Members(doc) {
+		if m.Name == "resources" && m.Value[0] == '[' {
+			return jsonscan.Elements(m.Value)
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // storedCall is a call with a stored answer: its arguments as the caller wrote them, not
@@ -111,8 +113,8 @@ func (s *Site) asIndexPart(path string, loaded *file) (any, int64, error) {
 func newStoredCall(arguments []byte) (storedCall, int64) {
 	size := int64(64)
 	var call storedCall
-	for _, m := range members(arguments) {
-		a := storedArgument{strings.Clone(m.name), strings.Clone(plainText(m.value))}
+	for _, m := range jsonscan.Members(arguments) {
+		a := storedArgument{strings.Clone(m.Name), strings.Clone(plainText(m.Value))}
 		size += int64(len(a.name)+len(a.text)) + 64
 		call = append(call, a)
 	}

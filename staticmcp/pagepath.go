@@ -38,15 +38,15 @@ func newPageArgument(t *tool, meta json.RawMessage) (*pageArgument, error) {
 	if len(meta) == 0 || meta[0] != '{' {
 		return nil, nil
 	}
-	for _, m := range members(meta) {
-		if m.name != MetaPage {
+	for _, m := range jsonscan.Members(meta) {
+		if m.Name != MetaPage {
 			continue
 		}
 		var said struct {
 			Argument, Home string
 			Bases          []string
 		}
-		if err := json.Unmarshal(m.value, &said); err != nil {
+		if err := json.Unmarshal(m.Value, &said); err != nil {
 			return nil, fmt.Errorf("%s: %w", MetaPage, err)
 		}
 		p := &pageArgument{param: t.param(said.Argument), home: said.Home}

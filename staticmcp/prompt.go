@@ -111,12 +111,12 @@ func variantKey(names []string) string {
 
 // variants reads the variants of a template.
 func (f *outline) variants() (map[string][]byte, error) {
-	for _, m := range members(f.meta) {
-		if m.name != metaVariants {
+	for _, m := range jsonscan.Members(f.meta) {
+		if m.Name != metaVariants {
 			continue
 		}
 		var list []PromptVariant
-		if err := json.Unmarshal(m.value, &list); err != nil || len(list) > maxVariants {
+		if err := json.Unmarshal(m.Value, &list); err != nil || len(list) > maxVariants {
 			return nil, errors.New("its variants are not a list of at most 64 results")
 		}
 		byKey := make(map[string][]byte)
@@ -167,8 +167,8 @@ func (f *outline) isTemplate() bool {
 	if f.meta == nil || f.meta[0] != '{' {
 		return false
 	}
-	return slices.ContainsFunc(members(f.meta), func(m member) bool {
-		return m.name == metaTemplate && string(m.value) == "true"
+	return slices.ContainsFunc(jsonscan.Members(f.meta), func(m jsonscan.Field) bool {
+		return m.Name == metaTemplate && string(m.Value) == "true"
 	})
 }
 

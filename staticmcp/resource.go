@@ -86,7 +86,7 @@ func (d *document) as(uri, mimeType string) (*mcp.ReadResourceResult, error) {
 		contents = append(contents, '}')
 	default:
 		contents = []byte{'['}
-		for i, element := range elements(d.body) {
+		for i, element := range jsonscan.Elements(d.body) {
 			if i > 0 {
 				contents = append(contents, ',')
 			}

@@ -34,12 +34,12 @@ func newSearching(t *tool, meta json.RawMessage) (*searching, error) {
 	if len(meta) == 0 || meta[0] != '{' {
 		return nil, nil
 	}
-	for _, m := range members(meta) {
-		if m.name != MetaSearch {
+	for _, m := range jsonscan.Members(meta) {
+		if m.Name != MetaSearch {
 			continue
 		}
 		var said struct{ Index, Argument string }
-		if err := json.Unmarshal(m.value, &said); err != nil {
+		if err := json.Unmarshal(m.Value, &said); err != nil {
 			return nil, fmt.Errorf("%s: %w", MetaSearch, err)
 		}
 		switch {

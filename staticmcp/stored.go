@@ -161,13 +161,13 @@ func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
 func (t *tool) knownValues() []map[string]json.RawMessage {
 	known := make([]map[string]json.RawMessage, len(t.params))
 	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
-		for _, m := range members(part) {
-			if m.name != "properties" || m.value[0] != '{' {
+		for _, m := range jsonscan.Members(part) {
+			if m.Name != "properties" || m.Value[0] != '{' {
 				continue
 			}
-			for _, property := range members(m.value) {
-				if i := t.param(property.name); i >= 0 && property.value[0] == '{' {
-					known[i] = listedValues(property.value)
+			for _, property := range jsonscan.Members(m.Value) {
+				if i := t.param(property.Name); i >= 0 && property.Value[0] == '{' {
+					known[i] = listedValues(property.Value)
 				}
 			}
 		}
@@ -177,11 +177,11 @@ func (t *tool) knownValues() []map[string]json.RawMessage {
 
 func listedValues(schema []byte) map[string]json.RawMessage {
 	values := make(map[string]json.RawMessage)
-	for _, keyword := range members(schema) {
-		if (keyword.name != "enum" && keyword.name != "examples") || keyword.value[0] != '[' {
+	for _, keyword := range jsonscan.Members(schema) {
+		if (keyword.Name != "enum" && keyword.Name != "examples") || keyword.Value[0] != '[' {
 			continue
 		}
-		for _, element := range elements(keyword.value) {
+		for _, element := range jsonscan.Elements(keyword.Value) {
 			for _, text := range spellings(element)[:min(1, len(spellings(element)))] {
 				values[EncodeName(text)] = element
 			}
@@ -221,15 +221,15 @@ func (t *tool) callOf(parts []string, known []map[string]json.RawMessage) json.R
 func (t *tool) allows(i int, value []byte) bool {
 	kind := ""
 	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
-		for _, m := range members(part) {
-			if m.name != "properties" || m.value[0] != '{' {
+		for _, m := range jsonscan.Members(part) {
+			if m.Name != "properties" || m.Value[0] != '{' {
 				continue
 			}
-			for _, property := range members(m.value) {
-				if property.name == t.params[i].name && property.value[0] == '{' {
-					for _, keyword := range members(property.value) {
-						if keyword.name == "type" {
-							kind, _ = jsonscan.Unquote(keyword.value)
+			for _, property := range jsonscan.Members(m.Value) {
+				if property.Name == t.params[i].name && property.Value[0] == '{' {
+					for _, keyword := range jsonscan.Members(property.Value) {
+						if keyword.Name == "type" {
+							kind, _ = jsonscan.Unquote(keyword.Value)
 						}
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -94,8 +95,8 @@ func (s *Site) warnSchema(t *tool) {
 // argument that either omits has its default.
 func (t *tool) isFor(params []byte, values []value) bool {
 	said := make(map[string][]byte)
-	for _, m := range members(params) {
-		said[m.name] = m.value
+	for _, m := range jsonscan.Members(params) {
+		said[m.Name] = m.Value
 	}
 	for i, p := range t.params {
 		given := p.fallback
@@ -125,7 +126,7 @@ func plainText(raw []byte) string {
 	if text, ok := jsonscan.Unquote(raw); ok {
 		return text
 	}
-	return string(appendCanonical(nil, raw))
+	return string(canonical.AppendExact(nil, raw))
 }
 
 // noAnswer returns the result of a call without a stored answer.
@@ -240,9 +241,9 @@ func (f *outline) params() []byte {
 	if f.envelope == nil || f.envelope[0] != '{' {
 		return nil
 	}
-	for _, m := range members(f.envelope) {
-		if m.name == "parameters" && m.value[0] == '{' {
-			return m.value
+	for _, m := range jsonscan.Members(f.envelope) {
+		if m.Name == "parameters" && m.Value[0] == '{' {
+			return m.Value
 		}
 	}
 	return nil
@@ -251,7 +252,7 @@ func (f *outline) params() []byte {
 // embedded converts a file with the contents of resources into the answer of a tool.
 func (f *outline) embedded() (*document, error) {
 	doc := []byte(`{"content":[`)
-	for i, element := range elements(f.contents.raw) {
+	for i, element := range jsonscan.Elements(f.contents.raw) {
 		if i > 0 {
 			doc = append(doc, ',')
 		}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
 // Append appends the canonical form of a JSON text to dst. It returns an error for text
@@ -32,9 +33,20 @@ func Append(dst, text []byte) ([]byte, error) {
 	return w.out, err
 }
 
+// AppendExact is [Append] for a valid JSON text, all of whose meaning must survive. It
+// differs from RFC 8785 in three ways: a number that a double cannot represent keeps its
+// spelling, because another number would be another question; a repeated member is kept;
+// and half of a surrogate pair becomes U+FFFD.
+func AppendExact(dst, text []byte) []byte {
+	w := writer{text: text, out: dst, exact: true}
+	_, _ = w.value(jsonscan.Space(text, 0), 0) // a valid text has no errors
+	return w.out
+}
+
 type writer struct {
 	text, out []byte
 	scratch   []byte // members to be sorted
+	exact     bool   // for AppendExact
 }
 
 // value writes the value that begins at text[i], nested depth levels deep, and returns
@@ -87,15 +99,16 @@ type member struct {
 func (w *writer) object(i, depth int) (int, error) {
 	w.out = append(w.out, '{')
 	start := len(w.out)
+	next := i + 1 // the end of the previous member
 	var members []member
 	end, err := jsonscan.Object(w.text, i, depth, func(key []byte, i int) (int, error) {
 		m := member{name: string(key), start: len(w.out)}
-		if err := w.name(key, i); err != nil {
+		if err := w.name(next); err != nil {
 			return i, err
 		}
 		w.out = append(w.out, ':')
 		end, err := w.value(i, depth+1)
-		m.end = len(w.out)
+		next, m.end = end, len(w.out)
 		members = append(members, m)
 		w.out = append(w.out, ',')
 		return end, err
@@ -109,13 +122,26 @@ func (w *writer) object(i, depth int) (int, error) {
 	if !slices.IsSortedFunc(members, byName) {
 		w.sort(start, members)
 	}
-	for k := 1; k < len(members); k++ {
+	for k := 1; k < len(members) && !w.exact; k++ {
 		if members[k].name == members[k-1].name {
 			return end, fmt.Errorf("member %q is given twice", members[k].name)
 		}
 	}
 	w.out = append(w.out, '}')
 	return end, nil
+}
+
+// name writes the name of the member after text[:i], which ends with another member or an
+// opening brace.
+func (w *writer) name(i int) error {
+	if i = jsonscan.Space(w.text, i); w.text[i] == ',' {
+		i = jsonscan.Space(w.text, i+1)
+	}
+	end, err := jsonscan.Value(w.text, i)
+	if err != nil {
+		return err
+	}
+	return w.literal(w.text[i:end])
 }
 
 // sort sorts the members, which occupy out from start on.
@@ -154,52 +180,18 @@ func firstUnit(r rune) rune {
 	return r
 }
 
-// name writes the name of the member whose value begins at text[i]. To find half of a
-// surrogate pair, it checks the escapes in the text, because decoding has replaced them.
-func (w *writer) name(key []byte, i int) error {
-	w.out = AppendString(w.out, string(key))
-	if !slices.Contains(key, 0xef) {
-		return nil // no U+FFFD, to which half of a pair is decoded
-	}
-	start, end := w.nameToken(i)
-	return pairs(w.text[start:end])
-}
-
-// nameToken returns the position of the name whose value begins at text[i].
-func (w *writer) nameToken(i int) (start, end int) {
-	end = i
-	for end > 0 && w.text[end-1] != '"' {
-		end--
-	}
-	start = end - 1
-	for start > 0 {
-		start--
-		if w.text[start] == '"' && !escaped(w.text, start) {
-			break
-		}
-	}
-	return start, end
-}
-
-// escaped reports whether the byte at i is preceded by an odd number of backslashes.
-func escaped(text []byte, i int) bool {
-	n := 0
-	for i > n && text[i-1-n] == '\\' {
-		n++
-	}
-	return n%2 == 1
-}
-
+// literal writes a string. Decoding replaces half of a surrogate pair, so the escapes are
+// verified in the text.
 func (w *writer) literal(token []byte) error {
 	if !slices.Contains(token, '\\') {
 		w.out = append(w.out, token...)
 		return nil
 	}
-	if err := pairs(token); err != nil {
+	if err := pairs(token); err != nil && !w.exact {
 		return err
 	}
 	s, _ := jsonscan.Unquote(token)
-	w.out = AppendString(w.out, s)
+	w.out = jsonscan.AppendQuote(w.out, s)
 	return nil
 }
 
@@ -234,47 +226,25 @@ func unit(hex []byte) uint64 {
 	return n
 }
 
-// AppendString appends s, which must be UTF-8, as a JSON string in canonical form (RFC
-// 8785, section 3.2.2.2).
-func AppendString(dst []byte, s string) []byte {
-	const short = "\b\t\n\f\r"
-	const letters = "btnfr"
-	dst = append(dst, '"')
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c >= 0x20:
-			dst = append(dst, c)
-		default:
-			if k := slices.Index([]byte(short), c); k >= 0 {
-				dst = append(dst, '\\', letters[k])
-				continue
-			}
-			dst = fmt.Appendf(dst, `\u%04x`, c)
-		}
-	}
-	return append(dst, '"')
-}
-
 // number writes a number as ECMAScript does (RFC 8785, section 3.2.2.3).
 func (w *writer) number(token []byte) error {
 	f, err := strconv.ParseFloat(string(token), 64)
-	if err != nil || math.IsInf(f, 0) {
+	start := len(w.out)
+	switch size := math.Abs(f); {
+	case err != nil && !w.exact:
 		return fmt.Errorf("%.40s is too large a number", token)
-	}
-	if f == 0 {
+	case f == 0:
 		w.out = append(w.out, '0') // also for -0
-		return nil
-	}
-	if abs := math.Abs(f); abs >= 1e-6 && abs < 1e21 {
+	case size >= 1e-6 && size < 1e21:
 		w.out = strconv.AppendFloat(w.out, f, 'f', -1, 64)
-		return nil
+	default:
+		w.out = strconv.AppendFloat(w.out, f, 'e', -1, 64)
+		if n := len(w.out); w.out[n-4] == 'e' && w.out[n-2] == '0' {
+			w.out = append(w.out[:n-2], w.out[n-1]) // e-09 becomes e-9
+		}
 	}
-	w.out = strconv.AppendFloat(w.out, f, 'e', -1, 64)
-	if n := len(w.out); w.out[n-4] == 'e' && w.out[n-2] == '0' {
-		w.out = append(w.out[:n-2], w.out[n-1]) // e-09 becomes e-9
+	if w.exact && (err != nil || !schema.SameNumber(w.out[start:], token)) {
+		w.out = append(w.out[:start], token...)
 	}
 	return nil
 }

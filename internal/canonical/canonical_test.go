@@ -135,3 +135,24 @@ func FuzzAppend(f *testing.F) {
 		}
 	})
 }
+
+func TestAppendExact(t *testing.T) {
+	for text, want := range map[string]string{
+		`9007199254740993`:            `9007199254740993`,
+		`9007199254740992.0`:          `9007199254740992`,
+		`1.0`:                         `1`,
+		`-0.0`:                        `0`,
+		`1e400`:                       `1e400`,
+		`1e-400`:                      `1e-400`,
+		`0.1000`:                      `0.1`,
+		`0.10000000000000000555`:      `0.10000000000000000555`,
+		`12e-8`:                       `1.2e-7`,
+		`{"b":1,"a":[2, {}],"b":2.0}`: `{"a":[2,{}],"b":1,"b":2}`,
+		`"\ud83d"`:                    "\"\ufffd\"",
+		`{"\ud83d":"\u0041"}`:         "{\"\ufffd\":\"A\"}",
+	} {
+		if got := string(canonical.AppendExact(nil, []byte(text))); got != want {
+			t.Errorf("AppendExact(%s) = %s, want %s", text, got, want)
+		}
+	}
+}

@@ -111,7 +111,7 @@ func (w *walker) unique(i, end, depth int) error {
 	if err := w.spend(8 * w.passes(kindArray, len(raw), depth)); err != nil {
 		return err
 	}
-	a, b, found := repeated(elements(raw))
+	a, b, found := repeated(jsonscan.Elements(raw))
 	if !found {
 		return nil
 	}

@@ -14,6 +14,12 @@ type decimal struct {
 	exp    int
 }
 
+// SameNumber reports whether two valid JSON numbers are equal, without rounding.
+func SameNumber(a, b []byte) bool {
+	x, y := parseDecimal(a), parseDecimal(b)
+	return x.compare(&y) == 0
+}
+
 // maxExponent limits exponents; larger ones are treated as equal.
 const maxExponent = 1 << 60
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
@@ -17,45 +18,25 @@ func equal(a, b []byte) bool {
 	}
 	switch kind {
 	case kindNumber:
-		x, y := parseDecimal(a), parseDecimal(b)
-		return x.compare(&y) == 0
+		return SameNumber(a, b)
 	case kindString:
 		x, _ := jsonscan.UnquoteBytes(a)
 		y, _ := jsonscan.UnquoteBytes(b)
 		return bytes.Equal(x, y)
 	case kindArray:
-		return slices.EqualFunc(elements(a), elements(b), equal)
+		return slices.EqualFunc(jsonscan.Elements(a), jsonscan.Elements(b), equal)
 	case kindObject:
-		return slices.EqualFunc(members(a), members(b), func(x, y member) bool {
-			return bytes.Equal(x.key, y.key) && equal(x.value, y.value)
+		return slices.EqualFunc(members(a), members(b), func(x, y jsonscan.Field) bool {
+			return x.Name == y.Name && equal(x.Value, y.Value)
 		})
 	}
 	return bytes.Equal(a, b)
 }
 
-// elements returns the elements of the valid JSON array raw.
-func elements(raw []byte) [][]byte {
-	var all [][]byte
-	_, _ = jsonscan.Array(raw, 0, 0, func(i int) (int, error) {
-		i = jsonscan.Space(raw, i)
-		end, err := jsonscan.Value(raw, i)
-		all = append(all, raw[i:end])
-		return end, err
-	})
-	return all
-}
-
-type member struct{ key, value []byte }
-
-// members returns the members of the valid JSON object raw, sorted by key.
-func members(raw []byte) []member {
-	var all []member
-	_, _ = jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(raw, i)
-		all = append(all, member{key, raw[i:end]})
-		return end, err
-	})
-	slices.SortStableFunc(all, func(x, y member) int { return bytes.Compare(x.key, y.key) })
+// members returns the members of the valid JSON object raw, sorted by name.
+func members(raw []byte) []jsonscan.Field {
+	all := jsonscan.Members(raw)
+	slices.SortStableFunc(all, func(x, y jsonscan.Field) int { return strings.Compare(x.Name, y.Name) })
 	return all
 }
 
@@ -98,17 +79,17 @@ func hashValue(h *maphash.Hash, raw []byte) {
 	case kindNumber:
 		hashNumber(h, raw)
 	case kindString:
-		text, _ := jsonscan.UnquoteBytes(raw)
+		text, _ := jsonscan.Unquote(raw)
 		hashText(h, text)
 	case kindArray:
-		for _, item := range elements(raw) {
+		for _, item := range jsonscan.Elements(raw) {
 			hashValue(h, item)
 		}
 		_ = h.WriteByte(0)
 	case kindObject:
 		for _, m := range members(raw) {
-			hashText(h, m.key)
-			hashValue(h, m.value)
+			hashText(h, m.Name)
+			hashValue(h, m.Value)
 		}
 		_ = h.WriteByte(0)
 	default:
@@ -116,9 +97,9 @@ func hashValue(h *maphash.Hash, raw []byte) {
 	}
 }
 
-func hashText(h *maphash.Hash, text []byte) {
+func hashText(h *maphash.Hash, text string) {
 	hashInt(h, len(text))
-	_, _ = h.Write(text)
+	_, _ = h.WriteString(text)
 }
 
 func hashNumber(h *maphash.Hash, raw []byte) {

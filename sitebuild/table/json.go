@@ -96,20 +96,6 @@ func members(text []byte, i, depth int) ([]member, int, error) {
 	return list, end, err
 }
 
-func elements(text []byte) [][]byte {
-	var list [][]byte
-	// The text is valid, so there is no error.
-	_, _ = jsonscan.Array(text, 0, 0, func(i int) (int, error) {
-		i = jsonscan.Space(text, i)
-		end, err := jsonscan.Value(text, i)
-		if err == nil {
-			list = append(list, text[i:end])
-		}
-		return end, err
-	})
-	return list
-}
-
 // objectTables finds the tables in an object.
 func (in *Input) objectTables(text []byte, r *check.Report) ([]*source, error) {
 	top, end, err := members(text, jsonscan.Space(text, 0), 0)
@@ -199,7 +185,7 @@ func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, erro
 	for _, m := range columns {
 		src.column(m.name, true)
 		var column []cell
-		for _, e := range elements(m.value) {
+		for _, e := range jsonscan.Elements(m.value) {
 			if most := in.opts.MaxRecordBytes; len(e) > most {
 				return nil, fmt.Errorf("a value of the column %q has %d bytes, more than the limit of %d", m.name, len(e), most)
 			}
