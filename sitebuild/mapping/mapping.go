@@ -29,6 +29,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/data"
 )
 
 // Name is the name of the file.
@@ -166,7 +167,7 @@ func (in *Input) Site(ctx context.Context) (*sitebuild.Site, error) {
 		}
 		site, err := opened.Site(ctx)
 		if err != nil {
-			return nil, err
+			return nil, part.located(err, in.path)
 		}
 		if err := part.apply(site, in.path, kinds); err != nil {
 			return nil, err
@@ -179,8 +180,8 @@ func (in *Input) Site(ctx context.Context) (*sitebuild.Site, error) {
 		if all.Extensions == nil {
 			all.Extensions = site.Extensions
 		}
-		resources = append(resources, site.Resources)
-		answers = append(answers, site.Answers)
+		resources = append(resources, located(part, in.path, site.Resources))
+		answers = append(answers, located(part, in.path, site.Answers))
 		said = append(said, site.Instructions)
 		kinds = append(kinds, part.kind)
 	}
@@ -198,13 +199,40 @@ func plainPath(err error) error {
 	return err
 }
 
-// joined concatenates sequences; nil sequences are empty.
+// located adds the line of the file to the errors of a sequence.
+func located[T any](p *part, path string, seq iter.Seq2[*T, error]) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		if seq == nil {
+			return
+		}
+		for value, err := range seq {
+			if !yield(value, p.located(err, path)) {
+				return
+			}
+		}
+	}
+}
+
+// located adds the line of the file at path to a mistake in the answers.
+func (p *part) located(err error, path string) error {
+	var wrong *data.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	line, column := locate(p.node.Get("answers"), wrong.Path)
+	return &InvalidError{[]check.Finding{{
+		Rule:    "mapping/answers",
+		File:    path,
+		Line:    line,
+		Column:  column,
+		Message: wrong.Error(),
+	}}}
+}
+
+// joined concatenates sequences.
 func joined[T any](list []iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for _, seq := range list {
-			if seq == nil {
-				continue
-			}
 			for value, err := range seq {
 				if !yield(value, err) {
 					return

@@ -213,7 +213,7 @@ func TestFaults(t *testing.T) {
 		"no input": {"name: x\n", []string{"1:1: error: inputs: required [mapping/schema]"}},
 		"no kind": {
 			"inputs:\n  - key: x\n",
-			[]string{"2:5: error: it does not say what is read: an input has one of docs, go, openapi, table [mapping/kind]"},
+			[]string{"2:5: error: it does not say what is read: an input has one of data, docs, go, openapi, table [mapping/kind]"},
 		},
 		"two": {
 			"inputs:\n  - table: data/countries.csv\n    go: lib\n",
@@ -226,6 +226,22 @@ func TestFaults(t *testing.T) {
 		"path": {
 			"inputs:\n  - table: nothing.csv\n",
 			[]string{"2:12: error: nothing.csv: no such file or folder [mapping/path]"},
+		},
+		"templates": {
+			"inputs:\n  - data: data\n    templates: nothing\n",
+			[]string{"3:16: error: nothing: no such file or folder [mapping/path]"},
+		},
+		"expression": {
+			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      arguments: [{name: a, values: lands}]\n",
+			[]string{`5:29: error: answers[0].arguments[0].values: template: [0].arguments[0].values:1: function "lands" not defined [mapping/answers]`},
+		},
+		"column": {
+			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      description: '{{column \"nane\" countries}}'\n",
+			[]string{`5:7: error: answers[0].description: template: [0].description:1:2: executing "[0].description" at <column "nane" countries>: error calling column: no column "nane" [mapping/answers]`},
+		},
+		"list": {
+			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      arguments: [{name: a, values: 1}]\n",
+			[]string{"5:29: error: inputs[0].answers[0].arguments[0].values: must be a string (got 1) [mapping/schema]"},
 		},
 		"address": {
 			"inputs:\n  - openapi: https://example.org/a.yaml\n",

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/data"
 	"github.com/slipway-mcp/slipway/sitebuild/docs"
 	"github.com/slipway-mcp/slipway/sitebuild/gopkg"
 	"github.com/slipway-mcp/slipway/sitebuild/openapi"
@@ -39,6 +41,8 @@ type part struct {
 	line int
 	kind string
 	path string // of the input, ready to open
+	// templates is the folder of a data input's templates, or "".
+	templates string
 }
 
 // kinds returns the kinds of input, with the members specific to each.
@@ -49,6 +53,7 @@ func kinds() map[string][]string {
 			"name", "title", "description", "key", "columns", "list", "find", "pageRows",
 			"resourceRows", "delimiter", "header", "only", "tables",
 		},
+		"data":    {"templates", "answers"},
 		"openapi": {"tags"},
 		"go":      {"internal", "goos", "goarch"},
 	}
@@ -245,6 +250,13 @@ func (l *loader) resolve(p *part) *part {
 		l.found(check.Error, "path", m.Value.Line, m.Value.Column, "%s: %v", m.Value.Text, plainStat(err))
 		return nil
 	}
+	if m := p.node.Member("templates"); m != nil {
+		p.templates = filepath.Join(filepath.Dir(l.path), filepath.FromSlash(m.Value.Text))
+		if _, err := os.Stat(p.templates); err != nil {
+			l.found(check.Error, "path", m.Value.Line, m.Value.Column, "%s: %v", m.Value.Text, plainStat(err))
+			return nil
+		}
+	}
 	if d := p.node.Get("delimiter").String(); d != "" && d != "tab" && utf8.RuneCountInString(d) != 1 {
 		m := p.node.Member("delimiter")
 		l.found(check.Error, "delimiter", m.Value.Line, m.Value.Column, `%q is not one character, nor "tab"`, d)
@@ -286,6 +298,8 @@ func (p *part) open() (sitebuild.Input, error) {
 			return docs.LLMS(p.path, o)
 		}
 		return docs.Dir(p.path, o)
+	case "data":
+		return p.openData()
 	case "openapi":
 		return openapi.New(p.path, &openapi.Options{Tags: n.Get("tags").Strings()})
 	case "go":
@@ -311,6 +325,16 @@ func (p *part) open() (sitebuild.Input, error) {
 		o.Tables[m.Name] = tableOf(m.Value)
 	}
 	return table.New(p.path, o)
+}
+
+func (p *part) openData() (sitebuild.Input, error) {
+	o := &data.Options{Templates: p.templates}
+	if answers := p.node.Get("answers"); answers != nil {
+		if err := json.Unmarshal(answers.AppendJSON(nil), &o.Answers); err != nil {
+			return nil, err
+		}
+	}
+	return data.New(p.path, o)
 }
 
 func number(n *tree.Node, name string) int {
