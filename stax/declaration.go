@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // Declaration describes a secret. It never contains the value.

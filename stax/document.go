@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/js"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/stax/internal/script"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // Format is the file format of a definition.
@@ -143,7 +143,7 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 	rule, problems := "stax/syntax", []tree.Problem(nil)
 	if d.Format == Script {
 		rule = "stax/script"
-		d.root, problems = script.Read(text)
+		d.root, problems = js.Read(text)
 	} else {
 		d.root, problems = tree.Parse(text, tree.Format(d.Format))
 	}

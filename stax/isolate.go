@@ -10,7 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // Isolation gives clients separate processes of a server. It is written as "session" or

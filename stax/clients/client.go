@@ -13,8 +13,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // Client is a program that uses MCP servers, and the format of its configuration.

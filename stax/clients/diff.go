@@ -7,9 +7,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // unified returns a diff without the secrets already in the file: neither lines that look

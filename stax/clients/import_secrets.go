@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // forms returns the client's syntaxes for variables. The first group is the name, the

@@ -17,8 +17,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // Ledger records what was written to client configuration files: which entries are ours,

@@ -13,9 +13,9 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // Action is what happens to one server in one file.

@@ -2,9 +2,9 @@ package clients
 
 import (
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // target returns the location of the entries in the client's file.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // home returns the same path in the home folder for all systems.

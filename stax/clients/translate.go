@@ -10,8 +10,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 // Via is the way a client connects to servers.

@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // SchemaURL is the schema of exported documents.

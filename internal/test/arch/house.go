@@ -10,13 +10,13 @@ func House() *Plan {
 		Floors: [][]string{
 			0: {
 				"internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/fsutil",
-				"internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/peer",
-				"internal/schema", "internal/secrets", "internal/uritemplate", "internal/visible",
+				"internal/js", "internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/peer",
+				"internal/schema", "internal/secrets", "internal/tree", "internal/uritemplate", "internal/visible",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check"},
-			2: {"mcp", "stax/internal/tree", "staticmcp/search", "sitebuild/tree"},
-			3: {"apps", "client", "compose", "lock", "ws", "staticmcp", "mcp/mcptest", "stax/internal/edit", "stax/internal/script"},
+			2: {"mcp", "staticmcp/search", "sitebuild/tree"},
+			3: {"apps", "client", "compose", "lock", "ws", "staticmcp", "mcp/mcptest", "stax/internal/edit"},
 			4: {"router", "mcpb", "stax", "sitebuild"},
 			5: {
 				"stax/clients", "stax/registry", "staticmcp/freeze", "sitebuild/docs", "sitebuild/paging",
@@ -97,12 +97,12 @@ func House() *Plan {
 			},
 			{
 				Module: "go.yaml.in/yaml/v3",
-				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "stax/internal/tree", "sitebuild/docs", "sitebuild/tree", "cmd/slipway"},
+				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "internal/tree", "sitebuild/docs", "sitebuild/tree", "cmd/slipway"},
 				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
 			},
 			{
 				Module: "github.com/pelletier/go-toml/v2",
-				Rooms:  []string{"stax", "stax/internal/edit", "stax/internal/tree", "mcpb", "sitebuild/docs"},
+				Rooms:  []string{"stax", "stax/internal/edit", "internal/tree", "mcpb", "sitebuild/docs"},
 				Saves:  "TOML, with the bytes of each value; it has no dependencies of its own",
 			},
 			{

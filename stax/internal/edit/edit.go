@@ -15,7 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // Target is the location of the entries in a file.

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
 var (

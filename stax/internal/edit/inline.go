@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // maxTries limits how many positions are tried as the end of a value in braces.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // jsonText formats a value over several lines; lists of plain values stay on one line.

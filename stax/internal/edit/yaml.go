@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // yamlMembers formats members, one per line.

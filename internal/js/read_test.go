@@ -1,4 +1,4 @@
-package script_test
+package js_test
 
 import (
 	"strconv"
@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/js"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
-	"github.com/slipway-mcp/slipway/stax/internal/script"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 func TestRead(t *testing.T) {
@@ -83,7 +83,7 @@ export default { s: Object.fromEntries(names.map((n, i) => [n, { n: n.toUpperCas
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			n, problems := script.Read([]byte(test.text))
+			n, problems := js.Read([]byte(test.text))
 			got := ""
 			if n != nil {
 				got = string(n.AppendJSON(nil))
@@ -124,7 +124,7 @@ func TestRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			n, problems := script.Read([]byte(test.text))
+			n, problems := js.Read([]byte(test.text))
 			if n != nil || len(problems) != 1 {
 				t.Fatalf("Read = %v, %v; want one problem", n, problems)
 			}
@@ -176,7 +176,7 @@ func TestAllRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			n, problems := script.Read([]byte(test.text))
+			n, problems := js.Read([]byte(test.text))
 			var got []string
 			for _, p := range problems {
 				line, column := check.LineColumn([]byte(test.text), p.Offset)
@@ -203,7 +203,7 @@ func TestBounded(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, problems := script.Read([]byte(test.text))
+			_, problems := js.Read([]byte(test.text))
 			if len(problems) == 0 || !strings.Contains(problems[0].Message, test.want) {
 				t.Errorf("problems %.200v, want first one that says %q", problems, test.want)
 			}
@@ -231,7 +231,7 @@ func nested(n int) (lines []string) {
 
 func TestDuplicate(t *testing.T) {
 	text := "export default {\n  a: 1,\n  b: { c: 1, c: 2 } }"
-	n, problems := script.Read([]byte(text))
+	n, problems := js.Read([]byte(text))
 	if n == nil || len(problems) != 1 || !problems[0].Duplicate || problems[0].Offset != strings.LastIndex(text, "c:") {
 		t.Errorf("got %v, %v", n, problems)
 	}
@@ -246,7 +246,7 @@ func FuzzRead(f *testing.F) {
 		if len(text) > 4096 {
 			return
 		}
-		n, problems := script.Read(text)
+		n, problems := js.Read(text)
 		if n == nil && len(problems) == 0 {
 			t.Fatal("neither a value nor a problem")
 		}

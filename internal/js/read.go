@@ -1,4 +1,4 @@
-// Package script reads definitions written in TypeScript or JavaScript:
+// Package js reads definitions written in TypeScript or JavaScript:
 //
 //	import { defineMcp } from "stax";
 //	export default defineMcp({ servers: { ... } });
@@ -11,7 +11,7 @@
 // return, the source position of every value is known.
 //
 // Start with [Read].
-package script
+package js
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // Limits of a script. The time to read it is proportional to the number of steps.

@@ -1,10 +1,10 @@
-package script
+package js
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // define is defineMcp and every other define... function of "stax": it returns its

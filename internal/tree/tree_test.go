@@ -9,7 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
-	"github.com/slipway-mcp/slipway/stax/internal/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 func TestParse(t *testing.T) {
