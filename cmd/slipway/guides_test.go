@@ -18,7 +18,7 @@ import (
 )
 
 // TestGuides compares the guides in docs/clients with the table of clients and the output
-// of the commands. Parts between <!-- by hand: NAME --> and <!-- end by hand --> are
+// of the commands. Parts between <!-- manual: NAME --> and <!-- end of manual --> are
 // written manually. With -update it rewrites the rest.
 func TestGuides(t *testing.T) {
 	docs, err := filepath.Abs("../../docs")
@@ -33,7 +33,7 @@ func TestGuides(t *testing.T) {
 		g := &guide{client: &c, hand: byHand(readGuide(t, filepath.Join(dir, name)))}
 		for _, part := range []string{"seeing", "facts"} {
 			if strings.TrimSpace(g.hand[part]) == "" {
-				t.Errorf("docs/clients/%s: nothing is said by hand about %q", name, part)
+				t.Errorf("docs/clients/%s: the manual part %q is empty", name, part)
 			}
 		}
 		want[name] = g.page(t)
@@ -45,7 +45,7 @@ func TestGuides(t *testing.T) {
 			}
 		}
 		if diff := gocmp.Diff(want[name], readGuide(t, filepath.Join(dir, name))); diff != "" {
-			t.Errorf("docs/clients/%s is not what the table of clients says (-table +page); run this test with -update:\n%s", name, diff)
+			t.Errorf("docs/clients/%s differs from the table of clients (-table +page); run this test with -update:\n%s", name, diff)
 		}
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "*.md"))
@@ -67,12 +67,12 @@ func readGuide(t *testing.T, name string) string {
 func byHand(page string) map[string]string {
 	parts := map[string]string{}
 	for {
-		_, rest, ok := strings.Cut(page, "<!-- by hand: ")
+		_, rest, ok := strings.Cut(page, "<!-- manual: ")
 		if !ok {
 			return parts
 		}
 		name, rest, _ := strings.Cut(rest, " -->\n")
-		parts[name], page, _ = strings.Cut(rest, "<!-- end by hand -->")
+		parts[name], page, _ = strings.Cut(rest, "<!-- end of manual -->")
 	}
 }
 
@@ -81,7 +81,7 @@ func index(page string) string {
 	head, rest, _ := strings.Cut(page, "<!-- clients -->\n")
 	_, tail, _ := strings.Cut(rest, "<!-- end of clients -->")
 	var b strings.Builder
-	b.WriteString("| client | a program | http | sse | a secret | `cwd` | tool lists | project |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| client | command | http | sse | secrets | `cwd` | tool lists | project |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range clients.All() {
 		lists := strings.Join(slices.DeleteFunc([]string{
 			ifThen(heeds(&c, c.EnabledTools), "allow"), ifThen(heeds(&c, c.DisabledTools), "deny")}, empty), ", ")
@@ -127,33 +127,33 @@ type guide struct {
 func (g *guide) print(format string, args ...any) { fmt.Fprintf(&g.b, format, args...) }
 
 func (g *guide) byHand(part string) {
-	g.print("<!-- by hand: %s -->\n%s<!-- end by hand -->\n", part, g.hand[part])
+	g.print("<!-- manual: %s -->\n%s<!-- end of manual -->\n", part, g.hand[part])
 }
 
 func (g *guide) page(t *testing.T) string {
 	c := g.client
-	g.print("# %s\n\n%s has its servers in a file of %s, below `%s`. One command puts those of your [definitions](../definitions.md)\n"+
-		"there, and nothing else in the file changes:\n\n", c.Name, c.Name, c.Format, c.Root)
+	g.print("# %s\n\nAdd the servers of your [definitions](../definitions.md) to %s. It reads a %s file with servers below\n"+
+		"`%s`; nothing else in the file changes:\n\n", c.Name, c.Name, c.Format, c.Root)
 	g.commands()
 	g.files()
 	g.rendered(t)
 	g.members()
 	g.secrets()
-	g.print("\n## When it is written\n\n")
+	g.print("\n## After apply\n\n")
 	for _, todo := range slices.Concat(c.Todo, c.ProjectTodo) {
 		g.print("- %s\n", sentence(todo))
 	}
 	for _, todo := range c.UserTodo {
-		g.print("- After a change of your own file: %s.\n", todo)
+		g.print("- After changes of your user file: %s.\n", todo)
 	}
-	g.print("- `slipway ls mcp.yaml --tools` shows what the servers themselves answer, without %s.\n\n", c.Name)
+	g.print("- `slipway ls mcp.yaml --tools` asks the servers directly, without %s.\n\n", c.Name)
 	g.byHand("seeing")
-	g.print("\n## Back, and the other way round\n\n```sh\n%-42s # what was changed since; exit code 1 if anything was\n"+
-		"%-42s # take our entries out; the file becomes what it was\n%-42s # print definitions of what is there\n```\n",
+	g.print("\n## Compare, remove, import\n\n```sh\n%-42s # show changes since; exit code 1 if there are any\n"+
+		"%-42s # remove our entries and restore the file\n%-42s # print the existing servers as definitions\n```\n",
 		"slipway config diff --client "+c.ID, "slipway config remove --client "+c.ID, "slipway config import "+c.ID+ifThen(len(c.Files.Project) == 0, " --scope user"))
 	g.print("\n## Good to know\n\n")
 	g.byHand("facts")
-	g.print("\nWhat this page says of %s is a row of the table that `slipway config clients --json` prints.\nMade sure of by: %s. [All clients](README.md)\n", c.Name, c.Checked)
+	g.print("\nThis page is generated from the table of clients; `slipway config clients --json` prints the row of %s.\nVerified by: %s. [All clients](README.md)\n", c.Name, c.Checked)
 	return g.b.String()
 }
 
@@ -165,13 +165,13 @@ func (g *guide) commands() {
 	apply := "slipway config apply mcp.yaml --client " + c.ID
 	g.print("```sh\n")
 	if len(c.Files.Project) > 0 {
-		g.print("%-62s # the plan and the difference\n%-62s # for this project\n", apply+" --dry-run", apply)
+		g.print("%-62s # show plan and diff\n%-62s # for this project\n", apply+" --dry-run", apply)
 	}
 	if len(c.Files.Project) == 0 {
-		g.print("%-62s # the plan and the difference\n", apply+" --scope user --dry-run")
+		g.print("%-62s # show plan and diff\n", apply+" --scope user --dry-run")
 	}
 	if len(c.Files.Linux) > 0 {
-		g.print("%-62s # for you, everywhere\n", apply+" --scope user")
+		g.print("%-62s # for your user\n", apply+" --scope user")
 	}
 	g.print("```\n\n")
 }
@@ -228,14 +228,14 @@ func (g *guide) rendered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.print("\nWhat is lost here is kept with `--via auto`: such a server is reached through [the launcher](README.md#the-launcher).\n\n```%s\n%s```\n", strings.ToLower(c.Format.String()), text)
+	g.print("\n`--via auto` keeps everything by starting such a server through [the launcher](README.md#the-launcher).\n\n```%s\n%s```\n", strings.ToLower(c.Format.String()), text)
 }
 
 // members lists where each member of a definition is written, and then those without a
 // place.
 func (g *guide) members() {
 	c := g.client
-	g.print("\n| of a definition | in %s |\n| --- | --- |\n", c.Name)
+	g.print("\n| definition | %s |\n| --- | --- |\n", c.Name)
 	var lost []string
 	row := func(name, where string) {
 		if where == "" {
@@ -258,13 +258,13 @@ func (g *guide) members() {
 		row("`connectTimeoutMs`", fmt.Sprintf("`%s`, in %s", timeout.Field, timeout.Unit))
 	}
 	if len(lost) > 0 {
-		g.print("| %s | no place: [launcher](README.md#the-launcher) |\n", strings.Join(lost, ", "))
+		g.print("| %s | not supported: use the [launcher](README.md#the-launcher) |\n", strings.Join(lost, ", "))
 	}
 	if c.Names != "" {
-		row("names", "of letters, digits and `"+c.Names+"`; another is left out, never renamed")
+		row("names", "of letters, digits and `"+c.Names+"`; servers with other names are skipped, never renamed")
 	}
 	if len(c.Expands) > 0 {
-		row("literals", "what looks like "+codes(c.Expands...)+" is replaced by it, and so reported")
+		row("literals", "text like "+codes(c.Expands...)+" is expanded, and therefore reported")
 	}
 }
 
@@ -273,7 +273,7 @@ func (g *guide) heeded(member string) string {
 	case member == "":
 		return ""
 	case !heeds(g.client, member):
-		return "`" + member + "`, which it does not heed: [launcher](README.md#the-launcher)"
+		return "`" + member + "`, which it ignores: use the [launcher](README.md#the-launcher)"
 	}
 	return codes(member)
 }
@@ -296,15 +296,15 @@ func (g *guide) secrets() {
 	g.print("\n## Secrets\n\n")
 	switch {
 	case r.Value != "":
-		g.print("A secret is referred to as `%s`, in variables and in headers. Nothing that is secret stands in the file.\n", fmt.Sprintf(r.Value, "GITHUB_TOKEN"))
+		g.print("Secrets are references such as `%s`, in variables and headers. The file contains no secret values.\n", fmt.Sprintf(r.Value, "GITHUB_TOKEN"))
 	case r.EnvList != "" && r.BearerVar != "":
-		g.print("A secret is named, in `%s` for a program, in `%s` or `%s` for an address. Nothing that is secret\nstands in the file. It keeps its own name: a secret with another `exposeAs.env`, or with text around it in a\nheader, goes through the launcher.\n", r.EnvList, r.BearerVar, r.HeaderVars)
+		g.print("Secrets are named in `%s` for commands, and in `%s` or `%s` for URLs. The file contains no secret values.\nA secret with another `exposeAs.env`, or with text around it in a header, needs the launcher.\n", r.EnvList, r.BearerVar, r.HeaderVars)
 	case r.EnvList != "" && r.Header != "":
-		g.print("A secret is named in `%s`, and in a header referred to as `%s`. Nothing that is secret stands in the file.\nIt keeps its own name: a secret with another `exposeAs.env` goes through the launcher.\n", r.EnvList, fmt.Sprintf(r.Header, "GITHUB_TOKEN"))
+		g.print("Secrets are named in `%s`, and referenced as `%s` in headers. The file contains no secret values.\nA secret with another `exposeAs.env` needs the launcher.\n", r.EnvList, fmt.Sprintf(r.Header, "GITHUB_TOKEN"))
 	case r.EnvList != "":
-		g.print("A secret is named in `%s`, for a program. In a header there is no way to name one: a server at an address\nthat needs a secret goes through the launcher.\n", r.EnvList)
+		g.print("Secrets of commands are named in `%s`. Headers cannot refer to secrets: a server at a URL that needs one\nuses the launcher.\n", r.EnvList)
 	default:
-		g.print("%s has no way to refer to a secret, and Slipway does not write one. With `--via auto` the launcher finds it,\nin the keychain for example:\n\n```sh\nslipway config apply mcp.yaml --client %s%s --via auto --secrets-from keychain\n```\n", c.Name, c.ID, ifThen(len(c.Files.Project) == 0, " --scope user"))
+		g.print("%s cannot refer to secrets, and Slipway never writes their values. With `--via auto` the launcher reads them,\nfor example from the keychain:\n\n```sh\nslipway config apply mcp.yaml --client %s%s --via auto --secrets-from keychain\n```\n", c.Name, c.ID, ifThen(len(c.Files.Project) == 0, " --scope user"))
 	}
 	g.print("\n")
 	g.byHand("secrets")
