@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,8 +10,8 @@ import (
 )
 
 func newSiteDiff() *cobra.Command {
-	var a asking
-	var definitions, asJSON bool
+	var o freeze.DiffOptions
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff SOURCE SOURCE",
 		Short: "Compare two sites, or a site with a source",
@@ -29,13 +30,10 @@ there is any.
 				// Keep the sites in the order in which they were typed.
 				args[0], args[1] = args[1], args[0]
 			}
-			o, err := a.options()
-			if err != nil {
-				return err
-			}
+			o.Retries = cmp.Or(o.Retries, -1)
 			return withSource(cmd, args[0], func(one *openSource) error {
 				return withSource(cmd, args[1], func(two *openSource) error {
-					list, err := freeze.Diff(cmd.Context(), one.source, two.source, definitions, o)
+					list, err := freeze.Diff(cmd.Context(), one.source, two.source, &o)
 					if err != nil {
 						return answered("diff", err)
 					}
@@ -45,8 +43,8 @@ there is any.
 		},
 	}
 	bundleFlags(cmd)
-	a.flags(cmd.Flags())
-	cmd.Flags().BoolVar(&definitions, "definitions", false, "compare no answers")
+	requestFlags(cmd.Flags(), &o.Requests)
+	cmd.Flags().BoolVar(&o.Definitions, "definitions", false, "compare no answers")
 	jsonFlag(cmd, &asJSON, "the differences")
 	return cmd
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,55 +21,13 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
-// asking is the flags for querying a source.
-type asking struct {
-	tools       []string
-	concurrency int
-	rate        float64
-	retries     int
-	timeout     time.Duration
-	replace     []string
-}
-
-func (a *asking) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&a.tools, "tool", nil, "call the tool `NAME` though it does not say that it changes nothing (repeatable)")
-	f.IntVar(&a.concurrency, "concurrency", 4, "calls at the same time")
-	f.Float64Var(&a.rate, "rate", 0, "most calls in a second; 0 is any number")
-	f.IntVar(&a.retries, "retries", 2, "how often a call that failed is made again")
-	f.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long one call may take")
-	f.StringArrayVar(&a.replace, "replace", nil, "replace in texts, as `REGEXP=>TEXT`, before they are compared and stored (repeatable)")
-}
-
-func (a *asking) options() (*freeze.Options, error) {
-	o := &freeze.Options{Tools: a.tools, Concurrency: a.concurrency, Rate: a.rate, Retries: cmp.Or(max(a.retries, 0), -1), Timeout: a.timeout}
-	for _, text := range a.replace {
-		pattern, with, ok := strings.Cut(text, "=>")
-		if !ok {
-			return nil, usage("for example --replace '[0-9]+ ms=>0 ms'", "--replace %q has no =>", text)
-		}
-		compiled, err := regexp.Compile(pattern)
-		if err != nil {
-			return nil, usage("", "--replace: %v", err)
-		}
-		o.Replace = append(o.Replace, freeze.Replacement{Pattern: compiled, With: with})
-	}
-	return o, nil
-}
-
-// freezing is the flags of site freeze.
+// freezing is site freeze: the options of the library, and where to write.
 type freezing struct {
+	freeze.Options
 	writing
-	asking
-	only, skip             []string
-	refresh, allow         []string
-	calls, traffic, expand []string
-	noResources, noPrompts bool
-	maxCalls, maxPerTool   int
-	maxRange               int
-	once, skipUnstable     bool
-	againAfter             time.Duration
-	keepErrors, verify     bool
-	allowSecrets, env      []string
+	calls, traffic []string
+	allow, env     []string
+	verify         bool
 }
 
 func newSiteFreeze() *cobra.Command {
@@ -122,28 +78,38 @@ written: every answer of the site is asked for again and compared.
 	lockFlags(cmd)
 	f.writing.flags(cmd)
 	flags := cmd.Flags()
-	f.asking.flags(flags)
-	flags.StringArrayVar(&f.only, "only", nil, "freeze the tool `NAME` and no others (repeatable)")
-	flags.StringArrayVar(&f.skip, "skip", nil, "leave out the tool `NAME` (repeatable)")
-	flags.StringArrayVar(&f.refresh, "refresh", nil, "ask for answers of the tool `NAME` again, and keep those of all others (repeatable)")
+	requestFlags(flags, &f.Requests)
+	flags.StringArrayVar(&f.Only, "only", nil, "freeze the tool `NAME` and no others (repeatable)")
+	flags.StringArrayVar(&f.Skip, "skip", nil, "leave out the tool `NAME` (repeatable)")
+	flags.StringArrayVar(&f.Refresh, "refresh", nil, "ask for answers of the tool `NAME` again, and keep those of all others (repeatable)")
 	flags.StringArrayVar(&f.calls, "calls", nil, "a `file` with calls, one JSON object on each line; - is stdin (repeatable)")
 	flags.StringArrayVar(&f.traffic, "traffic", nil, "a `file` with recorded JSON-RPC messages, one on each line (repeatable)")
-	flags.StringArrayVar(&f.expand, "expand", nil, "a `rule` TOOL.ARGUMENT=TOOL:PATH that makes calls out of answers (repeatable)")
-	flags.BoolVar(&f.noResources, "no-resources", false, "leave out resources")
-	flags.BoolVar(&f.noPrompts, "no-prompts", false, "leave out prompts")
-	flags.IntVar(&f.maxCalls, "max-calls", 0, "most questions in all (default 10000; no limit for a site)")
-	flags.IntVar(&f.maxPerTool, "max-per-tool", 1000, "most combinations of arguments for one tool, template or prompt")
-	flags.IntVar(&f.maxRange, "max-range", 100, "longest range of whole numbers that is gone through")
-	flags.DurationVar(&f.againAfter, "again-after", 1100*time.Millisecond, "how long after its answer a question is asked again")
-	flags.BoolVar(&f.once, "once", false, "ask each question once, and do not look for answers that differ")
-	flags.BoolVar(&f.skipUnstable, "skip-unstable", false, "leave out answers that differ")
-	flags.BoolVar(&f.keepErrors, "keep-errors", false, "store errors of tools, too")
+	flags.Var(eachOf(&f.Expand, freeze.ParseExpansion), "expand", "a `rule` TOOL.ARGUMENT=TOOL:PATH that makes calls out of answers (repeatable)")
+	flags.BoolVar(&f.NoResources, "no-resources", false, "leave out resources")
+	flags.BoolVar(&f.NoPrompts, "no-prompts", false, "leave out prompts")
+	flags.IntVar(&f.Limits.Calls, "max-calls", 0, "most questions in all (default 10000; no limit for a site)")
+	flags.IntVar(&f.Limits.PerTool, "max-per-tool", 1000, "most combinations of arguments for one tool, template or prompt")
+	flags.IntVar(&f.Limits.Range, "max-range", 100, "longest range of whole numbers that is gone through")
+	flags.DurationVar(&f.Repeat.After, "again-after", 1100*time.Millisecond, "how long after its answer a question is asked again")
+	flags.BoolVar(&f.Repeat.Off, "once", false, "ask each question once, and do not look for answers that differ")
+	flags.BoolVar(&f.Repeat.SkipUnstable, "skip-unstable", false, "leave out answers that differ")
+	flags.BoolVar(&f.KeepErrors, "keep-errors", false, "store errors of tools, too")
 	flags.StringSliceVar(&f.allow, "allow", nil, "store answers with findings of this `kind`: personal")
-	allowSecretFlag(flags, &f.allowSecrets)
+	allowSecretFlag(flags, &f.Allow.Secrets)
 	flags.StringArrayVar(&f.env, "env", nil,
 		"pass the variable `NAME` of the environment, or NAME=VALUE, to the command after -- (repeatable)")
 	flags.BoolVar(&f.verify, "verify", false, "compare what the site has with what the source says, and write nothing")
 	return cmd
+}
+
+// requestFlags adds the flags for how a source is called.
+func requestFlags(flags *pflag.FlagSet, o *freeze.Requests) {
+	flags.StringArrayVar(&o.Tools, "tool", nil, "call the tool `NAME` though it does not say that it changes nothing (repeatable)")
+	flags.IntVar(&o.Concurrency, "concurrency", 4, "calls at the same time")
+	flags.Float64Var(&o.Rate, "rate", 0, "most calls in a second; 0 is any number")
+	flags.IntVar(&o.Retries, "retries", 2, "how often a call that failed is made again")
+	flags.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long one call may take")
+	flags.Var(eachOf(&o.Replace, freeze.ParseReplacement), "replace", "replace in texts, as `REGEXP=>TEXT`, before they are compared and stored (repeatable)")
 }
 
 func (f *freezing) validate(cmd *cobra.Command) error {
@@ -155,67 +121,40 @@ func (f *freezing) validate(cmd *cobra.Command) error {
 		if kind != "personal" {
 			return usage("the only kind is personal", "freeze: --allow %q", kind)
 		}
+		f.Allow.Personal = true
 	}
-	if err := checkAllowed("freeze", f.allowSecrets); err != nil {
+	if err := checkAllowed("freeze", f.Allow.Secrets); err != nil {
 		return err
 	}
 	if f.verify && f.output == "-" {
 		return usage("name the site with -o", "freeze: --verify has no site")
 	}
+	f.Retries, f.Repeat.After = cmp.Or(f.Retries, -1), cmp.Or(f.Repeat.After, -1)
 	return f.writing.validate(cmd)
 }
 
-// options converts the flags to the options of the library.
-func (f *freezing) options(cmd *cobra.Command, arg string) (*freeze.Options, error) {
-	o, err := f.asking.options()
-	if err != nil {
-		return nil, err
-	}
-	o.Skip = f.skip
-	o.Only, o.NoResources, o.NoPrompts = f.only, f.noResources, f.noPrompts
-	o.MaxCalls, o.MaxPerTool, o.MaxRange = f.maxCalls, f.maxPerTool, f.maxRange
-	o.Once, o.SkipUnstable, o.KeepErrors = f.once, f.skipUnstable, f.keepErrors
-	o.AgainAfter = f.againAfter
-	if f.againAfter == 0 {
-		o.AgainAfter = -1
-	}
-	o.AllowSecrets, o.AllowPersonal = f.allowSecrets, slices.Contains(f.allow, "personal")
-	o.Source, o.Time, o.Progress = publicName(arg), stamp(), f.progress(cmd)
-	for _, text := range f.expand {
-		rule, err := freeze.ParseRule(text)
+// readCalls adds the calls in the files that flags name.
+func (f *freezing) readCalls(stdin io.Reader) error {
+	for i, name := range slices.Concat(f.calls, f.traffic) {
+		read := freeze.ReadCalls
+		if i >= len(f.calls) {
+			read = freeze.ReadTraffic
+		}
+		in := stdin
+		if name != "-" {
+			file, err := os.Open(name)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			in = file
+		}
+		list, err := read(in)
 		if err != nil {
-			return nil, usage("for example --expand 'get_item.id=list_items:$.items[*].id'", "freeze: %v", err)
+			return &failure{code: exitInput, text: name + ": " + err.Error(), hint: `a line is {"tool":"NAME","arguments":{...}}`}
 		}
-		o.Expand = append(o.Expand, rule)
+		f.Calls = append(f.Calls, list...)
 	}
-	for _, name := range f.calls {
-		if err := readQuestions(cmd, name, freeze.ReadCalls, o); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range f.traffic {
-		if err := readQuestions(cmd, name, freeze.ReadTraffic, o); err != nil {
-			return nil, err
-		}
-	}
-	return o, nil
-}
-
-func readQuestions(cmd *cobra.Command, name string, read func(io.Reader) ([]staticmcp.Question, error), o *freeze.Options) error {
-	in := cmd.InOrStdin()
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in = f
-	}
-	list, err := read(in)
-	if err != nil {
-		return &failure{code: exitInput, text: name + ": " + err.Error(), hint: `a line is {"tool":"NAME","arguments":{...}}`}
-	}
-	o.Calls = append(o.Calls, list...)
 	return nil
 }
 
@@ -244,35 +183,27 @@ func stamp() time.Time {
 
 func (f *freezing) run(cmd *cobra.Command, arg string, c *openSource) error {
 	ctx := cmd.Context()
-	o, err := f.options(cmd, arg)
+	if err := f.readCalls(cmd.InOrStdin()); err != nil {
+		return err
+	}
+	previous, err := freeze.OpenPrevious(ctx, f.output)
 	if err != nil {
 		return err
 	}
-	before, err := f.before(ctx)
-	if err != nil {
-		return err
-	}
-	if before != nil {
-		defer before.Close()
+	if previous != nil {
+		defer previous.Close()
 	}
 	if f.verify {
-		return f.compare(cmd, before, c, o)
+		return f.compare(cmd, previous, c)
 	}
-	o.Previous = before
-	if len(f.refresh) > 0 {
-		o.Reuse = func(q staticmcp.Question) bool { return !slices.Contains(f.refresh, q.Tool) }
-	}
-	plan, err := freeze.NewPlan(ctx, c.source, o)
+	f.Previous, f.Origin = previous, freeze.Origin{Source: publicName(arg), Time: stamp()}
+	f.Progress = f.writing.progress(cmd)
+	plan, err := freeze.NewPlan(ctx, c.source, &f.Options)
 	if err != nil {
 		return unplanned(c.arg, err)
 	}
-	for _, name := range f.refresh {
-		if !slices.ContainsFunc(plan.Subjects, func(s freeze.Subject) bool { return s.Kind == "tool" && s.Name == name }) {
-			return unplanned(c.arg, &freeze.UnknownToolError{Name: name})
-		}
-	}
 	if f.dryRun {
-		return f.show(cmd, plan, before)
+		return f.show(cmd, plan)
 	}
 	report, err := freeze.Run(ctx, plan, f.target(cmd.OutOrStdout()), f.writing.options(cmd))
 	return f.tell(cmd, plan, report, err)
@@ -291,48 +222,17 @@ func unplanned(arg string, err error) error {
 	return usage(hint, "freeze: %s has no tool %q", arg, unknown.Name)
 }
 
-// before opens the existing site at the output path, or returns nil.
-func (f *freezing) before(ctx context.Context) (*staticmcp.Site, error) {
-	manifest := filepath.Join(f.output, "mcp.json")
-	if _, err := os.Stat(manifest); err == nil {
-		return staticmcp.OpenDir(ctx, f.output, &staticmcp.Options{Poll: -1})
-	}
-	if info, err := os.Stat(f.output); err == nil && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(f.output), ".zip") {
-		return staticmcp.OpenZip(ctx, f.output, nil)
-	}
-	if f.verify {
-		return nil, &failure{code: exitInput, text: f.output + ": there is no site to compare with", hint: "freeze one without --verify first"}
-	}
-	return nil, nil
-}
-
-// planned is the output of --dry-run --json. Fields may be added.
-type planned struct {
-	Questions int              `json:"questions"`
-	Requests  int              `json:"requests"`
-	Seconds   float64          `json:"seconds"`
-	Bytes     int64            `json:"bytes"`
-	Subjects  []freeze.Subject `json:"subjects"`
-}
-
 // show prints the plan.
-func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan, before *staticmcp.Site) error {
-	requests, takes := plan.Estimate()
-	var bytes int64
-	if before != nil {
-		entries, err := before.Index(cmd.Context())
-		if err != nil {
-			return err
-		}
-		for i := range entries {
-			bytes += entries[i].Size
-		}
+func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan) error {
+	e, err := plan.Estimate(cmd.Context())
+	if err != nil {
+		return err
 	}
 	out := cmd.OutOrStdout()
 	if f.json {
-		return printJSON(out, planned{len(plan.Questions), requests, takes.Seconds(), bytes, plan.Subjects})
+		return printJSON(out, e)
 	}
-	for _, s := range plan.Subjects {
+	for _, s := range e.Subjects {
 		state := count(s.Calls, "call")
 		if s.Kind == "template" || s.Skipped {
 			state = "-"
@@ -340,12 +240,12 @@ func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan, before *staticmcp
 		fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%-10s %-24s %-10s %s", s.Kind, cmp.Or(s.Name, "listed"), state, s.Note), " "))
 	}
 	about := "less than a second"
-	if takes >= time.Second {
-		about = "about " + takes.Round(time.Second).String()
+	if e.Seconds >= 1 {
+		about = "about " + time.Duration(e.Seconds*float64(time.Second)).Round(time.Second).String()
 	}
-	fmt.Fprintf(out, "%s, %s, %s", count(len(plan.Questions), "question"), count(requests, "request"), about)
-	if bytes > 0 {
-		fmt.Fprintf(out, "; the site had %s before", byteCount(bytes))
+	fmt.Fprintf(out, "%s, %s, %s", count(e.Questions, "question"), count(e.Requests, "request"), about)
+	if e.Bytes > 0 {
+		fmt.Fprintf(out, "; the site had %s before", byteCount(e.Bytes))
 	}
 	fmt.Fprintln(out)
 	return plan.Report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr()))
@@ -358,21 +258,20 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 	if result == nil {
 		return answered(cmd.Name(), err)
 	}
-	result.Report.Add(plan.Report.Findings()...)
-	result.Report.Add(r.Report.Findings()...)
+	var stopped *failure
 	var refused *freeze.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		if err := result.Report.WriteText(stderr, colored(stderr)); err != nil {
-			return err
-		}
-		return &failure{code: exitPolicy, text: "freeze: " + err.Error(),
+		stopped = &failure{code: exitPolicy, text: "freeze: " + err.Error(),
 			hint: "the findings above name each place and how to accept it"}
-	case err != nil && r.Stored == 0 && r.Failed > 0:
+	case errors.Is(err, freeze.ErrNoAnswers):
+		stopped = &failure{code: exitRemote, text: "freeze: " + err.Error()}
+	}
+	if stopped != nil {
 		if err := result.Report.WriteText(stderr, colored(stderr)); err != nil {
 			return err
 		}
-		return &failure{code: exitRemote, text: "freeze: " + err.Error()}
+		return stopped
 	}
 	if err == nil && !f.quiet && !f.json {
 		fmt.Fprintf(stderr, "%s: %s, %s, %d stored, %d failed, %d unstable, %d reused\n",
@@ -389,8 +288,11 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 }
 
 // compare queries the source again and compares the answers with the site.
-func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSource, o *freeze.Options) error {
-	v, err := freeze.Verify(cmd.Context(), site, c.source, o)
+func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSource) error {
+	if site == nil {
+		return &failure{code: exitInput, text: f.output + ": there is no site to compare with", hint: "freeze one without --verify first"}
+	}
+	v, err := freeze.Verify(cmd.Context(), site, c.source, &f.Requests)
 	if err != nil {
 		return answered(c.arg, err)
 	}

@@ -35,7 +35,7 @@ func (r *run) acceptable(o *outcome) bool {
 			}
 			ok = r.acceptSecret(name+": the answer", file, pointer, s.match) && ok
 			continue
-		case s.kind == "personal" && !r.plan.opts.AllowPersonal:
+		case s.kind == "personal" && !r.plan.opts.Allow.Personal:
 			ok = false
 			f.Severity, f.Hint = check.Error, "change the source, use --replace, or accept it with --allow personal"
 		}
@@ -50,7 +50,7 @@ func (r *run) acceptable(o *outcome) bool {
 // acceptSecret adds a finding for a secret and reports whether it is allowed.
 func (r *run) acceptSecret(where, file, pointer string, m secrets.Match) bool {
 	fingerprint := secrets.Fingerprint(file, pointer, m)
-	allowed := secrets.Accepted(r.plan.opts.AllowSecrets, fingerprint, m)
+	allowed := secrets.Accepted(r.plan.opts.Allow.Secrets, fingerprint, m)
 	f := check.Finding{Rule: "freeze/secret", Severity: check.Warning, File: file, Pointer: pointer,
 		Message: fmt.Sprintf("%s contains %s (%s)", where, m.What, m.Kind)}
 	if !allowed {

@@ -2,15 +2,16 @@ package freeze
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// cleaned returns a result without the members that belong to the transfer rather than
-// the answer: those that 2026-07-28 adds to every result, the server information, and
-// isError if false. The rest stays byte for byte.
-func cleaned(result any) (json.RawMessage, error) {
+// clean returns a result without the members that belong to the transfer rather than the
+// answer: those that 2026-07-28 adds to every result, the server information, and isError
+// if false. The rest stays byte for byte.
+func clean(result any) (json.RawMessage, error) {
 	doc, err := mcp.Marshal(result)
 	if err != nil {
 		return nil, err
@@ -19,62 +20,69 @@ func cleaned(result any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return filtered(raw.Bytes(), func(name string, value []byte) ([]byte, bool) {
-		switch name {
-		case "resultType", "ttlMs", "cacheScope":
-			return nil, false
-		case "isError":
-			return value, string(value) != "false"
-		case "_meta":
-			return cleanMeta(value)
+	return mapObject(raw.Bytes(), func(name string, value []byte) []byte {
+		switch {
+		case name == "resultType", name == "ttlMs", name == "cacheScope", name == "isError" && string(value) == "false":
+			return nil
+		case name == "_meta":
+			kept := omit(value, "io.modelcontextprotocol/serverInfo")
+			if len(kept) == len(`{}`) && len(value) > len(`{}`) {
+				return nil
+			}
+			return kept
 		}
-		return value, true
+		return value
+	}), nil
+}
+
+// omit returns the compact object doc without a member.
+func omit(doc []byte, member string) []byte {
+	return mapObject(doc, func(name string, value []byte) []byte {
+		if name == member {
+			return nil
+		}
+		return value
 	})
 }
 
-// serverInfo is the member of _meta with the server information.
-const serverInfo = "io.modelcontextprotocol/serverInfo"
-
-func cleanMeta(meta []byte) ([]byte, bool) {
-	if meta[0] != '{' {
-		return meta, true
-	}
-	kept, err := filtered(meta, func(name string, value []byte) ([]byte, bool) { return value, name != serverInfo })
-	if err != nil {
-		return meta, true
-	}
-	return kept, len(kept) > len(`{}`) || len(meta) == len(`{}`)
-}
-
-// filtered returns the compact object doc with the members for which keep returns true.
-func filtered(doc []byte, keep func(name string, value []byte) ([]byte, bool)) ([]byte, error) {
+// mapObject returns the compact object doc with its values replaced by change; a nil value
+// drops the member. A document that is not an object is returned as is.
+func mapObject(doc []byte, change func(name string, value []byte) []byte) []byte {
 	out := []byte{'{'}
 	_, err := jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
 		end, err := jsonscan.Value(doc, i)
 		if err != nil {
 			return end, err
 		}
-		value, ok := keep(string(key), doc[i:end])
-		if !ok {
-			return end, nil
+		if value := change(string(key), doc[i:end]); value != nil {
+			out = append(jsonscan.AppendQuote(separated(out), string(key)), ':')
+			out = append(out, value...)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(jsonscan.AppendQuote(out, string(key)), ':')
-		out = append(out, value...)
 		return end, nil
 	})
-	return append(out, '}'), err
+	if err != nil {
+		return doc
+	}
+	return append(out, '}')
 }
 
-// replaced applies the replacements to the decoded texts in doc, which are all strings
-// that are values.
-func replaced(doc json.RawMessage, list []Replacement) (json.RawMessage, error) {
-	if len(list) == 0 {
-		return doc, nil
+// separated appends a comma unless out has just been opened.
+func separated(out []byte) []byte {
+	if len(out) > 1 {
+		out = append(out, ',')
 	}
-	return rewrite(doc, func(text string) string {
+	return out
+}
+
+// skippedTexts are the members whose texts are identifiers.
+var skippedTexts = []string{"type", "uri", "mimeType", "role"}
+
+// replaceTexts applies the replacements to the texts in doc.
+func replaceTexts(doc json.RawMessage, list []Replacement) json.RawMessage {
+	if len(list) == 0 {
+		return doc
+	}
+	return mapTexts(doc, skippedTexts, func(text string) string {
 		for _, r := range list {
 			text = r.Pattern.ReplaceAllString(text, r.With)
 		}
@@ -82,56 +90,35 @@ func replaced(doc json.RawMessage, list []Replacement) (json.RawMessage, error) 
 	})
 }
 
-// rewrite returns the compact value doc with change applied to all its texts, except the
-// names of members, URIs and types.
-func rewrite(doc []byte, change func(string) string) (json.RawMessage, error) {
+// mapTexts returns the compact value doc with change applied to all its decoded texts,
+// except the names of members, and the values of those in skip.
+func mapTexts(doc []byte, skip []string, change func(string) string) []byte {
 	switch doc[0] {
 	case '"':
 		text, _ := jsonscan.Unquote(doc)
 		if changed := change(text); changed != text {
-			return jsonscan.AppendQuote(nil, changed), nil
+			return jsonscan.AppendQuote(nil, changed)
 		}
-		return doc, nil
 	case '{':
-		out := []byte{'{'}
-		_, err := jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
-			end, err := jsonscan.Value(doc, i)
-			if err != nil {
-				return end, err
+		return mapObject(doc, func(name string, value []byte) []byte {
+			if slices.Contains(skip, name) {
+				return value
 			}
-			value := json.RawMessage(doc[i:end])
-			if name := string(key); name != "type" && name != "uri" && name != "mimeType" && name != "role" {
-				if value, err = rewrite(value, change); err != nil {
-					return end, err
-				}
-			}
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(jsonscan.AppendQuote(out, string(key)), ':')
-			out = append(out, value...)
-			return end, nil
+			return mapTexts(value, skip, change)
 		})
-		return append(out, '}'), err
 	case '[':
 		out := []byte{'['}
 		_, err := jsonscan.Array(doc, 0, 0, func(i int) (int, error) {
 			i = jsonscan.Space(doc, i)
 			end, err := jsonscan.Value(doc, i)
-			if err != nil {
-				return end, err
+			if err == nil {
+				out = append(separated(out), mapTexts(doc[i:end], skip, change)...)
 			}
-			value, err := rewrite(doc[i:end], change)
-			if err != nil {
-				return end, err
-			}
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, value...)
-			return end, nil
+			return end, err
 		})
-		return append(out, ']'), err
+		if err == nil {
+			return append(out, ']')
+		}
 	}
-	return doc, nil
+	return doc
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,39 +12,39 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Rule derives calls of one tool from the answers of another: the values found by Paths
-// in an answer of From become the Arguments of Tool, combining the first value of each
-// path, then the second, and so on.
-type Rule struct {
+// Expansion derives calls of one tool from the answers of another: the values found by
+// Paths in an answer of From become the Arguments of Tool, combining the first value of
+// each path, then the second, and so on.
+type Expansion struct {
 	Tool      string
 	Arguments []string
 	From      string
 	Paths     []Path
 }
 
-// ParseRule reads a rule such as
+// ParseExpansion reads an expansion such as
 //
 //	get_item.id=list_items:$.structuredContent.items[*].id
 //	get_file.repo,name=list_files:$.files[*].repo,$.files[*].name
-func ParseRule(text string) (Rule, error) {
+func ParseExpansion(text string) (Expansion, error) {
 	target, source, ok := strings.Cut(text, "=")
 	dot := strings.LastIndexByte(target, '.')
 	from, paths, more := strings.Cut(source, ":")
 	if !ok || !more || dot <= 0 || from == "" {
-		return Rule{}, fmt.Errorf("the rule %q is not TOOL.ARGUMENT=TOOL:PATH", text)
+		return Expansion{}, fmt.Errorf("want TOOL.ARGUMENT=TOOL:PATH, such as 'get_item.id=list_items:$.items[*].id'")
 	}
-	r := Rule{Tool: target[:dot], Arguments: strings.Split(target[dot+1:], ","), From: from}
+	x := Expansion{Tool: target[:dot], Arguments: strings.Split(target[dot+1:], ","), From: from}
 	for one := range strings.SplitSeq(paths, ",") {
-		p, err := ParsePath(one)
+		p, err := parsePath(one)
 		if err != nil {
-			return Rule{}, err
+			return Expansion{}, err
 		}
-		r.Paths = append(r.Paths, p)
+		x.Paths = append(x.Paths, p)
 	}
-	if len(r.Paths) != len(r.Arguments) {
-		return Rule{}, fmt.Errorf("the rule %q has %d arguments and %d paths", text, len(r.Arguments), len(r.Paths))
+	if len(x.Paths) != len(x.Arguments) {
+		return Expansion{}, fmt.Errorf("%d arguments and %d paths", len(x.Arguments), len(x.Paths))
 	}
-	return r, nil
+	return x, nil
 }
 
 // Path finds values in a JSON document: the root $, members .name or ['name'], elements
@@ -54,11 +55,11 @@ type Path []string
 // all is the step that selects every member or element.
 const all = "*"
 
-// ParsePath reads a path such as $.items[*].id.
-func ParsePath(text string) (Path, error) {
+// parsePath reads a path such as $.items[*].id.
+func parsePath(text string) (Path, error) {
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok {
-		return nil, fmt.Errorf("the path %q does not begin with $", text)
+		return nil, fmt.Errorf("path %q does not begin with $", text)
 	}
 	p := Path{}
 	for rest != "" {
@@ -73,91 +74,70 @@ func ParsePath(text string) (Path, error) {
 		case '[':
 			var closed bool
 			if step, rest, closed = strings.Cut(rest[1:], "]"); !closed {
-				return nil, fmt.Errorf("the path %q has a bracket without its end", text)
+				return nil, fmt.Errorf("path %q has an unclosed bracket", text)
 			}
 			step = strings.Trim(step, `'"`)
 		}
 		if step == "" {
-			return nil, fmt.Errorf("the path %q has an empty step", text)
+			return nil, fmt.Errorf("path %q has an empty step", text)
 		}
 		p = append(p, step)
 	}
 	return p, nil
 }
 
-// Find returns the values in doc that match the path.
-func (p Path) Find(doc json.RawMessage) []json.RawMessage {
-	doc = bytes.TrimSpace(doc)
+// find returns the values in doc that match the path.
+func (p Path) find(doc json.RawMessage) (found []json.RawMessage) {
 	if len(p) == 0 {
-		return []json.RawMessage{doc}
+		return []json.RawMessage{bytes.TrimSpace(doc)}
 	}
-	if len(doc) == 0 {
-		return nil
-	}
-	var found []json.RawMessage
-	switch doc[0] {
-	case '"':
-		var text string
-		if json.Unmarshal(doc, &text) == nil && json.Valid([]byte(text)) && strings.ContainsAny(text, "{[") {
-			return p.Find(json.RawMessage(text))
+	switch kind, text := kindOf(doc); kind {
+	case "string":
+		if json.Valid([]byte(text)) && strings.ContainsAny(text, "{[") {
+			return p.find(json.RawMessage(text))
 		}
-	case '[':
+	case "array":
 		var list []json.RawMessage
-		if json.Unmarshal(doc, &list) != nil {
-			return nil
-		}
-		if i, err := strconv.Atoi(p[0]); err == nil && i >= 0 && i < len(list) {
-			return p[1:].Find(list[i])
-		}
-		if p[0] == all {
-			for _, element := range list {
-				found = append(found, p[1:].Find(element)...)
+		_ = json.Unmarshal(doc, &list) // a malformed document has no elements
+		at, err := strconv.Atoi(p[0])
+		for i, element := range list {
+			if p[0] == all || err == nil && i == at {
+				found = append(found, p[1:].find(element)...)
 			}
 		}
-	case '{':
+	case "object":
 		var members map[string]json.RawMessage
-		if json.Unmarshal(doc, &members) != nil {
-			return nil
-		}
+		_ = json.Unmarshal(doc, &members)
 		if value, ok := members[p[0]]; ok {
-			return p[1:].Find(value)
+			return p[1:].find(value)
 		}
-		if p[0] == all {
-			var names []string
-			for name := range members {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			for _, name := range names {
-				found = append(found, p[1:].Find(members[name])...)
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if p[0] == all {
+				found = append(found, p[1:].find(members[name])...)
 			}
 		}
 	}
 	return found
 }
 
-// calls returns the calls derived from an answer of r.From. inputSchema is that of the
+// calls returns the calls derived from an answer of x.From. inputSchema is that of the
 // called tool.
-func (r *Rule) calls(doc, inputSchema json.RawMessage) []staticmcp.Question {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+func (x *Expansion) calls(doc, inputSchema json.RawMessage) []staticmcp.Question {
+	columns := make([][]json.RawMessage, len(x.Paths))
+	for i, p := range x.Paths {
+		columns[i] = p.find(doc)
 	}
-	_ = json.Unmarshal(inputSchema, &schema) // without it values are used unchanged
-	columns := make([][]json.RawMessage, len(r.Paths))
-	rows := -1
-	for i, p := range r.Paths {
-		columns[i] = p.Find(doc)
-		if rows < 0 || len(columns[i]) < rows {
-			rows = len(columns[i])
-		}
+	if len(columns) == 0 {
+		return nil
 	}
+	shortest := slices.MinFunc(columns, func(a, b []json.RawMessage) int { return len(a) - len(b) })
 	var list []staticmcp.Question
-	for row := range max(0, rows) {
+	for row := range shortest {
 		values := make([]json.RawMessage, len(columns))
-		for i := range columns {
-			values[i] = typed(columns[i][row], schema.Properties[r.Arguments[i]], inputSchema, 0)
+		for i, name := range x.Arguments {
+			values[i] = typed(columns[i][row], propertyOf(inputSchema, name), inputSchema, 0)
 		}
-		list = append(list, staticmcp.Question{Tool: r.Tool, Arguments: object(r.Arguments, values)})
+		list = append(list, staticmcp.Question{Tool: x.Tool, Arguments: object(x.Arguments, values)})
 	}
 	return list
 }
@@ -189,14 +169,11 @@ func typed(value, schema, root json.RawMessage, depth int) json.RawMessage {
 		return append(append([]byte{'['}, element...), ']')
 	case takes("string") && (kind == "number" || kind == "boolean"):
 		return quote(string(value))
-	case kind != "string":
+	case kind != "string" || !json.Valid([]byte(text)):
 		return value
 	}
 	other, _ := kindOf(json.RawMessage(text))
-	switch {
-	case !json.Valid([]byte(text)):
-		return value
-	case other == "number" && (takes("number") || takes("integer")), other == "boolean" && takes("boolean"):
+	if other == "number" && (takes("number") || takes("integer")) || other == "boolean" && takes("boolean") {
 		return json.RawMessage(text)
 	}
 	return value
@@ -204,19 +181,21 @@ func typed(value, schema, root json.RawMessage, depth int) json.RawMessage {
 
 // kindOf returns the type of a JSON value and, for a string, its text.
 func kindOf(value json.RawMessage) (kind, text string) {
-	switch value = bytes.TrimSpace(value); {
-	case len(value) == 0:
+	value = bytes.TrimSpace(value)
+	if len(value) == 0 {
 		return "", ""
-	case value[0] == '"':
+	}
+	switch value[0] {
+	case '"':
 		_ = json.Unmarshal(value, &text) // the value has already been parsed
 		return "string", text
-	case value[0] == '[':
+	case '[':
 		return "array", ""
-	case value[0] == '{':
+	case '{':
 		return "object", ""
-	case value[0] == 't' || value[0] == 'f':
+	case 't', 'f':
 		return "boolean", ""
-	case value[0] == 'n':
+	case 'n':
 		return "null", ""
 	}
 	return "number", ""

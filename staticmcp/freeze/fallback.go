@@ -391,7 +391,7 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 		return
 	}
 	name := q.Tool + q.URI + q.Prompt
-	doc, err := cleaned(result)
+	doc, err := clean(result)
 	if err != nil || isError(doc) {
 		return
 	}

@@ -24,8 +24,8 @@ func TestFallback(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	src := &shop{}
 	plan, err := freeze.NewPlan(ctx, src, &freeze.Options{
-		SkipUnstable: true,
-		Calls:        []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}},
+		Repeat: freeze.Repeat{SkipUnstable: true},
+		Calls:  []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -223,11 +223,11 @@ func (*shop) Complete(_ context.Context, p *mcp.CompleteParams) (*mcp.CompleteRe
 	return &mcp.CompleteResult{}, nil
 }
 
-func rules(t *testing.T, list ...string) []freeze.Rule {
+func expansions(t *testing.T, list ...string) []freeze.Expansion {
 	t.Helper()
-	var all []freeze.Rule
+	var all []freeze.Expansion
 	for _, text := range list {
-		r, err := freeze.ParseRule(text)
+		r, err := freeze.ParseExpansion(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,8 +239,8 @@ func rules(t *testing.T, list ...string) []freeze.Rule {
 func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitebuild.Memory, *freeze.Plan, *freeze.Report, error) {
 	t.Helper()
 	opts.Backoff = 1
-	if opts.AgainAfter == 0 {
-		opts.AgainAfter = -1
+	if opts.Repeat.After == 0 {
+		opts.Repeat.After = -1
 	}
 	plan, err := freeze.NewPlan(context.Background(), src, opts)
 	if err != nil {
@@ -254,7 +254,7 @@ func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitebuild.Memo
 func TestFreeze(t *testing.T) {
 	src := &shop{flaky: map[string]int{"a": 2}}
 	m, plan, report, err := frozen(t, src,
-		&freeze.Options{Expand: rules(t, "get_item.id=list_items:$.content[0].text.items[*].id")})
+		&freeze.Options{Expand: expansions(t, "get_item.id=list_items:$.content[0].text.items[*].id")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,11 +316,17 @@ func verify(site *staticmcp.Site, src mcp.Source, different int) error {
 
 func TestNamedTools(t *testing.T) {
 	src := &shop{}
-	_, _, report, err := frozen(t, src, &freeze.Options{Tools: []string{"delete_item"}, Once: true, SkipUnstable: true})
+	_, _, report, err := frozen(t, src, &freeze.Options{
+		Requests: freeze.Requests{Tools: []string{"delete_item"}},
+		Repeat:   freeze.Repeat{Off: true, SkipUnstable: true},
+	})
 	if err != nil || !slices.Equal(src.deleted, []string{"a"}) || report.Failed != 2 {
 		t.Errorf("got %v %v: %v", src.deleted, err, report.Report.Findings())
 	}
-	m, _, _, err := frozen(t, src, &freeze.Options{Tools: []string{"delete_item"}, KeepErrors: true})
+	m, _, _, err := frozen(t, src, &freeze.Options{
+		Requests:   freeze.Requests{Tools: []string{"delete_item"}},
+		KeepErrors: true,
+	})
 	if err != nil || !strings.Contains(m.String(), "tools/delete_item/a.json") {
 		t.Errorf("an error that is to be kept: %v", err)
 	}
@@ -384,11 +390,11 @@ func TestSecrets(t *testing.T) {
 		text, rule string
 		allow      freeze.Options
 	}{
-		"key": {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{AllowSecrets: []string{"token"}}},
+		"key": {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{Allow: freeze.Allow{Secrets: []string{"token"}}}},
 		"url": {"postgres://admin:hunter2@db.internal/x", "freeze/secret",
-			freeze.Options{AllowSecrets: []string{"token"}}},
-		"card":     {"card 4111 1111 1111 1111", "freeze/personal", freeze.Options{AllowPersonal: true}},
-		"iban":     {"pay DE89 3704 0044 0532 0130 00 now", "freeze/personal", freeze.Options{AllowPersonal: true}},
+			freeze.Options{Allow: freeze.Allow{Secrets: []string{"token"}}}},
+		"card":     {"card 4111 1111 1111 1111", "freeze/personal", freeze.Options{Allow: freeze.Allow{Personal: true}}},
+		"iban":     {"pay DE89 3704 0044 0532 0130 00 now", "freeze/personal", freeze.Options{Allow: freeze.Allow{Personal: true}}},
 		"replaced": {"", "", freeze.Options{}},
 	}
 	for name, test := range tests {
@@ -416,7 +422,10 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("allowed: %v", err)
 			}
 			replace := []freeze.Replacement{{Pattern: regexp.MustCompile(`item a.*`), With: "item a"}}
-			if _, _, _, err := frozen(t, src, &freeze.Options{Calls: calls, Replace: replace}); err != nil {
+			if _, _, _, err := frozen(t, src, &freeze.Options{
+				Calls:    calls,
+				Requests: freeze.Requests{Replace: replace},
+			}); err != nil {
 				t.Errorf("replaced: %v", err)
 			}
 		})
@@ -444,7 +453,7 @@ func TestAgain(t *testing.T) {
 	src := &shop{}
 	run := func(opts *freeze.Options) *freeze.Report {
 		t.Helper()
-		opts.AgainAfter = -1
+		opts.Repeat.After = -1
 		plan, err := freeze.NewPlan(ctx, src, opts)
 		if err != nil {
 			t.Fatal(err)
@@ -456,23 +465,23 @@ func TestAgain(t *testing.T) {
 		return r
 	}
 	run(&freeze.Options{
-		Calls:        []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"Ä"}`)}},
-		SkipUnstable: true,
+		Calls:  []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"Ä"}`)}},
+		Repeat: freeze.Repeat{SkipUnstable: true},
 	})
 	before, err := staticmcp.OpenDir(ctx, dir, &staticmcp.Options{Poll: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer before.Close()
-	r := run(&freeze.Options{Previous: before, SkipUnstable: true})
+	r := run(&freeze.Options{Previous: before, Repeat: freeze.Repeat{SkipUnstable: true}})
 	if r.Build.Created+r.Build.Changed+r.Build.Deleted > 0 {
 		t.Errorf("got %+v", r.Build.Changes)
 	}
 	calls := src.calls.Load()
 	r = run(&freeze.Options{
-		Previous:     before,
-		SkipUnstable: true,
-		Reuse:        func(q staticmcp.Question) bool { return q.Tool != "get_item" },
+		Previous: before,
+		Repeat:   freeze.Repeat{SkipUnstable: true},
+		Refresh:  []string{"get_item"},
 	})
 	if asked := src.calls.Load() - calls; asked != 4 || r.Reused < 8 { // get_item and now, twice each
 		t.Errorf("%d calls, %d reused", asked, r.Reused)
@@ -483,7 +492,7 @@ func TestAgain(t *testing.T) {
 }
 
 func TestDead(t *testing.T) {
-	_, _, _, err := frozen(t, &dead{}, &freeze.Options{Retries: -1})
+	_, _, _, err := frozen(t, &dead{}, &freeze.Options{Requests: freeze.Requests{Retries: -1}})
 	if err == nil || !strings.Contains(err.Error(), "no answer to any of 1 question") {
 		t.Errorf("got %v", err)
 	}
@@ -504,7 +513,7 @@ func (*dead) ReadResource(context.Context, *mcp.ReadResourceParams) (*mcp.ReadRe
 
 func TestDiff(t *testing.T) {
 	ctx := context.Background()
-	a, _, _, err := frozen(t, &shop{}, &freeze.Options{SkipUnstable: true})
+	a, _, _, err := frozen(t, &shop{}, &freeze.Options{Repeat: freeze.Repeat{SkipUnstable: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,7 +523,7 @@ func TestDiff(t *testing.T) {
 	}
 	defer site.Close()
 	other := &shop{}
-	list, err := freeze.Diff(ctx, site, other, true, nil)
+	list, err := freeze.Diff(ctx, site, other, &freeze.DiffOptions{Definitions: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -526,7 +535,7 @@ func TestDiff(t *testing.T) {
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)
 	}
-	list, err = freeze.Diff(ctx, site, site, false, nil)
+	list, err = freeze.Diff(ctx, site, site, nil)
 	if err != nil || len(list) > 0 {
 		t.Errorf("got %v %v", list, err)
 	}
@@ -546,7 +555,7 @@ func (clock) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult
 
 func TestAgainAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, _, report, err := frozen(t, clock{}, &freeze.Options{AgainAfter: 1100 * time.Millisecond})
+		_, _, report, err := frozen(t, clock{}, &freeze.Options{Repeat: freeze.Repeat{After: 1100 * time.Millisecond}})
 		if err != nil || report.Unstable != 1 || report.Requests != 2 {
 			t.Errorf("got %d unstable of %d requests, want the clock found out: %v", report.Unstable, report.Requests, err)
 		}

@@ -2,6 +2,7 @@ package freeze
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
@@ -21,8 +22,7 @@ func (e *UnknownToolError) Error() string {
 // checkNames checks that all tools named in the options exist. An unknown name is an
 // error, because a typo would include or exclude the wrong tools.
 func (p *Plan) checkNames() error {
-	named := make([]string, 0, len(p.opts.Tools)+len(p.opts.Only)+len(p.opts.Skip)+2*len(p.opts.Expand))
-	named = append(append(append(named, p.opts.Tools...), p.opts.Only...), p.opts.Skip...)
+	named := slices.Concat(p.opts.Tools, p.opts.Only, p.opts.Skip, p.opts.Refresh)
 	for i := range p.opts.Expand {
 		named = append(named, p.opts.Expand[i].Tool, p.opts.Expand[i].From)
 	}
@@ -31,12 +31,12 @@ func (p *Plan) checkNames() error {
 			return &UnknownToolError{Name: name, Near: p.nearTool(name)}
 		}
 	}
-	told := make(map[string]bool)
+	warned := make(map[string]bool)
 	for _, q := range p.opts.Calls {
-		if q.Tool == "" || told[q.Tool] || p.catalog.Tool(q.Tool) != nil {
+		if q.Tool == "" || warned[q.Tool] || p.catalog.Tool(q.Tool) != nil {
 			continue
 		}
-		told[q.Tool] = true
+		warned[q.Tool] = true
 		hint := ""
 		if near := p.nearTool(q.Tool); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)

@@ -1,39 +1,59 @@
 package freeze
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Options configure which calls are made, and how. A nil *Options and the zero value mean
-// the defaults.
+// Options configure which calls are made, and what is stored. A nil *Options and the zero
+// value mean the defaults.
 type Options struct {
-	// Tools are the names of tools that are called even if they are not marked readOnlyHint.
-	// Their side effects do happen.
-	Tools []string
+	Requests
 	// Only restricts the calls to these tools. Nil means all.
 	Only []string
 	// Skip excludes these tools.
 	Skip []string
 	// Calls are made in addition to the calls that are found.
 	Calls []staticmcp.Question
-	// Expand are rules that derive calls from answers.
-	Expand []Rule
+	// Expand derives calls from answers.
+	Expand []Expansion
 	// NoResources and NoPrompts exclude resources and prompts.
 	NoResources, NoPrompts bool
+	// Limits bound the number of calls.
+	Limits Limits
+	// Repeat configures how unstable answers are found.
+	Repeat Repeat
+	// KeepErrors also stores tool results that are errors.
+	KeepErrors bool
+	// Allow lists findings that do not prevent publication.
+	Allow Allow
+	// Previous is the previously frozen site, or nil. The calls it has answers for are
+	// repeated.
+	Previous *staticmcp.Site
+	// Refresh are the only tools that are called again: other calls are answered from
+	// Previous if possible. Nil means that all calls are made.
+	Refresh []string
+	// Origin is recorded in the site.
+	Origin Origin
+	// Progress is called with the progress of a run, on the goroutine of Run.
+	Progress func(sitebuild.Progress)
+}
 
-	// MaxCalls bounds the number of calls; more are skipped with a warning. Default: 10,000.
-	MaxCalls int
-	// MaxPerTool bounds the combinations of arguments tried for one tool, template or
-	// prompt. Default: 1,000.
-	MaxPerTool int
-	// MaxRange is the largest range of integers that is enumerated. Default: 100.
-	MaxRange int
-
+// Requests configure how a source is called. A nil *Requests and the zero value mean the
+// defaults.
+type Requests struct {
+	// Tools are the names of tools that are called even if they are not marked readOnlyHint.
+	// Their side effects do happen.
+	Tools []string
 	// Concurrency is the number of concurrent calls. Default: 4.
 	Concurrency int
 	// Rate is the maximum number of calls per second. Default: no limit.
@@ -45,43 +65,55 @@ type Options struct {
 	Backoff time.Duration
 	// Timeout bounds one call. Default: 30 s.
 	Timeout time.Duration
-	// Once makes each call only once. By default, each call is made twice, and answers that
-	// differ are a finding.
-	Once bool
-	// AgainAfter is the delay between an answer and the repeated call, so that clocks in
-	// whole seconds are detected. A negative value means no delay. Default: 1.1 s.
-	AgainAfter time.Duration
-	// SkipUnstable omits answers that differ.
-	SkipUnstable bool
-	// KeepErrors also stores tool results that are errors.
-	KeepErrors bool
 	// Replace is applied to the text of each answer before it is compared or stored.
 	Replace []Replacement
-
-	// AllowSecrets accepts findings of the rule freeze/secret, each by the fingerprint in
-	// its hint, or all of one kind: "dump", "private-key", "token", "pair" or "entropy".
-	// Values of the environment are accepted by fingerprint only. By default, any secret
-	// makes the whole run fail.
-	AllowSecrets []string
-	// AllowPersonal stores answers that appear to contain personal data. By default, such an
-	// answer makes the whole run fail.
-	AllowPersonal bool
 	// Environ is a list of NAME=VALUE whose secret values must not appear in any answer, in
 	// any common encoding. Default: os.Environ(). A non-nil empty list disables this search.
 	Environ []string
+}
 
-	// Previous is the previously frozen site, or nil. The calls it has answers for are
-	// repeated; with Reuse, its answers to calls in the plan are used instead.
-	Previous *staticmcp.Site
-	// Reuse reports whether the answer in Previous can be reused. Nil means never.
-	Reuse func(staticmcp.Question) bool
+// Limits bound the number of calls.
+type Limits struct {
+	// Calls bounds the number of calls; more are skipped with a warning. Default: 10,000; no
+	// limit for a site.
+	Calls int
+	// PerTool bounds the combinations of arguments tried for one tool, template or prompt.
+	// Default: 1,000.
+	PerTool int
+	// Range is the largest range of integers that is enumerated. Default: 100.
+	Range int
+}
 
-	// Source is the name of the frozen source, for the record. It must not contain a secret.
-	// Time is the time of the run, for the record; the zero time omits it.
+// Repeat configures how unstable answers are found: each call is made twice, and answers
+// that differ are a finding.
+type Repeat struct {
+	// Off makes each call only once.
+	Off bool
+	// After is the delay between an answer and the repeated call, so that clocks in whole
+	// seconds are detected. A negative value means no delay. Default: 1.1 s.
+	After time.Duration
+	// SkipUnstable omits answers that differ.
+	SkipUnstable bool
+}
+
+// Allow lists findings that do not prevent publication.
+type Allow struct {
+	// Secrets accepts findings of the rule freeze/secret, each by the fingerprint in its
+	// hint, or all of one kind: "dump", "private-key", "token", "pair" or "entropy". Values
+	// of the environment are accepted by fingerprint only. By default, any secret makes the
+	// whole run fail.
+	Secrets []string
+	// Personal stores answers that appear to contain personal data. By default, such an
+	// answer makes the whole run fail.
+	Personal bool
+}
+
+// Origin is the record of a run in the frozen site.
+type Origin struct {
+	// Source is the name of the frozen source. It must not contain a secret.
 	Source string
-	Time   time.Time
-	// Progress is called with the progress of a run, on the goroutine of Run.
-	Progress func(sitebuild.Progress)
+	// Time is the time of the run; the zero time omits it.
+	Time time.Time
 }
 
 // Replacement changes the text of answers that varies from call to call or must not be
@@ -92,35 +124,29 @@ type Replacement struct {
 	With string
 }
 
-const (
-	defaultMaxCalls    = 10_000
-	defaultMaxPerTool  = 1_000
-	defaultMaxRange    = 100
-	defaultConcurrency = 4
-	defaultRetries     = 2
-	defaultBackoff     = 200 * time.Millisecond
-	defaultTimeout     = 30 * time.Second
-	defaultAgainAfter  = 1100 * time.Millisecond
-)
+// ParseReplacement reads a replacement such as "[0-9]+ ms=>0 ms".
+func ParseReplacement(text string) (Replacement, error) {
+	pattern, with, ok := strings.Cut(text, "=>")
+	if !ok {
+		return Replacement{}, errors.New("want REGEXP=>TEXT, such as '[0-9]+ ms=>0 ms'")
+	}
+	compiled, err := regexp.Compile(pattern)
+	return Replacement{compiled, with}, err
+}
 
 func (o *Options) withDefaults() *Options {
 	var d Options
 	if o != nil {
 		d = *o
 	}
-	positive(&d.MaxCalls, defaultMaxCalls)
-	positive(&d.MaxPerTool, defaultMaxPerTool)
-	positive(&d.MaxRange, defaultMaxRange)
-	positive(&d.Concurrency, defaultConcurrency)
-	positive(&d.Backoff, defaultBackoff)
-	positive(&d.Timeout, defaultTimeout)
-	if d.AgainAfter == 0 {
-		d.AgainAfter = defaultAgainAfter
-	}
-	if d.Retries == 0 {
-		d.Retries = defaultRetries
-	}
-	d.Retries = max(0, d.Retries)
+	positive(&d.Limits.Calls, 10_000)
+	positive(&d.Limits.PerTool, 1_000)
+	positive(&d.Limits.Range, 100)
+	positive(&d.Concurrency, 4)
+	positive(&d.Backoff, 200*time.Millisecond)
+	positive(&d.Timeout, 30*time.Second)
+	d.Repeat.After = cmp.Or(d.Repeat.After, 1100*time.Millisecond)
+	d.Retries = max(0, cmp.Or(d.Retries, 2))
 	if d.Environ == nil {
 		d.Environ = os.Environ()
 	}
@@ -134,4 +160,17 @@ func positive[T int | time.Duration](value *T, standard T) {
 	if *value <= 0 {
 		*value = standard
 	}
+}
+
+// OpenPrevious opens the site at path, a folder or a .zip file that an earlier run wrote. It
+// returns nil if there is none.
+func OpenPrevious(ctx context.Context, path string) (*staticmcp.Site, error) {
+	if _, err := os.Stat(filepath.Join(path, "mcp.json")); err == nil {
+		return staticmcp.OpenDir(ctx, path, &staticmcp.Options{Poll: -1})
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || !strings.EqualFold(filepath.Ext(path), ".zip") {
+		return nil, nil
+	}
+	return staticmcp.OpenZip(ctx, path, nil)
 }

@@ -19,7 +19,7 @@ import (
 
 // Plan is the list of calls that a run will make.
 type Plan struct {
-	// Questions are the calls known so far; rules may add more during the run.
+	// Questions are the calls known so far; expansions may add more during the run.
 	Questions []staticmcp.Question
 	// Subjects describe what is planned for each tool, template and prompt.
 	Subjects []Subject
@@ -33,20 +33,12 @@ type Plan struct {
 	opts    *Options
 	layouts map[string]*staticmcp.ToolLayout
 	seen    map[string]bool
-	full    bool // a question was skipped because of MaxCalls
+	full    bool // a question was skipped because of Limits.Calls
 
-	secrets     *secrets.Scanner
-	completions []*completed
-	templates   map[string]bool // prompts that are stored with placeholders
-	expanded    []atomic.Int64  // how many calls each rule produced
-}
-
-// schemaOf returns the input schema of a tool, or nil.
-func (p *Plan) schemaOf(tool string) json.RawMessage {
-	if t := p.catalog.Tool(tool); t != nil {
-		return t.InputSchema
-	}
-	return nil
+	secrets      *secrets.Scanner
+	completions  []*completed
+	placeholders map[string]bool // prompts that are stored with placeholders
+	expanded     []atomic.Int64  // how many calls each expansion produced
 }
 
 // completed holds the values that the source suggests for an argument.
@@ -70,18 +62,36 @@ type Subject struct {
 // Name returns the name of the frozen server.
 func (p *Plan) Name() string { return p.catalog.Server.Name }
 
-// Estimate returns the minimum number of requests that a run makes, and about how long it
-// takes.
-func (p *Plan) Estimate() (requests int, time_ time.Duration) {
-	requests = len(p.Questions)
-	if !p.opts.Once {
-		requests *= 2
+// Estimate is the expected effort of a run. Fields may be added.
+type Estimate struct {
+	Questions int `json:"questions"`
+	// Requests is the minimum number of requests, Seconds about how long they take.
+	Requests int     `json:"requests"`
+	Seconds  float64 `json:"seconds"`
+	// Bytes is the size of the previously frozen site, or 0.
+	Bytes    int64     `json:"bytes"`
+	Subjects []Subject `json:"subjects"`
+}
+
+// Estimate returns the expected effort of a run.
+func (p *Plan) Estimate(ctx context.Context) (*Estimate, error) {
+	e := &Estimate{Questions: len(p.Questions), Requests: len(p.Questions), Subjects: p.Subjects}
+	if !p.opts.Repeat.Off {
+		e.Requests *= 2
 	}
-	time_ = p.Round * time.Duration(requests) / time.Duration(p.opts.Concurrency)
+	requests := float64(e.Requests)
+	e.Seconds = p.Round.Seconds() * requests / float64(p.opts.Concurrency)
 	if p.opts.Rate > 0 {
-		time_ = max(time_, time.Duration(float64(requests)/p.opts.Rate*float64(time.Second)))
+		e.Seconds = max(e.Seconds, requests/p.opts.Rate)
 	}
-	return requests, time_
+	if p.opts.Previous == nil {
+		return e, nil
+	}
+	entries, err := p.opts.Previous.Index(ctx)
+	for i := range entries {
+		e.Bytes += entries[i].Size
+	}
+	return e, err
 }
 
 // NewPlan determines which calls to make to src. ctx bounds the planning; src must stay
@@ -95,14 +105,14 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	}
 	p := &Plan{
 		source: src, catalog: catalog, opts: opts.withDefaults(), Round: time.Since(began),
-		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool), templates: make(map[string]bool),
+		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool), placeholders: make(map[string]bool),
 	}
 	p.secrets = secrets.New(p.opts.Environ)
 	p.expanded = make([]atomic.Int64, len(p.opts.Expand))
 	if _, stored := src.(*staticmcp.Site); stored {
-		p.opts.Once = true // files do not change between two reads
-		if opts == nil || opts.MaxCalls <= 0 {
-			p.opts.MaxCalls = math.MaxInt
+		p.opts.Repeat.Off = true // files do not change between two reads
+		if opts == nil || opts.Limits.Calls <= 0 {
+			p.opts.Limits.Calls = math.MaxInt
 		}
 	}
 	for i := range catalog.Tools {
@@ -177,7 +187,7 @@ func (p *Plan) add(q staticmcp.Question) bool {
 	if p.seen[key] {
 		return false
 	}
-	if len(p.Questions) >= p.opts.MaxCalls {
+	if len(p.Questions) >= p.opts.Limits.Calls {
 		p.full = true
 		return false
 	}
@@ -220,7 +230,7 @@ func (p *Plan) tools() {
 		if why := p.refusal(t.Name); why != "" {
 			s.Note, s.Skipped = why, true
 		} else if !stored {
-			calls, note := toolCalls(p.layouts[t.Name], t.Name, t.InputSchema, p.opts)
+			calls, note := toolCalls(p.layouts[t.Name], t.Name, t.InputSchema, p.opts.Limits)
 			for _, q := range calls {
 				p.add(q)
 			}
@@ -268,7 +278,7 @@ func (p *Plan) template(ctx context.Context, text string) (note string, err erro
 	}
 	n := 0
 	combinations(options, func(chosen []string) bool {
-		if n == p.opts.MaxPerTool {
+		if n == p.opts.Limits.PerTool {
 			note = fmt.Sprintf("only the first %d combinations", n)
 			return false
 		}
@@ -356,7 +366,7 @@ func (p *Plan) prompt(ctx context.Context, prompt *mcp.Prompt) (note string, err
 		open = open || len(values) == 0
 	}
 	if open {
-		p.templates[prompt.Name] = true
+		p.placeholders[prompt.Name] = true
 		p.add(staticmcp.Question{Prompt: prompt.Name})
 		return "stored with places to fill in, if it is a text with places", nil
 	}
@@ -368,7 +378,7 @@ func (p *Plan) prompt(ctx context.Context, prompt *mcp.Prompt) (note string, err
 		}
 		p.add(q)
 		n++
-		return n < p.opts.MaxPerTool
+		return n < p.opts.Limits.PerTool
 	})
 	return note, nil
 }
@@ -389,7 +399,7 @@ func (p *Plan) finish() {
 		switch s.Kind {
 		case "tool":
 			s.Calls = calls[s.Name+"\x00"]
-			expanded := slices.ContainsFunc(p.opts.Expand, func(r Rule) bool { return r.Tool == s.Name })
+			expanded := slices.ContainsFunc(p.opts.Expand, func(x Expansion) bool { return x.Tool == s.Name })
 			if expanded && !s.Skipped {
 				s.Note = "more calls come out of other answers"
 			} else if s.Calls == 0 {
@@ -405,7 +415,7 @@ func (p *Plan) finish() {
 	}
 	if p.full {
 		p.found(check.Warning, "too-many",
-			fmt.Sprintf("there are more than %d questions; the others are left out", p.opts.MaxCalls), "raise --max-calls")
+			fmt.Sprintf("there are more than %d questions; the others are left out", p.opts.Limits.Calls), "raise --max-calls")
 	}
 }
 

@@ -26,9 +26,10 @@ type Report struct {
 	// Stored counts the answers in the site, Failed those that could not be obtained,
 	// Unstable those that differed.
 	Stored, Failed, Unstable int
-	// Build is the result of writing the output.
+	// Build is the result of writing the output. Its report has all findings, including
+	// those of the plan and the run.
 	Build *sitebuild.Result
-	// Report has the findings, except those of Build.
+	// Report has the findings of the run.
 	Report check.Report
 }
 
@@ -47,12 +48,15 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("nothing was written: %d answers contain secrets or personal data", e.Answers)
 }
 
+// ErrNoAnswers is the error of a run that wrote nothing because the source answered nothing.
+var ErrNoAnswers = errors.New("the source gave no answer to any")
+
 // Run makes the calls planned in p and writes the answers to out as a site. Answers that
-// cannot be obtained are omitted, with a finding. If the source answers nothing at all,
-// or an answer contains a secret ([*RefusedError]), Run returns an error and writes
+// cannot be obtained are omitted, with a finding. If the source answers nothing at all
+// ([ErrNoAnswers]), or an answer contains a secret ([*RefusedError]), Run returns an error and writes
 // nothing. The Report is never nil. A plan can only be run once.
 func Run(ctx context.Context, p *Plan, out sitebuild.Output, opts *sitebuild.Options) (*Report, error) {
-	r := &run{plan: p, report: &Report{}, pace: pace{every: perSecond(p.opts.Rate)}}
+	r := newRun(p)
 	var o sitebuild.Options
 	if opts != nil {
 		o = *opts
@@ -67,6 +71,10 @@ func Run(ctx context.Context, p *Plan, out sitebuild.Output, opts *sitebuild.Opt
 	o.Record = record
 	result, err := sitebuild.Write(ctx, site, out, &o)
 	r.report.Build = result
+	if result != nil {
+		result.Report.Add(p.Report.Findings()...)
+		result.Report.Add(r.report.Report.Findings()...)
+	}
 	if r.unwritable != nil {
 		err = r.unwritable
 	}
@@ -82,6 +90,14 @@ type run struct {
 	// unwritable is the reason why the answers must not be written.
 	unwritable error
 	refused    int
+}
+
+func newRun(p *Plan) *run {
+	r := &run{plan: p, report: &Report{}}
+	if p.opts.Rate > 0 {
+		r.pace.every = time.Duration(float64(time.Second) / p.opts.Rate)
+	}
+	return r
 }
 
 // site describes the site to be written.
@@ -119,13 +135,8 @@ func (r *run) site(ctx context.Context) *sitebuild.Site {
 
 // frozenExtensions omits the extension that only a running server can have.
 func frozenExtensions(extensions json.RawMessage) json.RawMessage {
-	if extensions == nil {
-		return nil
-	}
-	kept, err := filtered(extensions, func(name string, value []byte) ([]byte, bool) {
-		return value, name != "io.modelcontextprotocol/tasks"
-	})
-	if err != nil || len(kept) == len(`{}`) {
+	kept := omit(extensions, "io.modelcontextprotocol/tasks")
+	if len(kept) <= len(`{}`) {
 		return nil
 	}
 	return kept
@@ -152,17 +163,18 @@ func (r *run) answers(ctx context.Context) iter.Seq2[*sitebuild.Answer, error] {
 	return func(yield func(*sitebuild.Answer, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		results := make(chan *outcome)
-		questions := make(chan *errand)
+		tasks := make(chan *outcome)
 		var workers sync.WaitGroup
 		for range r.plan.opts.Concurrency {
 			workers.Go(func() {
-				for e := range questions {
-					results <- r.do(ctx, e)
+				for o := range tasks {
+					r.answer(ctx, o)
+					results <- o
 				}
 			})
 		}
 		defer workers.Wait()
-		defer close(questions)
+		defer close(tasks)
 		pending := 0
 		// Workers that are still running must be able to deliver their results.
 		defer func() {
@@ -171,86 +183,79 @@ func (r *run) answers(ctx context.Context) iter.Seq2[*sitebuild.Answer, error] {
 			}
 		}()
 		defer cancel()
-		r.drive(ctx, questions, results, &pending, yield)
+		r.drive(ctx, tasks, results, &pending, yield)
 	}
 }
 
-// errand is a task for a worker: ask a question for the first time or again.
-type errand struct {
-	q     staticmcp.Question
-	first *outcome // when it is asked again
-}
-
-// patience is the queue of answers whose questions will be asked again.
-type patience struct {
-	list  []*outcome // the oldest first
+// repeats is the queue of answers whose questions will be asked again, the oldest first.
+type repeats struct {
+	list  []*outcome
 	bytes int
 }
 
-// maxPatience is how many bytes of answers may be queued. Beyond it, questions are asked
+// maxRepeatBytes is how many bytes of answers may be queued. Beyond it, questions are asked
 // again sooner.
-const maxPatience = 64 << 20
+const maxRepeatBytes = 64 << 20
 
-func (w *patience) add(o *outcome) { w.list, w.bytes = append(w.list, o), w.bytes+len(o.doc) }
+func (q *repeats) add(o *outcome) { q.list, q.bytes = append(q.list, o), q.bytes+len(o.doc) }
 
-func (w *patience) next() *outcome {
-	o := w.list[0]
-	w.list[0] = nil
-	w.list, w.bytes = w.list[1:], w.bytes-len(o.doc)
-	return o
+func (q *repeats) removeFirst() {
+	q.bytes -= len(q.list[0].doc)
+	q.list[0] = nil
+	q.list = q.list[1:]
 }
 
 // due returns the time until the first question of the queue is asked again.
-func (w *patience) due(after time.Duration) time.Duration {
-	if w.bytes > maxPatience {
+func (q *repeats) due(after time.Duration) time.Duration {
+	if q.bytes > maxRepeatBytes {
 		return 0
 	}
-	return time.Until(w.list[0].answered.Add(after))
+	return time.Until(q.list[0].answered.Add(after))
 }
 
 // drive distributes questions and collects answers until none are left.
 func (r *run) drive(
-	ctx context.Context,
-	questions chan<- *errand,
-	results <-chan *outcome,
-	pending *int,
+	ctx context.Context, tasks chan<- *outcome, results <-chan *outcome, pending *int,
 	yield func(*sitebuild.Answer, error) bool,
 ) {
 	p := r.plan
 	next, done := 0, 0
-	var waiting patience
+	var again repeats
 	alarm := time.NewTimer(time.Hour)
 	defer alarm.Stop()
-	for next < len(p.Questions) || *pending > 0 || len(waiting.list) > 0 {
-		var out chan<- *errand
-		var e *errand
-		again := len(waiting.list) > 0 && waiting.due(p.opts.AgainAfter) <= 0
+	for next < len(p.Questions) || *pending > 0 || len(again.list) > 0 {
+		var out chan<- *outcome
+		var task *outcome
+		repeat := len(again.list) > 0 && again.due(p.opts.Repeat.After) <= 0
 		switch {
 		case *pending >= p.opts.Concurrency:
-		case again:
-			out, e = questions, &errand{q: waiting.list[0].q, first: waiting.list[0]}
+		case repeat:
+			out, task = tasks, again.list[0]
 		case next < len(p.Questions):
-			out, e = questions, &errand{q: p.Questions[next]}
-		case len(waiting.list) > 0:
-			alarm.Reset(waiting.due(p.opts.AgainAfter))
+			out, task = tasks, &outcome{q: p.Questions[next]}
+		case len(again.list) > 0:
+			alarm.Reset(again.due(p.opts.Repeat.After))
 		}
 		select {
 		case <-ctx.Done():
 			yield(nil, ctx.Err())
 			return
 		case <-alarm.C:
-		case out <- e:
+		case out <- task:
 			*pending++
-			if e.first != nil {
-				waiting.next()
+			if repeat {
+				again.removeFirst()
 			} else {
 				next++
 			}
 		case o := <-results:
 			*pending--
-			r.follow(o)
+			for _, q := range o.more {
+				p.add(q)
+			}
+			o.more = nil
 			if o.again {
-				waiting.add(o)
+				again.add(o)
 				continue
 			}
 			done++
@@ -259,7 +264,7 @@ func (r *run) drive(
 				yield(nil, ctx.Err())
 				return
 			}
-			if a := r.took(o); a != nil && !yield(a, nil) {
+			if a := r.collect(o); a != nil && !yield(a, nil) {
 				return
 			}
 		}
@@ -271,10 +276,10 @@ func (r *run) drive(
 func (r *run) end(ctx context.Context, yield func(*sitebuild.Answer, error) bool) {
 	report, p := r.report, r.plan
 	for i := range p.opts.Expand {
-		if rule := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
-			message := fmt.Sprintf("the rule for %s finds nothing in the answers of %s", rule.Tool, rule.From)
-			r.report.Report.Add(check.Finding{Rule: "freeze/expand", Severity: check.Warning, Message: message,
-				Hint: "slipway call SOURCE " + rule.From + " --json shows an answer that the path is for"})
+		if x := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
+			message := fmt.Sprintf("the rule for %s finds nothing in the answers of %s", x.Tool, x.From)
+			report.Report.Add(check.Finding{Rule: "freeze/expand", Severity: check.Warning, Message: message,
+				Hint: "slipway call SOURCE " + x.From + " --json shows an answer that the path is for"})
 		}
 	}
 	for _, c := range p.completions {
@@ -286,7 +291,7 @@ func (r *run) end(ctx context.Context, yield func(*sitebuild.Answer, error) bool
 	case r.refused > 0:
 		r.unwritable = &RefusedError{r.refused}
 	case report.Stored == 0 && report.Failed > 0:
-		r.unwritable = fmt.Errorf("the source gave no answer to any of %d questions", report.Failed)
+		r.unwritable = fmt.Errorf("%w of %d questions", ErrNoAnswers, report.Failed)
 	}
 	if r.unwritable != nil {
 		yield(nil, r.unwritable)
@@ -349,16 +354,8 @@ func (p *Plan) suggested(c *completed) bool {
 	return slices.ContainsFunc(c.values, func(v string) bool { return staticmcp.EncodeName(v) != v })
 }
 
-// follow plans the questions derived from an answer.
-func (r *run) follow(o *outcome) {
-	for _, q := range o.more {
-		r.plan.add(q)
-	}
-	o.more = nil
-}
-
-// took records the outcome of a question and returns the answer to be stored, if any.
-func (r *run) took(o *outcome) *sitebuild.Answer {
+// collect records the outcome of a question and returns the answer to be stored, if any.
+func (r *run) collect(o *outcome) *sitebuild.Answer {
 	report := r.report
 	report.Asked++
 	report.Requests += o.requests
@@ -374,14 +371,11 @@ func (r *run) took(o *outcome) *sitebuild.Answer {
 		report.Unstable++
 		hint := "leave such answers out with --skip-unstable, or the part that changes with --replace"
 		r.found(check.Warning, "unstable", o.q, "the answer is not the same when it is asked for again", hint)
-		if r.plan.opts.SkipUnstable {
+		if r.plan.opts.Repeat.SkipUnstable {
 			return nil
 		}
 	}
-	if o.doc == nil {
-		return nil
-	}
-	if !r.acceptable(o) {
+	if o.doc == nil || !r.acceptable(o) {
 		return nil
 	}
 	report.Stored++
@@ -411,50 +405,39 @@ func nameOf(q staticmcp.Question) string {
 	return name
 }
 
-// do performs an errand. It is called by several goroutines.
-func (r *run) do(ctx context.Context, e *errand) *outcome {
-	if e.first == nil {
-		return r.ask(ctx, e.q)
+// answer answers a question for the first time or, if o has an answer, again. It is called
+// by several goroutines.
+func (r *run) answer(ctx context.Context, o *outcome) {
+	p, q := r.plan, o.q
+	if o.again {
+		doc, err := r.fetch(ctx, o, q)
+		o.again, o.unstable = false, err != nil || !bytes.Equal(o.doc, doc)
+		return
 	}
-	o := e.first
-	doc, err := r.fetch(ctx, o, o.q)
-	o.again, o.unstable = false, err != nil || !bytes.Equal(o.doc, doc)
-	return o
-}
-
-// ask answers one question for the first time.
-func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
-	o := &outcome{q: q}
-	p := r.plan
-	if p.opts.Previous != nil && p.opts.Reuse != nil && p.opts.Reuse(q) {
+	if p.opts.Previous != nil && p.opts.Refresh != nil && !slices.Contains(p.opts.Refresh, q.Tool) {
 		if doc, err := storedAnswer(ctx, p.opts.Previous, q); err == nil && doc != nil {
-			o.doc, o.reused = doc, true
-			o.more = p.leads(q, doc)
-			return o
+			o.doc, o.reused, o.more = doc, true, p.expand(q, doc)
+			return
 		}
 	}
-	if q.Prompt != "" && q.Arguments == nil && p.templates[q.Prompt] {
-		r.askTemplate(ctx, o)
-		return o
+	if q.Prompt != "" && q.Arguments == nil && p.placeholders[q.Prompt] {
+		r.requestTemplate(ctx, o)
+		return
 	}
 	o.doc, o.err = r.fetch(ctx, o, q)
-	if o.err != nil || o.doc == nil {
-		return o
+	if o.err == nil && o.doc != nil {
+		o.again, o.answered, o.more = !p.opts.Repeat.Off, time.Now(), p.expand(q, o.doc)
 	}
-	o.again, o.answered = !p.opts.Once, time.Now()
-	o.more = p.leads(q, o.doc)
-	return o
 }
 
-// leads returns the questions that the rules derive from an answer.
-func (p *Plan) leads(q staticmcp.Question, doc json.RawMessage) []staticmcp.Question {
-	var list []staticmcp.Question
+// expand returns the questions derived from an answer.
+func (p *Plan) expand(q staticmcp.Question, doc json.RawMessage) (list []staticmcp.Question) {
 	for i := range p.opts.Expand {
-		rule := &p.opts.Expand[i]
-		if rule.From != q.Tool || q.Tool == "" {
+		x := &p.opts.Expand[i]
+		if x.From != q.Tool || q.Tool == "" {
 			continue
 		}
-		calls := rule.calls(doc, p.schemaOf(rule.Tool))
+		calls := x.calls(doc, p.catalog.Tool(x.Tool).InputSchema)
 		p.expanded[i].Add(int64(len(calls)))
 		list = append(list, calls...)
 	}
@@ -471,10 +454,10 @@ func (r *run) fetch(ctx context.Context, o *outcome, q staticmcp.Question) (json
 		}
 		o.requests++
 		one, cancel := context.WithTimeout(ctx, opts.Timeout)
-		doc, err := answer(one, r.plan.source, q)
+		doc, err := request(one, r.plan.source, q)
 		cancel()
 		if err == nil {
-			return r.normal(q, doc)
+			return r.normalize(q, doc)
 		}
 		if ctx.Err() != nil || attempt >= opts.Retries || !retryable(err) {
 			return nil, err
@@ -486,9 +469,9 @@ func (r *run) fetch(ctx context.Context, o *outcome, q staticmcp.Question) (json
 	}
 }
 
-// normal returns an answer as it is compared and stored, or nil for one that must not be
+// normalize returns an answer as it is compared and stored, or nil for one that must not be
 // stored.
-func (r *run) normal(q staticmcp.Question, doc json.RawMessage) (json.RawMessage, error) {
+func (r *run) normalize(q staticmcp.Question, doc json.RawMessage) (json.RawMessage, error) {
 	if q.Tool != "" && !r.plan.opts.KeepErrors {
 		var result struct {
 			IsError bool `json:"isError"`
@@ -502,7 +485,7 @@ func (r *run) normal(q staticmcp.Question, doc json.RawMessage) (json.RawMessage
 			return nil, fmt.Errorf("the tool answers with an error: %s", short(text))
 		}
 	}
-	return replaced(doc, r.plan.opts.Replace)
+	return replaceTexts(doc, r.plan.opts.Replace), nil
 }
 
 func short(s string) string {
@@ -526,9 +509,9 @@ func retryable(err error) bool {
 	return true
 }
 
-// answer asks one question and returns the answer without the members that belong to the
+// request asks one question and returns the answer without the members that belong to the
 // transfer.
-func answer(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.RawMessage, error) {
+func request(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.RawMessage, error) {
 	var result any
 	var err error
 	switch {
@@ -548,19 +531,19 @@ func answer(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	return cleaned(result)
+	return clean(result)
 }
 
 // storedAnswer returns the answer stored in a site, or nil.
 func storedAnswer(ctx context.Context, site *staticmcp.Site, q staticmcp.Question) (json.RawMessage, error) {
 	if q.Tool == "" {
-		return answer(ctx, site, q)
+		return request(ctx, site, q)
 	}
 	result, stored, err := site.Lookup(ctx, &mcp.CallToolParams{Name: q.Tool, Arguments: q.Arguments})
 	if err != nil || !stored {
 		return nil, err
 	}
-	return cleaned(result)
+	return clean(result)
 }
 
 // pace spaces requests. It is safe for concurrent use.
@@ -568,13 +551,6 @@ type pace struct {
 	every time.Duration
 	mu    sync.Mutex
 	next  time.Time
-}
-
-func perSecond(rate float64) time.Duration {
-	if rate <= 0 {
-		return 0
-	}
-	return time.Duration(float64(time.Second) / rate)
 }
 
 func (p *pace) wait(ctx context.Context) error {
@@ -621,12 +597,12 @@ type record struct {
 func (r *run) record() (map[string][]byte, error) {
 	p := r.plan
 	rec := record{
-		Source: p.opts.Source, Server: p.catalog.Server, AskedTwice: !p.opts.Once,
+		Source: p.opts.Origin.Source, Server: p.catalog.Server, AskedTwice: !p.opts.Repeat.Off,
 		Replacements: len(p.opts.Replace), Planned: len(p.Questions), Subjects: p.Subjects,
 		ProtocolVersion: mcp.LatestLegacyVersion.String(),
 	}
-	if !p.opts.Time.IsZero() {
-		rec.Time = p.opts.Time.UTC().Format(time.RFC3339)
+	if !p.opts.Origin.Time.IsZero() {
+		rec.Time = p.opts.Origin.Time.UTC().Format(time.RFC3339)
 	}
 	doc, err := json.MarshalIndent(rec, "", "  ")
 	return map[string][]byte{recordName: append(doc, '\n')}, err

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
@@ -55,7 +54,7 @@ func suspicions(scanner *secrets.Scanner, doc json.RawMessage) []suspicion {
 		found = append(found, suspicion{"secret", f.What, f.Pointer, f.Match})
 	}
 	seen := make(map[string]bool)
-	eachText(doc, func(text string) {
+	mapTexts(doc, []string{"blob", "data"}, func(text string) string {
 		for _, p := range patterns() {
 			if p.hint != "" && !strings.Contains(text, p.hint) {
 				continue
@@ -68,40 +67,9 @@ func suspicions(scanner *secrets.Scanner, doc json.RawMessage) []suspicion {
 				found = append(found, suspicion{kind: p.kind, about: p.about})
 			}
 		}
+		return text
 	})
 	return found
-}
-
-// eachText calls visit with every text in doc that may contain personal data, skipping
-// binary data.
-func eachText(doc []byte, visit func(string)) {
-	i := jsonscan.Space(doc, 0)
-	if i == len(doc) {
-		return
-	}
-	switch doc[i] {
-	case '"':
-		if text, ok := jsonscan.Unquote(doc[i:]); ok {
-			visit(text)
-		}
-	case '{':
-		_, _ = jsonscan.Object(doc, i, 0, func(key []byte, i int) (int, error) {
-			end, err := jsonscan.Value(doc, i)
-			if name := string(key); err == nil && name != "blob" && name != "data" {
-				eachText(doc[i:end], visit)
-			}
-			return end, err
-		})
-	case '[':
-		_, _ = jsonscan.Array(doc, i, 0, func(i int) (int, error) {
-			i = jsonscan.Space(doc, i)
-			end, err := jsonscan.Value(doc, i)
-			if err == nil {
-				eachText(doc[i:end], visit)
-			}
-			return end, err
-		})
-	}
 }
 
 func digits(s string) string {

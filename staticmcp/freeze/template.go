@@ -19,9 +19,9 @@ const filler = "x7f3slipway"
 // with each combination of them.
 const maxOptional = 4
 
-// askTemplate requests a prompt with placeholders, once for each combination of optional
+// requestTemplate requests a prompt with placeholders, once for each combination of optional
 // arguments, because a prompt may word its text differently without one.
-func (r *run) askTemplate(ctx context.Context, o *outcome) {
+func (r *run) requestTemplate(ctx context.Context, o *outcome) {
 	prompt := r.plan.catalog.Prompt(o.q.Prompt)
 	sets, err := argumentSets(prompt)
 	if err != nil {
@@ -91,13 +91,13 @@ func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names [
 	if err != nil {
 		return nil, fmt.Errorf("the prompt does not take every text, so it cannot be stored for all arguments: %w", err)
 	}
-	expected, err := rewrite(first, func(text string) string {
+	expected := mapTexts(first, skippedTexts, func(text string) string {
 		for name, place := range places {
 			text = strings.ReplaceAll(text, place, others[name])
 		}
 		return text
 	})
-	if err != nil || !bytes.Equal(expected, second) {
+	if !bytes.Equal(expected, second) {
 		return nil, errors.New("the prompt is no text with places, so it cannot be stored for arguments that can be anything")
 	}
 	return first, nil

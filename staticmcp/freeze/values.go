@@ -37,17 +37,9 @@ type candidates struct {
 	complete bool
 }
 
-// argumentValues returns the values of each declared argument of a tool.
-func argumentValues(inputSchema json.RawMessage, arguments []staticmcp.Argument, maxRange int) []candidates {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(inputSchema, &schema) // an unreadable schema has no values
-	list := make([]candidates, len(arguments))
-	for i, a := range arguments {
-		list[i] = valuesOf(schema.Properties[a.Name], inputSchema, maxRange, 0)
-	}
-	return list
+// propertyOf returns the schema of an argument, or nil.
+func propertyOf(inputSchema json.RawMessage, name string) json.RawMessage {
+	return jsonscan.Member(jsonscan.Member(inputSchema, "properties"), name)
 }
 
 // maxRefs bounds the length of a chain of references.
@@ -69,7 +61,7 @@ func valuesOf(schema, root json.RawMessage, maxRange, depth int) candidates {
 	case string(p.Type) == `"boolean"`:
 		return candidates{[]json.RawMessage{json.RawMessage("true"), json.RawMessage("false")}, true}
 	}
-	if all, ok := p.wholeRange(maxRange); ok {
+	if all := p.integers(maxRange); all != nil {
 		return candidates{all, true}
 	}
 	var found candidates
@@ -81,58 +73,49 @@ func valuesOf(schema, root json.RawMessage, maxRange, depth int) candidates {
 			found.complete = found.complete && (c.complete || isNull(branch))
 		}
 	}
-	for _, v := range append([]json.RawMessage{p.Default, p.Example}, p.Examples...) {
-		if v != nil {
-			found.values = append(found.values, v)
-		}
-	}
+	found.values = append(append(found.values, p.Default, p.Example), p.Examples...)
 	found.values = distinct(found.values)
 	return found
 }
 
 // isNull reports whether a schema allows only null, which counts as omitted.
 func isNull(schema json.RawMessage) bool {
-	var p property
-	return json.Unmarshal(schema, &p) == nil && string(p.Type) == `"null"`
+	return string(jsonscan.Member(schema, "type")) == `"null"`
 }
 
-// wholeRange returns all integers that an argument can have, if they are few.
-func (p *property) wholeRange(most int) ([]json.RawMessage, bool) {
-	if string(p.Type) != `"integer"` {
-		return nil, false
-	}
+// integers returns all integers that an argument can have, or nil if they are not limited
+// to a few.
+func (p *property) integers(most int) (all []json.RawMessage) {
 	low, lowOK := limit(p.Minimum, p.ExclusiveMinimum, 1)
 	high, highOK := limit(p.Maximum, p.ExclusiveMaximum, -1)
-	if !lowOK || !highOK || high < low || high-low >= float64(most) {
-		return nil, false
+	if string(p.Type) != `"integer"` || !lowOK || !highOK || high-low >= float64(most) {
+		return nil
 	}
-	var all []json.RawMessage
 	for n := int64(low); n <= int64(high); n++ {
 		all = append(all, strconv.AppendInt(nil, n, 10))
 	}
-	return all, true
+	return all
 }
 
 func limit(inclusive *float64, exclusive json.RawMessage, step float64) (float64, bool) {
 	if n, err := strconv.ParseFloat(string(exclusive), 64); err == nil {
 		return n + step, true
 	}
-	if inclusive == nil {
+	switch {
+	case inclusive == nil:
 		return 0, false
-	}
-	if string(exclusive) == "true" {
+	case string(exclusive) == "true":
 		return *inclusive + step, true
 	}
 	return *inclusive, true
 }
 
 // distinct returns values without null, each once.
-func distinct(values []json.RawMessage) []json.RawMessage {
-	seen := make(map[string]bool)
-	var kept []json.RawMessage
+func distinct(values []json.RawMessage) (kept []json.RawMessage) {
+	seen := map[string]bool{"": true, "null": true}
 	for _, v := range values {
 		var b bytes.Buffer
-		if json.Compact(&b, v) != nil || b.String() == "null" || seen[b.String()] {
+		if v == nil || json.Compact(&b, v) != nil || seen[b.String()] {
 			continue
 		}
 		seen[b.String()] = true
@@ -141,19 +124,15 @@ func distinct(values []json.RawMessage) []json.RawMessage {
 	return kept
 }
 
-// pointed returns the part of root that a reference such as "#/$defs/page"
-// points to, or nil.
+// pointed returns the part of root that a reference such as "#/$defs/page" points to, or
+// nil.
 func pointed(root json.RawMessage, ref string) json.RawMessage {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
 		return nil
 	}
 	for step := range strings.SplitSeq(path, "/") {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(root, &members) != nil {
-			return nil
-		}
-		root = members[jsonscan.UnescapeToken(step)]
+		root = jsonscan.Member(root, jsonscan.UnescapeToken(step))
 	}
 	return root
 }
@@ -162,29 +141,23 @@ func pointed(root json.RawMessage, ref string) json.RawMessage {
 // changing fastest, until it returns false. A nil option means that the argument is
 // omitted.
 func combinations[T any](options [][]T, visit func([]T) bool) {
-	for _, o := range options {
-		if len(o) == 0 {
-			return
-		}
+	if slices.ContainsFunc(options, func(o []T) bool { return len(o) == 0 }) {
+		return
 	}
 	at := make([]int, len(options))
 	chosen := make([]T, len(options))
-	for {
+	for last := 0; last >= 0; {
 		for i, o := range options {
 			chosen[i] = o[at[i]]
 		}
 		if !visit(chosen) {
 			return
 		}
-		i := len(at) - 1
-		for ; i >= 0; i-- {
-			if at[i]++; at[i] < len(options[i]) {
+		for last = len(at) - 1; last >= 0; last-- {
+			if at[last]++; at[last] < len(options[last]) {
 				break
 			}
-			at[i] = 0
-		}
-		if i < 0 {
-			return
+			at[last] = 0
 		}
 	}
 }
@@ -193,14 +166,10 @@ func combinations[T any](options [][]T, visit func([]T) bool) {
 func object(names []string, values []json.RawMessage) json.RawMessage {
 	doc := []byte{'{'}
 	for i, v := range values {
-		if v == nil {
-			continue
+		if v != nil {
+			doc = append(jsonscan.AppendQuote(separated(doc), names[i]), ':')
+			doc = append(doc, v...)
 		}
-		if len(doc) > 1 {
-			doc = append(doc, ',')
-		}
-		doc = append(jsonscan.AppendQuote(doc, names[i]), ':')
-		doc = append(doc, v...)
 	}
 	return append(doc, '}')
 }
@@ -208,42 +177,35 @@ func object(names []string, values []json.RawMessage) json.RawMessage {
 // toolCalls returns the calls derived from the definition of a tool, or a note why there
 // are none.
 func toolCalls(
-	layout *staticmcp.ToolLayout,
-	name string,
-	inputSchema json.RawMessage,
-	o *Options,
+	layout *staticmcp.ToolLayout, name string, inputSchema json.RawMessage, limits Limits,
 ) (calls []staticmcp.Question, note string) {
-	arguments := layout.Arguments()
-	values := argumentValues(inputSchema, arguments, o.MaxRange)
-	names := make([]string, len(arguments))
-	options := make([][]json.RawMessage, len(arguments))
+	var names []string
+	var options [][]json.RawMessage
 	complete := true
-	for i, a := range arguments {
-		names[i] = a.Name
-		options[i] = slices.Clone(values[i].values)
-		complete = complete && values[i].complete
-		if a.Required {
-			if len(options[i]) == 0 {
-				return nil, fmt.Sprintf("no values are known for %s", a.Name)
-			}
-			continue
+	for _, a := range layout.Arguments() {
+		found := valuesOf(propertyOf(inputSchema, a.Name), inputSchema, limits.Range, 0)
+		complete = complete && found.complete
+		values := slices.Clone(found.values)
+		if a.Required && len(values) == 0 {
+			return nil, "no values are known for " + a.Name
 		}
-		// If omitted, it has its default, and the answer is the same file.
-		options[i] = slices.DeleteFunc(options[i], func(v json.RawMessage) bool { return bytes.Equal(v, a.Default) })
-		options[i] = append([]json.RawMessage{nil}, options[i]...)
+		if !a.Required {
+			// If omitted, it has its default, and the answer is the same file.
+			values = slices.DeleteFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, a.Default) })
+			values = append([]json.RawMessage{nil}, values...)
+		}
+		names, options = append(names, a.Name), append(options, values)
 	}
 	cut := false
 	combinations(options, func(chosen []json.RawMessage) bool {
-		if len(calls) == o.MaxPerTool {
-			cut = true
-			return false
+		if cut = len(calls) == limits.PerTool; !cut {
+			calls = append(calls, staticmcp.Question{Tool: name, Arguments: object(names, chosen)})
 		}
-		calls = append(calls, staticmcp.Question{Tool: name, Arguments: object(names, chosen)})
-		return true
+		return !cut
 	})
 	switch {
 	case cut:
-		note = fmt.Sprintf("only the first %d combinations of arguments", o.MaxPerTool)
+		note = fmt.Sprintf("only the first %d combinations of arguments", limits.PerTool)
 	case !complete && len(calls) > 0:
 		note = "only the values that the definition shows"
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,10 +28,9 @@ type Verification struct {
 func (v *Verification) OK() bool { return v.Different+v.Failed == 0 }
 
 // Verify requests every answer of site from src and compares them, byte for byte except
-// for white space between tokens. Of opts, only the fields about calling are used:
-// Concurrency, Rate, Retries, Timeout, Replace, and Tools. Tools not marked readOnlyHint
-// are skipped unless they are in Tools.
-func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Options) (*Verification, error) {
+// for white space between tokens. Tools not marked readOnlyHint are skipped unless they
+// are in opts.Tools.
+func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Requests) (*Verification, error) {
 	catalog, err := src.Catalog(ctx)
 	if err != nil {
 		return nil, err
@@ -39,14 +39,12 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Opt
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{source: src, catalog: catalog, opts: opts.withDefaults()}
-	p.secrets = secrets.New(p.opts.Environ)
-	p.opts.KeepErrors = true
-	r := &run{plan: p, report: &Report{}, pace: pace{every: perSecond(p.opts.Rate)}}
-	v := &Verification{secrets: p.secrets}
+	r := newComparer(src, catalog, opts)
+	r.plan.secrets = secrets.New(r.plan.opts.Environ)
+	v := &Verification{secrets: r.plan.secrets}
 	var asked []staticmcp.Question
 	for _, q := range questions {
-		if why := p.refusal(q.Tool); q.Tool != "" && why != "" {
+		if why := r.plan.refusal(q.Tool); q.Tool != "" && why != "" {
 			v.Failed++
 			v.found(check.Warning, "not-asked", q, why)
 			continue
@@ -58,9 +56,21 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Opt
 		}
 		asked = append(asked, list...)
 	}
-	return v, inParallel(ctx, p.opts.Concurrency, asked, func(q staticmcp.Question) *comparison {
+	v.Compared = len(asked)
+	errs, err := inParallel(ctx, r.plan.opts.Concurrency, asked, func(q staticmcp.Question) error {
 		return r.compare(ctx, site, q)
-	}, v.add)
+	})
+	for i, err := range errs {
+		switch {
+		case errors.Is(err, errDifferent):
+			v.Different++
+			v.found(check.Error, "drift", asked[i], err.Error())
+		case err != nil:
+			v.Failed++
+			v.found(check.Error, "failed", asked[i], err.Error())
+		}
+	}
+	return v, err
 }
 
 // askable returns the questions to ask for q: a prompt stored as a template is requested
@@ -77,14 +87,10 @@ func askable(c *mcp.Catalog, q staticmcp.Question) []staticmcp.Question {
 // storedTemplate returns the questions for a prompt without required arguments, if it is
 // stored as a template.
 func storedTemplate(ctx context.Context, site *staticmcp.Site, prompt *mcp.Prompt) []staticmcp.Question {
-	var list []staticmcp.Question
-	for _, q := range withArguments(prompt) {
+	return slices.DeleteFunc(withArguments(prompt), func(q staticmcp.Question) bool {
 		doc, err := storedAnswer(ctx, site, q)
-		if err == nil && doc != nil && len(q.Arguments) > len(`{}`) {
-			list = append(list, q)
-		}
-	}
-	return list
+		return err != nil || doc == nil || len(q.Arguments) == len(`{}`)
+	})
 }
 
 // withArguments returns the questions for a prompt with each combination of arguments.
@@ -104,44 +110,23 @@ func withArguments(prompt *mcp.Prompt) []staticmcp.Question {
 	return list
 }
 
-// comparison is the outcome of requesting one answer again.
-type comparison struct {
-	q         staticmcp.Question
-	different bool
-	err       error
-}
+var errDifferent = errors.New("the source gives another answer now")
 
-func (r *run) compare(ctx context.Context, site *staticmcp.Site, q staticmcp.Question) *comparison {
-	c := &comparison{q: q}
+// compare requests an answer again. The error is errDifferent if it differs from the stored
+// one.
+func (r *run) compare(ctx context.Context, site *staticmcp.Site, q staticmcp.Question) error {
 	kept, err := storedAnswer(ctx, site, q)
-	if err != nil || kept == nil {
-		c.err = fmt.Errorf("the site does not have it: %w", orMissing(err))
-		return c
+	if err == nil && kept == nil {
+		err = errors.New("no file")
 	}
-	var now json.RawMessage
-	if now, c.err = r.fetch(ctx, &outcome{}, q); c.err == nil {
-		c.different = !bytes.Equal(kept, now)
+	if err != nil {
+		return fmt.Errorf("the site does not have it: %w", err)
 	}
-	return c
-}
-
-func orMissing(err error) error {
-	if err == nil {
-		return fmt.Errorf("no file")
+	now, err := r.fetch(ctx, &outcome{}, q)
+	if err == nil && !bytes.Equal(kept, now) {
+		err = errDifferent
 	}
 	return err
-}
-
-func (v *Verification) add(c *comparison) {
-	v.Compared++
-	switch {
-	case c.err != nil:
-		v.Failed++
-		v.found(check.Error, "failed", c.q, c.err.Error())
-	case c.different:
-		v.Different++
-		v.found(check.Error, "drift", c.q, "the source gives another answer now")
-	}
 }
 
 func (v *Verification) found(severity check.Severity, rule string, q staticmcp.Question, message string) {
