@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := sitebuild.NewMemory()
-	report, err := freeze.Run(ctx, plan, m, &sitebuild.Options{NoIndex: true, NoAliases: true})
+	report, err := freeze.Run(ctx, plan, m, nil)
 	if err != nil || report.Failed > 0 {
 		t.Fatalf("%v: %v", err, report.Report.Findings())
 	}
