@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestRulesHaveAPlace verifies that docs/build.md lists the rules of all inputs.
+// TestRulesHaveAPlace verifies that docs/reference/build.md lists the rules of all inputs.
 func TestRulesHaveAPlace(t *testing.T) {
-	page, err := os.ReadFile("../../docs/build.md")
+	page, err := os.ReadFile("../../docs/reference/build.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRulesHaveAPlace(t *testing.T) {
 	}
 	for rule := range rules {
 		if !strings.Contains(string(page), "| `"+rule+"` |") {
-			t.Errorf("docs/build.md says nothing about %s", rule)
+			t.Errorf("docs/reference/build.md says nothing about %s", rule)
 		}
 	}
 }
