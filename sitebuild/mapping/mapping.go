@@ -219,7 +219,7 @@ func (p *part) located(err error, path string) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	line, column := locate(p.node.Get("answers"), wrong.Path)
+	line, column := p.node.Get("answers").Locate(wrong.Path)
 	return &InvalidError{[]check.Finding{{
 		Rule:    "mapping/answers",
 		File:    path,

@@ -149,7 +149,7 @@ func (l *loader) validate(root *tree.Node) error {
 		return nil
 	}
 	for _, p := range invalid.Problems {
-		line, column := locate(root, p.Path)
+		line, column := root.Locate(p.Path)
 		message := strings.Replace(p.Message, "unknown argument", "unknown member", 1)
 		if p.Path != "" {
 			message = p.Path + ": " + message
@@ -157,48 +157,6 @@ func (l *loader) validate(root *tree.Node) error {
 		l.found(check.Error, "schema", line, column, "%s", message)
 	}
 	return nil
-}
-
-// locate returns the position of the value at a path such as inputs[2].name, or of its
-// nearest existing ancestor. The position of a member is that of its name.
-func locate(root *tree.Node, path string) (line, column int) {
-	n := root
-	line, column = n.Line, n.Column
-	for path != "" && n != nil {
-		var step string
-		switch {
-		case path[0] == '[':
-			end := strings.IndexByte(path, ']')
-			if strings.HasPrefix(path, `["`) {
-				end = strings.Index(path, `"]`) + 1
-			}
-			if end <= 0 {
-				return line, column
-			}
-			step, path = path[1:end], path[end+1:]
-		default:
-			path = strings.TrimPrefix(path, ".")
-			end := strings.IndexAny(path, ".[")
-			if end < 0 {
-				end = len(path)
-			}
-			step, path = path[:end], path[end:]
-		}
-		if i, err := strconv.Atoi(step); err == nil && n.Is(tree.Array) && i < len(n.Items) {
-			n = n.Items[i]
-			line, column = n.Line, n.Column
-			continue
-		}
-		if unquoted, err := strconv.Unquote(step); err == nil {
-			step = unquoted
-		}
-		m := n.Member(step)
-		if m == nil {
-			return line, column
-		}
-		n, line, column = m.Value, m.Line, m.Column
-	}
-	return line, column
 }
 
 // part reads one input. It returns nil if the input is invalid.

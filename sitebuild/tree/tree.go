@@ -9,8 +9,10 @@
 package tree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -166,6 +168,35 @@ func (n *Node) At(pointer string) *Node {
 		}
 	}
 	return n
+}
+
+// Locate returns the position of the value at a path such as inputs[2].name, the form of
+// package schema, or of its nearest existing ancestor. The position of a member is that of
+// its name.
+func (n *Node) Locate(path string) (line, column int) {
+	if n == nil {
+		return 0, 0
+	}
+	line, column = n.Line, n.Column
+	// The steps are name, ["name"] and [0]. The pattern is compiled here as only mistakes need it.
+	pathSteps := regexp.MustCompile(`\.?([^.\[\]]+)|\[("(?:[^"\\]|\\.)*")\]|\[([^\]"]*)\]`)
+	for _, step := range pathSteps.FindAllStringSubmatch(path, -1) {
+		name := cmp.Or(step[1], step[3])
+		if quoted, err := strconv.Unquote(step[2]); err == nil {
+			name = quoted
+		}
+		if i, err := strconv.Atoi(step[3]); err == nil && n.Is(Array) && i < len(n.Items) {
+			n = n.Items[i]
+			line, column = n.Line, n.Column
+			continue
+		}
+		m := n.Member(name)
+		if m == nil {
+			break
+		}
+		n, line, column = m.Value, m.Line, m.Column
+	}
+	return line, column
 }
 
 func (n *Node) kind() Kind {

@@ -20,7 +20,7 @@ func House() *Plan {
 			4: {"router", "mcpb", "stax", "sitebuild"},
 			5: {
 				"stax/clients", "stax/registry", "staticmcp/freeze", "sitebuild/docs", "sitebuild/paging",
-				"sitebuild/searching", "internal/test/sitetest",
+				"sitebuild/searching", "internal/test/sitetest", "internal/test/tabletest",
 			},
 			6: {"sitebuild/data", "sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table", "serve"},
 			7: {"sitebuild/mapping"},
