@@ -36,6 +36,17 @@ func (f Format) String() string {
 // MarshalText implements encoding.TextMarshaler: the name in lower case.
 func (f Format) MarshalText() ([]byte, error) { return []byte(strings.ToLower(f.String())), nil }
 
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (f *Format) UnmarshalText(name []byte) error {
+	for _, known := range []Format{JSON, JSONC, YAML, TOML} {
+		if strings.EqualFold(known.String(), string(name)) {
+			*f = known
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown format %q", name)
+}
+
 // Kind is the kind of a value.
 type Kind uint8
 

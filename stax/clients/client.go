@@ -61,7 +61,7 @@ type Client struct {
 	Expands []string `json:"expands,omitempty"`
 
 	// Preamble is the content of a new file before the servers.
-	Preamble []stax.Field `json:"preamble,omitempty"`
+	Preamble Members `json:"preamble,omitempty"`
 	// ProjectDir is how an entry in a project file refers to the project folder: "." if the
 	// client starts servers there, or the client's variable for the folder. Empty means
 	// neither is known.
@@ -87,17 +87,17 @@ type Files struct {
 
 // Shape lists the member names of one kind of entry.
 type Shape struct {
-	Const       []stax.Field `json:"const,omitempty"`       // members with a fixed value
-	Name        string       `json:"name,omitempty"`        // repeats the server name
-	Description string       `json:"description,omitempty"` // written even if empty
-	Command     string       `json:"command,omitempty"`     // the program
-	CommandList bool         `json:"commandList,omitempty"` // the program and its arguments, as one list
-	Args        string       `json:"args,omitempty"`
-	ArgsAlways  bool         `json:"argsAlways,omitempty"` // written even without arguments
-	Env         string       `json:"env,omitempty"`
-	Cwd         string       `json:"cwd,omitempty"`
-	URL         string       `json:"url,omitempty"`
-	Headers     []string     `json:"headers,omitempty"` // the path of the member
+	Const       Members  `json:"const,omitempty"`       // members with a fixed value
+	Name        string   `json:"name,omitempty"`        // repeats the server name
+	Description string   `json:"description,omitempty"` // written even if empty
+	Command     string   `json:"command,omitempty"`     // the program
+	CommandList bool     `json:"commandList,omitempty"` // the program and its arguments, as one list
+	Args        string   `json:"args,omitempty"`
+	ArgsAlways  bool     `json:"argsAlways,omitempty"` // written even without arguments
+	Env         string   `json:"env,omitempty"`
+	Cwd         string   `json:"cwd,omitempty"`
+	URL         string   `json:"url,omitempty"`
+	Headers     []string `json:"headers,omitempty"` // the path of the member
 }
 
 // Timeout is the member for the connect timeout.

@@ -209,7 +209,7 @@ func (i *importer) shapeOf(n *tree.Node, s *stax.Server) (shape *Shape, why stri
 	if c.Stdio != nil && n.Get(c.Stdio.Command) != nil {
 		return i.starts(n)
 	}
-	for _, shape := range []*Shape{c.HTTP, c.SSE, remote("")} {
+	for _, shape := range []*Shape{c.HTTP, c.SSE, {URL: "url", Headers: []string{"headers"}}} {
 		if shape == nil || n.Get(shape.URL) == nil {
 			continue
 		}
