@@ -65,8 +65,7 @@ func variableName(name string) bool {
 		return true
 	}
 	upper := strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "APIKEY", "API_KEY",
-		"PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL", "COOKIE"},
+	return slices.ContainsFunc(table().VariableParts,
 		func(part string) bool { return strings.Contains(upper, part) })
 }
 
@@ -82,9 +81,7 @@ func isPath(value string) bool {
 
 // common reports whether a secret is a word that also occurs in texts for other reasons.
 func common(secret string) bool {
-	return slices.Contains([]string{"password", "passwd", "secret", "changeme", "change-me", "postgres", "default",
-		"example", "testing", "username", "required",
-		"optional", "localhost", "disabled", "enabled", "production", "development", "administrator"},
+	return slices.Contains(table().CommonWords,
 		strings.ToLower(secret))
 }
 
@@ -210,11 +207,6 @@ type variableSet struct {
 	own   map[string]bool // variables of the scanner's environment, with their values
 }
 
-// usualVariables are variables present in every environment. Every dump contains PATH.
-var usualVariables = []string{"PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "LOGNAME", "HOSTNAME", "TMPDIR",
-	"OLDPWD", "TERM", "SHLVL",
-	"USERNAME", "USERPROFILE", "SYSTEMROOT", "APPDATA", "COMPUTERNAME", "WINDIR", "TEMP"}
-
 // minVariables is how many variables make a dump.
 const minVariables = 3
 
@@ -222,7 +214,7 @@ const minVariables = 3
 func (v *variableSet) note(name, value string, environ map[string]string) {
 	upper := strings.ToUpper(name)
 	usual := name == upper || name == "Path" || name == "SystemRoot"
-	if usual && slices.Contains(usualVariables, upper) && value != "" && !strings.ContainsAny(value, "$<{") {
+	if usual && slices.Contains(table().UsualVariables, upper) && value != "" && !strings.ContainsAny(value, "$<{") {
 		if list := strings.Count(value, "/") + strings.Count(value, `\`); upper != "PATH" || list > 1 &&
 			strings.ContainsAny(value, ":;") {
 			if v.usual == nil {

@@ -111,8 +111,7 @@ func digest(text string, start, end int) bool {
 	if rest := strings.TrimLeft(text[end:], "="); strings.HasSuffix(before, ":") && strings.HasPrefix(rest, ":") {
 		return true // a byte sequence of an HTTP structured field (RFC 8941, section 3.3.5)
 	}
-	for _, name := range []string{"sha1-", "sha256-", "sha384-", "sha512-", "sha1:", "sha256:", "sha384:", "sha512:",
-		"h1:", "md5-", "md5:", "sha-256=", "sha-512=", "sha256=\"", "base64,", "=:", "integrity=", "etag: \"", "accept: "} {
+	for _, name := range table().DigestMarks {
 		if strings.HasSuffix(before, name) || strings.HasPrefix(strings.ToLower(word), name) {
 			return true
 		}

@@ -87,17 +87,13 @@ func tokenForm(word string) string {
 			return "a JSON Web Token"
 		}
 	}
-	for _, t := range tokens() {
-		rest, ok := strings.CutPrefix(word, t.prefix)
-		if !ok || len(rest) < t.least || words(rest) || illustrative(rest) {
-			continue
+	return tokenKind(word, func(rest string) bool {
+		if words(rest) || illustrative(rest) {
+			return false
 		}
-		if strings.ContainsAny(rest, "0123456789") || entropy(rest) >= 3.5 &&
-			(!spelled(rest) || strings.ToUpper(rest) == rest) {
-			return t.what
-		}
-	}
-	return ""
+		return strings.ContainsAny(rest, "0123456789") || entropy(rest) >= 3.5 &&
+			(!spelled(rest) || strings.ToUpper(rest) == rest)
+	})
 }
 
 // findPasswords finds passwords in URLs.
@@ -164,7 +160,7 @@ func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
 		}
 		name, quotedName := nameBefore(text, i)
 		_, own := s.pairs[name]
-		usual := slices.Contains(usualVariables, strings.ToUpper(name))
+		usual := slices.Contains(table().UsualVariables, strings.ToUpper(name))
 		secret := secretName(name)
 		if name == "" || !own && !usual && !secret {
 			continue
@@ -293,8 +289,7 @@ func cursor(name string) bool {
 	if len(parts) == 1 {
 		parts = strings.FieldsFunc(camel(name), func(r rune) bool { return r == '-' || r == '.' })
 	}
-	return len(parts) > 1 && slices.Contains([]string{"next", "page", "continuation", "progress", "cursor", "sync",
-		"cancellation", "cancel", "start", "sort", "stop", "end", "max", "min", "number", "resume"},
+	return len(parts) > 1 && slices.Contains(table().CursorNames,
 		parts[len(parts)-2])
 }
 
@@ -317,19 +312,11 @@ func illustrative(value string) bool {
 	if Placeholder(strings.TrimSpace(value)) || common(v) {
 		return true
 	}
-	for _, part := range []string{"example", "your-", "your_", "yourpass", "yourtoken", "yoursecret", "placeholder",
-		"redacted", "changeme", "change-me", "change_me", "dummy",
-		"xxxx", "****", "...", "…", "${", "{{", "$(", "<", "insert", "replace", "goes-here", "goes_here", "not-a-real",
-		"removed"} {
+	for _, part := range table().ExampleParts {
 		if strings.Contains(v, part) {
 			return true
 		}
 	}
-	return slices.Contains([]string{"pass", "pwd", "pw", "test", "token", "key", "value", "string", "none", "null",
-		"true", "false", "foo", "bar", "baz", "admin", "root",
-		"user", "guest", "postgres", "mysql", "hidden", "secret1", "password1", "pass123", "passw0rd", "p4ssw0rd",
-		"p@ssword", "p@ssw0rd", "test123", "test1234", "bytes", "object", "boolean", "number", "open-sesame",
-		"open sesame"}, v) ||
-		strings.HasPrefix(v, "my-") || strings.HasPrefix(v, "my_") || strings.HasPrefix(v, "some-") ||
-		strings.HasPrefix(v, "some_") || strings.HasPrefix(v, "test-") || strings.HasPrefix(v, "test_")
+	return slices.Contains(table().ExampleValues, v) || slices.ContainsFunc(table().ExamplePrefixes,
+		func(prefix string) bool { return strings.HasPrefix(v, prefix) })
 }

@@ -4,47 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 )
-
-// token is the format of a service's credentials.
-type token struct {
-	prefix string
-	least  int // characters after the prefix
-	what   string
-}
-
-// tokens is the table of these formats.
-var tokens = sync.OnceValue(func() []token {
-	return []token{
-		{"ghp_", 20, "a GitHub token"}, {"gho_", 20, "a GitHub token"}, {"ghu_", 20, "a GitHub token"},
-		{"ghs_", 20, "a GitHub token"}, {"ghr_", 20, "a GitHub token"}, {"github_pat_", 20, "a GitHub token"},
-		{"glpat-", 16, "a GitLab token"}, {"gldt-", 16, "a GitLab token"}, {"glcbt-", 16, "a GitLab token"},
-		{"glrt-", 16, "a GitLab token"},
-		{"gloas-", 16, "a GitLab token"}, {"glptt-", 16, "a GitLab token"}, {"glsoat-", 16, "a GitLab token"},
-		{"sk-ant-", 16, "an Anthropic key"}, {"sk-proj-", 16, "an OpenAI key"}, {"sk-", 20, "an API key"},
-		{"sk_live_", 16, "a Stripe key"}, {"sk_test_", 16, "a Stripe key"}, {"rk_live_", 16, "a Stripe key"},
-		{"rk_test_", 16, "a Stripe key"}, {"whsec_", 16, "a webhook secret"},
-		{"xoxb-", 16, "a Slack token"}, {"xoxp-", 16, "a Slack token"}, {"xoxa-", 16, "a Slack token"},
-		{"xoxs-", 16, "a Slack token"}, {"xapp-", 16, "a Slack token"}, {"xoxe", 16, "a Slack token"},
-		{"AKIA", 16, "an AWS key"}, {"ASIA", 16, "an AWS key"}, {"AIza", 30, "a Google key"},
-		{"ya29.", 16, "a Google token"}, {"GOCSPX-", 16, "a Google secret"},
-		{"npm_", 30, "an npm token"}, {"pypi-", 30, "a PyPI token"}, {"dop_v1_", 30, "a DigitalOcean token"},
-		{"hf_", 30, "a Hugging Face token"},
-		{"SG.", 30, "a SendGrid key"}, {"shpat_", 20, "a Shopify token"}, {"lin_api_", 20, "a Linear key"},
-		{"ntn_", 30, "a Notion token"},
-		{"figd_", 20, "a Figma token"}, {"sbp_", 30, "a Supabase token"}, {"tvly-", 16, "a Tavily key"},
-		{"gsk_", 30, "a Groq key"},
-		{"dckr_pat_", 16, "a Docker token"}, {"ATATT3", 30, "an Atlassian token"}, {"sq0atp-", 16, "a Square token"},
-		{"AGE-SECRET-KEY-", 30, "an age key"},
-		{"hvs.", 20, "a Vault token"}, {"xai-", 30, "an xAI key"}, {"pplx-", 30, "a Perplexity key"},
-		{"r8_", 30, "a Replicate token"}, {"fc-", 30, "a Firecrawl key"},
-		{"NRAK-", 20, "a New Relic key"}, {"HRKU-", 20, "a Heroku key"}, {"PMAK-", 30, "a Postman key"},
-		{"sntrys_", 30, "a Sentry token"}, {"secret_", 40, "a Notion token"},
-		{"dapi", 32, "a Databricks token"}, {"dp.st.", 30, "a Doppler token"}, {"dp.pt.", 30, "a Doppler token"},
-		{"shpss_", 20, "a Shopify secret"}, {"tfp_", 30, "a Typeform token"},
-	}
-})
 
 // Known returns the kind of credentials in s, or "". Credentials are detected anywhere in
 // s, after white space, a quote or one of "=:,;@/?&".
@@ -60,11 +20,9 @@ func Known(s string) string {
 			len(parts[1])+len(parts[2]) > 8 {
 			return "a JSON Web Token"
 		}
-		for _, t := range tokens() {
-			rest, ok := strings.CutPrefix(word, t.prefix)
-			if ok && len(rest) >= t.least && strings.Trim(rest, tokenLetters) == "" && !words(rest) {
-				return t.what
-			}
+		what := tokenKind(word, func(rest string) bool { return strings.Trim(rest, tokenLetters) == "" && !words(rest) })
+		if what != "" {
+			return what
 		}
 	}
 	for _, test := range []func(string) string{userinfo, webhook, bearer, botToken, assignment} {
@@ -108,8 +66,7 @@ func userinfo(s string) string {
 
 // webhook detects URLs that are credentials in themselves.
 func webhook(s string) string {
-	for _, prefix := range []string{"hooks.slack.com/services/T", "discord.com/api/webhooks/",
-		"discordapp.com/api/webhooks/"} {
+	for _, prefix := range table().Webhooks {
 		if _, rest, ok := strings.Cut(s, prefix); ok && len(rest) >= 20 && strings.Contains(rest, "/") &&
 			!strings.Contains(rest, "$") {
 			return "the address of a webhook"
@@ -164,21 +121,15 @@ func words(s string) bool {
 // Name reports whether a variable, header, flag or parameter with this name usually
 // contains a secret.
 func Name(name string) bool {
+	before, last := lastWords(name)
+	return slices.Contains(table().SecretNames, last) || last == "key" && slices.Contains(table().KeyNames, before)
+}
+
+// lastWords returns the last two words of a name in lower case, "" for missing ones.
+func lastWords(name string) (before, last string) {
 	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
-	if len(parts) == 0 {
-		return false
-	}
-	last := parts[len(parts)-1]
-	if slices.Contains([]string{"token", "secret", "password", "passwd", "passphrase", "apikey", "credential",
-		"credentials", "pat", "pwd", "pass", "passcode",
-		"authtoken", "accesstoken", "secretkey", "privatekey", "accesskey"}, last) {
-		return true
-	}
-	if last == "key" && len(parts) > 1 {
-		return slices.Contains([]string{"api", "access", "secret", "private", "auth", "service", "encryption", "signing",
-			"account", "master", "license"}, parts[len(parts)-2])
-	}
-	return false
+	parts = append([]string{"", ""}, parts...)
+	return parts[len(parts)-2], parts[len(parts)-1]
 }
 
 // camel converts apiKey to api_key.
@@ -199,14 +150,8 @@ func camel(name string) string {
 // Identity reports whether a variable with this name contains an identifier, which may
 // look random but is public.
 func Identity(name string) bool {
-	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
-	if len(parts) == 0 {
-		return false
-	}
-	last := parts[len(parts)-1]
-	return slices.Contains([]string{"id", "ids", "uuid", "guid", "commit", "sha", "sha1", "sha256", "rev", "revision",
-		"hash", "digest", "checksum", "integrity",
-		"fingerprint", "etag", "ref", "version"}, last) || last == "key" && len(parts) > 1 && parts[len(parts)-2] == "public"
+	before, last := lastWords(name)
+	return slices.Contains(table().PublicNames, last) || last == "key" && before == "public"
 }
 
 // Plain reports whether value is never a secret by itself: a reference, a switch, a
@@ -222,7 +167,7 @@ func Plain(value string) bool {
 	case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/'):
 		return true
 	}
-	return slices.Contains([]string{"true", "false", "none", "null", "auto", "required", "optional"}, strings.ToLower(v))
+	return slices.Contains(table().Constants, strings.ToLower(v))
 }
 
 // Placeholder reports whether s is a placeholder for a value.
