@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -79,7 +79,7 @@ func walkAnnotated(raw json.RawMessage, path []string, add func(headerParam) boo
 		return false
 	}
 	if n.Header != nil {
-		if !isToken(*n.Header) || n.Type != "string" && n.Type != "integer" && n.Type != "boolean" {
+		if !schema.IsToken(*n.Header) || n.Type != "string" && n.Type != "integer" && n.Type != "boolean" {
 			return false
 		}
 		if !add(headerParam{path, http.CanonicalHeaderKey("Mcp-Param-" + *n.Header)}) {
@@ -92,16 +92,6 @@ func walkAnnotated(raw json.RawMessage, path []string, add func(headerParam) boo
 		}
 	}
 	return true
-}
-
-// isToken reports whether s is a token of RFC 9110.
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !('0' <= r && r <= '9' ||
-			'a' <= r && r <= 'z' ||
-			'A' <= r && r <= 'Z' ||
-			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-	})
 }
 
 // headers returns the headers for a tool call.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // CheckOptions are the options of [Check]. Nil and the zero value mean the defaults.
@@ -35,7 +36,7 @@ type CheckOptions struct {
 // The manifest is nil if none can be parsed. The error is non-nil if the manifest is
 // missing, unreadable or larger than [MaxManifest], or if the file system fails.
 func Check(fsys fs.FS, opts *CheckOptions) (*Manifest, *check.Report, error) {
-	text, err := readLimited(fsys, ManifestName, MaxManifest)
+	text, err := fsutil.ReadRegular(fsys, ManifestName, MaxManifest)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 const (
@@ -105,7 +106,7 @@ func (k *code) run(read func(name string, text []byte)) {
 			k.doubt(true, "%s is not searched for imports, as there is too much code", name)
 			continue
 		}
-		text, err := readLimited(k.fsys, name, maxCodeFile)
+		text, err := fsutil.ReadRegular(k.fsys, name, maxCodeFile)
 		if err != nil {
 			k.doubt(false, "%s cannot be read", name)
 			continue
@@ -358,7 +359,7 @@ func (k *code) readPackage(dir string) *codePackage {
 		return p
 	}
 	p := &codePackage{}
-	text, err := readLimited(k.fsys, path.Join(dir, "package.json"), MaxManifest)
+	text, err := fsutil.ReadRegular(k.fsys, path.Join(dir, "package.json"), MaxManifest)
 	if err == nil {
 		err = json.Unmarshal(text, p) // fields of another type stay empty
 	}

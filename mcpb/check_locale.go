@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -40,7 +41,7 @@ func (c *checker) checkLocalization() {
 
 // checkTranslation checks one file: only translatable fields may be in it.
 func (c *checker) checkTranslation(locale, name string) {
-	text, err := readLimited(c.fsys, name, MaxManifest)
+	text, err := fsutil.ReadRegular(c.fsys, name, MaxManifest)
 	if err != nil {
 		c.in(name).Add(ruleTranslation, "", "", "it cannot be read")
 		return

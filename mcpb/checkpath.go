@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // CheckPath is [Check] for the file or folder at name: a folder with a manifest, a packed
@@ -52,7 +53,7 @@ func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *che
 		return filepath.Join(folder, filepath.FromSlash(file))
 	}
 	o.NoModes = runtime.GOOS == "windows"
-	text, err := readLimited(os.DirFS(folder), filepath.Base(name), MaxManifest)
+	text, err := fsutil.ReadRegular(os.DirFS(folder), filepath.Base(name), MaxManifest)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -129,7 +129,7 @@ func (c *cleaning) prepare(ctx context.Context, name string) error {
 		return err
 	}
 	manifest := filepath.Join(c.dir, ManifestName)
-	text, err := readLimited(os.DirFS(c.dir), ManifestName, MaxManifest)
+	text, err := fsutil.ReadRegular(os.DirFS(c.dir), ManifestName, MaxManifest)
 	if err != nil {
 		return err
 	}

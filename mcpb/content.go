@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // content is a bundle that is ready to start: its folder and the data read from it.
@@ -187,7 +188,7 @@ func ParseSigner(text string) (*VerifyOptions, error) {
 	if CheckFingerprint(text) {
 		return &VerifyOptions{Fingerprint: text}, nil
 	}
-	certificates, err := readLimited(os.DirFS(filepath.Dir(text)), filepath.Base(text), maxBlock)
+	certificates, err := fsutil.ReadRegular(os.DirFS(filepath.Dir(text)), filepath.Base(text), maxBlock)
 	if err != nil {
 		return nil, err
 	}

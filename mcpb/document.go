@@ -3,9 +3,6 @@ package mcpb
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -259,34 +256,4 @@ func (d *document) near(name string, names []string) string {
 		return ""
 	}
 	return didYouMean(name, names[:min(len(names), maxFindings)])
-}
-
-// errTooLarge means that a file exceeds the limit.
-var errTooLarge = errors.New("the file is too large")
-
-// errNotAFile means that a file is not regular: reading a pipe would never end.
-var errNotAFile = errors.New("not a regular file")
-
-// readLimited reads a file of at most limit bytes.
-func readLimited(fsys fs.FS, name string, limit int64) ([]byte, error) {
-	info, err := fs.Stat(fsys, name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: name, Err: errNotAFile}
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
-	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
-	}
-	return text, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // resources returns the path of the translations, with its variable.
@@ -139,7 +140,7 @@ func (m *Manifest) Localized(fsys fs.FS, locale string) (*Manifest, []string) {
 	translated.Tools, translated.Prompts = slices.Clone(m.Tools), slices.Clone(m.Prompts)
 	var used []string
 	for _, name := range slices.Backward(chain) { // the best comes last and wins
-		text, err := readLimited(fsys, m.Localization.file(name), MaxManifest)
+		text, err := fsutil.ReadRegular(fsys, m.Localization.file(name), MaxManifest)
 		if err != nil {
 			continue
 		}

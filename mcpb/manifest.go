@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // ManifestName is the name of the manifest at the root of a bundle.
@@ -273,7 +274,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 // file cannot be read or is larger than [MaxManifest], the error is not a
 // [*ManifestError].
 func ReadManifest(fsys fs.FS) (*Manifest, error) {
-	text, err := readLimited(fsys, ManifestName, MaxManifest)
+	text, err := fsutil.ReadRegular(fsys, ManifestName, MaxManifest)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Some package managers keep every package separate and connect them with links: pnpm in
@@ -153,7 +155,7 @@ func (l *placement) visible(at, name string) string {
 func (l *placement) dependencies(at string) error {
 	real := l.placed[at]
 	p := &packageJSON{}
-	if text, err := readLimited(l.root.FS(), path.Join(real, "package.json"), MaxManifest); err == nil {
+	if text, err := fsutil.ReadRegular(l.root.FS(), path.Join(real, "package.json"), MaxManifest); err == nil {
 		_ = json.Unmarshal(text, p) // a malformed file has no dependencies
 	}
 	names := map[string]bool{}

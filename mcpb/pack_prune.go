@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // packageJSON is the part of a package.json that determines the needed packages.
@@ -24,7 +25,7 @@ type packageJSON struct {
 }
 
 func (s *Selection) readPackage(dir string) (*packageJSON, error) {
-	text, err := readLimited(s.view, path.Join(dir, "package.json"), MaxManifest)
+	text, err := fsutil.ReadRegular(s.view, path.Join(dir, "package.json"), MaxManifest)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Links specifies how packing handles symbolic links, which bundles cannot contain.
@@ -89,7 +90,7 @@ func Select(dir string, links Links, except ...string) (*Selection, error) {
 	if links == "" {
 		links = LinksFollow
 	}
-	text, err := readLimited(root.FS(), IgnoreName, MaxManifest)
+	text, err := fsutil.ReadRegular(root.FS(), IgnoreName, MaxManifest)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // inventory is the subset of CycloneDX 1.6 that is written.
@@ -134,7 +136,7 @@ func (b *inventory) look(a *Archive, e *Entry) error {
 }
 
 func (b *inventory) lookNode(a *Archive, e *Entry) error {
-	text, err := readLimited(a.FS(), e.Name, 4<<20)
+	text, err := fsutil.ReadRegular(a.FS(), e.Name, 4<<20)
 	if err != nil {
 		return err
 	}
@@ -161,7 +163,7 @@ func escapePURL(name string) string {
 }
 
 func (b *inventory) lookPython(a *Archive, e *Entry) error {
-	text, err := readLimited(a.FS(), e.Name, 4<<20)
+	text, err := fsutil.ReadRegular(a.FS(), e.Name, 4<<20)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Draft is a manifest to be written: values from [Detect] and from the user. Empty fields
@@ -51,7 +53,7 @@ func Detect(fsys fs.FS, folder string) *Draft {
 		{"go.mod", (*Draft).fromGoMod},
 		{"Cargo.toml", (*Draft).fromCargo},
 	} {
-		text, err := readLimited(fsys, source.name, MaxManifest)
+		text, err := fsutil.ReadRegular(fsys, source.name, MaxManifest)
 		if err == nil && source.read(d, fsys, text) {
 			d.Found = append(d.Found, source.name)
 			break

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // userFolders are user folders whose names differ between languages. Unknown ones are
@@ -23,7 +25,7 @@ func xdgFolders(home string, lookup func(string) string) userFolders {
 		config = filepath.Join(home, ".config")
 	}
 	written := map[string]string{}
-	text, err := readLimited(os.DirFS(config), "user-dirs.dirs", maxUserDirs)
+	text, err := fsutil.ReadRegular(os.DirFS(config), "user-dirs.dirs", maxUserDirs)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		written = readUserDirs(string(text), home)
 	}

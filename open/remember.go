@@ -39,7 +39,7 @@ func remembered(file string) *mcp.Catalog {
 	if file == "" {
 		return nil
 	}
-	text, err := readAtMost(file, maxRemembered)
+	text, err := fsutil.ReadFile(file, maxRemembered)
 	if err != nil {
 		return nil
 	}
@@ -48,19 +48,6 @@ func remembered(file string) *mcp.Catalog {
 		return nil // written by another version; it is fetched again
 	}
 	return cat
-}
-
-func readAtMost(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = errors.New("it is too large")
-	}
-	return text, err
 }
 
 // remember caches a server's catalog. If there are too many files, the oldest are

@@ -154,14 +154,13 @@ func (c *compiler) setHeader(f *field, name string) {
 	if name == "" {
 		return
 	}
-	plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~") == ""
 	switch pointee(f.node).kind {
 	case kindString, kindText, kindTime, kindDuration, kindURL, kindBool, kindInt, kindUint:
 	default:
 		c.fault("header:%q does not apply to %v", name, f.node.typ)
 		return
 	}
-	if !plain {
+	if !schema.IsToken(name) {
 		c.fault("header:%q is not the name of a header", name)
 	}
 	f.header = name

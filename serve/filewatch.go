@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -64,18 +62,4 @@ func (w *fileWatch) look() (changed bool) {
 		w.seen[i] = now
 	}
 	return changed
-}
-
-// readLimited reads a file of at most limit bytes.
-func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("read %s: larger than %d bytes", path, limit)
-	}
-	return text, err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -128,7 +129,7 @@ func readStateKeys(path string) ([][]byte, error) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%w: its mode is %04o, want 0600", ErrKeyExposed, info.Mode().Perm())
 	}
-	text, err := readLimited(path, maxStateKeyFile)
+	text, err := fsutil.ReadFile(path, maxStateKeyFile)
 	if err != nil {
 		return nil, reasonOf(err)
 	}

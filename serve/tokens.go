@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -80,7 +81,7 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 }
 
 func (t *Tokens) load() (n int, err error) {
-	text, err := readLimited(t.path, maxTokenFile)
+	text, err := fsutil.ReadFile(t.path, maxTokenFile)
 	if err != nil {
 		return 0, fmt.Errorf("token file: %w", err)
 	}

@@ -1,12 +1,13 @@
 package stax
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/js"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/tree"
@@ -84,7 +85,7 @@ func ParseSecrets(name string, text []byte, opts *ParseOptions) (*Document, *che
 
 // ReadFile is [Parse] for a file on disk. The error is one of reading it.
 func ReadFile(name string) (*Document, *check.Report, error) {
-	text, err := readLimited(name)
+	text, err := readFile(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +95,7 @@ func ReadFile(name string) (*Document, *check.Report, error) {
 
 // ReadSecrets is [ParseSecrets] for a file on disk.
 func ReadSecrets(name string) (*Document, *check.Report, error) {
-	text, err := readLimited(name)
+	text, err := readFile(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,25 +103,13 @@ func ReadSecrets(name string) (*Document, *check.Report, error) {
 	return d, report, nil
 }
 
-// readLimited reads at most one byte over the limit, so that Parse can report the excess.
-func readLimited(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+// readFile reads at most one byte over the limit, so that Parse can report the excess.
+func readFile(name string) ([]byte, error) {
+	text, err := fsutil.ReadFile(name, MaxBytes)
+	if large := (*fsutil.TooLargeError)(nil); errors.As(err, &large) {
+		err = nil
 	}
-	defer f.Close()
-	buf := make([]byte, MaxBytes+1)
-	n := 0
-	for n < len(buf) {
-		m, err := f.Read(buf[n:])
-		if n += m; m == 0 || err != nil {
-			if err != nil && err.Error() != "EOF" {
-				return nil, err
-			}
-			break
-		}
-	}
-	return buf[:n], nil
+	return text, err
 }
 
 func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // SecretStore is where secrets come from. It is queried for one key at a time and is safe for
@@ -88,7 +89,7 @@ func (f file) Lookup(_ context.Context, key string) (Secret, bool, error) {
 		if !variableName(key) {
 			return Secret{}, false, nil
 		}
-		text, err := readSecret(filepath.Join(string(f), key), maxSecret)
+		text, err := fsutil.ReadFile(filepath.Join(string(f), key), maxSecret)
 		if errors.Is(err, fs.ErrNotExist) {
 			return Secret{}, false, nil
 		} else if err != nil {
@@ -96,7 +97,7 @@ func (f file) Lookup(_ context.Context, key string) (Secret, bool, error) {
 		}
 		return NewSecret(chomp(text)), len(text) > 0, nil
 	}
-	text, err := readSecret(string(f), 1<<20)
+	text, err := fsutil.ReadFile(string(f), 1<<20)
 	if err != nil {
 		return Secret{}, false, fmt.Errorf("%s: %w", f, cause(err))
 	}
@@ -115,19 +116,6 @@ func cause(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-func readSecret(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("more than %d bytes", limit)
-	}
-	return text, err
 }
 
 func chomp(text []byte) string {

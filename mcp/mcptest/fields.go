@@ -3,6 +3,8 @@ package mcptest
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
 // checkFields: icons, _meta keys and headers follow their rules. A client omits a tool or
@@ -138,7 +140,7 @@ func (s *suite) checkHeader(what string, node map[string]json.RawMessage, reacha
 	_ = json.Unmarshal(node["type"], &kind)
 	folded := strings.ToLower(name)
 	switch {
-	case !isToken(name):
+	case !schema.IsToken(name):
 		s.Errorf("%s: x-mcp-header is %s, want the name of a header", what, short(string(raw)))
 	case seen[folded]:
 		s.Errorf("%s: x-mcp-header %s is there twice", what, short(name))
@@ -148,14 +150,4 @@ func (s *suite) checkHeader(what string, node map[string]json.RawMessage, reacha
 		s.Errorf("%s: x-mcp-header %s cannot be reached through properties alone", what, short(name))
 	}
 	seen[folded] = true
-}
-
-// isToken reports whether name is a token (RFC 9110, section 5.6.2).
-func isToken(name string) bool {
-	for i := range len(name) {
-		if !isAlphanumeric(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {
-			return false
-		}
-	}
-	return name != ""
 }

@@ -15,20 +15,3 @@ func TestMetaKeys(t *testing.T) {
 		}
 	}
 }
-
-func TestTokens(t *testing.T) {
-	for name, want := range map[string]bool{
-		"Region":            true,
-		"a":                 true,
-		"x!#$%&'*+-.^_`|~9": true,
-		"":                  false,
-		"a b":               false,
-		"a:":                false,
-		"ü":                 false,
-		"a\x00":             false,
-	} {
-		if got := isToken(name); got != want {
-			t.Errorf("isToken(%q) = %v, want %v", name, got, want)
-		}
-	}
-}

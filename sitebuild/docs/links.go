@@ -3,7 +3,6 @@ package docs
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/url"
 	"path"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Scheme is the start of the URIs of pages and images.
@@ -495,8 +495,8 @@ func (r *reader) image(name string) *Image {
 		return nil
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, r.opts.MaxImageBytes+1))
-	if err != nil || int64(len(data)) > r.opts.MaxImageBytes {
+	data, err := fsutil.ReadLimited(f, r.opts.MaxImageBytes)
+	if err != nil {
 		return nil
 	}
 	r.imageSum += size

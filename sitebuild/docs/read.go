@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
@@ -222,8 +222,8 @@ func (r *reader) text(file string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, r.opts.MaxFileBytes+1))
-	if err == nil && int64(len(data)) > r.opts.MaxFileBytes {
+	data, err := fsutil.ReadLimited(f, r.opts.MaxFileBytes)
+	if large := (*fsutil.TooLargeError)(nil); errors.As(err, &large) {
 		err = fmt.Errorf("%s: more than %d bytes", r.place(file), r.opts.MaxFileBytes)
 	}
 	return string(data), err

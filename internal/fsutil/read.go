@@ -1,0 +1,62 @@
+package fsutil
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// TooLargeError means that a file or stream has more than Limit bytes.
+type TooLargeError struct{ Limit int64 }
+
+// Error implements the error interface.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the file is too large: more than %d bytes", e.Limit)
+}
+
+// ReadLimited reads r to its end. If it has more than limit bytes, the error is a
+// [*TooLargeError], and the text is the first limit+1 bytes.
+func ReadLimited(r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = &TooLargeError{limit}
+	}
+	return text, err
+}
+
+// ReadFile is [ReadLimited] for the file at path. The error is an [*fs.PathError].
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return readClose(f, path, limit)
+}
+
+// ReadRegular is [ReadFile] for a file in fsys. Reading a pipe or a device could block
+// forever, so all but regular files are an error.
+func ReadRegular(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return readClose(f, name, limit)
+}
+
+func readClose(f io.ReadCloser, name string, limit int64) ([]byte, error) {
+	defer f.Close()
+	text, err := ReadLimited(f, limit)
+	if large := (*TooLargeError)(nil); errors.As(err, &large) {
+		err = &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return text, err
+}
