@@ -26,9 +26,12 @@ const (
 	EnvWith     = "BENCH_WITH"     // additional features of the server, see fix.Workload
 )
 
+// Stdio is the address of a peer that serves on its standard streams.
+const Stdio = "stdio"
+
 // Config is the configuration of a peer.
 type Config struct {
-	Addr     string // "stdio", or an address to listen on
+	Addr     string // [Stdio], or an address to listen on
 	Session  bool
 	Tools    int
 	Workload string
@@ -60,7 +63,7 @@ func run(p Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Addr == "stdio" {
+	if cfg.Addr == Stdio {
 		if p.Stdio == nil {
 			return errors.New("no stdio here")
 		}

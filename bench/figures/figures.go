@@ -2,9 +2,7 @@
 package figures
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -36,14 +34,4 @@ func Number(v float64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
-}
-
-// WriteLine writes v as one line of JSON.
-func WriteLine(w io.Writer, v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
 }

@@ -1,7 +1,6 @@
 package figures_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
@@ -23,19 +22,16 @@ func TestNumber(t *testing.T) {
 		0:       "0.00",
 		0.0123:  "0.012",
 		1.567:   "1.57",
+		1.256:   "1.26",
+		12.34:   "12.3",
 		31.04:   "31.0",
 		585:     "585",
+		999:     "999",
+		1234.6:  "1,235",
 		1234567: "1,234,567",
 	} {
 		if got := figures.Number(v); got != want {
 			t.Errorf("Number(%v) = %s, want %s", v, got, want)
 		}
-	}
-}
-
-func TestWriteLine(t *testing.T) {
-	var b strings.Builder
-	if err := figures.WriteLine(&b, []int{1, 2}); err != nil || b.String() != "[1,2]\n" {
-		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -33,20 +33,21 @@ func (t *Table) Add(what, figure, value string) {
 
 // AtMost adds a figure that must not exceed its bound.
 func (t *Table) AtMost(what, figure string, value, bound float64, unit string) {
-	t.judge(what, figure, Quantity(value, unit), "≤ "+Quantity(bound, unit), value <= bound)
+	t.Judge(what, figure, Quantity(value, unit), "≤ "+Quantity(bound, unit), value <= bound)
 }
 
 // Exactly adds a number that must equal want.
 func (t *Table) Exactly(what, figure string, value, want int) {
-	t.judge(what, figure, Quantity(float64(value), ""), Quantity(float64(want), ""), value == want)
+	t.Judge(what, figure, Quantity(float64(value), ""), Quantity(float64(want), ""), value == want)
 }
 
 // Within adds a time that must not exceed its bound.
 func (t *Table) Within(what, figure string, took, bound time.Duration) {
-	t.judge(what, figure, Seconds(took), "≤ "+Seconds(bound), took <= bound)
+	t.Judge(what, figure, Seconds(took), "≤ "+Seconds(bound), took <= bound)
 }
 
-func (t *Table) judge(what, figure, value, bound string, ok bool) {
+// Judge adds a formatted figure, and whether it is within its bound.
+func (t *Table) Judge(what, figure, value, bound string, ok bool) {
 	verdict := "ok"
 	if !ok {
 		verdict = "EXCEEDED"

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-)
 
-type answer struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Result  json.RawMessage `json:"result"`
-	Error   json.RawMessage `json:"error"`
-}
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
+)
 
 type result struct {
 	ProtocolVersion string `json:"protocolVersion"`
@@ -91,36 +87,37 @@ func CheckInit(body []byte) error {
 	return nil
 }
 
-func decode(body []byte, id int) (result, error) {
-	var a answer
-	if err := json.Unmarshal(message(body), &a); err != nil {
-		return result{}, fmt.Errorf("answer %.80q: %w", body, err)
+func decode(body []byte, id int) (res result, err error) {
+	var m peer.Message
+	text := lastMessage(body)
+	if err := m.Scan(text); err != nil {
+		return res, fmt.Errorf("answer %.80q: %w", body, err)
 	}
-	if a.JSONRPC != "2.0" || string(a.ID) != fmt.Sprint(id) {
-		return result{}, fmt.Errorf("answer has jsonrpc %q and id %s, want 2.0 and %d", a.JSONRPC, a.ID, id)
+	switch version, _ := jsonscan.Unquote(jsonscan.Member(text, "jsonrpc")); {
+	case version != "2.0" || string(m.ID) != fmt.Sprint(id):
+		return res, fmt.Errorf("answer has jsonrpc %q and id %s, want 2.0 and %d", version, m.ID, id)
+	case m.Failure != nil:
+		return res, fmt.Errorf("answer is an error: %.200s", m.Failure)
 	}
-	if len(a.Error) > 0 {
-		return result{}, fmt.Errorf("answer is an error: %.200s", a.Error)
-	}
-	var res result
-	if err := json.Unmarshal(a.Result, &res); err != nil {
-		return result{}, fmt.Errorf("result %.80q: %w", a.Result, err)
+	if err := json.Unmarshal(m.Result, &res); err != nil {
+		return res, fmt.Errorf("result %.80q: %w", m.Result, err)
 	}
 	return res, nil
 }
 
-// message returns the last data field of an event stream, or body itself.
-func message(body []byte) []byte {
+// lastMessage returns the last message of an event stream, or body itself.
+func lastMessage(body []byte) []byte {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		return body
 	}
 	var data []byte
-	for line := range bytes.Lines(body) {
-		if d, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(bytes.TrimSpace(d)) > 0 {
-			data = bytes.TrimSpace(d)
+	for events := peer.NewEventReader(bytes.NewReader(body), len(body)+1); ; {
+		ev, err := events.Next()
+		if err != nil {
+			return data
 		}
+		data = ev.Data
 	}
-	return data
 }
 
 func checkText(res result, want string) error {

@@ -28,6 +28,9 @@ func (k Kind) Idle() bool { return k == IdleSession || k == IdleStream || k == I
 // Socket reports whether clients connect over WebSockets.
 func (k Kind) Socket() bool { return k == WebSocket || k == IdleWebSocket }
 
+// Pipes reports whether the peer serves on its standard streams.
+func (k Kind) Pipes() bool { return k == Stdio || k == StartStdio }
+
 // The protocol versions of the workloads.
 const (
 	Legacy = "2025-06-18"

@@ -1,4 +1,5 @@
-// Package install builds and installs the measured programs.
+// Package install builds and installs the measured programs, in .cache in the folder of
+// this module.
 package install
 
 import (
@@ -16,13 +17,21 @@ import (
 	"github.com/slipway-mcp/slipway/bench/process"
 )
 
-// Cache is the folder in [Root] for built and installed programs.
-const Cache = ".cache"
+// Program is a program that is ready to start.
+type Program struct {
+	Command []string
+	Version string
+}
+
+// Slipway is slipway itself as an argument of [Go].
+const Slipway = "cmd/slipway"
+
+const cache = ".cache"
 
 // Root returns the folder of this module, which must contain the current folder.
 func Root(ctx context.Context) (string, error) {
 	const path = "github.com/slipway-mcp/slipway/bench"
-	out, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
+	out, err := Output(ctx, "", "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
 	if err != nil {
 		return "", err
 	}
@@ -33,64 +42,89 @@ func Root(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// Go builds a program with go build in the module at dir; pkg contains flags and the
-// package. It returns the version of module in the program, or else that of Go. Programs
-// are built without cgo, as for a container: otherwise, the C library would be resident
-// too.
-func Go(ctx context.Context, dir, binary, module string, pkg ...string) (version string, err error) {
-	if _, err := output(ctx, dir, "go", append([]string{"build", "-o", binary}, pkg...)...); err != nil {
-		return "", err
+// Go builds the program in a folder of this module, or [Slipway]. Its version is that of
+// a module in the program, or else of Go. Programs are built without cgo, as for a
+// container: otherwise, the C library would be resident too.
+func Go(ctx context.Context, folder, module string) (Program, error) {
+	root, err := Root(ctx)
+	if err != nil {
+		return Program{}, err
+	}
+	binary := filepath.Join(root, cache, "bin", strings.ReplaceAll(folder, "/", "-"))
+	build := []string{"build", "-o", binary}
+	if folder == Slipway {
+		root = filepath.Dir(root)
+		build = append(build, "-trimpath", "-ldflags=-s -w")
+	}
+	if _, err := Output(ctx, root, "go", append(build, "./"+folder)...); err != nil {
+		return Program{}, err
 	}
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
-		return "", err
+		return Program{}, err
 	}
-	version = info.GoVersion
+	p := Program{[]string{binary}, info.GoVersion}
 	for _, dep := range info.Deps {
 		if dep.Path == module {
-			version = dep.Version
+			p.Version = dep.Version
 		}
 	}
-	return version, nil
+	return p, nil
 }
 
-// NPM installs the packages in source/package.json to dir, unless the list is unchanged,
-// and returns the version of module.
-func NPM(ctx context.Context, source, dir, module string) (version string, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	if err := npmInstall(ctx, source, dir); err != nil {
-		return "", err
-	}
-	return packageVersion(dir, module)
-}
-
-func npmInstall(ctx context.Context, source, dir string) error {
-	done := filepath.Join(dir, ".installed")
-	changed, err := Copy(filepath.Join(source, "package.json"), dir)
+// Node installs the packages in package.json of a folder of this module, unless the list
+// is unchanged, and copies other files of that folder next to them. It returns the folder
+// with the packages, and a program without arguments whose version is that of the package
+// module.
+func Node(ctx context.Context, folder, module string, files ...string) (dir string, p Program, err error) {
+	node, err := exec.LookPath("node")
 	if err != nil {
-		return err
+		return "", p, errors.New("node is not installed")
 	}
-	if _, err := os.Stat(done); err == nil && !changed {
-		return nil
+	root, err := Root(ctx)
+	if err != nil {
+		return "", p, err
 	}
-	if err := os.RemoveAll(done); err != nil {
-		return err
+	dir = filepath.Join(root, cache, "npm", filepath.Base(folder))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", p, err
 	}
+	changed := false
+	for _, name := range append(files, "package.json") {
+		if changed, err = copyFile(filepath.Join(root, folder, name), dir); err != nil {
+			return "", p, err
+		}
+	}
+	done := filepath.Join(dir, ".installed")
+	if _, err := os.Stat(done); err != nil || changed {
+		if err := errors.Join(os.RemoveAll(done), NPM(ctx, dir)); err != nil {
+			return "", p, err
+		}
+		if err := os.WriteFile(done, nil, 0o644); err != nil {
+			return "", p, err
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(module), "package.json"))
+	if err != nil {
+		return "", p, err
+	}
+	var manifest struct{ Version string }
+	err = json.Unmarshal(data, &manifest)
+	return dir, Program{[]string{node}, "v" + manifest.Version}, err
+}
+
+// NPM installs packages to a folder: those named, or those in its package.json.
+func NPM(ctx context.Context, dir string, packages ...string) error {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return errors.New("npm is not installed")
 	}
-	_, err = output(ctx, dir, "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
-		"--loglevel=error")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(done, nil, 0o644)
+	args := []string{"install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"}
+	_, err := Output(ctx, dir, "npm", append(args, packages...)...)
+	return err
 }
 
-// Copy copies the file path to dir and reports whether the copy changed.
-func Copy(path, dir string) (changed bool, err error) {
+// copyFile copies the file path to dir and reports whether the copy changed.
+func copyFile(path, dir string) (changed bool, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return false, err
@@ -102,19 +136,9 @@ func Copy(path, dir string) (changed bool, err error) {
 	return true, os.WriteFile(target, data, 0o644)
 }
 
-func packageVersion(dir, module string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(module), "package.json"))
-	if err != nil {
-		return "", err
-	}
-	var manifest struct{ Version string }
-	err = json.Unmarshal(data, &manifest)
-	return "v" + manifest.Version, err
-}
-
-// output runs a program and returns its stdout. The error contains the last line of its
-// stderr.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+// Output runs a program in dir and returns its stdout. The error contains the last line
+// of its stderr.
+func Output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Dir = dir

@@ -1,15 +1,13 @@
 package load
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/wire"
 )
 
 // Idle opens clients that then stay idle: sessions, their GET streams, or WebSockets.
@@ -18,7 +16,7 @@ type Idle struct {
 	Workload fix.Workload
 
 	sessions []string // for streams
-	conns    []net.Conn
+	conns    []io.Closer
 }
 
 // Prepare opens what the measurement requires, which is the sessions for streams. It also
@@ -26,10 +24,7 @@ type Idle struct {
 // not measured.
 func (l *Idle) Prepare() error {
 	const few = 50
-	switch l.Workload.Kind {
-	case fix.IdleSession:
-		return l.openSessions(few)
-	case fix.IdleStream:
+	if l.Workload.Kind == fix.IdleStream {
 		if err := l.openSessions(few + l.Workload.Count); err != nil {
 			return err
 		}
@@ -38,12 +33,7 @@ func (l *Idle) Prepare() error {
 }
 
 // Open opens the clients to measure.
-func (l *Idle) Open() error {
-	if l.Workload.Kind == fix.IdleSession {
-		return l.openSessions(l.Workload.Count)
-	}
-	return l.open(l.Workload.Count)
-}
+func (l *Idle) Open() error { return l.open(l.Workload.Count) }
 
 // Close closes all connections.
 func (l *Idle) Close() {
@@ -63,31 +53,36 @@ func (l *Idle) Free() error {
 	return err
 }
 
+func (l *Idle) generator() *Generator { return &Generator{Addr: l.Addr, Workload: l.Workload} }
+
 // openSessions begins sessions over one connection.
 func (l *Idle) openSessions(n int) error {
-	h := &HTTP{Addr: l.Addr, Workload: l.Workload}
-	c, err := dial(l.Addr)
+	t, err := l.generator().connect(readSize)
 	if err != nil {
 		return err
 	}
-	defer c.net.Close()
+	defer t.Close()
 	for range n {
-		session, err := h.handshake(c)
-		if err != nil {
+		h := t.(*httpLink)
+		h.session = ""
+		if err := handshake(h); err != nil {
 			return fmt.Errorf("open session: %w", err)
 		}
-		l.sessions = append(l.sessions, session)
+		l.sessions = append(l.sessions, h.session)
 	}
 	return nil
 }
 
-// open opens connections that stay open.
+// open opens n clients of the measured kind.
 func (l *Idle) open(n int) error {
+	if l.Workload.Kind == fix.IdleSession {
+		return l.openSessions(n)
+	}
 	for range n {
-		var conn net.Conn
+		var conn io.Closer
 		var err error
 		if l.Workload.Kind == fix.IdleWebSocket {
-			conn, err = openIdleSocket(l.Addr)
+			conn, err = l.generator().open(idleSize)
 		} else {
 			conn, err = l.openStream()
 		}
@@ -99,47 +94,21 @@ func (l *Idle) open(n int) error {
 	return nil
 }
 
-func openIdleSocket(addr string) (net.Conn, error) {
-	const small = 512
-	c, err := openSocket(addr, small)
-	if err != nil {
-		return nil, err
-	}
-	return c.Conn, nil
-}
-
 // openStream opens the GET stream of the next session.
-func (l *Idle) openStream() (net.Conn, error) {
-	if len(l.sessions) == 0 {
-		return nil, errors.New("more streams than sessions")
-	}
-	session := l.sessions[0]
-	l.sessions = l.sessions[1:]
-	conn, err := net.Dial("tcp", l.Addr)
+func (l *Idle) openStream() (io.Closer, error) {
+	conn, err := wire.Dial(l.Addr, idleSize)
 	if err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nMCP-Protocol-Version: %s\r\nMcp-Session-Id: %s\r\n\r\n",
-		l.Addr, fix.Legacy, session)
-	if err == nil {
-		err = streamBegins(conn)
+	answer, err := conn.Begin(fmt.Appendf(nil, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n"+
+		"MCP-Protocol-Version: %s\r\nMcp-Session-Id: %s\r\n\r\n", l.Addr, fix.Legacy, l.sessions[0]))
+	l.sessions = l.sessions[1:]
+	if err == nil && answer.Status != http.StatusOK {
+		err = fmt.Errorf("status %d", answer.Status)
 	}
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
 	return conn, nil
-}
-
-// streamBegins reads the start of the answer, and checks its status.
-func streamBegins(conn net.Conn) error {
-	head := make([]byte, 512)
-	n, err := io.ReadAtLeast(conn, head, len("HTTP/1.1 200"))
-	if err != nil {
-		return err
-	}
-	if !strings.HasPrefix(string(head[:n]), "HTTP/1.1 200") {
-		return fmt.Errorf("answer %.100q", head[:n])
-	}
-	return nil
 }

@@ -1,14 +1,15 @@
 // Package load sends the requests of a workload to a peer and counts the answers. It is
 // designed to be cheap: prebuilt requests over plain sockets and pipes, ids incremented
-// in place, answers framed but not decoded. The answers of a peer are checked beforehand,
-// with [HTTP.Check] and [Stdio.Check], and by status and length during a run.
+// in place, answers framed but not decoded. [Generator.Check] verifies the content of an
+// answer beforehand; a run only verifies status and length.
 package load
 
 import (
-	"fmt"
-	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
 // Plan is the schedule of a run. The measured time begins after Warmup, lasts at least
@@ -22,15 +23,15 @@ type Plan struct {
 }
 
 const (
-	minRequests = 32
-	patience    = 4
+	minRequests   = 32
+	maxExtensions = 4
 )
 
 // Result is the result of one run.
 type Result struct {
 	Requests int64
 	Elapsed  time.Duration
-	Latency  Histogram
+	Latency  Histogram // empty if more than one request was in flight on a connection
 }
 
 // The phases of a run, shared by its connections.
@@ -58,7 +59,7 @@ func (c *clock) run(plan Plan, failed <-chan struct{}) (time.Duration, error) {
 	}
 	start := time.Now()
 	c.phase.Store(measuring)
-	for range patience {
+	for range maxExtensions {
 		if !wait(plan.Measure, failed) {
 			return 0, nil
 		}
@@ -82,67 +83,107 @@ func wait(d time.Duration, failed <-chan struct{}) bool {
 	}
 }
 
-// slack is the permitted difference in length between an answer and the checked one, in
-// bytes: ids have a fixed width, but some peers add a time or a counter.
-const slack = 16
+// Run sends requests according to plan. The first failed request ends it.
+func (g *Generator) Run(plan Plan) (Result, error) {
+	var (
+		clock  clock
+		group  sync.WaitGroup
+		once   sync.Once
+		first  error
+		failed = make(chan struct{})
+	)
+	workers := make([]*worker, max(g.Connections, 1))
+	for i := range workers {
+		w, err := g.newWorker(i)
+		if err != nil {
+			return Result{}, err
+		}
+		defer w.Close()
+		workers[i] = w
+	}
+	for _, w := range workers {
+		group.Go(func() {
+			if err := w.run(&clock); err != nil {
+				once.Do(func() { first = err; close(failed) })
+			}
+		})
+	}
+	elapsed, err := clock.run(plan, failed)
+	group.Wait()
+	if first != nil {
+		err = first
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Requests: clock.count.Load(), Elapsed: elapsed}
+	for _, w := range workers {
+		result.Latency.Merge(&w.latency)
+	}
+	return result, nil
+}
 
-func checkLength(got, want int) error {
-	if got < want-slack || got > want+slack {
-		return fmt.Errorf("answer of %d bytes, but the checked one had %d", got, want)
+// worker is one connection of a run.
+type worker struct {
+	transport
+	g       *Generator
+	request []byte // whole
+	body    []byte // within request, from the first byte of the message
+	id      int
+	latency Histogram
+}
+
+// run keeps the window full: it sends a request for every answer. It only measures
+// latency for a window of one: in larger windows, requests wait for each other.
+func (w *worker) run(clock *clock) error {
+	window := max(w.g.Workload.Window, 1)
+	start := time.Now()
+	if err := w.send(window); err != nil {
+		return err
+	}
+	for {
+		if err := w.receiveOne(); err != nil {
+			return err
+		}
+		now := time.Now()
+		switch clock.phase.Load() {
+		case stopping:
+			return nil
+		case measuring:
+			clock.count.Add(1)
+			if window == 1 {
+				w.latency.Add(now.Sub(start))
+			}
+		}
+		start = now
+		if err := w.send(1); err != nil {
+			return err
+		}
+	}
+}
+
+// send sends n requests, each with a separate write, like independent callers.
+func (w *worker) send(n int) error {
+	for range n {
+		fix.PutID(w.body, w.id)
+		w.id++
+		if _, err := w.Write(w.request); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Histogram counts durations with an error of at most 1.6 %. The zero value is empty. It
-// is not safe for concurrent use.
-type Histogram struct {
-	counts [64 << subBits]int64
-	total  int64
-}
-
-const subBits = 6
-
-// Add counts d.
-func (h *Histogram) Add(d time.Duration) {
-	h.counts[slot(uint64(max(d, 0)))]++
-	h.total++
-}
-
-// Merge adds the counts of other.
-func (h *Histogram) Merge(other *Histogram) {
-	for i, n := range other.counts {
-		h.counts[i] += n
+func (w *worker) receiveOne() error {
+	answer, length, err := w.receive(w.g.Each != nil)
+	if err != nil {
+		return err
 	}
-	h.total += other.total
-}
-
-// Quantile returns the duration that a share q of the durations does not exceed, or 0 if
-// there are none.
-func (h *Histogram) Quantile(q float64) time.Duration {
-	rank := int64(q * float64(h.total))
-	var seen int64
-	for i, n := range h.counts {
-		if seen += n; seen > rank || seen == h.total && n > 0 {
-			return time.Duration(lower(i))
-		}
+	if err := checkLength(length, w.g.length); err != nil {
+		return err
 	}
-	return 0
-}
-
-// slot returns the index of the counter for v. Counters are linear within each power of
-// two.
-func slot(v uint64) int {
-	if v < 1<<subBits {
-		return int(v)
+	if w.g.Each == nil {
+		return nil
 	}
-	shift := bits.Len64(v) - 1 - subBits
-	return (shift+1)<<subBits | int(v>>shift)&(1<<subBits-1)
-}
-
-func lower(slot int) uint64 {
-	if slot < 1<<subBits {
-		return uint64(slot)
-	}
-	shift := slot>>subBits - 1
-	return (1<<subBits | uint64(slot)&(1<<subBits-1)) << shift
+	return w.g.Each(answer, w.id-1)
 }

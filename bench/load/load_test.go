@@ -29,11 +29,11 @@ func short() load.Plan {
 }
 
 // newHTTP returns a load on a server that answers with write.
-func newHTTP(t *testing.T, w fix.Workload, write http.HandlerFunc) *load.HTTP {
+func newHTTP(t *testing.T, w fix.Workload, write http.HandlerFunc) *load.Generator {
 	t.Helper()
 	server := httptest.NewServer(write)
 	t.Cleanup(server.Close)
-	return &load.HTTP{Addr: strings.TrimPrefix(server.URL, "http://"), Workload: w, Connections: 3}
+	return &load.Generator{Addr: strings.TrimPrefix(server.URL, "http://"), Workload: w, Connections: 3}
 }
 
 func TestHTTPFramings(t *testing.T) {
@@ -141,7 +141,7 @@ func TestHTTPRunRefuses(t *testing.T) {
 }
 
 // stdioPeer answers each line with answer, after the handshake.
-func stdioPeer(t *testing.T, w fix.Workload, answer string) *load.Stdio {
+func stdioPeer(t *testing.T, w fix.Workload, answer string) *load.Generator {
 	t.Helper()
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -178,7 +178,7 @@ func stdioPeer(t *testing.T, w fix.Workload, answer string) *load.Stdio {
 		<-done
 		inR.Close()
 	})
-	return &load.Stdio{In: inW, Out: outR, Workload: w}
+	return &load.Generator{In: inW, Out: outR, Workload: w}
 }
 
 func TestStdio(t *testing.T) {
@@ -186,9 +186,6 @@ func TestStdio(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := find(t, name)
 			s := stdioPeer(t, w, string(w.Answer()))
-			if err := s.Initialize(); err != nil {
-				t.Fatal(err)
-			}
 			if err := s.Check(); err != nil {
 				t.Fatal(err)
 			}

@@ -55,7 +55,7 @@ func TestWebSocket(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := find(t, name)
 			addr, _ := socketPeer(t, w.Answer())
-			s := &load.WebSocket{Addr: addr, Workload: w, Connections: 3}
+			s := &load.Generator{Addr: addr, Workload: w, Connections: 3}
 			if err := s.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestWebSocket(t *testing.T) {
 func TestWebSocketCheckRefuses(t *testing.T) {
 	w := find(t, "ws-echo-1")
 	addr, _ := socketPeer(t, bytes.Replace(w.Answer(), []byte("hello"), []byte("jello"), 1))
-	if err := (&load.WebSocket{Addr: addr, Workload: w}).Check(); err == nil {
+	if err := (&load.Generator{Addr: addr, Workload: w}).Check(); err == nil {
 		t.Error("a wrong answer passes")
 	}
 }

@@ -11,35 +11,26 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-// Process is a started program. The caller must stop it.
+// Process is a program. The caller must stop it once it has started.
 type Process struct {
 	*exec.Cmd
 	In  *os.File // its standard streams, if it was started on pipes
 	Out *os.File
 
 	errors tail
+	exit   error
 	ended  chan struct{} // closed after the process has been waited for
 }
 
-// Start starts argv with env in addition to our own environment. The process is killed
-// when ctx ends.
-func Start(ctx context.Context, argv, env []string) (*Process, error) {
-	p := newProcess(ctx, argv, env)
-	return p.begin(p.Cmd.Start)
-}
-
-// StartOnPipes is Start for a program that serves on its standard streams.
-func StartOnPipes(ctx context.Context, argv, env []string) (*Process, error) {
-	p := newProcess(ctx, argv, env)
-	return p.begin(p.startOnPipes)
-}
-
-func newProcess(ctx context.Context, argv, env []string) *Process {
+// New returns a process that has not started. It has env in addition to our own
+// environment, and is killed when ctx ends.
+func New(ctx context.Context, argv, env []string) *Process {
 	p := &Process{Cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), ended: make(chan struct{})}
 	p.Env = append(os.Environ(), env...)
 	p.Stderr = &p.errors
@@ -48,35 +39,44 @@ func newProcess(ctx context.Context, argv, env []string) *Process {
 	return p
 }
 
-func (p *Process) begin(start func() error) (*Process, error) {
-	if err := start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(p.ended)
-		_ = p.Wait() // the outcome is in ProcessState
-	}()
-	return p, nil
+// Start starts a program.
+func Start(ctx context.Context, argv, env []string) (*Process, error) {
+	p := New(ctx, argv, env)
+	return p, p.Begin()
 }
 
-func (p *Process) startOnPipes() error {
+// StartOnPipes is Start for a program that serves on its standard streams.
+func StartOnPipes(ctx context.Context, argv, env []string) (*Process, error) {
+	p := New(ctx, argv, env)
 	childIn, in, err := system.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer childIn.Close()
 	out, childOut, err := system.Pipe()
 	if err != nil {
 		in.Close()
-		return err
+		return nil, err
 	}
 	defer childOut.Close()
 	p.In, p.Out = in, out
 	p.Stdin, p.Stdout = childIn, childOut
-	if err := p.Cmd.Start(); err != nil {
+	if err := p.Begin(); err != nil {
 		p.closePipes()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Begin starts the process.
+func (p *Process) Begin() error {
+	if err := p.Cmd.Start(); err != nil {
 		return err
 	}
+	go func() {
+		defer close(p.ended)
+		p.exit = p.Wait()
+	}()
 	return nil
 }
 
@@ -84,6 +84,19 @@ func (p *Process) closePipes() {
 	if p.In != nil {
 		p.In.Close()
 		p.Out.Close()
+	}
+}
+
+// Terminate sends SIGTERM.
+func (p *Process) Terminate() error { return p.Cmd.Process.Signal(syscall.SIGTERM) }
+
+// AwaitExit waits for the exit, whose status must be 0.
+func (p *Process) AwaitExit(within time.Duration) error {
+	select {
+	case <-p.ended:
+		return p.exit
+	case <-time.After(within):
+		return fmt.Errorf("the process is still running after %v", within)
 	}
 }
 
@@ -101,10 +114,10 @@ func (p *Process) Stop() {
 	p.closePipes()
 }
 
-// Explain adds the last line of the program's stderr to err.
+// Explain adds the last line of the program's stderr to err, if that is not nil.
 func (p *Process) Explain(err error) error {
-	if said := p.errors.String(); said != "" {
-		return fmt.Errorf("%w; the peer says: %s", err, LastLine(said))
+	if said := p.errors.String(); err != nil && said != "" {
+		return fmt.Errorf("%w; last line on stderr: %s", err, LastLine(said))
 	}
 	return err
 }

@@ -11,29 +11,28 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 	"time"
+
+	"github.com/slipway-mcp/slipway/bench/system"
 )
 
 // task is one command line, with its best result of all rounds.
 type task struct {
 	name, who string
 	line      []string
-	result    string // a file that it creates, or empty
-	folder    string // a folder that it creates, or empty
+	made      string // the file or folder that it creates, or empty
 
 	cpu, wall time.Duration
 	memory    int64 // peak resident bytes
-	own       int64 // of these, without pages of program files
-	size      int64 // of the result
-	files     int   // in the folder
+	own       int64 // of these, without pages of program files, which the system can drop
+	files     int   // that it creates
+	size      int64 // of these
 }
 
 // measure runs the task once, after deleting its previous output.
 func (t *task) measure(ctx context.Context) error {
-	for _, made := range []string{t.result, t.folder} {
-		if made != "" {
-			if err := os.RemoveAll(made); err != nil {
-				return err
-			}
+	if t.made != "" {
+		if err := os.RemoveAll(t.made); err != nil {
+			return err
 		}
 	}
 	cmd := exec.CommandContext(ctx, t.line[0], t.line[1:]...)
@@ -43,7 +42,7 @@ func (t *task) measure(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	own := watchOwn(cmd.Process.Pid)
+	own := watchMemory(cmd.Process.Pid)
 	err := cmd.Wait()
 	wall := time.Since(start)
 	t.own = max(t.own, own())
@@ -51,69 +50,81 @@ func (t *task) measure(ctx context.Context) error {
 		return fmt.Errorf("%s %s: %w\n%s", t.who, t.name, err, out.Bytes())
 	}
 	state := cmd.ProcessState
-	least(&t.cpu, state.UserTime()+state.SystemTime())
-	least(&t.wall, wall)
+	keepLeast(&t.cpu, state.UserTime()+state.SystemTime())
+	keepLeast(&t.wall, wall)
 	t.memory = max(t.memory, peak(state))
-	return t.look()
+	if t.made != "" {
+		t.files, t.size, err = measureFiles(t.made)
+	}
+	return err
 }
 
-func least(best *time.Duration, d time.Duration) {
+func keepLeast(best *time.Duration, d time.Duration) {
 	if *best == 0 || d < *best {
 		*best = d
 	}
 }
 
-// look records the size of the output.
-func (t *task) look() error {
-	if t.result != "" {
-		info, err := os.Stat(t.result)
-		if err != nil {
-			return err
+// watchMemory monitors the private resident memory of a process. The returned function
+// stops the monitoring and returns the peak in bytes, or 0 if the system does not report
+// it.
+func watchMemory(pid int) (most func() int64) {
+	stop, result := make(chan struct{}), make(chan int64, 1)
+	go func() {
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for high := int64(0); ; {
+			kb, _ := system.OwnMemoryKB(pid) // an error means that it has exited, or is not reported
+			high = max(high, kb<<10)
+			select {
+			case <-stop:
+				result <- high
+				return
+			case <-tick.C:
+			}
 		}
-		t.size = info.Size()
+	}()
+	return func() int64 {
+		close(stop)
+		return <-result
 	}
-	if t.folder == "" {
-		return nil
-	}
-	t.files = 0
-	return filepath.WalkDir(t.folder, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			t.files++
-		}
-		return err
-	})
 }
 
-func printTable(w io.Writer, folder string, tasks []task) error {
-	files, all := 0, int64(0)
-	err := filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			info, infoErr := d.Info()
-			if infoErr != nil {
-				return infoErr
-			}
-			files, all = files+1, all+info.Size()
+// measureFiles returns the number and the size of the files in a folder, or of one file.
+func measureFiles(path string) (files int, size int64, err error) {
+	err = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			files, size = files+1, size+info.Size()
 		}
 		return err
 	})
+	return files, size, err
+}
+
+func printTable(w io.Writer, folder string, tasks []*task) error {
+	const mib = 1 << 20
+	files, size, err := measureFiles(folder)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w,
-		"A folder of %d files and %.1f MiB. Best of all rounds; memory is the most of all rounds, \"own\" without pages of program files.\n\n",
-		files, float64(all)/(1<<20))
+	fmt.Fprintf(w, "A folder of %d files and %.1f MiB. Best of all rounds; memory is the maximum of all rounds, "+
+		"\"own\" without pages of program files.\n\n", files, float64(size)/mib)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "task\twho\tCPU\tclock\tmemory\town\tresult")
 	for _, t := range tasks {
 		result := ""
 		switch {
-		case t.size > 0:
+		case filepath.Ext(t.made) != "":
 			result = fmt.Sprintf("%d bytes", t.size)
-		case t.files > 0:
+		case t.made != "":
 			result = fmt.Sprintf("%d files", t.files)
 		}
 		fmt.Fprintf(tab, "%s\t%s\t%.2f s\t%.2f s\t%.0f MiB\t%.0f MiB\t%s\n",
-			t.name, t.who, t.cpu.Seconds(), t.wall.Seconds(), float64(t.memory)/(1<<20), float64(t.own)/(1<<20), result)
+			t.name, t.who, t.cpu.Seconds(), t.wall.Seconds(), float64(t.memory)/mib, float64(t.own)/mib, result)
 	}
 	return tab.Flush()
 }

@@ -16,17 +16,16 @@ import (
 )
 
 // client is a connection of a third-party library. It is safe for concurrent use.
-type client interface {
-	// call returns the text of the result. A result that reports a failure is an error.
-	call(ctx context.Context, tool string, arguments map[string]any) (string, error)
-	close() error
+type client struct {
+	// call returns the texts of the result, and whether it reports a failure.
+	call  func(ctx context.Context, tool string, arguments map[string]any) (texts []string, failed bool, err error)
+	close func() error
 }
 
 // kind is a way to connect.
 type kind struct {
-	name    string
-	version string
-	dial    func(ctx context.Context, url, version string) (client, error)
+	name, version string
+	dial          func(ctx context.Context, url, version string, over *http.Client) (client, error)
 }
 
 func kinds() []kind {
@@ -40,55 +39,34 @@ func kinds() []kind {
 	}
 }
 
-type gosdkClient struct {
-	session *gosdk.ClientSession
-	conns   *http.Transport
-}
-
-func dialGoSDK(ctx context.Context, url, version string) (client, error) {
-	conns := &http.Transport{MaxIdleConnsPerHost: 16}
-	over := &gosdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: conns}}
-	session, err := gosdk.NewClient(&gosdk.Implementation{Name: "go-sdk", Version: "1.0.0"}, nil).
-		Connect(ctx, over, &gosdk.ClientSessionOptions{ProtocolVersion: version})
+func dialGoSDK(ctx context.Context, url, version string, over *http.Client) (client, error) {
+	session, err := gosdk.NewClient(&gosdk.Implementation{Name: "go-sdk", Version: "1.0.0"}, nil).Connect(ctx,
+		&gosdk.StreamableClientTransport{Endpoint: url, HTTPClient: over},
+		&gosdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
-		conns.CloseIdleConnections()
-		return nil, err
+		return client{}, err
 	}
-	return &gosdkClient{session, conns}, nil
-}
-
-func (c *gosdkClient) call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
-	result, err := c.session.CallTool(ctx, &gosdk.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		return "", err
-	}
-	var texts []string
-	for _, content := range result.Content {
-		if t, ok := content.(*gosdk.TextContent); ok {
-			texts = append(texts, t.Text)
+	call := func(ctx context.Context, tool string, arguments map[string]any) (texts []string, failed bool, err error) {
+		result, err := session.CallTool(ctx, &gosdk.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil {
+			return nil, false, err
 		}
+		for _, content := range result.Content {
+			if t, ok := content.(*gosdk.TextContent); ok {
+				texts = append(texts, t.Text)
+			}
+		}
+		return texts, result.IsError, nil
 	}
-	return only(texts, result.IsError)
+	return client{call, session.Close}, nil
 }
 
-func (c *gosdkClient) close() error {
-	err := c.session.Close()
-	c.conns.CloseIdleConnections()
-	return err
-}
-
-type mcpgoClient struct {
-	*mcpgoclient.Client
-	conns *http.Transport
-}
-
-func dialMCPGo(ctx context.Context, url, version string) (client, error) {
-	conns := &http.Transport{MaxIdleConnsPerHost: 16}
-	over, err := transport.NewStreamableHTTP(url, transport.WithHTTPBasicClient(&http.Client{Transport: conns}))
+func dialMCPGo(ctx context.Context, url, version string, over *http.Client) (client, error) {
+	t, err := transport.NewStreamableHTTP(url, transport.WithHTTPBasicClient(over))
 	if err != nil {
-		return nil, err
+		return client{}, err
 	}
-	c := &mcpgoClient{mcpgoclient.NewClient(over, mcpgoclient.WithProtocolVersion(version)), conns}
+	c := mcpgoclient.NewClient(t, mcpgoclient.WithProtocolVersion(version))
 	err = c.Start(context.WithoutCancel(ctx))
 	if err == nil {
 		var hello mcpgo.InitializeRequest
@@ -97,37 +75,33 @@ func dialMCPGo(ctx context.Context, url, version string) (client, error) {
 		_, err = c.Initialize(ctx, hello)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.close())
+		return client{}, errors.Join(err, c.Close())
 	}
-	return c, nil
-}
-
-func (c *mcpgoClient) call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
-	var request mcpgo.CallToolRequest
-	request.Params.Name, request.Params.Arguments = tool, arguments
-	result, err := c.CallTool(ctx, request)
-	if err != nil {
-		return "", err
-	}
-	var texts []string
-	for _, content := range result.Content {
-		if t, ok := content.(mcpgo.TextContent); ok {
-			texts = append(texts, t.Text)
+	call := func(ctx context.Context, tool string, arguments map[string]any) (texts []string, failed bool, err error) {
+		var request mcpgo.CallToolRequest
+		request.Params.Name, request.Params.Arguments = tool, arguments
+		result, err := c.CallTool(ctx, request)
+		if err != nil {
+			return nil, false, err
 		}
+		for _, content := range result.Content {
+			if t, ok := content.(mcpgo.TextContent); ok {
+				texts = append(texts, t.Text)
+			}
+		}
+		return texts, result.IsError, nil
 	}
-	return only(texts, result.IsError)
+	return client{call, c.Close}, nil
 }
 
-func (c *mcpgoClient) close() error {
-	err := c.Close()
-	c.conns.CloseIdleConnections()
-	return err
-}
-
-// only returns the single text of a result.
-func only(texts []string, isError bool) (string, error) {
+// callText makes a call and returns the text of its result. A result that reports a
+// failure is an error.
+func (c client) callText(ctx context.Context, tool string, arguments map[string]any) (string, error) {
+	texts, failed, err := c.call(ctx, tool, arguments)
 	switch {
-	case isError:
+	case err != nil:
+		return "", err
+	case failed:
 		return "", fmt.Errorf("the tool reports: %q", texts)
 	case len(texts) != 1:
 		return fmt.Sprintf("%q", texts), nil
@@ -179,13 +153,24 @@ func (c *chaos) workAs(ctx context.Context, number int, t *tally) {
 	}
 }
 
+// dial connects with connections of its own, which close returns.
 func (c *chaos) dial(ctx context.Context, k kind, t *tally) (client, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*callBound)
 	defer stop()
 	began := time.Now()
-	conn, err := k.dial(ctx, c.front.url(), k.version)
+	over := &http.Transport{MaxIdleConnsPerHost: 16}
+	conn, err := k.dial(ctx, c.front.url(), k.version, &http.Client{Transport: over})
 	t.connected(time.Since(began), err)
-	return conn, err
+	if err != nil {
+		over.CloseIdleConnections()
+		return conn, err
+	}
+	end := conn.close
+	conn.close = func() error {
+		defer over.CloseIdleConnections()
+		return end()
+	}
+	return conn, nil
 }
 
 // job is one call.
@@ -225,7 +210,7 @@ func (c *chaos) callOne(k kind, conn client, s *server, j job, t *tally) bool {
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
 	began := time.Now()
-	text, err := conn.call(ctx, s.name+"_"+j.tool, j.arguments())
+	text, err := conn.callText(ctx, s.name+"_"+j.tool, j.arguments())
 	took := time.Since(began)
 	switch {
 	case err == nil && text == j.token:

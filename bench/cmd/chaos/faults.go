@@ -24,9 +24,9 @@ const (
 
 func faultNames() []string { return []string{killed, paused, hung, hungAtURL} }
 
-// breakThings causes faults until ctx ends, and returns the number of each. When it
+// causeFaults causes faults until ctx ends, and returns the number of each. When it
 // returns, no server is suspended.
-func (c *chaos) breakThings(ctx context.Context) map[string]int {
+func (c *chaos) causeFaults(ctx context.Context) map[string]int {
 	random := rand.New(rand.NewPCG(c.seed, 0))
 	counts := make(map[string]int)
 	busy := make(map[*server]bool)
@@ -67,7 +67,7 @@ func (c *chaos) fault(ctx context.Context, s *server, percent int, length float6
 	}
 	switch {
 	case percent < killShare && s.isChild():
-		return killed, system.Kill(pid)
+		return killed, system.Signal(pid, system.Kill)
 	case percent < killShare:
 		s.stop()
 		return killed, s.start(ctx)
@@ -81,7 +81,7 @@ func (c *chaos) fault(ctx context.Context, s *server, percent int, length float6
 
 // suspend stops a process for a time, or until it has exited.
 func suspend(ctx context.Context, pid int, d time.Duration) error {
-	if err := system.Suspend(pid); err != nil {
+	if err := system.Signal(pid, system.Suspend); err != nil {
 		return err
 	}
 	for end := time.Now().Add(d); time.Now().Before(end) && system.Exists(pid); {
@@ -92,7 +92,7 @@ func suspend(ctx context.Context, pid int, d time.Duration) error {
 	if !system.Exists(pid) {
 		return nil // replaced
 	}
-	return system.Resume(pid)
+	return system.Signal(pid, system.Resume)
 }
 
 // wait reports whether d passed before the end of ctx.

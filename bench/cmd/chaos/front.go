@@ -2,19 +2,16 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/process"
@@ -23,10 +20,9 @@ import (
 
 // front is the slipway process that the clients connect to.
 type front struct {
-	cmd   *exec.Cmd
-	addr  string
-	log   *os.File
-	ended chan error
+	*process.Process
+	addr string
+	log  *os.File
 
 	mu   sync.Mutex
 	seen map[int]bool // all child processes ever seen
@@ -50,72 +46,35 @@ func (c *chaos) start(ctx context.Context) error {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return err
 	}
-	if c.front, err = startFront(ctx, c.slipway, c.log, c.dir, path); err != nil {
+	f := &front{seen: make(map[int]bool)}
+	if f.addr, err = process.FreeAddr(); err != nil {
 		return err
 	}
-	return c.front.waitReady(ctx, len(c.servers))
+	if f.log, err = os.Create(c.log); err != nil {
+		return err
+	}
+	f.Process = process.New(ctx, []string{c.slipway, "serve", "--addr", f.addr, "--prefix", "always", path},
+		[]string{"SLIPWAY_STATE_DIR=" + filepath.Join(c.dir, "state")})
+	f.Stderr = f.log
+	if err := f.Begin(); err != nil {
+		return errors.Join(err, f.log.Close())
+	}
+	c.front = f
+	return f.waitReady(ctx, len(c.servers))
 }
 
 // stopAll stops all running processes.
 func (c *chaos) stopAll() {
 	if c.front != nil {
-		c.front.kill()
+		c.front.Stop()
+		_ = c.front.log.Close()
 	}
 	for _, s := range c.servers {
 		s.stop()
 	}
 }
 
-func startFront(ctx context.Context, binary, log, dir, definitions string) (*front, error) {
-	addr, err := process.FreeAddr()
-	if err != nil {
-		return nil, err
-	}
-	if log == "" {
-		log = os.DevNull
-	}
-	file, err := os.Create(log)
-	if err != nil {
-		return nil, err
-	}
-	f := &front{addr: addr, log: file, ended: make(chan error, 1), seen: make(map[int]bool)}
-	f.cmd = exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--prefix", "always", definitions)
-	f.cmd.Env = append(os.Environ(), "SLIPWAY_STATE_DIR="+filepath.Join(dir, "state"))
-	f.cmd.Stderr = file
-	system.OwnGroup(f.cmd)
-	if err := f.cmd.Start(); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	go func() { f.ended <- f.cmd.Wait() }()
-	return f, nil
-}
-
 func (f *front) url() string { return "http://" + f.addr + "/mcp" }
-
-// terminate sends SIGTERM and waits for the exit, which must have code 0.
-func (f *front) terminate() (time.Duration, error) {
-	began := time.Now()
-	if err := f.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return 0, err
-	}
-	select {
-	case err := <-f.ended:
-		f.ended <- err
-		if err != nil {
-			return 0, fmt.Errorf("slipway ended with %w", err)
-		}
-		return time.Since(began), nil
-	case <-time.After(settleWithin):
-		return 0, errors.New("slipway does not end after SIGTERM")
-	}
-}
-
-func (f *front) kill() {
-	_ = f.cmd.Cancel() // it may have exited
-	err := <-f.ended
-	f.ended <- err
-	_ = f.log.Close()
-}
 
 // waitReady returns when all upstream servers are up.
 func (f *front) waitReady(ctx context.Context, servers int) error {
@@ -151,10 +110,10 @@ func (f *front) read(ctx context.Context) (r reading, err error) {
 		return r, err
 	}
 	r.children = len(children)
-	if r.descriptors, err = system.Descriptors(f.cmd.Process.Pid); err != nil {
+	if r.descriptors, err = system.Descriptors(f.PID()); err != nil {
 		return r, err
 	}
-	r.memoryKB, err = system.OwnMemoryKB(f.cmd.Process.Pid)
+	r.memoryKB, err = system.OwnMemoryKB(f.PID())
 	return r, err
 }
 
@@ -188,7 +147,7 @@ func (r reading) settled(last reading, before *reading) bool {
 
 // children returns the child processes of slipway, and records them.
 func (f *front) children() ([]int, error) {
-	pids, err := system.Children(f.cmd.Process.Pid)
+	pids, err := system.Children(f.PID())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, pid := range pids {
@@ -217,16 +176,11 @@ func (f *front) metrics(ctx context.Context) (map[string]float64, error) {
 	sums := make(map[string]float64)
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		name, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), " ")
-		if i := bytes.LastIndexByte(lines.Bytes(), ' '); i > 0 {
-			value = lines.Text()[i+1:]
+		line := strings.TrimSpace(lines.Text())
+		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+		if err == nil && !strings.HasPrefix(line, "#") {
+			sums[line[:strings.IndexAny(line, "{ ")]] += value
 		}
-		number, err := strconv.ParseFloat(value, 64)
-		if !ok || strings.HasPrefix(name, "#") || err != nil {
-			continue
-		}
-		name, _, _ = strings.Cut(name, "{")
-		sums[name] += number
 	}
 	return sums, lines.Err()
 }

@@ -13,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -20,17 +21,15 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/install"
-	"github.com/slipway-mcp/slipway/bench/program"
 	"github.com/slipway-mcp/slipway/bench/system"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
-func main() { program.Main("chaos", run) }
+func main() { trial.Main("chaos", run) }
 
 // options are the command-line options.
 type options struct {
@@ -45,31 +44,26 @@ type options struct {
 
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
-	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.BoolVar(&o.short, "short", false, "run for 40 seconds instead of 20 minutes")
-	flags.DurationVar(&o.duration, "duration", 0, "time under faults (default 20m, with -short 40s)")
-	flags.DurationVar(&o.pause, "pause", 3*time.Second, "average time between two faults")
-	flags.Uint64Var(&o.seed, "seed", 0, "seed of all random choices (default random)")
-	flags.IntVar(&o.clients, "clients", 6, "clients, each with one call in flight to every server")
-	flags.StringVar(&o.slipway, "slipway", "", "path of the binary (default: built from this repository)")
-	flags.StringVar(&o.log, "log", "", "file for the log of slipway (default: discarded)")
-	if err := flags.Parse(args); err != nil {
+	err := trial.Parse("chaos", args, stderr, func(flags *flag.FlagSet) {
+		flags.BoolVar(&o.short, "short", false, "run for 40 seconds instead of 20 minutes")
+		flags.DurationVar(&o.duration, "duration", 0, "time under faults (default 20m, with -short 40s)")
+		flags.DurationVar(&o.pause, "pause", 3*time.Second, "average time between two faults")
+		flags.Uint64Var(&o.seed, "seed", 0, "seed of all random choices (default random)")
+		flags.IntVar(&o.clients, "clients", 6, "clients, each with one call in flight to every server")
+		flags.StringVar(&o.slipway, "slipway", "", "path of the binary (default: built from this repository)")
+		flags.StringVar(&o.log, "log", os.DevNull, "file for the log of slipway")
+	})
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case flags.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.duration < 0 || o.pause <= 0 || o.clients < 1:
+	if o.duration < 0 || o.pause <= 0 || o.clients < 1 {
 		return nil, errors.New("-duration, -pause and -clients must be positive")
-	case o.duration == 0 && o.short:
-		o.duration = 40 * time.Second
-	case o.duration == 0:
-		o.duration = 20 * time.Minute
 	}
-	if o.seed == 0 {
-		o.seed = rand.Uint64()
+	duration := 20 * time.Minute
+	if o.short {
+		duration = 40 * time.Second
 	}
+	o.duration, o.seed = cmp.Or(o.duration, duration), cmp.Or(o.seed, rand.Uint64())
 	return o, nil
 }
 
@@ -83,36 +77,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	upstream, err := build(ctx, dir, o)
+	upstream, err := install.Go(ctx, "cmd/chaos/upstream", "")
 	if err != nil {
 		return err
 	}
+	if o.slipway == "" {
+		built, err := install.Go(ctx, install.Slipway, "")
+		if err != nil {
+			return err
+		}
+		o.slipway = built.Command[0]
+	}
 	began := time.Now()
-	fmt.Fprintf(stdout, "Seed %d; %s, %s/%s, %d processors (%s), load average %s at the start.\n\n", o.seed,
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), system.CPUModel(), system.LoadAverage())
-	c := &chaos{options: o, dir: dir, upstream: upstream, progress: stderr, tally: newTally("chaos")}
+	setting := trial.Describe()
+	fmt.Fprintf(stdout, "Seed %d; %s, %s.\n\n", o.seed, setting.Go, setting.Machine())
+	c := &chaos{options: o, dir: dir, upstream: upstream.Command[0], progress: stderr, tally: newTally("chaos")}
 	err = c.all(ctx)
 	c.table.Write(stdout)
 	c.tally.writeFailures(stdout)
 	fmt.Fprintf(stdout, "\nIt took %.0f s.\n", time.Since(began).Seconds())
 	return errors.Join(err, c.table.Verdict())
-}
-
-// build builds the programs and returns the path of the upstream server.
-func build(ctx context.Context, dir string, o *options) (upstream string, err error) {
-	root, err := install.Root(ctx)
-	if err != nil {
-		return "", err
-	}
-	upstream = filepath.Join(dir, "upstream")
-	if _, err := install.Go(ctx, root, upstream, "", "./cmd/chaos/upstream"); err != nil {
-		return "", err
-	}
-	if o.slipway == "" {
-		o.slipway = filepath.Join(dir, "slipway")
-		_, err = install.Go(ctx, filepath.Dir(root), o.slipway, "", "-trimpath", "./cmd/slipway")
-	}
-	return upstream, err
 }
 
 // chaos is one run.
@@ -152,14 +136,14 @@ func (c *chaos) all(ctx context.Context) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d calls are not answered right before the first fault", failed)
+		return fmt.Errorf("%d calls have wrong answers before the first fault", failed)
 	}
 	fmt.Fprintf(c.progress, "at the start: %+v\n", before)
 
 	done := make(chan map[string]int, 1)
 	faulty, stop := context.WithTimeout(ctx, c.duration)
 	defer stop()
-	go func() { done <- c.breakThings(faulty) }()
+	go func() { done <- c.causeFaults(faulty) }()
 	c.work(ctx, c.duration, c.tally)
 	stop()
 	faults := <-done
@@ -174,14 +158,14 @@ func (c *chaos) all(ctx context.Context) error {
 		c.table.Note("faults", name, float64(faults[name]), "")
 	}
 	c.tally.report(&c.table)
-	c.table.Exactly("in the end", "calls wrong or failed after the last fault", failed, 0)
+	c.table.Exactly("at the end", "calls wrong or failed after the last fault", failed, 0)
 	c.compare(before, after)
 	return c.end()
 }
 
 // compare reports the final usage against that at the start.
 func (c *chaos) compare(before, after reading) {
-	const what = "in the end"
+	const what = "at the end"
 	c.table.Exactly(what, "sessions", after.sessions, before.sessions)
 	c.table.Exactly(what, "streams", after.streams, before.streams)
 	c.table.Exactly(what, "requests in flight to servers", after.inFlight, 0)
@@ -194,11 +178,14 @@ func (c *chaos) compare(before, after reading) {
 
 // end terminates slipway as an operator would, and checks for leftover processes.
 func (c *chaos) end() error {
-	took, err := c.front.terminate()
-	if err != nil {
+	began := time.Now()
+	if err := c.front.Terminate(); err != nil {
 		return err
 	}
-	c.table.Within("SIGTERM", "time to exit", took, 10*time.Second)
+	if err := c.front.AwaitExit(settleWithin); err != nil {
+		return fmt.Errorf("slipway after SIGTERM: %w", err)
+	}
+	c.table.Within("SIGTERM", "time to exit", time.Since(began), 10*time.Second)
 	left := 0
 	for pid := range c.front.seen {
 		if system.Exists(pid) {
@@ -206,7 +193,7 @@ func (c *chaos) end() error {
 		}
 	}
 	c.table.Exactly("SIGTERM", "child processes left", left, 0)
-	twice, err := c.carriedOutTwice()
+	twice, err := c.countDuplicates()
 	if err != nil {
 		return err
 	}

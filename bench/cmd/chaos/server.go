@@ -110,8 +110,8 @@ func (s *server) pid(f *front) int {
 	return 0
 }
 
-// carriedOutTwice returns the number of duplicate calls in the journals.
-func (c *chaos) carriedOutTwice() (int, error) {
+// countDuplicates returns the number of duplicate calls in the journals.
+func (c *chaos) countDuplicates() (int, error) {
 	twice := 0
 	for _, s := range c.servers {
 		text, err := os.ReadFile(s.journal)

@@ -3,106 +3,83 @@ package main
 import (
 	"context"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
 func TestCompareToFloor(t *testing.T) {
-	group := []record{
-		{Peer: "a", ServerCPU: 30, PerSecond: 500},
-		{Peer: "broken", Error: "no answer"},
-		{Peer: httpFloor, ServerCPU: 15, PerSecond: 1000},
-	}
-	compareToFloor(group, httpFloor)
-	want := []record{
-		{Peer: "a", ServerCPU: 30, PerSecond: 500, Ratio: 2, Rate: 0.5},
-		{Peer: "broken", Error: "no answer"},
-		{Peer: httpFloor, ServerCPU: 15, PerSecond: 1000, Ratio: 1, Rate: 1},
-	}
-	if diff := cmp.Diff(group, want); diff != "" {
-		t.Errorf("under load (-got +want):\n%s", diff)
-	}
-	starts := []record{{Peer: stdioFloor, Start: 2, ServerCPU: 9}, {Peer: "a", Start: 5, ServerCPU: 9}}
-	compareToFloor(starts, stdioFloor)
-	if got := starts[1].Ratio; got != 2.5 {
-		t.Errorf("start-up ratio = %v, want that of the times, 2.5", got)
-	}
-	alone := []record{{Peer: "a", ServerCPU: 30}}
-	compareToFloor(alone, httpFloor)
-	if got := alone[0].Ratio; got != 0 {
-		t.Errorf("ratio without a floor = %v, want none", got)
-	}
-}
-
-func TestMedian(t *testing.T) {
+	http, stdio := find(t, "http-echo-2025"), find(t, "start-stdio")
 	tests := []struct {
-		name   string
-		values []float64
-		want   float64
+		name     string
+		workload fix.Workload
+		group    []trial.Record
+		want     []trial.Figures // the ratios
 	}{
-		{"none", nil, 0},
-		{"odd", []float64{9, 1, 3}, 3},
-		{"even", []float64{9, 1, 3, 5}, 4},
+		{"under load", http, []trial.Record{
+			{Key: key("a"), Figures: trial.Figures{"server_cpu_us": 30, "requests_per_second": 500}},
+			{Key: key("broken"), Error: "no answer"},
+			{Key: key(httpFloor), Figures: trial.Figures{"server_cpu_us": 15, "requests_per_second": 1000}},
+		}, []trial.Figures{{"ratio": 2, "rate": 0.5}, {}, {"ratio": 1, "rate": 1}}},
+		{"start-up", stdio, []trial.Record{
+			{Key: key(stdioFloor), Figures: trial.Figures{"start_ms": 2, "server_cpu_us": 9}},
+			{Key: key("a"), Figures: trial.Figures{"start_ms": 5, "server_cpu_us": 9}},
+		}, []trial.Figures{{"ratio": 1}, {"ratio": 2.5}}},
+		{"without a floor", http, []trial.Record{{Key: key("a"), Figures: trial.Figures{"server_cpu_us": 30}}},
+			[]trial.Figures{{}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := figures.Median(tt.values); got != tt.want {
-				t.Errorf("figures.Median(%v) = %v, want %v", tt.values, got, tt.want)
+			compareToFloor(tt.workload, tt.group)
+			for i, r := range tt.group {
+				got := trial.Figures{}
+				for _, name := range []string{"ratio", "rate"} {
+					if v, ok := r.Figures[name]; ok {
+						got[name] = v
+					}
+				}
+				if diff := cmp.Diff(got, tt.want[i]); diff != "" {
+					t.Errorf("%s (-got +want):\n%s", r.Name, diff)
+				}
 			}
 		})
 	}
 }
 
-func TestNumber(t *testing.T) {
-	tests := map[float64]string{
-		0:       "0.00",
-		0.0123:  "0.012",
-		1.256:   "1.26",
-		12.34:   "12.3",
-		999:     "999",
-		1234.6:  "1,235",
-		1234567: "1,234,567",
+func key(name string) trial.Key { return trial.Key{Name: name} }
+
+func find(t *testing.T, name string) fix.Workload {
+	t.Helper()
+	w, err := fix.Find(name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for v, want := range tests {
-		if got := figures.Number(v); got != want {
-			t.Errorf("figures.Number(%v) = %q, want %q", v, got, want)
-		}
-	}
+	return w
 }
 
 func TestReport(t *testing.T) {
-	w, err := fix.Find("http-echo-2025")
-	if err != nil {
-		t.Fatal(err)
+	w, modern := find(t, "http-echo-2025"), find(t, "http-echo-2026")
+	run := &trial.Trial{Options: &trial.Options{}, Workloads: []fix.Workload{w, modern}, Rows: []trial.Row{
+		&peer{name: httpFloor, floor: true}, &peer{name: "fast"}, &peer{name: "old", noModern: true}, &peer{name: "broken"},
+	}}
+	run.Setting.Skipped = []string{"ts: node is not installed"}
+	add := func(name string, ratio, cpu, perSecond, rate float64) {
+		run.Records = append(run.Records, trial.Record{Key: key(name), Workload: w.Name, Figures: trial.Figures{
+			"ratio": ratio, "server_cpu_us": cpu, "requests_per_second": perSecond, "rate": rate,
+		}})
 	}
-	modern, err := fix.Find("http-echo-2026")
-	if err != nil {
-		t.Fatal(err)
-	}
-	peers := []installedPeer{
-		{peer: peer{name: httpFloor, floor: true}},
-		{peer: peer{name: "fast"}},
-		{peer: peer{name: "old", noModern: true}},
-		{peer: peer{name: "broken"}},
-	}
-	records := []record{
-		{Workload: w.Name, Peer: httpFloor, ServerCPU: 10, PerSecond: 60000, Ratio: 1, Rate: 1},
-		{Workload: w.Name, Peer: "fast", ServerCPU: 11, PerSecond: 50000, Ratio: 1.1, Rate: 0.8},
-		{Workload: w.Name, Peer: "fast", ServerCPU: 12, PerSecond: 52000, Ratio: 1.3, Rate: 0.9},
-		{Workload: w.Name, Peer: "fast", ServerCPU: 13, PerSecond: 54000, Ratio: 1.2, Rate: 0.9},
-		{Workload: w.Name, Peer: "old", ServerCPU: 30, Ratio: 3},
-		{Workload: w.Name, Peer: "broken", Error: "check: content | wrong"},
-	}
-	got := report(setting{Skipped: []string{"ts: node is not installed"}}, []fix.Workload{w, modern}, peers, records)
+	add(httpFloor, 1, 10, 60000, 1)
+	add("fast", 1.1, 11, 50000, 0.8)
+	add("fast", 1.3, 12, 52000, 0.9)
+	add("fast", 1.2, 13, 54000, 0.9)
+	add("old", 3, 30, 0, 0)
+	run.Records = append(run.Records, trial.Record{Key: key("broken"), Workload: w.Name, Error: "check: content | wrong"})
+	got := report(run)
 	for _, want := range []string{
 		"Skipped ts: node is not installed.",
 		"| workload | fast | old | broken |",
@@ -118,18 +95,18 @@ func TestReport(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	peers, err := selectPeers("mcp-go")
+	peers, err := selectPeers(&options{peers: "mcp-go"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, p := range peers {
-		names = append(names, p.name)
+		names = append(names, p.Key().Name)
 	}
 	if diff := cmp.Diff(names, []string{httpFloor, stdioFloor, wsFloor, plain, "mcp-go"}); diff != "" {
 		t.Errorf("floors always run (-got +want):\n%s", diff)
 	}
-	if _, err := selectPeers("mcp-go,nobody"); err == nil {
+	if _, err := selectPeers(&options{peers: "mcp-go,unknown"}); err == nil {
 		t.Error("an unknown peer is accepted")
 	}
 	workloads, err := selectWorkloads("http-list,start")
@@ -150,35 +127,31 @@ func TestMeasure(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("server CPU is read from /proc")
 	}
-	o := &options{warmup: 10 * time.Millisecond, measure: 250 * time.Millisecond, connections: 4, spawns: 2}
-	http, stdio := buildPeer(t, "barehand"), buildPeer(t, "floorstdio")
+	o := &options{spawns: 2, Options: trial.Options{
+		Warmup: 10 * time.Millisecond, Measure: 250 * time.Millisecond, Connections: 4,
+	}}
+	http, stdio := buildPeer(t, o, "barehand"), buildPeer(t, o, "floorstdio")
 	for _, name := range []string{"http-echo-2025", "http-echo-session", "stdio-echo-64", "start-http", "start-stdio"} {
 		t.Run(name, func(t *testing.T) {
-			w, err := fix.Find(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := find(t, name)
 			p := http
 			if floorOf(w) == stdioFloor {
 				p = stdio
 			}
-			r := measure(t.Context(), o, p, w)
-			if r.Error != "" {
-				t.Fatal(r.Error)
+			f := make(trial.Figures)
+			if err := p.Measure(t.Context(), w, f); err != nil {
+				t.Fatal(err)
 			}
-			if r.ResidentKB == 0 || r.Start == 0 && (r.Requests == 0 || r.ServerCPU == 0 || r.Generator == 0) {
-				t.Errorf("figures are missing: %+v", r)
+			if f["rss_kb"] == 0 ||
+				f["start_ms"] == 0 && (f["requests"] == 0 || f["server_cpu_us"] == 0 || f["generator_cores"] == 0) {
+				t.Errorf("figures are missing: %v", f)
 			}
 		})
 	}
 	t.Run("a peer that cannot start", func(t *testing.T) {
-		w, err := fix.Find("http-echo-2025")
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := measure(t.Context(), o, stdio, w)
-		if !strings.Contains(r.Error, "no HTTP here") {
-			t.Errorf("error = %q, want what the peer says", r.Error)
+		err := stdio.Measure(t.Context(), find(t, "http-echo-2025"), make(trial.Figures))
+		if err == nil || !strings.Contains(err.Error(), "no HTTP here") {
+			t.Errorf("error = %v, want the peer's message", err)
 		}
 	})
 }
@@ -188,27 +161,23 @@ func TestMeasureEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("server CPU is read from /proc")
 	}
-	w, err := fix.Find("stdio-echo-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mute := installedPeer{peer: peer{name: "mute"}, command: []string{"sh", "-c", "sleep 60 & sleep 60"}}
+	mute := &peer{name: "mute", options: &options{Options: trial.Options{Measure: time.Second}}}
+	mute.Command = []string{"sh", "-c", "sleep 60 & sleep 60"}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if r := measure(ctx, &options{measure: time.Second}, mute, w); r.Error == "" {
-		t.Errorf("a peer that never answers gives %+v", r)
+	f := make(trial.Figures)
+	if err := mute.Measure(ctx, find(t, "stdio-echo-1"), f); err == nil {
+		t.Errorf("a peer that never answers gives %v", f)
 	}
 }
 
-func buildPeer(t *testing.T, dir string) installedPeer {
+func buildPeer(t *testing.T, o *options, dir string) *peer {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), dir)
-	build := exec.Command("go", "build", "-o", binary, "../../peers/"+dir)
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
+	p := &peer{name: dir, dir: dir, options: o}
+	if err := p.Build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return installedPeer{peer: peer{name: dir}, command: []string{binary}}
+	return p
 }
 
 func TestParse(t *testing.T) {
@@ -218,7 +187,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	o, err := parse(nil, io.Discard)
-	if err != nil || o.rounds != 5 || o.warmup != time.Second || o.measure != 2*time.Second {
+	if err != nil || o.Rounds != 5 || o.Warmup != time.Second || o.Measure != 2*time.Second {
 		t.Errorf("defaults = %+v, %v", o, err)
 	}
 }

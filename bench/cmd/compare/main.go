@@ -14,56 +14,36 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
-	"github.com/slipway-mcp/slipway/bench/system"
-
-	"github.com/slipway-mcp/slipway/bench/program"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
-func main() { program.Main("compare", run) }
+func main() { trial.Main("compare", run) }
 
 // options are the command-line options.
 type options struct {
-	rounds      int
-	warmup      time.Duration
-	measure     time.Duration
-	connections int
-	spawns      int
-	peers       string
-	workloads   string
-	out         string
-	list        bool
+	trial.Options
+	spawns    int
+	peers     string
+	workloads string
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{}
-	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.IntVar(&o.rounds, "rounds", 5, "rounds; medians are taken over them")
-	flags.DurationVar(&o.warmup, "warmup", time.Second, "time before measuring")
-	flags.DurationVar(&o.measure, "measure", 2*time.Second, "time to measure")
-	flags.IntVar(&o.connections, "conns", 16, "HTTP connections, one request in flight on each")
-	flags.IntVar(&o.spawns, "spawns", 5, "starts of a process in each round of a start-up workload")
-	flags.StringVar(&o.peers, "peers", "", "comma-separated names of peers (default all; the floors always run)")
-	flags.StringVar(&o.workloads, "workloads", "",
-		"comma-separated names of workloads, or beginnings of names (default all)")
-	flags.StringVar(&o.out, "o", "results", "folder for results.jsonl and results.md, made if missing")
-	flags.BoolVar(&o.list, "list", false, "print the names of peers and workloads and stop")
-	if err := flags.Parse(args); err != nil {
+	o := &options{Options: trial.Options{Rounds: 5, Warmup: time.Second, Measure: 2 * time.Second}}
+	err := trial.Parse("compare", args, stderr, func(flags *flag.FlagSet) {
+		o.Bind(flags, "results.jsonl and results.md", "", "")
+		flags.IntVar(&o.spawns, "spawns", 5, "starts of a process in each round of a start-up workload")
+		flags.StringVar(&o.peers, "peers", "", "comma-separated names of peers (default all; the floors always run)")
+		flags.StringVar(&o.workloads, "workloads", "", "comma-separated names of workloads, or their prefixes (default all)")
+	})
+	if err != nil {
 		return nil, err
 	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if o.rounds < 1 || o.connections < 1 || o.spawns < 1 || o.measure <= 0 || o.warmup < 0 {
+	if o.Rounds < 1 || o.Connections < 1 || o.spawns < 1 || o.Measure <= 0 || o.Warmup < 0 {
 		return nil, errors.New("-rounds, -conns, -spawns and -measure must be positive")
 	}
 	return o, nil
@@ -78,101 +58,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	peers, err := selectPeers(o.peers)
+	peers, err := selectPeers(o)
 	if err != nil {
 		return err
 	}
-	if o.list {
-		printNames(stdout)
-		return nil
-	}
-	installed, skipped, err := prepare(ctx, peers, stderr)
-	if err != nil {
-		return err
-	}
-	if _, err := system.RaiseDescriptors(); err != nil {
-		return err
-	}
-	// A single processor keeps the generator cheap and leaves the others to the peer.
-	runtime.GOMAXPROCS(1)
-	return compare(ctx, o, workloads, installed, skipped, stdout, stderr)
-}
-
-// compare runs the measurements. If it is interrupted, it reports the complete ones.
-func compare(
-	ctx context.Context,
-	o *options,
-	workloads []fix.Workload,
-	peers []installedPeer,
-	skipped []string,
-	stdout, stderr io.Writer,
-) error {
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return err
-	}
-	lines, err := os.Create(filepath.Join(o.out, "results.jsonl"))
-	if err != nil {
-		return err
-	}
-	defer lines.Close()
-	set := describe(o, peers, skipped)
-	if err := figures.WriteLine(lines, set); err != nil {
-		return err
-	}
-	var records []record
-	keep := func(group []record) error {
-		records = append(records, group...)
-		for _, r := range group {
-			if err := figures.WriteLine(lines, r); err != nil {
-				return err
-			}
+	if o.List {
+		for _, p := range allPeers() {
+			fmt.Fprintln(stdout, "peer    ", p.name)
+		}
+		for _, w := range fix.Workloads() {
+			fmt.Fprintln(stdout, "workload", w.Name)
 		}
 		return nil
 	}
-	runErr := rounds(ctx, o, workloads, peers, stderr, keep)
-	if errors.Is(runErr, context.Canceled) {
-		runErr = errors.New("interrupted; the report holds what was complete")
-	}
-	table := report(set, workloads, peers, records)
-	if err := os.WriteFile(filepath.Join(o.out, "results.md"), []byte(table), 0o644); err != nil {
+	t := &trial.Trial{Options: &o.Options, Workloads: workloads, Progress: stderr, Complete: compareToFloor}
+	if err := t.Prepare(ctx, peers); err != nil {
 		return err
 	}
-	fmt.Fprint(stdout, table)
-	return errors.Join(runErr, failures(records), lines.Close())
-}
-
-// failures returns an error if any measurement failed.
-func failures(records []record) error {
-	for _, r := range records {
-		if r.Error != "" {
-			return errors.New("some measurements failed, see the report")
-		}
-	}
-	return nil
+	return errors.Join(t.Run(ctx, "results", stdout, func() string { return report(t) }), t.Failure())
 }
 
 func selectWorkloads(names string) ([]fix.Workload, error) {
-	all := fix.Workloads()
-	if names == "" {
-		return all, nil
-	}
-	var chosen []fix.Workload
-	for _, w := range all {
-		if slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return strings.HasPrefix(w.Name, n) }) {
-			chosen = append(chosen, w)
-		}
-	}
+	chosen := slices.DeleteFunc(fix.Workloads(), func(w fix.Workload) bool {
+		return !slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return strings.HasPrefix(w.Name, n) })
+	})
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no workload matches %q; -list prints their names", names)
 	}
 	return chosen, nil
-}
-
-func printNames(w io.Writer) {
-	for _, p := range allPeers() {
-		fmt.Fprintln(w, "peer    ", p.name)
-	}
-	for _, l := range fix.Workloads() {
-		fmt.Fprintln(w, "workload", l.Name)
-	}
 }

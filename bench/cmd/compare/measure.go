@@ -2,325 +2,155 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/load"
 	"github.com/slipway-mcp/slipway/bench/process"
 	"github.com/slipway-mcp/slipway/bench/system"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
-// record is one measurement: a newly started peer in one round of a workload. In start-up
-// workloads, ServerCPU is that of one start, and there are no requests.
-type record struct {
-	Round    int    `json:"round"`
-	Workload string `json:"workload"`
-	Peer     string `json:"peer"`
-	Error    string `json:"error,omitempty"`
-
-	Requests   int64   `json:"requests,omitempty"`
-	Seconds    float64 `json:"seconds,omitempty"`
-	PerSecond  float64 `json:"requests_per_second,omitempty"`
-	ServerCPU  float64 `json:"server_cpu_us,omitempty"`    // per request
-	ClientCPU  float64 `json:"generator_cpu_us,omitempty"` // per request
-	Generator  float64 `json:"generator_cores,omitempty"`  // processors it kept busy
-	P50        float64 `json:"p50_us,omitempty"`
-	P99        float64 `json:"p99_us,omitempty"`
-	ResidentKB int64   `json:"rss_kb,omitempty"`
-	Start      float64 `json:"start_ms,omitempty"` // spawn to first answer
-	Each       float64 `json:"rss_each,omitempty"` // bytes per idle client
-
-	// Ratio is ServerCPU (in start-up workloads, Start) divided by that of the floor in the
-	// same round. Rate is the same for PerSecond.
-	Ratio float64 `json:"ratio,omitempty"`
-	Rate  float64 `json:"rate,omitempty"`
+// Measure starts the peer, and runs the workload.
+func (p *peer) Measure(ctx context.Context, w fix.Workload, f trial.Figures) error {
+	if w.Kind == fix.StartHTTP || w.Kind == fix.StartStdio {
+		return p.measureStart(ctx, w, f)
+	}
+	proc, g, err := p.start(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer proc.Stop()
+	if w.Kind.Idle() {
+		return proc.Explain(measureIdle(proc, g.Addr, w, f))
+	}
+	return proc.Explain(p.UnderLoad(proc.PID(), g, f))
 }
 
-// grace is how far a run may exceed its expected duration before it is killed.
-const grace = 30 * time.Second
-
-// measure takes one record. Failures of the peer are stored in the record.
-func measure(ctx context.Context, o *options, p installedPeer, w fix.Workload) record {
-	r := record{Workload: w.Name, Peer: p.name}
+// start starts the peer for the workload and waits until it listens. The caller must stop
+// it; it is killed when ctx ends.
+func (p *peer) start(ctx context.Context, w fix.Workload) (*process.Process, *load.Generator, error) {
+	g := &load.Generator{Workload: w, Connections: p.Connections}
+	cfg := contract.For(w, contract.Stdio)
+	if p.with != "" {
+		cfg.With = p.with
+	}
+	if w.Kind.Pipes() {
+		proc, err := process.StartOnPipes(ctx, slices.Concat(p.Command, cfg.Args()), cfg.Env())
+		if err == nil {
+			g.In, g.Out, g.Connections = proc.In, proc.Out, 1
+		}
+		return proc, g, err
+	}
 	var err error
-	switch w.Kind {
-	case fix.HTTP:
-		err = measureHTTP(ctx, o, p, w, &r)
-	case fix.Stdio:
-		err = measureStdio(ctx, o, p, w, &r)
-	case fix.WebSocket:
-		err = measureHTTP(ctx, o, p, w, &r)
-	case fix.IdleSession, fix.IdleStream, fix.IdleWebSocket:
-		err = measureIdle(ctx, p, w, &r)
-	default:
-		err = measureStart(ctx, o, p, w, &r)
+	if g.Addr, err = process.FreeAddr(); err != nil {
+		return nil, nil, err
 	}
+	cfg.Addr = g.Addr
+	proc, err := process.Start(ctx, slices.Concat(p.Command, cfg.Args()), cfg.Env())
 	if err != nil {
-		return record{Workload: w.Name, Peer: p.name, Error: err.Error()}
+		return nil, nil, err
 	}
-	return r
+	if err := proc.WaitListening(g.Addr); err != nil {
+		proc.Stop()
+		return nil, nil, proc.Explain(err)
+	}
+	return proc, g, nil
 }
 
-func measureHTTP(ctx context.Context, o *options, p installedPeer, w fix.Workload, r *record) error {
-	ctx, cancel := context.WithTimeout(ctx, o.warmup+4*o.measure+grace)
-	defer cancel()
-	addr, err := process.FreeAddr()
-	if err != nil {
-		return err
-	}
-	proc, err := start(ctx, p, w, addr)
-	if err != nil {
-		return err
-	}
-	defer proc.Stop()
-	if err := proc.WaitListening(addr); err != nil {
-		return proc.Explain(err)
-	}
-	var g generator = &load.HTTP{Addr: addr, Workload: w, Connections: o.connections}
-	if w.Kind == fix.WebSocket {
-		g = &load.WebSocket{Addr: addr, Workload: w, Connections: o.connections}
-	}
-	if err := g.Check(); err != nil {
-		return proc.Explain(fmt.Errorf("check: %w", err))
-	}
-	if err := underLoad(o, proc, g.Run, r); err != nil {
-		return proc.Explain(err)
-	}
-	return nil
-}
-
-// generator sends requests: first one to check its answer, then many.
-type generator interface {
-	Check() error
-	Run(load.Plan) (load.Result, error)
-}
-
-// measureIdle measures the resident memory of a peer per idle client.
-func measureIdle(ctx context.Context, p installedPeer, w fix.Workload, r *record) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*grace)
-	defer cancel()
-	addr, err := process.FreeAddr()
-	if err != nil {
-		return err
-	}
-	proc, err := start(ctx, p, w, addr)
-	if err != nil {
-		return err
-	}
-	defer proc.Stop()
-	if err := proc.WaitListening(addr); err != nil {
-		return proc.Explain(err)
-	}
+// measureIdle sets the resident memory of a peer per idle client.
+func measureIdle(proc *process.Process, addr string, w fix.Workload, f trial.Figures) error {
 	idle := &load.Idle{Addr: addr, Workload: w}
 	defer idle.Close()
-	before, err := residentAfter(proc, idle, idle.Prepare)
-	if err != nil {
-		return proc.Explain(err)
-	}
-	if r.ResidentKB, err = residentAfter(proc, idle, idle.Open); err != nil {
-		return proc.Explain(err)
-	}
-	r.Each = float64(r.ResidentKB-before) * 1024 / float64(w.Count)
-	return nil
-}
-
-// residentAfter calls do and returns the resident memory of the peer.
-func residentAfter(proc *process.Process, idle *load.Idle, do func() error) (int64, error) {
-	if err := do(); err != nil {
-		return 0, err
-	}
-	if err := idle.Free(); err != nil {
-		return 0, err
-	}
-	return system.ResidentKB(proc.PID())
-}
-
-func measureStdio(ctx context.Context, o *options, p installedPeer, w fix.Workload, r *record) error {
-	ctx, cancel := context.WithTimeout(ctx, o.warmup+4*o.measure+grace)
-	defer cancel()
-	proc, err := start(ctx, p, w, stdio)
-	if err != nil {
-		return err
-	}
-	defer proc.Stop()
-	s := &load.Stdio{In: proc.In, Out: proc.Out, Workload: w}
-	if err := s.Initialize(); err != nil {
-		return proc.Explain(err)
-	}
-	if err := s.Check(); err != nil {
-		return proc.Explain(fmt.Errorf("check: %w", err))
-	}
-	if err := underLoad(o, proc, s.Run, r); err != nil {
-		return proc.Explain(err)
-	}
-	return nil
-}
-
-// clocks are the CPU times of a run.
-type clocks struct{ server, client time.Duration }
-
-func readClocks(pid int) (clocks, error) {
-	server, err := system.CPUTime(pid)
-	if err != nil {
-		return clocks{}, err
-	}
-	client, err := system.OwnCPU()
-	return clocks{server, client}, err
-}
-
-// underLoad runs the load between two readings of the clocks, and fills r.
-func underLoad(o *options, proc *process.Process, run func(load.Plan) (load.Result, error), r *record) error {
-	var begin, end clocks
-	pid := proc.PID()
-	plan := load.Plan{Warmup: o.warmup, Measure: o.measure}
-	plan.Begin = func() (err error) { begin, err = readClocks(pid); return err }
-	plan.End = func() (err error) { end, err = readClocks(pid); return err }
-	result, err := run(plan)
-	if err != nil {
-		return err
-	}
-	if result.Requests == 0 {
-		return fmt.Errorf("no request was answered in %v", result.Elapsed)
-	}
-	if r.ResidentKB, err = system.ResidentKB(pid); err != nil {
-		return err
-	}
-	requests, seconds := float64(result.Requests), result.Elapsed.Seconds()
-	r.Requests, r.Seconds, r.PerSecond = result.Requests, seconds, requests/seconds
-	r.ServerCPU = micros(end.server-begin.server) / requests
-	r.ClientCPU = micros(end.client-begin.client) / requests
-	r.Generator = (end.client - begin.client).Seconds() / seconds
-	r.P50, r.P99 = micros(result.Latency.Quantile(0.5)), micros(result.Latency.Quantile(0.99))
-	return nil
-}
-
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
-
-// measureStart starts the peer several times and takes the medians.
-func measureStart(ctx context.Context, o *options, p installedPeer, w fix.Workload, r *record) error {
-	var took, cpu, resident []float64
-	for range o.spawns {
-		one, err := startOnce(ctx, p, w)
+	var resident [2]float64
+	for i, open := range []func() error{idle.Prepare, idle.Open} {
+		if err := open(); err != nil {
+			return err
+		}
+		if err := idle.Free(); err != nil {
+			return err
+		}
+		kb, err := system.ResidentKB(proc.PID())
 		if err != nil {
 			return err
 		}
-		took = append(took, one.took.Seconds()*1e3)
-		cpu = append(cpu, micros(one.cpu))
-		resident = append(resident, float64(one.residentKB))
+		resident[i] = float64(kb)
 	}
-	r.Start, r.ServerCPU, r.ResidentKB = figures.Median(took), figures.Median(cpu), int64(figures.Median(resident))
+	f["rss_kb"] = resident[1]
+	f["rss_each"] = (resident[1] - resident[0]) * 1024 / float64(w.Count)
 	return nil
 }
 
-type startUp struct {
-	took       time.Duration
-	cpu        time.Duration
-	residentKB int64
+// measureStart starts the peer several times and sets the medians. server_cpu_us is that
+// of one start.
+func (p *peer) measureStart(ctx context.Context, w fix.Workload, f trial.Figures) error {
+	all := make(map[string][]float64)
+	for range p.spawns {
+		one := make(trial.Figures)
+		if err := p.startOnce(ctx, w, one); err != nil {
+			return err
+		}
+		for name, value := range one {
+			all[name] = append(all[name], value)
+		}
+	}
+	for name, values := range all {
+		f[name] = figures.Median(values)
+	}
+	return nil
 }
 
 // startOnce measures from before the spawn to the first answer, which is checked.
-func startOnce(ctx context.Context, p installedPeer, w fix.Workload) (startUp, error) {
-	ctx, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	addr := stdio
-	if w.Kind == fix.StartHTTP {
-		var err error
-		if addr, err = process.FreeAddr(); err != nil {
-			return startUp{}, err
-		}
-	}
+func (p *peer) startOnce(ctx context.Context, w fix.Workload, f trial.Figures) error {
 	began := time.Now()
-	proc, err := start(ctx, p, w, addr)
+	proc, g, err := p.start(ctx, w)
 	if err != nil {
-		return startUp{}, err
-	}
-	defer proc.Stop()
-	if err := firstAnswer(proc, w, addr); err != nil {
-		return startUp{}, proc.Explain(err)
-	}
-	s := startUp{took: time.Since(began)}
-	if s.residentKB, err = system.ResidentKB(proc.PID()); err != nil {
-		return startUp{}, err
-	}
-	proc.Stop()
-	s.cpu = proc.ProcessState.UserTime() + proc.ProcessState.SystemTime()
-	return s, nil
-}
-
-func firstAnswer(proc *process.Process, w fix.Workload, addr string) error {
-	if addr == stdio {
-		return (&load.Stdio{In: proc.In, Out: proc.Out, Workload: w}).Initialize()
-	}
-	if err := proc.WaitListening(addr); err != nil {
 		return err
 	}
-	return (&load.HTTP{Addr: addr, Workload: w}).Check()
-}
-
-// rounds measures every peer in every workload, round by round. In each round and
-// workload, the peers run one after another, in alternating order, so that other activity
-// on the machine affects all of them. Each complete group of records is passed to keep.
-func rounds(
-	ctx context.Context,
-	o *options,
-	workloads []fix.Workload,
-	peers []installedPeer,
-	progress io.Writer,
-	keep func([]record) error,
-) error {
-	for round := range o.rounds {
-		order := slices.Clone(peers)
-		if round%2 == 1 {
-			slices.Reverse(order)
-		}
-		for _, w := range workloads {
-			fmt.Fprintf(progress, "round %d of %d, %s:", round+1, o.rounds, w.Name)
-			var group []record
-			for _, p := range order {
-				if !p.does(w) {
-					continue
-				}
-				fmt.Fprintf(progress, " %s", p.name)
-				r := measure(ctx, o, p, w)
-				if err := ctx.Err(); err != nil {
-					fmt.Fprintln(progress)
-					return err
-				}
-				r.Round = round + 1
-				group = append(group, r)
-			}
-			fmt.Fprintln(progress)
-			compareToFloor(group, floorOf(w))
-			if err := keep(group); err != nil {
-				return err
-			}
-		}
+	defer proc.Stop()
+	check := g.Check
+	if w.Kind.Pipes() {
+		check = g.Initialize
 	}
+	if err := check(); err != nil {
+		return proc.Explain(err)
+	}
+	f["start_ms"] = time.Since(began).Seconds() * 1e3
+	kb, err := system.ResidentKB(proc.PID())
+	if err != nil {
+		return err
+	}
+	f["rss_kb"] = float64(kb)
+	proc.Stop()
+	f["server_cpu_us"] = trial.Micros(proc.ProcessState.UserTime() + proc.ProcessState.SystemTime())
 	return nil
 }
 
-// compareToFloor sets the ratios of a group. Without a floor, they stay zero.
-func compareToFloor(group []record, floor string) {
-	i := slices.IndexFunc(group, func(r record) bool { return r.Peer == floor && r.Error == "" })
+// compareToFloor sets the ratios of a group: of the memory of idle clients, of start-up
+// times, or else of CPU time, and of requests per second. Without a floor, there are
+// none.
+func compareToFloor(w fix.Workload, group []trial.Record) {
+	i := slices.IndexFunc(group, func(r trial.Record) bool { return r.Name == floorOf(w) && r.Error == "" })
 	if i < 0 {
 		return
 	}
-	base := group[i]
-	for i := range group {
-		r := &group[i]
-		switch {
-		case r.Error != "":
-		case base.Each > 0:
-			r.Ratio = r.Each / base.Each
-		case base.Start > 0:
-			r.Ratio = r.Start / base.Start
-		default:
-			r.Ratio = r.ServerCPU / base.ServerCPU
-			r.Rate = r.PerSecond / base.PerSecond
+	base := group[i].Figures
+	ratio := "server_cpu_us"
+	for _, figure := range []string{"start_ms", "rss_each"} {
+		if base[figure] > 0 {
+			ratio = figure
+		}
+	}
+	for _, r := range group {
+		if r.Error != "" {
+			continue
+		}
+		r.Figures["ratio"] = r.Figures[ratio] / base[ratio]
+		if base["requests_per_second"] > 0 {
+			r.Figures["rate"] = r.Figures["requests_per_second"] / base["requests_per_second"]
 		}
 	}
 }

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/install"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
 // peer is a program in peers/ with its capabilities.
@@ -23,7 +29,12 @@ type peer struct {
 	operated                             bool // supports fix.Workload.With
 	only                                 func(fix.Workload) bool
 	with                                 string // overrides fix.Workload.With
+
+	*options
+	install.Program
 }
+
+var _ trial.Row = (*peer)(nil)
 
 // The floors that ratios refer to.
 const (
@@ -34,8 +45,8 @@ const (
 )
 
 // allPeers returns the peers in the order of the report.
-func allPeers() []peer {
-	return []peer{
+func allPeers() []*peer {
+	return []*peer{
 		{name: httpFloor, dir: "barehand", floor: true, noStdio: true},
 		{name: stdioFloor, dir: "floorstdio", floor: true, noHTTP: true},
 		{name: wsFloor, dir: "barews", floor: true, module: "github.com/coder/websocket",
@@ -53,9 +64,8 @@ func allPeers() []peer {
 	}
 }
 
-// does reports whether the peer supports the workload.
-func (p peer) does(w fix.Workload) bool {
-	onPipes := w.Kind == fix.Stdio || w.Kind == fix.StartStdio
+// Does reports whether the peer supports the workload.
+func (p *peer) Does(w fix.Workload) bool {
 	switch {
 	case p.only != nil:
 		return p.only(w)
@@ -67,7 +77,7 @@ func (p peer) does(w fix.Workload) bool {
 		return !p.floor && !p.noSession && (w.Kind != fix.IdleStream || !p.noGet)
 	case w.Events > 0 && p.noProgress:
 		return false
-	case onPipes:
+	case w.Kind.Pipes():
 		return !p.noStdio
 	case p.noHTTP:
 		return false
@@ -81,7 +91,7 @@ func (p peer) does(w fix.Workload) bool {
 // floorOf returns the name of the peer that is the floor of the workload.
 func floorOf(w fix.Workload) string {
 	switch {
-	case w.Kind == fix.Stdio || w.Kind == fix.StartStdio:
+	case w.Kind.Pipes():
 		return stdioFloor
 	case w.Kind.Socket():
 		return wsFloor
@@ -91,16 +101,64 @@ func floorOf(w fix.Workload) string {
 	return httpFloor
 }
 
-func selectPeers(names string) ([]peer, error) {
-	all := allPeers()
-	if names == "" {
-		return all, nil
-	}
-	wanted := strings.Split(names, ",")
-	for _, name := range wanted {
-		if !slices.ContainsFunc(all, func(p peer) bool { return p.name == name }) {
-			return nil, fmt.Errorf("unknown peer %q; -list prints their names", name)
+func selectPeers(o *options) ([]trial.Row, error) {
+	var chosen []trial.Row
+	wanted, found := strings.Split(o.peers, ","), 0
+	for _, p := range allPeers() {
+		named := slices.Contains(wanted, p.name)
+		if named {
+			found++
+		}
+		if p.options = o; named || p.floor || o.peers == "" {
+			chosen = append(chosen, p)
 		}
 	}
-	return slices.DeleteFunc(all, func(p peer) bool { return !p.floor && !slices.Contains(wanted, p.name) }), nil
+	if o.peers != "" && found < len(wanted) {
+		return nil, fmt.Errorf("unknown peer in %q; -list prints their names", o.peers)
+	}
+	return chosen, nil
+}
+
+func (p *peer) Key() trial.Key { return trial.Key{Name: p.name} }
+func (p *peer) Required() bool { return p.floor }
+
+// Version returns the version of the peer's library.
+func (p *peer) Version() (string, string) {
+	if p.module == "" {
+		return "", ""
+	}
+	return p.name, p.Program.Version
+}
+
+// Build builds the peer, or installs its packages next to its program and the fixtures.
+func (p *peer) Build(ctx context.Context) (err error) {
+	folder := "peers/" + p.dir
+	if !p.node {
+		p.Program, err = install.Go(ctx, folder, p.module)
+		return err
+	}
+	dir, program, err := install.Node(ctx, folder, p.module, "server.mjs")
+	if err != nil {
+		return err
+	}
+	p.Program = program
+	p.Command = append(p.Command, filepath.Join(dir, "server.mjs"))
+	return writeFixtures(filepath.Join(dir, "fixtures.json"))
+}
+
+// writeFixtures writes for Node peers what Go peers import. Peers use the first NTOOLS
+// tools of the list.
+func writeFixtures(path string) error {
+	most := 0
+	for _, w := range fix.Workloads() {
+		most = max(most, w.Tools)
+	}
+	data, err := json.Marshal(map[string]any{
+		"name": fix.ServerName, "version": fix.ServerVersion, "text": fix.Text(), "message": fix.Message,
+		"uri": fix.BlobURI, "mimeType": fix.BlobMIME, "tools": fix.Tools(most),
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
 }

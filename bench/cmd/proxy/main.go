@@ -13,65 +13,47 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"time"
 
-	"github.com/slipway-mcp/slipway/bench/program"
+	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/install"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
-func main() { program.Main("proxy", run) }
+func main() { trial.Main("proxy", run) }
 
 // options are the command-line options.
 type options struct {
-	short       bool
-	rounds      int
-	warmup      time.Duration
-	measure     time.Duration
-	connections int
-	rows        string
-	out         string
-	list        bool
+	trial.Options
+	short bool
+	rows  string
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{}
-	flags := flag.NewFlagSet("proxy", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.BoolVar(&o.short, "short", false,
-		"the rows with bounds alone, for less time, and the bounds with room for a busy machine")
-	flags.IntVar(&o.rounds, "rounds", 0, "rounds; medians are taken over them (default 7, with -short 3)")
-	flags.DurationVar(&o.warmup, "warmup", 500*time.Millisecond, "time before measuring")
-	flags.DurationVar(&o.measure, "measure", 0, "time to measure (default 2s, with -short 500ms)")
-	flags.IntVar(&o.connections, "conns", 16, "connections of clients, each with a session and one request in flight")
-	flags.StringVar(&o.rows, "rows", "", "comma-separated names of rows (default all)")
-	flags.StringVar(&o.out, "o", "results", "folder for proxy.jsonl and proxy.md, made if missing")
-	flags.BoolVar(&o.list, "list", false, "print the names of the rows and stop")
-	if err := flags.Parse(args); err != nil {
+	o := &options{Options: trial.Options{Warmup: 500 * time.Millisecond}}
+	err := trial.Parse("proxy", args, stderr, func(flags *flag.FlagSet) {
+		o.Bind(flags, "proxy.jsonl and proxy.md", " (default 7, with -short 3)", " (default 2s, with -short 500ms)")
+		flags.BoolVar(&o.short, "short", false, "only the rows with bounds, for less time, and with wider bounds")
+		flags.StringVar(&o.rows, "rows", "", "comma-separated names of rows (default all)")
+	})
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case flags.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.rounds < 0 || o.connections < 1 || o.measure < 0 || o.warmup < 0:
+	if o.Rounds < 0 || o.Connections < 1 || o.Measure < 0 || o.Warmup < 0 {
 		return nil, errors.New("-rounds, -conns and -measure must be positive")
 	}
 	rounds, measure := 7, 2*time.Second
 	if o.short {
 		rounds, measure = 3, 500*time.Millisecond
 	}
-	if o.rounds == 0 {
-		o.rounds = rounds
-	}
-	if o.measure == 0 {
-		o.measure = measure
-	}
+	o.Rounds, o.Measure = cmp.Or(o.Rounds, rounds), cmp.Or(o.Measure, measure)
 	return o, nil
 }
 
@@ -84,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.list {
+	if o.List {
 		for _, r := range rows {
 			fmt.Fprintf(stdout, "%-5s  %s\n", r.back, r.name)
 		}
@@ -95,26 +77,33 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{options: o, dir: dir, stderr: stderr}
-	if err := b.prepare(ctx, rows); err != nil {
-		return err
-	}
-	// A single processor keeps the generator cheap and leaves the others to the rest.
-	runtime.GOMAXPROCS(1)
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return err
-	}
-	lines, err := os.Create(filepath.Join(o.out, "proxy.jsonl"))
+	b, err := prepare(ctx, o, rows, dir, stderr)
 	if err != nil {
 		return err
 	}
-	defer lines.Close()
-	set := b.describe()
-	runErr := b.measureAll(ctx, set, lines)
-	table := b.report(set)
-	if err := os.WriteFile(filepath.Join(o.out, "proxy.md"), []byte(table), 0o644); err != nil {
-		return err
+	return errors.Join(b.Run(ctx, "proxy", stdout, b.report), b.verdict())
+}
+
+// bench is one run.
+type bench struct {
+	trial.Trial
+	short  bool
+	dir    string   // temporary
+	server []string // upstream of the gateways, without its argument
+}
+
+// prepare builds the upstream server and the programs of the rows.
+func prepare(ctx context.Context, o *options, rows []*row, dir string, stderr io.Writer) (*bench, error) {
+	server, err := install.Go(ctx, "gateways/echod", "")
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprint(stdout, table)
-	return errors.Join(runErr, b.verdict(), lines.Close())
+	b := &bench{short: o.short, dir: dir, server: server.Command}
+	b.Trial = trial.Trial{Options: &o.Options, Workloads: fix.Proxied(), Progress: stderr}
+	all := make([]trial.Row, len(rows))
+	for i, r := range rows {
+		r.bench = b
+		all[i] = r
+	}
+	return b, b.Prepare(ctx, all)
 }

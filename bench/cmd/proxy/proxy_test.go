@@ -2,28 +2,27 @@ package main
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
 // measured returns a bench with records of the rows that have bounds.
 func measured(short bool) *bench {
-	b := &bench{options: &options{short: short}}
+	b := &bench{short: short}
+	b.Trial = trial.Trial{Options: &trial.Options{}, Workloads: fix.Proxied()}
 	add := func(back, name string, cpu, kb float64) {
-		for _, workload := range []string{"echo", "text-10k"} {
-			b.rows = append(b.rows, row{name: name, back: back})
+		r := &row{name: name, back: back}
+		b.Rows = append(b.Rows, r)
+		for _, w := range b.Workloads {
 			for round, factor := range []float64{1, 1.5, 0.9} {
-				b.records = append(b.records, record{Round: round + 1, Workload: workload, Gateway: name, Back: back,
-					CPU:       cpu * factor,
-					PerSecond: 1000,
-					IdleKB:    int64(kb / 2),
-					AfterKB:   int64(kb),
-					PeakKB:    int64(kb),
-					OwnKB:     int64(kb / 4)})
+				b.Records = append(b.Records, trial.Record{Round: round + 1, Workload: w.Name, Key: r.Key(),
+					Figures: trial.Figures{"cpu_us": cpu * factor, "requests_per_second": 1000,
+						"rss_idle_kb": kb / 2, "rss_after_kb": kb, "rss_peak_kb": kb, "rss_own_kb": kb / 4}})
 			}
 		}
 	}
@@ -39,27 +38,27 @@ func TestVerdict(t *testing.T) {
 	tests := []struct {
 		name   string
 		short  bool
-		change func(*record)
+		change func(*trial.Record)
 		want   string
 	}{
-		{"all hold", false, func(*record) {}, ""},
-		{"a dear child", false, func(r *record) {
-			if r.Gateway == slipway && r.Back == child {
-				r.CPU *= 1.3
+		{"all within bounds", false, func(*trial.Record) {}, ""},
+		{"an expensive child", false, func(r *trial.Record) {
+			if r.Name == slipway && r.Back == child {
+				r.Figures["cpu_us"] *= 1.3
 			}
 		}, "2 of the bounds"},
-		{"a dear child on a busy machine", true, func(r *record) {
-			if r.Gateway == slipway && r.Back == child {
-				r.CPU *= 1.3
+		{"an expensive child on a busy machine", true, func(r *trial.Record) {
+			if r.Name == slipway && r.Back == child {
+				r.Figures["cpu_us"] *= 1.3
 			}
 		}, ""},
-		{"too much memory", false, func(r *record) {
-			if r.Gateway == slipway && r.Back == remote {
-				r.AfterKB *= 2
+		{"too much memory", false, func(r *trial.Record) {
+			if r.Name == slipway && r.Back == remote {
+				r.Figures["rss_after_kb"] *= 2
 			}
 		}, "1 of the bounds"},
-		{"one that fails", false, func(r *record) {
-			if r.Gateway == reverse && r.Round == 2 {
+		{"one that fails", false, func(r *trial.Record) {
+			if r.Name == reverse && r.Round == 2 {
 				r.Error = "no answer"
 			}
 		}, "no answer"},
@@ -67,8 +66,8 @@ func TestVerdict(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := measured(tt.short)
-			for i := range b.records {
-				tt.change(&b.records[i])
+			for i := range b.Records {
+				tt.change(&b.Records[i])
 			}
 			err := b.verdict()
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -76,14 +75,14 @@ func TestVerdict(t *testing.T) {
 			}
 		})
 	}
-	if (&bench{options: &options{}}).verdict() == nil {
+	if new(bench).verdict() == nil {
 		t.Error("nothing measured passes")
 	}
 }
 
 func TestReport(t *testing.T) {
 	b := measured(false)
-	got := b.report(b.describe())
+	got := b.report()
 	for _, want := range []string{
 		"| stdio | slipway | 15.0 | 1.50 (1.50–1.50) | 1,000 |",
 		"| stdio | mcp-go, server and client | 300 | 30.0 (30.0–30.0) |",
@@ -112,7 +111,7 @@ func TestSelectRows(t *testing.T) {
 			t.Error("-short needs npm")
 		}
 	}
-	if _, err := selectRows(&options{rows: "nobody"}); err == nil {
+	if _, err := selectRows(&options{rows: "unknown"}); err == nil {
 		t.Error("an unknown row is accepted")
 	}
 	for _, args := range [][]string{{"more"}, {"-rounds", "-1"}, {"-conns", "0"}} {
@@ -132,33 +131,30 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{
-		options: &options{rounds: 1, warmup: 10 * time.Millisecond, measure: 50 * time.Millisecond, connections: 2},
-		dir:     t.TempDir(), stderr: io.Discard,
-	}
-	var golang []row
+	var golang []*row
 	for _, r := range rows {
 		if r.program != supergateway {
 			golang = append(golang, r)
 		}
 	}
-	if err := b.prepare(t.Context(), golang); err != nil {
-		t.Fatal(err)
-	}
-	lines, err := os.Create(filepath.Join(t.TempDir(), "lines"))
+	o := &options{Options: trial.Options{
+		Rounds: 1, Warmup: 10 * time.Millisecond, Measure: 50 * time.Millisecond, Connections: 2, Out: t.TempDir(),
+	}}
+	b, err := prepare(t.Context(), o, golang, t.TempDir(), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lines.Close()
-	if err := b.measureAll(t.Context(), b.describe(), lines); err != nil {
+	if err := b.Run(t.Context(), "proxy", io.Discard, b.report); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(b.records), 2*len(golang); got != want {
+	if got, want := len(b.Records), 2*len(golang); got != want {
 		t.Errorf("%d measurements, want %d", got, want)
 	}
-	for _, r := range b.records {
-		if r.Error != "" || r.Requests == 0 || r.IdleKB == 0 || r.PeakKB < r.AfterKB || r.OwnKB == 0 {
-			t.Errorf("%s before %s, %s: %+v", r.Gateway, r.Back, r.Workload, r)
+	for _, r := range b.Records {
+		f := r.Figures
+		if r.Error != "" || f["requests"] == 0 || f["rss_idle_kb"] == 0 || f["rss_peak_kb"] < f["rss_after_kb"] ||
+			f["rss_own_kb"] == 0 {
+			t.Errorf("%s before %s, %s: %+v", r.Name, r.Back, r.Workload, r)
 		}
 	}
 }

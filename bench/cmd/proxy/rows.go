@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/install"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
 // The kinds of upstream servers.
@@ -32,42 +33,58 @@ const (
 	tuned       = reverse + ", 64 idle connections"
 )
 
+// supergateway is a package from npm.
+const supergateway = "gateways/supergateway"
+
 // row is one gateway with one kind of upstream server.
 type row struct {
 	name, back string
-	program    string // below gateways/ or peers/, or slipway itself
+	program    string // folder, or slipway itself
 	module     string // whose version is reported
 	short      bool   // also measured with -short
 	env        []string
-	args       func(s *setup) ([]string, error) // nil: those of package contract
+	args       func(s *setup) []string       // nil: those of package contract
+	file       func(s *setup) map[string]any // the server in the file of definitions to serve
+
+	*bench
+	install.Program
 }
+
+var _ trial.Row = (*row)(nil)
 
 // setup contains the inputs for the command line of a gateway.
 type setup struct {
 	addr  string   // where it listens
 	child []string // the command of the upstream server
 	url   string   // the URL of the upstream server
-	dir   string   // for files
 }
 
-func allRows() []row {
+func allRows() []*row {
 	const (
 		mcpgo = "github.com/mark3labs/mcp-go"
 		gosdk = "github.com/modelcontextprotocol/go-sdk"
+		self  = install.Slipway
 	)
-	plain := contract.Config{Session: true, Tools: fix.Called, With: "metrics"}
-	return []row{
-		{name: local, back: nothing, program: "peers/slipway", short: true, env: plain.Env(), args: answering},
-		{name: slipway, back: child, program: command, short: true, args: serveChild},
-		{name: definitions, back: child, program: command, short: true, args: serveDefinitions},
+	plain := contract.Config{Session: true, Tools: fix.Called, With: "metrics"}.Env()
+	answer := func(s *setup) []string { return []string{s.addr, "session"} }
+	serveChild := func(s *setup) []string { return append([]string{"serve", "--addr", s.addr, "--"}, s.child...) }
+	serveURL := func(s *setup) []string { return []string{"serve", "--addr", s.addr, s.url} }
+	command := func(s *setup) map[string]any { return map[string]any{"command": s.child[0], "args": s.child[1:]} }
+	url := func(s *setup) map[string]any { return map[string]any{"url": s.url, "transport": "http"} }
+	return []*row{
+		{name: local, back: nothing, program: "peers/slipway", short: true, env: plain, args: answer},
+		{name: slipway, back: child, program: self, short: true, args: serveChild},
+		{name: definitions, back: child, program: self, short: true, file: command},
 		{name: "slipway's front, mcp-go's transport", back: child, program: "gateways/frontmcpgo", module: mcpgo},
 		{name: "slipway's front, go-sdk's transport", back: child, program: "gateways/frontgosdk", module: gosdk},
 		{name: typedMCPGo, back: child, program: "gateways/mcpgo", module: mcpgo, short: true},
 		{name: "go-sdk, server and client", back: child, program: "gateways/gosdk", module: gosdk},
-		{name: "supergateway, a child for each session", back: child, program: supergateway, args: superStateful},
-		{name: "supergateway, a child for each request", back: child, program: supergateway, args: superStateless},
-		{name: slipway, back: remote, program: command, short: true, args: serveURL},
-		{name: definitions, back: remote, program: command, short: true, args: serveRemoteDefinitions},
+		{name: "supergateway, a child for each session", back: child, program: supergateway,
+			args: superArgs("--stateful")},
+		{name: "supergateway, a child for each request", back: child, program: supergateway,
+			args: superArgs("--protocolVersion", fix.Legacy)},
+		{name: slipway, back: remote, program: self, short: true, args: serveURL},
+		{name: definitions, back: remote, program: self, short: true, file: url},
 		{name: reverse, back: remote, program: "gateways/reverseproxy", short: true},
 		{name: tuned, back: remote, program: "gateways/reverseproxy", env: []string{"REVERSEPROXY_IDLE=1"}},
 		{name: typedMCPGo, back: remote, program: "gateways/mcpgo", module: mcpgo},
@@ -75,91 +92,43 @@ func allRows() []row {
 	}
 }
 
-func selectRows(o *options) ([]row, error) {
-	rows := allRows()
-	if o.rows != "" {
-		for _, name := range strings.Split(o.rows, ",") {
-			if !slices.ContainsFunc(rows, func(r row) bool { return r.called(name) }) {
-				return nil, fmt.Errorf("no row is called %q; -list prints their names", name)
-			}
+func superArgs(more ...string) func(*setup) []string {
+	return func(s *setup) []string {
+		_, port, _ := strings.Cut(s.addr, ":")
+		return append([]string{"--stdio", strings.Join(s.child, " "), "--outputTransport", "streamableHttp",
+			"--port", port, "--logLevel", "none"}, more...)
+	}
+}
+
+func selectRows(o *options) ([]*row, error) {
+	rows, names := allRows(), strings.Split(o.rows, ",")
+	for _, name := range names {
+		if o.rows != "" && !slices.ContainsFunc(rows, func(r *row) bool { return r.isCalled(name) }) {
+			return nil, fmt.Errorf("no row is called %q; -list prints their names", name)
 		}
 	}
-	return slices.DeleteFunc(rows, func(r row) bool {
-		asked := o.rows == "" || r.name == local || slices.ContainsFunc(strings.Split(o.rows, ","), r.called)
+	return slices.DeleteFunc(rows, func(r *row) bool {
+		asked := o.rows == "" || r.name == local || slices.ContainsFunc(names, r.isCalled)
 		return !asked || o.short && !r.short
 	}), nil
 }
 
-// called reports whether a name in -rows means the row. Commas separate names, so they
+// isCalled reports whether a name in -rows means the row. Commas separate names, so they
 // are ignored in row names.
-func (r row) called(name string) bool {
+func (r *row) isCalled(name string) bool {
 	return strings.ReplaceAll(r.name, ",", "") == strings.TrimSpace(name)
 }
 
-func answering(s *setup) ([]string, error) { return []string{s.addr, "session"}, nil }
+func (r *row) Key() trial.Key         { return trial.Key{Back: r.back, Name: r.name} }
+func (r *row) Required() bool         { return r.program != supergateway }
+func (r *row) Does(fix.Workload) bool { return true }
 
-func serveChild(s *setup) ([]string, error) {
-	return append([]string{"serve", "--addr", s.addr, "--"}, s.child...), nil
-}
-
-func serveURL(s *setup) ([]string, error) { return []string{"serve", "--addr", s.addr, s.url}, nil }
-
-func serveDefinitions(s *setup) ([]string, error) {
-	return s.serveFile(map[string]any{"command": s.child[0], "args": s.child[1:]})
-}
-
-func serveRemoteDefinitions(s *setup) ([]string, error) {
-	return s.serveFile(map[string]any{"url": s.url, "transport": "http"})
-}
-
-// contractArgs returns the arguments of the programs in gateways/.
-func contractArgs(back string) func(*setup) ([]string, error) {
-	return func(s *setup) ([]string, error) {
-		if back == remote {
-			return []string{s.addr, "http", s.url}, nil
-		}
-		return append([]string{s.addr, "stdio"}, s.child...), nil
+// Version returns the version of the gateway's library.
+func (r *row) Version() (string, string) {
+	if r.module == "" && r.Required() {
+		return "", ""
 	}
-}
-
-// Programs from outside this module: slipway itself, and a package from npm.
-const (
-	command      = "cmd/slipway"
-	supergateway = "supergateway"
-)
-
-func superStateful(s *setup) ([]string, error) {
-	return superArgs(s, "--stateful"), nil
-}
-
-func superStateless(s *setup) ([]string, error) {
-	return superArgs(s, "--protocolVersion", fix.Legacy), nil
-}
-
-func superArgs(s *setup, more ...string) []string {
-	_, port, _ := strings.Cut(s.addr, ":")
-	return append([]string{"--stdio", strings.Join(s.child, " "), "--outputTransport", "streamableHttp",
-		"--port", port, "--logLevel", "none"}, more...)
-}
-
-// built is a program that is ready to start.
-type built struct {
-	command []string
-	version string
-}
-
-// build builds or installs the program of a row.
-func build(ctx context.Context, root string, r row) (built, error) {
-	if r.program == supergateway {
-		return installSupergateway(ctx, root)
-	}
-	dir, pkg := root, []string{"./" + r.program}
-	if r.program == command {
-		dir, pkg = filepath.Dir(root), []string{"-trimpath", "-ldflags=-s -w", "./" + command}
-	}
-	binary := filepath.Join(root, install.Cache, "bin", strings.ReplaceAll(r.program, "/", "-"))
-	version, err := install.Go(ctx, dir, binary, r.module, pkg...)
-	return built{[]string{binary}, version}, err
+	return path.Base(path.Join(r.program, r.module)), r.Program.Version
 }
 
 // loopback makes the program listen on loopback only, for which it has no option.
@@ -170,20 +139,44 @@ Server.prototype.listen = function (port, ...rest) {
 }
 `
 
-func installSupergateway(ctx context.Context, root string) (built, error) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return built{}, errors.New("node is not installed")
+// Build builds or installs the program.
+func (r *row) Build(ctx context.Context) (err error) {
+	if r.Required() {
+		r.Program, err = install.Go(ctx, r.program, r.module)
+		return err
 	}
-	dir := filepath.Join(root, install.Cache, "npm", supergateway)
-	version, err := install.NPM(ctx, filepath.Join(root, "gateways", supergateway), dir, supergateway)
+	name := path.Base(supergateway)
+	dir, program, err := install.Node(ctx, supergateway, name)
 	if err != nil {
-		return built{}, err
+		return err
 	}
 	preload := filepath.Join(dir, "loopback.cjs")
-	if err := os.WriteFile(preload, []byte(loopback), 0o644); err != nil {
-		return built{}, err
+	r.Program = program
+	r.Command = append(r.Command, "--require", preload, filepath.Join(dir, "node_modules", name, "dist", "index.js"))
+	return os.WriteFile(preload, []byte(loopback), 0o644)
+}
+
+// commandLine returns the command line of the gateway.
+func (r *row) commandLine(s *setup) ([]string, error) {
+	var args []string
+	switch {
+	case r.args != nil:
+		args = r.args(s)
+	case r.file != nil:
+		path := filepath.Join(r.dir, "servers.json")
+		servers := map[string]any{"echo": r.file(s)}
+		text, err := json.Marshal(map[string]any{"specVersion": "1.0.0", "servers": servers})
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return nil, err
+		}
+		args = []string{"serve", "--addr", s.addr, path}
+	case r.back == remote:
+		args = []string{s.addr, remote, s.url}
+	default:
+		args = append([]string{s.addr, child}, s.child...)
 	}
-	main := filepath.Join(dir, "node_modules", supergateway, "dist", "index.js")
-	return built{[]string{node, "--require", preload, main}, version}, nil
+	return slices.Concat(r.Command, args), nil
 }

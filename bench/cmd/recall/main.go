@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/trial"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/sitebuild/docs"
@@ -37,18 +39,20 @@ const (
 //go:embed questions.tsv
 var questions string
 
-func main() {
-	least := flag.Float64("least", 0.9, "the recall@5 below which the exit code is 1")
-	verbose := flag.Bool("v", false, "print every question with the places of its page")
-	dir := flag.String("dir", "", "a folder with the documentation (default: "+corpus+", fetched)")
-	flag.Parse()
-	if err := run(context.Background(), *dir, *least, *verbose); err != nil {
-		fmt.Fprintln(os.Stderr, "recall:", err)
-		os.Exit(1)
-	}
-}
+func main() { trial.Main("recall", run) }
 
-func run(ctx context.Context, dir string, least float64, verbose bool) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var least float64
+	var verbose bool
+	var dir string
+	err := trial.Parse("recall", args, stderr, func(flags *flag.FlagSet) {
+		flags.Float64Var(&least, "least", 0.9, "the recall@5 below which the exit code is 1")
+		flags.BoolVar(&verbose, "v", false, "print every question with the places of its page")
+		flags.StringVar(&dir, "dir", "", "a folder with the documentation (default: "+corpus+", fetched)")
+	})
+	if err != nil {
+		return err
+	}
 	if dir == "" {
 		fetched, err := fetch(ctx)
 		if err != nil {
@@ -56,7 +60,7 @@ func run(ctx context.Context, dir string, least float64, verbose bool) error {
 		}
 		dir = filepath.Join(fetched, folder)
 	}
-	site, err := open(ctx, dir)
+	site, err := open(ctx, dir, stdout)
 	if err != nil {
 		return err
 	}
@@ -74,20 +78,23 @@ func run(ctx context.Context, dir string, least float64, verbose bool) error {
 			return err
 		}
 		took += time.Since(start)
-		place := slices.IndexFunc(found, func(p string) bool { return slices.Contains(strings.Split(pages, " "), p) })
 		asked++
+		top := found[:min(5, len(found))]
+		isRight := func(page string) bool { return slices.Contains(strings.Split(pages, " "), page) }
+		place := slices.IndexFunc(found, isRight)
 		if place == 0 {
 			first++
 		}
-		if place >= 0 && place < 5 {
+		right := slices.ContainsFunc(top, isRight)
+		if right {
 			five++
 		}
-		if verbose || place < 0 || place >= 5 {
-			fmt.Printf("%2d  %s  (%s; found %s)\n", place+1, question, pages, strings.Join(found[:min(5, len(found))], " "))
+		if verbose || !right {
+			fmt.Fprintf(stdout, "%2d  %s  (%s; found %s)\n", place+1, question, pages, strings.Join(top, " "))
 		}
 	}
 	recall := float64(five) / float64(asked)
-	fmt.Printf("%d questions: recall@1 %.2f, recall@5 %.2f, %.1f ms a question\n",
+	fmt.Fprintf(stdout, "%d questions: recall@1 %.2f, recall@5 %.2f, %.1f ms a question\n",
 		asked, float64(first)/float64(asked), recall, float64(took.Microseconds())/1000/float64(asked))
 	if recall < least {
 		return fmt.Errorf("recall@5 is %.2f, less than %.2f", recall, least)
@@ -111,7 +118,7 @@ func fetch(ctx context.Context) (string, error) {
 }
 
 // open builds the site in memory.
-func open(ctx context.Context, dir string) (*staticmcp.Site, error) {
+func open(ctx context.Context, dir string, stdout io.Writer) (*staticmcp.Site, error) {
 	input, err := docs.Dir(dir, &docs.Options{Name: "traefik"})
 	if err != nil {
 		return nil, err
@@ -126,7 +133,7 @@ func open(ctx context.Context, dir string) (*staticmcp.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Printf("%s: %d files, %d bytes, built in %d ms; %s\n",
+	fmt.Fprintf(stdout, "%s: %d files, %d bytes, built in %d ms; %s\n",
 		corpus, result.Files, result.Bytes, time.Since(start).Milliseconds(), result.Report.Summary())
 	return staticmcp.Open(ctx, memory, &staticmcp.Options{Poll: -1})
 }

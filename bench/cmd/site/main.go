@@ -12,47 +12,49 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"iter"
+	"io"
 	"os"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/system"
+	"github.com/slipway-mcp/slipway/bench/trial"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
-func main() {
-	pages := flag.Int("pages", 600_000, "pages")
-	size := flag.Int("size", 1900, "bytes of a page")
-	dir := flag.String("dir", "", "folder to write (default: a temporary one)")
-	keep := flag.Bool("keep", false, "leave the folder behind")
-	resources := flag.Bool("resources", false, "list each page as a resource, too")
-	flag.Parse()
-	if err := run(*pages, *size, *dir, *keep, *resources); err != nil {
-		fmt.Fprintln(os.Stderr, "site:", err)
-		os.Exit(1)
-	}
-}
+func main() { trial.Main("site", run) }
 
-func run(pages, size int, dir string, keep, resources bool) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var pages, size int
+	var dir string
+	var keep, resources bool
+	err := trial.Parse("site", args, stderr, func(flags *flag.FlagSet) {
+		flags.IntVar(&pages, "pages", 600_000, "pages")
+		flags.IntVar(&size, "size", 1900, "bytes of a page")
+		flags.StringVar(&dir, "dir", "", "folder to write (default: a temporary one)")
+		flags.BoolVar(&keep, "keep", false, "keep the folder")
+		flags.BoolVar(&resources, "resources", false, "also list each page as a resource")
+	})
+	if err != nil {
+		return err
+	}
 	if dir == "" {
-		tmp, err := os.MkdirTemp("", "encyclopaedia-*")
-		if err != nil {
+		if dir, err = os.MkdirTemp("", "encyclopaedia-*"); err != nil {
 			return err
 		}
-		dir = tmp
 	}
 	if !keep {
 		defer os.RemoveAll(dir)
 	}
 	for _, round := range []string{"first build", "built again"} {
 		start := time.Now()
-		result, err := sitebuild.Write(context.Background(), encyclopaedia(pages, size, resources), sitebuild.Dir(dir), nil)
+		result, err := sitebuild.Write(ctx, encyclopaedia(pages, size, resources), sitebuild.Dir(dir), nil)
 		if err != nil {
 			return fmt.Errorf("%w: %v", err, result.Report.Findings())
 		}
-		fmt.Printf(
+		fmt.Fprintf(stdout,
 			"%s: %d answers, %d files, %.1f MB in %.1f s; %d created, %d updated, %d unchanged; %s; peak resident %s\n",
 			round, result.Answers, result.Files, float64(result.Bytes)/1e6, time.Since(start).Seconds(),
 			result.Created, result.Changed, result.Unchanged, result.Report.Summary(), peak())
@@ -62,13 +64,8 @@ func run(pages, size int, dir string, keep, resources bool) error {
 
 // peak returns the peak memory of the process.
 func peak() string {
-	status, err := os.ReadFile("/proc/self/status")
-	if err == nil {
-		for line := range strings.Lines(string(status)) {
-			if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-				return strings.TrimSpace(value)
-			}
-		}
+	if kb, err := system.PeakKB(os.Getpid()); err == nil {
+		return fmt.Sprintf("%d kB", kb)
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -108,23 +105,18 @@ func encyclopaedia(pages, size int, resources bool) *sitebuild.Site {
 			}
 		}
 	}
-	if resources {
-		site.Resources = listed(pages)
+	if !resources {
+		return site
 	}
-	return site
-}
-
-func listed(pages int) iter.Seq2[*mcp.Resource, error] {
-	return func(yield func(*mcp.Resource, error) bool) {
+	site.Resources = func(yield func(*mcp.Resource, error) bool) {
 		for n := range pages {
-			if !yield(&mcp.Resource{
-				URI:         fmt.Sprintf("article://%d", n),
-				Name:        title(n),
-				Description: title(n),
-				MIMEType:    "text/plain",
-			}, nil) {
+			r := &mcp.Resource{
+				URI: fmt.Sprintf("article://%d", n), Name: title(n), Description: title(n), MIMEType: "text/plain",
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
 	}
+	return site
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -15,7 +14,8 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/fix"
-	"github.com/slipway-mcp/slipway/bench/frame"
+	"github.com/slipway-mcp/slipway/bench/load"
+	"github.com/slipway-mcp/slipway/bench/wire"
 )
 
 // legacy is the newest version with sessions.
@@ -34,216 +34,186 @@ func callBody(id int, tool, arguments string) string {
 		id, tool, arguments, id)
 }
 
-// modernBody returns a request of 2026-07-28. params is a list of JSON members.
-func modernBody(id int, method, params string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{"progressToken":%d,`+
-		`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		id, method, params, id, fix.Modern)
-}
-
-func modernCall(id int, tool, arguments string) string {
-	return modernBody(id, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
-}
-
-// modernHead returns the header fields of a request of 2026-07-28. name is the name of
-// the tool if it is a call.
-func modernHead(method, name string) string {
-	head := "MCP-Protocol-Version: " + fix.Modern + "\r\nMcp-Method: " + method + "\r\n"
-	if name != "" {
-		head += "Mcp-Name: " + name + "\r\n"
+// callRequest returns a request that calls a tool: in a session, or of 2026-07-28 if
+// session is empty.
+func callRequest(session string, id int, tool, arguments string) []byte {
+	if session != "" {
+		return request(http.MethodPost, session, "", callBody(id, tool, arguments))
 	}
-	return head
+	params := fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments)
+	return modernRequest(id, "tools/call", "Mcp-Name: "+tool+"\r\n", params)
 }
 
-func sessionHead(id string) string {
-	return "MCP-Protocol-Version: " + legacy + "\r\nMcp-Session-Id: " + id + "\r\n"
+// modernRequest returns a request of 2026-07-28. params is a list of JSON members.
+func modernRequest(id int, method, fields, params string) []byte {
+	fields = "MCP-Protocol-Version: " + fix.Modern + "\r\nMcp-Method: " + method + "\r\n" + fields
+	return request(http.MethodPost, "", fields, fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{"progressToken":%d,`+
+			`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		id, method, params, id, fix.Modern))
 }
 
 // request returns the bytes of a whole request. Each line of fields ends with a line
 // break.
-func request(method, host, fields, body string) []byte {
+func request(method, session, fields, body string) []byte {
 	accept := "application/json, text/event-stream"
 	if method == http.MethodGet {
 		accept = "text/event-stream"
 	}
-	b := fmt.Appendf(nil, "%s /mcp HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n%s", method, host, accept, fields)
+	b := fmt.Appendf(nil, "%s /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: %s\r\n%s", method, accept, fields)
+	if session != "" {
+		b = fmt.Appendf(b, "MCP-Protocol-Version: %s\r\nMcp-Session-Id: %s\r\n", legacy, session)
+	}
 	if body != "" {
 		b = fmt.Appendf(b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}
 	return append(append(b, "\r\n"...), body...)
 }
 
-// client is one HTTP connection to the endpoint. It is used by one goroutine.
-type client struct {
-	*net.TCPConn
-	in *bufio.Reader
-}
-
-// headSize is the size of the read buffer, which fits the header of any response. It is
-// small because there are many idle clients.
+// headSize is the size of read buffers, which fits the header fields of any response. It
+// is small because there are many idle clients.
 const headSize = 512
 
-func dial(addr string) (*client, error) {
-	conn, err := net.DialTimeout("tcp", addr, patience)
+// longest is the time limit for everything that a client does.
+const longest = 2 * time.Minute
+
+func dial(addr string) (*wire.Conn, error) {
+	c, err := wire.Dial(addr, headSize)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{conn.(*net.TCPConn), bufio.NewReaderSize(conn, headSize)}
-	return c, c.SetDeadline(time.Now().Add(2 * time.Minute)) // nothing here lasts longer
+	return c, c.SetDeadline(time.Now().Add(longest))
 }
 
 // vanish closes a connection with a reset, like a crash.
-func vanish(conn net.Conn) {
-	if tcp, ok := conn.(*net.TCPConn); ok {
+func vanish(c *wire.Conn) {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
-	_ = conn.Close()
+	_ = c.Close()
 }
 
-// deaf gives the client a tiny receive buffer.
-func (c *client) deaf() error { return c.SetReadBuffer(4 << 10) }
+// limitBuffer gives a client that does not read a tiny receive buffer.
+func limitBuffer(c *wire.Conn) error { return c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10) }
 
-// post sends a message and returns the response, with its status and session id, and its
-// body.
-func (c *client) post(fields, body string) (answer *http.Response, text []byte, err error) {
-	if answer, err = c.begin(http.MethodPost, fields, body); err != nil {
-		return nil, nil, err
+// expect sends a request, which must be answered with a text in the body.
+func expect(c *wire.Conn, request []byte, text string) error {
+	answer, err := c.Do(request, true)
+	if err == nil && (answer.Status != http.StatusOK || !bytes.Contains(answer.Body, []byte(text))) {
+		err = fmt.Errorf("status %d, want %s: %.200s", answer.Status, text, answer.Body)
 	}
-	text, err = io.ReadAll(answer.Body)
-	return answer, text, err
-}
-
-// begin sends a request and reads the header of the response.
-func (c *client) begin(method, fields, body string) (*http.Response, error) {
-	if _, err := c.Write(request(method, c.RemoteAddr().String(), fields, body)); err != nil {
-		return nil, err
-	}
-	return http.ReadResponse(c.in, nil)
+	return err
 }
 
 // initialize begins a session and returns its id.
-func (c *client) initialize() (string, error) {
-	answer, text, err := c.post("", initializeBody)
+func initialize(c *wire.Conn) (string, error) {
+	answer, err := c.Do(request(http.MethodPost, "", "", initializeBody), true)
 	if err != nil {
 		return "", err
 	}
-	id := answer.Header.Get("Mcp-Session-Id")
-	if answer.StatusCode != http.StatusOK || id == "" {
-		return "", fmt.Errorf("initialize: %s: %.200s", answer.Status, text)
+	id := answer.Session
+	if answer.Status != http.StatusOK || id == "" {
+		return "", fmt.Errorf("initialize: status %d: %.200s", answer.Status, answer.Body)
 	}
-	answer, text, err = c.post(sessionHead(id), initializedBody)
-	if err == nil && answer.StatusCode != http.StatusAccepted {
-		err = fmt.Errorf("initialized: %s: %.200s", answer.Status, text)
+	answer, err = c.Do(request(http.MethodPost, id, "", initializedBody), true)
+	if err == nil && answer.Status != http.StatusAccepted {
+		err = fmt.Errorf("initialized: status %d: %.200s", answer.Status, answer.Body)
 	}
 	return id, err
 }
 
 // stream sends a request and expects an event stream in response.
-func (c *client) stream(method, fields, body string) error {
-	answer, err := c.begin(method, fields, body)
-	switch {
-	case err != nil:
-		return err
-	case answer.StatusCode != http.StatusOK || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream"):
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, headSize))
-		return fmt.Errorf("event stream: %s: %s", answer.Status, text)
-	}
-	return nil
-}
-
-// hear reads a stream up to a line that contains what.
-func (c *client) hear(what string) error {
-	for {
-		line, err := c.in.ReadSlice('\n')
-		if bytes.Contains(line, []byte(what)) {
-			return nil
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return fmt.Errorf("waiting for %s: %w", what, err)
-		}
-	}
-}
-
-// listen opens a subscription to changes of the tool list or, if uris is not empty, of
-// resources. uris is a list of JSON strings.
-func listen(addr string, id int, uris string) (*client, error) {
-	c, err := dial(addr)
-	if err != nil {
-		return nil, err
-	}
-	filter := `"notifications":{"toolsListChanged":true}`
-	if uris != "" {
-		filter = `"notifications":{"resourceSubscriptions":[` + uris + `]}`
-		if err := c.deaf(); err != nil {
-			return nil, err
-		}
-	}
-	body := modernBody(id, "subscriptions/listen", filter)
-	if err := c.stream(http.MethodPost, modernHead("subscriptions/listen", ""), body); err != nil {
-		return nil, err
-	}
-	if uris == "" {
-		err = c.hear("subscriptions/acknowledged")
-	}
-	return c, err
-}
-
-// change makes the server notify all clients of a change.
-func (s *server) change(uris int) error {
-	c, err := dial(s.mcp)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	answer, text, err := c.post(modernHead("tools/call", "change"),
-		modernCall(1, "change", fmt.Sprintf(`{"message":"done","uris":%d}`, uris)))
-	if err == nil && (answer.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"done"`))) {
-		err = fmt.Errorf("change: %s: %.200s", answer.Status, text)
+func stream(c *wire.Conn, request []byte) error {
+	answer, err := c.Begin(request)
+	if err == nil && (answer.Status != http.StatusOK || !strings.HasPrefix(answer.ContentType, "text/event-stream")) {
+		err = fmt.Errorf("event stream: status %d, %s", answer.Status, answer.ContentType)
 	}
 	return err
 }
 
-// subprotocol is the subprotocol of WebSocket clients.
-const subprotocol = "mcp.v1"
-
-// dialWebSocket opens a WebSocket and begins its session.
-func dialWebSocket(addr string) (*frame.Conn, error) {
-	c, err := frame.Dial(addr, "/ws", subprotocol, headSize)
+// openStream opens the GET stream of a session.
+func openStream(addr, session string) (*wire.Conn, error) {
+	c, err := dial(addr)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-		return nil, err
-	}
-	for _, exchange := range []struct{ send, hear string }{
-		{initializeBody, `"protocolVersion"`},
-		{initializedBody, ""},
-		{callBody(2, "echo", `{"message":"well"}`), `"well"`},
-	} {
-		if err := c.Send([]byte(exchange.send)); err != nil {
-			return nil, err
-		}
-		if exchange.hear == "" {
-			continue
-		}
-		if err := hearWebSocket(c, exchange.hear); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	return c, stream(c, request(http.MethodGet, session, "", ""))
 }
 
-// hearWebSocket reads messages up to one that contains what.
-func hearWebSocket(c *frame.Conn, what string) error {
+// listen opens a subscription to changes of the tool list.
+func listen(addr string, id int) (*wire.Conn, error) {
+	c, err := dial(addr)
+	if err != nil {
+		return nil, err
+	}
+	err = stream(c, modernRequest(id, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`))
+	if err != nil {
+		return c, err
+	}
+	return c, c.WaitFor("subscriptions/acknowledged")
+}
+
+const listChanged = "tools/list_changed"
+
+// awaitChange reads a stream up to a change of the tool list.
+func awaitChange(c *wire.Conn) error { return c.WaitFor(listChanged) }
+
+// awaitMessage reads a WebSocket up to a message that contains text.
+func awaitMessage(c *wire.Conn, text string) error {
 	for {
-		msg, err := c.Receive(nil)
+		msg, err := c.Receive()
 		if err != nil {
-			return fmt.Errorf("waiting for %s: %w", what, err)
+			return fmt.Errorf("waiting for %s: %w", text, err)
 		}
-		if bytes.Contains(msg, []byte(what)) {
+		if bytes.Contains(msg, []byte(text)) {
 			return nil
 		}
 	}
+}
+
+func upgrade(addr string) (*wire.Conn, error) {
+	return wire.DialWebSocket(addr, load.SocketPath, load.Subprotocol, headSize)
+}
+
+// dialWebSocket opens a WebSocket, begins its session, and makes a call.
+func dialWebSocket(addr string) (*wire.Conn, error) {
+	c, err := upgrade(addr)
+	if err != nil {
+		return nil, err
+	}
+	err = c.SetDeadline(time.Now().Add(longest))
+	for _, exchange := range [][2]string{
+		{initializeBody, `"protocolVersion"`}, {initializedBody, ""}, {callBody(2, "echo", `{"message":"well"}`), `"well"`},
+	} {
+		if err == nil {
+			err = c.Send([]byte(exchange[0]))
+		}
+		if err == nil && exchange[1] != "" {
+			err = awaitMessage(c, exchange[1])
+		}
+	}
+	return c, err
+}
+
+func closeAll(conns []*wire.Conn) {
+	for _, c := range conns {
+		if c != nil {
+			_ = c.Close()
+		}
+	}
+}
+
+// workers is the number of connections that the driver opens concurrently.
+const workers = 8
+
+// openAll opens n connections.
+func openAll(n int, open func(i int) (*wire.Conn, error)) ([]*wire.Conn, error) {
+	conns := make([]*wire.Conn, n)
+	err := each(n, workers, func(i int) (err error) {
+		conns[i], err = open(i)
+		return err
+	})
+	return conns, err
 }
 
 // each calls do for 0 to n-1 on the given number of workers, and returns the first error.
@@ -273,5 +243,10 @@ func each(n, workers int, do func(i int) error) error {
 	return first
 }
 
-// isRefusal reports whether the connection was refused.
-func isRefusal(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+// isGone reports whether err means that the server has closed the connection or no longer
+// listens.
+func isGone(err error) bool {
+	var network *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNREFUSED) ||
+		errors.As(err, &network) && !network.Timeout()
+}

@@ -12,65 +12,72 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slipway-mcp/slipway/bench/frame"
+	"github.com/slipway-mcp/slipway/bench/wire"
 )
+
+// The outcomes of calls and standing streams.
+const (
+	answered = "calls answered"
+	late     = "of these after the signal"
+	refused  = "refused: the server no longer listens"
+	told     = "refused with an error response"
+	unrun    = "refused: closed without a byte, and never run"
+	lost     = "lost: run, but without a complete answer"
+	ended    = "standing streams that ended properly"
+	standing = "standing streams"
+)
+
+// outcomes are numbers of calls and streams by outcome.
+type outcomes map[string]int
 
 // drain stops servers under load and counts the outcome of every call.
 func (k *soak) drain(ctx context.Context) error {
-	var all fates
+	all := make(outcomes)
+	worst := time.Duration(0)
 	for i := range k.drains {
 		fmt.Fprintf(k.progress, "SIGTERM under load, %d of %d\n", i+1, k.drains)
 		srv, err := start(ctx, k.binary)
 		if err != nil {
 			return err
 		}
-		err = k.drainOne(srv, &all)
-		srv.kill()
+		took, err := k.drainOne(srv, all)
+		srv.Stop()
 		if err != nil {
 			return err
 		}
+		worst = max(worst, took)
 	}
 	what := fmt.Sprintf("SIGTERM under load, %d times %d connections", k.drains, k.clients+k.clients/4)
-	t := &k.table
-	t.Note(what, "calls answered", float64(all.answered), "")
-	t.Note(what, "of these after the signal", float64(all.late), "")
-	t.Note(what, "refused: the server no longer listens", float64(all.refused), "")
-	t.Note(what, "refused: told so in an answer", float64(all.told), "")
-	t.Note(what, "refused: closed without a byte, and never run", float64(all.unrun), "")
-	t.Exactly(what, "lost: run, but not answered whole", all.lost, 0)
-	t.Exactly(what, "standing streams that ended in order", all.ended, all.standing)
-	t.Within(what, "from the signal to the end, at worst", all.worst, 3*time.Second)
+	for _, outcome := range []string{answered, late, refused, told, unrun} {
+		k.table.Note(what, outcome, float64(all[outcome]), "")
+	}
+	k.table.Exactly(what, lost, all[lost], 0)
+	k.table.Exactly(what, ended, all[ended], all[standing])
+	k.table.Within(what, "longest time from the signal to the exit", worst, 3*time.Second)
 	return nil
-}
-
-// fates are the numbers of calls by outcome.
-type fates struct {
-	answered, late       int
-	refused, told, unrun int
-	lost                 int
-	standing, ended      int
-	worst                time.Duration
 }
 
 // crew is the set of clients of one server.
 type crew struct {
-	srv    *server
+	addr   string
 	next   atomic.Int64 // call numbers
 	ending atomic.Bool
 
 	mu      sync.Mutex
-	fates   fates
+	counts  outcomes
 	unknown []int // calls without a complete answer
 	fault   error // an error that the end of the server does not explain
 }
 
-func (k *soak) drainOne(srv *server, all *fates) error {
-	c := &crew{srv: srv}
-	standing, err := c.stand()
-	defer closeAll(standing)
+// drainOne stops one server, and returns how long that took.
+func (k *soak) drainOne(srv *server, all outcomes) (time.Duration, error) {
+	c := &crew{addr: srv.mcp, counts: make(outcomes)}
+	conns, err := openAll(40, c.openStanding)
+	defer closeAll(conns)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	c.counts[standing] = len(conns)
 	var group sync.WaitGroup
 	for i := range k.clients {
 		group.Go(func() { c.note(c.overHTTP(i)) })
@@ -81,36 +88,33 @@ func (k *soak) drainOne(srv *server, all *fates) error {
 	time.Sleep(500 * time.Millisecond)
 	c.ending.Store(true)
 	began := time.Now()
-	told := srv.signal()
-	for _, s := range standing {
-		group.Go(func() { c.outlive(s) })
+	for _, s := range conns {
+		group.Go(func() {
+			if _, err := io.Copy(io.Discard, s.Conn); err == nil { // rather than a reset
+				c.count(ended)
+			}
+		})
 	}
-	ran, err := srv.finish(told)
+	ran, err := srv.terminate()
 	took := time.Since(began)
 	group.Wait()
-	if err := errors.Join(err, c.fault); err != nil {
-		return err
-	}
 	c.settle(ran, all)
-	all.worst = max(all.worst, took)
-	return nil
+	return took, errors.Join(err, c.fault)
 }
 
 // settle determines which of the calls without an answer the server has run, and adds up
 // the totals.
-func (c *crew) settle(ran []int, all *fates) {
-	slices.Sort(ran)
+func (c *crew) settle(ran []int, all outcomes) {
 	for _, call := range c.unknown {
-		if _, has := slices.BinarySearch(ran, call); has {
-			c.fates.lost++
+		if slices.Contains(ran, call) {
+			all[lost]++
 		} else {
-			c.fates.unrun++
+			all[unrun]++
 		}
 	}
-	f := c.fates
-	all.answered, all.late = all.answered+f.answered, all.late+f.late
-	all.refused, all.told, all.unrun = all.refused+f.refused, all.told+f.told, all.unrun+f.unrun
-	all.lost, all.standing, all.ended = all.lost+f.lost, all.standing+f.standing, all.ended+f.ended
+	for outcome, n := range c.counts {
+		all[outcome] += n
+	}
 }
 
 func (c *crew) note(err error) {
@@ -121,21 +125,13 @@ func (c *crew) note(err error) {
 	}
 }
 
-// count updates the fates.
-func (c *crew) count(change func(f *fates)) {
+func (c *crew) count(outcome string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	change(&c.fates)
-}
-
-func (c *crew) answered() {
-	late := c.ending.Load()
-	c.count(func(f *fates) {
-		f.answered++
-		if late {
-			f.late++
-		}
-	})
+	c.counts[outcome]++
+	if outcome == answered && c.ending.Load() {
+		c.counts[late]++
+	}
 }
 
 func (c *crew) unanswered(call int) {
@@ -144,104 +140,84 @@ func (c *crew) unanswered(call int) {
 	c.unknown = append(c.unknown, call)
 }
 
-// stand opens GET streams and subscriptions.
-func (c *crew) stand() (open []*client, err error) {
-	for i := range 40 {
-		var s *client
-		if i%2 == 0 {
-			s, err = listen(c.srv.mcp, i+1, "")
-		} else if s, err = dial(c.srv.mcp); err == nil {
-			var id string
-			if id, err = s.initialize(); err == nil {
-				err = s.stream(http.MethodGet, sessionHead(id), "")
-			}
-		}
-		if s != nil {
-			open = append(open, s)
-		}
-		if err != nil {
-			return open, err
-		}
+// openStanding opens a subscription or a GET stream.
+func (c *crew) openStanding(i int) (*wire.Conn, error) {
+	if i%2 == 0 {
+		return listen(c.addr, i+1)
 	}
-	c.fates.standing = len(open)
-	return open, nil
-}
-
-// outlive reads a stream to its end, which must not be a reset.
-func (c *crew) outlive(s *client) {
-	if _, err := io.Copy(io.Discard, s); err == nil {
-		c.count(func(f *fates) { f.ended++ })
+	s, err := dial(c.addr)
+	if err != nil {
+		return nil, err
 	}
+	id, err := initialize(s)
+	if err != nil {
+		return s, err
+	}
+	return s, stream(s, request(http.MethodGet, id, "", ""))
 }
 
 // overHTTP makes calls until the server stops listening.
 func (c *crew) overHTTP(i int) error {
-	var conn *client
 	session := ""
-	for ; ; i++ {
-		if conn == nil {
-			var err error
-			if conn, err = dial(c.srv.mcp); err != nil {
-				if c.ending.Load() && (isRefusal(err) || isGone(err)) {
-					c.count(func(f *fates) { f.refused++ })
-					return nil
-				}
-				return err
+	for {
+		conn, err := dial(c.addr)
+		if err != nil {
+			if c.ending.Load() && isGone(err) {
+				c.count(refused)
+				return nil
 			}
-		}
-		if session == "" && i%2 == 0 {
-			id, err := conn.initialize()
-			if err != nil {
-				conn.Close()
-				if conn = nil; !c.ending.Load() {
-					return err
-				}
-				continue
-			}
-			session = id
-		}
-		if again, err := c.call(conn, i, session); err != nil {
-			conn.Close()
 			return err
-		} else if !again {
-			conn.Close()
-			conn = nil
+		}
+		for again := true; again && err == nil; i++ {
+			if session == "" && i%2 == 0 {
+				if session, err = initialize(conn); err != nil {
+					if session = ""; c.ending.Load() {
+						err = nil
+					}
+					break
+				}
+			}
+			again, err = c.call(conn, i, session)
+		}
+		conn.Close()
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// works returns the calls that a client makes in turn.
-func works() []struct{ tool, arguments string } {
-	const echo = `{"message":"call %[1]d","call":%[1]d}`
-	return []struct{ tool, arguments string }{
-		{"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo},
-		{"slow", `{"message":"call %[1]d","call":%[1]d,"millis":40}`},
-		{"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo}, {"echo", echo},
-		{"progress", `{"message":"call %[1]d","call":%[1]d,"millis":10,"steps":5,"bytes":50}`},
+// work returns the tool and arguments of a call. All clients make the same calls in turn.
+func work(turn, call int) (tool, arguments string) {
+	message := fmt.Sprintf(`"message":"call %d","call":%d`, call, call)
+	switch turn % 16 {
+	case 7:
+		return "slow", "{" + message + `,"millis":40}`
+	case 15:
+		return "progress", "{" + message + `,"millis":10,"steps":5,"bytes":50}`
 	}
+	return "echo", "{" + message + "}"
 }
 
 // call makes one call and determines its outcome. It reports whether the connection can
 // be reused.
-func (c *crew) call(conn *client, i int, session string) (again bool, err error) {
+func (c *crew) call(conn *wire.Conn, i int, session string) (again bool, err error) {
 	call := int(c.next.Add(1))
-	work := works()[i%len(works())]
-	arguments := fmt.Sprintf(work.arguments, call)
-	fields, body := modernHead("tools/call", work.tool), modernCall(call, work.tool, arguments)
-	if session != "" && i%2 == 0 {
-		fields, body = sessionHead(session), callBody(call, work.tool, arguments)
+	if i%2 != 0 {
+		session = ""
 	}
-	answer, text, err := conn.post(fields, body)
-	whole := err == nil && answer.StatusCode == http.StatusOK && bytes.Contains(text, fmt.Appendf(nil, `"call %d"`, call))
+	tool, arguments := work(i, call)
+	answer, err := conn.Do(callRequest(session, call, tool, arguments), true)
+	whole := err == nil && answer.Status == http.StatusOK &&
+		bytes.Contains(answer.Body, fmt.Appendf(nil, `"call %d"`, call))
 	switch {
 	case whole:
-		c.answered()
+		c.count(answered)
 	case !c.ending.Load() && err != nil:
 		return false, fmt.Errorf("before the signal: %w", err)
 	case !c.ending.Load():
-		return false, fmt.Errorf("before the signal: call %d: %s: %.300s", call, answer.Status, text)
-	case err == nil && answer.StatusCode == http.StatusServiceUnavailable:
-		c.count(func(f *fates) { f.told++ })
+		return false, fmt.Errorf("before the signal: call %d: status %d: %.300s", call, answer.Status, answer.Body)
+	case err == nil && answer.Status == http.StatusServiceUnavailable:
+		c.count(told)
 	default:
 		c.unanswered(call)
 		return false, nil
@@ -255,63 +231,58 @@ const inFlight = 4
 // overWebSocket makes calls on one connection until the server closes it or refuses a
 // call.
 func (c *crew) overWebSocket() error {
-	s, err := dialWebSocket(c.srv.mcp)
+	s, err := dialWebSocket(c.addr)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	under := make(map[int]bool)
-	told := false
+	pending := make(map[int]bool)
+	over := false
 	for {
-		for len(under) < inFlight && !told {
+		for len(pending) < inFlight && !over {
 			call := int(c.next.Add(1))
-			work := works()[call%(len(works())-1)] // without progress, which HTTP covers
-			under[call] = true
-			if s.Send([]byte(callBody(call, work.tool, fmt.Sprintf(work.arguments, call)))) != nil {
+			tool, arguments := work(call%15, call) // without progress, which HTTP covers
+			pending[call] = true
+			if s.Send([]byte(callBody(call, tool, arguments))) != nil {
 				break // earlier calls may still be answered
 			}
 		}
-		msg, err := s.Receive(nil)
+		msg, err := s.Receive()
 		if err != nil {
-			for call := range under {
+			for call := range pending {
 				c.unanswered(call)
 			}
-			return c.closed(err)
+			if c.ending.Load() && (errors.Is(err, wire.ErrClosed) || isGone(err)) {
+				return nil
+			}
+			return fmt.Errorf("WebSocket: %w", err)
 		}
-		refused, err := c.answer(msg, under)
+		refused, err := c.match(msg, pending)
 		if err != nil {
 			return err
 		}
-		told = told || refused
+		over = over || refused
 	}
 }
 
-// answer removes the call that msg answers from under, and reports whether it was
+// match removes the call that msg answers from pending, and reports whether it was
 // refused.
-func (c *crew) answer(msg []byte, under map[int]bool) (refused bool, err error) {
-	for call := range under {
+func (c *crew) match(msg []byte, pending map[int]bool) (refused bool, err error) {
+	for call := range pending {
 		if !bytes.Contains(msg, fmt.Appendf(nil, `"id":%d,`, call)) {
 			continue
 		}
-		delete(under, call)
+		delete(pending, call)
 		switch {
 		case bytes.Contains(msg, fmt.Appendf(nil, `"call %d"`, call)):
-			c.answered()
+			c.count(answered)
 		case c.ending.Load() && bytes.Contains(msg, []byte(`"error"`)):
-			c.count(func(f *fates) { f.told++ })
+			c.count(told)
 			return true, nil
 		default:
 			return false, fmt.Errorf("call %d over a WebSocket: %.300s", call, msg)
 		}
 		return false, nil
 	}
-	return false, fmt.Errorf("no call under way has this answer: %.300s", msg)
-}
-
-// closed returns an error unless a WebSocket was closed properly.
-func (c *crew) closed(err error) error {
-	if c.ending.Load() && (errors.Is(err, frame.ErrClosed) || isGone(err)) {
-		return nil
-	}
-	return fmt.Errorf("WebSocket: %w", err)
+	return false, fmt.Errorf("no pending call has this answer: %.300s", msg)
 }

@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
-	"github.com/slipway-mcp/slipway/bench/frame"
+	"github.com/slipway-mcp/slipway/bench/wire"
 )
 
 // The bounds of idle connections, in bytes of resident memory.
@@ -18,13 +17,22 @@ const (
 	socketBound  = 18 << 10
 )
 
-// workers is the number of connections that the driver opens concurrently.
-const workers = 8
+// idle is a kind of connection at rest.
+type idle struct {
+	what    string
+	profile string // name of its file
+	count   int
+	bound   int // of the memory of each
+	workers int // goroutines for all of them
+	open    func(i int) (*wire.Conn, error)
+	await   func(c *wire.Conn) error // waits for a change
+	goodbye bool                     // whether clients may send a close frame
+}
 
 // warmUp runs a little of everything, so that one-time allocations of the server happen
 // before the measurements.
 func warmUp(ctx context.Context, srv *server) error {
-	before, err := srv.rest(ctx)
+	before, err := srv.settle(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,12 +42,12 @@ func warmUp(ctx context.Context, srv *server) error {
 			return err
 		}
 		defer c.Close()
-		id, err := c.initialize()
+		id, err := initialize(c)
 		if err != nil {
 			return err
 		}
 		for _, tool := range []string{"echo", "blob", "progress"} {
-			if _, _, err := c.post(sessionHead(id), callBody(2, tool, `{"steps":3,"bytes":100}`)); err != nil {
+			if _, err := c.Do(callRequest(id, 2, tool, `{"steps":3,"bytes":100}`), false); err != nil {
 				return err
 			}
 		}
@@ -51,7 +59,7 @@ func warmUp(ctx context.Context, srv *server) error {
 			return err
 		}
 		defer s.Close()
-		l, err := listen(srv.mcp, 1, "")
+		l, err := listen(srv.mcp, 1)
 		if err != nil {
 			return err
 		}
@@ -60,7 +68,7 @@ func warmUp(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	_, err = srv.settle(ctx, before, patience, func() error { return srv.change(0) })
+	_, err = srv.awaitRelease(ctx, before, patience, func() error { return srv.change(0) })
 	return err
 }
 
@@ -70,9 +78,9 @@ func deleteSession(srv *server, id string) error {
 		return err
 	}
 	defer c.Close()
-	answer, err := c.begin(http.MethodDelete, sessionHead(id), "")
-	if err == nil && answer.StatusCode != http.StatusNoContent {
-		err = fmt.Errorf("DELETE: %s", answer.Status)
+	answer, err := c.Begin(request(http.MethodDelete, id, "", ""))
+	if err == nil && answer.Status != http.StatusNoContent {
+		err = fmt.Errorf("DELETE: status %d", answer.Status)
 	}
 	return err
 }
@@ -80,32 +88,94 @@ func deleteSession(srv *server, id string) error {
 // rssEach is the figure that the bounds of idle connections apply to.
 const rssEach = "RSS each"
 
-// cost adds the cost of n idle connections since before.
-func (k *soak) cost(ctx context.Context, srv *server, what, name string, n, bound int, before reading) error {
-	after, err := srv.rest(ctx)
+// cost adds the cost of idle connections since before.
+func (k *soak) cost(ctx context.Context, srv *server, kind idle, before reading) error {
+	after, err := srv.settle(ctx)
 	if err != nil {
 		return err
 	}
-	each := func(now, then int64) float64 { return float64((now - then) / int64(n)) }
-	k.table.AtMost(what, rssEach, each(after.rss, before.rss), float64(bound), "B")
-	k.table.Note(what, "heap each", each(after.heap, before.heap), "B")
-	if after.goroutines >= before.goroutines+n {
-		k.table.Note(what, "stack each", each(after.stacks, before.stacks), "B")
+	each := func(now, then int64) float64 { return float64((now - then) / int64(kind.count)) }
+	k.table.AtMost(kind.what, rssEach, each(after.rss, before.rss), float64(kind.bound), "B")
+	k.table.Note(kind.what, "heap each", each(after.Heap, before.Heap), "B")
+	if after.Goroutines >= before.Goroutines+kind.count {
+		k.table.Note(kind.what, "stack each", each(after.Stacks, before.Stacks), "B")
 	}
-	return k.profile(ctx, srv, name)
-}
-
-// goroutines adds the total number of goroutines for all connections.
-func (k *soak) goroutines(ctx context.Context, srv *server, what string, bound int, before reading) error {
+	if err := k.profile(ctx, srv, kind.profile); err != nil {
+		return err
+	}
 	now, err := srv.read(ctx, false)
-	k.table.AtMost(what, "goroutines of all together", float64(now.goroutines-before.goroutines), float64(bound), "")
+	k.table.AtMost(kind.what, "goroutines of all together", float64(now.Goroutines-before.Goroutines),
+		float64(kind.workers), "")
 	return err
 }
 
-// idleSessions begins many sessions, opens GET streams for some of them, notifies them of
-// a change, and lets the clients disappear.
+// hold opens idle connections, notifies them of a change, and ends them in every way.
+func (k *soak) hold(ctx context.Context, srv *server, kind idle) error {
+	kind.what = figures.Quantity(float64(kind.count), "") + " " + kind.what
+	before, err := srv.settle(ctx)
+	if err != nil {
+		return err
+	}
+	conns, err := openAll(kind.count, kind.open)
+	defer closeAll(conns)
+	if err != nil {
+		return err
+	}
+	if err := k.cost(ctx, srv, kind, before); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := srv.change(0); err != nil {
+		return err
+	}
+	if err := each(len(conns), workers, func(i int) error { return kind.await(conns[i]) }); err != nil {
+		return err
+	}
+	k.table.Within(kind.what, "until all have received a change", time.Since(began), 2*time.Second)
+	for i, c := range conns {
+		switch {
+		case kind.goodbye && i%3 == 0:
+			if err := c.Goodbye(); err != nil {
+				return fmt.Errorf("close frame: %w", err)
+			}
+			_ = c.Close()
+		case i%2 == 0:
+			vanish(c)
+		default:
+			_ = c.Close()
+		}
+	}
+	began = time.Now()
+	after, err := k.awaitClosed(ctx, srv, before)
+	if err != nil {
+		return err
+	}
+	k.table.Add(kind.what, "until the server noticed that they were closed", figures.Seconds(time.Since(began)))
+	k.leftBehind(kind.what, "descriptors", after.descriptors-before.descriptors)
+	return nil
+}
+
+// leftBehind adds the number of descriptors or goroutines that should be gone.
+func (k *soak) leftBehind(what, kind string, n int) {
+	k.table.AtMost(what, kind+" left behind", float64(max(0, n)), 0, "")
+}
+
+// keepAlive is the maximum interval between the server's writes to an idle stream. A
+// client that closed its connection properly is detected by the second of these writes.
+const keepAlive = 25 * time.Second
+
+// awaitClosed waits until the server has noticed that clients have disconnected: by itself
+// or, in a short run, with the help of change notifications.
+func (k *soak) awaitClosed(ctx context.Context, srv *server, before reading) (reading, error) {
+	if k.short {
+		return srv.awaitRelease(ctx, before, patience, func() error { return srv.change(0) })
+	}
+	return srv.awaitRelease(ctx, before, 2*keepAlive+patience, nil)
+}
+
+// idleSessions begins many sessions, opens GET streams for some of them, and ends them.
 func (k *soak) idleSessions(ctx context.Context, srv *server) error {
-	before, err := srv.rest(ctx)
+	before, err := srv.settle(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,16 +184,38 @@ func (k *soak) idleSessions(ctx context.Context, srv *server) error {
 		return err
 	}
 	what := figures.Quantity(float64(k.sessions), "") + " idle sessions"
-	if err := k.cost(ctx, srv, what, "sessions", k.sessions, sessionBound, before); err != nil {
+	sessions := idle{what: what, profile: "sessions", count: k.sessions, bound: sessionBound}
+	if err := k.cost(ctx, srv, sessions, before); err != nil {
 		return err
 	}
-	if err := k.goroutines(ctx, srv, what, 0, before); err != nil {
-		return err
-	}
-	if err := k.streamsOf(ctx, srv, ids[:k.streams]); err != nil {
+	err = k.hold(ctx, srv, idle{
+		what: "idle GET streams", profile: "streams", count: k.streams, bound: streamBound, workers: 1, await: awaitChange,
+		open: func(i int) (*wire.Conn, error) { return openStream(srv.mcp, ids[i]) },
+	})
+	if err != nil {
 		return err
 	}
 	return each(len(ids), workers, func(i int) error { return deleteSession(srv, ids[i]) })
+}
+
+// idleWebSockets opens WebSockets, each with a session and a completed call. One goroutine
+// reads from each of them; another sends pings to all.
+func (k *soak) idleWebSockets(ctx context.Context, srv *server) error {
+	return k.hold(ctx, srv, idle{
+		what: "idle WebSockets", profile: "websockets", count: k.sockets, bound: socketBound, workers: k.sockets + 1,
+		open:    func(int) (*wire.Conn, error) { return dialWebSocket(srv.mcp) },
+		await:   func(c *wire.Conn) error { return awaitMessage(c, listChanged) },
+		goodbye: true,
+	})
+}
+
+// idleListens opens subscriptions of 2026-07-28.
+func (k *soak) idleListens(ctx context.Context, srv *server) error {
+	return k.hold(ctx, srv, idle{
+		what: "idle subscriptions/listen", profile: "listens", count: k.listens, bound: streamBound, workers: 1,
+		open:  func(i int) (*wire.Conn, error) { return listen(srv.mcp, i+1) },
+		await: awaitChange,
+	})
 }
 
 // begin sets ids to those of new sessions, many per connection.
@@ -136,175 +228,10 @@ func begin(addr string, ids []string) error {
 		}
 		defer c.Close()
 		for i := w * share; i < min((w+1)*share, len(ids)); i++ {
-			if ids[i], err = c.initialize(); err != nil {
+			if ids[i], err = initialize(c); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-func (k *soak) streamsOf(ctx context.Context, srv *server, ids []string) error {
-	before, err := srv.rest(ctx)
-	if err != nil {
-		return err
-	}
-	open := make([]*client, len(ids))
-	defer closeAll(open)
-	err = each(len(ids), workers, func(i int) (err error) {
-		if open[i], err = dial(srv.mcp); err != nil {
-			return err
-		}
-		return open[i].stream(http.MethodGet, sessionHead(ids[i]), "")
-	})
-	if err != nil {
-		return err
-	}
-	what := figures.Quantity(float64(len(ids)), "") + " idle GET streams"
-	if err := k.cost(ctx, srv, what, "streams", len(ids), streamBound, before); err != nil {
-		return err
-	}
-	// One goroutine writes to all of them.
-	if err := k.goroutines(ctx, srv, what, 1, before); err != nil {
-		return err
-	}
-	if err := k.broadcast(srv, what, len(open), func(i int) error {
-		return open[i].hear("tools/list_changed")
-	}); err != nil {
-		return err
-	}
-	return k.leave(ctx, srv, what, connsOf(open), before)
-}
-
-// broadcast makes a change and waits until all clients have been notified.
-func (k *soak) broadcast(srv *server, what string, n int, hear func(i int) error) error {
-	began := time.Now()
-	if err := srv.change(0); err != nil {
-		return err
-	}
-	if err := each(n, workers, hear); err != nil {
-		return err
-	}
-	k.table.Within(what, "until all have heard of a change", time.Since(began), 2*time.Second)
-	return nil
-}
-
-// keepAlive is the maximum interval between the server's writes to an idle stream. A
-// client that closed its connection properly is detected by the second of these writes.
-const keepAlive = 25 * time.Second
-
-// leave lets half of the clients disappear and the others close, and waits until the
-// server has noticed.
-func (k *soak) leave(ctx context.Context, srv *server, what string, open []net.Conn, before reading) error {
-	for i, c := range open {
-		if i%2 == 0 {
-			vanish(c)
-		} else {
-			_ = c.Close()
-		}
-	}
-	began := time.Now()
-	after, err := k.noticed(ctx, srv, before)
-	if err != nil {
-		return err
-	}
-	k.table.Add(what, "until their end was noticed", figures.Seconds(time.Since(began)))
-	k.table.AtMost(what, "descriptors left behind", float64(max(0, after.descriptors-before.descriptors)), 0, "")
-	return nil
-}
-
-// noticed waits until the server has noticed that clients have disconnected: by itself
-// or, in a short run, with the help of change notifications.
-func (k *soak) noticed(ctx context.Context, srv *server, were reading) (reading, error) {
-	if k.short {
-		return srv.settle(ctx, were, patience, func() error { return srv.change(0) })
-	}
-	return srv.settle(ctx, were, 2*keepAlive+patience, nil)
-}
-
-func closeAll(clients []*client) {
-	for _, c := range clients {
-		if c != nil {
-			_ = c.Close()
-		}
-	}
-}
-
-func connsOf(clients []*client) []net.Conn {
-	conns := make([]net.Conn, len(clients))
-	for i, c := range clients {
-		conns[i] = c.TCPConn
-	}
-	return conns
-}
-
-// webSockets opens WebSockets, each with a session and a completed call, notifies them of
-// a change, and ends them in every way.
-func (k *soak) webSockets(ctx context.Context, srv *server) error {
-	before, err := srv.rest(ctx)
-	if err != nil {
-		return err
-	}
-	open := make([]*frame.Conn, k.sockets)
-	err = each(len(open), workers, func(i int) (err error) {
-		open[i], err = dialWebSocket(srv.mcp)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	what := figures.Quantity(float64(len(open)), "") + " idle WebSockets"
-	if err := k.cost(ctx, srv, what, "websockets", len(open), socketBound, before); err != nil {
-		return err
-	}
-	// One goroutine reads from each of them; another sends pings to all.
-	if err := k.goroutines(ctx, srv, what, len(open)+1, before); err != nil {
-		return err
-	}
-	err = k.broadcast(srv, what, len(open), func(i int) error { return hearWebSocket(open[i], "tools/list_changed") })
-	if err != nil {
-		return err
-	}
-	rest := make([]net.Conn, 0, len(open))
-	for i, c := range open {
-		if i%3 > 0 {
-			rest = append(rest, c.Conn)
-			continue
-		}
-		if err := c.Goodbye(); err != nil {
-			return fmt.Errorf("close frame: %w", err)
-		}
-		_ = c.Close()
-	}
-	return k.leave(ctx, srv, what, rest, before)
-}
-
-// listening opens subscriptions of 2026-07-28.
-func (k *soak) listening(ctx context.Context, srv *server) error {
-	before, err := srv.rest(ctx)
-	if err != nil {
-		return err
-	}
-	open := make([]*client, k.listens)
-	defer closeAll(open)
-	err = each(len(open), workers, func(i int) (err error) {
-		open[i], err = listen(srv.mcp, i+1, "")
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	what := figures.Quantity(float64(len(open)), "") + " idle subscriptions/listen"
-	if err := k.cost(ctx, srv, what, "listens", len(open), streamBound, before); err != nil {
-		return err
-	}
-	if err := k.goroutines(ctx, srv, what, 1, before); err != nil {
-		return err
-	}
-	if err := k.broadcast(srv, what, len(open), func(i int) error {
-		return open[i].hear("tools/list_changed")
-	}); err != nil {
-		return err
-	}
-	return k.leave(ctx, srv, what, connsOf(open), before)
 }

@@ -15,19 +15,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
-	"github.com/slipway-mcp/slipway/bench/program"
+	"github.com/slipway-mcp/slipway/bench/install"
 	"github.com/slipway-mcp/slipway/bench/system"
+	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
-func main() { program.Main("soak", run) }
+func main() { trial.Main("soak", run) }
 
 // sizes are the command-line options.
 type sizes struct {
@@ -44,20 +41,15 @@ type sizes struct {
 
 func parse(args []string, stderr io.Writer) (*sizes, error) {
 	s := &sizes{}
-	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.BoolVar(&s.short, "short", false, "smaller numbers, and no waiting for the server's own timeouts: half a minute")
-	for _, n := range s.numbers() {
-		usage := fmt.Sprintf("%s (default %d, with -short %d)", n.usage, n.full, n.short)
-		flags.IntVar(n.value, n.name, 0, usage)
-	}
-	flags.StringVar(&s.profiles, "profiles", "",
-		"folder for heap profiles: of each kind of connection at rest, and in the end")
-	if err := flags.Parse(args); err != nil {
+	err := trial.Parse("soak", args, stderr, func(flags *flag.FlagSet) {
+		flags.BoolVar(&s.short, "short", false, "smaller numbers, and no waiting for the server's own timeouts: half a minute")
+		for _, n := range s.numbers() {
+			flags.IntVar(n.value, n.name, 0, fmt.Sprintf("%s (default %d, with -short %d)", n.usage, n.full, n.short))
+		}
+		flags.StringVar(&s.profiles, "profiles", "", "folder for heap profiles: with each kind of idle connection, and at the end")
+	})
+	if err != nil {
 		return nil, err
-	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	for _, n := range s.numbers() {
 		switch {
@@ -85,13 +77,13 @@ type number struct {
 
 func (s *sizes) numbers() []number {
 	return []number{
-		{&s.sessions, "sessions", 10_000, 10_000, "sessions at rest"},
-		{&s.streams, "streams", 5_000, 1_000, "GET streams at rest, each of a session of its own"},
-		{&s.sockets, "sockets", 2_000, 500, "WebSockets at rest"},
-		{&s.listens, "listens", 1_000, 200, "subscriptions/listen streams at rest"},
+		{&s.sessions, "sessions", 10_000, 10_000, "idle sessions"},
+		{&s.streams, "streams", 5_000, 1_000, "idle GET streams, each of a separate session"},
+		{&s.sockets, "sockets", 2_000, 500, "idle WebSockets"},
+		{&s.listens, "listens", 1_000, 200, "idle subscriptions/listen streams"},
 		{&s.bad, "bad", 200, 30, "clients of each bad kind"},
-		{&s.clients, "clients", 64, 32, "connections at work while the server ends"},
-		{&s.drains, "drains", 10, 2, "how often a server is ended under load"},
+		{&s.clients, "clients", 64, 32, "active connections while the server stops"},
+		{&s.drains, "drains", 10, 2, "servers stopped under load"},
 	}
 }
 
@@ -111,21 +103,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	for _, n := range []*int{&s.streams, &s.sockets, &s.listens} {
 		*n = min(*n, limit-spare)
 	}
-	dir, err := os.MkdirTemp("", "soak")
+	program, err := install.Go(ctx, "cmd/soak/server", "")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	binary := filepath.Join(dir, "server")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/slipway-mcp/slipway/bench/cmd/soak/server")
-	build.Stderr = stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build the server: %w", err)
-	}
 	began := time.Now()
-	fmt.Fprintf(stdout, "%s, %s/%s, %d processors (%s), load average %s at the start, at most %d descriptors.\n\n",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), system.CPUModel(), system.LoadAverage(), limit)
-	k := &soak{sizes: s, binary: binary, progress: stderr}
+	setting := trial.Describe()
+	fmt.Fprintf(stdout, "%s, %s, at most %d descriptors.\n\n", setting.Go, setting.Machine(), limit)
+	k := &soak{sizes: s, binary: program.Command[0], progress: stderr}
 	err = k.all(ctx)
 	k.table.Write(stdout)
 	fmt.Fprintf(stdout, "\nIt took %.0f s.\n", time.Since(began).Seconds())
@@ -149,21 +134,20 @@ type stage struct {
 // all runs every stage on one of three servers: one with default settings, one with short
 // timeouts, and one that is repeatedly stopped.
 func (k *soak) all(ctx context.Context) error {
-	asItComes := []stage{
-		{"sessions and streams at rest", (*soak).idleSessions},
-		{"WebSockets at rest", (*soak).webSockets},
-		{"subscriptions/listen at rest", (*soak).listening},
-		{"slow readers", (*soak).slowReaders},
-		{"clients that vanish", (*soak).vanishing},
-	}
-	if err := k.on(ctx, "as it comes", asItComes); err != nil {
+	err := k.on(ctx, "with defaults", []stage{
+		{"idle sessions and streams", (*soak).idleSessions},
+		{"idle WebSockets", (*soak).idleWebSockets},
+		{"idle subscriptions/listen", (*soak).idleListens},
+		{"slow readers", (*soak).slow},
+		{"clients that disconnect during a call", (*soak).vanishing},
+	})
+	if err != nil {
 		return err
 	}
-	impatient := []stage{
+	err = k.on(ctx, "with short timeouts", []stage{
 		{"half-open connections", (*soak).halfOpen},
 		{"sessions without end", (*soak).neverDeleted},
-	}
-	err := k.on(ctx, "impatient", impatient, "-header", headerTimeout.String(), "-read", readTimeout.String(),
+	}, "-header", headerTimeout.String(), "-read", readTimeout.String(),
 		"-ping", pingInterval.String(), "-ttl", sessionTTL.String(), "-sessions", fmt.Sprint(maxSessions))
 	if err != nil {
 		return err
@@ -177,31 +161,32 @@ func (k *soak) on(ctx context.Context, name string, stages []stage, args ...stri
 	if err != nil {
 		return err
 	}
-	defer srv.kill()
+	defer srv.Stop()
 	if err := warmUp(ctx, srv); err != nil {
 		return fmt.Errorf("warm up: %w", err)
 	}
-	began, err := srv.rest(ctx)
+	before, err := srv.settle(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range stages {
 		fmt.Fprintln(k.progress, s.name)
 		if err := s.run(k, ctx, srv); err != nil {
-			return fmt.Errorf("%s: %w", s.name, srv.explain(err))
+			return fmt.Errorf("%s: %w", s.name, srv.Explain(err))
 		}
 	}
-	ended, err := k.noticed(ctx, srv, began)
+	after, err := k.awaitClosed(ctx, srv, before)
 	if err != nil {
 		return err
 	}
-	what := "in the end, server " + name
-	k.table.AtMost(what, "goroutines", float64(ended.goroutines), float64(began.goroutines), "")
-	k.table.AtMost(what, "descriptors", float64(ended.descriptors), float64(began.descriptors), "")
-	k.table.Note(what, "heap, "+figures.KiB(began.heap)+" at the start", float64(ended.heap)/1024, "KiB")
-	k.table.Note(what, "RSS, "+figures.KiB(began.rss)+" at the start", float64(ended.rss)/1024, "KiB")
+	what := "at the end, server " + name
+	k.table.AtMost(what, "goroutines", float64(after.Goroutines), float64(before.Goroutines), "")
+	k.table.AtMost(what, "descriptors", float64(after.descriptors), float64(before.descriptors), "")
+	k.table.Note(what, "heap, "+figures.KiB(before.Heap)+" at the start", float64(after.Heap)/1024, "KiB")
+	k.table.Note(what, "RSS, "+figures.KiB(before.rss)+" at the start", float64(after.rss)/1024, "KiB")
 	if err := k.profile(ctx, srv, "end-"+strings.ReplaceAll(name, " ", "-")); err != nil {
 		return err
 	}
-	return srv.end()
+	_, err = srv.terminate()
+	return err
 }

@@ -88,10 +88,10 @@ func TestLostAnswersShow(t *testing.T) {
 	c := &crew{}
 	c.unanswered(3)
 	c.unanswered(5)
-	var all fates
-	c.settle([]int{9, 5, 4}, &all)
-	if all.lost != 1 || all.unrun != 1 {
-		t.Errorf("lost %d, refused %d, want the one that was run and the one that was not", all.lost, all.unrun)
+	all := make(outcomes)
+	c.settle([]int{9, 5, 4}, all)
+	if all[lost] != 1 || all[unrun] != 1 {
+		t.Errorf("%v, want one lost, and one that was never run", all)
 	}
 }
 

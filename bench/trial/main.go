@@ -1,5 +1,7 @@
-// Package program contains the common main function of the programs in this module.
-package program
+// Package trial is the frame of the programs in this module: [Main] and [Parse] for all
+// of them, and for those that compare programs a [Trial] with its rounds, records and
+// report.
+package trial
 
 import (
 	"context"
@@ -26,4 +28,18 @@ func Main(name string, run func(ctx context.Context, args []string, stdout, stde
 		fmt.Fprintln(os.Stderr, name+":", err)
 	}
 	os.Exit(1)
+}
+
+// Parse parses the flags that bind adds. Other arguments are an error.
+func Parse(name string, args []string, stderr io.Writer, bind func(*flag.FlagSet)) error {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	bind(flags)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package frame_test
+package wire_test
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
-	"github.com/slipway-mcp/slipway/bench/frame"
+	"github.com/slipway-mcp/slipway/bench/wire"
 )
 
 // dial returns a connection to a server that runs serve on each WebSocket.
-func dial(t *testing.T, serve func(*http.Request, *websocket.Conn)) *frame.Conn {
+func dial(t *testing.T, serve func(*http.Request, *websocket.Conn)) *wire.Conn {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"one"}})
@@ -25,7 +25,7 @@ func dial(t *testing.T, serve func(*http.Request, *websocket.Conn)) *frame.Conn 
 		serve(r, conn)
 	}))
 	t.Cleanup(server.Close)
-	c, err := frame.Dial(strings.TrimPrefix(server.URL, "http://"), "/", "one", 512)
+	c, err := wire.DialWebSocket(strings.TrimPrefix(server.URL, "http://"), "/", "one", 512)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestEcho(t *testing.T) {
 		if err := c.Send([]byte(want)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.Receive(nil)
+		got, err := c.Receive()
 		if err != nil || string(got) != want {
 			t.Errorf("Receive = %d bytes, %v, want %d", len(got), err, n)
 		}
@@ -75,7 +75,7 @@ func TestLongMessage(t *testing.T) {
 	if err := c.Send(make([]byte, n)); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.Receive(nil); err != nil || len(got) != n {
+	if got, err := c.Receive(); err != nil || len(got) != n {
 		t.Errorf("Receive = %d bytes, %v, want %d", len(got), err, n)
 	}
 }
@@ -87,8 +87,8 @@ func TestPingAndClose(t *testing.T) {
 		ponged <- conn.Ping(ctx)
 		conn.Close(websocket.StatusGoingAway, "over")
 	})
-	_, err := c.Receive(nil)
-	if !errors.Is(err, frame.ErrClosed) || !strings.Contains(err.Error(), "1001") {
+	_, err := c.Receive()
+	if !errors.Is(err, wire.ErrClosed) || !strings.Contains(err.Error(), "1001") {
 		t.Errorf("Receive: %v, want a close with 1001", err)
 	}
 	if err := <-ponged; err != nil {
@@ -102,7 +102,7 @@ func TestRefusedUpgrade(t *testing.T) {
 		io.WriteString(w, "no")
 	}))
 	defer server.Close()
-	if _, err := frame.Dial(strings.TrimPrefix(server.URL, "http://"), "/", "one", 512); err == nil ||
+	if _, err := wire.DialWebSocket(strings.TrimPrefix(server.URL, "http://"), "/", "one", 512); err == nil ||
 		!strings.Contains(err.Error(), "403") {
 		t.Errorf("Dial: %v, want an error with the status", err)
 	}
