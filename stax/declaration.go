@@ -1,7 +1,6 @@
 package stax
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -96,8 +95,8 @@ func (d *decoder) secretsOnly() {
 		return
 	}
 	if root.Kind != tree.Object || root.Get("secrets") == nil {
-		d.add(check.Error, "secret-declaration", "/secrets", "the file declares no secrets",
-			`write {"secrets": [{"key": "GITHUB_TOKEN"}]}`)
+		d.Add(ruleSecretDeclaration, "/secrets", `write {"secrets": [{"key": "GITHUB_TOKEN"}]}`,
+			"the file declares no secrets")
 		return
 	}
 	for _, m := range members(root) {
@@ -122,7 +121,7 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 	d.doc.declares = true
 	seen := map[string]bool{}
 	for i, item := range n.Items {
-		here := at + pointer(i)
+		here := at + check.Pointer(i)
 		decl := Declaration{}
 		if item.Kind == tree.String { // the key alone
 			decl.Key = item.Text
@@ -136,11 +135,11 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 			d.literal(check.Error, here, "a key belongs here")
 			continue
 		case !variableName(decl.Key):
-			d.add(check.Error, "secret-declaration", here, "the declaration has no key that a variable can have",
-				"letters, digits and _, as in GITHUB_TOKEN")
+			d.Add(ruleSecretDeclaration, here, "letters, digits and _, as in GITHUB_TOKEN",
+				"the declaration has no key that a variable can have")
 			continue
 		case seen[decl.Key]:
-			d.add(check.Error, "duplicate-name", here, fmt.Sprintf("the secret %s is declared twice", decl.Key), "")
+			d.Add(ruleDuplicateName, here, "", "the secret %s is declared twice", decl.Key)
 		}
 		seen[decl.Key] = true
 		d.doc.Config.Secrets = append(d.doc.Config.Secrets, decl)
@@ -149,7 +148,7 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 
 func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 	for _, m := range members(n) {
-		here := at + pointer(m.Key)
+		here := at + check.Pointer(m.Key)
 		switch m.Key {
 		case "key":
 			d.text(m.Value, here, &decl.Key)
@@ -162,8 +161,8 @@ func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 			}
 		case "kind":
 			if d.text(m.Value, here, &decl.Kind) && !slices.Contains(SecretKinds(), decl.Kind) {
-				d.add(check.Warning, "secret-kind", here, "there is no kind of secret "+quote(decl.Kind),
-					"one of "+strings.Join(SecretKinds(), ", "))
+				d.Add(ruleSecretKind, here, "one of "+strings.Join(SecretKinds(), ", "),
+					"there is no kind of secret %s", quote(decl.Kind))
 			}
 		case "exposeAs":
 			d.exposeAs(decl, m.Value, here)
@@ -181,7 +180,7 @@ func (d *decoder) exposeAs(decl *Declaration, n *tree.Node, at string) {
 	}
 	for _, m := range members(n) {
 		into, ok := map[string]*string{"env": &decl.ExposeAs.Env, "file": &decl.ExposeAs.File}[m.Key]
-		here := at + pointer(m.Key)
+		here := at + check.Pointer(m.Key)
 		if !ok {
 			d.unknown(m, at, []string{"env", "file"}, &decl.Extra)
 			continue
@@ -190,11 +189,11 @@ func (d *decoder) exposeAs(decl *Declaration, n *tree.Node, at string) {
 		case !d.text(m.Value, here, into) || variableName(*into):
 		case m.Key == "file" && isSecretPath(*into):
 		case m.Key == "file":
-			d.add(check.Error, "secret-declaration", here,
-				fmt.Sprintf("%q is neither a variable nor the absolute path of a file", *into),
-				"write a variable, which gets the path of a file, or a path such as /run/secrets/token")
+			d.Add(ruleSecretDeclaration, here,
+				"write a variable, which gets the path of a file, or a path such as /run/secrets/token",
+				"%q is neither a variable nor the absolute path of a file", *into)
 		default:
-			d.add(check.Error, "secret-declaration", here, fmt.Sprintf("no variable can be called %q", *into), "")
+			d.Add(ruleSecretDeclaration, here, "", "no variable can be called %q", *into)
 		}
 	}
 }
@@ -205,19 +204,19 @@ func (d *decoder) bindings(n *tree.Node) {
 	}
 	for _, m := range members(n) {
 		table := map[string]string{}
-		at := pointer("bindings", m.Key)
+		at := check.Pointer("bindings", m.Key)
 		d.table(m.Value, at, &table)
 		for _, header := range slices.Sorted(maps.Keys(table)) {
 			b := Binding{Server: m.Key, Header: header, Template: table[header]}
-			here := at + pointer(header)
+			here := at + check.Pointer(header)
 			switch {
 			case !headerName(header):
-				d.add(check.Error, "header", here, "HTTP cannot carry this header", "")
+				d.Add(ruleHeader, here, "", "HTTP cannot carry this header")
 			case len(b.Keys()) == 0 && secretHeader(header, b.Template) != "":
 				d.literal(check.Error, here, "write {KEY} for the secret")
 			case len(b.Keys()) == 0:
-				d.add(check.Error, "binding", here, "the binding holds no secret",
-					`write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`)
+				d.Add(ruleBinding, here, `write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`,
+					"the binding holds no secret")
 			default:
 				d.doc.Config.Bindings = append(d.doc.Config.Bindings, b)
 			}

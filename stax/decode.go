@@ -15,25 +15,19 @@ import (
 
 // decoder converts the tree of a document to its Config.
 type decoder struct {
-	doc    *Document
-	report *check.Report
+	check.Reporter
+	doc *Document
 }
 
-func (d *decoder) add(severity check.Severity, rule, pointer, message, hint string) {
-	d.report.Add(d.doc.Place(check.Finding{
-		Rule:     "stax/" + rule,
-		Severity: severity,
-		Pointer:  pointer,
-		Message:  message,
-		Hint:     hint,
-	}))
+func newDecoder(d *Document, report *check.Report) *decoder {
+	return &decoder{Reporter: d.Reporter(report), doc: d}
 }
 
 func (d *decoder) config() {
 	root := d.doc.root
 	if root.Kind != tree.Object {
-		d.add(check.Error, "servers", "", "the file holds "+root.Kind.String()+", not an object with servers",
-			`write {"servers": {...}}`)
+		d.Add(ruleServers, "", `write {"servers": {...}}`, "the file holds %s, not an object with servers",
+			root.Kind.String())
 		return
 	}
 	for _, m := range members(root) {
@@ -61,7 +55,7 @@ func (d *decoder) config() {
 				hint = fmt.Sprintf("%q is the name in the file of a client; slipway config import reads those", other)
 			}
 		}
-		d.add(check.Error, "servers", "/servers", "there are no servers", hint)
+		d.Add(ruleServers, "/servers", hint, "there are no servers")
 	}
 }
 
@@ -92,7 +86,7 @@ func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]
 	if m.Key == "type" && under != "" {
 		hint = "the kind follows from command or url; transport says how a url is spoken with"
 	}
-	d.add(check.Warning, "unknown-field", under+pointer(m.Key), fmt.Sprintf("the format has no %q here", m.Key), hint)
+	d.Add(ruleUnknownField, under+check.Pointer(m.Key), hint, "the format has no %q here", m.Key)
 	*extra = append(*extra, field(m))
 }
 
@@ -111,37 +105,37 @@ func (d *decoder) specVersion(n *tree.Node) {
 	}
 	switch {
 	case wrong:
-		d.add(check.Error, "spec-version", at, quote(version)+" is not a version", `write "1.0.0"`)
+		d.Add(ruleSpecVersion, at, `write "1.0.0"`, "%s is not a version", quote(version))
 	case major > 1:
-		d.add(check.Error, "spec-version", at, fmt.Sprintf("version %s is newer than this program, which reads 1.x", version),
-			"get a newer slipway")
+		d.Add(ruleSpecVersion, at, "get a newer slipway", "version %s is newer than this program, which reads 1.x",
+			version)
 	case major < 1:
-		d.add(check.Error, "spec-version", at, fmt.Sprintf("there is no version %s of the format", version), `write "1.0.0"`)
+		d.Add(ruleSpecVersion, at, `write "1.0.0"`, "there is no version %s of the format", version)
 	case version != SpecVersion:
-		d.add(check.Warning, "spec-version", at,
-			fmt.Sprintf("version %s may have members that this program does not know", version), "")
+		d.Add(ruleSpecVersion.As(check.Warning), at, "",
+			"version %s may have members that this program does not know", version)
 	}
 }
 
 func (d *decoder) servers(n *tree.Node) {
 	if n.Kind == tree.Array {
-		d.add(check.Error, "type", "/servers", "servers is a list, not an object", "its members are the servers, by name")
+		d.Add(ruleType, "/servers", "its members are the servers, by name", "servers is a list, not an object")
 		return
 	}
 	if !d.kind(n, "/servers", tree.Object) {
 		return
 	}
 	if len(n.Members) == 0 {
-		d.add(check.Warning, "no-servers", "/servers", "no server is defined", "")
+		d.Add(ruleNoServers, "/servers", "", "no server is defined")
 	}
 	d.overridden(n)
 	for _, m := range members(n) {
-		at := pointer("servers", m.Key)
+		at := check.Pointer("servers", m.Key)
 		switch {
 		case strings.TrimSpace(m.Key) == "":
-			d.add(check.Error, "name", at, "the name of a server is empty", "")
+			d.Add(ruleName, at, "", "the name of a server is empty")
 		case strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			d.add(check.Error, "name", at, "the name of a server has a control character in it", "")
+			d.Add(ruleName, at, "", "the name of a server has a control character in it")
 		}
 		if d.kind(m.Value, at, tree.Object) {
 			d.doc.Config.Servers = append(d.doc.Config.Servers, d.server(m.Key, m.Value, at))
@@ -162,8 +156,9 @@ func (d *decoder) overridden(n *tree.Node) {
 		}
 		alone := &tree.Node{Kind: tree.Object, Start: n.Start, Members: []tree.Member{m}}
 		shadow := &Document{Name: d.doc.Name, text: d.doc.text, Config: &Config{},
-			root: &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: "servers", Value: alone, KeyStart: n.Start}}}}
-		(&decoder{doc: shadow, report: d.report}).server(m.Key, m.Value, pointer("servers", m.Key))
+			root: &tree.Node{Kind: tree.Object,
+				Members: []tree.Member{{Key: "servers", Value: alone, KeyStart: n.Start}}}}
+		newDecoder(shadow, d.Report).server(m.Key, m.Value, check.Pointer("servers", m.Key))
 	}
 }
 
@@ -230,12 +225,11 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 			d.unknown(m, at, slices.Sorted(maps.Keys(table)), &s.Extra)
 			continue
 		}
-		below := at + pointer(m.Key)
+		below := at + check.Pointer(m.Key)
 		known.read(d, &s, m.Value, below)
 		if m.Key != known.only && (known.only == "command" && remote && !local || known.only == "url" && local && !remote) {
-			d.add(check.Error, "wrong-kind-field", below,
-				fmt.Sprintf("%s goes with %s, and this server has none", m.Key, known.only),
-				"take it out, or move it to the right server")
+			d.Add(ruleWrongKindField, below, "take it out, or move it to the right server",
+				"%s goes with %s, and this server has none", m.Key, known.only)
 		}
 	}
 	d.kindOf(&s, n, at, local, remote)
@@ -247,8 +241,8 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 func (d *decoder) kindOf(s *Server, n *tree.Node, at string, local, remote bool) {
 	switch {
 	case local && remote:
-		d.add(check.Error, "kind", at, fmt.Sprintf("server %q has command and url; it can have one of them", s.Name),
-			"make two servers of it, or take one out")
+		d.Add(ruleKind, at, "make two servers of it, or take one out",
+			"server %q has command and url; it can have one of them", s.Name)
 	case !local && !remote:
 		hint := `write "command", or "url" with "transport"`
 		for _, other := range []string{"httpUrl", "serverUrl", "uri", "endpoint", "cmd"} {
@@ -256,7 +250,7 @@ func (d *decoder) kindOf(s *Server, n *tree.Node, at string, local, remote bool)
 				hint = fmt.Sprintf("%s is called command or url here", other)
 			}
 		}
-		d.add(check.Error, "kind", at, fmt.Sprintf("server %q has neither command nor url", s.Name), hint)
+		d.Add(ruleKind, at, hint, "server %q has neither command nor url", s.Name)
 	case remote:
 		d.transport(s, n, at)
 	}
@@ -269,7 +263,7 @@ func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 		if n.Get("type") != nil {
 			hint = "it is called transport here, not type"
 		}
-		d.add(check.Error, "kind", at+"/transport", fmt.Sprintf("server %q has a url and no transport", s.Name), hint)
+		d.Add(ruleKind, at+"/transport", hint, "server %q has a url and no transport", s.Name)
 		return
 	}
 	if given.Kind != tree.String || s.Transport == HTTP || s.Transport == SSE {
@@ -279,7 +273,7 @@ func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 	if near := strings.ToLower(string(s.Transport)); strings.Contains(near, "http") {
 		hint = `write "http"`
 	}
-	d.add(check.Error, "transport", at+"/transport", "there is no transport "+quote(string(s.Transport)), hint)
+	d.Add(ruleTransport, at+"/transport", hint, "there is no transport %s", quote(string(s.Transport)))
 }
 
 // kind reports whether a value has the kind that the format requires, and adds a finding
@@ -305,7 +299,7 @@ func (d *decoder) kind(n *tree.Node, at string, want tree.Kind) bool {
 	case want == tree.String && n.Kind == tree.Array && strings.HasSuffix(at, "/command"):
 		hint = "the program is command, the rest goes into args"
 	}
-	d.add(check.Error, "type", at, fmt.Sprintf("this is %s, where %s belongs", n.Kind, want), hint)
+	d.Add(ruleType, at, hint, "this is %s, where %s belongs", n.Kind, want)
 	return false
 }
 
@@ -323,7 +317,7 @@ func (d *decoder) list(n *tree.Node, at string, into *[]string) {
 	}
 	*into = []string{}
 	for i, item := range n.Items {
-		if here := at + pointer(i); d.kind(item, here, tree.String) {
+		if here := at + check.Pointer(i); d.kind(item, here, tree.String) {
 			*into = append(*into, item.Text)
 		}
 	}
@@ -335,7 +329,7 @@ func (d *decoder) table(n *tree.Node, at string, into *map[string]string) {
 	}
 	*into = map[string]string{}
 	for _, m := range members(n) {
-		if d.kind(m.Value, at+pointer(m.Key), tree.String) {
+		if d.kind(m.Value, at+check.Pointer(m.Key), tree.String) {
 			(*into)[m.Key] = m.Value.Text
 		}
 	}
@@ -357,8 +351,8 @@ func (d *decoder) milliseconds(n *tree.Node, at string, into *int64) {
 	}
 	ms, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil || ms <= 0 || ms > maxTimeout || ms != float64(int64(ms)) {
-		d.add(check.Error, "type", at, n.Text+" is not a whole number of milliseconds between 1 and a day",
-			"10000 is ten seconds")
+		d.Add(ruleType, at, "10000 is ten seconds", "%s is not a whole number of milliseconds between 1 and a day",
+			n.Text)
 		return
 	}
 	*into = int64(ms)
@@ -378,17 +372,17 @@ func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 	}
 	for _, m := range members(n) {
 		if to, ok := into[m.Key]; ok {
-			d.text(m.Value, at+pointer(m.Key), to)
+			d.text(m.Value, at+check.Pointer(m.Key), to)
 			continue
 		}
 		d.unknown(m, at, slices.Sorted(maps.Keys(into)), &ref.Extra)
 	}
 	if n.Get("package") == nil || n.Get("package").Kind == tree.String && ref.Package == "" {
-		d.add(check.Error, "type", at+"/package", "registryRef names no package",
-			"write the name of the server or the package in its registry")
+		d.Add(ruleType, at+"/package", "write the name of the server or the package in its registry",
+			"registryRef names no package")
 	}
 	if ref.Digest != "" && !wellFormedDigest(ref.Digest) {
-		d.add(check.Warning, "digest", at+"/digest", "this is no digest", "sha256: and 64 hexadecimal digits")
+		d.Add(ruleDigest, at+"/digest", "sha256: and 64 hexadecimal digits", "this is no digest")
 	}
 }
 

@@ -2,7 +2,6 @@ package stax
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -68,7 +67,7 @@ type ParseOptions struct {
 func Parse(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
 	d, report := read(name, text, opts)
 	if d.root != nil {
-		(&decoder{doc: d, report: report}).config()
+		newDecoder(d, report).config()
 	}
 	return d, report
 }
@@ -78,7 +77,7 @@ func Parse(name string, text []byte, opts *ParseOptions) (*Document, *check.Repo
 func ParseSecrets(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
 	d, report := read(name, text, opts)
 	if d.root != nil {
-		(&decoder{doc: d, report: report}).secretsOnly()
+		newDecoder(d, report).secretsOnly()
 	}
 	return d, report
 }
@@ -125,26 +124,26 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 		d.Format = JSONC
 	}
 	if len(text) > MaxBytes {
-		report.Add(d.at(0, check.Finding{Rule: "stax/size", Message: "the file has more than 1 MB",
-			Hint: "definitions are small; is this the right file?"}))
+		d.Reporter(report).Add(ruleSize, "", "", "the file has more than 1 MB")
 		return d, report
 	}
-	rule, problems := "stax/syntax", []tree.Problem(nil)
+	problems, syntax := []tree.Problem(nil), ruleSyntax
 	if d.Format == Script {
-		rule = "stax/script"
+		syntax = ruleScript
 		d.root, problems = js.Read(text)
 	} else {
 		d.root, problems = tree.Parse(text, tree.Format(d.Format))
 	}
+	reporter := d.Reporter(report)
 	for _, p := range problems {
-		f := check.Finding{Rule: rule, Pointer: p.Pointer, Message: p.Message, Hint: p.Hint}
+		rule, pointer := syntax, p.Pointer
 		if p.Duplicate {
-			f.Rule = "stax/duplicate-name"
-			if f.Pointer == "" && d.root != nil {
-				f.Pointer = pointerAt(d.root, p.Offset)
+			rule = ruleDuplicateName
+			if pointer == "" && d.root != nil {
+				pointer = pointerAt(d.root, p.Offset)
 			}
 		}
-		report.Add(d.at(p.Offset, f))
+		reporter.At(p.Offset).Add(rule, pointer, p.Hint, "%s", p.Message)
 	}
 	return d, report
 }
@@ -164,33 +163,22 @@ func pointerAt(n *tree.Node, offset int) string {
 	return ""
 }
 
-// at sets the position of a finding, and its hint if it has none. A message may quote the
+// Reporter returns a reporter for findings about the document. A message may quote the
 // file, but tokens in it are redacted.
-func (d *Document) at(offset int, f check.Finding) check.Finding {
-	f.File = d.Name
-	if f.Hint == "" {
-		f.Hint = hints()[f.Rule]
+func (d *Document) Reporter(report *check.Report) check.Reporter {
+	return check.Reporter{
+		Report:   report,
+		File:     d.Name,
+		Document: &check.Document{Text: d.text, Find: d.offset},
+		Redact:   redactTokens,
 	}
-	f.Message, f.Hint = redactTokens(f.Message), redactTokens(f.Hint)
-	f.Line, f.Column = check.LineColumn(d.text, offset)
-	return f
 }
 
-// Place sets file, line and column of a finding from its Pointer.
-func (d *Document) Place(f check.Finding) check.Finding {
+// offset returns where the value at pointer or its closest existing ancestor begins.
+func (d *Document) offset(pointer string) int {
 	if d.root == nil {
-		return d.at(0, f)
+		return 0
 	}
-	_, at := d.root.Find(f.Pointer)
-	return d.at(at, f)
-}
-
-// pointer builds a JSON pointer from names and indices.
-func pointer(tokens ...any) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		b.WriteByte('/')
-		b.WriteString(jsonscan.EscapeToken(fmt.Sprint(t)))
-	}
-	return b.String()
+	_, at := d.root.Find(pointer)
+	return at
 }

@@ -2,7 +2,6 @@ package stax
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +51,7 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 	}
 	counts := map[string]*int64{"perPrincipal": &s.Isolate.PerPrincipal, "total": &s.Isolate.Total}
 	for _, m := range members(n) {
-		here := at + pointer(m.Key)
+		here := at + check.Pointer(m.Key)
 		switch {
 		case m.Key == "by":
 			d.isolateBy(s.Isolate, m.Value, here)
@@ -65,7 +64,7 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 		}
 	}
 	if n.Get("by") == nil {
-		d.add(check.Error, "isolate", at, "isolate does not say by what", `write "by": "session", or "principal"`)
+		d.Add(ruleIsolate, at, `write "by": "session", or "principal"`, "isolate does not say by what")
 	}
 }
 
@@ -76,8 +75,8 @@ func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
 	}
 	i.By = client.IsolateBy(n.Text)
 	if !slices.Contains(known, n.Text) {
-		d.add(check.Error, "isolate", at, "a server cannot be isolated by "+quote(n.Text),
-			"write "+strings.Join(known, " or "))
+		d.Add(ruleIsolate, at, "write "+strings.Join(known, " or "), "a server cannot be isolated by %s",
+			quote(n.Text))
 	}
 }
 
@@ -87,8 +86,7 @@ func (d *decoder) processes(n *tree.Node, at string, into *int64) {
 	}
 	count, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || count < 1 || count > maxProcesses {
-		d.add(check.Error, "isolate", at,
-			fmt.Sprintf("%s is not a number of processes between 1 and %d", n.Text, maxProcesses), "")
+		d.Add(ruleIsolate, at, "", "%s is not a number of processes between 1 and %d", n.Text, maxProcesses)
 		return
 	}
 	*into = count

@@ -116,33 +116,21 @@ func (m *Merged) Check() *check.Report {
 				unknown = s.Name
 			}
 			if declares && m.Declaration(key) == nil {
-				report.Add(from.Place(check.Finding{
-					Rule:    "stax/secret-undeclared",
-					Pointer: pointer("servers", s.Name, "secrets", k),
-					Message: fmt.Sprintf("server %q needs the secret %s, which is not declared", s.Name, shown(key)),
-					Hint:    undeclared(key, known),
-				}))
+				from.Reporter(report).Add(ruleSecretUndeclared, check.Pointer("servers", s.Name, "secrets", k),
+					undeclared(key, known), "server %q needs the secret %s, which is not declared", s.Name,
+					shown(key))
 			}
 		}
 		if len(m.Unbound(s)) > 0 {
-			report.Add(from.Place(check.Finding{
-				Rule:     "stax/secret-unbound",
-				Severity: check.Warning,
-				Pointer:  pointer("servers", s.Name, "secrets"),
-				Message:  fmt.Sprintf("server %q has several secrets, and it is not said which header each goes in", s.Name),
-				Hint: fmt.Sprintf(`beside the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`,
-					s.Name, shown(s.Secrets[0])),
-			}))
+			hint := fmt.Sprintf(`beside the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`,
+				s.Name, shown(s.Secrets[0]))
+			from.Reporter(report).Add(RuleSecretUnbound, check.Pointer("servers", s.Name, "secrets"), hint,
+				"server %q has several secrets, and it is not said which header each goes in", s.Name)
 		}
 	}
 	if unknown != "" {
-		report.Add(m.Origin(unknown).Place(check.Finding{
-			Rule:     "stax/secrets-unknown",
-			Severity: check.Note,
-			Pointer:  pointer("servers", unknown, "secrets"),
-			Message:  "no file declares secrets, so their keys are not checked",
-			Hint:     "give the declarations with --secrets FILE",
-		}))
+		m.Origin(unknown).Reporter(report).Add(ruleSecretsUnknown, check.Pointer("servers", unknown, "secrets"),
+			"give the declarations with --secrets FILE", "no file declares secrets, so their keys are not checked")
 	}
 	m.checkBindings(report)
 	m.checkOverrides(report)
@@ -167,7 +155,7 @@ func undeclared(key string, known []string) string {
 
 func (m *Merged) checkBindings(report *check.Report) {
 	for _, b := range m.Config.Bindings {
-		at := pointer("bindings", b.Server, b.Header)
+		at := check.Pointer("bindings", b.Server, b.Header)
 		doc := m.documents[len(m.documents)-1]
 		for _, d := range m.documents {
 			if slices.Contains(d.Config.Bindings, b) {
@@ -194,7 +182,7 @@ func (m *Merged) checkBindings(report *check.Report) {
 			}
 		}
 		if message != "" {
-			report.Add(doc.Place(check.Finding{Rule: "stax/binding", Pointer: at, Message: message}))
+			doc.Reporter(report).Add(ruleBinding, at, "", "%s", message)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package stax
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -29,12 +28,12 @@ func (d *decoder) overrides(n *tree.Node) {
 		return
 	}
 	for _, server := range members(n) {
-		at := pointer("tools", server.Key)
+		at := check.Pointer("tools", server.Key)
 		if !d.kind(server.Value, at, tree.Object) {
 			continue
 		}
 		for _, tool := range members(server.Value) {
-			if here := at + pointer(tool.Key); d.kind(tool.Value, here, tree.Object) {
+			if here := at + check.Pointer(tool.Key); d.kind(tool.Value, here, tree.Object) {
 				d.overrideOf(server.Key, tool.Key, tool.Value, here)
 			}
 		}
@@ -44,12 +43,12 @@ func (d *decoder) overrides(n *tree.Node) {
 func (d *decoder) overrideOf(server, tool string, n *tree.Node, at string) {
 	o := Override{Server: server, Tool: tool}
 	for _, m := range members(n) {
-		here := at + pointer(m.Key)
+		here := at + check.Pointer(m.Key)
 		switch m.Key {
 		case "name":
 			if d.text(m.Value, here, &o.Name) && !compose.ValidToolName(o.Name) {
-				d.add(check.Error, "override", here, fmt.Sprintf("no tool can be called %q", o.Name),
-					`1 to 128 letters, digits, and "_", "-", ".", "/"`)
+				d.Add(ruleOverride, here, `1 to 128 letters, digits, and "_", "-", ".", "/"`,
+					"no tool can be called %q", o.Name)
 			}
 		case "title", "description":
 			var text string
@@ -61,8 +60,8 @@ func (d *decoder) overrideOf(server, tool string, n *tree.Node, at string) {
 		}
 	}
 	if o.Name == "" && o.Title == nil && o.Description == nil {
-		d.add(check.Warning, "override", at, fmt.Sprintf("the override of tool %q changes nothing", tool),
-			"it can have name, title and description")
+		d.Add(ruleOverride.As(check.Warning), at, "it can have name, title and description",
+			"the override of tool %q changes nothing", tool)
 	}
 	d.doc.Config.Overrides = append(d.doc.Config.Overrides, o)
 }
@@ -101,29 +100,20 @@ func (c *Config) Edits(s *Server) *compose.Edits {
 func (m *Merged) checkOverrides(report *check.Report) {
 	for _, o := range m.Config.Overrides {
 		doc := m.overrideFrom(o)
-		add := func(severity check.Severity, rule, message, hint string) {
-			report.Add(doc.Place(check.Finding{
-				Rule:     "stax/" + rule,
-				Severity: severity,
-				Pointer:  pointer("tools", o.Server, o.Tool),
-				Message:  message,
-				Hint:     hint,
-			}))
-		}
+		r, at := doc.Reporter(report), check.Pointer("tools", o.Server, o.Tool)
 		s := m.Config.Server(o.Server)
 		switch {
 		case s == nil:
-			add(check.Error, "override", fmt.Sprintf("there is no server %q whose tools could be shown otherwise", o.Server), "")
+			r.Add(ruleOverride, at, "", "there is no server %q whose tools could be shown otherwise", o.Server)
 			continue
 		case slices.Contains(s.DisabledTools, o.Tool) || s.EnabledTools != nil && !slices.Contains(s.EnabledTools, o.Tool):
-			add(check.Warning, "override",
-				fmt.Sprintf("tool %q of server %q is not offered, so that its override has no effect", o.Tool, o.Server),
-				"enabledTools and disabledTools hold the server's own names")
+			r.Add(ruleOverride.As(check.Warning), at, "enabledTools and disabledTools hold the server's own names",
+				"tool %q of server %q is not offered, so that its override has no effect", o.Tool, o.Server)
 			continue
 		}
 		if other := m.sameName(s, o); other != "" {
-			add(check.Error, "tool-collision", fmt.Sprintf(
-				"tool %q and tool %q of server %q would both be shown as %q", other, o.Tool, o.Server, o.shown()), "")
+			r.Add(ruleToolCollision, at, "", "tool %q and tool %q of server %q would both be shown as %q",
+				other, o.Tool, o.Server, o.shown())
 		}
 	}
 }

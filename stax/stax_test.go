@@ -2,10 +2,7 @@ package stax_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,8 +10,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 	"github.com/slipway-mcp/slipway/stax"
 )
-
-var update = flag.Bool("update", false, "rewrite the table of rules in docs/reference/definitions.md")
 
 const compiled = `{"specVersion":"1.0.0","servers":{"github":{"command":"npx","args":["-y","pkg"],"env":{"A":"1"},"secrets":["GITHUB_TOKEN"],"enabled":true},"old":{"url":"https://x.example/sse","transport":"sse","enabled":false}}}`
 
@@ -189,57 +184,6 @@ func ExampleDefine() {
 	text, _ := json.Marshal(d.Config)
 	fmt.Println(string(text))
 	// Output: {"specVersion":"1.0.0","servers":{"github":{"command":"npx","args":["-y","@modelcontextprotocol/server-github"],"secrets":["GITHUB_TOKEN"],"enabled":true}}}
-}
-
-// TestRules verifies the page against the table of rules, and that some test triggers
-// each rule.
-func TestRules(t *testing.T) {
-	page := filepath.Join("..", "docs", "reference", "definitions.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const begin, end = "<!-- rules -->\n", "<!-- end of rules -->"
-	head, rest, ok := strings.Cut(string(text), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatal("the page has no place for the rules")
-	}
-	var b strings.Builder
-	b.WriteString("| rule | severity | asks that |\n| --- | --- | --- |\n")
-	for _, r := range stax.Rules() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.ID, r.Severity, r.About)
-	}
-	want := head + begin + b.String() + end + tail
-	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if string(text) != want {
-		t.Error("the table of rules in docs/reference/definitions.md is old; go test ./stax -update writes it")
-	}
-	known := map[string]bool{}
-	for _, r := range stax.Rules() {
-		known[r.ID] = true
-	}
-	for _, name := range []string{"values.go", "decode.go", "declaration.go", "merge.go", "document.go", "literal.go",
-		"override.go", "isolate.go"} {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for id := range known {
-			slug := strings.TrimPrefix(id, "stax/")
-			if strings.Contains(string(source), `"`+id+`"`) || strings.Contains(string(source), `, "`+slug+`", `) {
-				delete(known, id)
-			}
-		}
-	}
-	for id := range known {
-		if id != "stax/secret-literal" {
-			t.Errorf("nothing reports %s", id)
-		}
-	}
 }
 
 func FuzzParse(f *testing.F) {

@@ -23,17 +23,17 @@ func (d *decoder) rules(s *Server, at string) {
 	d.elsewhere(s, at)
 	for i, arg := range s.Args {
 		if why := secretArgument(s.Args, i); why != "" {
-			d.literal(check.Warning, at+pointer("args", i), why)
+			d.literal(check.Warning, at+check.Pointer("args", i), why)
 		}
-		d.reference(arg, at+pointer("args", i))
+		d.reference(arg, at+check.Pointer("args", i))
 	}
 	if s.RegistryRef != nil && s.RegistryRef.Package != "" {
-		d.add(check.Note, "provenance", at+"/registryRef",
-			fmt.Sprintf("server %q comes from a registry: %s", s.Name, s.RegistryRef), s.RegistryRef.hint())
+		d.Add(ruleProvenance, at+"/registryRef", s.RegistryRef.hint(), "server %q comes from a registry: %s",
+			s.Name, s.RegistryRef)
 	}
 	if s.Disabled() {
-		d.add(check.Note, "disabled", at+"/enabled",
-			fmt.Sprintf("server %q is disabled: it is kept, and neither started nor configured", s.Name), "")
+		d.Add(ruleDisabled, at+"/enabled", "",
+			"server %q is disabled: it is kept, and neither started nor configured", s.Name)
 	}
 }
 
@@ -44,29 +44,27 @@ const shellMarks = "|&;<>$`*?\"'\n\r"
 func (d *decoder) command(s *Server, at string) {
 	if strings.TrimSpace(s.Command) == "" {
 		if n, _ := d.doc.root.Find(at + "/command"); n != nil && n.Kind == tree.String {
-			d.add(check.Error, "command", at+"/command", "the command is empty", "")
+			d.Add(ruleCommand, at+"/command", "", "the command is empty")
 		}
 		return
 	}
 	if strings.ContainsRune(s.Command, 0) ||
 		slices.ContainsFunc(s.Args, func(a string) bool { return strings.ContainsRune(a, 0) }) {
-		d.add(check.Error, "command", at+"/command", "a program cannot be given a zero byte", "")
+		d.Add(ruleCommand, at+"/command", "", "a program cannot be given a zero byte")
 	}
 	first, rest, spaced := strings.Cut(s.Command, " ")
 	switch i := strings.IndexAny(s.Command, shellMarks); {
 	case i >= 0:
-		d.add(check.Warning, "shell", at+"/command",
-			fmt.Sprintf("%q in a command means something to a shell only, and there is none", rune(s.Command[i])),
-			"put it into a script and name the script")
+		d.Add(ruleShell, at+"/command", "put it into a script and name the script",
+			"%q in a command means something to a shell only, and there is none", rune(s.Command[i]))
 	case strings.HasPrefix(s.Command, "~"):
-		d.add(check.Warning, "shell", at+"/command", "~ is expanded by shells only, and there is none",
-			"write the whole path")
+		d.Add(ruleShell, at+"/command", "write the whole path", "~ is expanded by shells only, and there is none")
 	case strings.Contains(first, "=") && spaced:
-		d.add(check.Warning, "shell", at+"/command",
-			"a variable in front of a command is set by shells only, and there is none", "put it into env")
+		d.Add(ruleShell, at+"/command", "put it into env",
+			"a variable in front of a command is set by shells only, and there is none")
 	case spaced && !strings.ContainsAny(first, `/\`):
-		d.add(check.Warning, "command-line", at+"/command", "the command looks like a whole line",
-			fmt.Sprintf("write command %q and args %s", first, quoted(redactArguments(strings.Fields(rest)))))
+		d.Add(ruleCommandLine, at+"/command", fmt.Sprintf("write command %q and args %s", first,
+			quoted(redactArguments(strings.Fields(rest)))), "the command looks like a whole line")
 	}
 }
 
@@ -89,7 +87,7 @@ func (d *decoder) elsewhere(s *Server, at string) {
 		delete(texts, "command")
 	}
 	for name, value := range s.Metadata {
-		texts["metadata"+pointer(name)] = value
+		texts["metadata"+check.Pointer(name)] = value
 	}
 	for _, f := range s.Extra {
 		texts[jsonscan.EscapeToken(f.Name)] = string(f.Value)
@@ -104,7 +102,7 @@ func (d *decoder) elsewhere(s *Server, at string) {
 func (d *decoder) address(s *Server, at string) {
 	if s.URL == "" {
 		if n, _ := d.doc.root.Find(at + "/url"); n != nil && n.Kind == tree.String && n.Text == "" {
-			d.add(check.Error, "url", at+"/url", "the url is empty", "")
+			d.Add(ruleURL, at+"/url", "", "the url is empty")
 		}
 		return
 	}
@@ -112,13 +110,13 @@ func (d *decoder) address(s *Server, at string) {
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		d.add(check.Error, "url", at, "this is no URL", "")
+		d.Add(ruleURL, at, "", "this is no URL")
 		return
 	case u.Scheme != "http" && u.Scheme != "https":
-		d.add(check.Error, "url", at, "the url is not http or https", "")
+		d.Add(ruleURL, at, "", "the url is not http or https")
 		return
 	case u.Hostname() == "":
-		d.add(check.Error, "url", at, "the url names no host", "")
+		d.Add(ruleURL, at, "", "the url names no host")
 		return
 	}
 	if _, given := u.User.Password(); given {
@@ -130,7 +128,7 @@ func (d *decoder) address(s *Server, at string) {
 		}
 	}
 	if u.Scheme == "http" && len(s.Secrets) > 0 && !loopback(u.Hostname()) {
-		d.add(check.Warning, "plain-http", at, "a secret would travel over plain http", "use https")
+		d.Add(rulePlainHttp, at, "use https", "a secret would travel over plain http")
 	}
 	d.reference(s.URL, at)
 }
@@ -148,37 +146,37 @@ func (d *decoder) lists(s *Server, at string) {
 		seen := map[string]bool{}
 		for i, item := range list {
 			if item == "" && name != "secrets" {
-				d.add(check.Error, "type", at+pointer(name, i), "the name of a tool is empty", "take it out")
+				d.Add(ruleType, at+check.Pointer(name, i), "take it out", "the name of a tool is empty")
 			}
 			if seen[item] {
-				d.add(check.Warning, "duplicate-item", at+pointer(name, i), fmt.Sprintf("%q stands twice in %s", item, name), "")
+				d.Add(ruleDuplicateItem, at+check.Pointer(name, i), "", "%q stands twice in %s", item, name)
 			}
 			seen[item] = true
 		}
 	}
 	for i, tool := range s.DisabledTools {
 		if slices.Contains(s.EnabledTools, tool) {
-			d.add(check.Error, "tools-overlap", at+pointer("disabledTools", i),
-				fmt.Sprintf("the tool %q is enabled and disabled", tool), "take it out of one of the lists")
+			d.Add(ruleToolsOverlap, at+check.Pointer("disabledTools", i), "take it out of one of the lists",
+				"the tool %q is enabled and disabled", tool)
 		}
 	}
 	if s.EnabledTools != nil && len(s.EnabledTools) == 0 {
-		d.add(check.Warning, "no-tools", at+"/enabledTools", "an empty list allows no tool at all",
-			"leave enabledTools out to allow all")
+		d.Add(ruleNoTools, at+"/enabledTools", "leave enabledTools out to allow all",
+			"an empty list allows no tool at all")
 	}
 	for i, key := range s.Secrets {
-		here := at + pointer("secrets", i)
+		here := at + check.Pointer("secrets", i)
 		if !variableName(key) || secrets.Known(key) != "" {
 			message := "this is no key of a secret"
 			if why := secretValue("", key); why != "" {
 				message = "this looks like a value (" + why + "), and a key belongs here"
 			}
-			d.add(check.Error, "secret-key", here, message, "letters, digits and _, as in GITHUB_TOKEN")
+			d.Add(ruleSecretKey, here, "letters, digits and _, as in GITHUB_TOKEN", "%s", message)
 			continue
 		}
 		if _, both := s.Env[key]; both {
-			d.add(check.Error, "secret-shadowed", at+pointer("env", key),
-				fmt.Sprintf("%s is a secret and a static variable", key), "take it out of env")
+			d.Add(ruleSecretShadowed, at+check.Pointer("env", key), "take it out of env",
+				"%s is a secret and a static variable", key)
 		}
 	}
 }
@@ -195,9 +193,9 @@ func variableName(s string) bool {
 
 func (d *decoder) environment(s *Server, at string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		value, here := s.Env[name], at+pointer("env", name)
+		value, here := s.Env[name], at+check.Pointer("env", name)
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			d.add(check.Error, "env-name", here, "an environment cannot hold this variable", "")
+			d.Add(ruleEnvName, here, "", "an environment cannot hold this variable")
 		}
 		if why := secretValue(name, value); why != "" {
 			d.literal(check.Error, here, why)
@@ -209,9 +207,9 @@ func (d *decoder) environment(s *Server, at string) {
 
 func (d *decoder) headers(s *Server, at string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		value, here := s.Headers[name], at+pointer("headers", name)
+		value, here := s.Headers[name], at+check.Pointer("headers", name)
 		if !headerName(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			d.add(check.Error, "header", here, "HTTP cannot carry this header", "")
+			d.Add(ruleHeader, here, "", "HTTP cannot carry this header")
 		}
 		if why := secretHeader(name, value); why != "" {
 			d.literal(check.Error, here, why)
@@ -230,14 +228,15 @@ func headerName(s string) bool {
 
 // literal reports a secret without its value.
 func (d *decoder) literal(severity check.Severity, at, why string) {
-	d.add(severity, "secret-literal", at, "this looks like the value of a secret: "+why,
-		`name it in "secrets" and give it when the server starts; if it was ever shared, replace it`)
+	d.Add(RuleSecretLiteral.As(severity), at,
+		`name it in "secrets" and give it when the server starts; if it was ever shared, replace it`,
+		"this looks like the value of a secret: %s", why)
 }
 
 func (d *decoder) reference(value, at string) {
 	if _, rest, ok := strings.Cut(value, "${"); ok && strings.Contains(rest, "}") {
-		d.add(check.Warning, "reference", at, "nothing is expanded here: the server gets ${...} as it stands",
-			`name secrets in "secrets"`)
+		d.Add(ruleReference, at, `name secrets in "secrets"`,
+			"nothing is expanded here: the server gets ${...} as it stands")
 	}
 }
 

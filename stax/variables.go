@@ -1,8 +1,6 @@
 package stax
 
 import (
-	"fmt"
-
 	"github.com/slipway-mcp/slipway/check"
 )
 
@@ -11,15 +9,9 @@ import (
 func (m *Merged) checkVariables(report *check.Report) {
 	for i := range m.Config.Servers {
 		s := &m.Config.Servers[i]
-		add := func(message, hint string, at ...any) {
-			report.Add(m.Origin(s.Name).Place(check.Finding{
-				Rule:    "stax/secret-shadowed",
-				Pointer: pointer(append([]any{"servers", s.Name}, at...)...),
-				Message: message, Hint: hint,
-			}))
-		}
+		r := m.Origin(s.Name).Reporter(report).Under(check.Pointer("servers", s.Name))
 		if s.Remote() {
-			m.checkBearer(s, add)
+			m.checkBearer(s, r)
 			continue
 		}
 		owner := map[string]string{}
@@ -28,11 +20,11 @@ func (m *Merged) checkVariables(report *check.Report) {
 				_, static := s.Env[variable]
 				switch first, taken := owner[variable]; {
 				case static && variable != key: // the other case is found without the declaration
-					add(fmt.Sprintf("%s is a static variable, and the secret %s is given as it", variable, shown(key)),
-						"take it out of env", "env", variable)
+					r.Add(ruleSecretShadowed, check.Pointer("env", variable), "take it out of env",
+						"%s is a static variable, and the secret %s is given as it", variable, shown(key))
 				case taken && first != key:
-					add(fmt.Sprintf("the secrets %s and %s are given in one variable: %s", shown(first), shown(key), variable),
-						"give each its own with exposeAs", "secrets", k)
+					r.Add(ruleSecretShadowed, check.Pointer("secrets", k), "give each its own with exposeAs",
+						"the secrets %s and %s are given in one variable: %s", shown(first), shown(key), variable)
 				}
 				owner[variable] = key
 			}
@@ -61,12 +53,13 @@ func (m *Merged) variables(key string) []string {
 
 // checkBearer reports a static header that conflicts with the implicit bearer token.
 // checkBindings covers explicit bindings.
-func (m *Merged) checkBearer(s *Server, add func(message, hint string, at ...any)) {
+func (m *Merged) checkBearer(s *Server, r check.Reporter) {
 	for _, b := range m.BindingsOf(s) {
 		for name := range s.Headers {
 			if sameHeader(name, b.Header) && len(s.Secrets) == 1 && !m.bound(s.Name) {
-				add(fmt.Sprintf("the only secret of server %q is its bearer token, and it sets the header %s as well",
-					s.Name, name), "take it out of headers", "headers", name)
+				r.Add(ruleSecretShadowed, check.Pointer("headers", name), "take it out of headers",
+					"the only secret of server %q is its bearer token, and it sets the header %s as well", s.Name,
+					name)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ that machine code is for, and secrets, whose text is never printed.
 With --fix what has only one right answer is repaired in the manifest first; the
 rest of the file keeps its bytes.
 
-The rules: docs/mcpb-rules.md.`,
+The rules: docs/reference/rules.md.`,
 		Example: `  slipway bundle validate examples/clock-bundle
   slipway bundle validate examples/clock-bundle/manifest.json --strict --json`,
 		Args: takes(1, -1),

@@ -24,7 +24,7 @@ behind --, the command that starts one: of that, the definitions that it offers
 are checked.
 
 slipway site check, bundle validate and config check do the same for one format,
-with options of its own. The rules: docs/check.md.`,
+with options of its own. The rules: docs/reference/rules.md.`,
 		Example: `  slipway check examples/http-reference
   slipway check examples/http-reference --json --strict
   slipway check -- slipway serve --stdio examples/http-reference`,

@@ -275,14 +275,15 @@ func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *st
 		f.File = file
 		report.Add(f)
 	}
+	in := check.Reporter{Report: report, File: file}
 	for _, key := range added.Shared {
-		report.Add(check.Finding{Rule: "stax/secret-shared", Severity: check.Warning, File: file,
-			Message: fmt.Sprintf("server %q gets the secret %s, which another server names, too", s.Name, key), Hint: "if they are not the same, rename one of them"})
+		in.Add(registry.RuleSecretShared, "", "if they are not the same, rename one of them",
+			"server %q gets the secret %s, which another server names, too", s.Name, key)
 	}
 	for _, key := range s.Secrets {
 		if os.Getenv(key) != "" {
-			report.Add(check.Finding{Rule: "stax/secret-shared", Severity: check.Warning, File: file,
-				Message: fmt.Sprintf("the variable %s is set here, and server %q would get its value", key, s.Name), Hint: "--secrets-from says where else secrets are"})
+			in.Add(registry.RuleSecretShared, "", "--secrets-from says where else secrets are",
+				"the variable %s is set here, and server %q would get its value", key, s.Name)
 		}
 	}
 	if a.json {

@@ -41,7 +41,7 @@ first: files get the standard's names, missing members that another file knows
 are filled in, entries that are there twice go once. Nothing is overwritten or
 deleted.
 
-The rules: docs/check.md.`,
+The rules: docs/reference/rules.md.`,
 		Example: `  slipway site check examples/http-reference
   slipway site check examples/http-reference --for sse-bridge --host github-pages
   slipway site check examples/http-reference --fix --dry-run`,

@@ -11,7 +11,6 @@ package clients
 import (
 	"slices"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
@@ -142,41 +141,4 @@ func (c *Client) Todos(scope Scope) []string {
 		return slices.Concat(c.Todo, c.ProjectTodo)
 	}
 	return slices.Concat(c.Todo, c.UserTodo)
-}
-
-// Rules returns the rules about what a client can represent.
-func Rules() []stax.Rule {
-	return []stax.Rule{
-		{ID: "stax/lossy", Severity: check.Warning, About: "the client has a place for every member"},
-		{
-			ID:       "stax/client-name",
-			Severity: check.Warning,
-			About:    "the client can carry the name; otherwise the server is left out",
-		},
-		{
-			ID:       "stax/client-transport",
-			Severity: check.Warning,
-			About:    "the client speaks the transport; otherwise the server is left out",
-		},
-		{ID: "stax/would-expand", Severity: check.Warning, About: "the client takes no literal for a reference"},
-		{
-			ID:       "stax/secret-no-reference",
-			Severity: check.Warning,
-			About:    "the client can name a secret instead of holding it",
-		},
-		{ID: "stax/not-written", Severity: check.Note,
-			About: "members that only describe, and limits that only Slipway applies, have a place in the client"},
-		{ID: "stax/via-launcher", Severity: check.Note, About: "the client starts the server itself, without the launcher"},
-		{ID: "stax/not-portable", Severity: check.Note, About: "the file of a project names no folder of this machine"},
-		{
-			ID:       "stax/not-imported",
-			Severity: check.Warning,
-			About:    "a definition has a place for what stands in the file of a client",
-		},
-		{
-			ID:       "stax/command-not-found",
-			Severity: check.Warning,
-			About:    "the command is on the `PATH` of the machine that is configured",
-		},
-	}
 }

@@ -28,12 +28,10 @@ type Imported struct {
 
 // importer converts the entries of one file to definitions.
 type importer struct {
+	check.Reporter
 	client *Client
-	path   string
-	text   []byte
 	forms  []*regexp.Regexp
 	out    *Imported
-	report *check.Report
 
 	named    map[string]bool   // keys of variables that the file references
 	variable map[string]string // key to the variable in which servers receive it
@@ -47,9 +45,10 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	i := &importer{client: c, path: path, text: text, forms: c.forms(), report: &check.Report{},
-		out:   &Imported{Values: map[string]stax.Secret{}},
-		named: map[string]bool{}, variable: map[string]string{}}
+	i := &importer{client: c, forms: c.forms(),
+		Reporter: check.Reporter{Report: &check.Report{}, File: path, Document: &check.Document{Text: text}},
+		out:      &Imported{Values: map[string]stax.Secret{}},
+		named:    map[string]bool{}, variable: map[string]string{}}
 	entries, err := edit.Get(text, c.target())
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "import", Path: path, Err: errors.New(err.Error())}
@@ -58,13 +57,7 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 		e.Value = flat(e.Value)
 		i.entry(e)
 	}
-	return i.out, i.report, nil
-}
-
-func (i *importer) add(n *tree.Node, rule string, format string, args ...any) {
-	f := check.Finding{Rule: "stax/" + rule, Severity: check.Warning, File: i.path, Message: fmt.Sprintf(format, args...)}
-	f.Line, f.Column = check.LineColumn(i.text, n.Start)
-	i.report.Add(f)
+	return i.out, i.Report, nil
 }
 
 // entry converts an entry to a definition.
@@ -75,7 +68,7 @@ func (i *importer) entry(e edit.Entry) {
 		shape, why = nil, "no definition can have its name"
 	}
 	if shape == nil {
-		i.add(e.Value, "not-imported", "server %q is left out: %s", e.Name, why)
+		i.At(e.Value.Start).Add(RuleNotImported, "", "", "server %q is left out: %s", e.Name, why)
 		return
 	}
 	known := map[string]bool{"name": i.client.List, shape.Name: true, "type": true}
@@ -90,7 +83,8 @@ func (i *importer) entry(e edit.Entry) {
 	i.common(&s, take)
 	for _, m := range e.Value.Members {
 		if !known[m.Key] {
-			i.add(m.Value, "not-imported", "a definition has no place for %q of server %q", m.Key, e.Name)
+			i.At(m.Value.Start).Add(RuleNotImported, "", "", "a definition has no place for %q of server %q", m.Key,
+				e.Name)
 		}
 	}
 	i.bindings(&s)
@@ -121,7 +115,7 @@ func (i *importer) program(s *stax.Server, shape *Shape, take func(string, func(
 	})
 	take(shape.Args, func(n *tree.Node) {
 		if n.Kind != tree.Array {
-			i.add(n, "not-imported", "the arguments of server %q are %s", s.Name, n.Kind)
+			i.At(n.Start).Add(RuleNotImported, "", "", "the arguments of server %q are %s", s.Name, n.Kind)
 		}
 		arguments(n.Items)
 	})
@@ -308,10 +302,11 @@ func texts(n *tree.Node) []string {
 func (i *importer) word(s *stax.Server, what string, n *tree.Node) string {
 	switch {
 	case n.Kind == tree.Array || n.Kind == tree.Object:
-		i.add(n, "not-imported", "%s of server %q is %s", what, s.Name, n.Kind)
+		i.At(n.Start).Add(RuleNotImported, "", "", "%s of server %q is %s", what, s.Name, n.Kind)
 	case i.refers(n.Text):
-		i.add(n, "not-imported",
-			"%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what, s.Name)
+		i.At(n.Start).Add(RuleNotImported, "", "",
+			"%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what,
+			s.Name)
 	}
 	return n.Text
 }
@@ -321,12 +316,7 @@ func (i *importer) word(s *stax.Server, what string, n *tree.Node) string {
 // second is renamed.
 func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 	warn := func(format string, args ...any) {
-		report.Add(check.Finding{
-			Rule:     "stax/not-imported",
-			Severity: check.Warning,
-			File:     path,
-			Message:  fmt.Sprintf(format, args...),
-		})
+		check.Reporter{Report: report, File: path}.Add(RuleNotImported, "", "", format, args...)
 	}
 	var dropped []string
 	for _, s := range other.Config.Servers {

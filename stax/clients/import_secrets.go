@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -88,9 +89,8 @@ func needs(s *stax.Server, key string) {
 // server.
 func (i *importer) refer(s *stax.Server, n *tree.Node, key, variable string) {
 	if i.out.Values[key].Reveal() != "" {
-		i.add(n, "not-imported",
-			"%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now",
-			variable, s.Name)
+		i.At(n.Start).Add(RuleNotImported, "", "",
+			"%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now", variable, s.Name)
 	}
 	i.named[key] = true
 	i.expose(s, n, key, variable)
@@ -106,9 +106,9 @@ func (i *importer) expose(s *stax.Server, n *tree.Node, key, variable string) {
 			d.ExposeAs.Env = variable
 		}
 	case was != variable:
-		i.add(n, "not-imported",
-			"server %q gets the secret %s as %s and not as %s: a secret has one variable for all servers",
-			s.Name, key, was, variable)
+		i.At(n.Start).Add(RuleNotImported, "", "",
+			"server %q gets the secret %s as %s and not as %s: a secret has one variable for all servers", s.Name,
+			key, was, variable)
 	}
 	needs(s, key)
 }
@@ -138,7 +138,8 @@ func (i *importer) keep(s *stax.Server, name, value string) string {
 }
 
 func (i *importer) stands(n *tree.Node, key string) {
-	i.add(n, "secret-literal", "the value of %s stands in the file; the definition names it only", key)
+	i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
+		"the value of %s stands in the file; the definition names it only", key)
 }
 
 func (i *importer) env(s *stax.Server, n *tree.Node) {
@@ -148,24 +149,25 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 		refs := i.references(value)
 		switch {
 		case m.Value.Kind == tree.Null || m.Value.Kind == tree.Array || m.Value.Kind == tree.Object:
-			i.add(m.Value, "not-imported", "the variable %s of server %q is %s", m.Key, s.Name, m.Value.Kind)
+			i.At(m.Value.Start).Add(RuleNotImported, "", "", "the variable %s of server %q is %s", m.Key, s.Name,
+				m.Value.Kind)
 		case len(refs) == 1 && refs[0].start == 0 && refs[0].end == len(value) && keyFor("", m.Key) == m.Key:
 			if refs[0].otherwise {
-				i.add(m.Value, "not-imported", "what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
+				i.At(m.Value.Start).Add(RuleNotImported, "", "",
+					"what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
 			}
 			i.refer(s, m.Value, refs[0].key, m.Key)
 		case stax.LooksSecret(m.Key, value, false) != "":
 			key, variable := i.keep(s, m.Key, value), keyFor("", m.Key)
 			if i.stands(m.Value, key); variable != m.Key {
-				i.add(m.Value, "not-imported", "no secret can be in a variable called %q: server %q gets %s",
-					m.Key, s.Name, variable)
+				i.At(m.Value.Start).Add(RuleNotImported, "", "",
+					"no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
 			}
 			i.expose(s, m.Value, key, variable)
 		default:
 			if i.refers(value) {
-				i.add(m.Value, "not-imported",
-					"the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
-					m.Key, s.Name)
+				i.At(m.Value.Start).Add(RuleNotImported, "", "",
+					"the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", m.Key, s.Name)
 			}
 			if s.Env == nil {
 				s.Env = map[string]string{}
@@ -194,15 +196,14 @@ func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
 	key := i.keep(s, keyFor(s.Name, name), value)
 	needs(s, key)
 	s.Args[at] = strings.TrimSuffix(s.Args[at], value) + "<" + key + ">"
-	i.add(n, "secret-literal",
-		"argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place, and the server gets the variable %s",
-		at+1, s.Name, key, key)
+	i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
+		"argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place, and the server gets the variable %s", at+1, s.Name, key, key)
 }
 
 // object reports a value that should be a table.
 func (i *importer) object(s *stax.Server, what string, n *tree.Node) {
 	if n.Kind != tree.Object {
-		i.add(n, "not-imported", "%s of server %q are %s", what, s.Name, n.Kind)
+		i.At(n.Start).Add(RuleNotImported, "", "", "%s of server %q are %s", what, s.Name, n.Kind)
 	}
 }
 
@@ -224,7 +225,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		var keys []string
 		for _, r := range refs {
 			if r.otherwise {
-				i.add(n, "not-imported", "what holds without the variable %s of server %q is lost", r.key, s.Name)
+				i.At(n.Start).Add(RuleNotImported, "", "",
+					"what holds without the variable %s of server %q is lost", r.key, s.Name)
 			}
 			b.WriteString(value[at:r.start] + "{" + r.key + "}")
 			at, keys = r.end, append(keys, r.key)
@@ -245,9 +247,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		return
 	}
 	if i.refers(value) {
-		i.add(n, "not-imported",
-			"the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
-			name, s.Name)
+		i.At(n.Start).Add(RuleNotImported, "", "",
+			"the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", name, s.Name)
 	}
 	if s.Headers == nil {
 		s.Headers = map[string]string{}
@@ -279,9 +280,8 @@ func (i *importer) url(s *stax.Server, n *tree.Node) {
 		}
 		key := i.keep(s, keyFor(s.Name, name), plain)
 		parts[at] = name + "=<" + key + ">"
-		i.add(n, "secret-literal",
-			"the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place",
-			s.Name, key)
+		i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
+			"the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place", s.Name, key)
 	}
 	if query := strings.Join(parts, "&"); query != u.RawQuery {
 		before, _, _ := strings.Cut(s.URL, "?")

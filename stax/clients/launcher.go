@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -71,12 +70,7 @@ func launcherThere(entries []Entry, m *stax.Merged, opts *Options, report *check
 	}
 	if _, err := (&stax.Resolver{}).LookPath(opts.program()); err != nil {
 		name := entries[i].Name
-		report.Add(m.Origin(name).Place(check.Finding{
-			Rule:     "stax/command-not-found",
-			Severity: check.Warning,
-			Pointer:  pointer(m.Config.Server(name), ""),
-			Message:  fmt.Sprintf("the launcher %q is not found here", opts.program()),
-			Hint:     "write its whole path with --launcher",
-		}))
+		m.Origin(name).Reporter(report).Add(ruleCommandNotFound, pointer(m.Config.Server(name), ""),
+			"write its whole path with --launcher", "the launcher %q is not found here", opts.program())
 	}
 }

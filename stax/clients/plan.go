@@ -3,7 +3,6 @@ package clients
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -183,13 +182,8 @@ func commands(m *stax.Merged, report *check.Report) {
 			continue
 		}
 		if _, err := resolver.LookPath(s.Command); err != nil {
-			report.Add(m.Origin(s.Name).Place(check.Finding{
-				Rule:     "stax/command-not-found",
-				Severity: check.Warning,
-				Pointer:  pointer(s, "command"),
-				Message:  fmt.Sprintf("the command %q of server %q is not found here", s.Command, s.Name),
-				Hint:     "install it, or write its whole path",
-			}))
+			m.Origin(s.Name).Reporter(report).Add(ruleCommandNotFound, pointer(s, "command"), "",
+				"the command %q of server %q is not found here", s.Command, s.Name)
 		}
 	}
 }
@@ -315,7 +309,8 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 			steps = append(steps, Step{Server: e.Name, Action: Delete, Why: "it is not defined any more"})
 		} else {
 			steps = append(steps,
-				Step{Server: e.Name, Action: Conflict, Why: "it is not defined any more, and was changed since it was written"})
+				Step{Server: e.Name, Action: Conflict,
+					Why: "it is not defined any more, and was changed since it was written"})
 		}
 	}
 	return steps

@@ -1,8 +1,6 @@
 package clients
 
 import (
-	"fmt"
-
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -39,13 +37,9 @@ func agree(
 				continue
 			}
 			entries[k] = mine
-			report.Add(m.Origin(s.Name).Place(check.Finding{
-				Rule:     "stax/via-launcher",
-				Severity: check.Note,
-				Pointer:  pointer(s, ""),
-				Message: fmt.Sprintf("%s reaches server %q through the launcher, as %s reads the same file and has to",
-					c.Name, s.Name, other.Name),
-			}))
+			m.Origin(s.Name).Reporter(report).Add(ruleViaLauncher, pointer(s, ""), "",
+				"%s reaches server %q through the launcher, as %s reads the same file and has to",
+				c.Name, s.Name, other.Name)
 		}
 	}
 }

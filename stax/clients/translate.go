@@ -62,6 +62,7 @@ type Entry struct {
 
 // translator builds one entry.
 type translator struct {
+	in       check.Reporter // for the document of the server
 	client   *Client
 	server   *stax.Server
 	merged   *stax.Merged
@@ -89,10 +90,7 @@ func Translate(c *Client, m *stax.Merged, opts *Options) ([]Entry, *check.Report
 	for i := range m.Config.Servers {
 		s := &m.Config.Servers[i]
 		entry, findings := translate(c, m, s, opts)
-		origin := m.Origin(s.Name)
-		for _, f := range findings {
-			report.Add(origin.Place(f))
-		}
+		report.Add(findings...)
 		entries = append(entries, entry)
 	}
 	return entries, report
@@ -105,7 +103,8 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 	if opts.Via == Launcher {
 		return launched(c, m, s, opts)
 	}
-	t := &translator{client: c, server: s, merged: m, os: opts.system()}
+	in := m.Origin(s.Name).Reporter(nil)
+	t := &translator{in: in, client: c, server: s, merged: m, os: opts.system()}
 	entry, findings := t.run()
 	if opts.Via == Auto &&
 		slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Warning }) {
@@ -118,9 +117,9 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 		other, otherFindings := launched(c, m, s, opts)
 		if other.LeftOut == "" {
 			other.Launched = true
-			note := check.Finding{Rule: "stax/via-launcher", Severity: check.Note, Pointer: pointer(s, ""),
-				Message: fmt.Sprintf("%s reaches server %q through the launcher, as otherwise: %s",
-					c.Name, s.Name, strings.Join(lost, "; "))}
+			note := in.Finding(ruleViaLauncher, pointer(s, ""), "",
+				"%s reaches server %q through the launcher, as otherwise: %s", c.Name, s.Name,
+				strings.Join(lost, "; "))
 			return other, append(otherFindings, note)
 		}
 	}
@@ -130,15 +129,15 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 // launched returns the entry that starts the launcher, which receives the secrets by
 // their keys.
 func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
+	in := m.Origin(s.Name).Reporter(nil)
 	plain := &stax.Server{Name: s.Name, Command: opts.program(), Secrets: passedOn(c, m, s, opts)}
 	paths := &portable{client: c, project: opts.Project}
 	plain.Args = launch(s.Name, paths.options(opts))
-	t := &translator{client: c, server: plain, merged: stax.Merge(), os: opts.system(), launched: true}
+	t := &translator{in: in, client: c, server: plain, merged: stax.Merge(), os: opts.system(), launched: true}
 	entry, findings := t.run()
 	entry.Launched = true
 	if why := paths.why(); why != "" && entry.LeftOut == "" {
-		findings = append(findings, check.Finding{Rule: "stax/not-portable", Severity: check.Note,
-			Pointer: pointer(s, ""), Message: why})
+		findings = append(findings, t.in.Finding(ruleNotPortable, pointer(s, ""), "", "%s", why))
 	}
 	return entry, findings
 }
@@ -151,25 +150,24 @@ func pointer(s *stax.Server, member string) string {
 	return p
 }
 
-func (t *translator) add(severity check.Severity, rule, member, format string, args ...any) {
-	t.findings = append(t.findings,
-		check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer(t.server, member),
-			Message: t.client.Name + " " + fmt.Sprintf(format, args...)})
+func (t *translator) add(rule check.Rule, member, format string, args ...any) {
+	t.findings = append(t.findings, t.in.Finding(rule, pointer(t.server, member), "",
+		"%s %s", t.client.Name, fmt.Sprintf(format, args...)))
 }
 
 func (t *translator) lost(member, format string, args ...any) {
-	t.add(check.Warning, "lossy", member, format, args...)
+	t.add(ruleLossy, member, format, args...)
 }
 
-func (t *translator) leaveOut(rule, member, why string) {
+func (t *translator) leaveOut(rule check.Rule, member, why string) {
 	t.entry.LeftOut = why
-	t.add(check.Warning, rule, member, "does not get server %q: %s", t.server.Name, why)
+	t.add(rule, member, "does not get server %q: %s", t.server.Name, why)
 }
 
 func (t *translator) run() (Entry, []check.Finding) {
 	t.entry = &Entry{Name: t.server.Name}
 	if bad := t.badName(); bad != "" {
-		t.leaveOut("client-name", "", fmt.Sprintf("it cannot carry %s in a name", bad))
+		t.leaveOut(ruleClientName, "", fmt.Sprintf("it cannot carry %s in a name", bad))
 		return *t.entry, t.findings
 	}
 	member := "command"
@@ -184,7 +182,7 @@ func (t *translator) run() (Entry, []check.Finding) {
 		if t.server.Remote() {
 			what = fmt.Sprintf("it does not speak %s", t.server.Transport)
 		}
-		t.leaveOut("client-transport", member, what)
+		t.leaveOut(ruleClientTransport, member, what)
 		return *t.entry, t.findings
 	}
 	t.env, t.headers = t.passed(pairs(t.server.Env)), pairs(t.server.Headers)
@@ -257,7 +255,7 @@ func (t *translator) wouldExpand() {
 			if member == "" {
 				where = "the name of the server"
 			}
-			t.add(1, "would-expand", member, "takes %s in %s for a reference, and has no way to write it as it is", form, where)
+			t.add(ruleWouldExpand, member, "takes %s in %s for a reference, and has no way to write it as it is", form, where)
 		}
 		if form[0] == '{' { // expanded anywhere in the text of the file
 			check("", t.server.Name)
@@ -293,12 +291,11 @@ func (t *translator) literals() {
 	}
 	for i := range t.server.Args {
 		if why := stax.LooksSecretArgument(t.server.Args, i); why != "" {
-			t.add(check.Warning, "secret-literal", fmt.Sprintf("args/%d", i),
-				"gets what looks like the value of a secret in its file: %s", why)
+			t.add(stax.RuleSecretLiteral.As(check.Warning), fmt.Sprintf("args/%d", i), "gets what looks like the value of a secret in its file: %s", why)
 		}
 	}
 	if why := stax.LooksSecret("url", t.server.URL, false); why != "" {
-		t.add(check.Warning, "secret-literal", "url", "gets what looks like the value of a secret in its file: %s", why)
+		t.add(stax.RuleSecretLiteral.As(check.Warning), "url", "gets what looks like the value of a secret in its file: %s", why)
 	}
 }
 
@@ -335,8 +332,7 @@ func (t *translator) secrets() {
 			continue
 		case t.launched: // the launcher finds secrets itself
 		default:
-			t.add(check.Warning, "secret-no-reference", "secrets",
-				"cannot refer to a secret: set %s for it yourself, or use --via launcher", key)
+			t.add(ruleSecretNoReference, "secrets", "cannot refer to a secret: set %s for it yourself, or use --via launcher", key)
 			continue
 		}
 		if expose.File != "" {
@@ -386,8 +382,7 @@ func (t *translator) remoteSecrets() {
 			t.lost("secrets", "cannot put text around the secret in the header %s", b.Header)
 			continue
 		default:
-			t.add(check.Warning, "secret-no-reference", "secrets", "cannot refer to a secret in a header: server %q gets no %s",
-				t.server.Name, b.Header)
+			t.add(ruleSecretNoReference, "secrets", "cannot refer to a secret in a header: server %q gets no %s", t.server.Name, b.Header)
 			continue
 		}
 		t.entry.Variables = append(t.entry.Variables, keys...)
@@ -400,7 +395,7 @@ func (t *translator) remoteSecrets() {
 		t.special = append(t.special, field(refs.HeaderVars, byHeader))
 	}
 	for _, key := range t.merged.Unbound(t.server) {
-		t.add(check.Warning, "secret-unbound", "secrets", "gets no header for %s: nothing says which", key)
+		t.add(stax.RuleSecretUnbound, "secrets", "gets no header for %s: nothing says which", key)
 	}
 }
 
@@ -462,11 +457,11 @@ func (t *translator) build() {
 		"registryRef": s.RegistryRef != nil,
 	} {
 		if given {
-			t.add(check.Note, "not-written", member, "has no place for %s, which has no effect", member)
+			t.add(ruleNotWritten, member, "has no place for %s, which has no effect", member)
 		}
 	}
 	for _, f := range s.Extra {
-		t.add(check.Note, "not-written", escape(f.Name), "does not get %q, which the format does not know", f.Name)
+		t.add(ruleNotWritten, escape(f.Name), "does not get %q, which the format does not know", f.Name)
 	}
 	t.entry.Value = object(members)
 }
@@ -513,7 +508,7 @@ func (t *translator) timeouts(put func(string, any)) {
 		{"pingTimeoutMs", t.server.PingTimeoutMS},
 	} {
 		if own.ms > 0 {
-			t.add(check.Note, "not-written", own.member, "has no place for %s", own.member)
+			t.add(ruleNotWritten, own.member, "has no place for %s", own.member)
 			t.findings[len(t.findings)-1].Hint = "--via launcher starts the server through Slipway, which applies it"
 		}
 	}
@@ -521,7 +516,7 @@ func (t *translator) timeouts(put func(string, any)) {
 	switch timeout := t.client.Timeout; {
 	case ms == 0:
 	case timeout == nil:
-		t.add(check.Note, "not-written", "connectTimeoutMs", "has no place for connectTimeoutMs, which is a hint")
+		t.add(ruleNotWritten, "connectTimeoutMs", "has no place for connectTimeoutMs, which is a hint")
 	case timeout.Unit == "s":
 		put(timeout.Field,
 			json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", ms/1000, ms%1000), "0"), ".")))

@@ -176,7 +176,7 @@ func (b *builder) none(choice string) error {
 // lost reports a part that a definition cannot represent.
 func (b *builder) lost(severity check.Severity, format string, args ...any) {
 	b.out.Findings = append(b.out.Findings,
-		check.Finding{Rule: "stax/not-added", Severity: severity, Message: fmt.Sprintf(format, args...)})
+		check.Reporter{}.Finding(ruleNotAdded.As(severity), "", "", format, args...))
 }
 
 func (b *builder) todo(format string, args ...any) {

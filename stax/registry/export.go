@@ -87,12 +87,8 @@ func (e *exporter) lost(member, format string, args ...any) {
 	if member != "" {
 		pointer += "/" + member
 	}
-	e.report.Add(e.merged.Origin(e.server.Name).Place(check.Finding{
-		Rule:     "stax/not-exported",
-		Severity: check.Warning,
-		Pointer:  pointer,
-		Message:  fmt.Sprintf("server %q: ", e.server.Name) + fmt.Sprintf(format, args...),
-	}))
+	e.merged.Origin(e.server.Name).Reporter(e.report).Add(ruleNotExported, pointer, "",
+		"server %q: %s", e.server.Name, fmt.Sprintf(format, args...))
 }
 
 // reverseDNS reports whether a name is a reversed domain, a slash and a name.

@@ -1,19 +1,23 @@
 package registry
 
-import (
-	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/stax"
+import "github.com/slipway-mcp/slipway/check"
+
+// Conversion from and to the format of the registry.
+var (
+	ruleNotAdded = check.Warning.Rule("stax/not-added",
+		"a part of a `server.json` without an equivalent in a definition", "")
+	RuleSecretShared = check.Warning.Rule("stax/secret-shared",
+		"a secret of an added server that already exists for another one", "")
+	ruleNotExported = check.Warning.Rule("stax/not-exported",
+		"a part of a definition without an equivalent in a `server.json`",
+		"write it where users find the instructions for the server")
 )
 
 // Rules returns the rules for conversions from and to the format of the registry.
-func Rules() []stax.Rule {
-	return []stax.Rule{
-		{ID: "stax/not-added", Severity: check.Warning, About: "a definition has a place for what a `server.json` asks for"},
-		{
-			ID:       "stax/secret-shared",
-			Severity: check.Warning,
-			About:    "a server that is added names no secret that is there for another",
-		},
-		{ID: "stax/not-exported", Severity: check.Warning, About: "a `server.json` has a place for what a definition says"},
+func Rules() []check.Rule {
+	return []check.Rule{
+		ruleNotAdded,
+		RuleSecretShared,
+		ruleNotExported,
 	}
 }
