@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
-	sites "github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 func newSiteBuild() *cobra.Command {
@@ -95,18 +95,18 @@ func interruptible(cmd *cobra.Command) (stop func()) {
 	return stop
 }
 
-func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
+func buildOnce(cmd *cobra.Command, source sitebuild.Input, o *writing) error {
 	site, err := source.Site(cmd.Context())
 	if err != nil {
 		return o.failed(cmd, err)
 	}
-	r, err := sites.Write(cmd.Context(), site, o.target(cmd.OutOrStdout()), o.options(cmd))
+	r, err := sitebuild.Write(cmd.Context(), site, o.target(cmd.OutOrStdout()), o.options(cmd))
 	return o.finish(cmd, r, err)
 }
 
 // buildAndWatch builds until it is interrupted. A failure or panic is reported and
 // retried after the next change.
-func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every time.Duration) error {
+func buildAndWatch(cmd *cobra.Command, source sitebuild.Input, o *writing, every time.Duration) error {
 	stderr := cmd.ErrOrStderr()
 	build := func() error {
 		return barrier.Run("build "+o.output, func() error { return buildOnce(cmd, source, o) })
@@ -121,7 +121,7 @@ func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every tim
 
 // pathsOf returns the files that source is built from. An input that panics has none
 // until it changes: building it reports why.
-func pathsOf(source sites.Input) (paths []string) {
+func pathsOf(source sitebuild.Input) (paths []string) {
 	_ = barrier.Run("list inputs", func() error {
 		paths = source.Paths()
 		return nil
@@ -140,7 +140,7 @@ func existing(paths []string) []string {
 
 // watchInput calls again each time the files of source change, until ctx is done. seen is
 // their state at the last call.
-func watchInput(ctx context.Context, stderr io.Writer, source sites.Input, seen fsutil.Snap, every time.Duration, again func() error) error {
+func watchInput(ctx context.Context, stderr io.Writer, source sitebuild.Input, seen fsutil.Snap, every time.Duration, again func() error) error {
 	ticker := time.NewTicker(max(every, 10*time.Millisecond))
 	defer ticker.Stop()
 	for {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	sites "github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // brittle is an input that panics in its first builds, and counts the builds.
@@ -23,7 +23,7 @@ type brittle struct {
 	built  int
 }
 
-func (b *brittle) Site(context.Context) (*sites.Site, error) {
+func (b *brittle) Site(context.Context) (*sitebuild.Site, error) {
 	if b.built++; b.built <= b.panics {
 		var none []string
 		_ = none[b.built]

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
-	sites "github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // writing is the flags of commands that write a site.
@@ -51,14 +51,14 @@ func (o *writing) flags(cmd *cobra.Command) {
 	jsonFlag(cmd, &o.json, "what was done")
 }
 
-func (o *writing) options(cmd *cobra.Command) *sites.Options {
-	policy := sites.Collisions(o.collisions)
+func (o *writing) options(cmd *cobra.Command) *sitebuild.Options {
+	policy := sitebuild.Collisions(o.collisions)
 	if o.collisions == "disambiguate" {
-		policy = sites.Disambiguate
+		policy = sitebuild.Disambiguate
 	}
-	return &sites.Options{
+	return &sitebuild.Options{
 		Collisions: policy, NoAliases: o.noAliases, NoIndex: o.noIndex, Compact: o.compact,
-		Precompress: o.precompress, Host: sites.Host(o.host), SiteRoot: o.siteRoot,
+		Precompress: o.precompress, Host: sitebuild.Host(o.host), SiteRoot: o.siteRoot,
 		Adopt: o.force, DryRun: o.dryRun || o.check, Lenient: o.lenient,
 		Progress: o.progress(cmd),
 	}
@@ -115,46 +115,46 @@ func compressedArchive(name string) bool {
 }
 
 // target returns the destination of the site.
-func (o *writing) target(stdout io.Writer) sites.Output {
+func (o *writing) target(stdout io.Writer) sitebuild.Output {
 	format := o.format
 	if ext := strings.ToLower(filepath.Ext(o.output)); format == "" && (ext == ".zip" || ext == ".tar") {
 		format = ext[1:]
 	}
 	switch {
 	case o.output == "-" && format == "zip":
-		return sites.Zip(stdout)
+		return sitebuild.Zip(stdout)
 	case o.output == "-":
-		return sites.Tar(stdout)
+		return sitebuild.Tar(stdout)
 	case format == "zip":
-		return sites.ZipFile(o.output)
+		return sitebuild.ZipFile(o.output)
 	case format == "tar":
-		return sites.TarFile(o.output)
+		return sitebuild.TarFile(o.output)
 	}
-	return sites.Dir(o.output)
+	return sitebuild.Dir(o.output)
 }
 
 // written is the output of --json. Fields may be added.
 type written struct {
-	Answers   int            `json:"answers"`
-	Files     int            `json:"files"`
-	Bytes     int64          `json:"bytes"`
-	Created   int            `json:"created"`
-	Changed   int            `json:"changed"`
-	Unchanged int            `json:"unchanged"`
-	Deleted   int            `json:"deleted"`
-	Changes   []sites.Change `json:"changes"`
-	Kept      []string       `json:"kept"`
+	Answers   int                `json:"answers"`
+	Files     int                `json:"files"`
+	Bytes     int64              `json:"bytes"`
+	Created   int                `json:"created"`
+	Changed   int                `json:"changed"`
+	Unchanged int                `json:"unchanged"`
+	Deleted   int                `json:"deleted"`
+	Changes   []sitebuild.Change `json:"changes"`
+	Kept      []string           `json:"kept"`
 	// Findings are in the same form as in checks.
 	Findings []check.Finding `json:"findings"`
 }
 
 // finish reports the result of a write and returns the error of the command.
-func (o *writing) finish(cmd *cobra.Command, r *sites.Result, err error) error {
+func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) error {
 	stderr := cmd.ErrOrStderr()
 	if o.json && (err == nil || len(r.Report.Findings()) > 0) {
 		j := written{r.Answers, r.Files, r.Bytes, r.Created, r.Changed, r.Unchanged, r.Deleted, r.Changes, r.Kept, r.Report.Findings()}
 		if j.Changes == nil {
-			j.Changes = []sites.Change{}
+			j.Changes = []sitebuild.Change{}
 		}
 		if j.Kept == nil {
 			j.Kept = []string{}
@@ -194,7 +194,7 @@ func (o *writing) finish(cmd *cobra.Command, r *sites.Result, err error) error {
 	return nil
 }
 
-func (o *writing) summary(w io.Writer, r *sites.Result) {
+func (o *writing) summary(w io.Writer, r *sitebuild.Result) {
 	did := "written"
 	if o.dryRun {
 		did = "would be written"
@@ -208,8 +208,8 @@ func (o *writing) summary(w io.Writer, r *sites.Result) {
 
 // failed returns the error of a write.
 func (o *writing) failed(cmd *cobra.Command, err error) error {
-	var invalid *sites.InvalidError
-	var foreign *sites.ForeignError
+	var invalid *sitebuild.InvalidError
+	var foreign *sitebuild.ForeignError
 	switch {
 	case errors.As(err, &invalid):
 		return &failure{code: exitNo, text: cmd.Name() + ": " + err.Error(), hint: "--lenient leaves out what is wrong"}
@@ -235,14 +235,14 @@ func byteCount(n int64) string {
 }
 
 // progress returns a function that shows a progress bar on a terminal, or nil.
-func (o *writing) progress(cmd *cobra.Command) func(sites.Progress) {
+func (o *writing) progress(cmd *cobra.Command) func(sitebuild.Progress) {
 	stderr := cmd.ErrOrStderr()
 	if o.quiet || !isTerminal(stderr) {
 		return nil
 	}
 	stderr = unescaped(stderr)
 	var last time.Time
-	return func(p sites.Progress) {
+	return func(p sitebuild.Progress) {
 		if p.Stage == "done" {
 			fmt.Fprint(stderr, "\r\x1b[K")
 			return

@@ -22,7 +22,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
-	sites "github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -30,7 +30,7 @@ import (
 type Options struct {
 	// Server names the site. Default: the last element of the module path, or of the
 	// import path if there is only one package, and the version of the project, see
-	// [sites.ProjectVersion].
+	// [sitebuild.ProjectVersion].
 	Server mcp.Implementation
 	// Instructions tell a model how to use the site. Default: a short description of the
 	// packages and tools.
@@ -52,7 +52,7 @@ type Input struct {
 	opts Options
 }
 
-var _ sites.Input = (*Input)(nil)
+var _ sitebuild.Input = (*Input)(nil)
 
 // Reads reports whether dir contains a Go package, or is the root of a module that does.
 // A go.mod alone proves little: Hugo sites have one, too.
@@ -112,12 +112,12 @@ func New(dir string, opts *Options) (*Input, error) {
 	return in, nil
 }
 
-// Paths implements [sites.Input].
+// Paths implements [sitebuild.Input].
 func (in *Input) Paths() []string { return []string{in.dir} }
 
-// Site implements [sites.Input]. Files that cannot be parsed are skipped and reported as
+// Site implements [sitebuild.Input]. Files that cannot be parsed are skipped and reported as
 // findings of the site.
-func (in *Input) Site(ctx context.Context) (*sites.Site, error) {
+func (in *Input) Site(ctx context.Context) (*sitebuild.Site, error) {
 	m, err := in.module()
 	if err != nil {
 		return nil, fmt.Errorf("read Go packages in %s: %w", in.dir, err)
@@ -132,7 +132,7 @@ func (in *Input) Site(ctx context.Context) (*sites.Site, error) {
 			in.dir)
 	}
 	b := &book{module: m, packages: r.packages}
-	site := &sites.Site{Server: in.server(m, b), Instructions: in.opts.Instructions, Tools: b.tools()}
+	site := &sitebuild.Site{Server: in.server(m, b), Instructions: in.opts.Instructions, Tools: b.tools()}
 	if site.Instructions == "" {
 		site.Instructions = b.instructions()
 	}
@@ -161,7 +161,7 @@ func (in *Input) server(m module, b *book) mcp.Implementation {
 		s.Name = "go"
 	}
 	if s.Version == "" {
-		s.Version = sites.ProjectVersion(in.dir)
+		s.Version = sitebuild.ProjectVersion(in.dir)
 	}
 	return s
 }

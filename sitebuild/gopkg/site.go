@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
-	sites "github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/paging"
-	"github.com/slipway-mcp/slipway/sitebuild/searching"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // book holds all packages.
@@ -76,10 +74,10 @@ func (b *book) tools() []mcp.Tool {
 		}
 		return more
 	}
-	page, part := paging.PageArgument(), paging.PartArgument()
-	longPackage := slices.ContainsFunc(b.packages, func(p *pkg) bool { return paging.Needed(p.describe()) })
+	page, part := sitebuild.PageArgument(), sitebuild.PartArgument()
+	longPackage := slices.ContainsFunc(b.packages, func(p *pkg) bool { return sitebuild.NeedsParts(p.describe()) })
 	longSymbol := slices.ContainsFunc(b.packages, func(p *pkg) bool {
-		return slices.ContainsFunc(p.symbols, func(s *symbol) bool { return paging.Needed(p.symbolText(s)) })
+		return slices.ContainsFunc(p.symbols, func(s *symbol) bool { return sitebuild.NeedsParts(p.symbolText(s)) })
 	})
 	// More answers than names means that some name occurs in so many packages that its
 	// answer has pages.
@@ -117,9 +115,9 @@ func (b *book) resources() iter.Seq2[*mcp.Resource, error] {
 }
 
 // answers yields all answers.
-func (b *book) answers() iter.Seq2[*sites.Answer, error] {
-	return func(yield func(*sites.Answer, error) bool) {
-		send := func(answers ...*sites.Answer) bool {
+func (b *book) answers() iter.Seq2[*sitebuild.Answer, error] {
+	return func(yield func(*sitebuild.Answer, error) bool) {
+		send := func(answers ...*sitebuild.Answer) bool {
 			for _, a := range answers {
 				if !yield(a, nil) {
 					return false
@@ -133,8 +131,8 @@ func (b *book) answers() iter.Seq2[*sites.Answer, error] {
 		for _, p := range b.packages {
 			text := p.describe()
 			head := value(packageHead{p.path, p.name, p.synopsis})
-			parts := paging.Parts("get_package", map[string]any{"import_path": p.path}, text, p.json(), head)
-			if !send(parts...) || !send(sites.TextResource(p.uri(), "text/plain", text)) {
+			parts := sitebuild.Parts("get_package", map[string]any{"import_path": p.path}, text, p.json(), head)
+			if !send(parts...) || !send(sitebuild.TextResource(p.uri(), "text/plain", text)) {
 				return
 			}
 			seen := map[string]bool{}
@@ -145,7 +143,7 @@ func (b *book) answers() iter.Seq2[*sites.Answer, error] {
 				seen[s.name] = true
 				args := map[string]any{"import_path": p.path, "symbol": s.name}
 				head := value(place{p.path, s.name, s.kind})
-				if !send(paging.Parts("get_symbol", args, p.symbolText(s), p.symbolJSON(s), head)...) {
+				if !send(sitebuild.Parts("get_symbol", args, p.symbolText(s), p.symbolJSON(s), head)...) {
 					return
 				}
 			}
@@ -167,16 +165,16 @@ type packageHead struct {
 	Synopsis   string `json:"synopsis,omitempty"`
 }
 
-func (b *book) listing() []*sites.Answer {
-	items := make([]paging.Item, 0, len(b.packages))
+func (b *book) listing() []*sitebuild.Answer {
+	items := make([]sitebuild.PageItem, 0, len(b.packages))
 	for _, p := range b.packages {
 		line := p.path
 		if p.synopsis != "" {
 			line += " — " + p.synopsis
 		}
-		items = append(items, paging.Item{Text: line + "\n", JSON: value(packageHead{p.path, p.name, p.synopsis})})
+		items = append(items, sitebuild.PageItem{Text: line + "\n", JSON: value(packageHead{p.path, p.name, p.synopsis})})
 	}
-	return paging.List("list_packages", nil, "packages", items)
+	return sitebuild.Pages("list_packages", nil, "packages", items)
 }
 
 // describe returns the text of a package.
@@ -285,14 +283,14 @@ func (p *pkg) symbolJSON(s *symbol) json.RawMessage {
 }
 
 // search returns the tool that finds packages and symbols by words.
-func (b *book) search() (*searching.Search, error) {
-	entries := func(yield func(searching.Entry) bool) {
+func (b *book) search() (*sitebuild.Search, error) {
+	entries := func(yield func(sitebuild.SearchEntry) bool) {
 		for _, p := range b.packages {
-			if !yield(searching.Entry{ID: p.path, Title: "package " + p.name, Keywords: []string{p.synopsis}, Text: p.text}) {
+			if !yield(sitebuild.SearchEntry{ID: p.path, Title: "package " + p.name, Keywords: []string{p.synopsis}, Text: p.text}) {
 				return
 			}
 			for _, s := range p.symbols {
-				if !yield(searching.Entry{
+				if !yield(sitebuild.SearchEntry{
 					ID:       p.path + " " + s.name,
 					Title:    s.signature,
 					Keywords: []string{s.name, p.name},
@@ -303,7 +301,7 @@ func (b *book) search() (*searching.Search, error) {
 			}
 		}
 	}
-	return searching.New("search_docs", entries, &searching.Options{
+	return sitebuild.NewSearch("search_docs", entries, &sitebuild.SearchOptions{
 		Title:       "Search documentation",
 		Description: "Packages and what they export, by words of their names and comments, the best first.",
 		Hint:        "Read one with get_symbol: the path named here is its import_path and symbol; or with get_package.",
@@ -318,7 +316,7 @@ type place struct {
 
 // finds returns the answers of find_symbols, and the number of distinct names. Names are
 // lower-cased, like the file names that answers are stored under.
-func (b *book) finds() (answers []*sites.Answer, names int) {
+func (b *book) finds() (answers []*sitebuild.Answer, names int) {
 	places := map[string][]place{}
 	for _, p := range b.packages {
 		for _, s := range p.symbols {
@@ -329,12 +327,12 @@ func (b *book) finds() (answers []*sites.Answer, names int) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(places)) {
-		items := make([]paging.Item, 0, len(places[name]))
+		items := make([]sitebuild.PageItem, 0, len(places[name]))
 		for _, at := range places[name] {
 			text := fmt.Sprintf("%s %s in %s\n", at.Kind, at.Symbol, at.ImportPath)
-			items = append(items, paging.Item{Text: text, JSON: value(at)})
+			items = append(items, sitebuild.PageItem{Text: text, JSON: value(at)})
 		}
-		answers = append(answers, paging.List("find_symbols", map[string]any{"name": name}, "symbols", items)...)
+		answers = append(answers, sitebuild.Pages("find_symbols", map[string]any{"name": name}, "symbols", items)...)
 	}
 	return answers, len(places)
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/paging"
-	"github.com/slipway-mcp/slipway/sitebuild/searching"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -151,7 +149,7 @@ func (a *api) schemaNames() []string {
 // eagerly, as references can be followed only while the folder is open.
 func (a *api) answers() ([]*sitebuild.Answer, numbered) {
 	more := numbered{}
-	page, part := paging.PageArgument(), paging.PartArgument()
+	page, part := sitebuild.PageArgument(), sitebuild.PartArgument()
 	list := []*sitebuild.Answer{sitebuild.TextResource("openapi://info", "text/plain", a.overview())}
 	if len(a.operations) > 0 {
 		list = append(list, more.need(a.listing("", a.operations), page)...)
@@ -164,7 +162,7 @@ func (a *api) answers() ([]*sitebuild.Answer, numbered) {
 	for _, o := range a.operations {
 		text := a.operationText(o)
 		head := append(o.appendHead([]byte{'{'}, true), '}')
-		parts := paging.Parts("get_operation", map[string]any{"operation_id": o.id}, text, a.operationJSON(o), head)
+		parts := sitebuild.Parts("get_operation", map[string]any{"operation_id": o.id}, text, a.operationJSON(o), head)
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitebuild.TextResource(operationURI(o), "text/plain", text))
 	}
@@ -176,7 +174,7 @@ func (a *api) answers() ([]*sitebuild.Answer, numbered) {
 		name := quote([]byte(`{"name":`), s.name)
 		full := append(slices.Clone(name), `,"schema":`...)
 		full = append(a.appendJSON(full, place{s.node, s.file}, inside, 0), '}')
-		parts := paging.Parts("get_schema", map[string]any{"name": s.name}, text, full, append(name, '}'))
+		parts := sitebuild.Parts("get_schema", map[string]any{"name": s.name}, text, full, append(name, '}'))
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitebuild.TextResource(schemaURI(s), "text/plain", text))
 	}
@@ -184,21 +182,21 @@ func (a *api) answers() ([]*sitebuild.Answer, numbered) {
 }
 
 // search returns the tool that finds operations.
-func (a *api) search() (*searching.Search, error) {
-	entries := func(yield func(searching.Entry) bool) {
+func (a *api) search() (*sitebuild.Search, error) {
+	entries := func(yield func(sitebuild.SearchEntry) bool) {
 		for _, o := range a.operations {
 			// The words of the path weigh less than those of the summary.
 			title, where := o.summary(), o.method+" "+o.path
 			if title == "" {
 				title = where
 			}
-			e := searching.Entry{ID: o.id, Title: title, Keywords: []string{o.id}, Text: where + "\n" + o.text("description")}
+			e := sitebuild.SearchEntry{ID: o.id, Title: title, Keywords: []string{o.id}, Text: where + "\n" + o.text("description")}
 			if !yield(e) {
 				return
 			}
 		}
 	}
-	return searching.New("search_operations", entries, &searching.Options{
+	return sitebuild.NewSearch("search_operations", entries, &sitebuild.SearchOptions{
 		Title:       "Search operations",
 		Description: "Operations of " + a.title() + " that have the words, the best first.",
 		Hint:        "Read one with get_operation, whose operation_id is the path named here.",
@@ -236,7 +234,7 @@ const manyOperations = 300
 
 // listing returns the answers of list_operations.
 func (a *api) listing(tag string, operations []*operation) []*sitebuild.Answer {
-	items := make([]paging.Item, 0, len(operations))
+	items := make([]sitebuild.PageItem, 0, len(operations))
 	full := len(operations) <= manyOperations
 	for _, o := range operations {
 		line := o.id + "  " + o.method + " " + o.path
@@ -246,13 +244,13 @@ func (a *api) listing(tag string, operations []*operation) []*sitebuild.Answer {
 		if o.deprecated() {
 			line += " (deprecated)"
 		}
-		items = append(items, paging.Item{Text: line + "\n", JSON: append(o.appendHead([]byte{'{'}, full), '}')})
+		items = append(items, sitebuild.PageItem{Text: line + "\n", JSON: append(o.appendHead([]byte{'{'}, full), '}')})
 	}
 	var arguments map[string]any
 	if tag != "" {
 		arguments = map[string]any{"tag": tag}
 	}
-	return paging.List("list_operations", arguments, "operations", items)
+	return sitebuild.Pages("list_operations", arguments, "operations", items)
 }
 
 // appendHead appends the members that identify an operation.
@@ -322,14 +320,14 @@ func (a *api) operationJSON(o *operation) json.RawMessage {
 
 // schemaListing returns the answers of list_schemas.
 func (a *api) schemaListing() []*sitebuild.Answer {
-	items := make([]paging.Item, 0, len(a.schemas))
+	items := make([]sitebuild.PageItem, 0, len(a.schemas))
 	for _, s := range a.schemas {
 		text, raw := s.name, quote([]byte(`{"name":`), s.name)
 		if about := firstLine(s.node.Get("description").String()); about != "" {
 			text += " — " + about
 			raw = quote(append(raw, `,"description":`...), about)
 		}
-		items = append(items, paging.Item{Text: text + "\n", JSON: append(raw, '}')})
+		items = append(items, sitebuild.PageItem{Text: text + "\n", JSON: append(raw, '}')})
 	}
-	return paging.List("list_schemas", nil, "schemas", items)
+	return sitebuild.Pages("list_schemas", nil, "schemas", items)
 }

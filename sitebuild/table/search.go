@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/sitebuild/searching"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // search builds the tool that finds rows by words in their texts; nil if the table has no
 // texts or too many rows.
-func (t *tab) search(ctx context.Context) (*searching.Search, error) {
+func (t *tab) search(ctx context.Context) (*sitebuild.Search, error) {
 	var texts []int
 	for i, c := range t.cols {
 		if c.kind == kindText && c.binaries+c.nulls < c.rows && (t.src.nested[i] || slices.Contains(t.shown, i)) {
@@ -29,7 +29,7 @@ func (t *tab) search(ctx context.Context) (*searching.Search, error) {
 		return nil, nil
 	}
 	var failed error
-	entries := func(yield func(searching.Entry) bool) {
+	entries := func(yield func(sitebuild.SearchEntry) bool) {
 		failed = reopened(ctx, []*tab{t}, func(t *tab, r row, n int) error {
 			e, ok := t.entry(r, n, texts)
 			if ok && !yield(e) {
@@ -38,7 +38,7 @@ func (t *tab) search(ctx context.Context) (*searching.Search, error) {
 			return nil
 		}, func(*tab) error { return nil })
 	}
-	s, err := searching.New("search_"+t.many, entries, &searching.Options{
+	s, err := sitebuild.NewSearch("search_"+t.many, entries, &sitebuild.SearchOptions{
 		Title:       "Search " + spaced(t.many),
 		Description: fmt.Sprintf("The %s that fit words of their texts best, such as a part of a name.", spaced(t.many)),
 		Hint: fmt.Sprintf("Read one with get_%s: the path named here is its %s.", t.one,
@@ -51,7 +51,7 @@ func (t *tab) search(ctx context.Context) (*searching.Search, error) {
 }
 
 // entry returns a row as a search entry. ok is false for a row without a key.
-func (t *tab) entry(r row, n int, texts []int) (e searching.Entry, ok bool) {
+func (t *tab) entry(r row, n int, texts []int) (e sitebuild.SearchEntry, ok bool) {
 	uri, key := t.rowURI(r, n)
 	if uri == "" {
 		return e, false
@@ -63,6 +63,6 @@ func (t *tab) entry(r row, n int, texts []int) (e searching.Entry, ok bool) {
 			words = append(words, strings.ToValidUTF8(text[:min(len(text), searchText)], ""))
 		}
 	}
-	return searching.Entry{ID: strings.Clone(key), Title: strings.Clone(t.label(r, key)),
+	return sitebuild.SearchEntry{ID: strings.Clone(key), Title: strings.Clone(t.label(r, key)),
 		Text: strings.Join(words, "\n")}, len(words) > 0
 }

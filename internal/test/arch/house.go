@@ -19,10 +19,11 @@ func House() *Plan {
 			3: {"apps", "client", "compose", "lock", "ws", "staticmcp", "mcp/mcptest", "stax/internal/edit"},
 			4: {"router", "mcpb", "stax", "sitebuild"},
 			5: {
-				"stax/clients", "stax/registry", "staticmcp/freeze", "sitebuild/docs", "sitebuild/paging",
-				"sitebuild/searching", "internal/test/sitetest", "internal/test/tabletest",
+				"stax/clients", "stax/registry", "staticmcp/freeze", "sitebuild/docs",
+				"sitebuild/data", "sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table",
+				"internal/test/sitetest", "internal/test/tabletest",
 			},
-			6: {"sitebuild/data", "sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table", "serve"},
+			6: {"serve"},
 			7: {"sitebuild/mapping"},
 			8: {"open"},
 			9: {
@@ -31,7 +32,7 @@ func House() *Plan {
 				"scripts/conformancereport", "scripts/mcpbreference",
 			},
 		},
-		Depth: 10,
+		Depth: 9,
 		Guests: []Guest{
 			{
 				Module: "github.com/spf13/cobra",

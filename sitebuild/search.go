@@ -1,9 +1,4 @@
-// Package searching adds a keyword search tool to a generated site: an index for
-// Slipway's reader, and stored answers to single words for all others.
-//
-//	x, err := searching.New("search_operations", entries, &searching.Options{Title: "Search operations"})
-//	x.Extend(ctx, site)
-package searching
+package sitebuild
 
 import (
 	"context"
@@ -12,13 +7,12 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// Entry is a searchable entry.
-type Entry struct {
+// SearchEntry is a searchable entry.
+type SearchEntry struct {
 	// ID is the argument for the tool that returns the entry; Title is for people.
 	ID, Title string
 	// Keywords are additional words that describe the entry.
@@ -27,8 +21,8 @@ type Entry struct {
 	Text string
 }
 
-// Options configure the search tool.
-type Options struct {
+// SearchOptions configure the search tool.
+type SearchOptions struct {
 	// Title and Description are the tool's title and description.
 	Title, Description string
 	// Hint is appended to results. It explains how to use an ID, which results call path.
@@ -43,7 +37,7 @@ const defaultWords = 300
 // Search is a keyword search tool. It is safe for concurrent use.
 type Search struct {
 	tool  string
-	opts  Options
+	opts  SearchOptions
 	files search.Memory
 	words []string
 }
@@ -51,10 +45,10 @@ type Search struct {
 // fewEntries is the number of entries below which listing is as good as searching.
 const fewEntries = 10
 
-// New builds the index of the entries. Its files are in a folder named after the tool, so
+// NewSearch builds the index of the entries. Its files are in a folder named after the tool, so
 // that a site can have several indexes. It returns a nil Search if there are too few
 // entries or no usable words.
-func New(tool string, entries iter.Seq[Entry], opts *Options) (*Search, error) {
+func NewSearch(tool string, entries iter.Seq[SearchEntry], opts *SearchOptions) (*Search, error) {
 	s := &Search{tool: tool}
 	if opts != nil {
 		s.opts = *opts
@@ -87,13 +81,13 @@ func New(tool string, entries iter.Seq[Entry], opts *Options) (*Search, error) {
 }
 
 // Extend adds the tool and its answers to a site. A nil Search adds nothing.
-func (s *Search) Extend(ctx context.Context, site *sitebuild.Site) {
+func (s *Search) Extend(ctx context.Context, site *Site) {
 	if s == nil {
 		return
 	}
 	site.Tools = append(site.Tools, s.definition())
 	answers := site.Answers
-	site.Answers = func(yield func(*sitebuild.Answer, error) bool) {
+	site.Answers = func(yield func(*Answer, error) bool) {
 		for a, err := range answers {
 			if !yield(a, err) {
 				return
@@ -114,8 +108,8 @@ func (s *Search) definition() mcp.Tool {
 }
 
 // answers yields the answers to single words, and the files of the index.
-func (s *Search) answers(ctx context.Context) iter.Seq2[*sitebuild.Answer, error] {
-	return func(yield func(*sitebuild.Answer, error) bool) {
+func (s *Search) answers(ctx context.Context) iter.Seq2[*Answer, error] {
+	return func(yield func(*Answer, error) bool) {
 		x := search.New(&s.files)
 		for _, w := range s.words {
 			found, err := x.Search(ctx, w)
@@ -123,12 +117,12 @@ func (s *Search) answers(ctx context.Context) iter.Seq2[*sitebuild.Answer, error
 				yield(nil, err)
 				return
 			}
-			if len(found.Hits) > 0 && !yield(sitebuild.Text(s.tool, map[string]string{"query": w}, found.Text()), nil) {
+			if len(found.Hits) > 0 && !yield(Text(s.tool, map[string]string{"query": w}, found.Text()), nil) {
 				return
 			}
 		}
 		s.files.Each(func(name string, data []byte) bool {
-			return yield(&sitebuild.Answer{Path: s.dir() + "/" + strings.TrimPrefix(name, search.Dir+"/"), Data: data}, nil)
+			return yield(&Answer{Path: s.dir() + "/" + strings.TrimPrefix(name, search.Dir+"/"), Data: data}, nil)
 		})
 	}
 }

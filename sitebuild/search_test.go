@@ -1,4 +1,4 @@
-package searching_test
+package sitebuild_test
 
 import (
 	"encoding/json"
@@ -10,16 +10,15 @@ import (
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/searching"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // numbered yields n entries, each with a unique word.
-func numbered(n int) iter.Seq[searching.Entry] {
+func numbered(n int) iter.Seq[sitebuild.SearchEntry] {
 	words := strings.Fields("apple banana cherry grape lemon mango melon orange peach plum quince")
-	return func(yield func(searching.Entry) bool) {
+	return func(yield func(sitebuild.SearchEntry) bool) {
 		for i := range n {
-			if !yield(searching.Entry{ID: "id" + strconv.Itoa(i), Title: "A " + words[i], Text: "It grows on a tree."}) {
+			if !yield(sitebuild.SearchEntry{ID: "id" + strconv.Itoa(i), Title: "A " + words[i], Text: "It grows on a tree."}) {
 				return
 			}
 		}
@@ -27,7 +26,7 @@ func numbered(n int) iter.Seq[searching.Entry] {
 }
 
 func TestExtend(t *testing.T) {
-	s, err := searching.New("find", numbered(11), &searching.Options{Title: "Find", Hint: "Read it."})
+	s, err := sitebuild.NewSearch("find", numbered(11), &sitebuild.SearchOptions{Title: "Find", Hint: "Read it."})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +59,7 @@ func TestExtend(t *testing.T) {
 }
 
 func TestFew(t *testing.T) {
-	s, err := searching.New("find", numbered(3), nil)
+	s, err := sitebuild.NewSearch("find", numbered(3), nil)
 	if s != nil || err != nil {
 		t.Fatalf("got %v %v", s, err)
 	}

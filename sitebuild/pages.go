@@ -1,11 +1,4 @@
-// Package paging splits long answers of a site so that they fit a model's context: a text
-// into parts and a list into pages, of about 24 KB each, like the sites of documents do.
-//
-//	answers := paging.Parts("get_schema", map[string]any{"name": "Pet"}, text, full, head)
-//
-// The first part is the answer without a number; every part can be requested with the
-// argument "part" or "page". Structured content is split along with the text.
-package paging
+package sitebuild
 
 import (
 	"encoding/json"
@@ -17,15 +10,14 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
-// Bytes is the approximate maximum size of an answer's text and of its structured
+// PageBytes is the approximate maximum size of an answer's text and of its structured
 // content.
-const Bytes = 24_000
+const PageBytes = 24_000
 
-// Needed reports whether [Parts] splits the text.
-func Needed(text string) bool { return len(text) > Bytes }
+// NeedsParts reports whether [Parts] splits the text.
+func NeedsParts(text string) bool { return len(text) > PageBytes }
 
 // PartArgument returns the argument for tools with long texts.
 func PartArgument() mcp.Property {
@@ -46,12 +38,12 @@ func number(name, description string) mcp.Property {
 // structured content; it is used if the text needs only one part and full is not too
 // large. Otherwise each answer gets head instead, an object that identifies the subject,
 // with the part numbers.
-func Parts(tool string, arguments map[string]any, text string, full, head json.RawMessage) []*sitebuild.Answer {
-	parts := split(text, Bytes)
-	if len(parts) == 1 && len(full) <= max(Bytes, 2*len(text)) {
-		return []*sitebuild.Answer{sitebuild.Structured(tool, arguments, text, full)}
+func Parts(tool string, arguments map[string]any, text string, full, head json.RawMessage) []*Answer {
+	parts := split(text, PageBytes)
+	if len(parts) == 1 && len(full) <= max(PageBytes, 2*len(text)) {
+		return []*Answer{Structured(tool, arguments, text, full)}
 	}
-	answers := make([]*sitebuild.Answer, 0, len(parts))
+	answers := make([]*Answer, 0, len(parts))
 	for i, part := range parts {
 		if len(parts) > 1 {
 			part += fmt.Sprintf("\n---\nThis is part %d of %d.", i+1, len(parts))
@@ -65,21 +57,21 @@ func Parts(tool string, arguments map[string]any, text string, full, head json.R
 	return answers
 }
 
-// Item is an entry of a list.
-type Item struct {
+// PageItem is an entry of a list.
+type PageItem struct {
 	// Text is one line, including its line break.
 	Text string
 	// JSON is the entry as structured content.
 	JSON []byte
 }
 
-// List returns the answers of one call for a list. member names the list in the
+// Pages returns the answers of one call for a list. member names the list in the
 // structured content.
-func List(tool string, arguments map[string]any, member string, items []Item) []*sitebuild.Answer {
-	var pages [][]Item
+func Pages(tool string, arguments map[string]any, member string, items []PageItem) []*Answer {
+	var pages [][]PageItem
 	texts, raws := 0, 0
 	for i, item := range items {
-		if i == 0 || texts+len(item.Text) > Bytes || raws+len(item.JSON) > 2*Bytes {
+		if i == 0 || texts+len(item.Text) > PageBytes || raws+len(item.JSON) > 2*PageBytes {
 			pages, texts, raws = append(pages, nil), 0, 0
 		}
 		last := len(pages) - 1
@@ -88,9 +80,9 @@ func List(tool string, arguments map[string]any, member string, items []Item) []
 		raws += len(item.JSON) + 1
 	}
 	if len(pages) == 0 {
-		pages = [][]Item{nil}
+		pages = [][]PageItem{nil}
 	}
-	answers := make([]*sitebuild.Answer, 0, len(pages))
+	answers := make([]*Answer, 0, len(pages))
 	for i, page := range pages {
 		var text strings.Builder
 		structured := append(jsonscan.AppendQuote([]byte{'{'}, member), ":["...)
@@ -116,14 +108,14 @@ func List(tool string, arguments map[string]any, member string, items []Item) []
 
 // appendPiece appends the answer for piece i of count. The first piece is stored without
 // a number, and also with one if there are several.
-func appendPiece(dst []*sitebuild.Answer, tool string, arguments map[string]any, name string, i, count int, text string,
-	structured json.RawMessage) []*sitebuild.Answer {
+func appendPiece(dst []*Answer, tool string, arguments map[string]any, name string, i, count int, text string,
+	structured json.RawMessage) []*Answer {
 	if i == 0 {
 		var plain any
 		if arguments != nil {
 			plain = arguments
 		}
-		dst = append(dst, sitebuild.Structured(tool, plain, text, structured))
+		dst = append(dst, Structured(tool, plain, text, structured))
 	}
 	if count == 1 {
 		return dst
@@ -133,7 +125,7 @@ func appendPiece(dst []*sitebuild.Answer, tool string, arguments map[string]any,
 		numbered = map[string]any{}
 	}
 	numbered[name] = i + 1
-	return append(dst, sitebuild.Structured(tool, numbered, text, structured))
+	return append(dst, Structured(tool, numbered, text, structured))
 }
 
 // withNumbers appends members to an object; members alternates names and numbers.
