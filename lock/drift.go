@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // Drift is one difference between a source and its lock.
@@ -22,13 +23,7 @@ type Drift struct {
 
 // String describes the change to the item.
 func (d Drift) String() string {
-	what := "has changed"
-	switch {
-	case d.Was == nil:
-		what = "is new"
-	case d.Is == nil:
-		what = "is gone"
-	}
+	what := map[string]string{"changed": "has changed", "new": "is new", "gone": "is gone"}[d.change()]
 	switch d.Item.Kind {
 	case Whole:
 		if d.Was == nil {
@@ -50,30 +45,57 @@ func (d Drift) String() string {
 	return visible.Line(d.Item.String()) + " " + what
 }
 
+// Informational reports whether the drift is only reported: a new version alone, or a
+// locked source that is not offered.
+func (d Drift) Informational() bool {
+	return d.Item.Kind == Version || d.Item.Kind == Whole && d.Is == nil
+}
+
+// MarshalJSON returns the drift for programs. Members may be added.
+func (d Drift) MarshalJSON() ([]byte, error) {
+	return mcp.Marshal(struct {
+		Source string `json:"source"`
+		Item   string `json:"item"`
+		Change string `json:"change"` // changed, new or gone
+		Was    *Pin   `json:"was,omitempty"`
+		Is     *Pin   `json:"is,omitempty"`
+	}{d.Source, d.Item.String(), d.change(), d.Was, d.Is})
+}
+
+// change returns "changed", "new" or "gone".
+func (d Drift) change() string {
+	switch {
+	case d.Was == nil:
+		return "new"
+	case d.Is == nil:
+		return "gone"
+	}
+	return "changed"
+}
+
 // Refused reports whether the drift causes the item to be refused.
 func (d Drift) Refused() bool { return d.Is != nil && d.Item.Kind != Version }
 
 // Finding returns the drift as a check finding.
 func (d Drift) Finding() check.Finding {
-	rule := "changed"
+	rule := ruleChanged
 	switch {
 	case d.Item.Kind == Version:
-		return finding(check.Note, "version", d.Source, d.Item, d.String(), "")
+		rule = ruleVersion
 	case d.Item.Kind == Whole && d.Is == nil:
-		return finding(check.Note, "unused", d.Source, d.Item, d.String(),
-			"slipway lock verify compares the sources that it is given")
+		rule = ruleUnused
 	case d.Item.Kind == Whole:
-		rule = "unknown"
+		rule = ruleUnknown
 	case d.Item.Kind == Origin:
-		rule = "origin"
+		rule = ruleOrigin
 	case d.Item.Kind == Server:
-		rule = "server"
+		rule = ruleServer
 	case d.Was == nil:
-		rule = "new"
+		rule = ruleNew
 	case d.Is == nil:
-		rule = "gone"
+		rule = ruleGone
 	}
-	return finding(check.Error, rule, d.Source, d.Item, d.String(), "")
+	return finding(rule, d.Source, d.Item, d.String())
 }
 
 // Compare returns the differences between a locked source and its current state, ordered
@@ -124,33 +146,24 @@ func quoted(text string) json.RawMessage {
 
 // Approve returns a copy of the lock, updated to the current state of the items in
 // drifts. A source that is missing from the lock is added whole, from snapshots.
-func (l *File) Approve(drifts []Drift, snapshots map[string]*Entry) *File {
-	next := &File{Sources: maps.Clone(l.Sources), Definitions: slices.Clone(l.Definitions)}
-	if next.Sources == nil {
-		next.Sources = make(map[string]*Entry)
+func (f *File) Approve(drifts []Drift, snapshots map[string]*Entry) *File {
+	next := &File{Sources: make(map[string]*Entry), Definitions: slices.Clone(f.Definitions)}
+	for name, e := range f.Sources {
+		next.Sources[name] = &Entry{e.Version, maps.Clone(e.Items)}
 	}
-	cloned := make(map[string]bool)
 	for _, d := range drifts {
-		if d.Item.Kind == Whole {
-			if s := snapshots[d.Source]; s != nil {
-				next.Sources[d.Source] = s
-			} else {
-				delete(next.Sources, d.Source)
-			}
-			continue
-		}
-		if !cloned[d.Source] {
-			cloned[d.Source] = true
-			next.Sources[d.Source] = next.Sources[d.Source].clone()
-		}
-		s := next.Sources[d.Source]
+		entry, now := next.Sources[d.Source], snapshots[d.Source]
 		switch {
+		case d.Item.Kind == Whole && now == nil:
+			delete(next.Sources, d.Source)
+		case d.Item.Kind == Whole:
+			next.Sources[d.Source] = now
 		case d.Item.Kind == Version:
-			s.Version = snapshots[d.Source].Version
+			entry.Version = now.Version
 		case d.Is == nil:
-			delete(s.Items, d.Item)
+			delete(entry.Items, d.Item)
 		default:
-			s.Items[d.Item] = *d.Is
+			entry.Items[d.Item] = *d.Is
 		}
 	}
 	return next

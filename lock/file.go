@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
@@ -30,10 +32,50 @@ type File struct {
 	// Definitions names the definition files the lock was created for, in the folder of
 	// the lock. Empty means all of them.
 	Definitions []string
+
+	// Of the file, if it was opened.
+	path string
+	text []byte
+	snap fsutil.Snap
+}
+
+// InvalidError is the error for a file that is not a lock as Slipway writes it.
+type InvalidError struct {
+	Path string
+	Err  error
+}
+
+// Error implements the error interface.
+func (e *InvalidError) Error() string {
+	return e.Path + ": invalid lock: " + visible.Line(e.Err.Error())
+}
+
+// Unwrap returns the reason.
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// Open reads and parses the lock at path. The error is an [*InvalidError] if it can be read
+// but is not valid.
+func Open(path string) (*File, error) {
+	snap := fsutil.Snapshot(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	f, err := Parse(text)
+	if err != nil {
+		return nil, &InvalidError{path, err}
+	}
+	f.path, f.text, f.snap = path, text, snap
+	return f, nil
 }
 
 // Names returns the names of the sources, sorted.
-func (l *File) Names() []string { return slices.Sorted(maps.Keys(l.Sources)) }
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Sources)) }
 
 // Entry is one source of a [File].
 type Entry struct {
@@ -86,61 +128,32 @@ type Pin struct {
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// lockForm is the file format of a lock.
-type lockForm struct {
-	LockVersion int                    `json:"lockVersion"`
-	Definitions []string               `json:"definitions,omitempty"`
-	Sources     map[string]*sourceForm `json:"sources"`
-}
-
-type sourceForm struct {
-	Version      string         `json:"version,omitempty"`
-	Origin       *Pin           `json:"origin,omitempty"`
-	Server       *Pin           `json:"server,omitempty"`
-	Instructions *Pin           `json:"instructions,omitempty"`
-	Tools        map[string]Pin `json:"tools,omitempty"`
-	Prompts      map[string]Pin `json:"prompts,omitempty"`
-	Resources    map[string]Pin `json:"resources,omitempty"`
-	Templates    map[string]Pin `json:"resourceTemplates,omitempty"`
-	UI           map[string]Pin `json:"ui,omitempty"`
-}
-
-// single and lists return the members of a sourceForm by kind.
-func (f *sourceForm) single() map[Kind]**Pin {
-	return map[Kind]**Pin{Origin: &f.Origin, Server: &f.Server, Instructions: &f.Instructions}
-}
-
-func (f *sourceForm) lists() map[Kind]*map[string]Pin {
-	return map[Kind]*map[string]Pin{
-		Tools:     &f.Tools,
-		Prompts:   &f.Prompts,
-		Resources: &f.Resources,
-		Templates: &f.Templates,
-		UI:        &f.UI,
-	}
-}
-
 // form returns the lock in its file format, as canonical JSON.
-func (l *File) form() ([]byte, error) {
-	f := lockForm{LockVersion: lockVersion, Definitions: l.Definitions,
-		Sources: make(map[string]*sourceForm, len(l.Sources))}
-	for name, s := range l.Sources {
-		sf := &sourceForm{Version: s.Version}
-		single, lists := sf.single(), sf.lists()
-		for item, pin := range s.Items {
-			if into, ok := single[item.Kind]; ok {
-				*into = &pin
+func (f *File) form() ([]byte, error) {
+	sources := make(map[string]any, len(f.Sources))
+	for name, entry := range f.Sources {
+		members := make(map[string]any)
+		if entry.Version != "" {
+			members[string(Version)] = entry.Version
+		}
+		for item, pin := range entry.Items {
+			kind := string(item.Kind)
+			if !item.hasName() {
+				members[kind] = pin
 				continue
 			}
-			list := lists[item.Kind]
-			if *list == nil {
-				*list = make(map[string]Pin)
+			if members[kind] == nil {
+				members[kind] = make(map[string]Pin)
 			}
-			(*list)[item.Name] = pin
+			members[kind].(map[string]Pin)[item.Name] = pin
 		}
-		f.Sources[name] = sf
+		sources[name] = members
 	}
-	text, err := json.Marshal(f)
+	members := map[string]any{"lockVersion": lockVersion, "sources": sources}
+	if len(f.Definitions) > 0 {
+		members["definitions"] = f.Definitions
+	}
+	text, err := json.Marshal(members)
 	if err != nil {
 		return nil, err
 	}
@@ -149,15 +162,13 @@ func (l *File) form() ([]byte, error) {
 
 // Write writes the lock as indented JSON with members in a fixed order, so that reviewers
 // see only real changes. Invisible characters are written as escapes.
-func (l *File) Write(w io.Writer) error {
-	text, err := l.form()
+func (f *File) Write(w io.Writer) error {
+	text, err := f.form()
 	if err != nil {
 		return fmt.Errorf("encode the lock: %w", err)
 	}
 	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
-		return fmt.Errorf("encode the lock: %w", err)
-	}
+	_ = json.Indent(&out, text, "", "  ") // canonical JSON is valid
 	out.WriteByte('\n')
 	_, err = w.Write(visible.JSON(out.Bytes()))
 	return err
@@ -174,32 +185,34 @@ func Parse(text []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var f lockForm
-	if err := json.Unmarshal(form, &f); err != nil {
+	var members struct {
+		LockVersion int
+		Definitions []string
+		Sources     map[string]map[Kind]json.RawMessage
+	}
+	if err := json.Unmarshal(form, &members); err != nil {
 		return nil, err
 	}
-	if f.LockVersion != lockVersion {
-		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d", f.LockVersion, lockVersion)
+	if members.LockVersion != lockVersion {
+		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d", members.LockVersion, lockVersion)
 	}
-	l := &File{Sources: make(map[string]*Entry, len(f.Sources)), Definitions: f.Definitions}
-	for _, name := range slices.Sorted(maps.Keys(f.Sources)) {
-		if f.Sources[name] == nil {
+	f := &File{Sources: make(map[string]*Entry), Definitions: members.Definitions}
+	for _, name := range slices.Sorted(maps.Keys(members.Sources)) {
+		if members.Sources[name] == nil {
 			return nil, fmt.Errorf("source %q is null", name)
 		}
-		s, err := f.Sources[name].read()
-		if err != nil {
+		if f.Sources[name], err = parseEntry(members.Sources[name]); err != nil {
 			return nil, fmt.Errorf("source %q: %w", name, err)
 		}
-		l.Sources[name] = s
 	}
-	again, err := l.form()
+	again, err := f.form()
 	if err != nil {
 		return nil, err
 	}
 	if !bytes.Equal(again, form) {
 		return nil, fmt.Errorf("it has members that a lock does not have, near %q", difference(form, again))
 	}
-	return l, nil
+	return f, nil
 }
 
 // difference returns an excerpt of a where it starts to differ from b.
@@ -211,26 +224,36 @@ func difference(a, b []byte) string {
 	return strings.ToValidUTF8(string(a[max(0, i-20):min(len(a), i+30)]), "")
 }
 
-func (f *sourceForm) read() (*Entry, error) {
-	s := &Entry{Version: f.Version, Items: make(map[Item]Pin)}
-	single, lists := f.single(), f.lists()
-	for _, kind := range pinnedKinds() {
-		if pin, ok := single[kind]; ok {
-			if *pin != nil {
-				s.Items[Item{Kind: kind}] = **pin
-			}
-			continue
-		}
-		for name, pin := range *lists[kind] {
-			s.Items[Item{kind, name}] = pin
+// parseEntry parses the members of a source. Unknown members are ignored here.
+func parseEntry(members map[Kind]json.RawMessage) (*Entry, error) {
+	e := &Entry{Items: make(map[Item]Pin)}
+	if text := members[Version]; text != nil {
+		if err := json.Unmarshal(text, &e.Version); err != nil {
+			return nil, err
 		}
 	}
-	for _, item := range s.sorted() {
-		if err := s.Items[item].check(item); err != nil {
+	for _, kind := range pinnedKinds() {
+		text := members[kind]
+		if text == nil {
+			continue
+		}
+		if !(Item{Kind: kind}).hasName() {
+			text = slices.Concat([]byte(`{"":`), text, []byte{'}'})
+		}
+		var pins map[string]Pin
+		if err := json.Unmarshal(text, &pins); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		for name, pin := range pins {
+			e.Items[Item{kind, name}] = pin
+		}
+	}
+	for _, item := range e.sorted() {
+		if err := e.Items[item].check(item); err != nil {
 			return nil, fmt.Errorf("%s: %w", item, err)
 		}
 	}
-	return s, nil
+	return e, nil
 }
 
 // check verifies the form of a pin, and its digest.
@@ -269,8 +292,8 @@ func nameMember(kind Kind) string {
 }
 
 // sorted returns the items of a source in report order.
-func (s *Entry) sorted() []Item {
-	return slices.SortedFunc(maps.Keys(s.Items), compareItems)
+func (e *Entry) sorted() []Item {
+	return slices.SortedFunc(maps.Keys(e.Items), compareItems)
 }
 
 func compareItems(a, b Item) int {
@@ -278,9 +301,4 @@ func compareItems(a, b Item) int {
 		return slices.Index(pinnedKinds(), a.Kind) - slices.Index(pinnedKinds(), b.Kind)
 	}
 	return strings.Compare(a.Name, b.Name)
-}
-
-// clone returns a copy with its own Items map.
-func (s *Entry) clone() *Entry {
-	return &Entry{Version: s.Version, Items: maps.Clone(s.Items)}
 }

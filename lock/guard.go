@@ -1,10 +1,13 @@
 package lock
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -126,6 +129,40 @@ func (g *Guard) note(d Drift) bool {
 
 // maxTold bounds the number of reported drifts, for servers that change all the time.
 const maxTold = 10_000
+
+// Follow rereads the guard's lock, which must come from [Open], whenever its file has
+// changed, until stop is called. An invalid lock is ignored. reloaded is called after each
+// attempt, with its error.
+func (g *Guard) Follow(reloaded func(error)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() {
+		path, used := g.File().path, g.File().snap
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for last := used; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			now := fsutil.Snapshot(path)
+			if now == last && now != used { // unchanged since the last tick: it is not being written
+				used = now
+				file, err := Open(path)
+				if err == nil {
+					g.Replace(file)
+				}
+				reloaded(err)
+			}
+			last = now
+		}
+	})
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
 
 // Watch calls replaced whenever another lock takes effect. stop waits for a running call,
 // so replaced must not call it; after stop returns, replaced is not called again.

@@ -28,8 +28,7 @@ func Mentions(sources map[string]*Entry) (found []check.Finding) {
 			for _, tool := range mentioned(sources[source].Items[item].Definition, owners) {
 				if of := owners[tool]; !slices.Contains(of, source) {
 					found = append(found,
-						finding(check.Warning, "mentions", source, item, fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0]),
-							"does it have models use that tool otherwise than they would?"))
+						finding(ruleMentions, source, item, fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0])))
 				}
 			}
 		}

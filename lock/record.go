@@ -56,21 +56,8 @@ type recorder struct {
 	report *check.Report
 }
 
-func (s *recorder) add(severity check.Severity, rule string, item Item, message, hint string) {
-	s.report.Add(finding(severity, rule, s.name, item, message, hint))
-}
-
-// finding returns a finding about an item of a source, located in the lock file.
-func finding(severity check.Severity, rule, source string, item Item, message, hint string) check.Finding {
-	pointer := "/sources/" + jsonscan.EscapeToken(source)
-	if item.Kind != Whole {
-		pointer += "/" + jsonscan.EscapeToken(string(item.Kind))
-	}
-	if item.Name != "" {
-		pointer += "/" + jsonscan.EscapeToken(item.Name)
-	}
-	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: FileName, Pointer: pointer,
-		Message: visible.Line(source + ": " + message), Hint: hint}
+func (s *recorder) add(rule check.Rule, item Item, format string, args ...any) {
+	s.report.Add(finding(rule, s.name, item, fmt.Sprintf(format, args...)))
 }
 
 // server pins the server's description of itself and its instructions.
@@ -95,25 +82,23 @@ func (s *recorder) server(cat *mcp.Catalog) error {
 func (s *recorder) pin(item Item, definition json.RawMessage) {
 	pin, err := pinOf(item.Kind, definition)
 	if err != nil {
-		s.add(check.Error, "unpinnable", item, fmt.Sprintf("%s cannot be pinned, and is not offered: %v", item, err),
-			"its server has to be corrected")
+		s.add(ruleUnpinnable, item, "%s cannot be pinned, and is not offered: %v", item, err)
 		return
 	}
 	if _, ok := s.locked.Items[item]; ok {
 		return
 	}
 	s.locked.Items[item] = pin
-	s.look(item, pin.Definition)
+	s.reportInvisible(item, pin.Definition)
 	if item.Kind == Templates {
 		if _, err := uritemplate.Parse(item.Name); err != nil {
-			s.add(check.Warning, "template", item,
-				fmt.Sprintf("%s is no template that can be matched, so that nothing is read through it: %v", item, err), "")
+			s.add(ruleTemplate, item, "%s is no template that can be matched, so that nothing is read through it: %v", item, err)
 		}
 	}
 }
 
-// look reports invisible characters in a definition.
-func (s *recorder) look(item Item, definition json.RawMessage) {
+// reportInvisible reports invisible characters in a definition.
+func (s *recorder) reportInvisible(item Item, definition json.RawMessage) {
 	var v any
 	if json.Unmarshal(definition, &v) != nil {
 		return
@@ -124,8 +109,7 @@ func (s *recorder) look(item Item, definition json.RawMessage) {
 			if at.where != "" {
 				where += ", " + strings.TrimPrefix(at.where, ".")
 			}
-			s.add(check.Warning, "invisible", item, fmt.Sprintf("%s holds %s", where, visible.Describe(r)),
-				"models read it, and people do not see it; slipway lock diff shows it as an escape")
+			s.add(ruleInvisible, item, "%s holds %s", where, visible.Describe(r))
 		}
 	}
 }
@@ -163,8 +147,7 @@ func (s *recorder) contents(ctx context.Context, src mcp.Source, uri string) {
 		digest, err = Digest(UI, contents)
 	}
 	if err != nil {
-		s.add(check.Warning, "ui-unread", item,
-			fmt.Sprintf("%s cannot be read, and so not be pinned: it is not offered: %v", item, err), "")
+		s.add(ruleUnread, item, "%s cannot be read, and so not be pinned: it is not offered: %v", item, err)
 		return
 	}
 	s.locked.Items[item] = Pin{Digest: digest, Bytes: len(contents)}

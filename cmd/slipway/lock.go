@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,15 +54,15 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if len(subjects) == 0 {
 		return no("", "lock: there is no source to lock")
 	}
-	now, report, err := snapshots(cmd.Context(), subjects)
+	now, report, err := lock.RecordAll(cmd.Context(), subjects)
 	if err != nil {
-		return err
+		return unrecorded(err)
 	}
 	report.Add(lock.Mentions(now)...)
 	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
-	file := &lock.File{Sources: now, Definitions: definitionsOf(args)}
+	file := &lock.File{Sources: now, Definitions: lock.DefinitionsOf(targetsOf(args))}
 	if path == "-" {
 		return file.Write(cmd.OutOrStdout())
 	}
@@ -76,40 +75,8 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 		return &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
 	}
 	for _, s := range subjects {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", visible.Line(s.name), counted(now[s.name]))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", visible.Line(s.Name), now[s.Name].Summary())
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: written; look at it, and keep it with the definitions\n", path)
 	return nil
-}
-
-// counted returns how many items of each kind are locked of a source, in words.
-func counted(s *lock.Entry) string {
-	kinds := []struct {
-		kind      lock.Kind
-		one, many string
-	}{
-		{lock.Tools, "tool", "tools"}, {lock.Prompts, "prompt", "prompts"}, {lock.Resources, "resource", "resources"},
-		{lock.Templates, "template", "templates"}, {lock.UI, "user interface", "user interfaces"},
-	}
-	counts := make(map[lock.Kind]int)
-	for item := range s.Items {
-		counts[item.Kind]++
-	}
-	var words []string
-	for _, k := range kinds {
-		switch n := counts[k.kind]; n {
-		case 0:
-		case 1:
-			words = append(words, "1 "+k.one)
-		default:
-			words = append(words, fmt.Sprintf("%d %s", n, k.many))
-		}
-	}
-	if counts[lock.Instructions] > 0 {
-		words = append(words, "instructions")
-	}
-	if len(words) == 0 {
-		return "nothing"
-	}
-	return strings.Join(words, ", ")
 }

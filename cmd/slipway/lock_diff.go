@@ -1,17 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/lock"
 )
 
@@ -29,20 +22,18 @@ if there is a difference.
 		Example: `  slipway lock diff locked/mcp.yaml`,
 		Args:    takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := l.compare(cmd, sourceFirst(cmd, args))
+			path, c, err := l.compare(cmd, sourceFirst(cmd, args))
 			if err != nil {
 				return err
 			}
-			drifts := c.shown(c.drifts)
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), map[string]any{"drift": driftRows(drifts)})
-			} else {
-				err = printDrifts(cmd.OutOrStdout(), drifts)
+			drifts := c.Expand(c.Drifts)
+			if err := printDrifts(cmd, "drift", drifts, asJSON); err != nil {
+				return err
 			}
-			if n := len(slices.DeleteFunc(drifts, isTold)); err == nil && n > 0 {
-				return no("slipway lock approve accepts it; with --server and --item a part of it", "%s: items that differ: %d", c.path, n)
+			if n := len(slices.DeleteFunc(drifts, lock.Drift.Informational)); n > 0 {
+				return no("slipway lock approve accepts it; with --server and --item a part of it", "%s: items that differ: %d", path, n)
 			}
-			return err
+			return nil
 		},
 	}
 	l.lockFlag(cmd)
@@ -51,90 +42,10 @@ if there is a difference.
 	return cmd
 }
 
-// isTold reports whether a drift is only reported: a new version alone, or a locked
-// source that is not among the arguments.
-func isTold(d lock.Drift) bool {
-	return d.Item.Kind == lock.Version || d.Item.Kind == lock.Whole && d.Is == nil
-}
-
-// shown returns drifts, in which a source that is not locked is expanded to all of its
-// items.
-func (c *compared) shown(drifts []lock.Drift) (all []lock.Drift) {
-	for _, d := range drifts {
-		if d.Item.Kind == lock.Whole && d.Is != nil {
-			all = append(all, lock.Compare(d.Source, &lock.Entry{Version: c.now[d.Source].Version}, c.now[d.Source])...)
-			continue
-		}
-		all = append(all, d)
+// printDrifts prints drifts as text, or as the member of a JSON object.
+func printDrifts(cmd *cobra.Command, member string, drifts []lock.Drift, asJSON bool) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), map[string]any{member: append([]lock.Drift{}, drifts...)})
 	}
-	return all
-}
-
-// printDrifts prints each drift as a heading and a unified diff.
-func printDrifts(w io.Writer, drifts []lock.Drift) error {
-	for _, d := range drifts {
-		if _, err := fmt.Fprintf(w, "%s: %s\n", visible.Line(d.Source), d); err != nil {
-			return err
-		}
-		if d.Item.Kind == lock.Version || d.Item.Kind == lock.Whole {
-			continue
-		}
-		was, is := pinLines(d.Was), pinLines(d.Is)
-		if bytes.Equal(was, is) { // the difference is not visible in the lines, such as a trailing space
-			was, is = pinJSON(d.Was), pinJSON(d.Is)
-		}
-		text := diff.Diff("locked", was, "now", is)
-		_, rest, _ := bytes.Cut(text, []byte("\n")) // "diff locked now"
-		if _, err := w.Write(rest); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pinLines returns the readable form of a pin.
-func pinLines(p *lock.Pin) []byte {
-	if p == nil {
-		return nil
-	}
-	lines := lock.Readable(p.Definition)
-	if p.Definition == nil {
-		lines = []string{p.Digest}
-		if p.Bytes > 0 {
-			lines = append(lines, fmt.Sprintf("%d bytes", p.Bytes))
-		}
-	}
-	return []byte(strings.Join(lines, "\n") + "\n")
-}
-
-func pinJSON(p *lock.Pin) []byte {
-	var out bytes.Buffer
-	if p == nil || json.Indent(&out, p.Definition, "", "  ") != nil {
-		return nil
-	}
-	return []byte(visible.Lines(out.String()) + "\n")
-}
-
-// driftRow is a drift in the output of --json.
-type driftRow struct {
-	Source string    `json:"source"`
-	Item   string    `json:"item"`
-	Change string    `json:"change"` // changed, new or gone
-	Was    *lock.Pin `json:"was,omitempty"`
-	Is     *lock.Pin `json:"is,omitempty"`
-}
-
-func driftRows(drifts []lock.Drift) []driftRow {
-	rows := make([]driftRow, 0, len(drifts))
-	for _, d := range drifts {
-		change := "changed"
-		switch {
-		case d.Was == nil:
-			change = "new"
-		case d.Is == nil:
-			change = "gone"
-		}
-		rows = append(rows, driftRow{d.Source, d.Item.String(), change, d.Was, d.Is})
-	}
-	return rows
+	return lock.WriteDiff(cmd.OutOrStdout(), drifts)
 }

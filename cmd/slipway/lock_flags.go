@@ -1,17 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,54 +35,24 @@ func lockFlags(cmd *cobra.Command) {
 }
 
 // lockPath returns the lock that a command verifies its sources against, or "" for none.
-func lockPath(cmd *cobra.Command, args []string) (string, error) {
+// found reports whether it was found rather than named.
+func lockPath(cmd *cobra.Command, args []string) (path string, found bool, err error) {
 	flag := cmd.Flags().Lookup("lock")
 	switch {
 	case flag == nil || flag.Value.String() == lockOff:
-		return "", nil
+		return "", false, nil
 	case flag.Value.String() != "" && flag.Value.String() != lockRequired:
-		return flag.Value.String(), nil
+		return flag.Value.String(), false, nil
 	}
-	found := ""
-	for _, path := range lockCandidates(args) {
-		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if found != "" {
-			return "", usage("--lock FILE says which, --lock off that none does", "%s: %s and %s could both hold", cmd.Name(), found, path)
-		}
-		found = path // even if unreadable: reading it returns the reason
+	path, err = lock.Find(targetsOf(args))
+	var several *lock.SelectionError
+	if errors.As(err, &several) {
+		err = usage(several.Hint, "%s: %s", cmd.Name(), several.Message)
 	}
-	return found, nil
-}
-
-// lockCandidates returns the paths where the lock of sources is searched: next to each
-// definitions file, and in the working directory for other sources.
-func lockCandidates(args []string) (paths []string) {
-	for _, arg := range args {
-		if path := lockBeside(arg); !slices.Contains(paths, path) {
-			paths = append(paths, path)
-		}
+	if path == "" && err == nil && flag.Value.String() == lockRequired {
+		err = notLocked(cmd, args)
 	}
-	return paths
-}
-
-func lockBeside(arg string) string {
-	if isDefinitionsFile(arg) {
-		return filepath.Join(filepath.Dir(arg), lock.FileName)
-	}
-	return lock.FileName
-}
-
-// definitionsOf returns the names of the definitions files among args, sorted.
-func definitionsOf(args []string) (names []string) {
-	for _, arg := range args {
-		if name := filepath.Base(arg); isDefinitionsFile(arg) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return path, true, err
 }
 
 // isDefinitionsFile reports whether arg is a definitions file.
@@ -97,42 +64,24 @@ func isDefinitionsFile(arg string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// readLock reads a lock. An invalid one is refused, not ignored.
-func readLock(path string) (*lock.File, []byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err),
-			hint: "slipway lock SOURCE creates one"}
+// openLock opens a lock. An invalid one is refused, not ignored.
+func openLock(path string) (*lock.File, error) {
+	file, err := lock.Open(path)
+	var invalid *lock.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return nil, &failure{code: exitPolicy, text: invalid.Error(),
+			hint: "restore the last good version from version control, then slipway lock approve"}
+	case err != nil:
+		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE creates one"}
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, lock.MaxBytes+1))
-	if err != nil {
-		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
-	}
-	file, err := lock.Parse(text)
-	if err != nil {
-		return nil, nil, &failure{code: exitPolicy,
-			text: path + ": the lock cannot be believed: " + visible.Line(err.Error()),
-			hint: "take the last one that was good out of version control, then slipway lock approve"}
-	}
-	return file, text, nil
+	return file, nil
 }
 
-// withoutLock extends the hint of a readLock error for commands that also work without a
-// lock. The lock commands do not.
-func withoutLock(err error) error {
-	var f *failure
-	if errors.As(err, &f) && f.code == exitInput {
-		f.hint += "; --lock off runs without a lock"
-	}
-	return err
-}
-
-// guarding is the lock of a command and its path.
+// guarding is the lock of a command.
 type guarding struct {
 	*lock.Guard
 	path string
-	seen fsutil.Snap
 	say  func(format string, args ...any)
 
 	exempt []string // definitions files that an automatically found lock does not cover
@@ -147,45 +96,45 @@ func (g *guarding) record(audit *serve.Audit) {
 	}
 }
 
-// newGuarding reads the lock of a command. It returns nil if there is none. follows means
+// newGuarding opens the lock of a command. It returns nil if there is none. follows means
 // that the command runs long enough for the lock to change.
 func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, error) {
-	path, err := lockPath(cmd, args)
-	if err != nil {
+	path, found, err := lockPath(cmd, args)
+	if err != nil || path == "" {
 		return nil, err
 	}
-	named := ""
-	if flag := cmd.Flags().Lookup("lock"); flag != nil {
-		named = flag.Value.String()
-	}
-	if path == "" && named == lockRequired {
-		return nil, notLocked(cmd, args)
-	}
-	if path == "" {
-		return nil, nil
-	}
-	g := &guarding{path: path, seen: fsutil.Snapshot(path), say: sayer(cmd.ErrOrStderr())}
-	file, _, err := readLock(path)
+	g := &guarding{path: path, say: sayer(cmd.ErrOrStderr())}
+	file, err := openLock(path)
 	if err != nil {
-		return nil, withoutLock(err)
+		if f, ok := err.(*failure); ok && f.code == exitInput {
+			f.hint += "; --lock off runs without a lock"
+		}
+		return nil, err
 	}
-	if named == "" || named == lockRequired {
-		if g.exempt = notCovered(file, path, args); len(g.exempt) > 0 {
-			if named == lockRequired {
-				return nil, notLocked(cmd, g.exempt)
+	if found {
+		targets := targetsOf(args)
+		uncovered := file.Uncovered(path, targets)
+		for i, t := range targets {
+			if slices.Contains(uncovered, t) {
+				g.exempt = append(g.exempt, args[i])
 			}
-			if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // the client that starts it shows no stderr
-				g.say("the %s here does not cover %s, to which no lock applies", lock.FileName,
-					strings.Join(sourceNames(g.exempt), ", "))
-			}
+		}
+		stdio, _ := cmd.Flags().GetBool("stdio")
+		switch {
+		case len(g.exempt) == 0:
+		case cmd.Flags().Lookup("lock").Value.String() == lockRequired:
+			return nil, notLocked(cmd, g.exempt)
+		case !stdio: // the client that starts it shows no stderr
+			g.say("the %s here does not cover %s, to which no lock applies", lock.FileName,
+				strings.Join(sourceNames(g.exempt), ", "))
 		}
 		if len(g.exempt) == len(args) {
 			return nil, nil
 		}
 	}
-	o := &lock.GuardOptions{Policy: lock.Policy(strings.TrimPrefix(cmd.Flags().Lookup("lock-policy").Value.String(), "block")), Replaced: follows}
-	o.Report = func(d lock.Drift) { g.tell(d, o.Policy) }
-	g.Guard = lock.NewGuard(file, o)
+	policy := lock.Policy(strings.TrimPrefix(cmd.Flags().Lookup("lock-policy").Value.String(), "block"))
+	g.Guard = lock.NewGuard(file, &lock.GuardOptions{Policy: policy, Replaced: follows,
+		Report: func(d lock.Drift) { g.tell(d, policy) }})
 	return g, nil
 }
 
@@ -194,42 +143,6 @@ func notLocked(cmd *cobra.Command, args []string) error {
 	what := strings.Join(sourceNames(args), ", ")
 	return &failure{code: exitPolicy, text: fmt.Sprintf("%s: --lock required: no lock covers %s", cmd.Name(), what),
 		hint: "slipway lock " + strings.Join(args, " ")}
-}
-
-// notCovered returns the sources that an automatically found lock does not cover:
-// definitions files that it was not created for, or all sources if it covers none of
-// them. The lock of a project does not apply to every command that runs in its folder,
-// such as the servers it locks. But if it covers one of the sources, other sources on the
-// same command line are verified against it, too.
-func notCovered(file *lock.File, path string, args []string) (exempt []string) {
-	covers := false
-	for i, name := range sourceNames(args) {
-		if !isDefinitionsFile(args[i]) {
-			covers = covers || knows(file, name, args[i])
-			continue
-		}
-		made := len(file.Definitions) == 0 || slices.Contains(file.Definitions, filepath.Base(args[i]))
-		if lockBeside(args[i]) == path && made {
-			covers = true
-		} else {
-			exempt = append(exempt, args[i])
-		}
-	}
-	if !covers {
-		return args
-	}
-	return exempt
-}
-
-// knows reports whether a lock contains a source of that name that is started, or
-// reached, like arg.
-func knows(file *lock.File, name, arg string) bool {
-	locked := file.Sources[name]
-	if locked == nil {
-		return false
-	}
-	_, started := locked.Items[lock.Item{Kind: lock.Origin}]
-	return started == (originOf(arg) != "")
 }
 
 // options returns the options for opening one of several sources.
@@ -272,56 +185,26 @@ func (g *guarding) over(args []string, sources []mcp.Source) []mcp.Source {
 		return sources
 	}
 	out := slices.Clone(sources)
-	for i, name := range sourceNames(args) {
-		if !isDefinitionsFile(args[i]) {
-			out[i] = lock.Restrict(name, sources[i], g.Guard, originOf(args[i]))
+	for i, t := range targetsOf(args) {
+		if t.Definitions == "" {
+			out[i] = lock.Restrict(t.Name, sources[i], g.Guard, t.Origin)
 		}
 	}
 	return out
 }
 
-// following rereads the lock when it has changed, until stop is called. An invalid one is
-// ignored.
-func (g *guarding) following(ctx context.Context) (stop func()) {
+// following rereads the lock when it has changed, until stop is called.
+func (g *guarding) following() (stop func()) {
 	if g == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	work.Go(func() { g.follow(ctx) })
-	return func() {
-		cancel()
-		work.Wait()
-	}
-}
-
-func (g *guarding) follow(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	last := g.seen
-	for {
-		select {
-		case <-ctx.Done():
+	return g.Follow(func(err error) {
+		if err != nil {
+			g.say("%v; keeping the previous lock", err)
 			return
-		case <-ticker.C:
 		}
-		now := fsutil.Snapshot(g.path)
-		if now == last && now != g.seen { // unchanged since the last tick: it is not being written
-			g.seen = now
-			g.reload()
-		}
-		last = now
-	}
-}
-
-func (g *guarding) reload() {
-	file, _, err := readLock(g.path)
-	if err != nil {
-		g.say("%v; what was locked stays so", err)
-		return
-	}
-	g.Replace(file)
-	g.say("%s: read again", g.path)
+		g.say("%s: read again", g.path)
+	})
 }
 
 // hold verifies servers in definitions against the lock when opts opens them, and refuses
@@ -331,12 +214,12 @@ func (g *guarding) hold(args []string, opts *open.Options, stderr io.Writer) err
 	if g == nil {
 		return nil
 	}
-	for i, name := range sourceNames(args) {
-		if isDefinitionsFile(args[i]) {
+	for _, t := range targetsOf(args) {
+		if t.Definitions != "" {
 			continue
 		}
-		if err := g.Admit(name, originOf(args[i])); err != nil {
-			return stranger(name+": "+err.Error(), err)
+		if err := g.Admit(t.Name, t.Origin); err != nil {
+			return stranger(t.Name+": "+err.Error(), err)
 		}
 	}
 	return nil

@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -43,6 +40,18 @@ func originOf(arg string) string {
 		return "" // not UTF-8; no server has such a name
 	}
 	return origin
+}
+
+// targetsOf returns the sources that arguments name, with distinct names.
+func targetsOf(args []string) (targets []lock.Target) {
+	for i, name := range sourceNames(args) {
+		t := lock.Target{Name: name, Origin: originOf(args[i])}
+		if isDefinitionsFile(args[i]) {
+			t.Definitions = args[i]
+		}
+		targets = append(targets, t)
+	}
+	return targets
 }
 
 // locking is the flags of the lock commands.
@@ -75,32 +84,26 @@ func (l *locking) path(cmd *cobra.Command, args []string) (string, error) {
 	default:
 		return l.file, nil
 	}
-	candidates := lockCandidates(args)
+	candidates := lock.Paths(targetsOf(args))
 	if len(candidates) > 1 {
 		return "", usage("say which with --lock FILE, or -o FILE", "%s: the sources have several folders", cmd.Name())
 	}
 	return candidates[0], nil
 }
 
-// subject is a source to lock.
-type subject struct {
-	name, origin string
-	open         func(ctx context.Context) (mcp.Source, error)
-}
-
 // subjects returns the sources that args name: for definitions, each enabled server.
-func (l *locking) subjects(cmd *cobra.Command, args []string) (all []subject, err error) {
+func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subject, err error) {
 	opts, err := sourceOptions(cmd, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	names := sourceNames(args)
-	for i, arg := range args {
-		if !isDefinitionsFile(arg) {
-			all = append(all, subject{names[i], originOf(arg), func(ctx context.Context) (mcp.Source, error) { return open.Open(ctx, arg, opts) }})
+	for i, t := range targetsOf(args) {
+		if t.Definitions == "" {
+			all = append(all, lock.Subject{Name: t.Name, Origin: t.Origin,
+				Open: func(ctx context.Context) (mcp.Source, error) { return open.Open(ctx, args[i], opts) }})
 			continue
 		}
-		servers, err := l.serversIn(cmd, arg, opts)
+		servers, err := l.serversIn(cmd, t.Definitions, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -108,18 +111,18 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []subject, er
 	}
 	seen := make(map[string]bool)
 	for _, s := range all {
-		if seen[s.name] {
-			return nil, usage("lock them in files of their own: -o FILE", "%s: two sources are called %q", cmd.Name(), s.name)
+		if seen[s.Name] {
+			return nil, usage("lock them in files of their own: -o FILE", "%s: two sources are called %q", cmd.Name(), s.Name)
 		}
-		seen[s.name] = true
+		seen[s.Name] = true
 	}
 	if len(l.servers) > 0 {
-		all = slices.DeleteFunc(all, func(s subject) bool { return !slices.Contains(l.servers, s.name) })
+		all = slices.DeleteFunc(all, func(s lock.Subject) bool { return !slices.Contains(l.servers, s.Name) })
 	}
 	return all, nil
 }
 
-func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options) (all []subject, err error) {
+func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options) (all []lock.Subject, err error) {
 	merged, err := l.secrets.valid(cmd, []string{file})
 	if err != nil {
 		return nil, err
@@ -133,51 +136,54 @@ func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		all = append(all, subject{s.Name, origin, func(ctx context.Context) (mcp.Source, error) {
+		all = append(all, lock.Subject{Name: s.Name, Origin: origin, Open: func(ctx context.Context) (mcp.Source, error) {
 			return opts.Definitions.Resolver.Open(ctx, merged, s.Name, &stax.OpenOptions{Live: opts.Live.Source, Whole: true})
 		}})
 	}
 	return all, nil
 }
 
-// snapshots reads the catalogs of all sources concurrently. A source that cannot be read
-// is an error, because nothing is known about it.
-func snapshots(ctx context.Context, subjects []subject) (map[string]*lock.Entry, *check.Report, error) {
-	taken := make([]*lock.Entry, len(subjects))
-	reports := make([]*check.Report, len(subjects))
-	errs := make([]error, len(subjects))
-	var all sync.WaitGroup
-	for i, s := range subjects {
-		all.Go(func() {
-			src, err := s.open(ctx)
-			if err != nil {
-				errs[i] = unasked(s.name, err)
-				return
-			}
-			defer closeSource(src)
-			if taken[i], reports[i], err = lock.Record(ctx, s.name, src, s.origin); err != nil {
-				errs[i] = answered(s.name, err)
-			}
-		})
+// compare opens the lock and compares it with the current offer of the sources.
+func (l *locking) compare(cmd *cobra.Command, args []string) (path string, c *lock.Comparison, err error) {
+	if path, err = l.path(cmd, args); err != nil {
+		return "", nil, err
 	}
-	all.Wait()
-	out, report := make(map[string]*lock.Entry), &check.Report{}
-	for i, s := range subjects {
-		if errs[i] != nil {
-			return nil, nil, errs[i]
-		}
-		out[s.name] = taken[i]
-		report.Merge(reports[i])
+	file, err := openLock(path)
+	if err != nil {
+		return "", nil, err
 	}
-	return out, report, nil
+	subjects, err := l.subjects(cmd, args)
+	if err != nil {
+		return "", nil, err
+	}
+	c, err = file.Verify(cmd.Context(), subjects, l.servers)
+	return path, c, notSelected(cmd, unrecorded(err))
 }
 
-// unasked returns the error for a source whose catalog cannot be read.
-func unasked(name string, err error) error {
-	var opening *open.Error
-	if errors.As(err, &opening) {
-		return err
+// notSelected returns the error for a selection that matches nothing. It returns other
+// errors as they are.
+func notSelected(cmd *cobra.Command, err error) error {
+	var selection *lock.SelectionError
+	if errors.As(err, &selection) {
+		return no(selection.Hint, "%s: %s", cmd.Name(), selection.Message)
 	}
+	return err
+}
+
+// unrecorded returns the error for a source that could not be recorded. It returns other
+// errors as they are.
+func unrecorded(err error) error {
+	var subject *lock.SubjectError
+	var opening *open.Error
+	switch {
+	case !errors.As(err, &subject):
+		return err
+	case subject.Opened:
+		return answered(subject.Name, subject.Err)
+	case errors.As(err, &opening):
+		return subject.Err
+	}
+	name, err := subject.Name, subject.Err
 	text := "server " + name + ": " + err.Error()
 	if f := blocked(text, err); f != nil {
 		return f
@@ -193,52 +199,4 @@ func unasked(name string, err error) error {
 		f.code = exitInput
 	}
 	return f
-}
-
-// compared is a lock and the current catalogs of its sources.
-type compared struct {
-	path   string
-	text   []byte // of the lock
-	file   *lock.File
-	now    map[string]*lock.Entry
-	drifts []lock.Drift
-	report *check.Report // findings about the catalogs, without the drifts
-
-	definitions []string // names of the definitions files
-}
-
-// compare reads the lock and the catalogs of the sources.
-func (l *locking) compare(cmd *cobra.Command, args []string) (*compared, error) {
-	path, err := l.path(cmd, args)
-	if err != nil {
-		return nil, err
-	}
-	c := &compared{path: path, definitions: definitionsOf(args)}
-	if c.file, c.text, err = readLock(path); err != nil {
-		return nil, err
-	}
-	subjects, err := l.subjects(cmd, args)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range l.servers {
-		if c.file.Sources[name] == nil && !slices.ContainsFunc(subjects, func(s subject) bool { return s.name == name }) {
-			return nil, no("", "%s: there is no server or source %q", cmd.Name(), name)
-		}
-	}
-	if c.now, c.report, err = snapshots(cmd.Context(), subjects); err != nil {
-		return nil, err
-	}
-	all := maps.Clone(c.file.Sources)
-	maps.Copy(all, c.now)
-	c.report.Add(lock.Mentions(all)...)
-	for _, s := range subjects {
-		c.drifts = append(c.drifts, lock.Compare(s.name, c.file.Sources[s.name], c.now[s.name])...)
-	}
-	for _, name := range c.file.Names() {
-		if c.now[name] == nil && (len(l.servers) == 0 || slices.Contains(l.servers, name)) {
-			c.drifts = append(c.drifts, lock.Compare(name, c.file.Sources[name], nil)...)
-		}
-	}
-	return c, nil
 }

@@ -176,7 +176,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := lock.hold(args, o, stderr); err != nil {
 		return err
 	}
-	defer lock.following(ctx)()
+	defer lock.following()()
 	f.servers.settles = cmd.Flags().Changed("settle")
 	if err := f.servers.apply(o, &f.roster, log, f.access.requestTimeout); err != nil {
 		return err

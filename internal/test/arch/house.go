@@ -119,7 +119,7 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/rogpeppe/go-internal",
-				Rooms:  []string{"stax", "stax/clients", "cmd/slipway", "mcp/mcptest"},
+				Rooms:  []string{"stax", "stax/clients", "lock", "mcp/mcptest"},
 				Tests:  true,
 				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and its diff, which is one file",
 				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
