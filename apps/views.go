@@ -45,7 +45,7 @@ type filtered struct {
 }
 
 // Client returns the catalog for the client being served in ctx, like [Views.For]. It is
-// a View of [mcp.ServerOptions].
+// a View of [server.Options].
 func (f *ToolFilter) Client(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
 	return f.of(whole).For(ctx)
 }

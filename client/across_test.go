@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // upstreamText is a server whose every byte is written by a test.
@@ -73,7 +74,7 @@ func strange(
 	u := &upstreamText{version: version}
 	var serving sync.WaitGroup
 	t.Cleanup(serving.Wait)
-	return &client.Dialer{Name: "strange", Dial: func(context.Context) (mcp.Conn, error) {
+	return &client.Dialer{Name: "strange", Dial: func(context.Context) (mcpserver.Conn, error) {
 		ours, theirs := pipe()
 		u.conn = theirs
 		serving.Go(func() {
@@ -305,7 +306,7 @@ type talker struct {
 // talk connects a talker to a source.
 func talk(t *testing.T, src mcp.Source, version mcp.Version) *talker {
 	t.Helper()
-	server := mcp.NewServer(src, nil)
+	server := mcpserver.New(src, nil)
 	ours, theirs := pipe()
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.ServeConn(context.Background(), theirs, nil) })
@@ -448,7 +449,7 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 					u.result(call, `{"content":[{"type":"text","text":"nobody"}]}`)
 				}
 			})
-			server := mcp.NewServer(open(t, transport, nil), nil)
+			server := mcpserver.New(open(t, transport, nil), nil)
 			t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 			h := server.HTTPHandler(nil)
 			post := func(body string) string {
@@ -528,7 +529,7 @@ func TestChangeBeforeTheSubscription(t *testing.T) {
 	u := &upstreamText{version: mcp.Version20260728}
 	var serving sync.WaitGroup
 	t.Cleanup(serving.Wait)
-	src := open(t, &client.Dialer{Name: "turning", Dial: func(context.Context) (mcp.Conn, error) {
+	src := open(t, &client.Dialer{Name: "turning", Dial: func(context.Context) (mcpserver.Conn, error) {
 		ours, theirs := pipe()
 		u.conn = theirs
 		serving.Go(func() {

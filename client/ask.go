@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Servers up to 2025-11-25 ask with requests of their own, which need not name the call
@@ -246,7 +247,7 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 	case req == nil:
 		return nil, errNobody
 	case !req.Version().Modern():
-		forwarded, err := mcp.Forward("", q.method, q.params)
+		forwarded, err := server.Forward("", q.method, q.params)
 		if err != nil {
 			return nil, err
 		}
@@ -289,7 +290,7 @@ func (ses *session) answerOutside(ctx context.Context, method string, params jso
 
 // home returns the server's only client, or nil if it has several. It waits until that
 // client has connected.
-func (ses *session) home(ctx context.Context) (*mcp.Session, error) {
+func (ses *session) home(ctx context.Context) (mcp.Session, error) {
 	if owner := ses.src.owner; owner != nil {
 		return owner, nil
 	}
@@ -298,9 +299,9 @@ func (ses *session) home(ctx context.Context) (*mcp.Session, error) {
 
 // askDirectly asks a client outside of its requests, or fails with [mcp.ErrNoConnection].
 func askDirectly(
-	ctx context.Context, client *mcp.Session, method string, params json.RawMessage,
+	ctx context.Context, client mcp.Session, method string, params json.RawMessage,
 ) (json.RawMessage, error) {
-	q, err := mcp.Forward("", method, params)
+	q, err := server.Forward("", method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -312,12 +313,12 @@ func askDirectly(
 }
 
 // isHome reports whether client is the server's only client.
-func (s *Source) isHome(client *mcp.Session) bool {
+func (s *Source) isHome(client mcp.Session) bool {
 	return s.owner == client && client != nil || s.owner == nil && s.opts.Clients != nil && s.opts.Clients.Single
 }
 
 // rootsChanged notifies the server that the folders of its only client have changed.
-func (s *Source) rootsChanged(e mcp.ClientEvent) {
+func (s *Source) rootsChanged(e server.ClientEvent) {
 	ses := s.current.Load()
 	if !e.RootsChanged || ses == nil || !s.isHome(e.Session) {
 		return
@@ -341,7 +342,7 @@ func (ses *session) settleRoots(ctx context.Context, e *errand, req *mcp.Request
 	if !ses.roots.wanted.Load() || req == nil || e.key == "" {
 		return nil
 	}
-	forwarded, err := mcp.Forward("roots of the server", "roots/list", nil)
+	forwarded, err := server.Forward("roots of the server", "roots/list", nil)
 	if err != nil {
 		return err
 	}

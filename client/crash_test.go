@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // leaks fails the test if it ends with more goroutines or open files than at the time of
@@ -246,7 +247,7 @@ func TestHangOfCallLeftAlone(t *testing.T) {
 	c := command(t, "stuck")
 	c.StopTimeout = 100 * time.Millisecond
 	src := open(t, c, &client.Options{PingTimeout: 100 * time.Millisecond})
-	front := httptest.NewServer(mcp.NewServer(src, nil).HTTPHandler(nil))
+	front := httptest.NewServer(mcpserver.New(src, nil).HTTPHandler(nil))
 	defer front.Close()
 	call := func(ctx context.Context, tool string) (string, error) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"}}`
@@ -375,7 +376,7 @@ func TestUpstreamAway(t *testing.T) {
 			}
 			address := l.Addr().String()
 			serve := func(l net.Listener) *http.Server {
-				server := mcp.NewServer(&world{}, nil)
+				server := mcpserver.New(&world{}, nil)
 				web := &http.Server{Handler: server.HTTPHandler(nil)}
 				t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 				go func() { _ = web.Serve(l) }()

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // upstream is an HTTP server whose handler can be replaced.
@@ -41,7 +42,7 @@ func newUpstream(t testing.TB, source mcp.Source) *upstream {
 // restart replaces the server with a new one that knows no sessions.
 func (u *upstream) restart(t testing.TB, source mcp.Source) {
 	t.Helper()
-	server := mcp.NewServer(source, nil)
+	server := mcpserver.New(source, nil)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

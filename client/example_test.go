@@ -8,11 +8,12 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // A server at a URL is a Source like any other.
 func ExampleOpen() {
-	upstream := httptest.NewServer(mcp.NewServer(&world{}, nil).HTTPHandler(nil))
+	upstream := httptest.NewServer(server.New(&world{}, nil).HTTPHandler(nil))
 	defer upstream.Close()
 
 	ctx := context.Background()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // IsolateBy selects which requests share a process of an [Isolated] server.
@@ -55,7 +56,7 @@ type Isolated struct {
 
 // tenantKey identifies whom a process is for: a session, or else a principal.
 type tenantKey struct {
-	session   *mcp.Session
+	session   mcp.Session
 	principal string
 }
 
@@ -306,7 +307,7 @@ func (i *Isolated) stopIfIdle(t *tenant) {
 }
 
 // sessionEnded stops the process of a session.
-func (i *Isolated) sessionEnded(e mcp.ClientEvent) {
+func (i *Isolated) sessionEnded(e server.ClientEvent) {
 	if !e.Ended {
 		return
 	}

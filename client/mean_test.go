@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // mean is a child with a fault. If the fault must happen only once, the file marker
@@ -503,7 +504,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
 	})
 	src := open(t, transport, nil)
-	server := mcp.NewServer(src, nil)
+	server := mcpserver.New(src, nil)
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 	h := server.HTTPHandler(nil)
 	w := &stuckClient{header: make(http.Header), stuck: make(chan struct{}), freed: make(chan struct{})}

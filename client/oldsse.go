@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
-	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // oldConn is a connection of 2024-11-05 ("Transports", HTTP with SSE): one event stream
@@ -25,7 +25,7 @@ type oldConn struct {
 	once   sync.Once
 }
 
-var _ mcp.Conn = (*oldConn)(nil)
+var _ server.Conn = (*oldConn)(nil)
 
 // openOld connects to a server of 2024-11-05.
 func (l *httpLink) openOld(ctx context.Context) (*stream, error) {
@@ -67,7 +67,7 @@ func (c *oldConn) endpoint(base *url.URL) error {
 	}
 }
 
-// ReadMessage implements mcp.Conn. It ignores ctx: it ends with the connection.
+// ReadMessage implements server.Conn. It ignores ctx: it ends with the connection.
 func (c *oldConn) ReadMessage(context.Context) ([]byte, error) {
 	for {
 		ev, err := c.events.Next()
@@ -80,7 +80,7 @@ func (c *oldConn) ReadMessage(context.Context) ([]byte, error) {
 	}
 }
 
-// WriteMessage implements mcp.Conn.
+// WriteMessage implements server.Conn.
 func (c *oldConn) WriteMessage(msg []byte) error {
 	ctx, cancel := context.WithTimeout(c.link.quit, 30*time.Second)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // A server up to 2025-11-25 asks while it works, and waits. A client of 2026-07-28 is
@@ -180,7 +181,7 @@ func (p *parked) pose(ctx context.Context, method string, params json.RawMessage
 	p.count++
 	q.key = fmt.Sprintf("question-%d", p.count)
 	p.ses.mu.Unlock()
-	if q.ask, err = mcp.Forward(q.key, method, params); err != nil {
+	if q.ask, err = server.Forward(q.key, method, params); err != nil {
 		return nil, err
 	}
 	select {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // modernCall calls a tool over HTTP like a client of 2026-07-28 that can be asked, and
@@ -46,12 +47,12 @@ func modernCall(t *testing.T, url, tool, arguments string, members ...string) st
 }
 
 func gateway(t *testing.T, src mcp.Source) (url string) {
-	url, _ = gatewayWith(t, src, mcp.Budget{})
+	url, _ = gatewayWith(t, src, mcpserver.Budget{})
 	return url
 }
 
-func gatewayWith(t *testing.T, src mcp.Source, budget mcp.Budget) (url string, server *mcp.Server) {
-	server = mcp.NewServer(src, &mcp.ServerOptions{Budget: budget})
+func gatewayWith(t *testing.T, src mcp.Source, budget mcpserver.Budget) (url string, server *mcpserver.Server) {
+	server = mcpserver.New(src, &mcpserver.Options{Budget: budget})
 	front := httptest.NewServer(server.HTTPHandler(nil))
 	t.Cleanup(front.Close)
 	return front.URL, server
@@ -140,15 +141,15 @@ func TestReasonOfCutCalls(t *testing.T) {
 // number and bytes, until it is resumed or makes room for another.
 func TestParkedCallsAreKept(t *testing.T) {
 	src := open(t, command(t, "server"), &client.Options{Name: "far", Version: mcp.Version20250618})
-	url, server := gatewayWith(t, src, mcp.Budget{Parked: 1})
-	parked := func() mcp.KeptStats {
+	url, server := gatewayWith(t, src, mcpserver.Budget{Parked: 1})
+	parked := func() mcpserver.KeptStats {
 		for _, k := range server.Stats().Kept {
 			if k.Kind == "parked_call" {
 				return k
 			}
 		}
 		t.Fatal("there is no such kind")
-		return mcp.KeptStats{}
+		return mcpserver.KeptStats{}
 	}
 	ask := func(padding string) (state string) {
 		answer := modernCall(t, url, "ask", `{"padding":"`+padding+`"}`)
@@ -181,7 +182,7 @@ func TestParkedCallsAreKept(t *testing.T) {
 		t.Errorf("nothing is parked, and kept is %+v", got)
 	}
 	// A call that can never be kept is refused without asking the client.
-	url, server = gatewayWith(t, src, mcp.Budget{ClientBytes: 60_000})
+	url, server = gatewayWith(t, src, mcpserver.Budget{ClientBytes: 60_000})
 	if got := modernCall(t, url, "ask", `{"padding":"`+long+`"}`); !strings.Contains(got, `"code":-31003`) {
 		t.Errorf("a call beyond the share of its client: %s", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // relayed are the client capabilities that can be relayed. MCP Apps are always declared:
@@ -124,14 +125,14 @@ func (ses *session) notified(m *peer.Message, origin *call) {
 const maxVisits = 1000
 
 // visits records who was asked to visit a URL, to notify them on completion.
-func (ses *session) visits(id string, client *mcp.Session) {
+func (ses *session) visits(id string, client mcp.Session) {
 	if id == "" || client == nil {
 		return
 	}
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	if ses.visitors == nil || len(ses.visitors) >= maxVisits {
-		ses.visitors = make(map[string]*mcp.Session)
+		ses.visitors = make(map[string]mcp.Session)
 	}
 	ses.visitors[id] = client
 }
@@ -164,7 +165,7 @@ func (ses *session) urlsFirst(ctx context.Context, e *errand, err error) error {
 	var questions []mcp.Question
 	var wrong error
 	ok := eachURL(err, func(params []byte) {
-		q, err := mcp.Forward("visit "+memberString(params, "elicitationId"), "elicitation/create", params)
+		q, err := server.Forward("visit "+memberString(params, "elicitationId"), "elicitation/create", params)
 		if questions = append(questions, q); err != nil {
 			wrong = err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // answerAll answers every question to a client.
@@ -226,10 +227,10 @@ func until(t *testing.T, what string, news <-chan mcp.Change, poke func(), ok fu
 // memory connects to a source over an in-memory connection.
 func memory(t *testing.T, src mcp.Source) client.Transport {
 	t.Helper()
-	server := mcp.NewServer(src, nil)
+	server := mcpserver.New(src, nil)
 	var serving sync.WaitGroup
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()); serving.Wait() })
-	return &client.Dialer{Name: "memory", Dial: func(context.Context) (mcp.Conn, error) {
+	return &client.Dialer{Name: "memory", Dial: func(context.Context) (mcpserver.Conn, error) {
 		ours, theirs := pipe()
 		serving.Go(func() { _ = server.ServeConn(context.Background(), theirs, nil) })
 		return ours, nil

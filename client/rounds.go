@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // A server of 2026-07-28 asks in its response, and expects a retry of the request with
@@ -130,7 +131,7 @@ func (ses *session) answers(
 			ours = fmt.Sprintf("%s~%d", key, b.Round)
 		}
 		var err error
-		if questions[i], err = mcp.Forward(ours, method, params); err != nil {
+		if questions[i], err = server.Forward(ours, method, params); err != nil {
 			return nil, fmt.Errorf("the server's question %q: %w", key, err)
 		}
 	}

@@ -35,7 +35,7 @@ type session struct {
 	level    mcp.LogLevel
 	more     chan struct{} // receives when subscriptions are added, or nil
 	ended    chan struct{}
-	visitors map[string]*mcp.Session       // by the id of the elicitation
+	visitors map[string]mcp.Session        // by the id of the elicitation
 	asking   map[string]context.CancelFunc // questions of the server, by raw id
 	queue    []*call                       // calls that wait for their turn, see turns.go
 	resuming int                           // answers that wait for their turn

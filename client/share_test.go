@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // crowded is a server whose tool "wait" returns when it is released.
@@ -52,10 +53,10 @@ func (c *crowded) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Cal
 func relayed(t *testing.T, limit int) (front string, behind *crowded, src *client.Source) {
 	t.Helper()
 	behind = &crowded{released: make(chan struct{})}
-	upstream := httptest.NewServer(mcp.NewServer(behind, nil).HTTPHandler(nil))
+	upstream := httptest.NewServer(server.New(behind, nil).HTTPHandler(nil))
 	t.Cleanup(upstream.Close)
 	src = open(t, &client.Endpoint{URL: upstream.URL}, &client.Options{MaxInFlight: limit})
-	site := httptest.NewServer(mcp.NewServer(src, nil).HTTPHandler(&mcp.HTTPOptions{
+	site := httptest.NewServer(server.New(src, nil).HTTPHandler(&server.HTTPOptions{
 		Authenticate: func(_ http.ResponseWriter, r *http.Request) context.Context {
 			return mcp.WithPrincipal(r.Context(), &mcp.Principal{Name: r.Header.Get("User")})
 		},

@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Options configure [Open]. Nil and the zero value mean the defaults.
 type Options struct {
-	// Name is the name of the server in [Event] and [mcp.Event]; "" means no name.
+	// Name is the name of the server in [Event] and [server.Event]; "" means no name.
 	Name string
 	// Origin is where the server comes from, for [Event]; it may be empty. For a server
 	// from a registry it begins with the digest.
@@ -94,10 +95,10 @@ type Options struct {
 	// their clients are asked resume here, until that Source is closed.
 	Succeeds *Source
 
-	// Clients, if not nil, are the clients of the [mcp.Server] that serves this Source. A
+	// Clients, if not nil, are the clients of the [server.Server] that serves this Source. A
 	// question that the server asks outside of a request goes to the only client; if
 	// there are several, it is refused.
-	Clients *mcp.Clients
+	Clients *server.Clients
 
 	// Log, if not nil, is called for events of the server: it starts, is lost, cannot be
 	// started, changes. It must not block.
@@ -132,10 +133,10 @@ type Source struct {
 	lastUse atomic.Int64 // UnixNano
 	lot     *parkingLot
 	manners manners
-	owner   *mcp.Session // its only client, see [Isolated]; or nil
-	unwatch func()       // [mcp.Clients]
-	alias   string       // for [State], if it is not [Options.Name]
-	shared  bool         // the transport belongs to another Source
+	owner   mcp.Session // its only client, see [Isolated]; or nil
+	unwatch func()      // [server.Clients]
+	alias   string      // for [State], if it is not [Options.Name]
+	shared  bool        // the transport belongs to another Source
 
 	mu       sync.Mutex // guards the following fields
 	phase    Phase

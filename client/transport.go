@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Transport is a way to reach a server: a [*Command], an [*Endpoint] or a
@@ -57,7 +58,7 @@ type Dialer struct {
 	Name string
 	// Dial makes a connection; ctx only bounds that. A connection that implements
 	// io.Closer is closed when it is no longer needed, which must unblock ReadMessage.
-	Dial func(ctx context.Context) (mcp.Conn, error)
+	Dial func(ctx context.Context) (server.Conn, error)
 }
 
 var _ Transport = (*Dialer)(nil)
@@ -95,14 +96,14 @@ func (e *lostError) Unwrap() error { return e.cause }
 
 // stream is the link over a connection that carries all messages in both directions.
 type stream struct {
-	conn   mcp.Conn
+	conn   server.Conn
 	in     inbox
 	cancel context.CancelFunc // stops the reading
 	done   chan struct{}      // closed when reading has stopped
 	spread spread
 }
 
-func newStream(conn mcp.Conn, in inbox) *stream {
+func newStream(conn server.Conn, in inbox) *stream {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &stream{conn: conn, in: in, cancel: cancel, done: make(chan struct{})}
 	go s.read(ctx)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // garbled are answers of a server, with ID as a placeholder.
@@ -151,7 +152,7 @@ func TestUnreadableAnswers(t *testing.T) {
 			return &client.Endpoint{URL: front.URL, NoListen: true}
 		},
 		"connection": func(t *testing.T) client.Transport {
-			return &client.Dialer{Name: "garbler", Dial: func(context.Context) (mcp.Conn, error) {
+			return &client.Dialer{Name: "garbler", Dial: func(context.Context) (server.Conn, error) {
 				return &garblerConn{make(chan string, 100)}, nil
 			}}
 		},

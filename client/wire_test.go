@@ -16,12 +16,13 @@ import (
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // oldServer serves only HTTP+SSE of 2024-11-05.
 func oldServer(t *testing.T, src mcp.Source) *httptest.Server {
 	t.Helper()
-	server := mcp.NewServer(src, nil)
+	server := mcpserver.New(src, nil)
 	sse := server.SSEHandler("/message", nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path != "/message" {
@@ -142,12 +143,12 @@ func (p *pipeConn) Close() error { p.once.Do(func() { close(p.gone) }); return n
 
 func TestSourceOverConn(t *testing.T) {
 	leaks(t)
-	server := mcp.NewServer(&world{}, nil)
+	server := mcpserver.New(&world{}, nil)
 	defer server.Shutdown(context.Background())
 	var last *pipeConn
 	var serving sync.WaitGroup
 	defer serving.Wait()
-	src := open(t, &client.Dialer{Name: "memory", Dial: func(context.Context) (mcp.Conn, error) {
+	src := open(t, &client.Dialer{Name: "memory", Dial: func(context.Context) (mcpserver.Conn, error) {
 		ours, theirs := pipe()
 		last = theirs
 		serving.Go(func() { _ = server.ServeConn(context.Background(), theirs, nil) })

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // roleVariable makes the test binary act as a server instead of running tests.
@@ -33,7 +34,7 @@ func play(role string, args []string) int {
 	case "server":
 		fmt.Fprintln(os.Stderr, "the server is up")
 		src := &world{}
-		if err := mcp.NewServer(src, &mcp.ServerOptions{RequestTimeout: -1}).ServeStdio(context.Background(),
+		if err := server.New(src, &server.Options{RequestTimeout: -1}).ServeStdio(context.Background(),
 			os.Stdin, os.Stdout, nil); err != nil {
 			return 1
 		}
@@ -55,7 +56,7 @@ func play(role string, args []string) int {
 		fmt.Println(src.State().PID)
 		time.Sleep(time.Hour)
 	case "deafserver": // a server that does not notice the end of its stdin
-		_ = mcp.NewServer(&world{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
+		_ = server.New(&world{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 		time.Sleep(time.Hour)
 	case "deaf": // neither reads nor exits
 		fmt.Fprintln(os.Stderr, "Ok to proceed? (y)")

@@ -5,14 +5,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
 // DefaultPageSize is the number of entries in one page of a list, unless
@@ -69,7 +69,7 @@ type Catalog struct {
 	index   sync.Once
 	tools   map[string]int
 	prompts map[string]int
-	headers map[string][]headerParam // by tool name; most tools have none
+	headers map[string][]schema.HeaderParam // by tool name; most tools have none
 	// uniform means that all entries of a list are Raw, so all versions without an envelope
 	// get the same bytes.
 	uniform [listKinds]bool
@@ -134,47 +134,10 @@ func (c *Catalog) Tool(name string) *Tool {
 	return nil
 }
 
-// tool is [Catalog.Tool] for a byte slice, without converting it to a string.
-func (c *Catalog) tool(name []byte) *Tool {
+// HeaderParams returns the parameters of a tool that 2026-07-28 clients repeat in headers.
+func (c *Catalog) HeaderParams(t *Tool) []schema.HeaderParam {
 	c.index.Do(c.buildIndex)
-	if i, ok := c.tools[string(name)]; ok {
-		return &c.Tools[i]
-	}
-	return nil
-}
-
-// headerParams returns the parameters of a tool that clients repeat in headers.
-func (c *Catalog) headerParams(t *Tool) []headerParam {
-	if c.headers == nil {
-		return nil
-	}
 	return c.headers[t.Name]
-}
-
-// extensions returns capabilities.extensions for a client of version v.
-func (c *Catalog) extensions(v Version) json.RawMessage {
-	if !c.Tasks || !v.Modern() {
-		return c.Extensions
-	}
-	all := make(map[string]json.RawMessage)
-	if c.Extensions != nil && json.Unmarshal(c.Extensions, &all) != nil {
-		return c.Extensions // not an object: reported where it is encoded
-	}
-	all[tasksExtension] = json.RawMessage(`{}`)
-	encoded, err := Marshal(all)
-	if err != nil {
-		return c.Extensions
-	}
-	return encoded
-}
-
-func (c *Catalog) hasTemplate(uriTemplate string) bool {
-	for i := range c.Templates {
-		if c.Templates[i].URITemplate == uriTemplate {
-			return true
-		}
-	}
-	return false
 }
 
 // Prompt returns the named prompt, or nil. The result is read-only.
@@ -186,51 +149,15 @@ func (c *Catalog) Prompt(name string) *Prompt {
 	return nil
 }
 
-// noTool returns the error for a tool that is not offered.
-func (c *Catalog) noTool(name string) error {
-	if why, ok := c.WithheldTools[name]; ok {
-		return &Error{Code: CodeToolDenied, Message: why}
-	}
-	return suggest(UnknownTool(name), name, func(yield func(string) bool) {
-		for i := range c.Tools {
-			if !yield(c.Tools[i].Name) {
-				return
-			}
-		}
-	})
-}
-
-// noPrompt returns the error for a prompt that is not offered.
-func (c *Catalog) noPrompt(name string) error {
-	if why, ok := c.WithheldPrompts[name]; ok {
-		return &Error{Code: CodeInvalidParams, Message: why}
-	}
-	return suggest(UnknownPrompt(name), name, func(yield func(string) bool) {
-		for i := range c.Prompts {
-			if !yield(c.Prompts[i].Name) {
-				return
-			}
-		}
-	})
-}
-
-// suggest adds the offered name that is most similar to the unknown one.
-func suggest(e *Error, name string, offered iter.Seq[string]) *Error {
-	if near := nearest.NearestOf(name, offered, 1); len(near) > 0 {
-		e.Message += fmt.Sprintf(", did you mean %q?", near[0])
-	}
-	return e
-}
-
 // buildIndex indexes the entries by name. If a name is repeated, the first entry wins.
 func (c *Catalog) buildIndex() {
 	c.tools = make(map[string]int, len(c.Tools))
 	for i := len(c.Tools) - 1; i >= 0; i-- {
 		t := &c.Tools[i]
 		c.tools[t.Name] = i
-		if found := schemaHeaderParams(t.InputSchema); found != nil {
+		if found := schema.HeaderParams(t.InputSchema); found != nil {
 			if c.headers == nil {
-				c.headers = make(map[string][]headerParam)
+				c.headers = make(map[string][]schema.HeaderParam)
 			}
 			c.headers[t.Name] = found
 		}
@@ -283,7 +210,10 @@ const (
 	listKinds
 )
 
-var listMembers = [listKinds]string{"tools", "resources", "resourceTemplates", "prompts"}
+var (
+	listMethods = [listKinds]string{"tools/list", "resources/list", "resources/templates/list", "prompts/list"}
+	listMembers = [listKinds]string{"tools", "resources", "resourceTemplates", "prompts"}
+)
 
 func (c *Catalog) length(k listKind) int {
 	switch k {
@@ -343,8 +273,25 @@ const (
 	scopes
 )
 
-// list returns the encoded page that starts with entry offset.
-func (c *Catalog) list(k listKind, offset int, v Version, who scope) ([]byte, error) {
+// List returns the encoded result of tools/list, resources/list, resources/templates/list
+// or prompts/list for a client, starting at a cursor of an earlier page. An empty cursor
+// is the start of the list. The result is shared and must not be modified. If the cursor
+// does not belong to the list, the error is an [*Error].
+func (c *Catalog) List(method, cursor string, f Form) (json.RawMessage, error) {
+	k := listKind(slices.Index(listMethods[:], method))
+	offset, ok := decodeCursor(cursor, k)
+	if !ok {
+		return nil, Errorf(CodeInvalidParams, "invalid cursor: use the nextCursor of an earlier answer to the same list")
+	}
+	who := asDeclared
+	if f.Private && c.Cache.Public {
+		who = callerOnly
+	}
+	return c.page(k, min(offset, c.length(k)), f.Version, who)
+}
+
+// page returns the encoded page that starts with entry offset.
+func (c *Catalog) page(k listKind, offset int, v Version, who scope) ([]byte, error) {
 	c.index.Do(c.buildIndex)
 	if c.uniform[k] && !v.Modern() {
 		v = LatestLegacyVersion
@@ -423,8 +370,9 @@ func appendScope(dst []byte, hint CacheHint) []byte {
 
 const metaServerInfo = "io.modelcontextprotocol/serverInfo"
 
-// serverInfo returns the encoded Server for version v.
-func (c *Catalog) serverInfo(v Version) json.RawMessage {
+// ServerInfo returns Server as a client of version v receives it. The result is shared and
+// must not be modified.
+func (c *Catalog) ServerInfo(v Version) json.RawMessage {
 	if info := c.infos[v].Load(); info != nil {
 		return *info
 	}
@@ -438,6 +386,6 @@ func (c *Catalog) serverInfo(v Version) json.RawMessage {
 
 // completeMembers returns the final members of every 2026-07-28 result.
 func (c *Catalog) completeMembers() []byte {
-	dst := appendServerInfo([]byte(`"resultType":"complete","_meta":{`), c.serverInfo(LatestVersion))
+	dst := appendServerInfo([]byte(`"resultType":"complete","_meta":{`), c.ServerInfo(LatestVersion))
 	return append(dst, '}')
 }

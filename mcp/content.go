@@ -77,14 +77,17 @@ type ResourceContents struct {
 	Meta     json.RawMessage
 }
 
-// form determines how a value is encoded.
-type form struct {
-	version Version
-	// keepSystem keeps the prompt role "system" as written by the author.
-	keepSystem bool
+// Form determines how a value is encoded for a client.
+type Form struct {
+	Version Version
+	// KeepSystemRole keeps the prompt role "system". Otherwise it becomes "user", because no
+	// version of the specification defines it.
+	KeepSystemRole bool
+	// Private means that shared caches must not keep a result, whatever its [CacheHint].
+	Private bool
 }
 
-var authored = form{version: LatestVersion, keepSystem: true}
+var authored = Form{Version: LatestVersion, KeepSystemRole: true}
 
 // MarshalJSON implements json.Marshaler in the form of the latest version.
 func (c Content) MarshalJSON() ([]byte, error) { return c.appendJSON(nil, authored) }
@@ -92,7 +95,7 @@ func (c Content) MarshalJSON() ([]byte, error) { return c.appendJSON(nil, author
 // MarshalJSON implements json.Marshaler.
 func (r ResourceContents) MarshalJSON() ([]byte, error) { return r.appendJSON(nil, authored) }
 
-func (c *Content) appendJSON(dst []byte, f form) ([]byte, error) {
+func (c *Content) appendJSON(dst []byte, f Form) ([]byte, error) {
 	if c.Raw != nil {
 		return appendValid(dst, c.Raw, "a content block")
 	}
@@ -104,7 +107,7 @@ func (c *Content) appendJSON(dst []byte, f form) ([]byte, error) {
 	case TypeImage:
 		dst = appendMedia(dst, TypeImage, c)
 	case TypeAudio:
-		if f.version < Version20250326 {
+		if f.Version < Version20250326 {
 			return appendSubstitute(dst, fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data))), nil
 		}
 		dst = appendMedia(dst, TypeAudio, c)
@@ -118,7 +121,7 @@ func (c *Content) appendJSON(dst []byte, f form) ([]byte, error) {
 		if c.Link == nil {
 			return dst, fmt.Errorf("content of type %q has no link", c.Type)
 		}
-		if f.version < Version20250618 {
+		if f.Version < Version20250618 {
 			return appendSubstitute(dst, fmt.Sprintf("[resource %s: %s]", c.Link.Name, c.Link.URI)), nil
 		}
 		return appendLink(dst, c, f)
@@ -128,7 +131,7 @@ func (c *Content) appendJSON(dst []byte, f form) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return appendTail(dst, c.Annotations.since(f.version), c.Meta, f)
+	return appendTail(dst, c.Annotations.since(f.Version), c.Meta, f)
 }
 
 func appendSubstitute(dst []byte, text string) []byte {
@@ -145,7 +148,7 @@ func appendMedia(dst []byte, kind string, c *Content) []byte {
 
 // appendLink writes a link as a list entry, in which the annotations and _meta of the
 // block replace those of the resource.
-func appendLink(dst []byte, c *Content, f form) ([]byte, error) {
+func appendLink(dst []byte, c *Content, f Form) ([]byte, error) {
 	link := *c.Link
 	if c.Annotations != nil {
 		link.Annotations = c.Annotations
@@ -153,7 +156,7 @@ func appendLink(dst []byte, c *Content, f form) ([]byte, error) {
 	if c.Meta != nil {
 		link.Meta = c.Meta
 	}
-	entry, err := link.wire(f.version)
+	entry, err := link.wire(f.Version)
 	if err != nil {
 		return dst, err
 	}
@@ -171,7 +174,7 @@ func appendValid(dst []byte, raw json.RawMessage, what string) ([]byte, error) {
 }
 
 // appendTail appends the members common to all types and closes the block.
-func appendTail(dst []byte, a *Annotations, meta json.RawMessage, f form) ([]byte, error) {
+func appendTail(dst []byte, a *Annotations, meta json.RawMessage, f Form) ([]byte, error) {
 	if a != nil {
 		encoded, err := Marshal(a)
 		if err != nil {
@@ -179,7 +182,7 @@ func appendTail(dst []byte, a *Annotations, meta json.RawMessage, f form) ([]byt
 		}
 		dst = append(append(dst, `,"annotations":`...), encoded...)
 	}
-	if meta != nil && f.version >= Version20250618 {
+	if meta != nil && f.Version >= Version20250618 {
 		var err error
 		if dst, err = appendValid(append(dst, `,"_meta":`...), meta, "_meta of a content block"); err != nil {
 			return dst, err
@@ -194,7 +197,7 @@ func appendBase64(dst, data []byte) []byte {
 	return append(dst, '"')
 }
 
-func (r *ResourceContents) appendJSON(dst []byte, f form) ([]byte, error) {
+func (r *ResourceContents) appendJSON(dst []byte, f Form) ([]byte, error) {
 	dst = append(dst, '{')
 	if r.Name != "" {
 		dst = append(dst, `"name":`...)

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,13 +61,13 @@ type Error struct {
 	// Cause is for the log and errors.Is.
 	Cause error
 
-	// arguments marks an error about the arguments of a tool, which must be a result that
-	// the model can read from 2025-11-25 on.
-	arguments bool
-	// status and header are those of the HTTP response, if the specification or the code
-	// that rejected the request requires specific ones; 0 and nil mean the defaults.
-	status int
-	header http.Header
+	// ToModel marks an error about the arguments of a tool, which from 2025-11-25 on is a
+	// result that the model can read, see [InvalidArguments].
+	ToModel bool
+	// Status and Header are used if the answer has its own HTTP response, rather than one
+	// in a batch or on a connection. 0 and nil mean the defaults.
+	Status int
+	Header http.Header
 }
 
 // Errorf returns an [*Error] with a formatted message. A %w verb sets Cause and, as in
@@ -84,8 +83,19 @@ func Errorf(code Code, format string, args ...any) *Error {
 // with isError, so that the model can correct itself (SEP-1303). Write message for a
 // model.
 func InvalidArguments(message string) *Error {
-	return &Error{Code: CodeInvalidParams, Message: message, arguments: true}
+	return &Error{Code: CodeInvalidParams, Message: message, ToModel: true}
 }
+
+// UnknownTool returns the error for a tool that is not in the catalog.
+func UnknownTool(name string) *Error { return Errorf(CodeInvalidParams, "unknown tool %q", name) }
+
+// MethodNotFound returns the error for an unknown method.
+func MethodNotFound(method string) *Error {
+	return Errorf(CodeMethodNotFound, "method %q not found", method)
+}
+
+// UnknownPrompt returns the error for a prompt that is not in the catalog.
+func UnknownPrompt(name string) *Error { return Errorf(CodeInvalidParams, "unknown prompt %q", name) }
 
 // ResourceNotFound returns the error for a resource that does not exist:
 // [CodeResourceNotFound] up to 2025-11-25, [CodeInvalidParams] later, with the URI in
@@ -123,28 +133,6 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns Cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// asError returns err as the *Error for a client of version v. ended is the error of the
-// request's context, or nil if it has not ended.
-func asError(err error, v Version, ended error) *Error {
-	var e *Error
-	if !errors.As(err, &e) {
-		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ended, context.DeadlineExceeded) {
-			return &Error{Code: CodeInternalError, Message: "the request ran out of time", Cause: err}
-		}
-		return &Error{Code: CodeInternalError, Message: "internal error", Cause: err}
-	}
-	copied := *e
-	switch {
-	case e.Code == CodeResourceNotFound && v.Modern():
-		copied.Code = CodeInvalidParams
-	case e.Code == CodeURLElicitationRequired && v != Version20251125:
-		copied.Code, copied.Data = CodeInternalError, nil
-	default:
-		return e
-	}
-	return &copied
-}
-
 // errorKinds maps the codes defined by Slipway to their data.kind.
 var errorKinds = map[Code]string{
 	CodeToolTimeout:         "timeout",
@@ -159,8 +147,10 @@ var errorKinds = map[Code]string{
 	CodeResourceTimeout:     "timeout",
 }
 
-// object returns the JSON-RPC error object. Data that is not valid JSON is omitted.
-func (e *Error) object() []byte {
+// MarshalJSON implements json.Marshaler. It returns the JSON-RPC error object as it is
+// sent, with data.kind for the codes of this package. It omits Data that is not valid
+// JSON, and never includes Cause.
+func (e Error) MarshalJSON() ([]byte, error) {
 	dst := strconv.AppendInt([]byte(`{"code":`), int64(e.Code), 10)
 	dst = jsonscan.AppendQuote(append(dst, `,"message":`...), e.Message)
 	data := e.Data
@@ -173,7 +163,7 @@ func (e *Error) object() []byte {
 	if data != nil {
 		dst = append(append(dst, `,"data":`...), data...)
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // withKind adds kind to data, unless data already has one or is not an object.
@@ -182,7 +172,7 @@ func withKind(data json.RawMessage, kind string) json.RawMessage {
 	switch {
 	case data == nil:
 		return added
-	case !isObject(data) || jsonscan.Member(data, "kind") != nil:
+	case !jsonscan.IsObject(data) || jsonscan.Member(data, "kind") != nil:
 		return data
 	}
 	rest := data[jsonscan.Space(data, 0)+1:]

@@ -67,9 +67,9 @@ func (r *RPCRequest) check() error {
 	switch {
 	case r.Method == "":
 		return errors.New("request: method is empty")
-	case len(r.ID) > 0 && !validID(r.ID):
+	case len(r.ID) > 0 && !jsonscan.IsID(r.ID):
 		return errors.New("request: id is neither a string nor an integer")
-	case len(r.Params) > 0 && !isObject(r.Params) && r.Params[jsonscan.Space(r.Params, 0):][0] != '[':
+	case len(r.Params) > 0 && !jsonscan.IsObject(r.Params) && r.Params[jsonscan.Space(r.Params, 0):][0] != '[':
 		return errors.New("request: params is neither an object nor an array")
 	}
 	return nil
@@ -114,17 +114,13 @@ func (r *RPCResponse) check() error {
 	switch {
 	case (len(r.Result) == 0) == (r.Error == nil):
 		return errors.New("response: want either a result or an error")
-	case len(r.ID) > 0 && !validID(r.ID):
+	case len(r.ID) > 0 && !jsonscan.IsID(r.ID):
 		return errors.New("response: id is neither a string nor an integer")
 	case len(r.ID) == 0 && r.Error == nil:
 		return errors.New("response: id is missing")
 	}
 	return nil
 }
-
-// MarshalJSON implements json.Marshaler. It returns the JSON-RPC error object as it is
-// sent, with data.kind for the codes of this package. It never includes Cause.
-func (e Error) MarshalJSON() ([]byte, error) { return e.object(), nil }
 
 // UnmarshalJSON implements json.Unmarshaler. It requires an integer code and a message;
 // absent or null data becomes nil.
@@ -162,7 +158,7 @@ func objectMembers(what string, text []byte) (members map[string]json.RawMessage
 	if err := jsonscan.Valid(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if !isObject(text) {
+	if !jsonscan.IsObject(text) {
 		return nil, fmt.Errorf("%s: want an object", what)
 	}
 	return members, json.Unmarshal(text, &members)

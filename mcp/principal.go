@@ -17,15 +17,6 @@ type Principal struct {
 	Expires time.Time
 }
 
-// id returns the key to which sessions and state are bound. It is empty only for
-// unauthenticated callers.
-func (p *Principal) id() string {
-	if p == nil {
-		return ""
-	}
-	return "principal:" + p.Name
-}
-
 type principalKey struct{}
 
 // WithPrincipal returns a context under which requests belong to p.

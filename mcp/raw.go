@@ -176,7 +176,7 @@ func (r *Raw) downgraded(v Version) []byte {
 	if json.Unmarshal(r.doc, &w) != nil {
 		return r.doc
 	}
-	var typed result
+	var typed Result
 	switch {
 	case w.Content != nil:
 		typed = &CallToolResult{Content: w.Content, IsError: w.IsError}
@@ -185,7 +185,7 @@ func (r *Raw) downgraded(v Version) []byte {
 	default:
 		return r.doc
 	}
-	doc, err := typed.members([]byte{'{'}, form{version: v})
+	doc, err := typed.members([]byte{'{'}, Form{Version: v})
 	if err != nil {
 		return r.doc
 	}

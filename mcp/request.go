@@ -3,29 +3,53 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"net/http"
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Request is the protocol request that a Source method is serving. It can send messages
 // to the client while the method runs. It is safe for concurrent use, also after the
 // method has returned; from then on it sends nothing.
-type Request struct {
-	rc *requestContext
+type Request struct{ served served }
+
+// served is the server's side of a [Request]; its methods are those of Request.
+type served interface {
+	Version() Version
+	Method() string
+	Session() Session
+	Params() json.RawMessage
+	Meta() json.RawMessage
+	Header() http.Header
+	RemoteAddr() string
+	ClientCapabilities() json.RawMessage
+	Client() string
+	Share(limit int) int
+	ServedBy(name *string)
+	Keep(size int, giveUp func()) (release func(), err error)
+
+	Progress(progress, total float64, message string)
+	ForwardProgress(params json.RawMessage)
+	Log(level LogLevel, logger string, data any)
+	ForwardLog(params json.RawMessage)
+	Abandoned() bool
+	Disconnect(retry time.Duration) bool
+
+	RequireCapability(name string) error
+	Ask(ctx context.Context, questions ...Question) ([]json.RawMessage, error)
+	State() (json.RawMessage, error)
+	SetState(state json.RawMessage)
+	RequireTasks() error
+	Task(context.Context, *TaskOptions, func(context.Context) (*CallToolResult, error)) (*CallToolResult, error)
 }
 
-type requestKey struct{}
+// NewRequest returns the Request of a server, whose methods call those of s. The context
+// of the Source method returns a pointer to it as the value of the key (*Request)(nil).
+func NewRequest(s served) Request { return Request{s} }
 
 // RequestFrom returns the request being served under ctx, or nil if a program rather than
 // a client called the Source. All methods of a nil *Request work and do nothing.
 func RequestFrom(ctx context.Context) *Request {
-	r, _ := ctx.Value(requestKey{}).(*Request)
+	r, _ := ctx.Value((*Request)(nil)).(*Request)
 	return r
 }
 
@@ -35,7 +59,7 @@ func (r *Request) Version() Version {
 	if r == nil {
 		return LatestVersion
 	}
-	return r.rc.version
+	return r.served.Version()
 }
 
 // Method returns the method of the request, such as "tools/list", or "" for a nil
@@ -44,16 +68,16 @@ func (r *Request) Method() string {
 	if r == nil {
 		return ""
 	}
-	return string(r.rc.msg.method)
+	return r.served.Method()
 }
 
 // Session returns the session of the request, or nil if it has none. Sessions do not
 // exist in 2026-07-28, nor for clients that did not send initialize.
-func (r *Request) Session() *Session {
+func (r *Request) Session() Session {
 	if r == nil {
 		return nil
 	}
-	return r.rc.session
+	return r.served.Session()
 }
 
 // Params returns the request's params as received, or nil.
@@ -61,7 +85,7 @@ func (r *Request) Params() json.RawMessage {
 	if r == nil {
 		return nil
 	}
-	return r.rc.msg.params
+	return r.served.Params()
 }
 
 // Meta returns the _meta object of the params as received, or nil.
@@ -69,7 +93,7 @@ func (r *Request) Meta() json.RawMessage {
 	if r == nil {
 		return nil
 	}
-	return r.rc.meta.raw
+	return r.served.Meta()
 }
 
 // Header returns the header of the HTTP request, or nil on other surfaces. It must not be
@@ -78,7 +102,7 @@ func (r *Request) Header() http.Header {
 	if r == nil {
 		return nil
 	}
-	return r.rc.header
+	return r.served.Header()
 }
 
 // RemoteAddr returns the address the request came from, which may be that of a proxy. It
@@ -87,47 +111,40 @@ func (r *Request) RemoteAddr() string {
 	if r == nil {
 		return ""
 	}
-	return r.rc.remote
+	return r.served.RemoteAddr()
 }
 
 // ClientCapabilities returns the capabilities that the client declared, a JSON object, or
 // nil if it declared none.
 func (r *Request) ClientCapabilities() json.RawMessage {
-	switch {
-	case r == nil:
+	if r == nil {
 		return nil
-	case r.rc.version.Modern():
-		return r.rc.meta.capabilities
-	case r.rc.session != nil:
-		return r.rc.session.ClientCapabilities()
 	}
-	return nil
+	return r.served.ClientCapabilities()
 }
 
-// Client identifies the client to which the request is charged in shared limits such as
-// [Budget]: its principal, or its network address. It is empty for a nil Request, and for
+// Client identifies the client to which the request is charged in shared limits: its principal, or its network address. It is empty for a nil Request, and for
 // the single client of a pair of streams.
 func (r *Request) Client() string {
 	if r == nil {
 		return ""
 	}
-	return r.rc.client()
+	return r.served.Client()
 }
 
-// Share returns how many of limit entries the client of the request may use, see
-// [Budget.ClientPercent]. It returns limit if [Request.Client] is empty.
+// Share returns how many of limit entries the client of the request may use. It returns limit if [Request.Client] is empty.
 func (r *Request) Share(limit int) int {
-	if r == nil || PrincipalFrom(r.rc.parent) == nil && r.rc.remote == "" {
+	if r == nil {
 		return limit
 	}
-	return int(r.rc.server.ledger.shareIn(int64(limit), "client"))
+	return r.served.Share(limit)
 }
 
-// ServedBy records which of several servers serves the request, for [Event.Server]. The
-// last call wins. The string must not change during the request.
+// ServedBy records which of several servers serves the request, for the
+// observer. The last call wins. The string must not change during the request.
 func (r *Request) ServedBy(name *string) {
 	if r != nil {
-		r.rc.servedBy.Store(name)
+		r.served.ServedBy(name)
 	}
 }
 
@@ -135,47 +152,19 @@ func (r *Request) ServedBy(name *string) {
 // progress must increase with every call; other values are skipped. total is the value at
 // completion, or 0 if unknown. message may be empty.
 func (r *Request) Progress(progress, total float64, message string) {
-	if r == nil || r.rc.meta.progressToken == nil || !validID(r.rc.meta.progressToken) {
-		return
+	if r != nil {
+		r.served.Progress(progress, total, message)
 	}
-	if math.IsNaN(progress) || math.IsInf(progress, 0) {
-		return // JSON cannot represent it
-	}
-	r.rc.notify(func(dst []byte) ([]byte, bool) {
-		if r.rc.progressed && progress <= r.rc.progress {
-			return dst, false
-		}
-		r.rc.progressed, r.rc.progress = true, progress
-		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
-		dst = append(append(dst, r.rc.meta.progressToken...), `,"progress":`...)
-		dst = strconv.AppendFloat(dst, progress, 'g', -1, 64)
-		if total > 0 && !math.IsInf(total, 1) {
-			dst = strconv.AppendFloat(append(dst, `,"total":`...), total, 'g', -1, 64)
-		}
-		if message != "" && r.rc.version >= Version20250326 {
-			dst = jsonscan.AppendQuote(append(dst, `,"message":`...), message)
-		}
-		return append(dst, '}', '}'), true
-	})
 }
 
-// Abandoned reports whether the client has closed the connection of the request without
-// cancelling the request, as clients up to 2025-11-25 may. The client may reconnect for
-// the answer, but usually it has given up.
-func (r *Request) Abandoned() bool {
-	return r != nil && r.rc.detached && r.rc.parent.Err() != nil
-}
-
-// Disconnect closes the connection on which the client waits, and asks the client to
-// reconnect after retry. This avoids holding connections during long work (2025-11-25,
-// "Streamable HTTP"). It reports whether that was possible: the client needs a session
-// and a resumable event stream.
-func (r *Request) Disconnect(retry time.Duration) bool {
-	if r == nil || r.rc.version != Version20251125 {
-		return false
+// ForwardProgress is [Request.Progress] for a progress notification from another server.
+// params are those of its notifications/progress, a valid object. They are sent to the
+// client unchanged, including unknown members, except that the token is replaced with the
+// client's, and message is omitted in versions without it.
+func (r *Request) ForwardProgress(params json.RawMessage) {
+	if r != nil {
+		r.served.ForwardProgress(params)
 	}
-	d, ok := r.rc.stream.(interface{ disconnect(time.Duration) bool })
-	return ok && d.disconnect(retry)
 }
 
 // Log sends a log line to the client if the client wants lines of that level. Clients
@@ -183,354 +172,115 @@ func (r *Request) Disconnect(retry time.Duration) bool {
 // encoded as JSON and must not contain secrets. logger may be empty. Nothing is sent
 // unless [Catalog.Logging] is true.
 func (r *Request) Log(level LogLevel, logger string, data any) {
-	if r == nil || !r.rc.wantsLog(level) {
-		return
-	}
-	encoded, err := Marshal(data)
-	if err != nil {
-		return
-	}
-	r.rc.notify(func(dst []byte) ([]byte, bool) {
-		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...)
-		dst = jsonscan.AppendQuote(dst, level.String())
-		if logger != "" {
-			dst = jsonscan.AppendQuote(append(dst, `,"logger":`...), logger)
-		}
-		dst = append(append(dst, `,"data":`...), encoded...)
-		return append(dst, '}', '}'), true
-	})
-}
-
-// stream receives the notifications of one request: its own HTTP response, or the single
-// stream of a connection.
-type stream interface {
-	// send writes one encoded message, which contains no line break.
-	send(msg []byte) error
-}
-
-// requestContext is a request on its way through the server. It is also the context of
-// its Source method, which saves an allocation.
-type requestContext struct {
-	parent context.Context
-	server *Server
-	public Request
-
-	// Set by the surface.
-	msg     message
-	meta    requestMeta
-	session *Session
-	header  http.Header // nil unless HTTP
-	remote  string      // address of the client, or empty
-	stream  stream      // nil: nothing can be sent before the answer
-	// valid is HTTPOptions.Revalidate, for a request that waits.
-	valid   func(context.Context) bool
-	version Version // 0: not known yet
-	// listChanged reports whether the surface can notify the client of list changes.
-	listChanged bool
-	// logging is the catalog's Logging.
-	logging bool
-	// standing means that the request stays open and its surface answers it later.
-	standing bool
-	// batched means that the request is one of several in a body.
-	batched bool
-	// detached means that the end of the parent does not cancel the request: up to
-	// 2025-11-25, a disconnect is not a cancellation.
-	detached bool
-	// For the observer.
-	toolError, panicked bool
-	asked               bool // the answer is a question
-	// progressed means that progress is set; guarded by sending.
-	progressed bool
-	// finished means that the answer is being sent, so no more notifications may be; guarded
-	// by mu.
-	finished bool
-
-	// For the gate, the observer and the time limit.
-	about    string // see Event.Name
-	began    time.Time
-	servedBy atomic.Pointer[string]
-
-	// Parameters of the Source method.
-	callTool CallToolParams
-	read     ReadResourceParams
-
-	// sending is locked while a notification is written, which takes as long as the client
-	// likes. mu is not, so a request can always be cancelled.
-	sending  sync.Mutex
-	progress float64 // guarded by sending
-
-	mu      sync.Mutex
-	done    chan struct{}
-	err     error
-	because *Error // the answer to a request cancelled by the server
-	after   []*afterFunc
-	unlink  func() bool // stops waiting for the end of parent
-	timer   *time.Timer // of the time limit
-	rounds  rounds
-
-	task    *task // the task that this context works for, or nil
-	started *task // the task that the call has turned into, or nil
-}
-
-var _ context.Context = (*requestContext)(nil)
-
-// Deadline implements context.Context.
-func (rc *requestContext) Deadline() (time.Time, bool) {
-	own, limited := rc.limit()
-	if rc.detached {
-		return own, limited
-	}
-	given, ok := rc.parent.Deadline()
-	if ok && (!limited || given.Before(own)) {
-		return given, true
-	}
-	return own, limited
-}
-
-// limit returns the server's own deadline for the request.
-func (rc *requestContext) limit() (time.Time, bool) {
-	if rc.began.IsZero() || rc.server.opts.RequestTimeout <= 0 {
-		return time.Time{}, false
-	}
-	return rc.began.Add(rc.server.opts.RequestTimeout), true
-}
-
-// Done implements context.Context. The channel is created on first use.
-func (rc *requestContext) Done() <-chan struct{} {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	return rc.doneLocked()
-}
-
-func (rc *requestContext) doneLocked() chan struct{} {
-	if rc.done != nil {
-		return rc.done
-	}
-	rc.done = make(chan struct{})
-	if err := rc.endedLocked(); err != nil {
-		rc.err = err // prevents a second close of the channel
-		close(rc.done)
-		return rc.done
-	}
-	rc.server.waiting.add(rc)
-	if !rc.detached {
-		rc.unlink = context.AfterFunc(rc.parent, func() { rc.end(rc.parent.Err()) })
-	}
-	if at, ok := rc.limit(); ok {
-		rc.timer = time.AfterFunc(time.Until(at), func() { rc.end(context.DeadlineExceeded) })
-	}
-	return rc.done
-}
-
-// Err implements context.Context.
-func (rc *requestContext) Err() error {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	return rc.endedLocked()
-}
-
-func (rc *requestContext) endedLocked() error {
-	switch {
-	case rc.err != nil:
-		return rc.err
-	case rc.finished:
-		return context.Canceled
-	}
-	if at, ok := rc.limit(); ok && !time.Now().Before(at) {
-		return context.DeadlineExceeded
-	}
-	if !rc.detached {
-		return rc.parent.Err()
-	}
-	return nil
-}
-
-// Value implements context.Context.
-func (rc *requestContext) Value(key any) any {
-	switch key {
-	case requestKey{}:
-		return &rc.public
-	case clientKey{}:
-		return rc.client()
-	}
-	return rc.parent.Value(key)
-}
-
-// clientKey is the context key for the name of the client to which kept memory is
-// charged.
-type clientKey struct{}
-
-// client returns the client's name in the ledger.
-func (rc *requestContext) client() string { return accountName(PrincipalFrom(rc.parent), rc.remote) }
-
-type afterFunc struct{ f func() }
-
-// AfterFunc lets package context derive contexts without a goroutine each.
-func (rc *requestContext) AfterFunc(f func()) (stop func() bool) {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	if rc.endedLocked() != nil {
-		go f()
-		return func() bool { return false }
-	}
-	rc.doneLocked()
-	a := &afterFunc{f}
-	rc.after = append(rc.after, a)
-	return func() bool {
-		rc.mu.Lock()
-		defer rc.mu.Unlock()
-		stopped := a.f != nil
-		a.f = nil
-		return stopped
+	if r != nil {
+		r.served.Log(level, logger, data)
 	}
 }
 
-// cancel ends the request because its client no longer wants the answer.
-func (rc *requestContext) cancel() { rc.end(context.Canceled) }
-
-// cancelBecause ends the request on the server's initiative. Its client, which may still
-// be waiting, gets e as the answer.
-func (rc *requestContext) cancelBecause(e *Error) {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	if rc.err == nil && !rc.finished {
-		rc.because = e
-	}
-	rc.endLockedWith(context.Canceled)
-}
-
-func (rc *requestContext) end(reason error) {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	rc.endLockedWith(reason)
-}
-
-func (rc *requestContext) endLockedWith(reason error) {
-	if rc.err != nil || rc.finished {
-		return
-	}
-	rc.err = reason
-	rc.releaseLocked()
-}
-
-// releaseLocked notifies everything that waits for the end of the context.
-func (rc *requestContext) releaseLocked() {
-	if rc.done == nil {
-		return
-	}
-	close(rc.done)
-	rc.server.waiting.remove(rc)
-	if rc.unlink != nil {
-		rc.unlink()
-	}
-	if rc.timer != nil {
-		rc.timer.Stop()
-	}
-	for _, a := range rc.after {
-		if a.f != nil {
-			go a.f()
-			a.f = nil
-		}
+// ForwardLog is [Request.Log] for a log line of another server. params are those of its
+// notifications/message, a valid object, and are sent to the client unchanged.
+func (r *Request) ForwardLog(params json.RawMessage) {
+	if r != nil {
+		r.served.ForwardLog(params)
 	}
 }
 
-// finish records that the Source method has returned, which ends the context. It reports
-// whether the client has cancelled the request, so that no answer is due. A request that
-// the server has cancelled, or that has timed out, still gets an answer.
-func (rc *requestContext) finish() (cancelled bool) {
-	rc.sending.Lock() // a notification being sent precedes the answer
-	defer rc.sending.Unlock()
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	rc.finished = true
-	if rc.err != nil {
-		return rc.err != context.DeadlineExceeded && rc.because == nil
+// Abandoned reports whether the client has closed the connection of the request without
+// cancelling the request, as clients up to 2025-11-25 may. The client may reconnect for
+// the answer, but usually it has given up.
+func (r *Request) Abandoned() bool {
+	if r == nil {
+		return false
 	}
-	rc.releaseLocked()
-	return false
+	return r.served.Abandoned()
 }
 
-// notify sends the notification that encode appends, unless encode returns false.
-// Notifications sent before finish reach the client before the answer.
-func (rc *requestContext) notify(encode func(dst []byte) ([]byte, bool)) {
-	if rc.stream == nil {
-		return
+// Disconnect closes the connection on which the client waits, and asks the client to
+// reconnect after retry. This avoids holding connections during long work (2025-11-25,
+// "Streamable HTTP"). It reports whether that was possible: the client needs a session
+// and a resumable event stream.
+func (r *Request) Disconnect(retry time.Duration) bool {
+	if r == nil {
+		return false
 	}
-	if rc.valid != nil {
-		rc.Done() // Done starts the revalidation, because the response becomes a stream
-	}
-	a := newAnswer()
-	defer a.free()
-	rc.sending.Lock()
-	defer rc.sending.Unlock()
-	if rc.Err() != nil {
-		return
-	}
-	msg, ok := encode(a.buf)
-	a.buf = msg
-	if ok {
-		// A failed write means that the client has disconnected, which ends its request
-		// elsewhere.
-		_ = rc.stream.send(msg)
-	}
+	return r.served.Disconnect(retry)
 }
 
-func (rc *requestContext) wantsLog(level LogLevel) bool {
-	if !rc.logging {
-		return false // the capability is not declared
+// RequireCapability returns nil if the client declared the capability, given as the path
+// of a member of ClientCapabilities such as "sampling" or "sampling/tools". Otherwise it
+// returns the error to return from the Source method.
+func (r *Request) RequireCapability(name string) error {
+	if r == nil {
+		return nil
 	}
-	if rc.version.Modern() {
-		if rc.meta.logLevel == nil {
-			return false
-		}
-		name, _ := jsonscan.Unquote(rc.meta.logLevel)
-		least, ok := ParseLogLevel(name)
-		return ok && level >= least
-	}
-	return rc.session != nil && level >= rc.session.LogLevel()
+	return r.served.RequireCapability(name)
 }
 
-// requestSet is a set of requests that can be cancelled together.
-type requestSet struct {
-	mu  sync.Mutex
-	set map[*requestContext]struct{}
-	// watching means that another revalidation is scheduled.
-	watching bool
+// State returns the last value passed to [Request.SetState], in this or an earlier round
+// of the same request, or nil. The client cannot change it.
+func (r *Request) State() (json.RawMessage, error) {
+	if r == nil {
+		return nil, nil
+	}
+	return r.served.State()
 }
 
-func (s *requestSet) add(rc *requestContext) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.set == nil {
-		s.set = make(map[*requestContext]struct{})
-	}
-	s.set[rc] = struct{}{}
-	if rc.valid != nil {
-		s.watch()
+// SetState stores a JSON value for the next round of the same request, sealed against
+// reading and modification. It only has an effect if the Source method then returns
+// [ErrInputRequired].
+func (r *Request) SetState(state json.RawMessage) {
+	if r != nil {
+		r.served.SetState(state)
 	}
 }
 
-func (s *requestSet) remove(rc *requestContext) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.set, rc)
+// Keep books memory that a Source keeps for the client beyond the end of the method, such
+// as a call that waits until the client reconnects: size bytes, and the request itself.
+// If the client exceeds its share or the budget is exhausted, the server calls giveUp
+// to request its release, at most once, on any goroutine; giveUp must not wait. The
+// Source calls release when the memory has been freed, also after giveUp. The error is
+// for the client. Keep does nothing on a nil Request.
+func (r *Request) Keep(size int, giveUp func()) (release func(), err error) {
+	if r == nil {
+		return func() {}, nil
+	}
+	return r.served.Keep(size, giveUp)
 }
 
-func (s *requestSet) cancelAll() {
-	s.mu.Lock()
-	all := make([]*requestContext, 0, len(s.set))
-	for rc := range s.set {
-		all = append(all, rc)
+// RequireTasks returns nil if the call can be answered with a task, and otherwise the
+// error to return. A tool that needs both tasks and input calls it before [Request.Ask].
+func (r *Request) RequireTasks() error {
+	if r == nil {
+		return nil
 	}
-	s.mu.Unlock()
-	for _, rc := range all {
-		rc.cancelBecause(errEnding)
-	}
+	return r.served.RequireTasks()
 }
 
-// narrowed returns hint restricted for the caller: a result that requires credentials
-// must not be kept in shared caches.
-func (rc *requestContext) narrowed(hint CacheHint) CacheHint {
-	hint.Public = hint.Public && rc.version.Modern() && PrincipalFrom(rc) == nil
-	return hint
+// TaskOptions configures [Request.Task]. Nil and the zero value use the defaults.
+type TaskOptions struct {
+	// Required rejects clients without the extension, instead of running the work while they
+	// wait.
+	Required bool
+	// TTL is how long the task is kept; 0 means one hour.
+	TTL time.Duration
+	// PollInterval is how often the client should poll; 0 means one second.
+	PollInterval time.Duration
+}
+
+// Task runs the work of a tool call as a task if the client supports tasks: it returns
+// immediately, and the Source method must return Task's results. Otherwise it runs work
+// while the client waits.
+//
+// work runs on its own goroutine, under a context that ends when the task is cancelled or
+// its TTL has passed. The [Request] of that context can ask the client, but sends neither
+// progress nor log lines. [Catalog.Tasks] must be set.
+func (r *Request) Task(
+	ctx context.Context,
+	opts *TaskOptions,
+	work func(context.Context) (*CallToolResult, error),
+) (*CallToolResult, error) {
+	if r == nil {
+		return work(ctx)
+	}
+	return r.served.Task(ctx, opts, work)
 }

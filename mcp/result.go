@@ -62,7 +62,7 @@ const (
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
 	// RoleSystem is not defined by the specification: clients receive it as RoleUser unless
-	// [ServerOptions.KeepSystemRole] is set.
+	// the server keeps it.
 	RoleSystem = "system"
 )
 
@@ -153,15 +153,17 @@ func (r *GetPromptResult) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// result is a result object that the server can encode. members appends the members
-// without braces, and without a comma after the last one.
-type result interface {
-	members(dst []byte, f form) ([]byte, error)
+// Result is a result of a [Source]: a [*CallToolResult], [*ReadResourceResult],
+// [*GetPromptResult], [*CompleteResult] or [*MethodResult].
+type Result interface {
+	// members appends the members, without braces and without a comma after the last one.
+	members(dst []byte, f Form) ([]byte, error)
 	raw() *Raw
 	meta() json.RawMessage
+	cache() *CacheHint // nil for a result that has none
 }
 
-func marshalResult(r result) ([]byte, error) {
+func marshalResult(r Result) ([]byte, error) {
 	if raw := r.raw(); raw != nil {
 		return raw.Bytes(), nil
 	}
@@ -175,6 +177,52 @@ func marshalResult(r result) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
+// AppendResult appends r as the client of f receives it, including the members that every
+// result of its version must have.
+func (c *Catalog) AppendResult(dst []byte, r Result, f Form) ([]byte, error) {
+	hint := r.cache()
+	if hint != nil && f.Private {
+		hint = &CacheHint{TTL: hint.TTL}
+	}
+	if raw := r.raw(); raw != nil {
+		switch {
+		case f.Version.Modern():
+			return raw.appendModern(dst, c.ServerInfo(f.Version), hint), nil
+		case f.Version < Version20250618:
+			return append(dst, raw.downgraded(f.Version)...), nil
+		}
+		return append(dst, raw.doc...), nil
+	}
+	dst, err := r.members(append(dst, '{'), f)
+	if err != nil {
+		return dst, err
+	}
+	var facts metaFacts
+	meta := r.meta()
+	if meta != nil {
+		if facts, err = checkMeta(meta); err != nil {
+			return dst, err
+		}
+	}
+	switch {
+	case !f.Version.Modern() && meta != nil:
+		dst = append(append(dst, `,"_meta":`...), meta...)
+	case f.Version.Modern():
+		dst = append(dst, `,"resultType":"complete"`...)
+		if hint != nil {
+			dst = appendCacheHint(append(dst, ','), *hint)
+		}
+		dst = append(dst, `,"_meta":`...)
+		if meta == nil {
+			meta, facts.empty = emptyObject, true
+		}
+		dst = facts.append(dst, meta, c.ServerInfo(f.Version))
+	}
+	return append(dst, '}'), nil
+}
+
+var emptyObject = json.RawMessage(`{}`)
+
 func (r *CallToolResult) raw() *Raw     { return r.Raw }
 func (r *ReadResourceResult) raw() *Raw { return r.Raw }
 func (r *GetPromptResult) raw() *Raw    { return r.Raw }
@@ -185,7 +233,20 @@ func (r *ReadResourceResult) meta() json.RawMessage { return r.Meta }
 func (r *GetPromptResult) meta() json.RawMessage    { return r.Meta }
 func (r *CompleteResult) meta() json.RawMessage     { return nil }
 
-func (r *CallToolResult) members(dst []byte, f form) ([]byte, error) {
+func (r *CallToolResult) cache() *CacheHint     { return nil }
+func (r *ReadResourceResult) cache() *CacheHint { return &r.Cache }
+func (r *GetPromptResult) cache() *CacheHint    { return nil }
+func (r *CompleteResult) cache() *CacheHint     { return nil }
+
+func (r *MethodResult) raw() *Raw                                  { return r.Result }
+func (r *MethodResult) meta() json.RawMessage                      { return nil }
+func (r *MethodResult) cache() *CacheHint                          { return r.Cache }
+func (r *MethodResult) members(dst []byte, _ Form) ([]byte, error) { return dst, nil }
+
+// Failed reports whether r has isError, in its fields or in Raw.
+func (r *CallToolResult) Failed() bool { return r.IsError || r.Raw != nil && r.Raw.isError }
+
+func (r *CallToolResult) members(dst []byte, f Form) ([]byte, error) {
 	dst = append(dst, `"content":[`...)
 	var err error
 	for i := range r.Content {
@@ -197,7 +258,7 @@ func (r *CallToolResult) members(dst []byte, f form) ([]byte, error) {
 		}
 	}
 	dst = append(dst, ']')
-	if s := r.StructuredContent; s != nil && f.version >= Version20250618 && (f.version.Modern() || isObject(s)) {
+	if s := r.StructuredContent; s != nil && f.Version >= Version20250618 && (f.Version.Modern() || jsonscan.IsObject(s)) {
 		if dst, err = appendValid(append(dst, `,"structuredContent":`...), s, "structuredContent"); err != nil {
 			return dst, err
 		}
@@ -206,12 +267,7 @@ func (r *CallToolResult) members(dst []byte, f form) ([]byte, error) {
 	return strconv.AppendBool(dst, r.IsError), nil
 }
 
-func isObject(raw []byte) bool {
-	i := jsonscan.Space(raw, 0)
-	return i < len(raw) && raw[i] == '{'
-}
-
-func (r *ReadResourceResult) members(dst []byte, f form) ([]byte, error) {
+func (r *ReadResourceResult) members(dst []byte, f Form) ([]byte, error) {
 	dst = append(dst, `"contents":[`...)
 	var err error
 	for i := range r.Contents {
@@ -225,7 +281,7 @@ func (r *ReadResourceResult) members(dst []byte, f form) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-func (r *GetPromptResult) members(dst []byte, f form) ([]byte, error) {
+func (r *GetPromptResult) members(dst []byte, f Form) ([]byte, error) {
 	if r.Description != "" {
 		dst = append(dst, `"description":`...)
 		dst = append(jsonscan.AppendQuote(dst, r.Description), ',')
@@ -243,9 +299,9 @@ func (r *GetPromptResult) members(dst []byte, f form) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-func (m *PromptMessage) appendJSON(dst []byte, f form) ([]byte, error) {
+func (m *PromptMessage) appendJSON(dst []byte, f Form) ([]byte, error) {
 	role := m.Role
-	if role == RoleSystem && !f.keepSystem {
+	if role == RoleSystem && !f.KeepSystemRole {
 		role = RoleUser
 	}
 	dst = append(dst, `{"role":`...)
@@ -255,7 +311,7 @@ func (m *PromptMessage) appendJSON(dst []byte, f form) ([]byte, error) {
 	return append(dst, '}'), err
 }
 
-func (r *CompleteResult) members(dst []byte, f form) ([]byte, error) {
+func (r *CompleteResult) members(dst []byte, f Form) ([]byte, error) {
 	c := r.Completion
 	if n := len(c.Values); n > maxCompletionValues {
 		c.Values = c.Values[:maxCompletionValues]

@@ -1,368 +1,40 @@
 package mcp
 
 import (
-	"bytes"
-	"crypto/rand"
-	"encoding/base64"
+	"context"
 	"encoding/json"
-	"hash/maphash"
-	"net/http"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/slipway-mcp/slipway/internal/base64url"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"errors"
 )
 
-// Session is the server's state for a client that sent initialize. Over HTTP it exists as
+// Session is what a server knows of a client that sent initialize. Over HTTP it exists as
 // long as the client uses its session id, over stdio as long as the stream is open. It is
-// safe for concurrent use.
-type Session struct {
-	id       string
-	owner    string // the principal that started it, see Principal.id
-	version  atomic.Uint32
-	logLevel atomic.Uint32
-	kept     kept          // of an HTTP session, or of the connection
-	store    *sessionStore // nil for a stream
-	began    int64         // nanoseconds of Unix time; 0 unless there is an observer
-
-	// There may be 100,000 sessions: the order of the fields avoids padding.
-	mu           sync.Mutex
-	client       json.RawMessage
-	capabilities json.RawMessage
-	initialized  bool
-	over         bool                       // nothing more is kept for it
-	inflight     map[string]*requestContext // by raw id
-	outgoing     *outgoing                  // nil until needed
+// safe for concurrent use, and a Source may keep it beyond a request.
+type Session interface {
+	// ID returns the session id of an HTTP session, or "" for a stream.
+	ID() string
+	// Version returns the negotiated version, or 0 before initialize.
+	Version() Version
+	// LogLevel returns the least severe level that the client wants to receive. The default
+	// is [LogInfo].
+	LogLevel() LogLevel
+	// ClientInfo returns the client's clientInfo object, or nil. At most 16 KiB are kept,
+	// including the capabilities; members that do not fit are missing.
+	ClientInfo() json.RawMessage
+	// ClientCapabilities returns the client's capabilities object, or nil. Members beyond 16
+	// KiB are missing.
+	ClientCapabilities() json.RawMessage
+	// Ask asks the client outside of a request, and waits for the answer. This is possible on
+	// a connection, such as stdio, up to 2025-11-25, once the client is initialized;
+	// otherwise the error is [ErrNoConnection]. Like [Request.Elicit], it fails if the client
+	// has not declared the capability.
+	Ask(ctx context.Context, q Question) (json.RawMessage, error)
+	// ElicitationComplete notifies the client that the user has completed the elicitation of
+	// mode "url" with that id, so that the client can continue. Over HTTP this requires a GET
+	// stream. The notification only exists in 2025-11-25; nothing is sent to clients of other
+	// versions.
+	ElicitationComplete(id string)
 }
 
-// outgoing is the state of a session for messages that are not answers. Most HTTP
-// sessions never need it. Session.mu guards its fields, except news, which has its own
-// lock.
-type outgoing struct {
-	asked      map[uint64]chan reply // our own requests, by id
-	lastAsked  uint64
-	news       pending // what changed
-	subscribed map[string]*subscribedURI
-	onNews     func()
-	direct     stream // of a connection, else nil
-	standing   *standing
-	logs       []*eventLog
-	lastStream int // number of the newest log
-}
-
-// ensureOutgoing returns s.outgoing, and creates it if necessary. The caller holds mu.
-func (s *Session) ensureOutgoing() *outgoing {
-	if s.outgoing == nil {
-		s.outgoing = new(outgoing)
-	}
-	return s.outgoing
-}
-
-func newSession(id string) *Session {
-	s := &Session{id: id}
-	s.logLevel.Store(uint32(LogInfo))
-	return s
-}
-
-// ID returns the session id of an HTTP session, or "" for a stream.
-func (s *Session) ID() string { return s.id }
-
-// Version returns the negotiated version, or 0 before initialize.
-func (s *Session) Version() Version { return Version(s.version.Load()) }
-
-// LogLevel returns the least severe level that the client wants to receive. The default
-// is [LogInfo].
-func (s *Session) LogLevel() LogLevel { return LogLevel(s.logLevel.Load()) }
-
-// ClientInfo returns the client's clientInfo object, or nil. At most 16 KiB are kept,
-// including the capabilities; members that do not fit are missing.
-func (s *Session) ClientInfo() json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.client
-}
-
-// ClientCapabilities returns the client's capabilities object, or nil. Members beyond 16
-// KiB are missing.
-func (s *Session) ClientCapabilities() json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.capabilities
-}
-
-// begin records the outcome of initialize, and returns the number of bytes kept.
-func (s *Session) begin(v Version, client, capabilities json.RawMessage) (size int) {
-	capabilities = trimmed(capabilities, maxClientInfo)
-	client = trimmed(client, maxClientInfo-len(capabilities))
-	s.mu.Lock()
-	s.client, s.capabilities = client, capabilities
-	s.mu.Unlock()
-	s.version.Store(uint32(v))
-	return len(client) + len(capabilities)
-}
-
-// trimmed returns a copy of a JSON object without the members that do not fit into limit
-// bytes. It returns nil if raw is not an object and does not fit.
-func trimmed(raw json.RawMessage, limit int) json.RawMessage {
-	if len(raw) <= limit {
-		return bytes.Clone(raw)
-	}
-	if !isObject(raw) {
-		return nil
-	}
-	kept := make(json.RawMessage, 1, 256)
-	kept[0] = '{'
-	_, _ = jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) { // raw is valid
-		end, err := jsonscan.Value(raw, i)
-		if len(kept)+len(key)*6+(end-i)+len(`"":,}`) > limit {
-			return end, err
-		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(jsonscan.AppendQuote(kept, string(key)), ':')
-		kept = append(kept, raw[i:end]...)
-		return end, err
-	})
-	return append(kept, '}')
-}
-
-func (s *Session) setInitialized() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.initialized = s.Version() != 0 // ignored before initialize
-}
-
-// setDirect records the connection of a session, for [Session.Ask].
-func (s *Session) setDirect(out stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ensureOutgoing().direct = out
-}
-
-func (s *Session) isInitialized() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.initialized
-}
-
-// track makes a request cancellable by its id. It returns false if a request with that id
-// is already in flight.
-func (s *Session) track(rc *requestContext) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.inflight[string(rc.msg.id)]; ok {
-		return false
-	}
-	if s.inflight == nil {
-		s.inflight = make(map[string]*requestContext)
-	}
-	s.inflight[string(rc.msg.id)] = rc
-	return true
-}
-
-// tracks reports whether a request with that raw id is in flight.
-func (s *Session) tracks(id []byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.inflight[string(id)]
-	return ok
-}
-
-func (s *Session) untrack(rc *requestContext) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inflight[string(rc.msg.id)] == rc {
-		delete(s.inflight, string(rc.msg.id))
-	}
-}
-
-// cancel cancels the request with that raw id, if it is in flight. initialize cannot be
-// cancelled.
-func (s *Session) cancel(id []byte) {
-	s.mu.Lock()
-	rc := s.inflight[string(id)]
-	s.mu.Unlock()
-	if rc != nil && !rc.msg.is("initialize") {
-		rc.cancel()
-	}
-}
-
-// sessionStore contains the HTTP sessions. The ledger limits their number and lifetime.
-type sessionStore struct {
-	hub    *hub
-	ledger *ledger
-	ended  func(s *Session, transport string, used time.Duration)
-	seed   maphash.Seed
-	shards []sessionShard
-}
-
-// A store for few sessions has few shards.
-const (
-	maxSessionShards   = 64
-	sessionsToOneShard = 1024
-)
-
-type sessionShard struct {
-	mu   sync.RWMutex
-	byID map[string]*Session
-}
-
-func newSessionStore(h *hub, l *ledger, limit int) *sessionStore {
-	n := min(max(1, limit/sessionsToOneShard), maxSessionShards)
-	return &sessionStore{
-		hub:    h,
-		ledger: l,
-		seed:   maphash.MakeSeed(),
-		shards: make([]sessionShard, n),
-	}
-}
-
-func (st *sessionStore) shard(id string) *sessionShard {
-	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
-}
-
-// add stores a session of a client, and reports whether the limits allow it. size is the
-// number of bytes of client data it keeps.
-func (st *sessionStore) add(s *Session, client string, size int) bool {
-	s.store = st
-	sh := st.shard(s.id)
-	sh.mu.Lock()
-	if sh.byID == nil {
-		sh.byID = make(map[string]*Session)
-	}
-	sh.byID[s.id] = s
-	sh.mu.Unlock()
-	if st.ledger.book(&s.kept, client, keptSession, 1, int64(costSession+size), s) {
-		return true
-	}
-	sh.mu.Lock()
-	delete(sh.byID, s.id)
-	sh.mu.Unlock()
-	return false
-}
-
-// giveUp implements keeper.
-func (s *Session) giveUp() { s.store.delete(s.id) }
-
-func (st *sessionStore) expired(s *Session) bool {
-	return st.ledger.now()-time.Duration(s.kept.seen.Load()) > st.ledger.ttl
-}
-
-// get returns the session with that id if it belongs to p, and marks it as used.
-// Otherwise it returns nil.
-func (st *sessionStore) get(id string, p *Principal) *Session {
-	sh := st.shard(id)
-	sh.mu.RLock()
-	s := sh.byID[id]
-	sh.mu.RUnlock()
-	if s == nil || s.owner != p.id() {
-		return nil
-	}
-	if st.expired(s) {
-		st.delete(id)
-		return nil
-	}
-	st.touch(s)
-	return s
-}
-
-// deleteOf is delete, restricted to sessions of p.
-func (st *sessionStore) deleteOf(id string, p *Principal) bool {
-	return st.get(id, p) != nil && st.delete(id)
-}
-
-// delete deletes the session with that id, and reports whether it existed.
-func (st *sessionStore) delete(id string) bool {
-	sh := st.shard(id)
-	sh.mu.Lock()
-	s, ok := sh.byID[id]
-	delete(sh.byID, id)
-	sh.mu.Unlock()
-	if ok {
-		st.end(s)
-	}
-	return ok
-}
-
-// end frees the resources of a session that is no longer in the store.
-func (st *sessionStore) end(s *Session) {
-	st.ledger.release(&s.kept)
-	for _, rc := range s.requests() {
-		rc.cancelBecause(errSessionOver)
-	}
-	standing, logs := s.close(st.ledger)
-	if standing != nil {
-		standing.close(false)
-	}
-	for _, l := range logs {
-		l.forget()
-	}
-	st.hub.remove(s)
-	seen := time.Duration(s.kept.seen.Load())
-	st.ended(s, TransportHTTP, st.ledger.start.Add(seen).Sub(time.Unix(0, s.began)))
-}
-
-var errSessionOver = statusError(invalidRequest("the session has ended, initialize again"), http.StatusNotFound)
-
-// close releases everything kept for the session, and prevents further additions.
-func (s *Session) close(l *ledger) (standing *standing, logs []*eventLog) {
-	s.mu.Lock()
-	s.over = true
-	var subscribed map[string]*subscribedURI
-	if o := s.outgoing; o != nil {
-		standing, logs, subscribed = o.standing, o.logs, o.subscribed
-		o.logs, o.subscribed = nil, nil
-	}
-	s.mu.Unlock()
-	for _, u := range subscribed {
-		l.release(&u.kept)
-	}
-	return standing, logs
-}
-
-func (st *sessionStore) touch(s *Session) { st.ledger.touch(&s.kept) }
-
-// requests returns the requests in flight.
-func (s *Session) requests() []*requestContext {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]*requestContext, 0, len(s.inflight))
-	for _, rc := range s.inflight {
-		all = append(all, rc)
-	}
-	return all
-}
-
-func (s *Session) cancelAll() {
-	for _, rc := range s.requests() {
-		rc.cancel()
-	}
-}
-
-var sessionContext = []byte("session id 1")
-
-// newSessionID returns an id that can be neither guessed nor forged: it is sealed with
-// the server's key and contains the name of the replica that owns the session.
-func (s *Server) newSessionID() string {
-	plain := append(make([]byte, 16, 16+len(s.opts.Replica)), s.opts.Replica...)
-	_, _ = rand.Read(plain[:16]) // never fails: it exits the program instead
-	return base64.RawURLEncoding.EncodeToString(s.keys.Load().seal(plain, sessionContext))
-}
-
-// SessionReplica returns the [ServerOptions.Replica] of the server that issued a session
-// id, so that a request can be forwarded to it. ok is false for an id that was not sealed
-// with one of the server's keys.
-func (s *Server) SessionReplica(id string) (replica string, ok bool) {
-	sealed, err := base64url.Decode(id)
-	if err != nil {
-		return "", false
-	}
-	plain, err := s.keys.Load().open(sealed, sessionContext)
-	if err != nil || len(plain) < 16 {
-		return "", false
-	}
-	return string(plain[16:]), true
-}
+// ErrNoConnection is the error of [Session.Ask] for a client that can only be asked
+// during a request.
+var ErrNoConnection = errors.New("the client can be asked only while it makes a request")

@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Source provides MCP capabilities. A [Server] exposes it to clients.
+// Source provides MCP capabilities. Package server exposes it to clients.
 //
 // All methods are called concurrently. ctx carries the request being served
 // ([RequestFrom]); it ends when the client cancels the request, and at the latest when
@@ -89,10 +89,6 @@ type Change struct {
 	Tools, Resources, Prompts bool // the list or an entry of it
 	// URI, if not empty, is the resource whose contents changed.
 	URI string
-
-	// id identifies a task of this server whose state changed, or an elicitation that
-	// completed.
-	id string
 }
 
 // CallToolParams are the parameters of tools/call.
@@ -176,14 +172,3 @@ func (Unimplemented) GetPrompt(_ context.Context, p *GetPromptParams) (*GetPromp
 func (Unimplemented) Complete(context.Context, *CompleteParams) (*CompleteResult, error) {
 	return &CompleteResult{}, nil
 }
-
-// UnknownTool returns the error for a tool that is not in the catalog.
-func UnknownTool(name string) *Error { return Errorf(CodeInvalidParams, "unknown tool %q", name) }
-
-// MethodNotFound returns the error for an unknown method.
-func MethodNotFound(method string) *Error {
-	return Errorf(CodeMethodNotFound, "method %q not found", method)
-}
-
-// UnknownPrompt returns the error for a prompt that is not in the catalog.
-func UnknownPrompt(name string) *Error { return Errorf(CodeInvalidParams, "unknown prompt %q", name) }

@@ -23,16 +23,16 @@ func (r *Request) Trace() (t Trace, ok bool) {
 	if r == nil {
 		return Trace{}, false
 	}
-	if m := r.rc.meta.raw; m != nil {
+	if m := r.Meta(); m != nil {
 		parent, _ := jsonscan.Unquote(jsonscan.Member(m, "traceparent"))
 		if t, ok = parseTrace(parent); ok {
 			state, _ := jsonscan.Unquote(jsonscan.Member(m, "tracestate"))
 			return t.with(state), true
 		}
 	}
-	parent, _ := first(r.rc.header, "Traceparent")
+	parent := r.Header().Get("Traceparent")
 	if t, ok = parseTrace(parent); ok {
-		state, _ := first(r.rc.header, "Tracestate")
+		state := r.Header().Get("Tracestate")
 		return t.with(state), true
 	}
 	return Trace{}, false

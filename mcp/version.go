@@ -4,7 +4,7 @@ package mcp
 // compares greater. The zero Version is not a published version.
 type Version uint8
 
-// The versions a [Server] supports.
+// The supported versions.
 const (
 	Version20241105 Version = iota + 1
 	Version20250326
@@ -19,10 +19,6 @@ const (
 	LatestVersion       = Version20260728
 	LatestLegacyVersion = Version20251125
 )
-
-// assumedVersion is the version of HTTP requests without a session, an envelope or a
-// version header (Streamable HTTP, "Protocol Version Header").
-const assumedVersion = Version20250326
 
 var versionNames = [...]string{
 	Version20241105: "2024-11-05",
@@ -39,11 +35,9 @@ func Versions() []Version {
 
 // ParseVersion returns the version named s, such as "2025-06-18", and whether this
 // package supports it.
-func ParseVersion(s string) (Version, bool) { return parseVersion(s) }
-
-func parseVersion[T string | []byte](s T) (Version, bool) {
+func ParseVersion(s string) (Version, bool) {
 	for v := Version20241105; v <= LatestVersion; v++ {
-		if versionNames[v] == string(s) {
+		if versionNames[v] == s {
 			return v, true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -26,7 +27,7 @@ const playVariable = "SLIPWAY_MCPB_TEST_SERVER"
 func TestMain(m *testing.M) {
 	if os.Getenv(playVariable) != "" {
 		fmt.Fprintln(os.Stderr, "the key is "+os.Getenv("API_KEY"))
-		_ = mcp.NewServer(bundled{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
+		_ = mcpserver.New(bundled{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

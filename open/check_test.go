@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -43,7 +43,7 @@ func TestCheckFindsOutWhatItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer site.Close()
-	live := httptest.NewServer(mcp.NewServer(site, nil).HTTPHandler(nil))
+	live := httptest.NewServer(server.New(site, nil).HTTPHandler(nil))
 	defer live.Close()
 	for _, tt := range []struct{ name, arg, want string }{
 		{"site", "site", "site/mcp.json:2:41 error staticmcp/no-answers"},

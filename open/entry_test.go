@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
@@ -81,7 +82,7 @@ func hosted(t *testing.T, bundle []byte) *httptest.Server {
 	mux.Handle("/away", http.RedirectHandler("http://169.254.169.254/server.json", http.StatusFound))
 	mux.Handle("/moved", http.RedirectHandler(web.URL+"/x.mcpb", http.StatusFound))
 	mux.HandleFunc("/locked", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-	mux.Handle("/mcp", mcp.NewServer(mcp.Unimplemented{}, nil).HTTPHandler(nil))
+	mux.Handle("/mcp", server.New(mcp.Unimplemented{}, nil).HTTPHandler(nil))
 	return web
 }
 

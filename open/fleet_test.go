@@ -25,6 +25,7 @@ import (
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -44,7 +45,7 @@ func serveTool(tool string) int {
 		}
 	}
 	src := &toolServer{tool: tool, resource: "test://" + tool}
-	if err := mcp.NewServer(src, nil).ServeStdio(context.Background(), untilEOF{}, os.Stdout, nil); err != nil {
+	if err := mcpserver.New(src, nil).ServeStdio(context.Background(), untilEOF{}, os.Stdout, nil); err != nil {
 		return 1
 	}
 	return 0
@@ -288,7 +289,7 @@ func TestReloadDropsNothing(t *testing.T) {
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	func() {
 		p := openPark(t, &open.DefinitionsOptions{}, entry("stays", "0"), entry("changes", "0"), entry("comes", "0"))
-		server := mcp.NewServer(p.src, nil)
+		server := mcpserver.New(p.src, nil)
 		web := httptest.NewServer(server.HTTPHandler(nil))
 		var lists atomic.Int64
 		stopWatching := p.src.(mcp.Watcher).Watch(func(mcp.Change) { lists.Add(1) })
@@ -699,7 +700,7 @@ func TestSecretsAreAskedForOnce(t *testing.T) {
 	secrets := &counted{}
 	var wants atomic.Value
 	wants.Store("Bearer token-0")
-	upstream := mcp.NewServer(&toolServer{tool: "far_tool"}, nil).HTTPHandler(nil)
+	upstream := mcpserver.New(&toolServer{tool: "far_tool"}, nil).HTTPHandler(nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != wants.Load() {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -118,7 +119,7 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 		endpoint := &client.Endpoint{URL: address, Header: maps.Clone(o.Header), Allow: o.AllowNetwork}
 		return openLive(ctx, arg, Name(arg), endpoint, o)
 	case "ws", "wss":
-		dial := func(ctx context.Context) (mcp.Conn, error) {
+		dial := func(ctx context.Context) (mcpserver.Conn, error) {
 			return ws.Dial(ctx, address, &ws.DialOptions{Header: maps.Clone(o.Header)})
 		}
 		return openLive(ctx, arg, Name(arg), &client.Dialer{Name: arg, Dial: dial}, o)

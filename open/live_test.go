@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/ws"
@@ -38,12 +38,12 @@ func serveSite(dir string) int {
 	return 0
 }
 
-func siteServer(dir string) (*mcp.Server, error) {
+func siteServer(dir string) (*mcpserver.Server, error) {
 	site, err := staticmcp.OpenDir(context.Background(), dir, nil)
 	if err != nil {
 		return nil, err
 	}
-	return mcp.NewServer(site, nil), nil
+	return mcpserver.New(site, nil), nil
 }
 
 func TestOpenLive(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/router"
 )
 
@@ -439,7 +440,7 @@ func TestLogToQuestions(t *testing.T) {
 				observer := router.LogTo(slog.New(slog.NewTextHandler(&out, nil)))
 				ctx, gone := context.WithCancel(t.Context())
 				defer gone()
-				features, opts := []router.Feature{tool(gone)}, &mcp.ServerOptions{}
+				features, opts := []router.Feature{tool(gone)}, &server.Options{}
 				if observed == "router" {
 					features = append(features, router.Options{Observer: observer})
 				} else {
@@ -454,7 +455,7 @@ func TestLogToQuestions(t *testing.T) {
 					"Mcp-Name": "t", "Mcp-Protocol-Version": "2026-07-28"} {
 					req.Header.Set(name, value)
 				}
-				mcp.NewServer(mustNew(t, features...), opts).HTTPHandler(nil).ServeHTTP(httptest.NewRecorder(), req)
+				server.New(mustNew(t, features...), opts).HTTPHandler(nil).ServeHTTP(httptest.NewRecorder(), req)
 				if got := out.String(); !strings.Contains(got, c.want) || strings.Contains(got, c.no) ||
 					strings.Contains(got, "WARN") != (c.how == "runs late") {
 					t.Errorf("logged %s, want %q and not %q", got, c.want, c.no)

@@ -20,7 +20,7 @@ func User(text string, args ...any) Messages { return Messages{}.User(text, args
 func Assistant(text string, args ...any) Messages { return Messages{}.Assistant(text, args...) }
 
 // System returns one message with instructions. No version of the protocol has this role:
-// unless [mcp.ServerOptions.KeepSystemRole] is set, clients receive the message with the
+// unless [server.Options.KeepSystemRole] is set, clients receive the message with the
 // role user.
 func System(text string, args ...any) Messages { return Messages{}.System(text, args...) }
 

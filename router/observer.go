@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // observed runs a call and notifies the observer before and after.
 func observed[R any](r *Router, ctx context.Context, method, name string, run func() (R, error)) (result R, err error) {
 	request := mcp.RequestFrom(ctx)
-	e := mcp.Event{
-		Kind: mcp.EventRequest, Method: method, Name: name, Version: request.Version(), Session: request.Session(),
+	e := server.Event{
+		Kind: server.EventRequest, Method: method, Name: name, Version: request.Version(), Session: request.Session(),
 	}
 	r.options.Observer.Observe(ctx, e)
 	began := time.Now()
-	e.Kind, e.Panicked = mcp.EventAnswer, true
+	e.Kind, e.Panicked = server.EventAnswer, true
 	defer func() {
 		e.Duration = time.Since(began)
 		r.options.Observer.Observe(ctx, e)
@@ -44,18 +45,18 @@ func observed[R any](r *Router, ctx context.Context, method, name string, run fu
 // error at warn, refused requests at warn, panics at error, and the start of requests,
 // notifications and sessions at debug. A question to the client and a call that the
 // client cancelled are not errors. Use it for [Options.Observer] or
-// [mcp.ServerOptions.Observer].
-func LogTo(log *slog.Logger) mcp.Observer { return logObserver{log} }
+// [server.Options.Observer].
+func LogTo(log *slog.Logger) server.Observer { return logObserver{log} }
 
 type logObserver struct{ log *slog.Logger }
 
-// Observe implements [mcp.Observer].
-func (o logObserver) Observe(ctx context.Context, e mcp.Event) {
+// Observe implements [server.Observer].
+func (o logObserver) Observe(ctx context.Context, e server.Event) {
 	level, text := slog.LevelDebug, ""
 	switch e.Kind {
-	case mcp.EventRequest:
+	case server.EventRequest:
 		text = "request"
-	case mcp.EventAnswer:
+	case server.EventAnswer:
 		level, text = slog.LevelInfo, "answer"
 		switch {
 		case e.Panicked:
@@ -63,13 +64,13 @@ func (o logObserver) Observe(ctx context.Context, e mcp.Event) {
 		case e.Err != nil || e.ToolError:
 			level = slog.LevelWarn
 		}
-	case mcp.EventNotification:
+	case server.EventNotification:
 		text = "notification"
-	case mcp.EventRefused:
+	case server.EventRefused:
 		level, text = slog.LevelWarn, "refused"
-	case mcp.EventSession:
+	case server.EventSession:
 		text = "session"
-	case mcp.EventSessionEnd:
+	case server.EventSessionEnd:
 		text = "session end"
 	}
 	if !o.log.Enabled(ctx, level) {
@@ -78,7 +79,7 @@ func (o logObserver) Observe(ctx context.Context, e mcp.Event) {
 	o.log.LogAttrs(ctx, level, text, attributes(&e)...)
 }
 
-func attributes(e *mcp.Event) []slog.Attr {
+func attributes(e *server.Event) []slog.Attr {
 	var all []slog.Attr
 	for _, text := range []struct{ key, value string }{
 		{"method", e.Method}, {"name", e.Name}, {"transport", e.Transport},

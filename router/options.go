@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Options are settings of a whole [Router]: a [Feature] that may be passed to [New] once.
@@ -56,8 +57,8 @@ type Options struct {
 	// catalog always comes from the router.
 	Middleware func(next mcp.Source) mcp.Source
 	// Observer is called before and after each call that the router runs. Nil means none. To
-	// observe a whole [mcp.Server], set its own observer instead.
-	Observer mcp.Observer
+	// observe a whole [server.Server], set its own observer instead.
+	Observer server.Observer
 }
 
 func (o Options) register(b *builder) {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/router"
 )
 
@@ -391,10 +392,10 @@ func (s shouting) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Cal
 
 type recorder struct {
 	mu   sync.Mutex
-	seen []mcp.Event
+	seen []server.Event
 }
 
-func (r *recorder) Observe(_ context.Context, e mcp.Event) {
+func (r *recorder) Observe(_ context.Context, e server.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, e)
@@ -419,7 +420,7 @@ func TestMiddlewareAndObserver(t *testing.T) {
 	}
 	var lines []string
 	for _, e := range rec.seen {
-		if e.Kind == mcp.EventAnswer {
+		if e.Kind == server.EventAnswer {
 			line := e.Method + " " + e.Name
 			if e.Err != nil {
 				line += fmt.Sprint(" ", e.Err.Code)

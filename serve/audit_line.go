@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // audited reports whether a successful request of that method is logged: it made the
@@ -36,43 +38,47 @@ func audited(method string) bool {
 type auditor struct{ *Audit }
 
 var (
-	_ mcp.Observer = auditor{}
-	_ mcp.Gate     = auditor{}
+	_ server.Observer = auditor{}
+	_ server.Gate     = auditor{}
 )
 
-// Observe implements [mcp.Observer].
-func (a auditor) Observe(ctx context.Context, e mcp.Event) {
+// Observe implements [server.Observer].
+func (a auditor) Observe(ctx context.Context, e server.Event) {
 	switch e.Kind {
-	case mcp.EventAnswer:
+	case server.EventAnswer:
 		if audited(e.Method) || e.Err != nil {
 			a.request(ctx, "request", &e)
 		}
-	case mcp.EventRefused:
+	case server.EventRefused:
 		a.request(ctx, "refused", &e)
-	case mcp.EventSessionEnd:
+	case server.EventSessionEnd:
 		a.request(ctx, "session_end", &e)
 	}
 }
 
-// Enter implements [mcp.Gate]. It is used only if the log is required.
-func (a auditor) Enter(ctx context.Context, op mcp.Operation) error {
+// Enter implements [server.Gate]. It is used only if the log is required.
+func (a auditor) Enter(ctx context.Context, op server.Operation) error {
 	if !audited(op.Method) || op.Follows {
 		return nil
 	}
 	req := mcp.RequestFrom(ctx)
-	e := mcp.Event{Method: op.Method, Name: op.Name, Transport: op.Transport, Session: req.Session()}
+	e := server.Event{Method: op.Method, Name: op.Name, Transport: op.Transport, Session: req.Session()}
 	if req != nil {
 		e.Version = req.Version()
 	}
 	if a.request(ctx, "begin", &e) != nil {
-		return mcp.Errorf(mcp.CodeToolBusy, "the audit log cannot be written, and nothing is done that is not in it").
-			OverHTTP(503, map[string][]string{"Retry-After": {"5"}})
+		return &mcp.Error{
+			Code:    mcp.CodeToolBusy,
+			Message: "the audit log cannot be written, and nothing is done that is not in it",
+			Status:  http.StatusServiceUnavailable,
+			Header:  http.Header{"Retry-After": {"5"}},
+		}
 	}
 	return nil
 }
 
-// Leave implements [mcp.Gate].
-func (auditor) Leave(context.Context, mcp.Operation) {}
+// Leave implements [server.Gate].
+func (auditor) Leave(context.Context, server.Operation) {}
 
 // lineBuffer is a pooled buffer for building a line.
 type lineBuffer struct{ b []byte }
@@ -81,7 +87,7 @@ var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{make([]byte, 0,
 
 // request records a request. It returns an error if the log is required and the request
 // could not be recorded.
-func (a auditor) request(ctx context.Context, event string, e *mcp.Event) error {
+func (a auditor) request(ctx context.Context, event string, e *server.Event) error {
 	buf := lineBuffers.Get().(*lineBuffer)
 	defer lineBuffers.Put(buf)
 	l := auditLine{a.Audit, a.begin(buf.b[:0], event)}
@@ -209,7 +215,7 @@ func (l *auditLine) hash(name string, value []byte, size int) {
 }
 
 // what adds the method and the target of the request.
-func (l *auditLine) what(ctx context.Context, event string, e *mcp.Event) {
+func (l *auditLine) what(ctx context.Context, event string, e *server.Event) {
 	req := mcp.RequestFrom(ctx)
 	params := req.Params()
 	method := e.Method
@@ -243,7 +249,7 @@ func (l *auditLine) what(ctx context.Context, event string, e *mcp.Event) {
 }
 
 // who adds who made the request, and how.
-func (l *auditLine) who(ctx context.Context, e *mcp.Event) {
+func (l *auditLine) who(ctx context.Context, e *server.Event) {
 	if p := mcp.PrincipalFrom(ctx); p != nil {
 		if len(p.Name) > maxAuditName {
 			l.hash("principal_hash", []byte(p.Name), sha256.Size)
@@ -272,8 +278,8 @@ func (l *auditLine) who(ctx context.Context, e *mcp.Event) {
 }
 
 // outcome adds the outcome.
-func (l *auditLine) outcome(e *mcp.Event) {
-	if e.Kind == mcp.EventAnswer {
+func (l *auditLine) outcome(e *server.Event) {
+	if e.Kind == server.EventAnswer {
 		outcome := "ok"
 		switch {
 		case e.Cancelled:
@@ -297,7 +303,7 @@ func (l *auditLine) outcome(e *mcp.Event) {
 		l.key("duration_ms")
 		l.b = strconv.AppendFloat(l.b, float64(e.Duration.Microseconds())/1000, 'f', -1, 64)
 	}
-	if e.Kind != mcp.EventSessionEnd {
+	if e.Kind != server.EventSessionEnd {
 		l.number("received", int64(e.Received))
 		l.number("sent", int64(e.Sent))
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/router"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -74,7 +75,7 @@ func TestBatchAnswersAreBounded(t *testing.T) {
 		inR, inW := io.Pipe()
 		outR, outW := io.Pipe()
 		ended := make(chan error, 1)
-		go func() { ended <- mcp.NewServer(src, nil).ServeStdio(t.Context(), inR, outW, nil) }()
+		go func() { ended <- server.New(src, nil).ServeStdio(t.Context(), inR, outW, nil) }()
 		go func() { _, _ = io.WriteString(inW, in) }()
 		lines := bufio.NewReader(outR)
 		_, _ = lines.ReadBytes('\n')

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/ws"
 )
@@ -74,7 +75,7 @@ type tenant struct {
 
 // newEstate serves three clients on a real listener, distinguished by tokens or by the
 // addresses that they connect from.
-func newEstate(t *testing.T, byAddress bool, opts mcp.ServerOptions) *estate {
+func newEstate(t *testing.T, byAddress bool, opts server.Options) *estate {
 	t.Helper()
 	o := &serve.Options{Server: opts}
 	tokens := []string{strings.Repeat("a", 40), strings.Repeat("b", 40), strings.Repeat("c", 40)}
@@ -118,7 +119,7 @@ func newEstate(t *testing.T, byAddress bool, opts mcp.ServerOptions) *estate {
 	return e
 }
 
-func onEstates(t *testing.T, opts mcp.ServerOptions, f func(t *testing.T, e *estate)) {
+func onEstates(t *testing.T, opts server.Options, f func(t *testing.T, e *estate)) {
 	for _, byAddress := range []bool{false, true} {
 		t.Run(map[bool]string{false: "tokens", true: "addresses"}[byAddress], func(t *testing.T) {
 			f(t, newEstate(t, byAddress, opts))
@@ -321,7 +322,7 @@ func TestRetainedBytes(t *testing.T) {
 	info := `{"name":"` + strings.Repeat("n", large/2) + `","x":{"y":"` + strings.Repeat("z", large/2-100) +
 		`"},"version":"1"}`
 	uri := strings.Repeat("u", large)
-	budget := mcp.Budget{Bytes: 32 << 20}
+	budget := server.Budget{Bytes: 32 << 20}
 	for _, c := range []struct {
 		name  string
 		limit int64
@@ -378,7 +379,7 @@ func TestRetainedBytes(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := newEstate(t, false, mcp.ServerOptions{Budget: budget})
+			e := newEstate(t, false, server.Options{Budget: budget})
 			alice := e.clients[0]
 			session := alice.initialize(t, plainInfo)
 			got := retained(func() {
@@ -400,7 +401,7 @@ func TestRetainedBytes(t *testing.T) {
 
 // A call whose client disconnected while it was asked a question counts, too.
 func TestRetainedQuestions(t *testing.T) {
-	e := newEstate(t, false, mcp.ServerOptions{Budget: mcp.Budget{Bytes: 32 << 20}})
+	e := newEstate(t, false, server.Options{Budget: server.Budget{Bytes: 32 << 20}})
 	alice := e.clients[0]
 	session := alice.initialize(t, plainInfo)
 	padding := strings.Repeat("q", 3_900_000)
@@ -429,7 +430,7 @@ func TestRetainedQuestions(t *testing.T) {
 
 // One client cannot make the server drop the sessions of another.
 func TestSessionsOfOthersStay(t *testing.T) {
-	onEstates(t, mcp.ServerOptions{MaxSessions: 400}, func(t *testing.T, e *estate) {
+	onEstates(t, server.Options{MaxSessions: 400}, func(t *testing.T, e *estate) {
 		alice, bob := e.clients[0], e.clients[1]
 		theirs := bob.initialize(t, plainInfo)
 		var own []string
@@ -455,7 +456,7 @@ func TestSessionsOfOthersStay(t *testing.T) {
 
 // Finished tasks of one client leave room for those of another.
 func TestTasksOfOthersStay(t *testing.T) {
-	opts := mcp.ServerOptions{MaxTasks: 400, Budget: mcp.Budget{FinishedTasks: 400}}
+	opts := server.Options{MaxTasks: 400, Budget: server.Budget{FinishedTasks: 400}}
 	onEstates(t, opts, func(t *testing.T, e *estate) {
 		alice, bob := e.clients[0], e.clients[1]
 		theirs := bob.start(t, "make", 1)
@@ -490,7 +491,7 @@ func TestTasksOfOthersStay(t *testing.T) {
 
 // Streams of one client leave room for those of another, for each kind of stream.
 func TestStreamsOfOthersStay(t *testing.T) {
-	opts := mcp.ServerOptions{Budget: mcp.Budget{Streams: 400, Connections: 400, Subscriptions: 400}}
+	opts := server.Options{Budget: server.Budget{Streams: 400, Connections: 400, Subscriptions: 400}}
 	onEstates(t, opts, func(t *testing.T, e *estate) {
 		alice, bob := e.clients[0], e.clients[1]
 		listen := func(c *tenant) <-chan struct{} {
@@ -519,7 +520,7 @@ func TestStreamsOfOthersStay(t *testing.T) {
 
 // WebSockets of one client leave room for those of another.
 func TestConnectionsOfOthersStay(t *testing.T) {
-	onEstates(t, mcp.ServerOptions{Budget: mcp.Budget{Connections: 400}}, func(t *testing.T, e *estate) {
+	onEstates(t, server.Options{Budget: server.Budget{Connections: 400}}, func(t *testing.T, e *estate) {
 		dial := func(c *tenant) *ws.Conn {
 			t.Helper()
 			header := http.Header{}
@@ -571,7 +572,7 @@ func TestConnectionsOfOthersStay(t *testing.T) {
 
 // When the total is exhausted, the client that uses the most makes room.
 func TestHeaviestMakesRoom(t *testing.T) {
-	opts := mcp.ServerOptions{Budget: mcp.Budget{Bytes: 10 << 20, ClientBytes: 8 << 20}}
+	opts := server.Options{Budget: server.Budget{Bytes: 10 << 20, ClientBytes: 8 << 20}}
 	onEstates(t, opts, func(t *testing.T, e *estate) {
 		alice, bob, carol := e.clients[0], e.clients[1], e.clients[2]
 		task := func(c *tenant, size int) string {
@@ -609,7 +610,7 @@ func TestHeaviestMakesRoom(t *testing.T) {
 
 // What does not fit is refused in a way that makes the client retry.
 func TestNoRoomAtAll(t *testing.T) {
-	e := newEstate(t, false, mcp.ServerOptions{Budget: mcp.Budget{Bytes: 100, ClientBytes: 100}})
+	e := newEstate(t, false, server.Options{Budget: server.Budget{Bytes: 100, ClientBytes: 100}})
 	for _, c := range e.clients {
 		got := c.post(t,
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":`+

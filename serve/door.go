@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // door decides which requests are admitted: those with a valid token, within the rate
@@ -26,7 +27,7 @@ type door struct {
 	complained atomic.Int64 // when last logged, in Unix nanoseconds
 }
 
-var _ mcp.Gate = (*door)(nil)
+var _ server.Gate = (*door)(nil)
 
 // open reports whether every request is admitted.
 func (d *door) open() bool { return d.auth == nil && d.limiter == nil }
@@ -74,7 +75,7 @@ func callerOf(ctx context.Context) *caller {
 	return c
 }
 
-// authenticate is [mcp.HTTPOptions.Authenticate].
+// authenticate is [server.HTTPOptions.Authenticate].
 func (d *door) authenticate(w http.ResponseWriter, r *http.Request) context.Context {
 	return d.authenticateCaller(w, r, newCaller(r))
 }
@@ -200,7 +201,7 @@ func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 		d.audit.refused(c, why)
 	}
 	d.log.Info("refused", "status", why.status, "reason", why.message, "remote", c.remote)
-	mcp.WriteError(w, d.wire(c, why))
+	server.WriteError(w, d.wire(c, why))
 }
 
 // wire converts a refusal to an error for the client.
@@ -218,7 +219,7 @@ func (d *door) wire(c *caller, why *refusal) *mcp.Error {
 		}
 		header.Set("WWW-Authenticate", why.challenge(metadata))
 	}
-	return mcp.Errorf(code, "%s", why.message).OverHTTP(why.status, header)
+	return &mcp.Error{Code: code, Message: why.message, Status: why.status, Header: header}
 }
 
 // baseURL returns the address at which a client reaches the server: the public one,
@@ -240,8 +241,8 @@ const recheckAfter = 10 * time.Second
 // recheckTime bounds the check of a stream's token.
 const recheckTime = 3 * time.Second
 
-// Enter implements [mcp.Gate].
-func (d *door) Enter(ctx context.Context, op mcp.Operation) error {
+// Enter implements [server.Gate].
+func (d *door) Enter(ctx context.Context, op server.Operation) error {
 	if op.Follows {
 		return d.follow(ctx, op)
 	}
@@ -262,7 +263,7 @@ func (d *door) Enter(ctx context.Context, op mcp.Operation) error {
 	return nil
 }
 
-func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal {
+func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refusal {
 	if c.connection {
 		if refused := d.again(ctx, c); refused != nil {
 			return refused
@@ -285,7 +286,7 @@ func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal 
 
 // lacking refuses the call of a tool that needs a scope which p, who may be nil, does not
 // have.
-func (d *door) lacking(p *mcp.Principal, op mcp.Operation) *refusal {
+func (d *door) lacking(p *mcp.Principal, op server.Operation) *refusal {
 	if d.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
 		return nil
 	}
@@ -307,7 +308,7 @@ func (d *door) lackingScopes(p *mcp.Principal, scopes []string, known bool) *ref
 }
 
 // follow refuses the outcome of a call to a token without the scopes of its tool.
-func (d *door) follow(ctx context.Context, op mcp.Operation) error {
+func (d *door) follow(ctx context.Context, op server.Operation) error {
 	if d.tools == nil || op.Method != "tools/call" {
 		return nil
 	}
@@ -360,7 +361,7 @@ func (d *door) recheck(ctx context.Context, c *caller) *refusal {
 	return nil
 }
 
-// stillValid is [mcp.HTTPOptions.Revalidate]: a stream ends once its token expires, is
+// stillValid is [server.HTTPOptions.Revalidate]: a stream ends once its token expires, is
 // revoked, or cannot be verified.
 func (d *door) stillValid(ctx context.Context) bool {
 	c := callerOf(ctx)
@@ -383,8 +384,8 @@ func (d *door) stillValid(ctx context.Context) bool {
 	return false
 }
 
-// Leave implements [mcp.Gate].
-func (d *door) Leave(ctx context.Context, op mcp.Operation) {
+// Leave implements [server.Gate].
+func (d *door) Leave(ctx context.Context, op server.Operation) {
 	if c := callerOf(ctx); c != nil && d.limiter != nil && counts(op) {
 		d.limiter.leave(c.client)
 	}
@@ -392,13 +393,13 @@ func (d *door) Leave(ctx context.Context, op mcp.Operation) {
 
 // counts reports whether a request counts as in flight. A subscription does not: it stays
 // open for as long as the client wants.
-func counts(op mcp.Operation) bool { return op.Method != "subscriptions/listen" && !op.Follows }
+func counts(op server.Operation) bool { return op.Method != "subscriptions/listen" && !op.Follows }
 
 // gateList combines several gates. A request refused by one does not count as entered for
 // any.
-type gateList []mcp.Gate
+type gateList []server.Gate
 
-func gates(all ...mcp.Gate) mcp.Gate {
+func gates(all ...server.Gate) server.Gate {
 	var some gateList
 	for _, g := range all {
 		if g != nil {
@@ -411,8 +412,8 @@ func gates(all ...mcp.Gate) mcp.Gate {
 	return some
 }
 
-// Enter implements [mcp.Gate].
-func (all gateList) Enter(ctx context.Context, op mcp.Operation) error {
+// Enter implements [server.Gate].
+func (all gateList) Enter(ctx context.Context, op server.Operation) error {
 	for i, g := range all {
 		if err := g.Enter(ctx, op); err != nil {
 			all[:i].Leave(ctx, op)
@@ -422,8 +423,8 @@ func (all gateList) Enter(ctx context.Context, op mcp.Operation) error {
 	return nil
 }
 
-// Leave implements [mcp.Gate].
-func (all gateList) Leave(ctx context.Context, op mcp.Operation) {
+// Leave implements [server.Gate].
+func (all gateList) Leave(ctx context.Context, op server.Operation) {
 	for _, g := range all {
 		g.Leave(ctx, op)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // transportFiles is the transport of requests for the files of a Source.
@@ -19,11 +20,11 @@ const transportFiles = "files"
 // people.
 type viewer interface{ FileHandler() http.Handler }
 
-// fileUser is a viewer that reports what its files contain: the operation with the same
-// content, and the tools whose answers a file may contain. An operation without Method
-// means that the file must not be served.
+// fileUser is a viewer that reports what its files contain: the request with the same
+// content, and the tools whose answers a file may contain. An empty method means that the
+// file must not be served.
 type fileUser interface {
-	FileUse(path string) (op mcp.Operation, tools []string)
+	FileUse(path string) (method, name string, cat *mcp.Catalog, tools []string)
 }
 
 // fileView serves the files of a Source under the same rules as protocol requests: the
@@ -33,9 +34,9 @@ type fileView struct {
 	uses     fileUser // nil means that any file may contain any answer
 	source   mcp.Source
 	door     *door
-	gate     mcp.Gate         // nil without
+	gate     server.Gate      // nil without
 	appTools *apps.ToolFilter // nil without
-	observer mcp.Observer     // nil without
+	observer server.Observer  // nil without
 }
 
 // ServeHTTP implements [http.Handler]. The door has already admitted the request.
@@ -55,11 +56,11 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	op.Transport = transportFiles
 	began := time.Now()
-	e := mcp.Event{Kind: mcp.EventRequest, Method: op.Method, Name: op.Name, Transport: op.Transport}
+	e := server.Event{Kind: server.EventRequest, Method: op.Method, Name: op.Name, Transport: op.Transport}
 	v.observe(ctx, e)
 	out := &fileWriter{ResponseWriter: w}
 	defer func() {
-		e.Kind, e.Duration = mcp.EventAnswer, time.Since(began)
+		e.Kind, e.Duration = server.EventAnswer, time.Since(began)
 		e.Status, e.Sent = out.status, out.sent
 		if e.Err == nil && out.status >= http.StatusBadRequest {
 			e.Err = mcp.Errorf(mcp.CodeResourceNotFound, "%s", http.StatusText(out.status))
@@ -70,7 +71,7 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !errors.As(err, &e.Err) {
 			e.Err = &mcp.Error{Code: mcp.CodeInternalError, Message: "internal error", Cause: err}
 		}
-		mcp.WriteError(out, e.Err)
+		server.WriteError(out, e.Err)
 		return
 	}
 	if v.gate != nil {
@@ -81,22 +82,23 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // use returns what a file contains. If the Source does not report it, the file may be the
 // answer of any tool.
-func (v *fileView) use(ctx context.Context, path string) (op mcp.Operation, tools []string) {
+func (v *fileView) use(ctx context.Context, path string) (op server.Operation, tools []string) {
 	if v.uses != nil {
-		return v.uses.FileUse(path)
+		op.Method, op.Name, op.Catalog, tools = v.uses.FileUse(path)
+		return op, tools
 	}
 	cat, err := v.source.Catalog(ctx)
 	if err != nil {
-		return mcp.Operation{}, nil
+		return server.Operation{}, nil
 	}
 	for i := range cat.Tools {
 		tools = append(tools, cat.Tools[i].Name)
 	}
-	return mcp.Operation{Method: "resources/read", Name: path, Catalog: cat}, tools
+	return server.Operation{Method: "resources/read", Name: path, Catalog: cat}, tools
 }
 
 // hides reports whether a file lists a hidden tool, or may contain its answer.
-func (v *fileView) hides(op mcp.Operation, tools []string) bool {
+func (v *fileView) hides(op server.Operation, tools []string) bool {
 	if v.appTools == nil || op.Catalog == nil {
 		return false
 	}
@@ -111,9 +113,9 @@ func (v *fileView) hides(op mcp.Operation, tools []string) bool {
 }
 
 // enter calls the gate, after checking the scopes of all tools that a file belongs to.
-func (v *fileView) enter(ctx context.Context, op mcp.Operation, tools []string) error {
+func (v *fileView) enter(ctx context.Context, op server.Operation, tools []string) error {
 	for _, tool := range tools {
-		call := mcp.Operation{Method: "tools/call", Name: tool, Catalog: op.Catalog}
+		call := server.Operation{Method: "tools/call", Name: tool, Catalog: op.Catalog}
 		c := callerOf(ctx)
 		if refused := v.door.lacking(c.principal.Load(), call); refused != nil {
 			e := v.door.wire(c, refused)
@@ -127,7 +129,7 @@ func (v *fileView) enter(ctx context.Context, op mcp.Operation, tools []string) 
 	return v.gate.Enter(ctx, op)
 }
 
-func (v *fileView) observe(ctx context.Context, e mcp.Event) {
+func (v *fileView) observe(ctx context.Context, e server.Event) {
 	if v.observer != nil {
 		v.observer.Observe(ctx, e)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -122,7 +123,7 @@ func TestFilesNeedTheAuditLog(t *testing.T) {
 // TestFilesPassTheGate uses a custom gate that refuses a call, and with it the file.
 func TestFilesPassTheGate(t *testing.T) {
 	g := onlyLooking{}
-	h := serve.NewHandler(openShop(t), &serve.Options{Server: mcp.ServerOptions{Gate: g}})
+	h := serve.NewHandler(openShop(t), &serve.Options{Server: server.Options{Gate: g}})
 	if w := exchange(h, "GET", "/tools/sell/boat.json", ""); w.Code != http.StatusForbidden {
 		t.Errorf("GET of what the gate refuses = %d %s", w.Code, w.Body)
 	}
@@ -137,11 +138,11 @@ func TestFilesPassTheGate(t *testing.T) {
 
 type onlyLooking struct{}
 
-func (onlyLooking) Enter(_ context.Context, op mcp.Operation) error {
+func (onlyLooking) Enter(_ context.Context, op server.Operation) error {
 	if op.Method == "tools/call" && op.Name != "look" {
-		return mcp.Errorf(mcp.CodeToolDenied, "only looking").OverHTTP(http.StatusForbidden, nil)
+		return &mcp.Error{Code: mcp.CodeToolDenied, Message: "only looking", Status: http.StatusForbidden}
 	}
 	return nil
 }
 
-func (onlyLooking) Leave(context.Context, mcp.Operation) {}
+func (onlyLooking) Leave(context.Context, server.Operation) {}

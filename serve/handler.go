@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -22,7 +23,7 @@ const EndpointPath = "/mcp"
 // Handler serves a Source over HTTP: the endpoint, WebSockets, the health checks and, if
 // the Source has them, its files. It is safe for concurrent use.
 type Handler struct {
-	server    *mcp.Server
+	server    *mcpserver.Server
 	endpoint  http.Handler
 	sockets   *ws.Handler  // nil if disabled
 	legacy    http.Handler // HTTP+SSE; nil if disabled
@@ -64,7 +65,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	if o.Server.Budget.Connections == 0 {
 		o.Server.Budget.Connections = o.WebSocket.MaxConns
 	}
-	h.server = mcp.NewServer(src, &o.Server)
+	h.server = mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(h.server)
 	endpoint := h.server.HTTPHandler(&o.HTTP)
 	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly
@@ -94,7 +95,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 // the metrics, or nil if they are disabled.
 func (o *Options) observe(d *door) *metrics {
 	var m *metrics
-	var counting, logging mcp.Observer
+	var counting, logging mcpserver.Observer
 	if !o.NoMetrics {
 		m = newMetrics()
 		d.refused = m.refused
@@ -103,7 +104,7 @@ func (o *Options) observe(d *door) *metrics {
 	if o.Logger.Enabled(context.Background(), slog.LevelInfo) {
 		logging = requestLog{o.Logger}
 	}
-	var auditing mcp.Observer
+	var auditing mcpserver.Observer
 	if o.Audit != nil {
 		auditing = auditor{o.Audit}
 		d.audit = o.Audit

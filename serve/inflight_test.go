@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/ws"
 )
@@ -45,7 +46,7 @@ func (c *tenant) linger(t *testing.T, size int) io.Closer {
 // Bodies of one client leave room for those of another.
 func TestBodiesOfOthersFit(t *testing.T) {
 	const size = 1_100_000
-	opts := mcp.ServerOptions{Budget: mcp.Budget{RequestBytes: 8 << 20, ClientRequestBytes: 2 << 20}}
+	opts := server.Options{Budget: server.Budget{RequestBytes: 8 << 20, ClientRequestBytes: 2 << 20}}
 	onEstates(t, opts, func(t *testing.T, e *estate) {
 		alice, bob := e.clients[0], e.clients[1]
 		conn := alice.linger(t, size)
@@ -79,7 +80,7 @@ func TestBodiesOfOthersFit(t *testing.T) {
 // that, small ones of a client that exceeds its share.
 func TestBodiesInTotal(t *testing.T) {
 	const size = 900_000
-	opts := mcp.ServerOptions{Budget: mcp.Budget{RequestBytes: 2_000_000, ClientRequestBytes: 1_000_000}}
+	opts := server.Options{Budget: server.Budget{RequestBytes: 2_000_000, ClientRequestBytes: 1_000_000}}
 	onEstates(t, opts, func(t *testing.T, e *estate) {
 		alice, bob, carol := e.clients[0], e.clients[1], e.clients[2]
 		alice.linger(t, size)
@@ -102,7 +103,7 @@ func TestBodiesInTotal(t *testing.T) {
 // Requests over a WebSocket also count until they are answered.
 func TestBodiesOverWebSocket(t *testing.T) {
 	src := newSource()
-	opts := &serve.Options{Server: mcp.ServerOptions{Budget: mcp.Budget{RequestBytes: 3000}}}
+	opts := &serve.Options{Server: server.Options{Budget: server.Budget{RequestBytes: 3000}}}
 	site := httptest.NewServer(serve.NewHandler(src, opts))
 	defer site.Close()
 	conn, err := ws.Dial(t.Context(), strings.Replace(site.URL, "http", "ws", 1)+"/ws", nil)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // LegacySSEPath is where clients of 2024-11-05 open their event stream, and
@@ -16,7 +16,7 @@ const (
 
 // legacySSE returns the handler for HTTP+SSE, or nil if it is disabled. It shares the
 // options of the endpoint.
-func (o *Options) legacySSE(server *mcp.Server, d *door) http.Handler {
+func (o *Options) legacySSE(server *mcpserver.Server, d *door) http.Handler {
 	if !o.LegacySSE {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -177,21 +178,21 @@ func TestClientsAreForgotten(t *testing.T) {
 // ask is a gate that refuses one tool.
 type ask struct{ entered, left int }
 
-func (a *ask) Enter(_ context.Context, op mcp.Operation) error {
+func (a *ask) Enter(_ context.Context, op server.Operation) error {
 	if op.Name == "sink" {
-		return mcp.Errorf(mcp.CodeToolDenied, "not today").OverHTTP(403, nil)
+		return &mcp.Error{Code: mcp.CodeToolDenied, Message: "not today", Status: 403}
 	}
 	a.entered++
 	return nil
 }
-func (a *ask) Leave(context.Context, mcp.Operation) { a.left++ }
+func (a *ask) Leave(context.Context, server.Operation) { a.left++ }
 
 func TestGateOfTheProgramComesLast(t *testing.T) {
 	a := &ask{}
 	h := serve.NewHandler(tools{}, &serve.Options{
 		Auth:   testAuth(t),
 		Limits: serve.Limits{ClientInFlight: 1},
-		Server: mcp.ServerOptions{Gate: a},
+		Server: server.Options{Gate: a},
 	})
 	for range 3 { // a request that the gate refuses must not stay in flight
 		if w := from(h, "192.0.2.1:1", toolCall("sink"), "Authorization",

@@ -18,6 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // check prints the problems of what src offers, and returns 1 if there are errors.
@@ -236,8 +237,8 @@ func (o offered) Catalog(context.Context) (*mcp.Catalog, error) { return o.cat, 
 
 // lists requests each list in each version of the protocol, page by page.
 func (c *checker) lists(ctx context.Context) {
-	server := mcp.NewServer(offered{cat: c.cat}, nil)
-	h := server.HTTPHandler(&mcp.HTTPOptions{NoSessions: true})
+	server := mcpserver.New(offered{cat: c.cat}, nil)
+	h := server.HTTPHandler(&mcpserver.HTTPOptions{NoSessions: true})
 	lists := []struct {
 		method, member string
 		want           int

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // metrics counts the requests of a server, under the names of OpenTelemetry's conventions
@@ -20,7 +21,7 @@ import (
 type metrics struct {
 	begun    time.Time
 	inFlight atomic.Int64
-	stats    func() mcp.Stats
+	stats    func() server.Stats
 	// upstreams returns the upstream servers of the Source.
 	upstreams func() []Upstream
 	audit     *Audit // nil if disabled
@@ -115,28 +116,28 @@ func newMetrics() *metrics {
 	return &metrics{begun: time.Now(), names: make(map[string]int), known: make(map[nameKey]bool)}
 }
 
-var _ mcp.Observer = (*metrics)(nil)
+var _ server.Observer = (*metrics)(nil)
 
-// Observe implements [mcp.Observer].
-func (m *metrics) Observe(_ context.Context, e mcp.Event) {
+// Observe implements [server.Observer].
+func (m *metrics) Observe(_ context.Context, e server.Event) {
 	switch e.Kind {
-	case mcp.EventRequest:
+	case server.EventRequest:
 		m.inFlight.Add(1)
-	case mcp.EventAnswer:
+	case server.EventAnswer:
 		m.inFlight.Add(-1)
 		if !e.Standing { // its duration is up to the client
 			m.operation(&e)
 		}
-	case mcp.EventRefused:
+	case server.EventRefused:
 		m.refused(e.Status)
-	case mcp.EventSessionEnd:
+	case server.EventSessionEnd:
 		if h := m.sessions.add(sessionLabels{network(e.Transport), e.Version}); h != nil {
 			h.observe(e.Duration)
 		}
 	}
 }
 
-func (m *metrics) operation(e *mcp.Event) {
+func (m *metrics) operation(e *server.Event) {
 	labels := operationLabels{method: e.Method, failure: m.failure(e), transport: network(e.Transport), version: e.Version}
 	if e.Method == "tools/call" {
 		if labels.tool = e.Name; labels.tool == "" {
@@ -182,7 +183,7 @@ func (m *metrics) name(kind, name string, most int) string {
 
 // failure returns the value of error.type: the code of an error, tool_error for a result
 // that is an error, "" for success.
-func (m *metrics) failure(e *mcp.Event) string {
+func (m *metrics) failure(e *server.Event) string {
 	switch {
 	case e.Cancelled:
 		return "cancelled"
@@ -199,7 +200,7 @@ func network(transport string) string {
 	switch transport {
 	case "":
 		return otherName
-	case mcp.TransportStdio:
+	case server.TransportStdio:
 		return "pipe"
 	}
 	return "tcp"
@@ -273,19 +274,19 @@ func (m *metrics) text() []byte {
 }
 
 // keptMetrics reports the state that outlives a request, by kind.
-func keptMetrics(t *exposition, st *mcp.Stats) {
+func keptMetrics(t *exposition, st *server.Stats) {
 	for _, f := range []struct {
 		name, kind, help string
-		value            func(mcp.KeptStats) int64
+		value            func(server.KeptStats) int64
 	}{
 		{"mcp_server_kept_bytes", "gauge", "Bytes kept beyond the request that caused them.",
-			func(k mcp.KeptStats) int64 { return k.Bytes }},
+			func(k server.KeptStats) int64 { return k.Bytes }},
 		{"mcp_server_kept", "gauge", "Entries kept beyond the request that caused them.",
-			func(k mcp.KeptStats) int64 { return k.Count }},
+			func(k server.KeptStats) int64 { return k.Count }},
 		{"mcp_server_shed_total", "counter", "Entries given up to make room for others.",
-			func(k mcp.KeptStats) int64 { return k.Shed }},
+			func(k server.KeptStats) int64 { return k.Shed }},
 		{"mcp_server_kept_refused_total", "counter", "Entries refused, as they did not fit.",
-			func(k mcp.KeptStats) int64 { return k.Refused }},
+			func(k server.KeptStats) int64 { return k.Refused }},
 	} {
 		t.family(f.name, f.kind, f.help)
 		for _, k := range st.Kept {

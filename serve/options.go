@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -53,7 +54,7 @@ type Options struct {
 	LegacySSE bool
 
 	// HTTP configures the endpoint. Its MaxBody also bounds a line of [Stdio].
-	HTTP mcp.HTTPOptions
+	HTTP server.HTTPOptions
 	// WebSocket configures connections at /ws and, unless HTTP.PostOnly is set, at the
 	// endpoint. Its auth, size and drain settings are ignored; the server-wide ones apply.
 	WebSocket ws.Options
@@ -108,7 +109,7 @@ type Options struct {
 	// Server configures the protocol core. A nil Logger in it becomes Logger. A
 	// RequestTimeout of 0 means ten minutes, a negative one no limit. Its Gate is called
 	// after Auth and Limits.
-	Server mcp.ServerOptions
+	Server server.Options
 }
 
 // Info lists the addresses of a server.
@@ -156,7 +157,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// catalogView is the type of [mcp.ServerOptions.View].
+// catalogView is the type of [server.Options.View].
 type catalogView = func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
 
 // viewsOf returns a view through first, which may be nil, and then through second.

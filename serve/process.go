@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Process is the state of a serving process.
@@ -69,7 +69,7 @@ const answerTime = 2 * time.Second
 // announce lets other processes query the state of this one, until stop. It waits at most
 // that long for the socket, because serving has priority. If the socket fails, only ps is
 // affected.
-func (o *Options) announce(endpoint string, server *mcp.Server, wait time.Duration) (stop func()) {
+func (o *Options) announce(endpoint string, server *mcpserver.Server, wait time.Duration) (stop func()) {
 	if o.Announce == nil {
 		return func() {}
 	}

@@ -7,20 +7,21 @@ import (
 	"log/slog"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // requestLog logs a line for each served request and for each refused one. Lines never
 // contain arguments, results, headers or URIs of resources.
 type requestLog struct{ log *slog.Logger }
 
-var _ mcp.Observer = requestLog{}
+var _ server.Observer = requestLog{}
 
-// Observe implements [mcp.Observer].
-func (l requestLog) Observe(ctx context.Context, e mcp.Event) {
+// Observe implements [server.Observer].
+func (l requestLog) Observe(ctx context.Context, e server.Event) {
 	switch e.Kind {
-	case mcp.EventAnswer:
+	case server.EventAnswer:
 		l.line(ctx, "request", &e)
-	case mcp.EventRefused:
+	case server.EventRefused:
 		l.line(ctx, "refused", &e)
 	}
 }
@@ -28,7 +29,7 @@ func (l requestLog) Observe(ctx context.Context, e mcp.Event) {
 // maxRequestID is the longest X-Request-Id that is logged.
 const maxRequestID = 128
 
-func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
+func (l requestLog) line(ctx context.Context, message string, e *server.Event) {
 	attrs := make([]slog.Attr, 0, 18)
 	add := func(name, value string) {
 		if value != "" {
@@ -39,7 +40,7 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
 		method = otherName // chosen by the client
 	}
-	if e.Kind == mcp.EventAnswer {
+	if e.Kind == server.EventAnswer {
 		add("method", method)
 	}
 	switch method {
@@ -87,17 +88,17 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 }
 
 // observers combines several observers.
-type observers []mcp.Observer
+type observers []server.Observer
 
-// Observe implements [mcp.Observer].
-func (all observers) Observe(ctx context.Context, e mcp.Event) {
+// Observe implements [server.Observer].
+func (all observers) Observe(ctx context.Context, e server.Event) {
 	for _, o := range all {
 		o.Observe(ctx, e)
 	}
 }
 
 // together returns one observer for those that are not nil, or nil if all are.
-func together(all ...mcp.Observer) mcp.Observer {
+func together(all ...server.Observer) server.Observer {
 	var some observers
 	for _, o := range all {
 		if o != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -39,17 +40,17 @@ func (d *diary) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallT
 // may call build, and follow such a call by any method.
 type onlyBuilders struct{}
 
-func (onlyBuilders) Enter(ctx context.Context, op mcp.Operation) error {
+func (onlyBuilders) Enter(ctx context.Context, op server.Operation) error {
 	if op.Method != "tools/call" || op.Name != "build" && op.Name != "yard_build" {
 		return nil
 	}
 	if p := mcp.PrincipalFrom(ctx); p != nil && slices.Contains(p.Scopes, "build") {
 		return nil
 	}
-	return mcp.Errorf(mcp.CodeToolDenied, "for builders alone").OverHTTP(http.StatusForbidden, nil)
+	return &mcp.Error{Code: mcp.CodeToolDenied, Message: "for builders alone", Status: http.StatusForbidden}
 }
 
-func (onlyBuilders) Leave(context.Context, mcp.Operation) {}
+func (onlyBuilders) Leave(context.Context, server.Operation) {}
 
 // twoTokens returns a stronger and a weaker token of one principal.
 func twoTokens(t *testing.T) *serve.Tokens {
@@ -240,7 +241,7 @@ func TestTasksAreJudgedByEveryGate(t *testing.T) {
 		y := &yard{finish: make(chan struct{})}
 		handler := serve.NewHandler(y, &serve.Options{
 			Auth:   &serve.Auth{Verifiers: []serve.Verifier{twoTokens(t)}, Scopes: []string{"read"}},
-			Server: mcp.ServerOptions{Gate: onlyBuilders{}},
+			Server: server.Options{Gate: onlyBuilders{}},
 		})
 		site := httptest.NewServer(handler)
 		t.Cleanup(site.Close)
@@ -263,7 +264,7 @@ func TestTasksAreJudgedByEveryGate(t *testing.T) {
 			}
 		}
 		close(y.finish)
-		if got := strong.state(t, m[1], mcp.TaskWorking); got != mcp.TaskCompleted {
+		if got := strong.state(t, m[1], server.TaskWorking); got != server.TaskCompleted {
 			t.Errorf("the task is %s: it was cancelled with the weaker token", got)
 		}
 	}

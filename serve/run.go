@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Run listens on opts.Addr and serves src there until ctx is done. Then it drains:
@@ -166,12 +167,12 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 		}
 		o.Server.Gate = gates(d, o.Server.Gate)
 	}
-	server := mcp.NewServer(src, &o.Server)
+	server := mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(server)
 	defer o.announce("stdio", server, 0)()
 	ctx, opening := o.awaitOpening(ctx, src, func(mcp.Source) {})
 	defer opening.close()
-	err := server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
+	err := server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
 	if failure := opening.wait(ctx, o.DrainTimeout); failure != nil {
 		return failure
 	}

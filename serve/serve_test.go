@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -511,7 +512,7 @@ func TestStdio(t *testing.T) {
 	src.release <- struct{}{}
 	var out bytes.Buffer
 	in := strings.NewReader(initialize + "\n" + call + "\n" + strings.Repeat("x", 200) + "\n")
-	if err := serve.Stdio(t.Context(), src, in, &out, &serve.Options{HTTP: mcp.HTTPOptions{MaxBody: 180}}); err != nil {
+	if err := serve.Stdio(t.Context(), src, in, &out, &serve.Options{HTTP: server.HTTPOptions{MaxBody: 180}}); err != nil {
 		t.Fatal(err)
 	}
 	var last struct{ Error *mcp.Error }

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // StateKeys are the secrets that seal the state that clients carry for the server:
@@ -26,7 +26,7 @@ type StateKeys struct {
 
 	mu      sync.Mutex
 	keys    [][]byte
-	servers []*mcp.Server
+	servers []*server.Server
 }
 
 // Limits of state keys.
@@ -146,7 +146,7 @@ func reasonOf(err error) error {
 }
 
 // follow makes a server use the current and future keys.
-func (k *StateKeys) follow(s *mcp.Server) {
+func (k *StateKeys) follow(s *server.Server) {
 	if k == nil {
 		return
 	}

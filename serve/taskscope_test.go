@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -98,7 +99,7 @@ func TestTasksNeedTheScopesOfTheirTool(t *testing.T) {
 		t.Errorf("a tool without a rule: %d %s", got.status, got.body)
 	}
 	close(y.finish)
-	if got := strong.state(t, build, mcp.TaskWorking); got != mcp.TaskCompleted {
+	if got := strong.state(t, build, server.TaskWorking); got != server.TaskCompleted {
 		t.Errorf("the task is %s: it was cancelled with the weaker token", got)
 	}
 	if t.Failed() {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -13,7 +14,7 @@ const WebSocketPath = "/ws"
 
 // sockets returns the WebSocket handler, or nil if it is disabled. It shares the options
 // of the endpoint.
-func (o *Options) sockets(server *mcp.Server, d *door) *ws.Handler {
+func (o *Options) sockets(server *mcpserver.Server, d *door) *ws.Handler {
 	if o.NoWebSocket {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/ws"
 )
@@ -73,10 +74,10 @@ func TestWebSocketPaths(t *testing.T) {
 		{"a foreign Origin at the endpoint", "/mcp", serve.Options{}, http.Header{"Origin": {"https://evil.example.com"}},
 			403},
 		{"an allowed Origin", "/ws",
-			serve.Options{HTTP: mcp.HTTPOptions{AllowedOrigins: []string{"https://app.example.com"}}},
+			serve.Options{HTTP: mcpserver.HTTPOptions{AllowedOrigins: []string{"https://app.example.com"}}},
 			http.Header{"Origin": {"https://app.example.com"}}, 101},
-		{"the endpoint with POST only", "/mcp", serve.Options{HTTP: mcp.HTTPOptions{PostOnly: true}}, nil, 405},
-		{"its own path with POST only", "/ws", serve.Options{HTTP: mcp.HTTPOptions{PostOnly: true}}, nil, 101},
+		{"the endpoint with POST only", "/mcp", serve.Options{HTTP: mcpserver.HTTPOptions{PostOnly: true}}, nil, 405},
+		{"its own path with POST only", "/ws", serve.Options{HTTP: mcpserver.HTTPOptions{PostOnly: true}}, nil, 101},
 		{"left out", "/ws", serve.Options{NoWebSocket: true}, nil, 404},
 		{"left out at the endpoint", "/mcp", serve.Options{NoWebSocket: true}, nil, 405},
 		{"over its own limits", "/ws", serve.Options{WebSocket: ws.Options{RequireSubprotocol: true}}, nil, 426},
@@ -112,7 +113,7 @@ func TestWebSocketPaths(t *testing.T) {
 }
 
 func TestWebSocketMaxBody(t *testing.T) {
-	server := httptest.NewServer(serve.NewHandler(newSource(), &serve.Options{HTTP: mcp.HTTPOptions{MaxBody: 100}}))
+	server := httptest.NewServer(serve.NewHandler(newSource(), &serve.Options{HTTP: mcpserver.HTTPOptions{MaxBody: 100}}))
 	defer server.Close()
 	c, _, _ := statusOf(t, server.URL+"/ws", nil)
 	if err := c.WriteMessage([]byte(strings.Repeat(" ", 101))); err != nil {

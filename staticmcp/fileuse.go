@@ -7,56 +7,48 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// FileUse maps a file of [Site.FileHandler] to the protocol: op is the request whose
-// answer has the same content, and tools are the tools whose answers the file may
-// contain. path has no leading slash. An op without Method means that the file is
-// unrelated to the catalog and must not be served.
+// FileUse maps a file of [Site.FileHandler] to the protocol: method and name are those of
+// the request whose answer has the same content, cat is the catalog that offers it, and
+// tools are the tools whose answers the file may contain. path has no leading slash. An
+// empty method means that the file is unrelated to the catalog and must not be served.
 //
 // The name of a resource is its URI if the manifest lists it, otherwise the path. A file
 // that can be the answer of several tools names all of them.
-func (s *Site) FileUse(path string) (op mcp.Operation, tools []string) {
+func (s *Site) FileUse(path string) (method, name string, cat *mcp.Catalog, tools []string) {
 	o := s.offer.Load()
-	op.Catalog = o.catalog
 	stem, ok := strings.CutSuffix(path, extension)
 	if !ok || !isPublic(path) {
-		return mcp.Operation{}, nil
+		return "", "", nil, nil
 	}
 	dir, rest, _ := strings.Cut(stem, "/")
 	switch dir {
 	case strings.TrimSuffix(manifestName, extension):
-		op.Method = "server/discover"
+		method = "server/discover"
 	case toolsDir:
-		return o.toolFile(op, rest)
+		tools = above(o.fileIndex().tools, rest)
+		switch {
+		case len(tools) > 0:
+			method, name = "tools/call", tools[0]
+		case rest == indexName:
+			method = "tools/list"
+		default: // no tool has this folder or file
+			return "", "", nil, nil
+		}
 	case promptsDir:
-		op.Method = "prompts/get"
-		op.Name = o.promptOf(rest)
+		method = "prompts/get"
+		name = o.promptOf(rest)
 	case resourcesDir:
-		op.Method = "resources/read"
-		op.Name = o.resourceAt(path)
+		method = "resources/read"
+		name = o.resourceAt(path)
 	case completionsDir:
-		op.Method = "completion/complete"
+		method = "completion/complete"
 	default: // the search index holds the words of all answers
-		op.Method, op.Name = "resources/read", search.Dir
+		method, name = "resources/read", search.Dir
 		for i := range o.catalog.Tools {
 			tools = append(tools, o.catalog.Tools[i].Name)
 		}
 	}
-	return op, tools
-}
-
-// toolFile finds the tools whose folder contains a file below tools/, or whose only
-// answer it is.
-func (o *offer) toolFile(op mcp.Operation, stem string) (mcp.Operation, []string) {
-	tools := above(o.fileIndex().tools, stem)
-	switch {
-	case len(tools) > 0:
-		op.Method, op.Name = "tools/call", tools[0]
-	case stem == indexName:
-		op.Method = "tools/list"
-	default:
-		return mcp.Operation{}, nil
-	}
-	return op, tools
+	return method, name, o.catalog, tools
 }
 
 // promptOf returns the prompt that a file below prompts/ belongs to, or "".

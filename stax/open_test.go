@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -49,7 +50,7 @@ func (toolbox) GetPrompt(context.Context, *mcp.GetPromptParams) (*mcp.GetPromptR
 
 // upstream serves toolbox to clients with the token.
 func upstream(t *testing.T) string {
-	server := mcp.NewServer(toolbox{}, nil)
+	server := mcpserver.New(toolbox{}, nil)
 	handler := server.HTTPHandler(nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer the-token" || r.Header.Get("X-Team") != "p" {

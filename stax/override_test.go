@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -162,7 +163,7 @@ func (b *box) become(about string) {
 func boxAt(t *testing.T, members, tools string) (*box, *stax.Merged) {
 	t.Helper()
 	b := &box{about: "opens"}
-	server := mcp.NewServer(b, nil)
+	server := mcpserver.New(b, nil)
 	web := httptest.NewServer(server.HTTPHandler(nil))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); _ = server.Shutdown(context.Background()) })
 	text := fmt.Sprintf(`{"servers": {"s": {"url": %q, "transport": "http" %s}}, "tools": {"s": %s}}`,

@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -23,7 +24,7 @@ const roleVariable = "SLIPWAY_STAX_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
-		if err := mcp.NewServer(newTrap(role), nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil); err != nil {
+		if err := mcpserver.New(newTrap(role), nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil); err != nil {
 			os.Exit(1)
 		}
 		return

@@ -20,6 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -53,7 +54,7 @@ func serveChild(kind string) {
 		mux.HandleFunc("/ws", bareEcho)
 	} else {
 		catalog := &mcp.Catalog{Server: mcp.Implementation{Name: "echo", Version: "1"}, Tools: []mcp.Tool{{Name: "echo"}}}
-		mux.Handle("/ws", ws.NewHandler(mcp.NewServer(echo{catalog: catalog}, nil), nil))
+		mux.Handle("/ws", ws.NewHandler(server.New(echo{catalog: catalog}, nil), nil))
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // DialOptions configure [Dial]. Nil and the zero value are the defaults.
@@ -61,7 +61,7 @@ type Conn struct {
 	pings        sync.WaitGroup
 }
 
-var _ mcp.Conn = (*Conn)(nil)
+var _ server.Conn = (*Conn)(nil)
 
 // HandshakeError is returned if the server answers without upgrading the connection.
 type HandshakeError struct {

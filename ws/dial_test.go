@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -93,7 +93,7 @@ func TestDial(t *testing.T) {
 // The socket beneath TLS cannot be written to directly.
 func TestDialTLS(t *testing.T) {
 	src := newSource()
-	server := httptest.NewTLSServer(ws.NewHandler(mcp.NewServer(src, nil), nil))
+	server := httptest.NewTLSServer(ws.NewHandler(mcpserver.New(src, nil), nil))
 	defer server.Close()
 	c, err := ws.Dial(t.Context(), strings.Replace(server.URL, "https", "wss", 1),
 		&ws.DialOptions{Client: server.Client()})

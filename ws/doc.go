@@ -26,5 +26,5 @@
 //	1007  a text frame that is not UTF-8
 //	1008  the client reads too slowly, or failed [Options.Revalidate]
 //	1009  a message over [Options.MaxMessage]
-//	1013  a limit of [mcp.Budget] is reached
+//	1013  a limit of [server.Budget] is reached
 package ws

@@ -7,11 +7,12 @@ import (
 	"net/http/httptest"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
 func Example() {
-	server := mcp.NewServer(mcp.Unimplemented{}, nil)
+	server := mcpserver.New(mcp.Unimplemented{}, nil)
 	site := httptest.NewServer(ws.NewHandler(server, nil))
 	defer site.Close()
 

@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Handler serves MCP over WebSocket. Mount it at the path that clients use, usually /ws.
 // It is safe for concurrent use.
 type Handler struct {
-	server  *mcp.Server
+	server  *mcpserver.Server
 	opts    Options
 	guarded http.Handler // upgrade, after the Host and Origin checks
 
@@ -28,14 +28,14 @@ type Handler struct {
 var _ http.Handler = (*Handler)(nil)
 
 // NewHandler returns a handler that serves MCP over WebSocket. opts may be nil.
-func NewHandler(server *mcp.Server, opts *Options) *Handler {
+func NewHandler(server *mcpserver.Server, opts *Options) *Handler {
 	h := &Handler{
 		server: server,
 		opts:   opts.withDefaults(),
 		open:   make(map[*socket]struct{}),
 		quiet:  make(chan struct{}),
 	}
-	guard := server.HTTPHandler(&mcp.HTTPOptions{AllowedHosts: h.opts.AllowedHosts, AllowedOrigins: h.opts.AllowedOrigins})
+	guard := server.HTTPHandler(&mcpserver.HTTPOptions{AllowedHosts: h.opts.AllowedHosts, AllowedOrigins: h.opts.AllowedOrigins})
 	h.guarded = guard.Protect(http.HandlerFunc(h.upgrade))
 	return h
 }

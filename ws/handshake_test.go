@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -143,7 +144,7 @@ func TestUpgradeRefused(t *testing.T) {
 }
 
 func TestUpgradeWhereConnectionsCannotBeTakenOver(t *testing.T) {
-	h := ws.NewHandler(mcp.NewServer(newSource(), nil), nil)
+	h := ws.NewHandler(server.New(newSource(), nil), nil)
 	r := httptest.NewRequest("GET", "http://127.0.0.1/ws", nil)
 	r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
 	rec := httptest.NewRecorder() // not a Hijacker

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // Long messages count against the budget while they arrive, and until they are answered.
@@ -14,7 +14,7 @@ func TestMessagesBeingReceivedCount(t *testing.T) {
 	long := modern(1, "ping", `"x":"`+strings.Repeat("x", 300_000)+`"`)
 	half := frame(opText, long)[:150_000]
 	synctest.Test(t, func(t *testing.T) {
-		w := withBudget(t, mcp.Budget{RequestBytes: 600_000}, nil)
+		w := withBudget(t, server.Budget{RequestBytes: 600_000}, nil)
 		inUse := func() int64 {
 			synctest.Wait()
 			return w.server.Stats().RequestBytes

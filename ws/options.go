@@ -10,7 +10,7 @@ import (
 
 // Options configure a [Handler]. Nil and the zero value are the defaults.
 type Options struct {
-	// AllowedHosts and AllowedOrigins are those of [mcp.HTTPOptions]. Browsers let any page
+	// AllowedHosts and AllowedOrigins are those of [server.HTTPOptions]. Browsers let any page
 	// open a WebSocket to any server, so only the Origin check keeps a malicious page away
 	// from the tools.
 	AllowedHosts, AllowedOrigins []string
@@ -33,7 +33,7 @@ type Options struct {
 	MaxMessage int64
 	// MaxConns is the number of connections that may be open at once; 0 means 10,000. Any
 	// other upgrade is answered with 503 and Retry-After, and closes the oldest connection
-	// of the client with the most. The limit per client is in [mcp.Budget].
+	// of the client with the most. The limit per client is in [server.Budget].
 	MaxConns int
 	// MaxInFlight is the number of requests that one connection may run at once; 0 means
 	// 1,000. Others are rejected with [mcp.CodeToolBusy].

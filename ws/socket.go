@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // socket is the connection of one client. It has one goroutine of its own, which reads.
@@ -39,7 +40,7 @@ type socket struct {
 	closed  chan struct{}
 }
 
-var _ mcp.BufferedConn = (*socket)(nil)
+var _ server.BufferedConn = (*socket)(nil)
 
 // States of the reader.
 const (
@@ -135,10 +136,10 @@ func (s *socket) start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.handler.add(s)
 	o := &s.handler.opts
-	s.handler.server.StartConn(s.ctx, s, &mcp.ConnOptions{
+	s.handler.server.StartConn(s.ctx, s, &server.ConnOptions{
 		MaxInFlight:  o.MaxInFlight,
 		DrainTimeout: o.DrainTimeout,
-		Transport:    mcp.TransportWebSocket,
+		Transport:    server.TransportWebSocket,
 		Remote:       s.remote,
 	}, s.ended)
 }
@@ -163,7 +164,7 @@ func (s *socket) ended(err error) {
 	s.handler.release(s)
 }
 
-// ReadMessage implements [mcp.Conn]. It ignores the context: during shutdown, the reader
+// ReadMessage implements [server.Conn]. It ignores the context: during shutdown, the reader
 // still receives the answers that requests in flight wait for.
 func (s *socket) ReadMessage(context.Context) ([]byte, error) {
 	defer s.reader.Store(away)
@@ -190,7 +191,7 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 		s.close(websocket.StatusUnsupportedData, "messages are text frames")
 		return nil, io.EOF
 	}
-	var memory mcp.BodyMemory // until the server counts the whole message itself
+	var memory server.BodyMemory // until the server counts the whole message itself
 	defer s.handler.server.ReleaseBody(&memory)
 	msg, size := []byte(nil), int64(min(s.wire.payload(), firstRead))
 	for {
@@ -217,7 +218,7 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 	}
 }
 
-// Pending implements [mcp.BufferedConn].
+// Pending implements [server.BufferedConn].
 func (s *socket) Pending() bool { return s.wire.pending() }
 
 // readFailed closes the connection as the error requires, and returns io.EOF for a clean
@@ -243,7 +244,7 @@ func (s *socket) readFailed(err error) error {
 	return fmt.Errorf("read: %w", err)
 }
 
-// WriteMessage implements [mcp.Conn].
+// WriteMessage implements [server.Conn].
 func (s *socket) WriteMessage(msg []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -257,7 +258,7 @@ func (s *socket) WriteMessage(msg []byte) error {
 	return s.written(err)
 }
 
-// Flush implements [mcp.BufferedConn].
+// Flush implements [server.BufferedConn].
 func (s *socket) Flush() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -118,7 +119,7 @@ func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 type world struct {
 	*source
 	tb      testing.TB
-	server  *mcp.Server
+	server  *mcpserver.Server
 	handler *ws.Handler
 	dial    func() (net.Conn, error)
 }
@@ -144,9 +145,9 @@ func (w *world) legacy() *rawConn {
 	return c
 }
 
-func newWorld(tb testing.TB, ln net.Listener, budget mcp.Budget, opts *ws.Options) *world {
+func newWorld(tb testing.TB, ln net.Listener, budget mcpserver.Budget, opts *ws.Options) *world {
 	w := &world{source: newSource(), tb: tb}
-	w.server = mcp.NewServer(w.source, &mcp.ServerOptions{Budget: budget})
+	w.server = mcpserver.New(w.source, &mcpserver.Options{Budget: budget})
 	w.handler = ws.NewHandler(w.server, opts)
 	hs := &http.Server{Handler: w.handler}
 	go func() { _ = hs.Serve(ln) }()
@@ -161,17 +162,19 @@ func overTCP(tb testing.TB, opts *ws.Options) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := newWorld(tb, ln, mcp.Budget{}, opts)
+	w := newWorld(tb, ln, mcpserver.Budget{}, opts)
 	w.dial = func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) }
 	return w
 }
 
 // overMemory serves without a network, for tests on fake time. Its connections buffer
 // nothing: a write blocks until it is read.
-func overMemory(tb testing.TB, opts *ws.Options) *world { return withBudget(tb, mcp.Budget{}, opts) }
+func overMemory(tb testing.TB, opts *ws.Options) *world {
+	return withBudget(tb, mcpserver.Budget{}, opts)
+}
 
 // withBudget is overMemory for a server with a budget.
-func withBudget(tb testing.TB, budget mcp.Budget, opts *ws.Options) *world {
+func withBudget(tb testing.TB, budget mcpserver.Budget, opts *ws.Options) *world {
 	ln := &memory{conns: make(chan net.Conn), ended: make(chan struct{})}
 	w := newWorld(tb, ln, budget, opts)
 	w.dial = ln.dial

@@ -19,7 +19,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/router"
 )
 
@@ -65,7 +65,7 @@ func handlers(tb testing.TB) map[string]http.Handler {
 			return answer(in), nil
 		}))
 	return map[string]http.Handler{
-		"slipway": mcp.NewServer(r, nil).HTTPHandler(&mcp.HTTPOptions{NoSessions: true}),
+		"slipway": mcpserver.New(r, nil).HTTPHandler(&mcpserver.HTTPOptions{NoSessions: true}),
 		"gosdk": gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return sdk },
 			&gosdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
 		"mcpgo": server.NewStreamableHTTPServer(goServer, server.WithStateLess(true)),

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // budgetFlags limit the memory that a server keeps between requests and for requests in
@@ -23,8 +23,8 @@ func (f *budgetFlags) add(flags *pflag.FlagSet) {
 		"memory for those of one client, by default a quarter of --max-in-flight-bytes")
 }
 
-func (f *budgetFlags) options() mcp.Budget {
-	return mcp.Budget{
+func (f *budgetFlags) options() mcpserver.Budget {
+	return mcpserver.Budget{
 		Bytes: int64(f.total), ClientBytes: int64(f.client),
 		RequestBytes: int64(f.bodies), ClientRequestBytes: int64(f.ofClient),
 	}

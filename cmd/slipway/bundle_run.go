@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -70,7 +71,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 	if opts.Live != nil {
 		supervision = *opts.Live
 	}
-	clients := &mcp.Clients{Single: true}
+	clients := &mcpserver.Clients{Single: true}
 	supervision.Name, supervision.Opened, supervision.Clients = open.Name(name), roster.Add, clients
 	opts.Live = &supervision
 	src, opening, err := start.await(ctx, open.Name(name), func(ctx context.Context) (mcp.Source, error) {
@@ -85,7 +86,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 	}
 	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
 		Upstreams: upstreams(&roster), Announce: announcement("bundle run"),
-		Server: mcp.ServerOptions{Clients: clients}, Opening: opening,
+		Server: mcpserver.Options{Clients: clients}, Opening: opening,
 	})
 }
 

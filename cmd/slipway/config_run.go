@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/stax"
@@ -79,7 +80,7 @@ writes into the files of clients.
 			defer closeAudit()
 			lock.record(audit)
 			var roster client.Roster
-			clients := &mcp.Clients{Single: true}
+			clients := &mcpserver.Clients{Single: true}
 			once := &open.DefinitionsOptions{Resolver: resolver}
 			if err := idle.apply(once); err != nil {
 				return err
@@ -111,7 +112,7 @@ writes into the files of clients.
 			defer closeSource(src)
 			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
 				Audit: audit, Upstreams: upstreams(&roster), Announce: announcement("config run " + args[last]),
-				Server: mcp.ServerOptions{Clients: clients}, Opening: opening,
+				Server: mcpserver.Options{Clients: clients}, Opening: opening,
 			}))
 		},
 	}

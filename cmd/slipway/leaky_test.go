@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // leakyMain is the program "leaky", a server over stdin and stdout whose tools reveal
 // their environment in all the ways that real servers do.
 func leakyMain() {
-	_ = mcp.NewServer(&leaky{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
+	_ = mcpserver.New(&leaky{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 }
 
 type leaky struct{ mcp.Unimplemented }

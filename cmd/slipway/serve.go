@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -46,7 +47,7 @@ type serveFlags struct {
 	start        startFlags
 	stateKeys    stateKeyFlags
 	roster       client.Roster
-	clients      mcp.Clients
+	clients      mcpserver.Clients
 }
 
 func newServe() *cobra.Command {
@@ -265,13 +266,13 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 		Audit:             audit,
 		StateKeys:         keys,
 		RemoteWithoutAuth: f.remote,
-		HTTP: mcp.HTTPOptions{
+		HTTP: mcpserver.HTTPOptions{
 			AllowedHosts:   f.hosts,
 			AllowedOrigins: f.origins,
 			MaxBody:        int64(f.maxBody),
 			PostOnly:       f.postOnly,
 		},
-		Server:       mcp.ServerOptions{Budget: f.budget.options()},
+		Server:       mcpserver.Options{Budget: f.budget.options()},
 		LegacySSE:    f.legacySSE,
 		DrainDelay:   f.drainDelay,
 		DrainTimeout: f.drainTimeout,

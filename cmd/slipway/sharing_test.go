@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // sharingServer is a server that claims any URI: it answers every read, and has tools to
@@ -36,7 +37,7 @@ func sharingMain() {
 	for _, uri := range os.Args[2:] {
 		s.list(uri)
 	}
-	_ = mcp.NewServer(s, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
+	_ = mcpserver.New(s, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 }
 
 func (s *sharingServer) list(uri string) {

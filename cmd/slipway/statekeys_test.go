@@ -9,13 +9,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // hostAsker serves a server over HTTP whose tool up_ask asks the client a question.
 func hostAsker(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1, "asker NAME")
-	server := httptest.NewServer(mcp.NewServer(newUpstreamSource("up"), nil).HTTPHandler(nil))
+	server := httptest.NewServer(mcpserver.New(newUpstreamSource("up"), nil).HTTPHandler(nil))
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.URL)
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -126,7 +127,7 @@ func upstreamMain() {
 			_, _ = out.Write(pinned(line, version))
 		}
 	}()
-	_ = mcp.NewServer(newUpstreamSource(os.Args[1]), nil).ServeStdio(context.Background(), in, os.Stdout, nil)
+	_ = mcpserver.New(newUpstreamSource(os.Args[1]), nil).ServeStdio(context.Background(), in, os.Stdout, nil)
 }
 
 // pinned rewrites a client's message for a server of one version, which does not know the
@@ -162,8 +163,8 @@ func pinnedHTTP(next http.Handler, version mcp.Version) http.Handler {
 
 // upstreamWeb serves a source over HTTP in one version: at /mcp, as the HTTP+SSE of
 // 2024-11-05 at /sse, and as a WebSocket at /ws.
-func upstreamWeb(name string, version mcp.Version) (http.Handler, *mcp.Server) {
-	server := mcp.NewServer(newUpstreamSource(name), nil)
+func upstreamWeb(name string, version mcp.Version) (http.Handler, *mcpserver.Server) {
+	server := mcpserver.New(newUpstreamSource(name), nil)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", pinnedHTTP(server.HTTPHandler(nil), version))
 	sse := server.SSEHandler("/message", nil)

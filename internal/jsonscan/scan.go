@@ -411,3 +411,24 @@ func Member(raw []byte, name string) (value []byte) {
 	}
 	return value
 }
+
+// IsObject reports whether raw starts like an object.
+func IsObject(raw []byte) bool {
+	i := Space(raw, 0)
+	return i < len(raw) && raw[i] == '{'
+}
+
+// IsID reports whether the value raw can be the id of a JSON-RPC message: a string or an
+// integer. With fractions or exponents it would be unclear whether 1 and 1.0 are the same
+// id.
+func IsID(raw []byte) bool {
+	if raw[0] == '"' {
+		return true
+	}
+	for i, c := range raw {
+		if (c < '0' || '9' < c) && (i > 0 || c != '-') {
+			return false
+		}
+	}
+	return true
+}

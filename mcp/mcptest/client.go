@@ -14,14 +14,15 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // ConnectOptions configure a [Client]. Nil and the zero value are the defaults.
 type ConnectOptions struct {
 	// Server and HTTP configure the server between the client and the source. [ConnectHTTP]
 	// ignores them.
-	Server *mcp.ServerOptions
-	HTTP   *mcp.HTTPOptions
+	Server *mcpserver.Options
+	HTTP   *mcpserver.HTTPOptions
 	// Header is added to every HTTP request.
 	Header http.Header
 	// Answer answers requests from the server: elicitation/create, sampling/createMessage,
@@ -81,7 +82,7 @@ func Connect(tb testing.TB, source mcp.Source, version mcp.Version, opts *Connec
 	if opts == nil {
 		opts = &ConnectOptions{}
 	}
-	server := mcp.NewServer(source, opts.Server)
+	server := mcpserver.New(source, opts.Server)
 	tb.Cleanup(func() { shutdown(tb, server) })
 	return ConnectHTTP(tb, server.HTTPHandler(opts.HTTP), version, opts)
 }
@@ -99,7 +100,7 @@ func ConnectHTTP(tb testing.TB, handler http.Handler, version mcp.Version, opts 
 func ConnectStdio(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
 	c := newClient(tb, version, opts)
-	server := mcp.NewServer(source, c.opts.Server)
+	server := mcpserver.New(source, c.opts.Server)
 	tb.Cleanup(func() { shutdown(tb, server) })
 	c.link = newStreamLink(tb, c, server)
 	c.begin()

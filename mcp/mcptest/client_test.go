@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // desk is a Source that uses every feature a client must support.
@@ -242,7 +243,7 @@ func TestClientConcurrency(t *testing.T) {
 }
 
 func TestConnectHTTP(t *testing.T) {
-	handler := mcp.NewServer(newDesk(), nil).HTTPHandler(nil)
+	handler := server.New(newDesk(), nil).HTTPHandler(nil)
 	var header []string
 	seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header = append(header, r.Method+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Mcp-Method"))

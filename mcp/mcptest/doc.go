@@ -11,7 +11,7 @@
 //	}
 //
 // [Connect], [ConnectHTTP] and [ConnectStdio] return a [Client] that talks to a Source
-// like a real client, in any version of the protocol, through an [mcp.Server] and over
+// like a real client, in any version of the protocol, through an [server.Server] and over
 // HTTP or a pair of streams, but in memory.
 //
 //	c := mcptest.Connect(t, newWeather(t), mcp.LatestVersion, nil)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // httpLink calls a handler as net/http would, without a network.
@@ -160,7 +160,7 @@ func (w *responseWriter) finish() error {
 }
 
 // shutdown shuts down a server when the test ends.
-func shutdown(tb testing.TB, server *mcp.Server) {
+func shutdown(tb testing.TB, server *mcpserver.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // maxMessage is the maximum length of a message from the server.
@@ -22,7 +22,7 @@ type streamLink struct {
 	read   chan struct{} // closed when everything the server wrote has been read
 }
 
-func newStreamLink(tb testing.TB, c *Client, server *mcp.Server) *streamLink {
+func newStreamLink(tb testing.TB, c *Client, server *mcpserver.Server) *streamLink {
 	serverIn, in := io.Pipe()
 	out, serverOut := io.Pipe()
 	l := &streamLink{client: c, in: in, served: make(chan error, 1), read: make(chan struct{})}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/router"
 )
 
@@ -20,7 +21,7 @@ type echoArgs struct {
 	Message string `json:"message"`
 }
 
-func newServer(cfg contract.Config) (*mcp.Server, error) {
+func newServer(cfg contract.Config) (*server.Server, error) {
 	blob := fix.Text()
 	features := []router.Feature{
 		router.Resource(fix.Blob, fix.BlobURI,
@@ -42,7 +43,7 @@ func newServer(cfg contract.Config) (*mcp.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mcp.NewServer(r, nil), nil
+	return server.New(r, nil), nil
 }
 
 // progress handles the filler tools, and the tool that reports its progress.
@@ -59,7 +60,7 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.HTTPHandler(&mcp.HTTPOptions{NoSessions: !cfg.Session}), nil
+	return s.HTTPHandler(&server.HTTPOptions{NoSessions: !cfg.Session}), nil
 }
 
 func stdio(cfg contract.Config) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	slipway "github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/ws"
 )
@@ -25,7 +26,7 @@ type source struct {
 	text    string
 }
 
-func newServer(cfg contract.Config) *mcp.Server { return mcp.NewServer(newSource(cfg), nil) }
+func newServer(cfg contract.Config) *mcpserver.Server { return mcpserver.New(newSource(cfg), nil) }
 
 func newSource(cfg contract.Config) *source {
 	s := &source{text: fix.Text()}
@@ -80,7 +81,7 @@ func serve(cfg contract.Config) (http.Handler, error) {
 		return serveWith(cfg)
 	}
 	server := newServer(cfg)
-	endpoint, sockets := server.HTTPHandler(&mcp.HTTPOptions{NoSessions: !cfg.Session}), ws.NewHandler(server, nil)
+	endpoint, sockets := server.HTTPHandler(&mcpserver.HTTPOptions{NoSessions: !cfg.Session}), ws.NewHandler(server, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ws.IsUpgrade(r) {
 			sockets.ServeHTTP(w, r)
@@ -94,7 +95,7 @@ func serve(cfg contract.Config) (http.Handler, error) {
 // means none of them.
 func serveWith(cfg contract.Config) (http.Handler, error) {
 	with := func(what string) bool { return cfg.With == what || cfg.With == "all" }
-	opts := &slipway.Options{NoMetrics: !with("metrics"), HTTP: mcp.HTTPOptions{NoSessions: !cfg.Session}}
+	opts := &slipway.Options{NoMetrics: !with("metrics"), HTTP: mcpserver.HTTPOptions{NoSessions: !cfg.Session}}
 	if cfg.With == "jwt" {
 		tokens, err := jwt()
 		if err != nil {

@@ -16,14 +16,14 @@ func House() *Plan {
 			},
 			1: {"check"},
 			2: {"mcp", "staticmcp/search", "sitebuild/tree"},
-			3: {"apps", "client", "compose", "lock", "ws", "staticmcp", "mcp/mcptest", "stax/internal/edit"},
-			4: {"router", "mcpb", "stax", "sitebuild"},
+			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
+			4: {"client", "mcp/mcptest", "router", "sitebuild", "ws"},
 			5: {
-				"stax/clients", "stax/registry", "staticmcp/freeze", "sitebuild/docs",
+				"mcpb", "stax", "staticmcp/freeze", "sitebuild/docs",
 				"sitebuild/data", "sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table",
 				"internal/test/sitetest", "internal/test/tabletest",
 			},
-			6: {"serve"},
+			6: {"serve", "stax/clients", "stax/registry"},
 			7: {"sitebuild/mapping"},
 			8: {"open"},
 			9: {

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // A notification after the response is lost to the client, and such a race is rare.
 func TestProgressIsNeverLost(t *testing.T) {
-	server := httptest.NewServer(mcp.NewServer(newFixture(), nil).HTTPHandler(nil))
+	server := httptest.NewServer(mcpserver.New(newFixture(), nil).HTTPHandler(nil))
 	defer server.Close()
 	const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_tool_with_progress","_meta":{"progressToken":"t"}}}`
 	results := make(chan string, 100)

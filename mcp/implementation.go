@@ -1,0 +1,33 @@
+package mcp
+
+import (
+	"encoding/json"
+)
+
+// Implementation identifies a server or a client ("Implementation" in the schema).
+type Implementation struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"` // from 2025-06-18
+	Version     string `json:"version"`
+	Description string `json:"description,omitempty"` // from 2025-11-25
+	WebsiteURL  string `json:"websiteUrl,omitempty"`  // from 2025-11-25
+	Icons       []Icon `json:"icons,omitempty"`       // from 2025-11-25
+}
+
+// Icon is an image that a client may show next to an item. Src is an https or data URI.
+type Icon struct {
+	Src      string   `json:"src"`
+	MIMEType string   `json:"mimeType,omitempty"`
+	Sizes    []string `json:"sizes,omitempty"`
+	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
+}
+
+func (i Implementation) wire(v Version) (json.RawMessage, error) {
+	if v < Version20251125 {
+		i.Description, i.WebsiteURL, i.Icons = "", "", nil
+	}
+	if v < Version20250618 {
+		i.Title = ""
+	}
+	return Marshal(i)
+}

@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"encoding/json"
+)
+
+// Resource is the definition of a resource with a fixed URI.
+type Resource struct {
+	Name        string          `json:"name"`
+	URI         string          `json:"uri"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	MIMEType    string          `json:"mimeType,omitempty"`
+	Size        *int64          `json:"size,omitempty"` // bytes before encoding
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	Icons       []Icon          `json:"icons,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+
+	// Raw is as in [Tool].
+	Raw json.RawMessage `json:"-"`
+}
+
+// ResourceTemplate is the definition of a family of resources whose URIs match an RFC
+// 6570 template.
+type ResourceTemplate struct {
+	Name        string          `json:"name"`
+	URITemplate string          `json:"uriTemplate"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	MIMEType    string          `json:"mimeType,omitempty"`
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	Icons       []Icon          `json:"icons,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+
+	// Raw is as in [Tool].
+	Raw json.RawMessage `json:"-"`
+}
+
+// Annotations describe the intended audience of content, and its importance.
+type Annotations struct {
+	Audience     []string `json:"audience,omitempty"` // "user", "assistant"
+	Priority     *float64 `json:"priority,omitempty"` // 0 to 1
+	LastModified string   `json:"lastModified,omitempty"`
+}
+
+// plainResource has no methods, so Marshal does not recurse.
+type plainResource Resource
+
+// plainResourceTemplate has no methods, so Marshal does not recurse.
+type plainResourceTemplate ResourceTemplate
+
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
+func (r Resource) MarshalJSON() ([]byte, error) { return r.wire(LatestVersion) }
+
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
+func (t ResourceTemplate) MarshalJSON() ([]byte, error) { return t.wire(LatestVersion) }
+
+func (r Resource) wire(v Version) (json.RawMessage, error) {
+	if r.Raw != nil {
+		return r.Raw, nil
+	}
+	if v < Version20251125 {
+		r.Icons = nil
+	}
+	if v < Version20250618 {
+		r.Title, r.Meta = "", nil
+	}
+	r.Annotations = r.Annotations.since(v)
+	return Marshal(plainResource(r))
+}
+
+func (t ResourceTemplate) wire(v Version) (json.RawMessage, error) {
+	if t.Raw != nil {
+		return t.Raw, nil
+	}
+	if v < Version20251125 {
+		t.Icons = nil
+	}
+	if v < Version20250618 {
+		t.Title, t.Meta = "", nil
+	}
+	t.Annotations = t.Annotations.since(v)
+	return Marshal(plainResourceTemplate(t))
+}
+
+func (a *Annotations) since(v Version) *Annotations {
+	if a == nil || v >= Version20250618 || a.LastModified == "" {
+		return a
+	}
+	copied := *a
+	copied.LastModified = ""
+	return &copied
+}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// bodies limits the memory of requests being received and served. While less than half of
+// the total is in use, small requests only cost two atomic additions. Beyond that, and
+// for large requests, each client is also restricted to its share.
+type bodies struct {
+	total, share int64
+	used         atomic.Int64
+	refused      atomic.Int64
+
+	mu      sync.Mutex
+	clients map[string]int64 // bytes by accountName
+}
+
+// smallBody is the maximum size of a small request.
+const smallBody = announcedBody
+
+// heldBody is the memory reserved by one request. It is used by one goroutine.
+type heldBody struct {
+	size   int64
+	own    int64 // the part of size that is charged to client
+	client string
+}
+
+var errBodies = unavailable("the requests in flight use as much memory as they may: try again later")
+
+func (b *bodies) init(o *Budget) {
+	b.total, b.share = o.RequestBytes, o.ClientRequestBytes
+	if b.total <= 0 {
+		b.total = 256 << 20
+	}
+	if b.share <= 0 {
+		b.share = b.total / 4
+	}
+	b.clients = make(map[string]int64)
+}
+
+// reserve adds n bytes to h, and reports whether they fit. A client with a single request
+// in flight is not restricted to its share.
+func (b *bodies) reserve(ctx context.Context, remote string, h *heldBody, n int64) bool {
+	used := b.used.Add(n)
+	h.size += n
+	if used <= b.total && (h.size <= smallBody && used <= b.total/2 || b.charge(ctx, remote, h)) {
+		return true
+	}
+	b.used.Add(-n)
+	h.size -= n
+	b.refused.Add(1)
+	return false
+}
+
+// charge charges all bytes of h to its client, and reports whether they fit.
+func (b *bodies) charge(ctx context.Context, remote string, h *heldBody) bool {
+	if h.client == "" {
+		if h.client = accountName(mcp.PrincipalFrom(ctx), remote); h.client == "" {
+			return true // the share of a single client is the total
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	others := b.clients[h.client] - h.own
+	if others > 0 && others+h.size > b.share {
+		return false
+	}
+	b.clients[h.client] = others + h.size
+	h.own = h.size
+	return true
+}
+
+// release releases the bytes of h.
+func (b *bodies) release(h *heldBody) {
+	if h.size == 0 {
+		return
+	}
+	b.used.Add(-h.size)
+	if h.own > 0 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.clients[h.client] -= h.own; b.clients[h.client] == 0 {
+			delete(b.clients, h.client)
+		}
+	}
+	*h = heldBody{}
+}
+
+// BodyMemory is the memory of one message while a connection receives it, see
+// [Server.ReserveBody]. The zero value is empty. It is not safe for concurrent use.
+type BodyMemory struct {
+	held heldBody
+}
+
+// ReserveBody sets the size of m to size bytes of [Budget.RequestBytes], for a client
+// with the principal of ctx, if any, and the network address remote. It reports whether
+// they fit; if not, m is unchanged. A [Conn] calls it while it receives a long message,
+// and calls [Server.ReleaseBody] before it returns the message, which the server then
+// accounts for.
+func (s *Server) ReserveBody(ctx context.Context, remote string, m *BodyMemory, size int64) bool {
+	return s.bodies.reserve(ctx, remote, &m.held, size-m.held.size)
+}
+
+// ReleaseBody releases the memory of m.
+func (s *Server) ReleaseBody(m *BodyMemory) { s.bodies.release(&m.held) }

@@ -1,0 +1,54 @@
+package server_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// The version of a catalog changes if and only if clients see a change.
+func TestCatalogVersion(t *testing.T) {
+	same := newGallery().catalog.Version()
+	if again := newGallery().catalog.Version(); again != same || len(same) < 16 {
+		t.Errorf("versions %q and %q of one offer", same, again)
+	}
+	for name, change := range map[string]func(*mcp.Catalog){
+		"server":       func(c *mcp.Catalog) { c.Server.Version = "3" },
+		"instructions": func(c *mcp.Catalog) { c.Instructions = "x" },
+		"tool":         func(c *mcp.Catalog) { c.Tools[0].Description = "x" },
+		"order":        func(c *mcp.Catalog) { c.Tools[0], c.Tools[1] = c.Tools[1], c.Tools[0] },
+		"one less":     func(c *mcp.Catalog) { c.Tools = c.Tools[1:] },
+		"schema":       func(c *mcp.Catalog) { c.Tools[0].OutputSchema = nil },
+		"raw":          func(c *mcp.Catalog) { c.Tools[2].Raw = json.RawMessage(`{"name":"raw"}`) },
+		"resource":     func(c *mcp.Catalog) { c.Resources[1].Title = "x" },
+		"template":     func(c *mcp.Catalog) { c.Templates[1].Title = "x" },
+		"prompt":       func(c *mcp.Catalog) { c.Prompts[0].Arguments[0].Required = false },
+		"moved":        func(c *mcp.Catalog) { c.Prompts = nil },
+		"completions":  func(c *mcp.Catalog) { c.Completions = false },
+		"logging":      func(c *mcp.Catalog) { c.Logging = true },
+		"extensions":   func(c *mcp.Catalog) { c.Extensions = nil },
+	} {
+		catalog := newGallery().catalog
+		change(catalog)
+		if catalog.Version() == same {
+			t.Errorf("%s: the version is the same", name)
+		}
+	}
+}
+
+func TestCatalogLookup(t *testing.T) {
+	c := &mcp.Catalog{
+		Tools:   []mcp.Tool{{Name: "a", Title: "first"}, {Name: "b"}, {Name: "a", Title: "second"}},
+		Prompts: []mcp.Prompt{{Name: "p", Title: "first"}, {Name: "p", Title: "second"}},
+	}
+	if tool := c.Tool("a"); tool == nil || tool.Title != "first" {
+		t.Errorf("Tool(a) = %+v, want the first", tool)
+	}
+	if prompt := c.Prompt("p"); prompt == nil || prompt.Title != "first" {
+		t.Errorf("Prompt(p) = %+v, want the first", prompt)
+	}
+	if c.Tool("A") != nil || c.Tool("") != nil || c.Prompt("a") != nil {
+		t.Error("found what is not there")
+	}
+}

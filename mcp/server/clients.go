@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Clients lets a Source reach the clients of its [Server] outside of their requests. Pass
+// the same value to [Options.Clients] and to the Source; the zero value is ready to
+// use. It is safe for concurrent use.
+type Clients struct {
+	// Single means that the server has a single client, as with [Server.ServeStdio], so that
+	// questions of a Source outside of a request are for that client. Set it before use.
+	Single bool
+
+	known atomic.Bool // only is set
+
+	mu       sync.Mutex
+	only     mcp.Session
+	arrived  chan struct{} // closed when only is set; nil until a caller waits
+	watchers map[*clientWatcher]struct{}
+}
+
+// ClientEvent is a change of one client, for [Clients.Watch].
+type ClientEvent struct {
+	Session mcp.Session
+	// RootsChanged: the client has sent notifications/roots/list_changed.
+	RootsChanged bool
+	// Ended: the session has ended.
+	Ended bool
+}
+
+type clientWatcher struct{ f func(ClientEvent) }
+
+// Only returns the single client, and waits until it is ready: up to 2025-11-25 when it
+// has sent notifications/initialized, in 2026-07-28 with its first request, in which case
+// [mcp.Session.Version] is 0. Without Single, and if c is nil, it immediately returns nil.
+// The only possible error is that of ctx.
+func (c *Clients) Only(ctx context.Context) (mcp.Session, error) {
+	if c == nil || !c.Single {
+		return nil, nil
+	}
+	c.mu.Lock()
+	if c.only != nil {
+		defer c.mu.Unlock()
+		return c.only, nil
+	}
+	if c.arrived == nil {
+		c.arrived = make(chan struct{})
+	}
+	arrived := c.arrived
+	c.mu.Unlock()
+	select {
+	case <-arrived:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.only, nil
+}
+
+// Watch calls f for each event until stop is called. f runs on the goroutine of the
+// client's message: it must be quick, and must not wait for the client.
+func (c *Clients) Watch(f func(ClientEvent)) (stop func()) {
+	w := &clientWatcher{f}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watchers == nil {
+		c.watchers = make(map[*clientWatcher]struct{})
+	}
+	c.watchers[w] = struct{}{}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watchers, w)
+	}
+}
+
+// begin records that a client may be asked from now on. The first client counts.
+func (c *Clients) begin(s *session) {
+	if c == nil || !c.Single || c.known.Load() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.only != nil {
+		return
+	}
+	c.only = s
+	c.known.Store(true)
+	if c.arrived != nil {
+		close(c.arrived)
+	}
+}
+
+func (c *Clients) tell(e ClientEvent) {
+	if c == nil || e.Session == nil {
+		return
+	}
+	c.mu.Lock()
+	all := make([]*clientWatcher, 0, len(c.watchers))
+	for w := range c.watchers {
+		all = append(all, w)
+	}
+	c.mu.Unlock()
+	for _, w := range all {
+		w.f(e)
+	}
+}
+
+// Ask implements [mcp.Session.Ask].
+func (s *session) Ask(ctx context.Context, asked mcp.Question) (json.RawMessage, error) {
+	q, err := questionOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	out, initialized := s.ensureOutgoing().direct, s.initialized
+	s.mu.Unlock()
+	v := s.Version()
+	if out == nil || v == 0 || !initialized {
+		return nil, mcp.ErrNoConnection
+	}
+	if missing := q.missing(v, clientCapabilities(s.ClientCapabilities())); missing != nil {
+		return nil, (&requestContext{version: v, session: s}).missingCapability(missing)
+	}
+	return askUntilValid(q, func(q question) (json.RawMessage, error) { return s.askOnce(ctx, out, v, q) })
+}
+
+func (s *session) askOnce(ctx context.Context, out stream, v mcp.Version, q question) (json.RawMessage, error) {
+	params, err := mcp.Marshal(q.wire(v))
+	if err != nil {
+		return nil, err
+	}
+	id, answer := s.expect()
+	defer s.forget(id)
+	if err := out.send(appendQuestion(nil, id, q, params)); err != nil {
+		return nil, err
+	}
+	select {
+	case got := <-answer:
+		return got.outcome(q)
+	case <-ctx.Done():
+		_ = out.send(appendWithdrawal(nil, id)) // the connection may have ended
+		return nil, ctx.Err()
+	}
+}
+
+// appendQuestion appends a request to the client.
+func appendQuestion(dst []byte, id uint64, q question, params []byte) []byte {
+	dst = strconv.AppendUint(append(dst, `{"jsonrpc":"2.0","id":`...), id, 10)
+	dst = append(append(dst, `,"method":"`...), q.Method()...)
+	dst = append(append(dst, `","params":`...), params...)
+	return append(dst, '}')
+}
+
+// appendWithdrawal appends the notification that a request to the client is cancelled.
+func appendWithdrawal(dst []byte, id uint64) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
+	return append(strconv.AppendUint(dst, id, 10), '}', '}')
+}
+
+// outcome returns the result in a client's response, or its error.
+func (r reply) outcome(q question) (json.RawMessage, error) {
+	if r.err != nil {
+		return nil, fmt.Errorf("the client answered %s with an error: %s", q.Method(), r.err)
+	}
+	return r.result, nil
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Conn is a bidirectional connection for whole messages, such as a WebSocket. ReadMessage
+// is called by one goroutine at a time, WriteMessage concurrently.
+type Conn interface {
+	// ReadMessage returns the next message, in memory that the caller may keep. At the end
+	// of the connection the error is io.EOF. ctx ends once messages are no longer processed.
+	ReadMessage(ctx context.Context) ([]byte, error)
+	// WriteMessage sends a message. It must not keep msg, and must not wait long for a
+	// client that does not read: an error closes the connection.
+	WriteMessage(msg []byte) error
+}
+
+// BufferedConn is a Conn that can send several messages together: WriteMessage may keep a
+// copy of the message until Flush is called.
+type BufferedConn interface {
+	Conn
+	// Pending reports whether ReadMessage would return a message without waiting. Answers
+	// are buffered as long as it returns true.
+	Pending() bool
+	// Flush sends the buffered messages. Like WriteMessage, it is called concurrently.
+	Flush() error
+}
+
+// ConnOptions configures [Server.ServeConn]. Nil and the zero value use the defaults.
+type ConnOptions struct {
+	// MaxInFlight is the maximum number of concurrent requests; others are rejected with
+	// [mcp.CodeToolBusy]. Reading continues, so that a client can cancel requests and a
+	// disconnect is noticed. 0 means 1,000.
+	MaxInFlight int
+	// DrainTimeout is how long requests in flight may take after ctx is done, before they
+	// are cancelled; 0 means 10 seconds.
+	DrainTimeout time.Duration
+
+	// Transport is the kind of connection reported to the observer, such as
+	// [TransportWebSocket].
+	Transport string
+
+	// Remote is the address of the client, such as the RemoteAddr of its request. The
+	// [Budget] uses it to distinguish clients without a principal; connections without a
+	// Remote count as one client that has no share of its own.
+	Remote string
+
+	// cancelAtEnd means that the end of the input is a disconnect of the client.
+	cancelAtEnd bool
+}
+
+// ServeConn serves one client on a connection. It returns when the connection ends, which
+// cancels the requests in flight, or when ctx is done, which lets them finish. The
+// session of a client up to 2025-11-25 is bound to the connection. If the [Budget] does
+// not allow another connection, the result is an [*mcp.Error] with [mcp.CodeToolBusy]. ServeConn
+// does not close conn. opts may be nil.
+func (s *Server) ServeConn(ctx context.Context, conn Conn, opts *ConnOptions) error {
+	ended := make(chan error, 1)
+	s.StartConn(ctx, conn, opts, func(err error) { ended <- err })
+	return <-ended
+}
+
+// StartConn is [Server.ServeConn] for callers with many idle connections: the only
+// goroutine it holds is the one that reads. It returns immediately, and calls ended with
+// the result of ServeConn.
+func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, ended func(error)) {
+	var o ConnOptions
+	if opts != nil {
+		o = *opts
+	}
+	o.cancelAtEnd = true
+	w := &whole{conn: conn, broken: make(chan struct{})}
+	w.buffered, _ = conn.(BufferedConn)
+	s.newPipe(ctx, w, o).start(ended)
+}
+
+// ShedConn ends the oldest connection of the client that has the most connections, to
+// make room for another client. It reports whether there was one. It does not wait for
+// the end.
+func (s *Server) ShedConn() bool { return s.ledger.shedOne(keptConnection) }
+
+// link is what a connection reads from and writes to.
+type link interface {
+	read(ctx context.Context) ([]byte, error)
+	// pending reports whether the next message can be read without waiting.
+	pending() bool
+	// write queues a message, flush sends the queued messages.
+	write(msg []byte)
+	flush() error
+	// failed is closed when writing has failed.
+	failed() <-chan struct{}
+	// limit is the size from which read rejects a message.
+	limit() int
+}
+
+// whole is the link of a Conn.
+type whole struct {
+	conn     Conn
+	buffered BufferedConn // nil: messages are sent one by one
+	broken   chan struct{}
+
+	mu  sync.Mutex
+	err error
+}
+
+func (w *whole) read(ctx context.Context) ([]byte, error) { return w.conn.ReadMessage(ctx) }
+func (w *whole) pending() bool                            { return w.buffered != nil && w.buffered.Pending() }
+func (w *whole) failed() <-chan struct{}                  { return w.broken }
+func (w *whole) limit() int                               { return 0 }
+func (w *whole) write(msg []byte)                         { _ = w.noted(w.conn.WriteMessage(msg)) }
+
+func (w *whole) flush() error {
+	if w.buffered != nil {
+		return w.noted(w.buffered.Flush())
+	}
+	return w.noted(nil)
+}
+
+// noted records err, and returns the first error recorded.
+func (w *whole) noted(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && w.err == nil {
+		w.err = err
+		close(w.broken)
+	}
+	return w.err
+}
+
+// serveLink serves a connection until it ends.
+func (s *Server) serveLink(ctx context.Context, l link, o ConnOptions) error {
+	return s.newPipe(ctx, l, o).serve()
+}
+
+func (c *pipe) serve() error {
+	ended := make(chan error, 1)
+	c.start(func(err error) { ended <- err })
+	return <-ended
+}
+
+func (s *Server) newPipe(ctx context.Context, l link, o ConnOptions) *pipe {
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = 1000
+	}
+	if o.DrainTimeout <= 0 {
+		o.DrainTimeout = 10 * time.Second
+	}
+	c := &pipe{
+		server:  s,
+		ctx:     ctx,
+		opts:    o,
+		session: newSession(""),
+		link:    l,
+		ended:   make(chan struct{}),
+		slots:   make(chan struct{}, o.MaxInFlight),
+	}
+	c.reading, c.stopReading = context.WithCancel(context.WithoutCancel(ctx))
+	c.news.idle.L = &c.news.mu
+	return c
+}

@@ -1,0 +1,452 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// appendEvent appends msg as a server-sent event. id may be empty.
+func appendEvent(dst []byte, id string, msg []byte) []byte {
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	dst = append(dst, "event: message\ndata: "...)
+	if bytes.IndexByte(msg, '\n') >= 0 || bytes.IndexByte(msg, '\r') >= 0 {
+		dst = jsonscan.AppendCompact(dst, msg)
+	} else {
+		dst = append(dst, msg...)
+	}
+	return append(dst, '\n', '\n')
+}
+
+// eventLog is one event stream of a session (2025-03-26 to 2025-11-25). It outlives its
+// connection: after a disconnect, the client resumes it on another connection with
+// Last-Event-ID.
+type eventLog struct {
+	stream int
+	ledger *ledger
+	client string // charged for it
+	kept   kept
+
+	// writing is locked while events are written, to preserve their order. It is locked
+	// before mu, and mu is never held while waiting for a client.
+	writing sync.Mutex
+
+	mu sync.Mutex
+	// of are the requests that the messages belong to; none for the standing stream. A zero
+	// entry represents requests that exceed maxLoggedRequests or maxLoggedName.
+	of     []followed
+	last   int      // number of the newest event
+	events [][]byte // the newest ones, as sent
+	size   int
+	out    eventWriter // nil while there is no connection
+	done   bool        // the answer is in the log, so no events follow
+	booked bool        // the events are in the ledger
+	over   bool        // no more events are kept because the session has ended
+}
+
+// eventWriter is a connection that a log is written to.
+type eventWriter interface {
+	writeEvents(b []byte) error
+	// endEvents is called after the last event on this connection.
+	endEvents()
+	// cut closes the connection immediately, even during a write.
+	cut()
+}
+
+// Limits of what a log keeps for a client that may reconnect. If the ledger rejects
+// events, the stream works but cannot be resumed.
+const (
+	maxReplayStream = 1 << 20
+	maxReplayLogs   = 16 // of one session
+
+	maxLoggedRequests = 256     // different ones, of one batch
+	maxLoggedName     = 8 << 10 // bytes of a URI
+)
+
+func (l *eventLog) id(n int) string { return strconv.Itoa(l.stream) + "-" + strconv.Itoa(n) }
+
+// prime sends an event without data, so that the client has an id for resuming before the
+// first message.
+func (l *eventLog) prime() error {
+	return l.add(func(id string) []byte { return []byte("id: " + id + "\ndata: \n\n") })
+}
+
+// follow records a request before its first message. Requests that have not reached the
+// Source are not recorded, because their answer can only be an error. If the stream has
+// been resumed on a connection other than own, that connection is cut: it was admitted
+// without this request.
+func (l *eventLog) follow(rc *requestContext, own eventWriter) {
+	if !rc.msg.isRequest() || rc.msg.is(methodCallTool) && rc.callTool.Name == "" {
+		return
+	}
+	f := rc.followed()
+	if len(f.name) > maxLoggedName {
+		f = followed{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case slices.ContainsFunc(l.of, f.equal):
+		return
+	case len(l.of) == maxLoggedRequests:
+		l.of[0] = followed{}
+	default:
+		l.of = append(l.of, f)
+	}
+	if l.out != nil && l.out != own {
+		l.out.cut()
+		l.out = nil
+	}
+}
+
+// requests returns the requests that the messages in the log belong to.
+func (l *eventLog) requests() []followed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.of)
+}
+
+func (l *eventLog) append(msg []byte) error {
+	return l.add(func(id string) []byte { return appendEvent(nil, id, msg) })
+}
+
+func (l *eventLog) add(event func(id string) []byte) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	l.last++
+	e := event(l.id(l.last))
+	others := l.keep(e)
+	out := l.out
+	l.mu.Unlock()
+	others.giveUp()
+	if out == nil {
+		return nil
+	}
+	err := out.writeEvents(e)
+	if err != nil {
+		l.detach(out) // the client may reconnect for it
+	}
+	return err
+}
+
+// keep keeps an event if the ledger allows it. The caller gives up the victims after
+// unlocking the log.
+func (l *eventLog) keep(e []byte) victims {
+	if l.done || l.over {
+		return nil
+	}
+	before := l.size
+	l.events = append(l.events, e)
+	l.size += len(e)
+	for l.size > maxReplayStream {
+		l.dropOldest()
+	}
+	var others victims
+	if l.booked {
+		others, l.booked = l.ledger.resize(&l.kept, int64(l.size-before))
+		l.ledger.touch(&l.kept)
+	} else {
+		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0, int64(l.size), l)
+	}
+	if !l.booked {
+		l.dropAll()
+	}
+	return others
+}
+
+func (l *eventLog) dropOldest() {
+	l.size -= len(l.events[0])
+	l.events[0] = nil
+	l.events = l.events[1:]
+}
+
+// dropAll drops the events and their ledger entry.
+func (l *eventLog) dropAll() {
+	l.events, l.size, l.booked = nil, 0, false
+	l.ledger.release(&l.kept)
+}
+
+// giveUp implements keeper.
+func (l *eventLog) giveUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropAll()
+}
+
+// attach resumes the stream on out, after event number after. It returns false if events
+// after it are missing. A previous connection is closed.
+func (l *eventLog) attach(out eventWriter, after int) bool {
+	if !l.release(out, after) {
+		return false
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	missed, ok := l.take(out, after)
+	if !ok {
+		return false
+	}
+	for _, e := range missed {
+		if out.writeEvents(e) != nil {
+			l.detach(out)
+			return true
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done && l.out == out {
+		out.endEvents()
+		l.out = nil
+	}
+	return true
+}
+
+// release closes the previous connection, on which a write may be blocked, if the events
+// after number after are still kept.
+func (l *eventLog) release(by eventWriter, after int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(after) {
+		return false
+	}
+	if l.out != nil && l.out != by {
+		l.out.cut()
+		l.out = nil
+	}
+	return true
+}
+
+// take sets the connection to out and returns the events after number after.
+func (l *eventLog) take(out eventWriter, after int) (missed [][]byte, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(after) {
+		return nil, false
+	}
+	if l.out != nil && l.out != out {
+		l.out.cut()
+	}
+	l.out = out
+	return slices.Clone(l.events[len(l.events)-(l.last-after):]), true
+}
+
+// holds reports whether all events after number after are kept.
+func (l *eventLog) holds(after int) bool {
+	return 0 <= after && after <= l.last && l.last-after <= len(l.events)
+}
+
+// newest returns the number of the newest event.
+func (l *eventLog) newest() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+func (l *eventLog) detach(out eventWriter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out == out {
+		l.out = nil
+	}
+}
+
+// finish records that the last event was the answer.
+func (l *eventLog) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done = true
+	if l.out != nil {
+		l.out.endEvents()
+		l.out = nil
+	}
+}
+
+// forget releases everything the log keeps.
+func (l *eventLog) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropAll()
+	if l.out != nil {
+		l.out.cut()
+		l.out = nil
+	}
+	l.done = true
+}
+
+func (l *eventLog) isDone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done
+}
+
+// newLog returns a log for the answer of one request. Stream 0 is the standing stream.
+func (s *session) newLog(ledger *ledger, client string) *eventLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.ensureOutgoing()
+	o.lastStream++
+	l := &eventLog{stream: o.lastStream, ledger: ledger, client: client, over: s.over}
+	o.logs = append(o.logs, l)
+	for i := 0; len(o.logs) > maxReplayLogs && i < len(o.logs); {
+		if old := o.logs[i]; old.stream != 0 && old.isDone() {
+			old.forget()
+			o.logs = append(o.logs[:i], o.logs[i+1:]...)
+			continue
+		}
+		i++
+	}
+	return l
+}
+
+// standingLog returns the log of the stream opened by GET.
+func (s *session) standingLog(ledger *ledger, client string) *eventLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.ensureOutgoing()
+	for _, l := range o.logs {
+		if l.stream == 0 {
+			return l
+		}
+	}
+	l := &eventLog{ledger: ledger, client: client, over: s.over}
+	o.logs = append(o.logs, l)
+	return l
+}
+
+// logOf returns the stream and the number in an event id.
+func (s *session) logOf(eventID string) (l *eventLog, n int, ok bool) {
+	stream, number, found := strings.Cut(eventID, "-")
+	k, err1 := strconv.Atoi(stream)
+	n, err2 := strconv.Atoi(number)
+	if !found || err1 != nil || err2 != nil {
+		return nil, 0, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.outgoing == nil {
+		return nil, 0, false
+	}
+	for _, l := range s.outgoing.logs {
+		if l.stream == k {
+			return l, n, true
+		}
+	}
+	return nil, 0, false
+}
+
+// response is an event stream in the HTTP response of a handler that waits.
+type response struct {
+	w     http.ResponseWriter
+	ended chan struct{}
+	once  sync.Once
+
+	severed atomic.Bool // no more writes are allowed
+
+	mu      sync.Mutex
+	started bool // the header has been sent
+	over    bool // the handler has returned, or is about to
+	broken  bool // a write has failed
+}
+
+func newResponse(w http.ResponseWriter) *response {
+	return &response{w: w, ended: make(chan struct{})}
+}
+
+var errConnectionOver = errors.New("the connection is over")
+
+// writeEvents writes b, after the header unless that has been sent. b may be empty.
+func (p *response) writeEvents(b []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.broken {
+		return errConnectionOver
+	}
+	if !p.started {
+		p.started = true
+		header := p.w.Header()
+		header["Content-Type"] = typeStream
+		header["Cache-Control"] = noCache
+		header["X-Accel-Buffering"] = noBuffer
+		p.w.WriteHeader(http.StatusOK)
+	}
+	controller := http.NewResponseController(p.w)
+	_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
+	if p.severed.Load() {
+		_ = controller.SetWriteDeadline(time.Now()) // cut has set its deadline before the one above
+	}
+	_, err := p.w.Write(b)
+	if err == nil {
+		err = controller.Flush()
+	}
+	p.broken = err != nil
+	return err
+}
+
+// responsePatience is how long a write may wait for a client that does not read the
+// answer to its request. Then the client counts as disconnected, so that it cannot block
+// the goroutine and its resources.
+const responsePatience = 30 * time.Second
+
+func (p *response) endEvents() { p.once.Do(func() { close(p.ended) }) }
+
+// cut is only called before the handler has returned, so the deadline is that of its own
+// response.
+func (p *response) cut() {
+	p.severed.Store(true)
+	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now())
+	p.endEvents()
+}
+
+// wait returns when the stream has ended or the client has disconnected. Nothing is
+// written afterwards.
+func (p *response) wait(r *http.Request) {
+	select {
+	case <-p.ended:
+	case <-r.Context().Done():
+	}
+	p.leave()
+}
+
+func (p *response) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	if p.started && !p.broken && !p.severed.Load() {
+		// The connection may carry more requests.
+		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
+	}
+}
+
+// drop closes the connection while its handler continues, and asks the client to
+// reconnect after retry. It reports whether that was possible.
+func (p *response) drop(retry time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || !p.started {
+		return false
+	}
+	controller := http.NewResponseController(p.w)
+	if _, err := fmt.Fprintf(p.w, "retry: %d\n\n", retry.Milliseconds()); err != nil || controller.Flush() != nil {
+		return false
+	}
+	conn, _, err := controller.Hijack()
+	if err != nil {
+		return false
+	}
+	p.over = true
+	_ = conn.SetWriteDeadline(time.Now().Add(writePatience))
+	_, _ = conn.Write([]byte("0\r\n\r\n")) // the end of a chunked body
+	_ = conn.Close()
+	return true
+}

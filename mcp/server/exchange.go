@@ -1,0 +1,367 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// exchange is one POST with its response.
+type exchange struct {
+	handler *HTTPHandler
+	ctx     context.Context
+	w       http.ResponseWriter
+	r       *http.Request
+	accept  accepts
+	out     *response // set once the response has become an event stream
+	log     *eventLog // of that stream, if the client can resume it
+	session *session
+	version mcp.Version
+
+	rc     *requestContext // the request being served
+	logged *requestContext // the last one added to log
+
+	// For batches: the previous requests, the answers held until the last one, and whether
+	// an answer is due.
+	past      []*requestContext
+	held      [][]byte
+	heldBytes int
+	awaits    bool
+}
+
+func (x *exchange) client() string { return accountName(mcp.PrincipalFrom(x.ctx), x.r.RemoteAddr) }
+
+// single serves a body that contains one message.
+func (x *exchange) single(body []byte) {
+	a := newAnswer()
+	defer a.free()
+	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, valid: x.handler.opts.Revalidate}
+	if e := rc.msg.scan(body); e != nil {
+		rc.version = x.headerVersion()
+		a.failure(rc, e)
+		write(x.w, a, http.StatusBadRequest)
+		x.handler.server.refused(rc, TransportHTTP, e, http.StatusBadRequest)
+		return
+	}
+	if e := x.admit(rc); e != nil {
+		a.failure(rc, e)
+		if a.status == 0 && !rc.msg.isRequest() {
+			a.status = http.StatusBadRequest // otherwise the client would not notice the error
+		}
+		write(x.w, a, a.status)
+		x.handler.server.refused(rc, TransportHTTP, e, cmp.Or(a.status, http.StatusOK))
+		return
+	}
+	x.serve(rc, a)
+	x.finish(rc, a)
+}
+
+// serve lets the server handle an admitted message.
+func (x *exchange) serve(rc *requestContext, a *answer) {
+	if x.accept&acceptsStream != 0 {
+		rc.stream = x
+	}
+	x.rc, x.session, x.version = rc, rc.session, rc.version
+	s := x.handler.server
+	if rc.session == nil || !rc.msg.isRequest() || rc.msg.is("initialize") {
+		s.handle(rc, a)
+		return
+	}
+	if !rc.session.track(rc) {
+		e := invalidRequest("a request with this id is in flight already")
+		a.failure(rc, e)
+		s.refused(rc, TransportHTTP, e, http.StatusOK)
+		return
+	}
+	rc.server = s
+	defer rc.session.untrack(rc)
+	s.handle(rc, a)
+}
+
+// finish writes the answer of a single message.
+func (x *exchange) finish(rc *requestContext, a *answer) {
+	x.remember(rc)
+	switch {
+	case rc.standing:
+	case x.out != nil:
+		x.end(a.line())
+	case a.empty() && rc.msg.isRequest():
+		x.cancelled()
+	case a.empty():
+		x.w.WriteHeader(http.StatusAccepted)
+	case x.accept&prefersStream != 0 && a.status == 0:
+		x.end(a.line())
+	default:
+		write(x.w, a, a.status)
+	}
+}
+
+// cancelled answers requests that the client has cancelled. No message is due, but the
+// response to a request must be an event stream or JSON (2025-11-25, "Sending Messages to
+// the Server"). An event stream without events comes closest.
+func (x *exchange) cancelled() {
+	if x.accept&acceptsStream == 0 {
+		a := newAnswer()
+		defer a.free()
+		a.failure(&requestContext{version: mcp.LatestLegacyVersion}, errCancelled)
+		write(x.w, a, http.StatusOK)
+		return
+	}
+	out := newResponse(x.w)
+	_ = out.writeEvents(nil)
+	out.leave()
+}
+
+var errCancelled = mcp.Errorf(mcp.CodeInternalError, "the client has cancelled the request")
+
+// end sends the last message of an event stream, if there is one. A disconnect of the
+// client is not an error of the request: the client may reconnect, or not need the
+// answer.
+func (x *exchange) end(last []byte) {
+	if len(last) > 0 {
+		_ = x.send(last)
+	}
+	if x.log != nil {
+		x.log.finish()
+	}
+	x.out.leave()
+}
+
+// remember returns the session id of a successful initialize request in a header.
+func (x *exchange) remember(rc *requestContext) {
+	if s := rc.session; s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
+		x.w.Header()[headerSession] = []string{s.id}
+	}
+}
+
+// assumedVersion is the version of HTTP requests without a session, an envelope or a
+// version header (Streamable HTTP, "Protocol Version Header").
+const assumedVersion = mcp.Version20250326
+
+// admit determines the era, version and session of a scanned message.
+func (x *exchange) admit(rc *requestContext) *mcp.Error {
+	header, hasHeader := first(x.r.Header, headerVersion)
+	if e := rc.meta.scan(rc.msg.meta); e != nil {
+		if rc.isModern(header) {
+			e.Status = http.StatusBadRequest // the required members of _meta are missing
+		}
+		return e
+	}
+	if rc.isModern(header) {
+		rc.version = mcp.LatestVersion
+		rc.listChanged = x.handler.server.hub.watched()
+		if rc.msg.response {
+			return statusError(invalidRequest("a client sends no responses in %s", rc.version), http.StatusBadRequest)
+		}
+		return nil
+	}
+	rc.detached = true
+	rc.version = assumedVersion
+	rc.listChanged = x.handler.canNotify()
+	if rc.msg.is("initialize") && rc.msg.id != nil {
+		rc.session = x.handler.newSession()
+		rc.session.owner = principalID(mcp.PrincipalFrom(x.ctx))
+		return nil
+	}
+	if hasHeader {
+		v, ok := mcp.ParseVersion(header)
+		if !ok {
+			e := statusError(invalidRequest("unsupported MCP-Protocol-Version %q", header), http.StatusBadRequest)
+			e.Data = supportedData(header)
+			return e
+		}
+		if v.Modern() {
+			return headerMismatch("the MCP-Protocol-Version header says %q, the body another version", header)
+		}
+		rc.version = v
+	}
+	return x.join(rc)
+}
+
+// join finds the session that the request names.
+func (x *exchange) join(rc *requestContext) *mcp.Error {
+	id, ok := first(x.r.Header, headerSession)
+	if !ok || x.handler.opts.NoSessions {
+		return nil
+	}
+	if rc.session = x.handler.server.sessions.get(id, mcp.PrincipalFrom(x.ctx)); rc.session == nil {
+		return statusError(invalidRequest("no such session, initialize again"), http.StatusNotFound)
+	}
+	rc.version = rc.session.Version()
+	return nil
+}
+
+func statusError(e *mcp.Error, status int) *mcp.Error {
+	e.Status = status
+	return e
+}
+
+// isModern reports whether the message belongs to 2026-07-28. The body takes precedence
+// over the header: a message whose _meta names a version of the handshake era, and any
+// initialize without an envelope, is legacy.
+func (rc *requestContext) isModern(header string) bool {
+	if rc.meta.version != nil {
+		name, _ := jsonscan.UnquoteBytes(rc.meta.version)
+		v, known := mcp.ParseVersion(string(name)) // does not allocate
+		return !known || v.Modern()
+	}
+	return header >= mcp.Version20260728.String() && !rc.msg.is("initialize")
+}
+
+// headerVersion is the best guess for a body that could not be read.
+func (x *exchange) headerVersion() mcp.Version {
+	header, _ := first(x.r.Header, headerVersion)
+	v, _ := mcp.ParseVersion(header)
+	return v
+}
+
+// batch serves an array of messages, which only 2025-03-26 allows.
+func (x *exchange) batch(body []byte) {
+	a := newAnswer()
+	defer a.free()
+	probe := &requestContext{parent: x.ctx, header: x.r.Header, version: x.headerVersion()}
+	var e *mcp.Error
+	if err := jsonscan.Valid(body); err != nil {
+		e = parseError(err)
+	} else {
+		e = x.admit(probe)
+	}
+	if e == nil && probe.version != mcp.Version20250326 {
+		e = notAnObject()
+	}
+	if e == nil {
+		e = eachMessage(body, func(element []byte) {
+			a.reset()
+			x.element(element, a)
+			switch msg := a.line(); {
+			case len(msg) == 0:
+			case x.out != nil, x.accept&prefersStream != 0:
+				_ = x.send(msg)
+			default:
+				x.held = append(x.held, bytes.Clone(msg))
+				x.heldBytes += len(msg)
+			}
+		})
+	}
+	if e != nil {
+		a.failure(probe, e)
+		status := cmp.Or(e.Status, http.StatusBadRequest)
+		write(x.w, a, status)
+		x.handler.server.refused(probe, TransportHTTP, e, status)
+		return
+	}
+	x.finishBatch(a)
+}
+
+// finishBatch writes the held answers as one array, unless an element has turned the
+// response into an event stream, which then contains all answers.
+func (x *exchange) finishBatch(a *answer) {
+	switch {
+	case x.out != nil:
+		x.end(nil)
+	case len(x.held) == 0 && x.awaits:
+		x.cancelled()
+	case len(x.held) == 0:
+		x.w.WriteHeader(http.StatusAccepted)
+	default:
+		a.body = nil
+		a.buf = append(slices.Grow(a.buf[:0], x.heldBytes+len(x.held)+1), '[')
+		for _, held := range x.held {
+			a.buf = append(append(a.buf, held...), ',')
+		}
+		a.buf[len(a.buf)-1] = ']'
+		write(x.w, a, http.StatusOK)
+	}
+}
+
+// element serves one message of a batch.
+func (x *exchange) element(text []byte, a *answer) {
+	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, batched: true,
+		valid: x.handler.opts.Revalidate}
+	e := rc.msg.scan(text)
+	if e == nil {
+		e = x.admit(rc)
+	}
+	if e == nil {
+		e = rc.fitsBatch(x.heldBytes)
+	}
+	if e != nil {
+		a.failure(rc, e)
+		x.handler.server.refused(rc, TransportHTTP, e, 0)
+		return
+	}
+	x.awaits = x.awaits || rc.msg.isRequest()
+	if x.rc != nil && x.rc != x.logged {
+		x.past = append(x.past, x.rc)
+	}
+	x.serve(rc, a)
+}
+
+// send implements stream. The first message turns the response into an event stream,
+// starting with the held answers.
+func (x *exchange) send(msg []byte) error {
+	if x.out == nil {
+		x.out = newResponse(x.w)
+		if x.session != nil && x.session.id != "" && x.version >= mcp.Version20250326 {
+			x.openLog()
+			if x.version >= mcp.Version20251125 {
+				_ = x.log.prime()
+			}
+		}
+		for _, held := range x.held {
+			_ = x.write(held)
+		}
+		x.held = nil
+	}
+	return x.write(msg)
+}
+
+// openLog starts logging the event stream, so that the client can resume it.
+func (x *exchange) openLog() {
+	x.log = x.session.newLog(x.handler.server.ledger, x.client())
+	for _, rc := range x.past {
+		x.log.follow(rc, x.out)
+	}
+	x.log.attach(x.out, 0)
+	x.note()
+}
+
+// note adds the request being served to the log.
+func (x *exchange) note() {
+	if x.rc != x.logged {
+		x.log.follow(x.rc, x.out)
+		x.logged = x.rc
+	}
+}
+
+// write writes to the event stream that the response has become.
+func (x *exchange) write(msg []byte) error {
+	if x.log != nil {
+		x.note()
+		return x.log.append(msg)
+	}
+	return x.out.writeEvents(appendEvent(nil, "", msg))
+}
+
+// disconnect implements Request.Disconnect.
+func (x *exchange) disconnect(retry time.Duration) bool {
+	if x.session == nil || x.session.id == "" {
+		return false
+	}
+	if x.out == nil {
+		x.out = newResponse(x.w)
+		x.openLog()
+		_ = x.log.prime()
+	}
+	if !x.out.drop(retry) {
+		return false
+	}
+	x.log.detach(x.out)
+	return true
+}

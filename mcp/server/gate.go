@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Gate decides which requests a [Server] serves, depending on the caller, the operation
+// and the current load. Its methods run on the goroutine of the request and must be safe
+// for concurrent use.
+type Gate interface {
+	// Enter is called before the Source, for every request with a method of the protocol or
+	// the Source. An error rejects the request. An [*mcp.Error], which may have an HTTP status,
+	// see [mcp.Error.Status], is sent to the client; for other errors the client only learns
+	// that an error occurred.
+	Enter(ctx context.Context, op Operation) error
+	// Leave is called when an admitted request has finished.
+	Leave(ctx context.Context, op Operation)
+}
+
+// Operation describes a request.
+type Operation struct {
+	Method string
+	// Name is the tool or prompt, if it is in the catalog, or the URI of the resource; ""
+	// for other methods.
+	Name string
+	// Catalog is what the Source offers to the request. Its tools record where they come
+	// from, see [mcp.Tool.Origins].
+	Catalog *mcp.Catalog
+	// Transport is as in [Event].
+	Transport string
+	// Batched means that the request is one of several in an HTTP body.
+	Batched bool
+	// Follows means that nothing is executed: the client asks for the outcome of an earlier,
+	// admitted request of its principal, which may have used another token. Method, Name and
+	// Catalog are those of the earlier request. This applies to
+	//
+	//   - tasks/get, tasks/update and tasks/cancel, after they were admitted themselves,
+	//   - each task of a subscription, when the subscription starts and before each
+	//     notification about the task,
+	//   - a client that resumes the event stream of a request.
+	//
+	// Leave is called immediately. If the tool is no longer offered, or only under another
+	// name, Catalog contains just this tool, with only Name and Origins set.
+	Follows bool
+}
+
+// followed describes a request as long as clients may ask for its outcome.
+type followed struct {
+	method, name string
+	origins      []mcp.Origin // of a tool
+}
+
+func (f followed) equal(other followed) bool {
+	return f.method == other.method && f.name == other.name && slices.Equal(f.origins, other.origins)
+}
+
+// followed returns the description of a request that the gate has admitted.
+func (rc *requestContext) followed() followed {
+	f := followed{method: rc.methodName(), name: rc.about, origins: rc.callTool.Origins}
+	if f.method == methodCallTool {
+		f.name = rc.callTool.Name
+	}
+	return f
+}
+
+const methodCallTool = "tools/call"
+
+// mayFollow returns an error if the gate denies a client the outcome of a request of the
+// same principal.
+func (s *Server) mayFollow(ctx context.Context, f followed, transport string) error {
+	g := s.opts.Gate
+	if g == nil {
+		return nil
+	}
+	if f.method == "" || f.method == methodCallTool && f.name == "" {
+		return mcp.Errorf(mcp.CodeToolDenied, "what the client asks for the outcome of is not known")
+	}
+	cat, err := s.source.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	if f.method == methodCallTool {
+		if t := cat.Tool(f.name); t == nil || !slices.Equal(t.Origins, f.origins) {
+			cat = cat.Copy()
+			cat.Tools = []mcp.Tool{{Name: f.name, Origins: f.origins}}
+		}
+	}
+	op := Operation{Method: f.method, Name: f.name, Catalog: cat, Transport: transport, Follows: true}
+	if err := g.Enter(ctx, op); err != nil {
+		return err
+	}
+	g.Leave(ctx, op)
+	return nil
+}
+
+func (rc *requestContext) operation(cat *mcp.Catalog) Operation {
+	return Operation{Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport(), Batched: rc.batched}
+}
+
+// WriteError answers an HTTP request with e, before a message has been read from it. It
+// uses the [mcp.Error.Status] and [mcp.Error.Header]; the default status is 400.
+func WriteError(w http.ResponseWriter, e *mcp.Error) {
+	a := newAnswer()
+	defer a.free()
+	a.failure(&requestContext{version: mcp.LatestVersion}, e)
+	if a.status == 0 {
+		a.status = http.StatusBadRequest
+	}
+	write(w, a, a.status)
+}

@@ -1,0 +1,354 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// HTTPOptions configures an [HTTPHandler]. Nil and the zero value use the defaults.
+type HTTPOptions struct {
+	// AllowedHosts are additional values of the Host header to accept, such as
+	// "mcp.example.com" or "mcp.example.com:8443". A value without a port matches every
+	// port, and "*" matches any host. By default, requests that arrive on a loopback address
+	// must name localhost, 127.0.0.1 or [::1], which protects against DNS rebinding by web
+	// pages. Requests that arrive on other addresses are checked only if AllowedHosts is not
+	// empty.
+	AllowedHosts []string
+	// AllowedOrigins are origins, such as "https://app.example.com", whose web pages may use
+	// the server, in addition to loopback names and the server's own origin. "*" allows any
+	// origin, so every page a user visits can call the tools.
+	AllowedOrigins []string
+	// MaxBody is the maximum size of a request body in bytes; 0 means 4 MiB.
+	MaxBody int64
+	// NoSessions answers initialize without a session id. Clients up to 2025-11-25 are then
+	// served statelessly: they cannot choose a log level, cancel a request, receive
+	// questions, or be notified of changes.
+	NoSessions bool
+	// PostOnly rejects GET, so that sessions have no standing event stream.
+	PostOnly bool
+	// Authenticate, if not nil, authenticates a request after its Host and Origin have been
+	// checked and before its body is read. It returns the context for serving the request,
+	// see [mcp.WithPrincipal]; or it answers the request itself and returns nil. It is not
+	// called for the preflight requests of browsers, which carry no credentials.
+	Authenticate func(http.ResponseWriter, *http.Request) context.Context
+	// Revalidate, if not nil, reports whether a client may keep an open stream: the GET of a
+	// session, subscriptions/listen, HTTP+SSE, and a request that waits for its Source. It
+	// is called every 25 seconds with the values of the context returned by Authenticate.
+	// False closes the stream and cancels the request with an error. Revalidate must be safe
+	// for concurrent use and must limit its own duration.
+	Revalidate func(context.Context) bool
+}
+
+// defaultMaxBody limits request bodies. It leaves room for a file in base64.
+const defaultMaxBody = 4 << 20
+
+// HTTPHandler serves the Streamable HTTP transport of every version at one URL. Mount it
+// at the path given to clients, usually /mcp.
+type HTTPHandler struct {
+	server *Server
+	opts   HTTPOptions
+	guard  guard
+}
+
+var _ http.Handler = (*HTTPHandler)(nil)
+
+// HTTPHandler returns the HTTP surface of s. opts may be nil.
+func (s *Server) HTTPHandler(opts *HTTPOptions) *HTTPHandler {
+	h := &HTTPHandler{server: s}
+	if opts != nil {
+		h.opts = *opts
+	}
+	if h.opts.MaxBody <= 0 {
+		h.opts.MaxBody = defaultMaxBody
+	}
+	h.guard = newGuard(h.opts.AllowedHosts, h.opts.AllowedOrigins)
+	return h
+}
+
+// Header values that are set on every answer. As variables they can be set without an
+// allocation.
+var (
+	typeJSON   = []string{"application/json"}
+	typeStream = []string{"text/event-stream"}
+	noCache    = []string{"no-cache"}
+	noBuffer   = []string{"no"}
+)
+
+// ServeHTTP rejects requests that no method should see, and dispatches the others by HTTP
+// method.
+func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if reason := h.guard.refuses(r); reason != "" {
+		h.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
+		return
+	}
+	if _, ok := first(r.Header, "Origin"); ok {
+		allowOrigin(w.Header(), r.Header["Origin"])
+	}
+	ctx := r.Context()
+	if h.opts.Authenticate != nil && r.Method != http.MethodOptions {
+		if ctx = h.opts.Authenticate(w, r); ctx == nil {
+			return
+		}
+	}
+	switch r.Method {
+	case http.MethodPost:
+		h.post(ctx, w, r)
+	case http.MethodGet:
+		h.get(w, r.WithContext(ctx))
+	case http.MethodDelete:
+		h.delete(w, r.WithContext(ctx))
+	case http.MethodOptions:
+		preflight(w)
+	default:
+		h.methodNotAllowed(w, r)
+	}
+}
+
+// methodNotAllowed names the methods that this client could use instead: 2026-07-28 only
+// has POST.
+func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	allow := "POST"
+	if version, _ := first(r.Header, headerVersion); !h.opts.NoSessions && version < mcp.Version20260728.String() {
+		if !h.opts.PostOnly && r.Method != http.MethodGet {
+			allow += ", GET"
+		}
+		allow += ", DELETE"
+	}
+	w.Header().Set("Allow", allow+", OPTIONS")
+	h.reject(w, http.StatusMethodNotAllowed, invalidRequest("this is an MCP endpoint: POST JSON-RPC messages to it"))
+}
+
+// reject answers with an error that does not belong to a request.
+func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *mcp.Error) {
+	a := newAnswer()
+	defer a.free()
+	rc := &requestContext{parent: context.Background(), version: mcp.LatestVersion}
+	a.failure(rc, e)
+	write(w, a, status)
+	h.server.refused(rc, TransportHTTP, e, status)
+}
+
+func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
+	id, ok := first(r.Header, headerSession)
+	version, _ := first(r.Header, headerVersion)
+	switch {
+	case h.opts.NoSessions || version >= mcp.Version20260728.String():
+		h.methodNotAllowed(w, r)
+	case !ok:
+		h.reject(w, http.StatusBadRequest, invalidRequest("the Mcp-Session-Id header is missing"))
+	case !h.server.sessions.deleteOf(id, mcp.PrincipalFrom(r.Context())):
+		h.reject(w, http.StatusNotFound, invalidRequest("no such session"))
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// post serves r under ctx. Putting ctx into r would copy the whole request.
+func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
+		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
+		return
+	}
+	if h.refusesEncoding(w, r) {
+		return
+	}
+	accept := acceptOf(r.Header["Accept"])
+	if accept == 0 {
+		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow application/json or text/event-stream"))
+		return
+	}
+	var held heldBody
+	defer h.server.bodies.release(&held)
+	body, err := h.readBody(ctx, r, &held)
+	if err != nil {
+		h.bodyFailed(w, err)
+		return
+	}
+	x := &exchange{handler: h, ctx: ctx, w: w, r: r, accept: accept}
+	if i := jsonscan.Space(body, 0); i < len(body) && body[i] == '[' {
+		x.batch(body)
+		return
+	}
+	x.single(body)
+}
+
+// refusesEncoding rejects requests with a compressed body (RFC 9110, section 15.5.16). It
+// reports whether it did.
+func (h *HTTPHandler) refusesEncoding(w http.ResponseWriter, r *http.Request) bool {
+	encoding, ok := first(r.Header, "Content-Encoding")
+	if !ok || encoding == "" || strings.EqualFold(encoding, "identity") {
+		return false
+	}
+	w.Header().Set("Accept-Encoding", "identity")
+	h.reject(w, http.StatusUnsupportedMediaType,
+		invalidRequest("the Content-Encoding %s is not supported: send the body as it is", quoted(encoding)))
+	return true
+}
+
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.EqualFold(strings.TrimSpace(media), "application/json")
+}
+
+// accepts is the set of forms in which a client can read an answer.
+type accepts uint8
+
+const (
+	acceptsJSON accepts = 1 << iota
+	acceptsStream
+	prefersStream // named before JSON, or alone
+)
+
+// acceptOf is lenient: a missing header accepts JSON, as plain HTTP clients expect.
+func acceptOf(values []string) accepts {
+	if len(values) == 0 {
+		return acceptsJSON
+	}
+	if values[0] == "application/json, text/event-stream" {
+		return acceptsJSON | acceptsStream
+	}
+	var a accepts
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			media, parameters, _ := strings.Cut(part, ";")
+			if q := strings.ReplaceAll(parameters, " ", ""); q == "q=0" || q == "q=0.0" {
+				continue
+			}
+			switch strings.ToLower(strings.TrimSpace(media)) {
+			case "*/*":
+				a |= acceptsJSON | acceptsStream
+			case "application/json", "application/*":
+				a |= acceptsJSON
+			case "text/event-stream", "text/*":
+				if a&acceptsJSON == 0 {
+					a |= prefersStream
+				}
+				a |= acceptsStream
+			}
+		}
+	}
+	return a
+}
+
+var errTooLarge = errors.New("body too large")
+
+// announcedBody is the largest body size for which memory is allocated up front. For
+// larger bodies it grows as data arrives, because announcing a size costs a client
+// nothing.
+const announcedBody = 64 << 10
+
+// readBody reads the whole body into newly allocated memory. It is not pooled, because a
+// Source may keep its arguments. The size is reserved in held, which the caller releases.
+func (h *HTTPHandler) readBody(ctx context.Context, r *http.Request, held *heldBody) ([]byte, error) {
+	n := r.ContentLength
+	switch {
+	case n > h.opts.MaxBody:
+		return nil, errTooLarge
+	case n > announcedBody:
+		return h.readLong(ctx, r, held, announcedBody, n)
+	case n < 0:
+		return h.readLong(ctx, r, held, min(4<<10, h.opts.MaxBody+1), h.opts.MaxBody+1)
+	case !h.server.bodies.reserve(ctx, r.RemoteAddr, held, n):
+		return nil, errBodies
+	}
+	body := make([]byte, n)
+	_, err := io.ReadFull(r.Body, body)
+	return body, err
+}
+
+// readLong reads a body of at most limit bytes into a buffer of first bytes, which
+// doubles whenever it is full.
+func (h *HTTPHandler) readLong(
+	ctx context.Context, r *http.Request, held *heldBody, first, limit int64,
+) (body []byte, err error) {
+	for size := first; ; size = min(2*size, limit) {
+		if !h.server.bodies.reserve(ctx, r.RemoteAddr, held, size-held.size) {
+			return nil, errBodies
+		}
+		body = append(make([]byte, 0, size), body...)
+		n, err := io.ReadFull(r.Body, body[len(body):size])
+		body = body[:len(body)+n]
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			if r.ContentLength >= 0 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return body, nil
+		case err != nil:
+			return nil, err
+		case size < limit:
+		case r.ContentLength < 0:
+			return nil, errTooLarge
+		default:
+			return body, nil
+		}
+	}
+}
+
+func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
+	var tooLarge *http.MaxBytesError
+	if errors.Is(err, errTooLarge) || errors.As(err, &tooLarge) {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+		h.reject(w, http.StatusRequestEntityTooLarge, invalidRequest("the body is larger than %d bytes", h.opts.MaxBody))
+		return
+	}
+	if errors.Is(err, errBodies) {
+		w.Header().Set("Connection", "close")
+		h.reject(w, errBodies.Status, errBodies)
+		return
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		w.Header().Set("Connection", "close")
+		h.reject(w, http.StatusRequestTimeout, invalidRequest("the body did not arrive in time"))
+		return
+	}
+	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))
+}
+
+// canNotify reports whether sessions can be notified of changes.
+func (h *HTTPHandler) canNotify() bool {
+	return h.server.hub.watched() && !h.opts.NoSessions && !h.opts.PostOnly
+}
+
+// newSession returns a session for an initialize request. The session is added to the
+// store only when initialize has succeeded. With NoSessions it has no id.
+func (h *HTTPHandler) newSession() *session {
+	if h.opts.NoSessions {
+		return newSession("")
+	}
+	return newSession(h.server.newSessionID())
+}
+
+// write sends a as the whole response. For small answers net/http sets the
+// Content-Length, which saves an allocation.
+func write(w http.ResponseWriter, a *answer, status int) {
+	header := w.Header()
+	maps.Copy(header, a.header)
+	header["Content-Type"] = typeJSON
+	if a.size() > 2000 {
+		header["Content-Length"] = []string{strconv.Itoa(a.size())}
+	}
+	if status != 0 && status != http.StatusOK {
+		w.WriteHeader(status)
+	}
+	_, err := w.Write(a.buf)
+	if err == nil && a.body != nil {
+		if _, err = w.Write(a.body); err == nil {
+			_, _ = w.Write(closingBrace)
+		}
+	}
+}
+
+var closingBrace = []byte{'}'}

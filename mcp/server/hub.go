@@ -1,0 +1,324 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// hub notifies listeners of changes of the source. It watches the source while it has
+// listeners.
+type hub struct {
+	source mcp.Source
+
+	mu        sync.Mutex
+	listeners map[listener]struct{}
+	stop      func() // stops watching; nil while there are no listeners
+	closed    bool
+
+	// Standing connections do not have their own goroutine: one writer serves all of them,
+	// and runs while any exist.
+	standing map[*standing]struct{}
+	dirty    []*standing // to be written to
+	wake     chan struct{}
+	writing  bool
+	idle     *time.Ticker // while writing
+}
+
+// change is a [mcp.Change] of the source, or of a task of this server or an elicitation.
+type change struct {
+	mcp.Change
+	id string // of the task or elicitation, or empty
+}
+
+// listener receives changes. deliver must not wait.
+type listener interface{ deliver(change) }
+
+func newHub(source mcp.Source) *hub {
+	return &hub{
+		source:    source,
+		listeners: make(map[listener]struct{}),
+		standing:  make(map[*standing]struct{}),
+		wake:      make(chan struct{}, 1),
+	}
+}
+
+// watched reports whether the source can change at all.
+func (h *hub) watched() bool {
+	_, ok := mcp.AsWatcher(h.source)
+	return ok
+}
+
+// add adds a listener. It returns false after close.
+func (h *hub) add(l listener) bool {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return false
+	}
+	h.listeners[l] = struct{}{}
+	w, ok := mcp.AsWatcher(h.source)
+	start := ok && h.stop == nil
+	if start {
+		h.stop = func() {}
+	}
+	h.mu.Unlock()
+	if !start {
+		return true
+	}
+	stop := w.Watch(func(c mcp.Change) { h.changed(change{Change: c}) }) // may call changed immediately
+	h.mu.Lock()
+	closed := h.closed
+	h.stop = stop
+	h.mu.Unlock()
+	if closed {
+		stop()
+	}
+	return true
+}
+
+// remove removes a listener. After the last one, the hub stops watching.
+func (h *hub) remove(l listener) {
+	h.mu.Lock()
+	_, was := h.listeners[l]
+	delete(h.listeners, l)
+	var stop func()
+	if was && len(h.listeners) == 0 {
+		stop, h.stop = h.stop, nil
+	}
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+func (h *hub) changed(c change) {
+	h.mu.Lock()
+	all := make([]listener, 0, len(h.listeners))
+	for l := range h.listeners {
+		all = append(all, l)
+	}
+	h.mu.Unlock()
+	for _, l := range all {
+		l.deliver(c)
+	}
+}
+
+// close stops watching and returns the standing connections, which the caller must end.
+func (h *hub) close() []*standing {
+	h.mu.Lock()
+	h.closed = true
+	stop := h.stop
+	h.stop = nil
+	open := make([]*standing, 0, len(h.standing))
+	for s := range h.standing {
+		open = append(open, s)
+	}
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	return open
+}
+
+// keepAlive is how often a comment is sent on an idle standing connection, so that
+// proxies keep it open and disconnects are noticed.
+const keepAlive = 25 * time.Second
+
+// hold starts serving a standing connection.
+func (h *hub) hold(s *standing) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.standing[s] = struct{}{}
+	if !h.writing {
+		h.writing = true
+		h.idle = time.NewTicker(keepAlive)
+		go h.write()
+	}
+	return true
+}
+
+// release stops serving s. The writer ends after the last connection.
+func (h *hub) release(s *standing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.standing, s)
+	h.signal()
+}
+
+func (h *hub) markDirty(s *standing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.standing[s]; ok {
+		h.queue(s)
+	}
+}
+
+// queue schedules s for the writer. The caller holds the lock.
+func (h *hub) queue(s *standing) {
+	if !s.queued {
+		s.queued = true
+		h.dirty = append(h.dirty, s)
+		h.signal()
+	}
+}
+
+func (h *hub) signal() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// writeTurn is how long the writer waits for a connection that does not accept data. Then
+// another goroutine becomes the writer for all other connections, and this one continues
+// with its connection only, for as long as that takes.
+const writeTurn = time.Millisecond
+
+// write writes to standing connections while there are any. There is one writer at a
+// time.
+func (h *hub) write() {
+	turn := time.AfterFunc(keepAlive, h.write)
+	turn.Stop()
+	for {
+		s, idle := h.next()
+		if s == nil {
+			return
+		}
+		turn.Reset(writeTurn)
+		s.flush(idle)
+		leads := turn.Stop()
+		h.written(s)
+		if !leads {
+			return
+		}
+	}
+}
+
+// next waits for a connection that is due and not being written to. It returns nil when
+// there are no connections left.
+func (h *hub) next() (s *standing, idle bool) {
+	for {
+		s, idle, tick := h.due()
+		if s != nil || tick == nil {
+			return s, idle
+		}
+		select {
+		case <-h.wake:
+		case <-tick:
+			h.wakeIdle()
+		}
+	}
+}
+
+// due returns the first connection that is due, or the channel to wait for; the channel
+// is nil when there are no connections left.
+func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.standing) == 0 {
+		h.idle.Stop()
+		h.writing, h.dirty = false, nil
+		return nil, false, nil
+	}
+	for i, s := range h.dirty {
+		s.queued = false
+		if s.writing {
+			s.again = true
+			continue
+		}
+		h.dirty = h.dirty[i+1:]
+		idle, s.idle, s.writing = s.idle, false, true
+		return s, idle, nil
+	}
+	h.dirty = nil
+	return nil, false, h.idle.C
+}
+
+// written records that writing to s has ended.
+func (h *hub) written(s *standing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.writing = false
+	if s.again {
+		s.again = false
+		h.queue(s)
+	}
+}
+
+// wakeIdle makes every connection due.
+func (h *hub) wakeIdle() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.standing {
+		s.idle = true
+		h.queue(s)
+	}
+}
+
+// pending contains changes that a listener has not been notified of. Changes are merged,
+// so it stays small even if the client is slow.
+type pending struct {
+	mu    sync.Mutex
+	lists listChanges
+	uris  map[string]struct{}
+	// ids are those of tasks or, for a session, of elicitations.
+	ids map[string]struct{}
+}
+
+// listChanges states which lists have changed. It is small because every session has one.
+type listChanges struct{ Tools, Resources, Prompts bool }
+
+// merge adds the parts of a change that wants accepts, and reports whether any were
+// added.
+func (p *pending) merge(c change, wants func(uri string) bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lists.Tools = p.lists.Tools || c.Tools
+	p.lists.Resources = p.lists.Resources || c.Resources
+	p.lists.Prompts = p.lists.Prompts || c.Prompts
+	news := c.Tools || c.Resources || c.Prompts
+	if c.URI != "" && wants(c.URI) {
+		if p.uris == nil {
+			p.uris = make(map[string]struct{})
+		}
+		p.uris[c.URI] = struct{}{}
+		news = true
+	}
+	if c.id != "" && len(p.ids) < maxSubscribedURIs {
+		if p.ids == nil {
+			p.ids = make(map[string]struct{})
+		}
+		p.ids[c.id] = struct{}{}
+		news = true
+	}
+	return news
+}
+
+// take returns the pending changes of lists and resources, and removes them.
+func (p *pending) take() (lists listChanges, uris []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lists = p.lists
+	p.lists = listChanges{}
+	for uri := range p.uris {
+		uris = append(uris, uri)
+	}
+	p.uris = nil
+	return lists, uris
+}
+
+// takeIDs returns the pending ids, and removes them.
+func (p *pending) takeIDs() (ids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.ids {
+		ids = append(ids, id)
+	}
+	p.ids = nil
+	return ids
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// inflight counts requests. It allows waiting until the count is zero while new requests
+// may still start, which sync.WaitGroup does not.
+type inflight struct {
+	n    atomic.Int64
+	idle atomic.Pointer[chan struct{}] // closed, and set to nil, at zero; nil if there are no waiters
+}
+
+func (f *inflight) begin() { f.n.Add(1) }
+
+func (f *inflight) end() {
+	if f.n.Add(-1) > 0 || f.idle.Load() == nil {
+		return
+	}
+	if idle := f.idle.Swap(nil); idle != nil {
+		close(*idle)
+	}
+}
+
+// wait returns nil when nothing is in flight, or ctx's error.
+func (f *inflight) wait(ctx context.Context) error {
+	for {
+		idle := f.signal()
+		// From here on, the call of end that reaches zero closes idle.
+		if f.n.Load() == 0 {
+			return nil
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *inflight) signal() <-chan struct{} {
+	for {
+		if idle := f.idle.Load(); idle != nil {
+			return *idle
+		}
+		idle := make(chan struct{})
+		if f.idle.CompareAndSwap(nil, &idle) {
+			return idle
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package server
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/base64url"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Multi round-trip requests, which 2026-07-28 uses to ask the client: the request ends
+// with the questions, and the client repeats it with the answers. Answers of earlier
+// rounds are sealed into requestState, so the server keeps nothing between the rounds.
+
+// rounds is the state of a request from earlier rounds, and its questions in this round.
+type rounds struct {
+	loaded  bool
+	count   int                        // questions asked so far, for their default keys
+	answers map[string]json.RawMessage // by key
+	private json.RawMessage            // set by the source
+	open    map[string]question
+	refused map[string]int // wrong answers so far, by key
+}
+
+// State implements [mcp.Request.State].
+func (rc *requestContext) State() (json.RawMessage, error) {
+	if rc.version.Modern() {
+		if err := rc.loadRounds(); err != nil {
+			return nil, err
+		}
+	}
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	return rc.rounds.private, nil
+}
+
+// SetState implements [mcp.Request.SetState].
+func (rc *requestContext) SetState(state json.RawMessage) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	rc.rounds.private = state
+}
+
+// askModern returns the answers if all of them exist. Otherwise it records the open
+// questions.
+func (rc *requestContext) askModern(questions []question) ([]json.RawMessage, error) {
+	if !rc.mayAsk() {
+		return nil, fmt.Errorf("%s cannot ask the client", rc.msg.method)
+	}
+	if err := rc.loadRounds(); err != nil {
+		return nil, err
+	}
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	answers := make([]json.RawMessage, len(questions))
+	open := false
+	for i, q := range questions {
+		rc.rounds.count++
+		key := q.key()
+		if key == "" {
+			key = "input-" + strconv.Itoa(rc.rounds.count)
+		}
+		if answer := rc.rounds.answers[key]; answer != nil && string(answer) != "null" {
+			why := q.check(answer)
+			if why == nil {
+				answers[i] = answer
+				continue
+			}
+			if rc.rounds.refuse(key) >= maxAttempts {
+				rc.rounds.open = nil
+				return nil, refusedAnswer(q, why)
+			}
+			q = q.noted(why)
+		}
+		if rc.rounds.open == nil {
+			rc.rounds.open = make(map[string]question)
+		}
+		rc.rounds.open[key] = q
+		open = true
+	}
+	if open {
+		return nil, mcp.ErrInputRequired
+	}
+	return answers, nil
+}
+
+// refuse deletes a wrong answer, so that it does not stay in the state, and returns the
+// number of wrong answers to the question.
+func (r *rounds) refuse(key string) int {
+	delete(r.answers, key)
+	if r.refused == nil {
+		r.refused = make(map[string]int)
+	}
+	r.refused[key]++
+	return r.refused[key]
+}
+
+func (rc *requestContext) mayAsk() bool {
+	return rc.msg.is("tools/call") || rc.msg.is("prompts/get") || rc.msg.is("resources/read")
+}
+
+// loadRounds reads requestState and inputResponses, once per request. Answers of this
+// round replace earlier ones.
+func (rc *requestContext) loadRounds() error {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.rounds.loaded {
+		return nil
+	}
+	rc.rounds.loaded = true
+	rc.rounds.answers = make(map[string]json.RawMessage)
+	if raw, ok := rc.param("requestState"); ok {
+		state, isString := jsonscan.Unquote(raw)
+		if !isString {
+			return mcp.Errorf(mcp.CodeInvalidParams, "params.requestState must be a string")
+		}
+		if err := rc.openState(state); err != nil {
+			return err
+		}
+	}
+	raw, ok := rc.param("inputResponses")
+	if !ok || string(raw) == "null" {
+		return nil
+	}
+	if !jsonscan.IsObject(raw) {
+		return mcp.Errorf(mcp.CodeInvalidParams, "params.inputResponses must be an object")
+	}
+	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(raw, i)
+		rc.rounds.answers[string(key)] = raw[i:end]
+		return end, err
+	})
+	return err
+}
+
+// checkState rejects a request whose requestState was not sealed by this server for this
+// request, before the Source sees the request.
+func (rc *requestContext) checkState() error {
+	if !rc.version.Modern() || !rc.mayAsk() || !bytes.Contains(rc.msg.params, []byte("requestState")) {
+		return nil
+	}
+	return rc.loadRounds()
+}
+
+// sealedState is the plain text of a requestState.
+type sealedState struct {
+	Expires int64                      `json:"e"` // Unix seconds
+	Answers map[string]json.RawMessage `json:"a,omitempty"`
+	Private json.RawMessage            `json:"p,omitempty"`
+	Refused map[string]int             `json:"r,omitempty"`
+}
+
+var errState = mcp.Errorf(mcp.CodeInvalidParams,
+	"params.requestState is not valid here: it was changed, has expired, or belongs to another request")
+
+func (rc *requestContext) openState(state string) error {
+	sealed, err := base64url.Decode(state)
+	if err != nil {
+		return errState
+	}
+	plain, err := rc.server.keys.Load().open(sealed, rc.stateContext())
+	if err != nil {
+		return errState
+	}
+	var s sealedState
+	if json.Unmarshal(plain, &s) != nil || time.Now().Unix() > s.Expires {
+		return errState
+	}
+	rc.rounds.private, rc.rounds.refused = s.Private, s.Refused
+	for key, answer := range s.Answers {
+		rc.rounds.answers[key] = answer
+	}
+	return nil
+}
+
+// stateContext binds a state to the request: its principal, its method, and a digest of
+// the parameters that does not depend on the order of members.
+func (rc *requestContext) stateContext() []byte {
+	sum := sha256.New()
+	for _, part := range [][]byte{
+		[]byte(principalID(mcp.PrincipalFrom(rc))), rc.msg.method, rc.msg.name, rc.msg.uri, canonical(rc.msg.arguments),
+	} {
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		sum.Write(part)
+	}
+	return sum.Sum(nil)
+}
+
+func canonical(raw []byte) []byte {
+	if raw == nil {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw
+	}
+	out, err := mcp.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// inputRequired writes the open questions as the result.
+func (a *answer) inputRequired(rc *requestContext, cat *mcp.Catalog) error {
+	questions, err := encodeQuestions(rc.rounds.open)
+	if err != nil {
+		return err
+	}
+	a.buf, a.body = a.buf[:0], nil
+	a.begin(rc)
+	a.buf = append(append(a.buf, `{"resultType":"input_required","inputRequests":`...), questions...)
+	state, err := rc.sealState()
+	if err != nil {
+		return err
+	}
+	a.buf = append(append(append(a.buf, `,"requestState":"`...), state...), '"')
+	a.finish(rc, cat)
+	return nil
+}
+
+// encodeQuestions returns an InputRequests object, sorted by key.
+func encodeQuestions(open map[string]question) (json.RawMessage, error) {
+	keys := make([]string, 0, len(open))
+	for key := range open {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	dst := []byte{'{'}
+	for i, key := range keys {
+		params, err := mcp.Marshal(open[key].wire(mcp.LatestVersion))
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonscan.AppendQuote(dst, key)
+		dst = append(append(append(dst, `:{"method":"`...), open[key].Method()...), `","params":`...)
+		dst = append(append(dst, params...), '}')
+	}
+	return append(dst, '}'), nil
+}
+
+func (rc *requestContext) sealState() (string, error) {
+	plain, err := mcp.Marshal(sealedState{
+		Expires: time.Now().Add(rc.server.opts.StateTTL).Unix(),
+		Answers: rc.rounds.answers,
+		Private: rc.rounds.private,
+		Refused: rc.rounds.refused,
+	})
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(rc.server.keys.Load().seal(plain, rc.stateContext())), nil
+}
+
+// sealKeys seals with the first key and opens with any, so that keys can be replaced
+// while clients still have state sealed with an old one.
+type sealKeys []cipher.AEAD
+
+func newSealKeys(secrets [][]byte) sealKeys {
+	if len(secrets) == 0 {
+		secret := make([]byte, 32)
+		_, _ = rand.Read(secret) // never fails: it exits the program instead
+		secrets = [][]byte{secret}
+	}
+	keys := make(sealKeys, 0, len(secrets))
+	for _, secret := range secrets {
+		sum := sha256.Sum256(append([]byte("slipway request state 1\x00"), secret...))
+		block, err := aes.NewCipher(sum[:])
+		if err != nil {
+			panic(err) // a key of 32 bytes is always accepted
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			panic(err)
+		}
+		keys = append(keys, aead)
+	}
+	return keys
+}
+
+func (k sealKeys) seal(plain, context []byte) []byte {
+	return k[0].Seal(nil, nil, plain, context)
+}
+
+func (k sealKeys) open(sealed, context []byte) ([]byte, error) {
+	for _, aead := range k {
+		if plain, err := aead.Open(nil, nil, sealed, context); err == nil {
+			return plain, nil
+		}
+	}
+	return nil, errors.New("not sealed with any of the keys")
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// booking is an owner that records when it is given up.
+type booking struct {
+	kept  kept
+	given bool
+}
+
+func (b *booking) giveUp() { b.given = true }
+
+// If entries are booked, grown, used and released in random order, no limit is exceeded,
+// and the figures agree with the entries.
+func TestLedgerStaysWithinItsLimits(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		l := newLedger(&Options{
+			MaxSessions: 300, MaxTasks: 300, SessionTTL: time.Hour,
+			Budget: Budget{Bytes: 100_000, ClientBytes: 40_000, Questions: 300, Parked: 300},
+		})
+		var all []*booking
+		for range 5000 {
+			switch n := random.IntN(10); {
+			case n < 6 || len(all) == 0:
+				b := &booking{}
+				client := fmt.Sprint("client ", random.IntN(7))
+				if l.book(&b.kept, client, keptKind(random.IntN(int(keptKinds))), 1, random.Int64N(3000), b) {
+					all = append(all, b)
+				}
+			case n < 7:
+				l.touch(&all[random.IntN(len(all))].kept)
+			case n < 8:
+				b := all[random.IntN(len(all))]
+				l.grow(&b.kept, random.Int64N(2000)-min(b.kept.size, 1000))
+			default:
+				i := random.IntN(len(all))
+				l.release(&all[i].kept)
+				all = append(all[:i], all[i+1:]...)
+			}
+			checkLedger(t, l)
+		}
+		for _, b := range all {
+			l.release(&b.kept)
+		}
+		if len(l.accounts) > 0 || l.all != (tally{}) || l.ending != [keptKinds]tally{} {
+			t.Fatalf("seed %d: left behind %d clients, %+v, ending %+v", seed, len(l.accounts), l.all, l.ending)
+		}
+	}
+}
+
+func checkLedger(t *testing.T, l *ledger) {
+	t.Helper()
+	var all tally
+	for name, a := range l.accounts {
+		var own tally
+		for i := range a.kinds {
+			k := &a.kinds[i]
+			own.add(k.used.n, k.used.bytes)
+			if k.ending.n > k.used.n || k.ending.bytes > k.used.bytes || k.used.bytes < 0 {
+				t.Fatalf("%s %s: %+v of which %+v are ending", name, keptNames[i], k.used, k.ending)
+			}
+			if l.limits[i] > 0 && k.used.n > l.shareOf(a, keptKind(i)) {
+				t.Fatalf("%s has %d of %s", name, k.used.n, keptNames[i])
+			}
+		}
+		if own != a.all || own.bytes > l.bytesOf(a) {
+			t.Fatalf("%s: %+v, booked %+v", name, a.all, own)
+		}
+		all.add(own.n, own.bytes)
+	}
+	if all != l.all || all.bytes > l.bytes {
+		t.Fatalf("in all %+v, booked %+v", l.all, all)
+	}
+}
+
+// A client loses its least recently used entry.
+func TestLedgerGivesUpTheUnused(t *testing.T) {
+	synctest.Test(t, testLedgerGivesUpTheUnused)
+}
+
+func testLedgerGivesUpTheUnused(t *testing.T) {
+	l := newLedger(&Options{MaxSessions: 4, MaxTasks: 1, SessionTTL: time.Hour})
+	all := make([]*booking, 6)
+	for i := range all {
+		time.Sleep(time.Second)
+		all[i] = &booking{}
+		l.book(&all[i].kept, "client", keptSession, 1, 10, all[i])
+		time.Sleep(time.Second)
+		l.touch(&all[0].kept)
+	}
+	for i, want := range []bool{false, true, true, false, false, false} {
+		if all[i].given != want {
+			t.Errorf("entry %d: given up %v, want %v", i, all[i].given, want)
+		}
+	}
+}

@@ -1,0 +1,614 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// pipe is one client on one connection.
+//
+// One goroutine leads: it reads a message and serves it itself, which saves waking up
+// another goroutine. A timer watches it. If the message takes longer than patience, the
+// timer's goroutine becomes the leader and continues reading, and the old leader ends
+// when its answer has been written. So a slow request never prevents other requests, or
+// its own cancellation, from being read. A goroutine still leads if it could stop its
+// timer.
+type pipe struct {
+	server *Server
+	ctx    context.Context // of start, which outlives every request
+	// reading ends when everything has ended: until then the client may be needed.
+	reading     context.Context
+	stopReading context.CancelFunc
+	opts        ConnOptions
+	session     *session
+	link        link // the leader reads from it
+	news        teller
+	subs        subscribers // its subscriptions/listen requests
+
+	work  workload
+	slots chan struct{} // one for each request that has exceeded its leader's patience
+
+	ended   chan struct{} // closed by the last leader
+	readErr error         // set before ended is closed
+
+	// Idle connections are numerous and have no goroutine that waits for the end, so
+	// whichever call notices the end runs windUp.
+	onEnd   func(error)
+	unwatch func() bool // stops watching the context
+
+	booked bool // only used before start
+
+	mu            sync.Mutex // held by start
+	winding       bool
+	started, shed bool // shed: given up, to make room
+}
+
+// patience is how long a request may block the reader.
+const patience = 200 * time.Microsecond
+
+// start serves the connection on its own goroutines. ended is called when everything has
+// ended.
+func (c *pipe) start(ended func(error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.onEnd = ended
+	if !c.book() {
+		c.winding = true
+		c.stopReading()
+		go ended(errBudget)
+		return
+	}
+	c.started = true
+	if c.shed {
+		go c.windUp()
+	}
+	c.unwatch = context.AfterFunc(c.ctx, c.windUp)
+	c.session.setOnNews(c.signal)
+	c.session.setDirect(c)
+	if c.server.hub.watched() {
+		c.server.hub.add(c.session)
+	}
+	go c.lead()
+}
+
+// client returns the client's name in the ledger.
+func (c *pipe) client() string { return accountName(mcp.PrincipalFrom(c.ctx), c.opts.Remote) }
+
+// book enters the connection into the ledger unless it is already booked, and reports
+// whether it fits.
+func (c *pipe) book() bool {
+	c.booked = c.booked || c.server.ledger.book(&c.session.kept, c.client(), keptConnection, 1, costConnection, c)
+	return c.booked
+}
+
+// giveUp implements keeper: the connection ends as if the server were shutting down.
+func (c *pipe) giveUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shed = true
+	if c.started {
+		go c.windUp()
+	}
+}
+
+// flush sends the queued messages. If that fails, the client cannot be reached, and the
+// connection ends.
+func (c *pipe) flush() error {
+	err := c.link.flush()
+	if err != nil {
+		go c.windUp()
+	}
+	return err
+}
+
+// windUp ends everything that serves the connection, and waits for it. Calls after the
+// first have no effect.
+func (c *pipe) windUp() {
+	c.mu.Lock()
+	again, shed := c.winding, c.shed
+	c.winding = true
+	c.mu.Unlock()
+	if again {
+		return
+	}
+	c.unwatch()
+	var readErr error
+	select {
+	case <-c.ended:
+		if c.ctx.Err() != nil {
+			break // reading ended because the server is stopping
+		}
+		readErr = c.readErr
+	default:
+	}
+	c.server.hub.remove(c.session)
+	c.server.ledger.release(&c.session.kept)
+	_, _ = c.session.close(c.server.ledger) // it has neither a stream nor logs
+	settled := make(chan error, 1)
+	go func() {
+		c.news.close()
+		c.subs.end(c)
+		c.drain()
+		settled <- c.link.flush()
+	}()
+	stuck := time.NewTimer(c.opts.DrainTimeout + stuckAfter)
+	defer stuck.Stop()
+	var err error
+	select {
+	case err = <-settled:
+	case <-stuck.C:
+		err = errStuck
+	}
+	c.server.sessionEnded(c.session, c.opts.Transport, time.Since(time.Unix(0, c.session.began)))
+	if shed {
+		err = errors.Join(err, errBudget)
+	}
+	c.onEnd(errors.Join(readErr, err))
+	c.stopReading()
+}
+
+// stuckAfter is how long after the drain the server abandons a connection whose client
+// does not read, or whose requests ignore their cancellation.
+const stuckAfter = time.Second
+
+var errStuck = errors.New(
+	"the connection could not be wound up in time: its client does not read, or a request does not end")
+
+// drain waits for the requests in flight, and cancels them on timeout or when the client
+// has disconnected. Meanwhile the leader continues reading, because the requests may wait
+// for answers from the client.
+func (c *pipe) drain() {
+	idle := c.work.drain()
+	timeout := time.NewTimer(c.opts.DrainTimeout)
+	defer timeout.Stop()
+	var gone <-chan struct{}
+	if c.opts.cancelAtEnd {
+		gone = c.ended
+	}
+	failed := c.link.failed()
+	for {
+		select {
+		case <-idle:
+			return
+		case <-timeout.C:
+		case <-gone:
+			gone = nil
+		case <-failed:
+			failed = nil
+		}
+		c.session.cancelAll()
+	}
+}
+
+// turn is one goroutine's time as the leader.
+type turn struct {
+	timer *time.Timer
+	rc    *requestContext // the request being served; nil for a batch
+}
+
+// lead reads and serves messages until the input ends or another goroutine leads.
+func (c *pipe) lead() {
+	t := &turn{}
+	t.timer = time.AfterFunc(time.Hour, func() { c.takeOver(t.rc) })
+	t.timer.Stop()
+	for {
+		text, err := c.link.read(c.reading)
+		if err != nil && err != errTooLong {
+			if err != io.EOF {
+				c.readErr = err
+			}
+			close(c.ended)
+			c.windUp()
+			return
+		}
+		if !c.work.begin() {
+			return
+		}
+		leads := c.message(t, text, err != nil)
+		c.work.end()
+		if !leads {
+			return
+		}
+		if !c.link.pending() {
+			_ = c.flush()
+		}
+	}
+}
+
+// takeOver runs when the timer of a leader fires: it flushes finished answers, makes the
+// slow request cancellable, and becomes the leader.
+func (c *pipe) takeOver(slow *requestContext) {
+	if slow != nil {
+		c.session.track(slow)
+		select {
+		case <-c.link.failed():
+			slow.cancel() // it was not tracked yet when the others were cancelled
+		default:
+		}
+	}
+	_ = c.flush()
+	c.slots <- struct{}{}
+	c.lead()
+}
+
+// message serves one message and reports whether this goroutine still leads.
+func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
+	a := newAnswer()
+	defer a.free()
+	rc := &requestContext{
+		parent: c.ctx, detached: true, server: c.server, version: c.session.Version(), remote: c.opts.Remote,
+	}
+	if tooLong {
+		return c.refuse(rc, a, invalidRequest("the message is longer than %d bytes", c.link.limit()))
+	}
+	i := jsonscan.Space(text, 0)
+	if i == len(text) {
+		return true // an empty line is not a message
+	}
+	var held heldBody
+	defer c.server.bodies.release(&held)
+	if text[i] == '[' && c.session.Version() == mcp.Version20250326 {
+		if e := c.busy(&held, len(text)); e != nil {
+			return c.refuse(rc, a, e)
+		}
+		return c.batch(t, text, a)
+	}
+	if e := c.admit(rc, text); e != nil {
+		return c.refuse(rc, a, e)
+	}
+	if !rc.msg.isRequest() {
+		c.notified(rc, a)
+		return true
+	}
+	if e := c.busy(&held, len(text)); e != nil {
+		return c.refuse(rc, a, e)
+	}
+	if rc.msg.is("initialize") {
+		// All later messages depend on initialize, so reading waits for it.
+		c.server.handle(rc, a)
+		return c.write(a)
+	}
+	t.rc = rc
+	t.timer.Reset(patience)
+	c.server.handle(rc, a)
+	c.server.bodies.release(&held) // before the client can see the answer
+	if t.timer.Stop() {
+		t.rc = nil // an idle connection need not keep it in memory
+		return c.write(a)
+	}
+	<-c.slots // the new leader has tracked rc
+	c.session.untrack(rc)
+	c.write(a) // from here on the client may reuse the id
+	_ = c.flush()
+	return false
+}
+
+// busy reserves size bytes for a request in held. It returns an error if too many
+// requests are in flight. On connections whose end of input is not a disconnect, reading
+// waits for a free slot instead.
+func (c *pipe) busy(held *heldBody, size int) *mcp.Error {
+	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
+		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight already", cap(c.slots))
+	}
+	if !c.server.bodies.reserve(c.ctx, c.opts.Remote, held, int64(size)) {
+		return errBodies
+	}
+	return nil
+}
+
+// refuse answers a message that is not a valid request. It returns true, the result of
+// message for a leader.
+func (c *pipe) refuse(rc *requestContext, a *answer, e *mcp.Error) bool {
+	a.failure(rc, e)
+	c.server.refused(rc, c.opts.Transport, e, 0)
+	return c.write(a)
+}
+
+// admit scans a message and determines its era.
+func (c *pipe) admit(rc *requestContext, text []byte) *mcp.Error {
+	rc.version = c.session.Version()
+	if e := rc.msg.scan(text); e != nil {
+		return e
+	}
+	if e := rc.meta.scan(rc.msg.meta); e != nil {
+		return e
+	}
+	rc.stream = c
+	rc.listChanged = c.server.hub.watched()
+	switch {
+	case rc.isModern(""):
+		rc.version = mcp.LatestVersion
+		c.server.opts.Clients.begin(c.session)
+	case rc.version == 0:
+		rc.version = mcp.LatestLegacyVersion
+		fallthrough
+	default:
+		rc.session = c.session
+	}
+	if rc.msg.isRequest() && c.session.tracks(rc.msg.id) {
+		return invalidRequest("a request with this id is in flight already")
+	}
+	if rc.msg.isRequest() && c.work.ending() {
+		return errEnding
+	}
+	return nil
+}
+
+// batch serves an array of messages and answers with an array.
+func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
+	out := []byte{'['}
+	t.rc = nil
+	t.timer.Reset(patience)
+	e := eachMessage(text, func(element []byte) {
+		a.buf, a.body = a.buf[:0], nil
+		c.element(element, len(out), a)
+		if msg := a.line(); len(msg) > 0 {
+			out = append(append(out, msg...), ',')
+		}
+	})
+	leads = t.timer.Stop()
+	a.buf, a.body = a.buf[:0], nil
+	switch {
+	case e != nil:
+		a.failure(&requestContext{version: c.session.Version()}, e)
+	case len(out) > 1:
+		a.buf = append(append(a.buf, out[:len(out)-1]...), ']')
+	}
+	c.write(a)
+	if !leads {
+		_ = c.flush()
+		<-c.slots
+	}
+	return leads
+}
+
+// element serves one message of a batch. held is the size of the batch's answers so far.
+func (c *pipe) element(text []byte, held int, a *answer) {
+	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, remote: c.opts.Remote}
+	e := c.admit(rc, text)
+	if e == nil {
+		e = rc.fitsBatch(held)
+	}
+	if e != nil {
+		a.failure(rc, e)
+		c.server.refused(rc, c.opts.Transport, e, 0)
+		return
+	}
+	if !rc.msg.isRequest() {
+		c.notified(rc, a)
+		return
+	}
+	if c.session.track(rc) {
+		defer c.session.untrack(rc)
+	}
+	c.server.handle(rc, a)
+}
+
+// notified handles a notification or a response. Both belong to the connection,
+// regardless of their era.
+func (c *pipe) notified(rc *requestContext, a *answer) {
+	rc.session = c.session
+	if rc.msg.is("notifications/cancelled") {
+		if id, ok := rc.param("requestId"); ok {
+			if l := c.subs.remove(id); l != nil {
+				c.server.hub.remove(l)
+				c.server.ledger.release(&l.sub.kept)
+			}
+		}
+	}
+	c.server.handle(rc, a)
+}
+
+// write queues an answer, if there is one. It returns true, the result of message for a
+// leader.
+func (c *pipe) write(a *answer) bool {
+	if !a.empty() {
+		c.link.write(a.line())
+	}
+	return true
+}
+
+// send implements stream.
+func (c *pipe) send(msg []byte) error {
+	if bytes.IndexByte(msg, '\n') >= 0 {
+		msg = jsonscan.AppendCompact(nil, msg)
+	}
+	c.link.write(msg)
+	return c.flush()
+}
+
+// signal schedules tell, without waiting.
+func (c *pipe) signal() { c.news.signal(c.tell) }
+
+// tell sends the notifications that are due.
+func (c *pipe) tell() {
+	for _, msg := range c.session.messages() {
+		_ = c.send(msg)
+	}
+	for _, l := range c.subs.all() {
+		if !l.sub.acknowledged.Load() {
+			continue // it signals again when it is
+		}
+		for _, msg := range l.sub.messages() {
+			_ = c.send(msg)
+		}
+	}
+}
+
+// teller runs a function on its own goroutine whenever it is signalled. Runs do not
+// overlap, and no goroutine exists between them.
+type teller struct {
+	mu             sync.Mutex
+	running, again bool
+	closed         bool
+	idle           sync.Cond
+}
+
+func (t *teller) signal(tell func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+	case t.running:
+		t.again = true
+	default:
+		t.running = true
+		go t.run(tell)
+	}
+}
+
+func (t *teller) run(tell func()) {
+	for {
+		tell()
+		t.mu.Lock()
+		if !t.again || t.closed {
+			t.running = false
+			t.idle.Broadcast()
+			t.mu.Unlock()
+			return
+		}
+		t.again = false
+		t.mu.Unlock()
+	}
+}
+
+// close prevents further runs and waits for the current one.
+func (t *teller) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	for t.running {
+		t.idle.Wait()
+	}
+}
+
+// listen implements listenSurface.
+func (c *pipe) listen(rc *requestContext, sub *subscription) error {
+	l := &subscriber{sub, c.signal}
+	if !c.subs.add(string(rc.msg.id), l) {
+		return invalidRequest("a request with this id is in flight already")
+	}
+	c.server.hub.add(l) // first: the client may rely on the acknowledgment
+	_ = c.send(sub.acknowledgment())
+	sub.acknowledged.Store(true)
+	sub.onGiveUp(func() { go c.endSubscription(l) }) // its client may not read
+	c.signal()
+	return nil
+}
+
+// endSubscription ends a subscription on the server's initiative.
+func (c *pipe) endSubscription(l *subscriber) {
+	if c.subs.remove(l.sub.id) != nil {
+		c.server.hub.remove(l)
+		c.link.write(l.sub.end())
+		_ = c.flush()
+	}
+}
+
+// subscribers are the subscriptions of one connection, by the raw id of their request.
+type subscribers struct {
+	mu   sync.Mutex
+	byID map[string]*subscriber
+}
+
+func (s *subscribers) add(id string, l *subscriber) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.byID[id]; ok {
+		return false
+	}
+	if s.byID == nil {
+		s.byID = make(map[string]*subscriber)
+	}
+	s.byID[id] = l
+	return true
+}
+
+// remove removes and returns a subscription, or returns nil if it does not exist.
+func (s *subscribers) remove(id []byte) *subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.byID[string(id)]
+	delete(s.byID, string(id))
+	return l
+}
+
+func (s *subscribers) all() []*subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*subscriber, 0, len(s.byID))
+	for _, l := range s.byID {
+		all = append(all, l)
+	}
+	return all
+}
+
+// end notifies the client that the server ends its subscriptions.
+func (s *subscribers) end(c *pipe) {
+	for _, l := range s.all() {
+		c.server.hub.remove(l)
+		c.server.ledger.release(&l.sub.kept)
+		c.link.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,
+			l.sub.id))
+		c.link.write(l.sub.end())
+	}
+}
+
+// workload counts the messages being served. After drain has been called, it is over as
+// soon as the count is zero.
+type workload struct {
+	mu             sync.Mutex
+	n              int
+	draining, over bool
+	idle           chan struct{} // closed when it is over
+}
+
+// begin reports whether another message may be served, and counts it.
+func (w *workload) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return false
+	}
+	w.n++
+	return true
+}
+
+func (w *workload) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n--
+	w.settle()
+}
+
+// ending reports whether drain has been called.
+func (w *workload) ending() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.draining
+}
+
+// drain returns a channel that is closed when no message is being served.
+func (w *workload) drain() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.draining = true
+	w.idle = make(chan struct{})
+	w.settle()
+	return w.idle
+}
+
+func (w *workload) settle() {
+	if w.n == 0 && w.draining && !w.over {
+		w.over = true
+		close(w.idle)
+	}
+}

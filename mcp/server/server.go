@@ -1,0 +1,426 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Options configures a [Server]. Nil and the zero value use the defaults.
+type Options struct {
+	// Logger receives server-side failures: panics with their stack, and errors whose cause
+	// must not reach the client. Nil discards them.
+	Logger *slog.Logger
+	// KeepSystemRole sends the prompt role "system" unchanged. No version of the
+	// specification defines this role, and strict clients reject the whole prompt.
+	KeepSystemRole bool
+	// SessionTTL is how long an HTTP session may be idle; 0 means 30 minutes.
+	SessionTTL time.Duration
+	// MaxSessions is the maximum number of HTTP sessions; 0 means 100,000. Budget documents
+	// each client's share and what happens when the limit is reached.
+	MaxSessions int
+	// Budget limits all memory that is kept beyond a request.
+	Budget Budget
+	// StateKeys are secrets of at least 32 random bytes each. They seal state that clients
+	// carry: session ids, and the requestState of 2026-07-28 between the rounds of a
+	// request. The first key seals, all of them open. Give every replica the same keys;
+	// without keys the server uses a random one, which other processes cannot open.
+	StateKeys [][]byte
+	// Replica identifies this server among those that share StateKeys, for example the
+	// address at which the others can reach it. It is sealed into session ids.
+	Replica string
+	// StateTTL is how long a client may take to answer; 0 means 10 minutes.
+	StateTTL time.Duration
+	// Tasks stores the records of tasks; nil keeps them in memory, so they are lost when the
+	// process exits.
+	Tasks TaskStore
+	// MaxTasks is the maximum number of running tasks; 0 means 1,000. If a client exceeds
+	// its share of them, see Budget, its oldest tasks are cancelled.
+	MaxTasks int
+	// RequestTimeout limits the duration of a request, regardless of the progress it
+	// reports. When it expires, the context ends with [context.DeadlineExceeded]; the answer
+	// is sent when the Source returns. Tasks have their own limit. 0 means no limit.
+	RequestTimeout time.Duration
+	// View, if not nil, returns the part of a Source's catalog that the client of ctx
+	// ([mcp.RequestFrom]) may list and use. The server still declares the capabilities of the
+	// whole catalog. View is called for every request and must be cheap. A catalog that
+	// differs between clients must not be public, see [mcp.CacheHint].
+	View func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
+	// Gate, if not nil, decides which requests are served.
+	Gate Gate
+	// Observer, if not nil, receives the server's events.
+	Observer Observer
+	// Clients, if not nil, lets the Source reach clients outside of their requests.
+	Clients *Clients
+}
+
+// Server exposes a [mcp.Source] to clients. It serves all versions of the protocol at the
+// same time. It is safe for concurrent use.
+type Server struct {
+	source   mcp.Source
+	opts     Options
+	log      *slog.Logger
+	hub      *hub
+	tasks    taskRunner
+	ledger   *ledger
+	bodies   bodies
+	sessions *sessionStore
+	keys     atomic.Pointer[sealKeys]
+	waiting  requestSet
+
+	methodNames map[string]string // maps each name to itself
+
+	// active counts the requests in flight.
+	active inflight
+	// ending is done once Shutdown has been called.
+	ending context.Context
+	end    context.CancelFunc
+}
+
+// New returns a server for source. opts may be nil.
+func New(source mcp.Source, opts *Options) *Server {
+	s := &Server{source: source}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.SessionTTL <= 0 {
+		s.opts.SessionTTL = 30 * time.Minute
+	}
+	if s.opts.MaxSessions <= 0 {
+		s.opts.MaxSessions = 100_000
+	}
+	if s.opts.StateTTL <= 0 {
+		s.opts.StateTTL = 10 * time.Minute
+	}
+	if s.opts.MaxTasks <= 0 {
+		s.opts.MaxTasks = 1000
+	}
+	s.ledger = newLedger(&s.opts)
+	s.bodies.init(&s.opts.Budget)
+	if s.opts.Tasks == nil {
+		s.opts.Tasks = &memoryTasks{ledger: s.ledger}
+	}
+	s.tasks.server, s.tasks.store = s, s.opts.Tasks
+	s.SetStateKeys(s.opts.StateKeys)
+	s.log = s.opts.Logger
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.ending, s.end = context.WithCancel(context.Background())
+	s.hub = newHub(source)
+	s.sessions = newSessionStore(s.hub, s.ledger, s.opts.MaxSessions)
+	s.sessions.ended = s.sessionEnded
+	s.methodNames = make(map[string]string, len(methods))
+	for i := range methods {
+		s.methodNames[methods[i].name] = methods[i].name
+	}
+	return s
+}
+
+// SetStateKeys replaces [Options.StateKeys] while the server runs. State sealed
+// earlier can be opened as long as its key is in secrets.
+func (s *Server) SetStateKeys(secrets [][]byte) {
+	keys := newSealKeys(secrets)
+	s.keys.Store(&keys)
+}
+
+// Source returns the source of the server.
+func (s *Server) Source() mcp.Source { return s.source }
+
+// Shutdown closes the standing event streams, cancels the tasks, and waits for the
+// requests in flight. If ctx ends first, it cancels them and returns ctx's error. It does
+// not stop surfaces from accepting requests: stop those first, or at the same time.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.end()
+	endStanding(ctx, s.hub.close())
+	s.tasks.close(ctx)
+	err := s.active.wait(ctx)
+	if err != nil {
+		s.waiting.cancelAll()
+	}
+	return err
+}
+
+// handle answers one scanned message. Every surface calls it, and it calls the source. a
+// stays empty if no answer is due. The request is finished when handle returns.
+func (s *Server) handle(rc *requestContext, a *answer) {
+	rc.server = s
+	rc.public = mcp.NewRequest(rc)
+	switch {
+	case rc.msg.response:
+		if rc.session != nil {
+			rc.session.answered(&rc.msg)
+		}
+		return
+	case rc.msg.id == nil:
+		s.notified(rc)
+		return
+	}
+	s.active.begin()
+	defer s.active.end()
+	if s.opts.Observer != nil || s.opts.RequestTimeout > 0 {
+		rc.began = time.Now()
+	}
+	if s.opts.Observer != nil {
+		s.observed(rc, a)
+		return
+	}
+	_ = s.request(rc, a) // the answer contains the error
+}
+
+// request serves one request, writes the answer, and returns the error in it, if any.
+func (s *Server) request(rc *requestContext, a *answer) *mcp.Error {
+	err := s.serve(rc, a)
+	var ended error // read before finish ends the context
+	if err != nil {
+		ended = rc.Err()
+	}
+	if rc.finish() || rc.standing {
+		a.buf, a.body = a.buf[:0], nil
+		return nil
+	}
+	if rc.because != nil {
+		err = rc.because
+	}
+	if err == nil {
+		return nil
+	}
+	e := s.wireError(rc, err, ended)
+	a.failure(rc, e)
+	return e
+}
+
+// serve finds the method and runs it. It recovers from panics of the source.
+func (s *Server) serve(rc *requestContext, a *answer) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.panicked(rc, p)
+		}
+	}()
+	if rc.version.Modern() {
+		if err := rc.checkEnvelope(); err != nil {
+			return err
+		}
+	}
+	m := findMethod(rc.msg.method, rc.version)
+	if rc.session != nil && rc.session.Version() == 0 && (m == nil || !m.beforeInitialize) {
+		return notInitialized()
+	}
+	extender, _ := s.source.(mcp.Extender)
+	if m == nil && extender == nil {
+		return mcp.MethodNotFound(string(rc.msg.method))
+	}
+	cat, err := s.source.Catalog(rc)
+	if err != nil {
+		return err
+	}
+	if m != nil && m.capability != nil && !m.capability(cat) {
+		return mcp.MethodNotFound(m.name)
+	}
+	// initialize and server/discover declare the capabilities of the whole catalog.
+	if s.opts.View != nil && !rc.msg.is("initialize") && !rc.msg.is("server/discover") {
+		cat = s.opts.View(rc, cat)
+	}
+	if s.opts.Gate != nil || s.opts.Observer != nil {
+		rc.about = rc.aboutOf(cat)
+	}
+	if g := s.opts.Gate; g != nil {
+		op := rc.operation(cat)
+		if err := g.Enter(rc, op); err != nil {
+			return err
+		}
+		defer g.Leave(rc, op)
+	}
+	if m == nil {
+		return rc.extended(extender, cat, a)
+	}
+	rc.logging = cat.Logging
+	if err := rc.checkState(); err != nil {
+		return err
+	}
+	err = m.serve(s, rc, cat, a)
+	if len(rc.rounds.open) > 0 && !isBusy(err) { // a source rejected as busy cannot wait for answers, so it has not asked
+		rc.asked, rc.toolError = true, false
+		return a.inputRequired(rc, cat)
+	}
+	return err
+}
+
+// isBusy reports whether a request was rejected because a limit was reached.
+func isBusy(err error) bool {
+	var e *mcp.Error
+	return errors.As(err, &e) && e.Code == mcp.CodeToolBusy
+}
+
+// panicked logs a panic of the source with its stack, and returns the error for the
+// client.
+func (s *Server) panicked(rc *requestContext, p any) *mcp.Error {
+	rc.panicked = true
+	s.log.Error("panic while serving", "method", string(rc.msg.method), "panic", fmt.Sprint(p),
+		"stack", string(debug.Stack()))
+	if rc.callTool.Name != "" {
+		return mcp.Errorf(mcp.CodeToolCrashed, "tool %q crashed", rc.callTool.Name)
+	}
+	return &mcp.Error{Code: mcp.CodeInternalError, Message: "internal error"}
+}
+
+// extended serves a method outside of the protocol, if the source knows it.
+func (rc *requestContext) extended(x mcp.Extender, cat *mcp.Catalog, a *answer) error {
+	r, err := x.ServeMethod(rc, string(rc.msg.method), rc.msg.params)
+	if err != nil {
+		return err
+	}
+	if r == nil || r.Result == nil {
+		return errors.New("the source returned no result")
+	}
+	return a.result(rc, cat, r)
+}
+
+func notInitialized() *mcp.Error {
+	e := mcp.Errorf(mcp.CodeInvalidParams, "send initialize first, or _meta[%q] in every request", metaProtocolVersion)
+	e.Data = supportedData("")
+	return e
+}
+
+// wireError returns the error for the client and logs its cause. ended is the error of rc
+// if its context had ended, or nil.
+func (s *Server) wireError(rc *requestContext, err, ended error) *mcp.Error {
+	e := asError(err, rc.version, ended)
+	if e.Cause != nil {
+		s.log.Error("request failed", "method", string(rc.msg.method), "code", int(e.Code), "error", e.Cause)
+	}
+	return e
+}
+
+// asError returns err as the *Error for a client of version v. ended is the error of the
+// request's context, or nil if it has not ended.
+func asError(err error, v mcp.Version, ended error) *mcp.Error {
+	var e *mcp.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ended, context.DeadlineExceeded) {
+			return &mcp.Error{Code: mcp.CodeInternalError, Message: "the request ran out of time", Cause: err}
+		}
+		return &mcp.Error{Code: mcp.CodeInternalError, Message: "internal error", Cause: err}
+	}
+	copied := *e
+	switch {
+	case e.Code == mcp.CodeResourceNotFound && v.Modern():
+		copied.Code = mcp.CodeInvalidParams
+	case e.Code == mcp.CodeURLElicitationRequired && v != mcp.Version20251125:
+		copied.Code, copied.Data = mcp.CodeInternalError, nil
+	default:
+		return e
+	}
+	return &copied
+}
+
+// object returns the JSON-RPC error object.
+func object(e *mcp.Error) []byte {
+	text, _ := e.MarshalJSON() // never fails
+	return text
+}
+
+// notified handles a notification. Unknown ones are ignored.
+func (s *Server) notified(rc *requestContext) {
+	if s.opts.Observer != nil {
+		s.opts.Observer.Observe(rc, rc.event(EventNotification))
+	}
+	if rc.session == nil {
+		return
+	}
+	switch string(rc.msg.method) {
+	case "notifications/initialized":
+		rc.session.setInitialized()
+		if rc.session.isInitialized() {
+			s.opts.Clients.begin(rc.session)
+		}
+	case "notifications/roots/list_changed":
+		s.opts.Clients.tell(ClientEvent{Session: rc.session, RootsChanged: true})
+	case "notifications/cancelled":
+		if id, ok := rc.param("requestId"); ok {
+			rc.session.cancel(id)
+		}
+	}
+}
+
+// param returns the raw JSON of a member of params that the envelope scan did not keep. A
+// repeated name counts as absent.
+func (rc *requestContext) param(name string) (value []byte, ok bool) {
+	if rc.msg.params == nil {
+		return nil, false
+	}
+	_, err := jsonscan.Object(rc.msg.params, 0, 1, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.ValueAt(rc.msg.params, i, 2)
+		if string(key) == name {
+			if ok {
+				return end, errors.New("given twice")
+			}
+			value, ok = rc.msg.params[i:end], true
+		}
+		return end, err
+	})
+	if err != nil {
+		return nil, false
+	}
+	return value, ok
+}
+
+// supportedData returns the data member of errors about versions.
+func supportedData(requested string) []byte {
+	data := map[string]any{"supported": supportedVersions()}
+	if requested != "" {
+		data["requested"] = requested
+	}
+	encoded, _ := mcp.Marshal(data)
+	return encoded
+}
+
+// checkEnvelope verifies the envelope of a 2026-07-28 request, in the order of the
+// specification.
+func (rc *requestContext) checkEnvelope() *mcp.Error {
+	requested, _ := jsonscan.Unquote(rc.meta.version)
+	if rc.header != nil {
+		if err := rc.checkVersionHeader(requested); err != nil {
+			return err
+		}
+	}
+	if requested == "" {
+		return missingMeta(metaProtocolVersion, "a string")
+	}
+	if !jsonscan.IsObject(rc.meta.capabilities) {
+		return missingMeta(metaClientCapabilities, "an object")
+	}
+	if v, ok := mcp.ParseVersion(requested); !ok || !v.Modern() {
+		e := mcp.Errorf(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version %q", requested)
+		e.Data, e.Status = supportedData(requested), 400
+		return e
+	}
+	if rc.header != nil {
+		if err := rc.checkMethodHeaders(); err != nil {
+			return err
+		}
+	}
+	if rc.meta.logLevel != nil {
+		name, _ := jsonscan.Unquote(rc.meta.logLevel)
+		if _, ok := mcp.ParseLogLevel(name); !ok {
+			return mcp.Errorf(mcp.CodeInvalidParams, "_meta[%q]: unknown level", metaLogLevel)
+		}
+	}
+	if t := rc.meta.progressToken; t != nil && !jsonscan.IsID(t) {
+		return mcp.Errorf(mcp.CodeInvalidParams, "_meta.progressToken must be a string or an integer")
+	}
+	return nil
+}
+
+func missingMeta(key, want string) *mcp.Error {
+	e := mcp.Errorf(mcp.CodeInvalidParams, "params._meta[%q] is required and must be %s", key, want)
+	e.Data, e.Status = supportedData(""), 400
+	return e
+}

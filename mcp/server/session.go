@@ -1,0 +1,378 @@
+package server
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"hash/maphash"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/base64url"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Session is the server's state for a client that sent initialize. Over HTTP it exists as
+// long as the client uses its session id, over stdio as long as the stream is open. It is
+// safe for concurrent use.
+type session struct {
+	id       string
+	owner    string // the principal that started it, see principalID
+	version  atomic.Uint32
+	logLevel atomic.Uint32
+	kept     kept          // of an HTTP session, or of the connection
+	store    *sessionStore // nil for a stream
+	began    int64         // nanoseconds of Unix time; 0 unless there is an observer
+
+	// There may be 100,000 sessions: the order of the fields avoids padding.
+	mu           sync.Mutex
+	client       json.RawMessage
+	capabilities json.RawMessage
+	initialized  bool
+	over         bool                       // nothing more is kept for it
+	inflight     map[string]*requestContext // by raw id
+	outgoing     *outgoing                  // nil until needed
+}
+
+// outgoing is the state of a session for messages that are not answers. Most HTTP
+// sessions never need it. Session.mu guards its fields, except news, which has its own
+// lock.
+type outgoing struct {
+	asked      map[uint64]chan reply // our own requests, by id
+	lastAsked  uint64
+	news       pending // what changed
+	subscribed map[string]*subscribedURI
+	onNews     func()
+	direct     stream // of a connection, else nil
+	standing   *standing
+	logs       []*eventLog
+	lastStream int // number of the newest log
+}
+
+// ensureOutgoing returns s.outgoing, and creates it if necessary. The caller holds mu.
+func (s *session) ensureOutgoing() *outgoing {
+	if s.outgoing == nil {
+		s.outgoing = new(outgoing)
+	}
+	return s.outgoing
+}
+
+func newSession(id string) *session {
+	s := &session{id: id}
+	s.logLevel.Store(uint32(mcp.LogInfo))
+	return s
+}
+
+// ID returns the session id of an HTTP session, or "" for a stream.
+func (s *session) ID() string { return s.id }
+
+// Version returns the negotiated version, or 0 before initialize.
+func (s *session) Version() mcp.Version { return mcp.Version(s.version.Load()) }
+
+// LogLevel returns the least severe level that the client wants to receive. The default
+// is [mcp.LogInfo].
+func (s *session) LogLevel() mcp.LogLevel { return mcp.LogLevel(s.logLevel.Load()) }
+
+// ClientInfo returns the client's clientInfo object, or nil. At most 16 KiB are kept,
+// including the capabilities; members that do not fit are missing.
+func (s *session) ClientInfo() json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
+
+// ClientCapabilities returns the client's capabilities object, or nil. Members beyond 16
+// KiB are missing.
+func (s *session) ClientCapabilities() json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.capabilities
+}
+
+// begin records the outcome of initialize, and returns the number of bytes kept.
+func (s *session) begin(v mcp.Version, client, capabilities json.RawMessage) (size int) {
+	capabilities = trimmed(capabilities, maxClientInfo)
+	client = trimmed(client, maxClientInfo-len(capabilities))
+	s.mu.Lock()
+	s.client, s.capabilities = client, capabilities
+	s.mu.Unlock()
+	s.version.Store(uint32(v))
+	return len(client) + len(capabilities)
+}
+
+// trimmed returns a copy of a JSON object without the members that do not fit into limit
+// bytes. It returns nil if raw is not an object and does not fit.
+func trimmed(raw json.RawMessage, limit int) json.RawMessage {
+	if len(raw) <= limit {
+		return bytes.Clone(raw)
+	}
+	if !jsonscan.IsObject(raw) {
+		return nil
+	}
+	kept := make(json.RawMessage, 1, 256)
+	kept[0] = '{'
+	_, _ = jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) { // raw is valid
+		end, err := jsonscan.Value(raw, i)
+		if len(kept)+len(key)*6+(end-i)+len(`"":,}`) > limit {
+			return end, err
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(jsonscan.AppendQuote(kept, string(key)), ':')
+		kept = append(kept, raw[i:end]...)
+		return end, err
+	})
+	return append(kept, '}')
+}
+
+func (s *session) setInitialized() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.initialized = s.Version() != 0 // ignored before initialize
+}
+
+// setDirect records the connection of a session, for [mcp.Session.Ask].
+func (s *session) setDirect(out stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ensureOutgoing().direct = out
+}
+
+func (s *session) isInitialized() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.initialized
+}
+
+// track makes a request cancellable by its id. It returns false if a request with that id
+// is already in flight.
+func (s *session) track(rc *requestContext) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.inflight[string(rc.msg.id)]; ok {
+		return false
+	}
+	if s.inflight == nil {
+		s.inflight = make(map[string]*requestContext)
+	}
+	s.inflight[string(rc.msg.id)] = rc
+	return true
+}
+
+// tracks reports whether a request with that raw id is in flight.
+func (s *session) tracks(id []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.inflight[string(id)]
+	return ok
+}
+
+func (s *session) untrack(rc *requestContext) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inflight[string(rc.msg.id)] == rc {
+		delete(s.inflight, string(rc.msg.id))
+	}
+}
+
+// cancel cancels the request with that raw id, if it is in flight. initialize cannot be
+// cancelled.
+func (s *session) cancel(id []byte) {
+	s.mu.Lock()
+	rc := s.inflight[string(id)]
+	s.mu.Unlock()
+	if rc != nil && !rc.msg.is("initialize") {
+		rc.cancel()
+	}
+}
+
+// sessionStore contains the HTTP sessions. The ledger limits their number and lifetime.
+type sessionStore struct {
+	hub    *hub
+	ledger *ledger
+	ended  func(s *session, transport string, used time.Duration)
+	seed   maphash.Seed
+	shards []sessionShard
+}
+
+// A store for few sessions has few shards.
+const (
+	maxSessionShards   = 64
+	sessionsToOneShard = 1024
+)
+
+type sessionShard struct {
+	mu   sync.RWMutex
+	byID map[string]*session
+}
+
+func newSessionStore(h *hub, l *ledger, limit int) *sessionStore {
+	n := min(max(1, limit/sessionsToOneShard), maxSessionShards)
+	return &sessionStore{
+		hub:    h,
+		ledger: l,
+		seed:   maphash.MakeSeed(),
+		shards: make([]sessionShard, n),
+	}
+}
+
+func (st *sessionStore) shard(id string) *sessionShard {
+	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
+}
+
+// add stores a session of a client, and reports whether the limits allow it. size is the
+// number of bytes of client data it keeps.
+func (st *sessionStore) add(s *session, client string, size int) bool {
+	s.store = st
+	sh := st.shard(s.id)
+	sh.mu.Lock()
+	if sh.byID == nil {
+		sh.byID = make(map[string]*session)
+	}
+	sh.byID[s.id] = s
+	sh.mu.Unlock()
+	if st.ledger.book(&s.kept, client, keptSession, 1, int64(costSession+size), s) {
+		return true
+	}
+	sh.mu.Lock()
+	delete(sh.byID, s.id)
+	sh.mu.Unlock()
+	return false
+}
+
+// giveUp implements keeper.
+func (s *session) giveUp() { s.store.delete(s.id) }
+
+func (st *sessionStore) expired(s *session) bool {
+	return st.ledger.now()-time.Duration(s.kept.seen.Load()) > st.ledger.ttl
+}
+
+// get returns the session with that id if it belongs to p, and marks it as used.
+// Otherwise it returns nil.
+func (st *sessionStore) get(id string, p *mcp.Principal) *session {
+	sh := st.shard(id)
+	sh.mu.RLock()
+	s := sh.byID[id]
+	sh.mu.RUnlock()
+	if s == nil || s.owner != principalID(p) {
+		return nil
+	}
+	if st.expired(s) {
+		st.delete(id)
+		return nil
+	}
+	st.touch(s)
+	return s
+}
+
+// deleteOf is delete, restricted to sessions of p.
+func (st *sessionStore) deleteOf(id string, p *mcp.Principal) bool {
+	return st.get(id, p) != nil && st.delete(id)
+}
+
+// delete deletes the session with that id, and reports whether it existed.
+func (st *sessionStore) delete(id string) bool {
+	sh := st.shard(id)
+	sh.mu.Lock()
+	s, ok := sh.byID[id]
+	delete(sh.byID, id)
+	sh.mu.Unlock()
+	if ok {
+		st.end(s)
+	}
+	return ok
+}
+
+// end frees the resources of a session that is no longer in the store.
+func (st *sessionStore) end(s *session) {
+	st.ledger.release(&s.kept)
+	for _, rc := range s.requests() {
+		rc.cancelBecause(errSessionOver)
+	}
+	standing, logs := s.close(st.ledger)
+	if standing != nil {
+		standing.close(false)
+	}
+	for _, l := range logs {
+		l.forget()
+	}
+	st.hub.remove(s)
+	seen := time.Duration(s.kept.seen.Load())
+	st.ended(s, TransportHTTP, st.ledger.start.Add(seen).Sub(time.Unix(0, s.began)))
+}
+
+var errSessionOver = statusError(invalidRequest("the session has ended, initialize again"), http.StatusNotFound)
+
+// close releases everything kept for the session, and prevents further additions.
+func (s *session) close(l *ledger) (standing *standing, logs []*eventLog) {
+	s.mu.Lock()
+	s.over = true
+	var subscribed map[string]*subscribedURI
+	if o := s.outgoing; o != nil {
+		standing, logs, subscribed = o.standing, o.logs, o.subscribed
+		o.logs, o.subscribed = nil, nil
+	}
+	s.mu.Unlock()
+	for _, u := range subscribed {
+		l.release(&u.kept)
+	}
+	return standing, logs
+}
+
+func (st *sessionStore) touch(s *session) { st.ledger.touch(&s.kept) }
+
+// requests returns the requests in flight.
+func (s *session) requests() []*requestContext {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*requestContext, 0, len(s.inflight))
+	for _, rc := range s.inflight {
+		all = append(all, rc)
+	}
+	return all
+}
+
+func (s *session) cancelAll() {
+	for _, rc := range s.requests() {
+		rc.cancel()
+	}
+}
+
+var sessionContext = []byte("session id 1")
+
+// newSessionID returns an id that can be neither guessed nor forged: it is sealed with
+// the server's key and contains the name of the replica that owns the session.
+func (s *Server) newSessionID() string {
+	plain := append(make([]byte, 16, 16+len(s.opts.Replica)), s.opts.Replica...)
+	_, _ = rand.Read(plain[:16]) // never fails: it exits the program instead
+	return base64.RawURLEncoding.EncodeToString(s.keys.Load().seal(plain, sessionContext))
+}
+
+// SessionReplica returns the [Options.Replica] of the server that issued a session
+// id, so that a request can be forwarded to it. ok is false for an id that was not sealed
+// with one of the server's keys.
+func (s *Server) SessionReplica(id string) (replica string, ok bool) {
+	sealed, err := base64url.Decode(id)
+	if err != nil {
+		return "", false
+	}
+	plain, err := s.keys.Load().open(sealed, sessionContext)
+	if err != nil || len(plain) < 16 {
+		return "", false
+	}
+	return string(plain[16:]), true
+}
+
+// principalID returns the key to which sessions and state are bound. It is empty only for
+// unauthenticated callers.
+func principalID(p *mcp.Principal) string {
+	if p == nil {
+		return ""
+	}
+	return "principal:" + p.Name
+}

@@ -1,0 +1,227 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// SSEHandler serves the HTTP+SSE transport of 2024-11-05, which later versions replaced,
+// for clients that only support this one. A GET opens the event stream, whose first event
+// contains the URL to POST messages to; all answers are sent on the stream.
+type SSEHandler struct {
+	http        *HTTPHandler
+	messagePath string
+	opts        ConnOptions
+
+	mu      sync.Mutex
+	streams map[string]*sseLink
+}
+
+var _ http.Handler = (*SSEHandler)(nil)
+
+// SSEHandler returns the HTTP+SSE surface of s. Mount it at the path given to clients,
+// usually /sse, and at messagePath, usually /message. It uses the options for hosts,
+// origins, sizes and authentication, and the Budget of the server; opts may be nil.
+func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
+	return &SSEHandler{
+		http: s.HTTPHandler(opts), messagePath: messagePath,
+		opts:    ConnOptions{Transport: TransportSSE, cancelAtEnd: true},
+		streams: make(map[string]*sseLink),
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if reason := h.http.guard.refuses(r); reason != "" {
+		h.http.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
+		return
+	}
+	if origin, ok := r.Header["Origin"]; ok {
+		allowOrigin(w.Header(), origin)
+	}
+	if h.http.opts.Authenticate != nil && r.Method != http.MethodOptions {
+		ctx := h.http.opts.Authenticate(w, r)
+		if ctx == nil {
+			return
+		}
+		r = r.WithContext(ctx)
+	}
+	switch r.Method {
+	case http.MethodGet:
+		h.stream(w, r)
+	case http.MethodPost:
+		h.message(w, r)
+	case http.MethodOptions:
+		preflight(w)
+	default:
+		w.Header().Set("Allow", "GET, POST, OPTIONS")
+		h.http.reject(w, http.StatusMethodNotAllowed, invalidRequest("GET opens the stream, POST sends a message"))
+	}
+}
+
+// sseLink is the link of one event stream. It receives messages by POST.
+type sseLink struct {
+	owner  *mcp.Principal
+	in     chan []byte
+	queued atomic.Int64 // bytes in it, which the entry of the connection includes
+	ledger *ledger
+	kept   *kept
+	out    *response
+	gone   <-chan struct{} // the client has closed the stream
+	broken chan struct{}
+	once   sync.Once
+}
+
+// queuedMessages is how many messages a client may send ahead of the server.
+const queuedMessages = 64
+
+func (l *sseLink) read(ctx context.Context) ([]byte, error) {
+	select {
+	case msg := <-l.in:
+		l.unqueue(len(msg))
+		return msg, nil
+	case <-l.gone:
+		return nil, io.EOF
+	case <-l.broken:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *sseLink) pending() bool           { return len(l.in) > 0 }
+func (l *sseLink) flush() error            { return nil }
+func (l *sseLink) failed() <-chan struct{} { return l.broken }
+func (l *sseLink) limit() int              { return 0 }
+
+func (l *sseLink) write(msg []byte) {
+	if l.out.writeEvents(appendEvent(nil, "", msg)) != nil {
+		l.end()
+	}
+}
+
+// belongsTo reports whether p may send messages, which are served with the scopes of the
+// stream: p must be the same principal, and its token must have all of these scopes.
+func (l *sseLink) belongsTo(p *mcp.Principal) bool {
+	if principalID(l.owner) != principalID(p) {
+		return false
+	}
+	lacks := func(scope string) bool { return !slices.Contains(p.Scopes, scope) }
+	return p == nil || !slices.ContainsFunc(l.owner.Scopes, lacks)
+}
+
+// end ends the stream, which cancels the requests in flight.
+func (l *sseLink) end() { l.once.Do(func() { close(l.broken) }) }
+
+func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
+	id := rand.Text()
+	l := &sseLink{
+		owner:  mcp.PrincipalFrom(r.Context()),
+		in:     make(chan []byte, queuedMessages),
+		out:    newResponse(w),
+		gone:   r.Context().Done(),
+		broken: make(chan struct{}),
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	defer context.AfterFunc(h.http.server.ending, cancel)()
+	opts := h.opts
+	opts.Remote = r.RemoteAddr
+	c := h.http.server.newPipe(ctx, l, opts)
+	if !c.book() {
+		h.http.reject(w, errBudget.Status, errBudget)
+		return
+	}
+	l.ledger, l.kept = h.http.server.ledger, &c.session.kept
+	defer l.ledger.release(l.kept)
+	h.add(id, l)
+	defer h.remove(id)
+	defer l.out.leave()
+	endpoint := h.messagePath + "?sessionId=" + url.QueryEscape(id)
+	if l.out.writeEvents([]byte("event: endpoint\ndata: "+endpoint+"\n\n")) != nil {
+		return
+	}
+	valid := h.http.revalidating(r.Context(), l.end)
+	stop := repeat(keepAlive, func() bool { return valid() && l.out.writeEvents([]byte(":\n\n")) == nil })
+	defer stop()
+	_ = c.serve() // the client has received all errors
+}
+
+func (h *SSEHandler) add(id string, l *sseLink) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.streams[id] = l
+}
+
+func (h *SSEHandler) remove(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.streams, id)
+}
+
+func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	l := h.streams[r.URL.Query().Get("sessionId")]
+	h.mu.Unlock()
+	if l == nil || !l.belongsTo(mcp.PrincipalFrom(r.Context())) {
+		h.http.reject(w, http.StatusNotFound, invalidRequest("no such stream: open one by GET"))
+		return
+	}
+	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
+		h.http.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
+		return
+	}
+	if h.http.refusesEncoding(w, r) {
+		return
+	}
+	var held heldBody
+	defer h.http.server.bodies.release(&held)
+	body, err := h.http.readBody(r.Context(), r, &held)
+	if err != nil {
+		h.http.bodyFailed(w, err)
+		return
+	}
+	if h.queue(l, body) {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	h.http.reject(w, errQueueFull.Status, errQueueFull)
+}
+
+var errQueueFull = unavailable("too many messages are waiting on this stream")
+
+// queue passes a message to the stream. It returns false if too many messages are queued,
+// if together they exceed the maximum size of a message, or if the budget does not allow
+// it.
+func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
+	size := int64(len(body))
+	if waiting := l.queued.Add(size); waiting > h.http.opts.MaxBody && waiting > size {
+		l.queued.Add(-size)
+		return false
+	}
+	if !l.ledger.grow(l.kept, size) {
+		l.queued.Add(-size)
+		return false
+	}
+	select {
+	case l.in <- body:
+		return true
+	default:
+		l.unqueue(len(body))
+		return false
+	}
+}
+
+// unqueue records that a message of size bytes has left the queue.
+func (l *sseLink) unqueue(size int) {
+	l.queued.Add(-int64(size))
+	l.ledger.grow(l.kept, -int64(size))
+}

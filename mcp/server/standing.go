@@ -1,0 +1,428 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// standing is an event stream that waits for news: the GET of a session, or a
+// subscriptions/listen request. Over HTTP/1.1 it has taken over the connection and has no
+// goroutine; otherwise the handler waits until the stream is closed.
+type standing struct {
+	hub *hub
+	// messages returns the messages that are due.
+	messages func() [][]byte
+	// send writes one message.
+	send func(msg []byte) error
+	// touch marks the client's session as used.
+	touch func()
+	// valid reports whether the client may keep the stream; nil: always.
+	valid func() bool
+
+	// State of the writer, guarded by hub.mu.
+	queued  bool // it is due
+	idle    bool // and nothing else has been written for a while
+	writing bool // a goroutine is writing to it
+	again   bool // and must write again
+
+	// last returns the final message, which is sent if the server closes the stream; nil for
+	// none.
+	last func() []byte
+
+	out    eventWriter
+	closed chan struct{}
+	once   sync.Once
+
+	kept    kept
+	ledger  *ledger
+	opened  atomic.Bool // out is set
+	givenUp atomic.Bool
+	// onClose undoes registrations elsewhere.
+	onClose func()
+}
+
+// book enters the stream into the ledger, and reports whether it fits.
+func (s *standing) book(l *ledger, client string) bool {
+	s.ledger = l
+	return l.book(&s.kept, client, keptStream, 1, costStream, s)
+}
+
+// giveUp implements keeper. The client may open another stream.
+func (s *standing) giveUp() {
+	s.givenUp.Store(true)
+	if s.opened.Load() {
+		s.close(false)
+	}
+}
+
+// flush writes the messages that are due, or a comment if the stream is idle.
+func (s *standing) flush(idle bool) {
+	select {
+	case <-s.closed:
+		return
+	default:
+	}
+	if idle && s.valid != nil && !s.valid() {
+		s.close(true)
+		return
+	}
+	due := s.messages()
+	var err error
+	for _, msg := range due {
+		if err = s.send(msg); err != nil {
+			break
+		}
+	}
+	if idle && len(due) == 0 {
+		err = s.out.writeEvents([]byte(":\n\n"))
+	}
+	if err != nil {
+		s.close(false)
+		return
+	}
+	if idle && s.touch != nil {
+		s.touch()
+	}
+}
+
+// close closes the stream, on the server's initiative or because the client has
+// disconnected.
+func (s *standing) close(graceful bool) {
+	s.once.Do(func() {
+		close(s.closed)
+		s.ledger.release(&s.kept)
+		s.hub.release(s)
+		if graceful && s.last != nil {
+			_ = s.send(s.last())
+		}
+		s.onClose()
+		s.out.endEvents()
+	})
+}
+
+// endStanding closes streams on the server's initiative. It closes them concurrently
+// because some clients may not read, and without a final message when ctx ends.
+func endStanding(ctx context.Context, streams []*standing) {
+	var group sync.WaitGroup
+	for _, s := range streams {
+		group.Go(func() {
+			defer context.AfterFunc(ctx, s.out.cut)()
+			s.close(true)
+		})
+	}
+	group.Wait()
+}
+
+// stand makes st the session's standing stream and returns the previous one.
+func (s *session) stand(st *standing, onNews func()) (old *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.ensureOutgoing()
+	old, o.standing, o.onNews = o.standing, st, onNews
+	return old
+}
+
+func (s *session) unstand(st *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.ensureOutgoing(); o.standing == st {
+		o.standing, o.onNews = nil, nil
+	}
+}
+
+// listen implements listenSurface.
+func (x *exchange) listen(rc *requestContext, sub *subscription) error {
+	h, ledger := x.handler.server.hub, x.handler.server.ledger
+	st := &standing{hub: h, messages: sub.messages, last: sub.end, closed: make(chan struct{})}
+	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
+	l := &subscriber{sub, func() { h.markDirty(st) }}
+	st.onClose = func() {
+		h.remove(l)
+		ledger.release(&sub.kept)
+	}
+	if !st.book(ledger, rc.Client()) {
+		return errBudget
+	}
+	if !h.add(l) {
+		ledger.release(&st.kept)
+		return errEnding
+	}
+	sub.onGiveUp(st.giveUp)
+	rc.dropBody(sub.id)
+	st.valid = x.handler.revalidator(x.ctx)
+	r := x.r.WithContext(x.ctx)
+	wait, err := x.handler.open(x.w, r, st)
+	if err == nil {
+		err = st.send(sub.acknowledgment())
+	}
+	x.handler.hold(r, st, wait, err)
+	return nil
+}
+
+// dropBody releases the request's body, which may be large, since the handler may wait as
+// long as its stream is open.
+func (rc *requestContext) dropBody(id []byte) {
+	rc.msg = message{id: id, method: bytes.Clone(rc.msg.method), size: rc.msg.size}
+	rc.meta = requestMeta{}
+}
+
+// get opens the standing stream of a session, or resumes a stream after a disconnect.
+func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
+	id, ok := first(r.Header, headerSession)
+	version, _ := first(r.Header, headerVersion)
+	asked, spoken := mcp.ParseVersion(version)
+	overhears := !ok && spoken && h.canNotify()
+	if !ok && !overhears || h.opts.NoSessions || h.opts.PostOnly || version >= mcp.Version20260728.String() {
+		h.methodNotAllowed(w, r)
+		return
+	}
+	if acceptOf(r.Header["Accept"])&acceptsStream == 0 {
+		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow text/event-stream"))
+		return
+	}
+	if overhears {
+		h.overhear(w, r, asked)
+		return
+	}
+	session := h.server.sessions.get(id, mcp.PrincipalFrom(r.Context()))
+	if session == nil {
+		h.reject(w, http.StatusNotFound, invalidRequest("no such session, initialize again"))
+		return
+	}
+	last, ok := first(r.Header, "Last-Event-Id")
+	if !ok {
+		h.stand(w, r, session, -1)
+		return
+	}
+	log, n, ok := session.logOf(last)
+	switch {
+	case ok && log.stream == 0:
+		h.stand(w, r, session, n)
+		return
+	case ok:
+		if e := h.mayContinue(r.Context(), log); e != nil {
+			h.reject(w, cmp.Or(e.Status, http.StatusForbidden), e)
+			return
+		}
+		out := newResponse(w)
+		if log.attach(out, n) {
+			_ = out.writeEvents(nil)
+			stop := repeat(keepAlive, h.revalidating(r.Context(), out.endEvents))
+			out.wait(r)
+			stop()
+			log.detach(out)
+			return
+		}
+	}
+	h.reject(w, http.StatusBadRequest, invalidRequest("the events after this Last-Event-ID are no longer kept"))
+}
+
+// mayContinue returns an error if a client may not resume an event stream of its session:
+// a token with fewer permissions must not receive the answers to calls it is not allowed
+// to make.
+func (h *HTTPHandler) mayContinue(ctx context.Context, log *eventLog) *mcp.Error {
+	for _, f := range log.requests() {
+		if err := h.server.mayFollow(ctx, f, TransportHTTP); err != nil {
+			return asError(err, mcp.LatestLegacyVersion, nil)
+		}
+	}
+	return nil
+}
+
+// revalidator returns a function that reports whether the client of a stream opened under
+// ctx may keep it, or nil if it always may.
+func (h *HTTPHandler) revalidator(ctx context.Context) func() bool {
+	if h.opts.Revalidate == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	return func() bool { return h.opts.Revalidate(ctx) }
+}
+
+// revalidating returns a function that reports whether the client may keep its stream,
+// and calls end if not.
+func (h *HTTPHandler) revalidating(ctx context.Context, end func()) func() bool {
+	valid := h.revalidator(ctx)
+	return func() bool {
+		if valid == nil || valid() {
+			return true
+		}
+		end()
+		return false
+	}
+}
+
+// repeat calls do at the interval, on a timer's goroutine, until do returns false or stop
+// is called.
+func repeat(interval time.Duration, do func() bool) (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
+	var tick func()
+	tick = func() {
+		more := do()
+		mu.Lock()
+		defer mu.Unlock()
+		if more && !stopped {
+			timer = time.AfterFunc(interval, tick)
+		}
+	}
+	mu.Lock()
+	timer = time.AfterFunc(interval, tick)
+	mu.Unlock()
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+	}
+}
+
+// stand serves the standing stream of a session, starting after event number after;
+// negative means a new stream.
+func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *session, after int) {
+	hub := h.server.hub
+	client := accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr)
+	log := session.standingLog(h.server.ledger, client)
+	st := &standing{
+		hub:      hub,
+		messages: session.messages,
+		send:     log.append,
+		touch:    func() { h.server.sessions.touch(session) },
+		valid:    h.revalidator(r.Context()),
+		closed:   make(chan struct{}),
+	}
+	st.onClose = func() {
+		log.detach(st.out)
+		session.unstand(st)
+	}
+	if !h.admitStream(w, st, client, session) {
+		return
+	}
+	wait, err := h.open(w, r, st)
+	if old := session.stand(st, func() { hub.markDirty(st) }); old != nil {
+		old.close(false)
+	}
+	if err == nil && !log.attach(st.out, after) {
+		log.attach(st.out, log.newest())
+		if session.Version() >= mcp.Version20251125 {
+			err = log.prime()
+		}
+	}
+	h.hold(r, st, wait, err)
+}
+
+// overhear serves the stream of a client that does not name its session, as some never
+// do. It only notifies the client of list changes, which are the same for all clients. A
+// client that names no version either may be one of 2024-11-05 and expect another kind of
+// stream, so it gets an error instead.
+func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v mcp.Version) {
+	hub := h.server.hub
+	session := newSession("")
+	session.begin(v, nil, nil)
+	session.setInitialized()
+	st := &standing{hub: hub, messages: session.messages, valid: h.revalidator(r.Context()), closed: make(chan struct{})}
+	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
+	st.onClose = func() { hub.remove(session) }
+	if !h.admitStream(w, st, accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr), session) {
+		return
+	}
+	wait, err := h.open(w, r, st)
+	session.stand(st, func() { hub.markDirty(st) })
+	h.hold(r, st, wait, err)
+}
+
+// admitStream books the stream of a session and subscribes it to changes, or answers with
+// an error.
+func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client string, session *session) bool {
+	if !st.book(h.server.ledger, client) {
+		h.reject(w, errBudget.Status, errBudget)
+		return false
+	}
+	if !h.server.hub.add(session) {
+		h.server.ledger.release(&st.kept)
+		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
+		return false
+	}
+	return true
+}
+
+// open makes the response of a request the connection of a standing stream. If the
+// connection cannot be taken over, wait is not nil: the handler must wait.
+func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
+	taken, err := takeOver(w, r)
+	if taken != nil {
+		st.out = taken
+		return nil, err
+	}
+	wait = newResponse(w)
+	st.out = wait
+	return wait, wait.writeEvents(nil)
+}
+
+// hold serves a standing stream from now on; err is an error from opening it.
+func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
+	st.opened.Store(true)
+	if err != nil || st.givenUp.Load() || !h.server.hub.hold(st) {
+		st.close(err == nil)
+		return
+	}
+	h.server.hub.markDirty(st) // for changes in between
+	if wait != nil {
+		wait.wait(r)
+		st.close(false)
+	}
+}
+
+// writePatience is how long a write may wait for a client that does not read. By then its
+// socket buffer is full.
+const writePatience = 2 * time.Second
+
+// takenConn is an HTTP/1.1 connection taken over from net/http. The body ends with the
+// connection.
+type takenConn struct {
+	conn net.Conn
+	mu   sync.Mutex
+}
+
+// takeOver hijacks the connection of a request and writes the header of an event stream.
+// It fails if the protocol or a wrapper does not support this.
+func takeOver(w http.ResponseWriter, r *http.Request) (*takenConn, error) {
+	if r.ProtoMajor != 1 {
+		return nil, errors.ErrUnsupported
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, err
+	}
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nConnection: close\r\n")
+	for key, values := range w.Header() {
+		for _, value := range values {
+			head = fmt.Appendf(head, "%s: %s\r\n", key, value)
+		}
+	}
+	t := &takenConn{conn: conn}
+	_ = conn.SetReadDeadline(time.Time{})
+	return t, t.writeEvents(append(head, '\r', '\n'))
+}
+
+func (t *takenConn) writeEvents(b []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.conn.SetWriteDeadline(time.Now().Add(writePatience))
+	_, err := t.conn.Write(b)
+	return err
+}
+
+func (t *takenConn) cut()       { _ = t.conn.Close() }
+func (t *takenConn) endEvents() { _ = t.conn.Close() }
