@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -200,22 +199,13 @@ func (l *httpLink) header(c *call) (h http.Header, inSession bool) {
 	if c != nil && version.Modern() {
 		set(headerMethod, c.method)
 		if c.name != "" {
-			set(headerName, headerValue(c.name))
+			set(headerName, peer.HeaderValue(c.name))
 		}
 		for _, p := range c.headers {
-			set(p.name, headerValue(p.value))
+			set(p.name, peer.HeaderValue(p.value))
 		}
 	}
 	return h, session != ""
-}
-
-// headerValue encodes a value that a header cannot contain as it is.
-func headerValue(s string) string {
-	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?")
-	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return s
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }
 
 // broken converts an error of the HTTP client. If the request did not reach the server,

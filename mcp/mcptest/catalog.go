@@ -82,12 +82,47 @@ func checkServer(s *suite) {
 	}
 }
 
+// entry is an entry of one of the lists of a catalog.
+type entry struct {
+	what   string // such as: tool "add"
+	key    string // kind and id, untruncated
+	value  any
+	raw    json.RawMessage
+	fields map[string]string // the strings in its encoding that repeat its fields
+}
+
+// entriesOf returns the entries of all lists.
+func entriesOf(cat *mcp.Catalog) []entry {
+	var all []entry
+	add := func(kind, id string, value any, raw json.RawMessage, fields map[string]string) {
+		all = append(all, entry{kind + " " + short(id), kind + " " + id, value, raw, fields})
+	}
+	for _, t := range cat.Tools {
+		add("tool", t.Name, t, t.Raw, map[string]string{"name": t.Name})
+	}
+	for _, r := range cat.Resources {
+		add("resource", r.URI, r, r.Raw, map[string]string{"name": r.Name, "uri": r.URI})
+	}
+	for _, t := range cat.Templates {
+		add("template", t.URITemplate, t, t.Raw, map[string]string{"name": t.Name, "uriTemplate": t.URITemplate})
+	}
+	for _, p := range cat.Prompts {
+		add("prompt", p.Name, p, p.Raw, map[string]string{"name": p.Name})
+	}
+	return all
+}
+
 // checkNames: names are valid and unique within a list.
 func checkNames(s *suite) {
 	cat := s.catalog()
-	tools := make(map[string]bool)
+	seen := make(map[string]bool)
+	for _, e := range entriesOf(cat) {
+		s.checkUnique(e.what, e.key, seen)
+		for member, text := range e.fields {
+			s.checkText("the "+member+" of "+e.what, text)
+		}
+	}
 	for _, t := range cat.Tools {
-		s.checkUnique("tool", t.Name, tools)
 		if !validToolName(t.Name) {
 			s.Errorf("tool %s: a name is 1 to 128 letters, digits and _ - . /", short(t.Name))
 		}
@@ -95,38 +130,32 @@ func checkNames(s *suite) {
 			s.Errorf("tool %s is not found under its name", short(t.Name))
 		}
 	}
-	resources := make(map[string]bool)
 	for _, r := range cat.Resources {
-		s.checkUnique("resource", r.URI, resources)
-		s.checkURI("resource", r.URI)
-		s.checkText("the name of resource "+short(r.URI), r.Name)
+		if strings.ContainsFunc(r.URI, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+			s.Errorf("resource %s: a URI has no white space", short(r.URI))
+		}
 	}
-	templates := make(map[string]bool)
 	for _, t := range cat.Templates {
-		s.checkUnique("template", t.URITemplate, templates)
-		s.checkText("the name of template "+short(t.URITemplate), t.Name)
 		if _, ok := variables(t.URITemplate); !ok {
 			s.Errorf("template %s: the braces are not balanced", short(t.URITemplate))
 		}
 	}
-	prompts := make(map[string]bool)
 	for _, p := range cat.Prompts {
-		s.checkUnique("prompt", p.Name, prompts)
-		s.checkText("the name of a prompt", p.Name)
 		arguments := make(map[string]bool)
 		for _, a := range p.Arguments {
-			s.checkUnique(fmt.Sprintf("prompt %s: argument", short(p.Name)), a.Name, arguments)
-			s.checkText("the name of an argument of prompt "+short(p.Name), a.Name)
+			what := fmt.Sprintf("prompt %s: argument %s", short(p.Name), short(a.Name))
+			s.checkUnique(what, a.Name, arguments)
+			s.checkText("the name of "+what, a.Name)
 		}
 	}
 }
 
-func (s *suite) checkUnique(kind, name string, seen map[string]bool) {
+func (s *suite) checkUnique(what, key string, seen map[string]bool) {
 	s.Helper()
-	if seen[name] {
-		s.Errorf("%s %s is there twice", kind, short(name))
+	if seen[key] {
+		s.Errorf("%s appears twice", what)
 	}
-	seen[name] = true
+	seen[key] = true
 }
 
 func (s *suite) checkText(what, text string) {
@@ -136,14 +165,6 @@ func (s *suite) checkText(what, text string) {
 	}
 	if !utf8.ValidString(text) {
 		s.Errorf("%s is not UTF-8: %s", what, short(text))
-	}
-}
-
-func (s *suite) checkURI(kind, uri string) {
-	s.Helper()
-	s.checkText("the URI of a "+kind, uri)
-	if strings.ContainsFunc(uri, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		s.Errorf("%s %s: a URI has no white space", kind, short(uri))
 	}
 }
 
@@ -185,64 +206,31 @@ func variables(template string) (names []string, ok bool) {
 // checkEntries: every entry can be encoded, and its encoding agrees with its fields.
 func checkEntries(s *suite) {
 	cat := s.catalog()
+	for _, e := range entriesOf(cat) {
+		if e.raw != nil && s.checkObject(e.what+": Raw", e.raw) && !jsonscan.IsCompact(e.raw) {
+			s.Errorf("%s: Raw has white space between its tokens", e.what)
+		}
+		encoded := s.encode(e.what, e.value)
+		if !s.checkObject(e.what, encoded) {
+			continue
+		}
+		for member, field := range e.fields {
+			if wire, _ := jsonscan.Unquote(jsonscan.Member(encoded, member)); wire != field {
+				s.Errorf("%s: the %s on the wire is %s, and in the catalog %s", e.what, member, short(wire), short(field))
+			}
+		}
+	}
 	for _, t := range cat.Tools {
-		var wire struct {
-			Name        string          `json:"name"`
-			InputSchema json.RawMessage `json:"inputSchema"`
+		if in := s.schemas(t).InputSchema; len(in) == 0 || in[0] != '{' {
+			s.Errorf("tool %s: inputSchema is %s, want an object", short(t.Name), short(string(in)))
 		}
-		what := "tool " + short(t.Name)
-		s.checkEntry(what, t, t.Raw, &wire)
-		s.checkSame(what, "name", wire.Name, t.Name)
-		if wire.InputSchema == nil || wire.InputSchema[0] != '{' {
-			s.Errorf("%s: inputSchema is %s, want an object", what, short(string(wire.InputSchema)))
-		}
-	}
-	for _, r := range cat.Resources {
-		var wire struct{ Name, URI string }
-		what := "resource " + short(r.URI)
-		s.checkEntry(what, r, r.Raw, &wire)
-		s.checkSame(what, "name", wire.Name, r.Name)
-		s.checkSame(what, "uri", wire.URI, r.URI)
-	}
-	for _, t := range cat.Templates {
-		var wire struct{ Name, URITemplate string }
-		what := "template " + short(t.URITemplate)
-		s.checkEntry(what, t, t.Raw, &wire)
-		s.checkSame(what, "name", wire.Name, t.Name)
-		s.checkSame(what, "uriTemplate", wire.URITemplate, t.URITemplate)
 	}
 	for _, p := range cat.Prompts {
-		var wire struct {
-			Name      string
-			Arguments []mcp.PromptArgument
-		}
+		var wire struct{ Arguments []mcp.PromptArgument }
 		what := "prompt " + short(p.Name)
-		s.checkEntry(what, p, p.Raw, &wire)
-		s.checkSame(what, "name", wire.Name, p.Name)
-		if len(wire.Arguments) != len(p.Arguments) {
+		if s.decode(what, p, &wire); len(wire.Arguments) != len(p.Arguments) {
 			s.Errorf("%s has %d arguments on the wire and %d in the catalog", what, len(wire.Arguments), len(p.Arguments))
 		}
-	}
-}
-
-func (s *suite) checkEntry(what string, entry any, raw json.RawMessage, wire any) {
-	s.Helper()
-	if raw != nil && s.checkObject(what+": Raw", raw) && !jsonscan.IsCompact(raw) {
-		s.Errorf("%s: Raw has white space between its tokens", what)
-	}
-	encoded := s.encode(what, entry)
-	if !s.checkObject(what, encoded) {
-		return
-	}
-	if err := json.Unmarshal(encoded, wire); err != nil {
-		s.Errorf("%s is not what clients expect: %v", what, err)
-	}
-}
-
-func (s *suite) checkSame(what, member, wire, field string) {
-	s.Helper()
-	if wire != field {
-		s.Errorf("%s: the %s on the wire is %s, and in the catalog %s", what, member, short(wire), short(field))
 	}
 }
 
@@ -285,7 +273,7 @@ func checkSchemas(s *suite) {
 func checkCatalogImmutable(s *suite) {
 	cat := s.catalog()
 	before := s.encodeCatalog(cat)
-	for _, do := range s.operations(cat) {
+	for _, do := range s.operations(context.Background(), cat) {
 		do()
 	}
 	if c, ok := s.source.(io.Closer); ok {
@@ -310,17 +298,8 @@ func (s *suite) encodeCatalog(cat *mcp.Catalog) []json.RawMessage {
 		s.encode("Server", cat.Server), s.encode("Instructions", cat.Instructions),
 		s.encode("capabilities", []any{cat.Completions, cat.Subscribe, cat.Tasks, cat.Logging, string(cat.Extensions)}),
 	}
-	for _, t := range cat.Tools {
-		all = append(all, s.encode("tool "+short(t.Name), t))
-	}
-	for _, r := range cat.Resources {
-		all = append(all, s.encode("resource "+short(r.URI), r))
-	}
-	for _, t := range cat.Templates {
-		all = append(all, s.encode("template "+short(t.URITemplate), t))
-	}
-	for _, p := range cat.Prompts {
-		all = append(all, s.encode("prompt "+short(p.Name), p))
+	for _, e := range entriesOf(cat) {
+		all = append(all, s.encode(e.what, e.value))
 	}
 	// Raw entries share their bytes with the catalog, so copy them.
 	for i := range all {

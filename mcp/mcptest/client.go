@@ -50,7 +50,7 @@ type Client struct {
 	waiting       peer.Table[chan message]
 	strays        chan message // responses that no request waits for
 	notifications []Notification
-	params        map[string][]headerParam // by tool
+	params        map[string][]peer.HeaderParam // by tool
 	answering     sync.WaitGroup
 }
 
@@ -112,7 +112,7 @@ func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client
 		tb:      tb,
 		version: version,
 		strays:  make(chan message, 1000),
-		params:  make(map[string][]headerParam),
+		params:  make(map[string][]peer.HeaderParam),
 	}
 	if opts != nil {
 		c.opts = *opts

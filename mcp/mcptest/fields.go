@@ -12,19 +12,11 @@ import (
 func checkFields(s *suite) {
 	cat := s.catalog()
 	s.checkShown("the server", cat.Server)
+	for _, e := range entriesOf(cat) {
+		s.checkShown(e.what, e.value)
+	}
 	for _, t := range cat.Tools {
-		what := "tool " + short(t.Name)
-		s.checkShown(what, t)
-		s.checkHeaders(what, s.schemas(t).InputSchema)
-	}
-	for _, r := range cat.Resources {
-		s.checkShown("resource "+short(r.URI), r)
-	}
-	for _, t := range cat.Templates {
-		s.checkShown("template "+short(t.URITemplate), t)
-	}
-	for _, p := range cat.Prompts {
-		s.checkShown("prompt "+short(p.Name), p)
+		s.checkHeaders("tool "+short(t.Name), s.schemas(t).InputSchema)
 	}
 }
 

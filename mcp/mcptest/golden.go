@@ -67,7 +67,8 @@ func Golden(tb testing.TB, source mcp.Source, dir string, opts *GoldenOptions) {
 	if o.Version == 0 {
 		o.Version = mcp.Version20251125
 	}
-	g := &golden{tb: tb, opts: o, client: Connect(tb, source, o.Version, o.Connect), files: make(map[string][]byte)}
+	g := &golden{tb: tb, opts: o, client: Connect(tb, source, o.Version, o.Connect), files: make(map[string][]byte),
+		names: make(map[[2]string]string), exchanges: make(map[string][]exchange)}
 	g.play()
 	kept, err := g.kept(dir)
 	switch {
@@ -88,6 +89,9 @@ type golden struct {
 	opts   GoldenOptions
 	client *Client
 	files  map[string][]byte // by path within the folder, with slashes
+
+	names     map[[2]string]string  // files by folder and the name of a tool, resource or prompt
+	exchanges map[string][]exchange // by file
 }
 
 // exchange is a request and its answer, in the form of the files.
@@ -106,10 +110,42 @@ func (g *golden) play() {
 	g.list("resources.json", "resources/list", "resources")
 	g.list("templates.json", "resources/templates/list", "resourceTemplates")
 	g.list("prompts.json", "prompts/list", "prompts")
-	g.calls()
-	g.reads()
-	g.prompts()
-	g.completions()
+	for _, c := range g.opts.Calls {
+		if !c.Blocks {
+			e := exchange{Arguments: json.RawMessage(c.Args)}
+			g.ask(g.file("calls", c.Tool), e, "tools/call", namedParams(c.Tool, e.Arguments))
+		}
+	}
+	for _, r := range g.opts.Reads {
+		g.ask(g.file("reads", r.URI), exchange{URI: r.URI}, "resources/read", map[string]any{"uri": r.URI})
+	}
+	for _, p := range g.opts.Prompts {
+		var e exchange
+		if p.Args != nil {
+			encoded, err := mcp.Marshal(p.Args)
+			if err != nil {
+				g.tb.Fatalf("prompt %s: %v", short(p.Name), err)
+			}
+			e.Arguments = encoded
+		}
+		g.ask(g.file("prompts", p.Name), e, "prompts/get", namedParams(p.Name, e.Arguments))
+	}
+	for _, c := range g.opts.Completions {
+		params := completeParams(c.Params)
+		g.ask("completions.json", exchange{Completion: params}, "completion/complete", params)
+	}
+	for file, all := range g.exchanges {
+		g.keep(file, all)
+	}
+}
+
+// namedParams returns the params of a tool call or a prompt.
+func namedParams(name string, arguments json.RawMessage) map[string]any {
+	params := map[string]any{"name": name}
+	if len(arguments) > 0 {
+		params["arguments"] = arguments
+	}
+	return params
 }
 
 // list stores a list, if the source has one.
@@ -126,72 +162,40 @@ func (g *golden) list(file, method, member string) {
 	}
 }
 
-func (g *golden) ask(e exchange, method string, params any) exchange {
+// ask sends a request and adds it with its answer to a file.
+func (g *golden) ask(file string, e exchange, method string, params any) {
 	g.tb.Helper()
 	result, err := g.client.Try(method, params)
 	e.Result = result
 	if err != nil {
 		e.Error = &wireError{err.Code, err.Message, err.Data}
 	}
-	return e
+	g.exchanges[file] = append(g.exchanges[file], e)
 }
 
-func (g *golden) calls() {
-	g.tb.Helper()
-	tools := newFolder("calls")
-	for _, c := range g.opts.Calls {
-		if c.Blocks {
-			continue
+// file returns the file in dir for a name. Names that need the same file get a number.
+func (g *golden) file(dir, name string) string {
+	key := [2]string{dir, name}
+	if g.names[key] == "" {
+		base := dir + "/" + fileName(name)
+		file := base + ".json"
+		for n := 2; g.isTaken(file); n++ {
+			file = fmt.Sprintf("%s-%d.json", base, n)
 		}
-		params := map[string]any{"name": c.Tool}
-		e := exchange{}
-		if c.Args != "" {
-			e.Arguments = json.RawMessage(c.Args)
-			params["arguments"] = e.Arguments
+		g.names[key] = file
+	}
+	return g.names[key]
+}
+
+// isTaken reports whether a file name is used already. It ignores case, as some file
+// systems do.
+func (g *golden) isTaken(file string) bool {
+	for _, other := range g.names {
+		if strings.EqualFold(other, file) {
+			return true
 		}
-		tools.add(c.Tool, g.ask(e, "tools/call", params))
 	}
-	tools.keep(g)
-}
-
-func (g *golden) reads() {
-	g.tb.Helper()
-	resources := newFolder("reads")
-	for _, r := range g.opts.Reads {
-		resources.add(r.URI, g.ask(exchange{URI: r.URI}, "resources/read", map[string]any{"uri": r.URI}))
-	}
-	resources.keep(g)
-}
-
-func (g *golden) prompts() {
-	g.tb.Helper()
-	prompts := newFolder("prompts")
-	for _, p := range g.opts.Prompts {
-		params := map[string]any{"name": p.Name}
-		e := exchange{}
-		if p.Args != nil {
-			params["arguments"] = p.Args
-			encoded, err := mcp.Marshal(p.Args)
-			if err != nil {
-				g.tb.Fatalf("prompt %s: %v", short(p.Name), err)
-			}
-			e.Arguments = encoded
-		}
-		prompts.add(p.Name, g.ask(e, "prompts/get", params))
-	}
-	prompts.keep(g)
-}
-
-func (g *golden) completions() {
-	g.tb.Helper()
-	var all []exchange
-	for _, c := range g.opts.Completions {
-		params := completeParams(c.Params)
-		all = append(all, g.ask(exchange{Completion: params}, "completion/complete", params))
-	}
-	if all != nil {
-		g.keep("completions.json", all)
-	}
+	return false
 }
 
 // keep stores v as the contents of a file.
@@ -210,47 +214,6 @@ func (g *golden) keep(file string, v any) {
 	if g.opts.Mask != nil {
 		g.files[file] = g.opts.Mask(file, text.Bytes())
 	}
-}
-
-// folder collects the exchanges of each file.
-type folder struct {
-	dir   string
-	order []string
-	about map[string][]exchange
-}
-
-func newFolder(dir string) *folder {
-	return &folder{dir: dir, about: make(map[string][]exchange)}
-}
-
-func (f *folder) add(name string, v exchange) {
-	if f.about[name] == nil {
-		f.order = append(f.order, name)
-	}
-	f.about[name] = append(f.about[name], v)
-}
-
-func (f *folder) keep(g *golden) {
-	g.tb.Helper()
-	for _, name := range f.order {
-		base := f.dir + "/" + fileName(name)
-		file := base + ".json"
-		for n := 2; g.taken(file); n++ {
-			file = fmt.Sprintf("%s-%d.json", base, n)
-		}
-		g.keep(file, f.about[name])
-	}
-}
-
-// taken reports whether a file name is used already. It ignores case, as some file
-// systems do.
-func (g *golden) taken(file string) bool {
-	for other := range g.files {
-		if strings.EqualFold(other, file) {
-			return true
-		}
-	}
-	return false
 }
 
 // fileName returns name in a form that is valid on every file system.

@@ -13,37 +13,40 @@ import (
 )
 
 // operations returns calls of all methods, which may be made in any order.
-func (s *suite) operations(cat *mcp.Catalog) []func() {
-	return s.operationsUnder(context.Background(), cat)
-}
-
-func (s *suite) operationsUnder(ctx context.Context, cat *mcp.Catalog) []func() {
+func (s *suite) operations(ctx context.Context, cat *mcp.Catalog) []func() {
 	const few = 8
+	var names []string
+	for _, t := range sample(s.tools(cat), few) {
+		names = append(names, t.Name)
+	}
+	uris := []string{"mcptest://unknown"}
+	for _, r := range sample(cat.Resources, few) {
+		uris = append(uris, r.URI)
+	}
+	for _, r := range s.opts.Reads {
+		uris = append(uris, r.URI)
+	}
+	prompts := append([]Prompt{{Name: "mcptest-unknown"}}, s.opts.Prompts...)
+	for _, p := range sample(cat.Prompts, few) {
+		prompts = append(prompts, Prompt{Name: p.Name})
+	}
 	all := []func(){
 		func() { ask(s, ctx, "Catalog", s.source.Catalog) },
 		func() { s.callTool(ctx, "mcptest-unknown", nil) },
-		func() { s.read(ctx, "mcptest://unknown") },
-		func() { s.getPrompt(ctx, "mcptest-unknown", nil) },
 	}
 	for _, c := range s.opts.Calls {
 		if !c.Blocks {
 			all = append(all, func() { s.callExample(ctx, c) })
 		}
 	}
-	for _, t := range sample(s.tools(cat), few) {
-		all = append(all, func() { s.callTool(ctx, t.Name, json.RawMessage(`{}`)) })
+	for _, name := range names {
+		all = append(all, func() { s.callTool(ctx, name, json.RawMessage(`{}`)) })
 	}
-	for _, r := range sample(cat.Resources, few) {
-		all = append(all, func() { s.read(ctx, r.URI) })
+	for _, uri := range uris {
+		all = append(all, func() { s.read(ctx, uri) })
 	}
-	for _, r := range s.opts.Reads {
-		all = append(all, func() { s.read(ctx, r.URI) })
-	}
-	for _, p := range s.opts.Prompts {
+	for _, p := range prompts {
 		all = append(all, func() { s.getPrompt(ctx, p.Name, p.Args) })
-	}
-	for _, p := range sample(cat.Prompts, few) {
-		all = append(all, func() { s.getPrompt(ctx, p.Name, nil) })
 	}
 	for _, p := range sample(s.completable(cat), few) {
 		all = append(all, func() { s.complete(ctx, p) })
@@ -56,7 +59,7 @@ func checkCancelledContext(s *suite) {
 	cat := s.catalog()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, do := range s.operationsUnder(ctx, cat) {
+	for _, do := range s.operations(ctx, cat) {
 		do()
 	}
 	for _, c := range s.opts.Calls {
@@ -87,7 +90,7 @@ func checkCancel(s *suite) {
 func checkConcurrent(s *suite) {
 	const clients, rounds = 8, 4
 	cat := s.catalog()
-	all := s.operations(cat)
+	all := s.operations(context.Background(), cat)
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for client := range clients {
@@ -201,32 +204,19 @@ func checkClose(s *suite) {
 			s.Errorf("Close = %v, want nil (call %d)", err, i+1)
 		}
 	}
-	for _, do := range s.closedOperations(cat) {
-		do()
+	ctx := context.Background()
+	s.finish("Catalog after Close", func() { _, _ = s.source.Catalog(ctx) })
+	for _, t := range sample(s.tools(cat), 3) {
+		s.finish(fmt.Sprintf("CallTool(%s) after Close", short(t.Name)), func() {
+			_, _ = s.source.CallTool(ctx, &mcp.CallToolParams{Name: t.Name})
+		})
+	}
+	for _, r := range sample(cat.Resources, 3) {
+		s.finish(fmt.Sprintf("ReadResource(%s) after Close", short(r.URI)), func() {
+			_, _ = s.source.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.URI})
+		})
 	}
 	if w, ok := s.source.(mcp.Watcher); ok {
 		s.stop(s.watch(w))
 	}
-}
-
-// closedOperations returns calls of a closed source's methods, which must return without
-// a panic.
-func (s *suite) closedOperations(cat *mcp.Catalog) []func() {
-	ctx := context.Background()
-	all := []func(){func() { s.finish("Catalog after Close", func() { _, _ = s.source.Catalog(ctx) }) }}
-	for _, t := range sample(s.tools(cat), 3) {
-		all = append(all, func() {
-			s.finish(fmt.Sprintf("CallTool(%s) after Close", short(t.Name)), func() {
-				_, _ = s.source.CallTool(ctx, &mcp.CallToolParams{Name: t.Name})
-			})
-		})
-	}
-	for _, r := range sample(cat.Resources, 3) {
-		all = append(all, func() {
-			s.finish(fmt.Sprintf("ReadResource(%s) after Close", short(r.URI)), func() {
-				_, _ = s.source.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.URI})
-			})
-		})
-	}
-	return all
 }

@@ -109,56 +109,46 @@ func (s *suite) finish(what string, f func()) bool {
 	}
 }
 
+// call calls a method with params, and checks the structure of its result.
+func call[P, R any](
+	s *suite, ctx context.Context, what string, method func(context.Context, *P) (*R, error), params P,
+	check func(what string, result *R),
+) outcome[R] {
+	s.Helper()
+	out := ask(s, ctx, what, func(ctx context.Context) (*R, error) { return method(ctx, &params) })
+	if out.ok && out.result != nil {
+		check(what, out.result)
+	}
+	return out
+}
+
 func (s *suite) callTool(ctx context.Context, name string, args json.RawMessage) outcome[mcp.CallToolResult] {
 	s.Helper()
 	what := fmt.Sprintf("CallTool(%s, %s)", short(name), short(string(args)))
 	kept := bytes.Clone(args)
-	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.CallToolResult, error) {
-		return s.source.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
-	})
+	out := call(s, ctx, what, s.source.CallTool, mcp.CallToolParams{Name: name, Arguments: args}, s.checkToolResult)
 	if !bytes.Equal(kept, args) {
 		s.Errorf("%s changes its arguments", what)
-	}
-	if out.ok && out.result != nil {
-		s.checkToolResult(what, out.result)
 	}
 	return out
 }
 
 func (s *suite) read(ctx context.Context, uri string) outcome[mcp.ReadResourceResult] {
 	s.Helper()
-	what := fmt.Sprintf("ReadResource(%s)", short(uri))
-	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-		return s.source.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
-	})
-	if out.ok && out.result != nil {
-		s.checkReadResult(what, uri, out.result)
-	}
-	return out
+	return call(s, ctx, fmt.Sprintf("ReadResource(%s)", short(uri)), s.source.ReadResource,
+		mcp.ReadResourceParams{URI: uri},
+		func(what string, r *mcp.ReadResourceResult) { s.checkReadResult(what, uri, r) })
 }
 
 func (s *suite) getPrompt(ctx context.Context, name string, args map[string]string) outcome[mcp.GetPromptResult] {
 	s.Helper()
-	what := fmt.Sprintf("GetPrompt(%s, %v)", short(name), args)
-	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.GetPromptResult, error) {
-		return s.source.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: args})
-	})
-	if out.ok && out.result != nil {
-		s.checkPromptResult(what, out.result)
-	}
-	return out
+	return call(s, ctx, fmt.Sprintf("GetPrompt(%s, %v)", short(name), args), s.source.GetPrompt,
+		mcp.GetPromptParams{Name: name, Arguments: args}, s.checkPromptResult)
 }
 
 func (s *suite) complete(ctx context.Context, p mcp.CompleteParams) outcome[mcp.CompleteResult] {
 	s.Helper()
-	what := fmt.Sprintf("Complete(%+v)", p)
-	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.CompleteResult, error) {
-		return s.source.Complete(ctx, &p)
-	})
-	if out.ok && out.result != nil {
-		s.checkCompleteResult(what, out.result)
-	}
-	return out
+	return call(s, ctx, fmt.Sprintf("Complete(%+v)", p), s.source.Complete, p, s.checkCompleteResult)
 }
 
 // failed reports whether a tool call failed, with an error or with isError.

@@ -1,15 +1,14 @@
 package mcptest
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -79,14 +78,14 @@ func (c *Client) header(method string, members map[string]json.RawMessage) (http
 	default:
 		return h, nil
 	}
-	h.Set("Mcp-Name", headerValue(name))
+	h.Set("Mcp-Name", peer.HeaderValue(name))
 	if method != "tools/call" {
 		return h, nil
 	}
 	params, err := c.headerParams(name)
 	for _, p := range params {
-		if value, ok := p.value(members["arguments"]); ok {
-			h.Set("Mcp-Param-"+p.header, headerValue(value))
+		if value, ok := p.Value(members["arguments"]); ok {
+			h.Set(p.Name, peer.HeaderValue(value))
 		}
 	}
 	return h, err
@@ -122,23 +121,9 @@ func text1(raw json.RawMessage) string {
 	return s
 }
 
-// headerValue encodes characters that a header cannot contain.
-func headerValue(s string) string {
-	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?")
-	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return s
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
-}
-
-// headerParam is an argument that 2026-07-28 clients repeat in a header.
-type headerParam struct {
-	path   []string
-	header string
-}
-
-// headerParams returns those of a tool, from its definition.
-func (c *Client) headerParams(tool string) ([]headerParam, error) {
+// headerParams returns the arguments of a tool that 2026-07-28 clients repeat in a
+// header, from its definition.
+func (c *Client) headerParams(tool string) ([]peer.HeaderParam, error) {
 	if _, ok := c.link.(*httpLink); !ok {
 		return nil, nil
 	}
@@ -153,47 +138,10 @@ func (c *Client) headerParams(tool string) ([]headerParam, error) {
 		return nil, fmt.Errorf("list the tools: %w", err)
 	}
 	if i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == tool }); i >= 0 {
-		found = annotated(tools[i].InputSchema, nil)
+		found, _ = peer.HeaderParams(tools[i].InputSchema)
 	}
 	c.mu.Lock()
 	c.params[tool] = found
 	c.mu.Unlock()
 	return found, nil
-}
-
-// annotated returns the members of a schema with x-mcp-header.
-func annotated(schema json.RawMessage, path []string) []headerParam {
-	var n struct {
-		Header     string                     `json:"x-mcp-header"`
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &n) != nil {
-		return nil
-	}
-	var all []headerParam
-	if n.Header != "" {
-		all = append(all, headerParam{path, n.Header})
-	}
-	for name, property := range n.Properties {
-		all = append(all, annotated(property, append(slices.Clone(path), name))...)
-	}
-	return all
-}
-
-// value returns the argument in the form of a header value, and whether it is present.
-func (p headerParam) value(arguments json.RawMessage) (string, bool) {
-	for _, name := range p.path {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(arguments, &members) != nil {
-			return "", false
-		}
-		arguments = members[name]
-	}
-	if arguments == nil || string(arguments) == "null" {
-		return "", false
-	}
-	if s, ok := jsonscan.Unquote(arguments); ok {
-		return s, true
-	}
-	return string(arguments), true
 }

@@ -1,0 +1,50 @@
+package peer_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/peer"
+)
+
+func TestHeaderValue(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "plain text": "plain text", " x": "=?base64?IHg=?=", "ü": "=?base64?w7w=?=", "a\n": "=?base64?YQo=?=",
+		"=?base64?eA==?=": "=?base64?PT9iYXNlNjQ/ZUE9PT89?=",
+	} {
+		if got := peer.HeaderValue(in); got != want {
+			t.Errorf("HeaderValue(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestHeaderParams(t *testing.T) {
+	const annotated = `"properties":{"where":{"properties":{"name":{"type":"string","x-mcp-header":"Region"}}},` +
+		`"n":{"type":"integer","x-mcp-header":"n"}}`
+	params, ok := peer.HeaderParams([]byte(`{"type":"object",` + annotated + `}`))
+	got := make(map[string]string)
+	for _, p := range params {
+		if value, ok := p.Value([]byte(`{"where":{"name":"a\u0062"},"n":7}`)); ok {
+			got[p.Name] = value
+		}
+		if value, ok := p.Value([]byte(`{"where":{"name":null}}`)); ok {
+			t.Errorf("%s of no argument is %q", p.Name, value)
+		}
+	}
+	if want := map[string]string{"Mcp-Param-Region": "ab", "Mcp-Param-N": "7"}; !ok || !maps.Equal(got, want) {
+		t.Errorf("headers %v, %t, want %v", got, ok, want)
+	}
+	for name, property := range map[string]string{
+		"a bad name":    `{"type":"string","x-mcp-header":"a b"}`,
+		"a bad type":    `{"type":"object","x-mcp-header":"a"}`,
+		"a twin":        `{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"A"}}},"c":{"type":"string","x-mcp-header":"a"}`,
+		"not reachable": `{"items":{"type":"string","x-mcp-header":"a"}}`,
+	} {
+		if _, ok := peer.HeaderParams([]byte(`{"properties":{"a":` + property + `}}`)); ok {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	if params, ok := peer.HeaderParams([]byte(`{"type":"object"}`)); !ok || params != nil {
+		t.Errorf("without annotations: %v, %t", params, ok)
+	}
+}
