@@ -51,9 +51,12 @@ type Program struct {
 
 // Main runs p as configured by os.Args and the environment. On failure, it prints one
 // line to stderr and exits with status 1.
-func Main(p Program) {
-	if err := run(p, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "peer:", err)
+func Main(p Program) { Exit("peer", run(p, os.Args[1:])) }
+
+// Exit ends the program called name: with status 1 after printing err, if that is not nil.
+func Exit(name string, err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
 		os.Exit(1)
 	}
 }

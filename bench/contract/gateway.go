@@ -25,12 +25,7 @@ const IdleConns = 64
 
 // GatewayMain runs g as configured by os.Args. On failure, it prints one line to stderr
 // and exits with status 1.
-func GatewayMain(g Gateway) {
-	if err := runGateway(g, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "gateway:", err)
-		os.Exit(1)
-	}
-}
+func GatewayMain(g Gateway) { Exit("gateway", runGateway(g, os.Args[1:])) }
 
 func runGateway(g Gateway, args []string) error {
 	if len(args) < 3 {

@@ -6,8 +6,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,15 +13,11 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "echod:", err)
-		os.Exit(1)
-	}
-}
+func main() { contract.Exit("echod", run(os.Args[1:])) }
 
 func run(args []string) error {
 	if len(args) != 1 {
@@ -33,8 +27,8 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	if args[0] == "stdio" {
-		return s.stdio(os.Stdin, os.Stdout)
+	if args[0] == contract.Stdio {
+		return contract.ServeLines(os.Stdin, os.Stdout, s.answer)
 	}
 	return http.ListenAndServe(args[0], s)
 }
@@ -89,32 +83,6 @@ func (s *server) answer(dst, msg []byte) ([]byte, error) {
 		member, value = "error", []byte(`{"code":-32601,"message":"method not found"}`)
 	}
 	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%s,%q:%s}`, r.ID, member, value), nil
-}
-
-// stdio answers line by line, and flushes when no complete line is buffered.
-func (s *server) stdio(in io.Reader, out io.Writer) error {
-	lines, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
-	var answer []byte
-	for {
-		line, err := lines.ReadSlice('\n')
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			answer, err = s.answer(answer[:0], line)
-		}
-		if err != nil {
-			return err
-		}
-		if len(answer) > 0 {
-			_, _ = w.Write(append(answer, '\n')) // Flush returns the error
-		}
-		if waiting, _ := lines.Peek(lines.Buffered()); bytes.IndexByte(waiting, '\n') < 0 {
-			if err := w.Flush(); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // ServeHTTP answers a POST without sessions.

@@ -1,5 +1,5 @@
 // Command frontgosdk combines Slipway's HTTP front end with the transport of go-sdk's
-// client. It measures the cost of that transport alone, without decoding.
+// client.
 package main
 
 import (
@@ -12,22 +12,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	foreign "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/slipway-mcp/slipway/bench/contract"
-	"github.com/slipway-mcp/slipway/bench/fix"
-	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/bench/gateways/front"
+	"github.com/slipway-mcp/slipway/internal/peer"
 )
 
 func main() { contract.GatewayMain(contract.Gateway{Stdio: stdio}) }
 
-// source offers the tools of every gateway, and forwards calls to the server.
-type source struct {
-	mcp.Unimplemented
-	catalog mcp.Catalog
-	server  foreign.Connection
+// client sends requests over the library's connection.
+type client struct {
+	server foreign.Connection
 
-	mu      sync.Mutex // guards the fields below
-	last    float64    // id, a float64 as required by this library
-	waiting map[jsonrpc.ID]chan *jsonrpc.Response
+	mu      sync.Mutex
+	waiting peer.Table[chan *jsonrpc.Response]
 }
 
 func stdio(ctx context.Context, command []string) (http.Handler, error) {
@@ -35,73 +31,41 @@ func stdio(ctx context.Context, command []string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{server: server, waiting: make(map[jsonrpc.ID]chan *jsonrpc.Response)}
-	s.catalog.Server = mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}
-	for _, t := range fix.Tools(fix.Called) {
-		s.catalog.Tools = append(s.catalog.Tools,
-			mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
-	}
-	go s.read(ctx)
-	hello := `{"protocolVersion":"` + fix.Legacy + `","capabilities":{},"clientInfo":{"name":"gateway","version":"1.0.0"}}`
-	if _, err := s.ask(ctx, "initialize", json.RawMessage(hello)); err != nil {
-		return nil, err
-	}
-	return serve.NewHandler(s, nil), nil
+	c := &client{server: server}
+	go c.read(ctx)
+	return front.Handler(ctx, c.ask)
 }
 
 // read delivers the answers until the server exits, which also ends the measurement.
-func (s *source) read(ctx context.Context) {
+func (c *client) read(ctx context.Context) {
 	for {
-		msg, err := s.server.Read(ctx)
+		msg, err := c.server.Read(ctx)
 		if err != nil {
 			return
 		}
-		if r, ok := msg.(*jsonrpc.Response); ok {
-			s.mu.Lock()
-			answer := s.waiting[r.ID]
-			delete(s.waiting, r.ID)
-			s.mu.Unlock()
-			if answer != nil {
-				answer <- r
-			}
+		r, ok := msg.(*jsonrpc.Response)
+		if !ok {
+			continue
+		}
+		id, _ := r.ID.Raw().(int64)
+		c.mu.Lock()
+		answer, ok := c.waiting.Take(uint64(id))
+		c.mu.Unlock()
+		if ok {
+			answer <- r
 		}
 	}
 }
 
-func (s *source) Catalog(context.Context) (*mcp.Catalog, error) { return &s.catalog, nil }
-
-func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	params, err := json.Marshal(struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments,omitempty"`
-	}{p.Name, p.Arguments})
-	if err != nil {
-		return nil, err
-	}
-	result, err := s.ask(ctx, "tools/call", params)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := mcp.ParseRaw(result)
-	if err != nil {
-		return nil, err
-	}
-	return &mcp.CallToolResult{Raw: raw}, nil
-}
-
-func (s *source) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (c *client) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	answer := make(chan *jsonrpc.Response, 1)
-	s.mu.Lock()
-	s.last++
-	id, err := jsonrpc.MakeID(s.last)
-	if err == nil {
-		s.waiting[id] = answer
-	}
-	s.mu.Unlock()
+	c.mu.Lock()
+	id, err := jsonrpc.MakeID(float64(c.waiting.Add(answer))) // a float64 as required by this library
+	c.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.server.Write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
+	if err := c.server.Write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
 		return nil, err
 	}
 	select {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"crypto/rand"
 	"encoding/json"
 	"io"
@@ -177,32 +176,10 @@ func stream(w http.ResponseWriter, answer []byte) {
 	w.Write(fix.Event(answer))
 }
 
-// stdio answers line by line, and flushes when no more input is buffered.
 func stdio(cfg contract.Config) error {
 	s := newServer(cfg)
-	in := bufio.NewReaderSize(os.Stdin, 64<<10)
-	out := bufio.NewWriterSize(os.Stdout, 64<<10)
-	for {
-		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
-			return out.Flush()
-		}
-		if err != nil {
-			return err
-		}
+	return contract.ServeLines(os.Stdin, os.Stdout, func(dst, line []byte) ([]byte, error) {
 		answer, _, err := s.answer(line)
-		if err != nil {
-			return err
-		}
-		if answer != nil {
-			out.Write(answer) // a bufio.Writer keeps its error for Flush
-			out.WriteByte('\n')
-		}
-		if in.Buffered() > 0 {
-			continue
-		}
-		if err := out.Flush(); err != nil {
-			return err
-		}
-	}
+		return append(dst, answer...), err
+	})
 }

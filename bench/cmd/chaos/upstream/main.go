@@ -19,14 +19,10 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	mcpgoserver "github.com/mark3labs/mcp-go/server"
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/slipway-mcp/slipway/bench/contract"
 )
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "upstream:", err)
-		os.Exit(1)
-	}
-}
+func main() { contract.Exit("upstream", run(os.Args[1:])) }
 
 // library contains the server functions of one third-party library.
 type library struct {
@@ -63,7 +59,7 @@ func run(args []string) error {
 		return err
 	}
 	j := &journal{file}
-	if args[1] == "stdio" {
+	if args[1] == contract.Stdio {
 		return lib.stdio(j)
 	}
 	server := http.Server{Addr: args[1], Handler: lib.handler(j)}
