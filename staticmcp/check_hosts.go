@@ -2,44 +2,50 @@ package staticmcp
 
 import (
 	"context"
+	_ "embed" // for the table
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 )
 
 // Host describes the known limits and behaviour of a web host for sites. A limit of zero
 // means no relevant limit.
 type Host struct {
-	Name         string
-	MaxFiles     int
-	MaxFileBytes int64
-	MaxBytes     int64 // of the whole site
+	Name         string `json:"name"`
+	MaxFiles     int    `json:"maxFiles"`
+	MaxFileBytes int64  `json:"maxFileBytes"`
+	MaxBytes     int64  `json:"maxBytes"` // of the whole site
 	// HidesUnderscore reports whether names beginning with "_" are omitted unless the site
 	// has a .nojekyll.
-	HidesUnderscore bool
+	HidesUnderscore bool `json:"hidesUnderscore"`
 	// NeedsNotFoundPage reports whether, without a 404.html, a missing file is answered with
 	// another page and status 200.
-	NeedsNotFoundPage bool
+	NeedsNotFoundPage bool `json:"needsNotFoundPage"`
 	// ReadsNotFoundPage and ReadsHeaders report whether the host uses a 404.html and a
 	// _headers file.
-	ReadsNotFoundPage, ReadsHeaders bool
+	ReadsNotFoundPage bool `json:"readsNotFoundPage"`
+	ReadsHeaders      bool `json:"readsHeaders"`
 	// About states the source of the limits, in half a sentence.
-	About string
+	About string `json:"about"`
 }
 
-// Hosts returns the known hosts, for checking sites and for writing them.
-func Hosts() []Host {
-	return []Host{
-		{Name: "github-pages", MaxBytes: 1 << 30, MaxFileBytes: 100 << 20, HidesUnderscore: true, ReadsNotFoundPage: true,
-			About: "1 GB for a published site, 100 MiB for a file in a repository"},
-		{Name: "cloudflare-pages", MaxFiles: 20_000, MaxFileBytes: 25 << 20,
-			NeedsNotFoundPage: true, ReadsNotFoundPage: true, ReadsHeaders: true,
-			About: "20,000 files on the free plan (100,000 on paid ones), 25 MiB for a file"},
-		{Name: "gitlab-pages", MaxFiles: 200_000, ReadsNotFoundPage: true, About: "200,000 entries for a site"},
-		{Name: "netlify", ReadsNotFoundPage: true, ReadsHeaders: true, About: "no limit that matters to a site"},
-		{Name: "s3", About: "no limit that matters to a site"},
+// hostsText is the table of hosts; hosts.schema.json explains its members.
+//
+//go:embed hosts.json
+var hostsText []byte
+
+var readHosts = sync.OnceValue(func() []Host {
+	var table struct{ Hosts []Host }
+	if err := json.Unmarshal(hostsText, &table); err != nil {
+		panic(fmt.Errorf("hosts.json: %w", err))
 	}
-}
+	return table.Hosts
+})
+
+// Hosts returns the known hosts, for checking sites and for writing them.
+func Hosts() []Host { return slices.Clone(readHosts()) }
 
 // HostNamed returns the host called name.
 func HostNamed(name string) (Host, error) {

@@ -2,36 +2,39 @@ package staticmcp
 
 import (
 	"cmp"
+	_ "embed" // for the table
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // reader describes what is known about another program that reads sites.
 type reader struct {
-	name string
-	// resource returns where it looks for a resource; where describes that in words.
-	resource func(uri string) string
-	where    string
-	// raw reports whether it uses values as they are, without encoding them.
-	raw bool
-	// byName and byValue select the order in which it takes arguments; if neither is set, it
-	// is the declared order.
-	byName, byValue bool
-	// joins turns three or more arguments into the single name it uses for them; nil if each
-	// argument is a part of the path.
-	joins func(encoded string) string
-	// sanitizes reports whether it changes the names of tools, for clients as well.
-	sanitizes bool
-	// hash31 reports whether its long names end in a different hash.
-	hash31 bool
-	// untyped reports whether it drops arguments whose schema has no type.
-	untyped bool
-	// needs are the shapes of resources that it can read; zero if it reads all.
-	needs trait
-	// loses lists what it drops when reading.
-	loses []string
+	Name string `json:"name"`
+	// Resource names the rule by which it looks for a resource, of [resourceRules]; Where
+	// describes that in words.
+	Resource string `json:"resource"`
+	Where    string `json:"where"`
+	// Raw reports whether it uses values as they are, without encoding them.
+	Raw bool `json:"raw"`
+	// Order is the order in which it takes arguments: by "name", by "value", or as declared.
+	Order string `json:"order"`
+	// Joins names the characters that replace those of base64 in the single name it uses
+	// for three or more arguments, of [base64Names]; "" if each argument is a part of the path.
+	Joins string `json:"joins"`
+	// Sanitizes reports whether it changes the names of tools, for clients as well.
+	Sanitizes bool `json:"sanitizes"`
+	// Hash31 reports whether its long names end in a different hash.
+	Hash31 bool `json:"hash31"`
+	// Untyped reports whether it drops arguments whose schema has no type.
+	Untyped bool `json:"untyped"`
+	// Needs are the shapes of resources that it can read; empty if it reads all.
+	Needs []string `json:"needs"`
+	// Loses lists what it drops when reading.
+	Loses []string `json:"loses"`
 }
 
 // trait is a property of the file of a resource.
@@ -43,27 +46,40 @@ const (
 	traitMeta                       // with _meta
 )
 
-func knownReaders() []reader {
-	underscores := strings.NewReplacer("/", "_", "+", "_", "=", "_")
-	bare := strings.NewReplacer("/", "_", "+", "_", "=", "")
-	rust := reader{name: "sse-bridge", resource: rawResource,
-		where: "it takes the URI behind :// as it is, without encoding it",
-		raw:   true, byValue: true, joins: underscores.Replace,
-		needs: traitFlat | traitContents, loses: []string{"prompts", "resource templates", "_meta of resources"}}
-	stdio := rust
-	stdio.name = "stdio-bridge"
-	// Only the paths of the last one are known: the tests of a generator treat it as a
-	// reader. It looks for resources where that generator writes them.
-	docs := rust
-	docs.resource = func(uri string) string { return rawResource(replaced(uri)) }
-	docs.name, docs.joins, docs.needs, docs.loses = "docusaurus-smg", bare.Replace, 0, nil
-	return []reader{
-		{name: "claude-web-bridge", resource: fileResource,
-			where: "it cuts off no other scheme than file://, and encodes nothing", byName: true,
-			sanitizes: true, hash31: true, untyped: true, needs: traitContents,
-			loses: []string{"prompts", "resource templates", "annotations, outputSchema and most of inputSchema"}},
-		rust, stdio, docs,
+// needs returns the traits that a reader needs one of, or zero.
+func (r *reader) needs() trait {
+	var needs trait
+	for _, name := range r.Needs {
+		needs |= map[string]trait{"flat": traitFlat, "contents": traitContents}[name]
 	}
+	return needs
+}
+
+// readersText is the table of readers; readers.schema.json explains its members.
+//
+//go:embed readers.json
+var readersText []byte
+
+var knownReaders = sync.OnceValue(func() []reader {
+	var table struct{ Readers []reader }
+	if err := json.Unmarshal(readersText, &table); err != nil {
+		panic(fmt.Errorf("readers.json: %w", err))
+	}
+	return table.Readers
+})
+
+// resourceRules are the rules by which readers look for a resource.
+var resourceRules = map[string]func(uri string) string{
+	"raw": rawResource,
+	// The rule of a generator, whose tests treat it as a reader.
+	"replaced": func(uri string) string { return rawResource(replaced(uri)) },
+	"file":     fileResource,
+}
+
+// base64Names are the forms of base64 in names of files.
+var base64Names = map[string]*strings.Replacer{
+	"underscores": strings.NewReplacer("/", "_", "+", "_", "=", "_"),
+	"unpadded":    strings.NewReplacer("/", "_", "+", "_", "=", ""),
 }
 
 // rawResource returns the path of a resource for readers that cut off the scheme and
@@ -85,7 +101,7 @@ func fileResource(uri string) string {
 func Readers() []string {
 	var names []string
 	for _, r := range knownReaders() {
-		names = append(names, r.name)
+		names = append(names, r.Name)
 	}
 	return names
 }
@@ -102,7 +118,7 @@ func (c *checker) checkReaders() {
 		}
 	}
 	for _, r := range knownReaders() {
-		if slices.Contains(c.opts.Readers, r.name) {
+		if slices.Contains(c.opts.Readers, r.Name) {
 			c.readerResources(r)
 			for _, t := range c.site.tools {
 				c.readerTool(r, t, answers[t])
@@ -135,28 +151,29 @@ func (u *unread) String() string {
 // readerResources checks the resources against the behaviour of a reader.
 func (c *checker) readerResources(r reader) {
 	var places, shapes unread
+	needs := r.needs()
 	for i := range c.jobs {
 		j := &c.jobs[i]
 		if j.resource == 0 {
 			continue
 		}
 		uri := c.site.resources[j.resource-1].name
-		places.note(!c.exists(r.resource(uri)), shown(uri))
-		shapes.note(r.needs != 0 && j.traits&r.needs == 0, j.path)
+		places.note(!c.exists(resourceRules[r.Resource](uri)), shown(uri))
+		shapes.note(needs != 0 && j.traits&needs == 0, j.path)
 	}
 	s := c.site.sheet
 	if places.count > 0 {
-		s.At(0).Add(ruleReaderPath, "/capabilities/resources", r.where, "%s looks elsewhere for resources: %s",
-			r.name, &places)
+		s.At(0).Add(ruleReaderPath, "/capabilities/resources", r.Where, "%s looks elsewhere for resources: %s",
+			r.Name, &places)
 	}
 	if shapes.count > 0 {
 		s.At(0).Add(ruleReaderShape, "/capabilities/resources", r.shapeHint(),
-			"%s cannot use the files of resources: %s", r.name, &shapes)
+			"%s cannot use the files of resources: %s", r.Name, &shapes)
 	}
 }
 
 func (r *reader) shapeHint() string {
-	if r.needs&traitFlat == 0 {
+	if r.needs()&traitFlat == 0 {
 		return `it passes the file on as a result, which needs {"contents":[...]}; the standard has no contents`
 	}
 	return "it makes a text of the whole file"
@@ -168,20 +185,20 @@ func (c *checker) exists(path string) bool { return safePath(path) && c.tree.fin
 // readerTool checks the answers of a tool against the behaviour of a reader.
 func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	s := c.site.sheet
-	if name := sanitized(t.name); r.sanitizes && name != t.name {
+	if name := sanitized(t.name); r.Sanitizes && name != t.name {
 		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path()+"/name", "",
-			"%s calls tool %q %q and looks for its answers under that name", r.name, t.name, name)
+			"%s calls tool %q %q and looks for its answers under that name", r.Name, t.name, name)
 		return
 	}
 	var dropped []string
 	for i := range t.params {
-		if r.untyped && !t.claims[i].typed {
+		if r.Untyped && !t.claims[i].typed {
 			dropped = append(dropped, t.params[i].name)
 		}
 	}
 	if len(dropped) > 0 {
 		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path()+"/inputSchema", `give each property a "type"`,
-			"%s leaves %s of tool %q out of the path: the schema has no type", r.name, alternatives(dropped), t.name)
+			"%s leaves %s of tool %q out of the path: the schema has no type", r.Name, alternatives(dropped), t.name)
 	}
 	var missed unread
 	for _, j := range answers {
@@ -192,19 +209,19 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	}
 	if missed.count > 0 {
 		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path(), r.pathHint(len(t.params)),
-			"%s looks elsewhere for answers of %q: %s", r.name, t.name, &missed)
+			"%s looks elsewhere for answers of %q: %s", r.Name, t.name, &missed)
 	}
 }
 
 func (r *reader) pathHint(arguments int) string {
 	switch {
-	case arguments > 2 && r.joins != nil:
+	case arguments > 2 && r.Joins != "":
 		return "it makes one name of all arguments, in base64; store the answer under that name as well"
-	case arguments > 1 && r.byName:
+	case arguments > 1 && r.Order == "name":
 		return "it sorts the arguments by their names: declare them in that order"
-	case arguments > 1 && r.byValue:
+	case arguments > 1 && r.Order == "value":
 		return "it takes values as they are and sorts two of them: store the answer under that name as well"
-	case r.hash31:
+	case r.Hash31:
 		return "it ends long names in a 32-bit hash: store the answer under that name as well"
 	}
 	return "it takes values as they are, without encoding them"
@@ -217,21 +234,21 @@ func (c *checker) readerFinds(r reader, t *listedTool, parts []string) bool {
 	for i, part := range parts {
 		values[i] = part
 		if len(parts) == len(t.params) {
-			if k := slices.Index(t.claims[i].names, part); k >= 0 && r.raw {
+			if k := slices.Index(t.claims[i].names, part); k >= 0 && r.Raw {
 				values[i] = t.claims[i].wanted[k]
 			}
 		}
 	}
 	dir := toolsDir + "/" + t.name
 	switch {
-	case len(parts) > 2 && len(parts) == len(t.params) && r.joins != nil:
+	case len(parts) > 2 && len(parts) == len(t.params) && r.Joins != "":
 		return c.exists(dir + "/" + r.joined(t, values) + extension)
-	case len(parts) == 2 && r.byValue:
+	case len(parts) == 2 && r.Order == "value":
 		slices.Sort(values)
-	case len(parts) == len(t.params) && r.byName:
+	case len(parts) == len(t.params) && r.Order == "name":
 		values = sortedByName(t, values)
 	}
-	if last := parts[len(parts)-1]; r.hash31 &&
+	if last := parts[len(parts)-1]; r.Hash31 &&
 		len(last) == maxName &&
 		!short31.MatchString(last) &&
 		!c.hasShortTwin(dir, parts) {
@@ -247,7 +264,7 @@ func (r *reader) joined(t *listedTool, values []string) string {
 		pairs[i] = t.params[i].name + "=" + v
 	}
 	slices.Sort(pairs)
-	return r.joins(base64.StdEncoding.EncodeToString([]byte(strings.Join(pairs, "&"))))
+	return base64Names[r.Joins].Replace(base64.StdEncoding.EncodeToString([]byte(strings.Join(pairs, "&"))))
 }
 
 // sortedByName returns values in the order of the names of their arguments.
@@ -279,10 +296,10 @@ func (c *checker) readerLosses(r reader) {
 	text := slices.ContainsFunc(c.site.tools, func(t *listedTool) bool {
 		return slices.ContainsFunc(t.claims, func(c claim) bool { return c.kind == "" && c.names == nil })
 	})
-	if r.raw && text {
+	if r.Raw && text {
 		s.At(0).Add(ruleReaderLoss, "", "",
 			"%s takes values as they are: it finds only answers to values that are their own names, such as rust",
-			r.name)
+			r.Name)
 	}
 	have := map[string]bool{
 		"prompts":            len(c.site.prompts) > 0,
@@ -291,9 +308,9 @@ func (c *checker) readerLosses(r reader) {
 		"_meta of resources": slices.ContainsFunc(c.jobs,
 			func(j job) bool { return j.resource > 0 && j.traits&traitMeta != 0 }),
 	}
-	for _, what := range r.loses {
+	for _, what := range r.Loses {
 		if have[what] {
-			s.At(0).Add(ruleReaderLoss, "", "", "%s leaves out %s", r.name, what)
+			s.At(0).Add(ruleReaderLoss, "", "", "%s leaves out %s", r.Name, what)
 		}
 	}
 }
