@@ -11,7 +11,7 @@ import (
 // Host is a kind of web host that a site is written for.
 type Host string
 
-// The supported hosts, as described by [staticmcp.Hosts].
+// The supported hosts, as described by [staticmcp.HostNames].
 const (
 	NoHost          Host = ""
 	GitHubPages     Host = "github-pages"

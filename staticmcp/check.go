@@ -29,7 +29,7 @@ type CheckOptions struct {
 	// Readers are the names of other readers, from [Readers], that should be able to use the
 	// site. Default: none.
 	Readers []string
-	// Hosts are the names of hosts, from [Hosts], where the site will be published. Default:
+	// Hosts are the names of hosts, from [HostNames], where the site will be published. Default:
 	// none, which skips their limits.
 	Hosts []string
 

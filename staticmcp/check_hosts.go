@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Host describes the known limits and behaviour of a web host for sites. A limit of zero
@@ -44,19 +46,26 @@ var readHosts = sync.OnceValue(func() []Host {
 	return table.Hosts
 })
 
-// Hosts returns the known hosts, for checking sites and for writing them.
-func Hosts() []Host { return slices.Clone(readHosts()) }
+// HostNames returns the names of the hosts. It does not decode the whole table, as the help
+// of commands lists them at every start.
+func HostNames() []string { return tableNames(hostsText, "hosts") }
+
+// tableNames returns the names of the entries in a list of a table.
+func tableNames(table []byte, list string) []string {
+	var names []string
+	for _, entry := range jsonscan.Elements(jsonscan.Member(table, list)) {
+		name, _ := jsonscan.Unquote(jsonscan.Member(entry, "name"))
+		names = append(names, name)
+	}
+	return names
+}
 
 // HostNamed returns the host called name.
 func HostNamed(name string) (Host, error) {
-	hosts := Hosts()
+	hosts := readHosts()
 	i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == name })
 	if i < 0 {
-		var known []string
-		for _, h := range hosts {
-			known = append(known, h.Name)
-		}
-		return Host{}, unknownChoice("host", name, known)
+		return Host{}, unknownChoice("host", name, HostNames())
 	}
 	return hosts[i], nil
 }

@@ -98,13 +98,7 @@ func fileResource(uri string) string {
 }
 
 // Readers returns the names of the other known readers.
-func Readers() []string {
-	var names []string
-	for _, r := range knownReaders() {
-		names = append(names, r.Name)
-	}
-	return names
-}
+func Readers() []string { return tableNames(readersText, "readers") }
 
 // checkReaders reports what other readers will fail to read.
 func (c *checker) checkReaders() {

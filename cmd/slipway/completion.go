@@ -97,7 +97,7 @@ func flagValues() map[string][]string {
 		"collisions":  {"disambiguate", "error"},
 		"for":         staticmcp.Readers(),
 		"format":      {"dir", "zip", "tar"},
-		"host":        hostNames(),
+		"host":        staticmcp.HostNames(),
 		"lock-policy": {"block", "warn"},
 		"log-format":  {"text", "json"},
 		"log-level":   {"debug", "info", "warn", "error"},

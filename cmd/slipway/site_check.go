@@ -66,16 +66,8 @@ The rules: docs/reference/rules.md.`,
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: only say what would be repaired")
 	allowSecretFlag(cmd.Flags(), &o.allowSecrets)
 	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "say what these other `readers` fail to read: "+strings.Join(staticmcp.Readers(), ", "))
-	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "hold the site to the limits of these `hosts`: "+strings.Join(hostNames(), ", "))
+	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "hold the site to the limits of these `hosts`: "+strings.Join(staticmcp.HostNames(), ", "))
 	return cmd
-}
-
-func hostNames() []string {
-	var names []string
-	for _, h := range staticmcp.Hosts() {
-		names = append(names, h.Name)
-	}
-	return names
 }
 
 // valid checks the flags against each other.
@@ -86,7 +78,7 @@ func (o *siteCheck) valid() error {
 	for _, list := range []struct {
 		flag         string
 		given, known []string
-	}{{"--for", o.readers, staticmcp.Readers()}, {"--host", o.hosts, hostNames()}} {
+	}{{"--for", o.readers, staticmcp.Readers()}, {"--host", o.hosts, staticmcp.HostNames()}} {
 		for _, name := range list.given {
 			if slices.Contains(list.known, name) {
 				continue

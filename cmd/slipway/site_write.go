@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // writing is the flags of commands that write a site.
@@ -37,7 +38,7 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f.StringVar(&o.format, "format", "", "dir, zip or tar (default: by the name; tar on stdout)")
 	f.StringVar(&o.collisions, "collisions", "disambiguate",
 		"action for answers that share a file name: disambiguate or error")
-	f.StringVar(&o.host, "host", "", "add what a web host needs and check its limits: "+strings.Join(hostNames(), ", "))
+	f.StringVar(&o.host, "host", "", "add what a web host needs and check its limits: "+strings.Join(staticmcp.HostNames(), ", "))
 	f.StringVar(&o.siteRoot, "site-root", "",
 		"the published `DIR` above the output, for the files that hosts read at its root (default: the output)")
 	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files: gzip")
@@ -78,8 +79,8 @@ func (o *writing) validate(cmd *cobra.Command) error {
 		return usage("a tar file can be compressed on its way: -o - | gzip", "%s: %s: archives are written as .zip and .tar", name, o.output)
 	case !slices.Contains([]string{"disambiguate", "error"}, o.collisions):
 		return usage("use disambiguate or error", "%s: unknown policy %q", name, o.collisions)
-	case o.host != "" && !slices.Contains(hostNames(), o.host):
-		return usage("hosts are "+strings.Join(hostNames(), ", "), "%s: unknown host %q", name, o.host)
+	case o.host != "" && !slices.Contains(staticmcp.HostNames(), o.host):
+		return usage("hosts are "+strings.Join(staticmcp.HostNames(), ", "), "%s: unknown host %q", name, o.host)
 	case o.siteRoot != "" && !o.belowRoot():
 		return usage("name the published folder, of which -o is a part", "%s: --site-root %s: %s is not a folder below it",
 			name, o.siteRoot, o.output)
