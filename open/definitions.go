@@ -137,8 +137,9 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 
 // defined is a parsed definitions file.
 type defined struct {
-	merged *stax.Merged
-	wrong  map[string]error // servers with an invalid definition, and why
+	merged  *stax.Merged
+	imports []string         // files that the definitions file imports
+	wrong   map[string]error // servers with an invalid definition, and why
 
 	// values and skipped come from a client's config file: its secrets, and the settings
 	// that definitions cannot express.
@@ -168,7 +169,7 @@ func readDefinitions(arg string, strict bool) (*defined, error) {
 			return imported, nil
 		}
 	}
-	d := &defined{wrong: make(map[string]error)}
+	d := &defined{wrong: make(map[string]error), imports: doc.Imports}
 	if err := d.judge(arg, report, strict); err != nil {
 		return nil, err
 	}

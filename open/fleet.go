@@ -32,7 +32,8 @@ type fleet struct {
 	down    atomic.Pointer[[]*member] // the contents of pending, for requests
 	failed  []error                   // why servers could not be tried at first
 	away    []string                  // missing programs that servers need
-	seen    fsutil.Snap               // the file when last read
+	imports []string                  // files that the file imports
+	seen    fsutil.Snap               // the file and its imports when last read
 
 	starting startup                            // of servers started in the background
 	together atomic.Pointer[mcp.Implementation] // the identity of all servers, if the file has several
@@ -65,8 +66,7 @@ func newFleet(arg string, opts *DefinitionsOptions, l *LiveOptions) *fleet {
 
 // begin starts the servers and shows those that have started.
 func (f *fleet) begin(ctx context.Context) error {
-	f.seen = f.look()
-	d, err := readDefinitions(f.arg, f.opts.Strict)
+	d, err := f.read()
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,18 @@ func (f *fleet) Close() error {
 	return nil
 }
 
-func (f *fleet) look() fsutil.Snap { return fsutil.Snapshot(f.arg) }
+func (f *fleet) look() fsutil.Snap { return fsutil.Snapshot(append([]string{f.arg}, f.imports...)...) }
+
+// read reads the definitions, and watches the files that they import.
+func (f *fleet) read() (*defined, error) {
+	f.seen = f.look()
+	d, err := readDefinitions(f.arg, f.opts.Strict)
+	if err == nil && !slices.Equal(d.imports, f.imports) {
+		f.imports = d.imports
+		f.seen = f.look()
+	}
+	return d, err
+}
 
 func (f *fleet) poke() {
 	select {
@@ -227,9 +238,9 @@ func (f *fleet) arrived() bool {
 // reload updates the servers from the file. If the file is invalid, the servers stay as
 // they are.
 func (f *fleet) reload() {
-	f.seen, f.away = f.look(), nil
+	f.away = nil
 	err := barrier.Run("read "+f.arg, func() error {
-		d, err := readDefinitions(f.arg, f.opts.Strict)
+		d, err := f.read()
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package stax
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -49,6 +51,9 @@ type Document struct {
 	Name   string
 	Format Format
 	Config *Config // as much as could be read, even after errors
+	// Imports are the files that a script imports: paths on disk after [ReadFile], otherwise
+	// in [ParseOptions].Files.
+	Imports []string
 
 	text     []byte
 	root     *tree.Node
@@ -59,6 +64,10 @@ type Document struct {
 type ParseOptions struct {
 	// Format is the format of the text. Zero means: detect by name, or else JSONC.
 	Format Format
+	// Files is the folder from which a script may import other scripts and JSON files, and
+	// Path is the path of the script in it. Nil means that a script can only import "stax".
+	Files fs.FS
+	Path  string
 }
 
 // Parse reads definitions and reports all problems of this file taken by itself. name is
@@ -82,14 +91,51 @@ func ParseSecrets(name string, text []byte, opts *ParseOptions) (*Document, *che
 	return d, report
 }
 
-// ReadFile is [Parse] for a file on disk. The error is one of reading it.
+// ReadFile is [Parse] for a file on disk. A script may import files of its project: of the
+// closest folder around it with a package.json, tsconfig.json, deno.json or .git, or else
+// of its own folder. The error is one of reading the file itself.
 func ReadFile(name string) (*Document, *check.Report, error) {
 	text, err := readFile(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, report := Parse(name, text, nil)
+	if FormatOf(name) != Script {
+		d, report := Parse(name, text, nil)
+		return d, report, nil
+	}
+	dir, path := projectOf(name)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	d, report := Parse(name, text, &ParseOptions{Files: root.FS(), Path: path})
+	for i, file := range d.Imports {
+		d.Imports[i] = filepath.Join(dir, filepath.FromSlash(file))
+	}
 	return d, report, nil
+}
+
+// projectOf returns the folder of the project that a script belongs to, and the path of
+// the script in it.
+func projectOf(name string) (dir, path string) {
+	if abs, err := filepath.Abs(name); err == nil {
+		name = abs
+	}
+	dir, path = filepath.Split(name)
+	dir = filepath.Clean(dir)
+	for at, below := dir, path; ; {
+		for _, marker := range []string{"package.json", "tsconfig.json", "deno.json", ".git"} {
+			if _, err := os.Lstat(filepath.Join(at, marker)); err == nil {
+				return at, below
+			}
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return dir, path
+		}
+		at, below = up, filepath.Base(at)+"/"+below
+	}
 }
 
 // ReadSecrets is [ParseSecrets] for a file on disk.
@@ -130,7 +176,8 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 	problems, syntax := []tree.Problem(nil), ruleSyntax
 	if d.Format == Script {
 		syntax = ruleScript
-		d.root, problems = js.Read(text)
+		script := js.Read(text, scriptOptions(opts))
+		d.root, problems, d.Imports = script.Root, script.Problems, script.Imports
 	} else {
 		d.root, problems = tree.Parse(text, tree.Format(d.Format))
 	}
@@ -146,6 +193,13 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 		reporter.At(p.Offset).Add(rule, pointer, p.Hint, "%s", p.Message)
 	}
 	return d, report
+}
+
+func scriptOptions(opts *ParseOptions) *js.Options {
+	if opts == nil {
+		return nil
+	}
+	return &js.Options{Files: opts.Files, Name: opts.Path}
 }
 
 // pointerAt returns the JSON pointer of the member whose name starts at offset.

@@ -25,8 +25,11 @@ func given() map[string]value {
 			if len(args) == 1 && isKind(args[0], tree.String) && args[0].node.Text == "stax" {
 				return value{fn: define()}, nil
 			}
-			return value{}, r.fail(at, `a definitions script can require "stax" only`,
-				"put all definitions into one file, or merge several files")
+			if len(args) != 1 || !isKind(args[0], tree.String) || r.opts.Files == nil {
+				return value{}, r.fail(at, `a definitions script can require "stax" only`,
+					"put all definitions into one file, or merge several files")
+			}
+			return r.require(at, args[0].node.Text)
 		}}},
 		"Boolean": {fn: &function{given: func(_ *reader, at int, args []value) (value, error) {
 			return boolean(at, len(args) > 0 && truthy(args[0])), nil
@@ -45,9 +48,29 @@ func given() map[string]value {
 	}
 }
 
+// require returns what a file exports, as CommonJS does.
+func (r *reader) require(at int, specifier string) (value, error) {
+	m, err := r.load(at, specifier)
+	switch {
+	case err != nil:
+		return value{}, err
+	case m.state == failed:
+		return value{}, &fault{hole: true}
+	case m.common:
+		return m.exports["default"], nil
+	}
+	return m.namespace(), nil
+}
+
 // member evaluates VALUE.name.
 func (r *reader) member(v value, name string, at int) (value, error) {
 	switch {
+	case v.fn != nil && v.fn.exports != nil:
+		part, _ := v.fn.exports.get(name)
+		if part.hole {
+			return value{}, &fault{hole: true}
+		}
+		return part, nil
 	case v.fn != nil:
 		if strings.HasPrefix(name, "define") || name == "default" { // stax.defineMcp
 			return v, nil

@@ -18,7 +18,7 @@ func (r *reader) space() {
 		switch {
 		case unicode.IsSpace(c) || c == '\ufeff':
 			r.at += size
-		case bytes.HasPrefix(rest, []byte("//")), r.at == 0 && bytes.HasPrefix(rest, []byte("#!")):
+		case bytes.HasPrefix(rest, []byte("//")), r.at == r.module.start && bytes.HasPrefix(rest, []byte("#!")):
 			end := bytes.IndexByte(rest, '\n')
 			if end < 0 {
 				end = len(rest)

@@ -10,12 +10,16 @@
 // environment or clock, needs no interruption, and requires no embedded runtime. In
 // return, the source position of every value is known.
 //
+// A script may import other scripts and JSON files by relative paths, within one folder.
+//
 // Start with [Read].
 package js
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,23 +31,53 @@ const (
 	maxSteps = 500_000
 	maxDepth = 200
 	maxText  = 4 << 20 // total bytes of concatenated strings, plus elements of copied lists and objects
+
+	maxValues = 500_000 // of the result, with those that occur several times counted each time
 )
+
+// Options configures [Read]. nil and the zero value are the defaults.
+type Options struct {
+	// Files is the folder that the script may import files from, by relative paths. Nil
+	// means that it can import nothing but "stax". Use the FS of an [os.Root], so that
+	// symbolic links do not lead out of it.
+	Files fs.FS
+	// Name is the path of the script in Files.
+	Name string
+}
+
+// Script is the value of a script.
+type Script struct {
+	// Root is the exported value, or nil if it cannot be evaluated. A value from an imported
+	// file has the position of the import.
+	Root *tree.Node
+	// Problems are the reasons why Root is nil, as many as can be found; otherwise, they are
+	// duplicate names in an object.
+	Problems []tree.Problem
+	// Imports are the paths in Options.Files of the files that were read.
+	Imports []string
+}
 
 // reader evaluates a script while it scans the text. A function is the position of its
 // body; a call reads from there again.
 type reader struct {
-	text   []byte
+	opts    Options
+	all     []byte // the texts of all modules
+	modules []*module
+	module  *module // the current one
+
+	text   []byte // all, up to the end of the current module
 	at     int
 	dry    int // while positive, expressions are skipped and values are meaningless
 	steps  int
 	depth  int
 	joined int
 
-	scope    *scope
-	exported *tree.Node
-	problems []tree.Problem
-	reported map[int]bool // positions of problems, since a function may be called repeatedly
-	holes    bool         // some values could not be evaluated
+	scope     *scope
+	exporting bool // the declarations at the top are exports
+	imported  int  // bytes of imported files
+	problems  []tree.Problem
+	reported  map[int]bool // positions of problems, since a function may be called repeatedly
+	holes     bool         // some values could not be evaluated
 }
 
 // scope is a set of names. A name never changes its value.
@@ -65,7 +99,10 @@ type function struct {
 	body   int // where it begins
 	block  bool
 	scope  *scope
+	module *module
 	given  func(r *reader, at int, args []value) (value, error)
+
+	exports *module // its members are the exports of this module
 }
 
 // pattern is the target of a binding: a name, or members of an object.
@@ -84,34 +121,43 @@ type fault struct {
 
 func (f *fault) Error() string { return f.Message }
 
-// Read returns the value that the script exports. If it cannot be evaluated, the node is
-// nil and the problems are the reasons, as many as can be found. Otherwise, the problems
-// are duplicate names in an object.
-func Read(text []byte) (*tree.Node, []tree.Problem) {
-	r := &reader{text: text, scope: &scope{names: given()}}
-	if strings.HasPrefix(string(text), "\ufeff") {
-		r.at = 3
+// Read evaluates a script.
+func Read(text []byte, opts *Options) *Script {
+	r := &reader{reported: map[int]bool{}}
+	if opts != nil {
+		r.opts = *opts
 	}
-	err := r.statements(0)
-	if err == nil && r.exported == nil {
-		err = r.fail(len(text), "the script exports nothing", "write: export default defineMcp({ servers: { ... } })")
+	script := &module{name: r.opts.Name, exports: map[string]value{}}
+	r.add(script, text)
+	r.module = script
+	r.evaluate(script)
+	out := &Script{}
+	root := script.exports["default"].node
+	switch {
+	case script.state == failed:
+		root = nil
+	case root == nil:
+		r.problem(tree.Problem{Offset: len(text), Message: "the script exports nothing",
+			Hint: "write: export default defineMcp({ servers: { ... } })"})
+	case r.holes:
+		root = nil
+	case r.settle(root, map[*tree.Node]int{}) > maxValues:
+		r.problem(tree.Problem{Message: "the script makes objects that are too large"})
+		root = nil
 	}
-	var f *fault
-	if errors.As(err, &f) && !f.hole {
-		r.problem(f.Problem)
+	out.Root = root
+	for _, p := range r.problems {
+		out.Problems = append(out.Problems, r.placed(p))
 	}
-	slices.SortStableFunc(r.problems, func(a, b tree.Problem) int { return a.Offset - b.Offset })
-	if f != nil || r.holes {
-		return nil, r.problems
+	slices.SortStableFunc(out.Problems, func(a, b tree.Problem) int { return a.Offset - b.Offset })
+	for _, m := range r.modules[1:] {
+		out.Imports = append(out.Imports, m.name)
 	}
-	return r.exported, r.problems
+	return out
 }
 
 // problem records a problem, once per position.
 func (r *reader) problem(p tree.Problem) {
-	if r.reported == nil {
-		r.reported = map[int]bool{}
-	}
 	if !r.reported[p.Offset] {
 		r.reported[p.Offset] = true
 		r.problems = append(r.problems, p)
@@ -216,6 +262,9 @@ func (r *reader) statement() error {
 		return r.skipDeclaration()
 	case "type":
 		r.word()
+		if r.peek("{") {
+			return r.skipTypeExports()
+		}
 		r.word()
 		r.generics()
 		if err := r.want("="); err != nil {
@@ -233,6 +282,21 @@ func (r *reader) statement() error {
 		return r.unexpected()
 	}
 	return r.effect(start, word)
+}
+
+// skipTypeExports skips the rest of export type { A, B } from "path".
+func (r *reader) skipTypeExports() error {
+	end, err := r.closing(r.at)
+	if err != nil {
+		return err
+	}
+	r.at = end + 1
+	if r.peekWord() != "from" {
+		return nil
+	}
+	r.word()
+	_, err = r.stringLiteral()
+	return err
 }
 
 // effect rejects a statement with a side effect. One that can be skipped, such as a call
@@ -261,6 +325,7 @@ func (r *reader) commonJS() error {
 	if !r.punct(".") || r.word() != "exports" || !r.punct("=") {
 		return r.refuse(start, "module")
 	}
+	r.module.common = true
 	return r.exportValue()
 }
 
@@ -271,36 +336,118 @@ func (r *reader) export() error {
 		r.word()
 		return r.exportValue()
 	case "const", "let", "var", "function", "interface", "type", "declare":
-		return r.statement()
+		r.exporting = true
+		err := r.statement()
+		r.exporting = false
+		return err
 	case "":
-		if r.peek("{") { // export { x as default } and export type re-exports
+		if r.peek("{") { // export { x as default }
 			return r.exportList()
+		}
+		if r.punct("*") {
+			return r.exportAll()
 		}
 	}
 	return r.refuse(start, "this export")
 }
 
+// exportList reads { a, b as c }, which may come from another file.
 func (r *reader) exportList() error {
+	type item struct {
+		at       int
+		name, as string
+	}
+	var list []item
 	r.punct("{")
 	for !r.punct("}") {
-		at := r.at
-		name, as := r.word(), ""
-		if r.peekWord() == "as" {
+		one := item{at: r.at, name: r.word()}
+		if one.as = one.name; r.peekWord() == "as" {
 			r.word()
-			as = r.word()
+			one.as = r.word()
 		}
-		if as == "default" {
-			v, err := r.get(at, name)
-			if err != nil {
-				return err
-			}
-			r.exported = v.node
-		}
+		list = append(list, one)
 		if !r.punct(",") && !r.peek("}") {
 			return r.unexpected()
 		}
 	}
+	var from *module
+	if r.peekWord() == "from" {
+		var err error
+		if from, err = r.from(); err != nil {
+			return err
+		}
+	}
+	for _, one := range list {
+		v, ok := r.lookup(one.name)
+		if from != nil {
+			v, ok = from.get(one.name)
+		}
+		switch {
+		case ok:
+			r.module.exports[one.as] = v
+		case one.as == "default":
+			return r.unknown(one.at, one.name)
+		} // else it is a type
+	}
+	if v := r.module.exports["default"]; v.hole {
+		return &fault{hole: true}
+	}
 	return nil
+}
+
+// exportAll reads the rest of export * from, or export * as name from.
+func (r *reader) exportAll() error {
+	name := ""
+	if r.peekWord() == "as" {
+		r.word()
+		name = r.word()
+	}
+	if r.peekWord() != "from" {
+		return r.unexpected()
+	}
+	from, err := r.from()
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		r.module.exports[name] = from.namespace()
+		return nil
+	}
+	for name, v := range from.exports {
+		if _, own := r.module.exports[name]; !own && name != "default" {
+			r.module.exports[name] = v
+		}
+	}
+	return nil
+}
+
+// from reads from "path" and returns the file.
+func (r *reader) from() (*module, error) {
+	r.word()
+	r.space()
+	at := r.at
+	specifier, err := r.stringLiteral()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.attributes(); err != nil {
+		return nil, err
+	}
+	return r.load(at, specifier)
+}
+
+// attributes skips with { type: "json" } after an import.
+func (r *reader) attributes() error {
+	if word := r.peekWord(); word != "with" && word != "assert" {
+		return nil
+	}
+	r.word()
+	if !r.peek("{") {
+		return r.unexpected()
+	}
+	end, err := r.closing(r.at)
+	r.at = end + 1
+	return err
 }
 
 func (r *reader) exportValue() error {
@@ -310,15 +457,15 @@ func (r *reader) exportValue() error {
 	if err != nil {
 		return err
 	}
-	if v.node == nil {
+	if v.node == nil && (v.fn == nil || r.module.from == nil) {
 		return r.fail(at, "what is exported is no object", "write: export default defineMcp({ servers: { ... } })")
 	}
-	r.exported = v.node
+	r.module.exports["default"] = v
 	return nil
 }
 
 // importing reads an import. Types are skipped, so they may come from anywhere; values
-// may only come from "stax".
+// come from "stax" or from a file.
 func (r *reader) importing() error {
 	start := r.at
 	r.word()
@@ -330,7 +477,7 @@ func (r *reader) importing() error {
 			r.at = save
 		}
 	}
-	names := map[string]value{}
+	names := map[string]string{}
 	if c := r.peekByte(); c != '"' && c != '\'' {
 		if err := r.imports(names); err != nil {
 			return err
@@ -341,41 +488,58 @@ func (r *reader) importing() error {
 	}
 	r.space()
 	at := r.at
-	from, err := r.stringLiteral()
-	if err != nil {
+	specifier, err := r.stringLiteral()
+	if err == nil {
+		err = r.attributes()
+	}
+	if err != nil || types {
 		return err
 	}
-	if types {
-		return nil
-	}
-	if from != "stax" {
-		r.problem(tree.Problem{
-			Offset:  at,
-			Message: fmt.Sprintf("cannot import %q: a definitions script sees nothing but itself and \"stax\"", from),
-			Hint:    "put all definitions into one file, or merge several files",
-		})
-		r.holes = true
-		for name := range names {
-			names[name] = value{hole: true}
+	var from *module
+	if specifier != "stax" {
+		var f *fault
+		if from, err = r.load(at, specifier); errors.As(err, &f) {
+			r.problem(f.Problem)
+			r.holes = true
+			from = &module{state: failed}
 		}
 	}
-	for name, v := range names {
-		if _, taken := r.scope.names[name]; taken {
-			return r.fail(start, fmt.Sprintf("the name %q is declared twice", name), "")
+	for _, local := range slices.Sorted(maps.Keys(names)) {
+		v, ok := fromStax(names[local]), true
+		if from != nil {
+			v, ok = from.get(names[local])
 		}
-		r.scope.names[name] = v
+		if from != nil && names[local] == "*" && from.state != failed {
+			v, ok = from.namespace(), true
+		}
+		if _, taken := r.scope.names[local]; taken {
+			return r.fail(start, fmt.Sprintf("the name %q is declared twice", local), "")
+		}
+		if ok { // else it is a type
+			r.scope.names[local] = v
+		}
 	}
 	return nil
 }
 
-func (r *reader) imports(names map[string]value) error {
+// fromStax returns an export of "stax": its functions, or undefined for its types.
+func fromStax(name string) value {
+	if name == "*" || name == "default" || strings.HasPrefix(name, "define") {
+		return value{fn: define()}
+	}
+	return value{}
+}
+
+// imports reads the names between import and from. The result maps the local names to the
+// exported ones: "default", or "*" for all.
+func (r *reader) imports(names map[string]string) error {
 	for {
 		switch {
 		case r.punct("*"):
 			if r.word() != "as" {
 				return r.unexpected()
 			}
-			names[r.word()] = value{fn: define()}
+			names[r.word()] = "*"
 		case r.punct("{"):
 			for !r.punct("}") {
 				name := r.word()
@@ -390,10 +554,7 @@ func (r *reader) imports(names map[string]value) error {
 				if local == "" {
 					return r.unexpected()
 				}
-				names[local] = value{}
-				if strings.HasPrefix(name, "define") {
-					names[local] = value{fn: define()}
-				}
+				names[local] = name
 				if !r.punct(",") && !r.peek("}") {
 					return r.unexpected()
 				}
@@ -403,7 +564,7 @@ func (r *reader) imports(names map[string]value) error {
 			if name == "" {
 				return r.unexpected()
 			}
-			names[name] = value{fn: define()}
+			names[name] = "default"
 		}
 		if !r.punct(",") {
 			return nil
@@ -502,7 +663,7 @@ func (r *reader) bind(p pattern, v value, at int) error {
 		if _, taken := r.scope.names[p.name]; taken && r.dry == 0 && r.scope.up == nil {
 			return r.fail(at, fmt.Sprintf("the name %q is declared twice", p.name), "")
 		}
-		r.scope.names[p.name] = v
+		r.declare(p.name, v)
 		return nil
 	}
 	for _, m := range p.members {
@@ -511,6 +672,8 @@ func (r *reader) bind(p pattern, v value, at int) error {
 		case r.dry > 0:
 		case v.hole:
 			part = v
+		case v.fn != nil && v.fn.exports != nil:
+			part, _ = v.fn.exports.get(m.key)
 		case v.fn != nil: // const { defineMcp } = require("stax")
 			part = v
 		case v.node != nil && v.node.Kind == tree.Object:
@@ -527,6 +690,14 @@ func (r *reader) bind(p pattern, v value, at int) error {
 	return nil
 }
 
+// declare sets a name, and exports it if its declaration says so.
+func (r *reader) declare(name string, v value) {
+	r.scope.names[name] = v
+	if r.exporting && r.scope.up == nil {
+		r.module.exports[name] = v
+	}
+}
+
 // function reads a declaration after the word function.
 func (r *reader) function() error {
 	name := r.word()
@@ -538,13 +709,13 @@ func (r *reader) function() error {
 	if err != nil {
 		return err
 	}
-	r.scope.names[name] = value{fn: fn}
+	r.declare(name, value{fn: fn})
 	return nil
 }
 
 // functionTail reads the parameters and skips the body.
 func (r *reader) functionTail(arrow bool) (*function, error) {
-	fn := &function{scope: r.scope}
+	fn := &function{scope: r.scope, module: r.module}
 	if r.punct("(") {
 		for !r.punct(")") {
 			p, err := r.pattern()
@@ -592,8 +763,12 @@ func (r *reader) call(fn *function, at int, args []value) (value, error) {
 	if fn.given != nil {
 		return fn.given(r, at, args)
 	}
-	back, outer := r.at, r.scope
-	defer func() { r.at, r.scope = back, outer }()
+	back, outer, caller := r.at, r.scope, r.module
+	defer func() {
+		r.at, r.scope = back, outer
+		r.enter(caller)
+	}()
+	r.enter(fn.module)
 	r.scope = &scope{up: fn.scope, names: map[string]value{}}
 	for i, p := range fn.params {
 		v := value{}

@@ -11,6 +11,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
+func read(text string) (*tree.Node, []tree.Problem) {
+	script := js.Read([]byte(text), nil)
+	return script.Root, script.Problems
+}
+
 func TestRead(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"the authoring form": {
@@ -83,7 +88,7 @@ export default { s: Object.fromEntries(names.map((n, i) => [n, { n: n.toUpperCas
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			n, problems := js.Read([]byte(test.text))
+			n, problems := read(test.text)
 			got := ""
 			if n != nil {
 				got = string(n.AppendJSON(nil))
@@ -124,7 +129,7 @@ func TestRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			n, problems := js.Read([]byte(test.text))
+			n, problems := read(test.text)
 			if n != nil || len(problems) != 1 {
 				t.Fatalf("Read = %v, %v; want one problem", n, problems)
 			}
@@ -176,7 +181,7 @@ func TestAllRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			n, problems := js.Read([]byte(test.text))
+			n, problems := read(test.text)
 			var got []string
 			for _, p := range problems {
 				line, column := check.LineColumn([]byte(test.text), p.Offset)
@@ -203,7 +208,7 @@ func TestBounded(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, problems := js.Read([]byte(test.text))
+			_, problems := read(test.text)
 			if len(problems) == 0 || !strings.Contains(problems[0].Message, test.want) {
 				t.Errorf("problems %.200v, want first one that says %q", problems, test.want)
 			}
@@ -231,7 +236,7 @@ func nested(n int) (lines []string) {
 
 func TestDuplicate(t *testing.T) {
 	text := "export default {\n  a: 1,\n  b: { c: 1, c: 2 } }"
-	n, problems := js.Read([]byte(text))
+	n, problems := read(text)
 	if n == nil || len(problems) != 1 || !problems[0].Duplicate || problems[0].Offset != strings.LastIndex(text, "c:") {
 		t.Errorf("got %v, %v", n, problems)
 	}
@@ -246,7 +251,7 @@ func FuzzRead(f *testing.F) {
 		if len(text) > 4096 {
 			return
 		}
-		n, problems := js.Read(text)
+		n, problems := read(string(text))
 		if n == nil && len(problems) == 0 {
 			t.Fatal("neither a value nor a problem")
 		}
