@@ -36,31 +36,28 @@ type accessFlags struct {
 }
 
 func (f *accessFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.tokenFile, "auth-token-file", "", "`file` of the bearer tokens that may use the server: lines of NAME TOKEN [SCOPE...], or JSON")
-	flags.StringVar(&f.issuer, "auth-issuer", "", "accept JSON Web Tokens of the authorization server at this `URL`")
-	flags.StringSliceVar(&f.audience, "auth-audience", nil, "`audience` that such tokens must be for (default: --public-url with /mcp)")
-	flags.StringVar(&f.jwksURL, "auth-jwks-url", "", "`URL` of the issuer's keys (default: where its metadata says)")
-	flags.StringSliceVar(&f.algorithms, "auth-algorithm", nil, "`name` of a signature to accept, such as ES256 (default: EdDSA and all of ES, PS and RS)")
-	flags.BoolVar(&f.atJWT, "auth-require-at-jwt", false, "accept only JSON Web Tokens whose typ is at+jwt (RFC 9068)")
-	flags.StringSliceVar(&f.servers, "auth-server", nil, "`URL` of an authorization server to send clients to (default: the issuer)")
-	flags.StringSliceVar(&f.scopes, "require-scope", nil, "`scope` that a token needs for anything at all")
-	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil,
-		"`PATTERN=SCOPE`: an additional scope for calling tools: TOOL or SOURCE/TOOL, with * for any text; it holds whatever prefixes and renames do")
-	flags.StringSliceVar(&f.implies, "scope-implies", nil, "`SCOPE=OTHER`: who has the one has the other, too")
-	flags.StringVar(&f.publicURL, "public-url", "", "`URL` under which clients reach the server, such as https://mcp.example.com; allows its host and publishes a server card")
-	flags.StringVar(&f.tlsCert, "tls-cert", "", "`file` of the certificate to serve https with, in PEM; read again when it changes")
-	flags.StringVar(&f.tlsKey, "tls-key", "", "`file` of the certificate's private key, in PEM")
-	flags.Float64Var(&f.rate, "rate-limit", 0, "`requests` per second of one client, by principal or else address; 0 is no limit")
-	flags.IntVar(&f.burst, "rate-burst", 0, "`requests` that a client may make at once after a pause (default: twice the rate, at least 10)")
-	flags.IntVar(&f.inFlight, "max-in-flight", 0, "`requests` of all clients that may be served at the same time; 0 is no limit")
-	flags.IntVar(&f.clientInFlight, "max-in-flight-per-client", 0, "`requests` of one client that may be served at the same time; 0 is no limit")
-	flags.DurationVar(&f.requestTimeout, "request-timeout", 10*time.Minute, "how long a request may take, whatever progress it reports; 0 is no limit")
-	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "serve no /metrics")
-	flags.BoolVar(&f.withoutFiles, "no-files", false,
-		"disable the files of a site, which are otherwise served beside the endpoint")
-	flags.BoolVar(&f.hideAppTools, "hide-app-tools", false,
-		"hide tools that only MCP Apps may call from clients that do not declare MCP Apps")
-	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "serve no WebSockets, which are otherwise at /ws and at the endpoint")
+	flags.StringVar(&f.tokenFile, "auth-token-file", "", "`file` of accepted bearer tokens: lines of NAME TOKEN [SCOPE...], or JSON")
+	flags.StringVar(&f.issuer, "auth-issuer", "", "accept JSON Web Tokens from the authorization server at this `URL`")
+	flags.StringSliceVar(&f.audience, "auth-audience", nil, "`audience` that these tokens must have (default: --public-url plus /mcp)")
+	flags.StringVar(&f.jwksURL, "auth-jwks-url", "", "`URL` of the issuer's keys (default: from its metadata)")
+	flags.StringSliceVar(&f.algorithms, "auth-algorithm", nil, "accepted signature `algorithm`, such as ES256 (default: EdDSA and all ES, PS and RS)")
+	flags.BoolVar(&f.atJWT, "auth-require-at-jwt", false, "accept only JSON Web Tokens with typ at+jwt (RFC 9068)")
+	flags.StringSliceVar(&f.servers, "auth-server", nil, "`URL` of the authorization server that clients are sent to (default: the issuer)")
+	flags.StringSliceVar(&f.scopes, "require-scope", nil, "`scope` that every token needs")
+	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "additional scope for tool calls, as `PATTERN=SCOPE`; PATTERN is TOOL or SOURCE/TOOL and may contain *; it matches original names, before prefixes and renames")
+	flags.StringSliceVar(&f.implies, "scope-implies", nil, "as `SCOPE=OTHER`: a token with SCOPE also has OTHER")
+	flags.StringVar(&f.publicURL, "public-url", "", "`URL` at which clients reach the server, such as https://mcp.example.com; accepts its host and publishes a server card")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM `file` with the certificate for https; reloaded when it changes")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM `file` with the certificate's private key")
+	flags.Float64Var(&f.rate, "rate-limit", 0, "`requests` per second per client, identified by principal or address; 0 means no limit")
+	flags.IntVar(&f.burst, "rate-burst", 0, "`requests` that a client may send at once after a pause (default: twice the rate, at least 10)")
+	flags.IntVar(&f.inFlight, "max-in-flight", 0, "concurrent `requests` of all clients; 0 means no limit")
+	flags.IntVar(&f.clientInFlight, "max-in-flight-per-client", 0, "concurrent `requests` of one client; 0 means no limit")
+	flags.DurationVar(&f.requestTimeout, "request-timeout", 10*time.Minute, "maximum `time` for a request, regardless of progress; 0 means no limit")
+	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "disable /metrics")
+	flags.BoolVar(&f.withoutFiles, "no-files", false, "disable access to the files of a site next to the endpoint")
+	flags.BoolVar(&f.hideAppTools, "hide-app-tools", false, "hide tools that are only for MCP Apps from clients that do not declare MCP Apps")
+	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "disable WebSocket at /ws and /mcp")
 }
 
 // fromEnvironment reads the variables without a flag: a secret on a command line would be

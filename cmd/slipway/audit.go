@@ -23,9 +23,9 @@ type auditFlags struct {
 }
 
 func (f *auditFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "audit-log", "", "append a line of JSON to this `file` for each call and each refusal; never arguments, results or tokens")
-	flags.StringVar(&f.key, "audit-key", "", "`file` with the secret that arguments are hashed with in the audit log (default: a random one)")
-	flags.BoolVar(&f.required, "audit-required", false, "refuse requests that cannot be written to the audit log")
+	flags.StringVar(&f.path, "audit-log", "", "append a JSON line for each call and each refusal to this `file`; arguments, results and tokens are never logged")
+	flags.StringVar(&f.key, "audit-key", "", "`file` with the key for hashing arguments in the audit log (default: a random key)")
+	flags.BoolVar(&f.required, "audit-required", false, "reject requests that cannot be logged")
 }
 
 // open opens the log, or returns nil if there is none. The log is reopened on SIGHUP, for

@@ -15,12 +15,11 @@ type budgetFlags struct {
 
 func (f *budgetFlags) add(flags *pflag.FlagSet) {
 	f.total, f.client = 256<<20, 0
-	flags.Var(&f.total, "max-kept", "memory for sessions, streams, subscriptions, tasks and their results, such as 512MiB")
-	flags.Var(&f.client, "max-kept-per-client", "memory for those of one client, by default a quarter of --max-kept")
+	flags.Var(&f.total, "max-kept", "memory `size` for sessions, streams, subscriptions, tasks and their results")
+	flags.Var(&f.client, "max-kept-per-client", "the same for one client (default: a quarter of --max-kept)")
 	f.bodies, f.ofClient = 256<<20, 0
-	flags.Var(&f.bodies, "max-in-flight-bytes", "memory for the requests being received and served, such as 512MiB")
-	flags.Var(&f.ofClient, "max-in-flight-bytes-per-client",
-		"memory for those of one client, by default a quarter of --max-in-flight-bytes")
+	flags.Var(&f.bodies, "max-in-flight-bytes", "memory `size` for requests being received or processed")
+	flags.Var(&f.ofClient, "max-in-flight-bytes-per-client", "the same for one client (default: a quarter of --max-in-flight-bytes)")
 }
 
 func (f *budgetFlags) options() mcpserver.Budget {

@@ -12,9 +12,9 @@ import (
 func newBundle() *cobra.Command {
 	return withoutURLs(group(&cobra.Command{
 		Use:   "bundle",
-		Short: "Make, check, run and look into MCP bundles",
-		Long: `Make, check, run and look into MCP bundles (.mcpb): zip archives with an MCP
-server, what it needs, and a manifest.json that says how to start it.`,
+		Short: "Create, check, inspect and run MCP bundles",
+		Long: `Create, check, inspect and run MCP bundles (.mcpb): zip archives with an MCP
+server, its dependencies and a manifest.json that describes how to start it.`,
 		Example: `  slipway bundle validate examples/clock-bundle`,
 	},
 		newBundleInit(),

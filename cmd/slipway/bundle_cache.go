@@ -32,13 +32,13 @@ func cacheBytes() (int64, error) {
 func newBundleCache() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "cache",
-		Short: "List and remove unpacked bundles",
-		Long: `List and remove the unpacked copies of bundles. A packed bundle is unpacked when
-it is first started, read-only, and compared with its archive at every start.
+		Short: "Manage the cache of unpacked bundles",
+		Long: `Manage the cache of unpacked bundles. A packed bundle is unpacked, read-only,
+when it is first started, and verified against its archive at every start.
 
-The copies may take ` + defaultCacheSize().String() + ` together, or what ` + cacheVariable + `
-says. Beyond that, those that were not used for the longest time are removed
-when another bundle is unpacked. A copy in use is never removed.`,
+The cache is limited to ` + defaultCacheSize().String() + `, or to ` + cacheVariable + `. When it
+grows beyond that, the least recently used bundles are removed. Bundles in use
+are never removed.`,
 		Example: `  slipway bundle cache list`,
 	},
 		newBundleCacheList(),
@@ -56,8 +56,8 @@ func newBundleCacheList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List unpacked bundles",
-		Long: `List the bundles that are unpacked in the cache, the one used last first, with
-their size and the start of the SHA-256 of their archive.`,
+		Long: `List the unpacked bundles in the cache, most recently used first, with their
+size and the start of the SHA-256 of their archive.`,
 		Example: `  slipway bundle cache list
   slipway bundle cache list --json`,
 		Args: takes(0, 0),
@@ -100,10 +100,10 @@ func newBundleCachePrune() *cobra.Command {
 	most := size(mcpb.DefaultCacheBytes)
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove unpacked bundles until the others fit",
-		Long: `Remove unpacked bundles from the cache, those first that were not used for the
-longest time, until the others fit into --max-size. A bundle that runs is kept.
-A bundle that was removed is unpacked again when it is started.`,
+		Short: "Remove the least recently used unpacked bundles",
+		Long: `Remove the least recently used bundles from the cache until the rest fits into
+--max-size. Bundles in use are kept. A removed bundle is unpacked again when it
+is next started.`,
 		Example: `  slipway bundle cache prune
   slipway bundle cache prune --max-size 500MiB
   slipway bundle cache prune --all --json`,
@@ -133,8 +133,8 @@ A bundle that was removed is unpacked again when it is started.`,
 			return err
 		},
 	}
-	cmd.Flags().Var(&most, "max-size", "how much may stay; the default is that of "+cacheVariable+", if it is set")
-	cmd.Flags().BoolVar(&opts.All, "all", false, "remove every bundle that is not in use")
+	cmd.Flags().Var(&most, "max-size", "`size` that may remain (default from "+cacheVariable+", if set)")
+	cmd.Flags().BoolVar(&opts.All, "all", false, "remove all bundles that are not in use")
 	jsonFlag(cmd, &asJSON, "the report")
 	return cmd
 }

@@ -16,18 +16,18 @@ func newBundleClean() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "clean BUNDLE",
-		Short: "Take out of a bundle what it does not need",
-		Long: `Take out of a packed bundle what its server does not need: packages in
-node_modules that only development needs, and files that packing leaves out. The
-manifest is repaired as bundle validate --fix does, and fields that no version
-of the format knows are removed.
+		Short: "Remove unneeded files from a packed bundle",
+		Long: `Remove files that the server does not need from a packed bundle: development
+dependencies in node_modules, and files that "slipway bundle pack" excludes. The
+manifest is repaired as with "slipway bundle validate --fix", and unknown fields
+are removed.
 
-What changed is printed. A bundle in which there is nothing to clean keeps its
-bytes; one that is still not valid afterwards stays as it is, and the exit code
-is 1. A signature does not survive a change: with --drop-signature that is fine.
+Prints the changes. A bundle with nothing to clean keeps its bytes. If the
+result would be invalid, the bundle is not changed and the exit code is 1. Any
+change breaks a signature; --drop-signature permits that.
 
-For a folder there is bundle pack --prune.`,
-		Example: `  f="$(mktemp -d)/clock.mcpb"; slipway bundle pack examples/clock-bundle "$f" && slipway bundle clean "$f" --dry-run`,
+For a folder, use "slipway bundle pack --prune".`,
+		Example: `  slipway bundle clean my-server.mcpb --dry-run`,
 		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := mcpb.Clean(cmd.Context(), args[0], &o)
@@ -40,9 +40,9 @@ For a folder there is bundle pack --prune.`,
 			return printCleaned(cmd.OutOrStdout(), r, o.DryRun)
 		},
 	}
-	cmd.Flags().StringVarP(&o.Out, "output", "o", "", "`file` to write instead of replacing BUNDLE")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would change, and write nothing")
-	cmd.Flags().BoolVar(&o.DropSignature, "drop-signature", false, "clean a signed bundle, which is unsigned afterwards")
+	cmd.Flags().StringVarP(&o.Out, "output", "o", "", "write to this `file` instead of replacing BUNDLE")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print the changes without writing")
+	cmd.Flags().BoolVar(&o.DropSignature, "drop-signature", false, "also clean a signed bundle, which removes its signature")
 	jsonFlag(cmd, &asJSON, "what changed")
 	return cmd
 }

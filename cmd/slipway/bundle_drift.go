@@ -25,15 +25,14 @@ func newBundleTest() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "test BUNDLE",
-		Short: "Start the server of a bundle and compare it with the manifest",
-		Long: `Start the server of a bundle as a client would, and compare the tools and
-prompts that it has with those of the manifest, and with the static_responses
-that Windows reads. Where they differ the exit code is 1, and so it is if the
-server writes text to stdout, where only messages belong. What it writes to
-stderr goes to stderr.
+		Short: "Compare a bundle's server with its manifest",
+		Long: `Start the server of a bundle as a client would, and compare its tools and
+prompts with the manifest, including the static_responses that Windows uses. The
+exit code is 1 if they differ, or if the server writes other text than MCP
+messages to stdout. Server stderr is printed to stderr.
 
-With --update the manifest of a folder gets what the server has; its other bytes
-stay.
+With --update, write the tools and prompts of the server to the manifest of a
+folder; all other bytes of the manifest stay the same.
 
 ` + valuesHelp,
 		Example: `  slipway bundle test my-server
@@ -73,9 +72,8 @@ stay.
 	}
 	r.flags(cmd)
 	valueFlags(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second,
-		"how long the server may take to start and to list what it has")
-	cmd.Flags().BoolVar(&update, "update", false, "write the tools and prompts of the server into the manifest")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "maximum `time` for the server to start and list its tools")
+	cmd.Flags().BoolVar(&update, "update", false, "write the tools and prompts of the server to the manifest")
 	return cmd
 }
 

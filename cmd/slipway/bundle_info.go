@@ -20,13 +20,13 @@ func newBundleInfo() *cobra.Command {
 	var o mcpb.InfoOptions
 	cmd := &cobra.Command{
 		Use:   "info PATH",
-		Short: "Show what a bundle says of itself",
-		Long: `Show what a bundle says of itself, and what it weighs: who made it, how it is
-started and where, its tools, prompts and options, its languages, its largest
-files. PATH is a packed bundle, a folder with a manifest.json, or that file.
+		Short: "Show a bundle's metadata",
+		Long: `Show the metadata, contents and size of a bundle: author, command, platforms,
+tools, prompts, options, languages and largest files. PATH is a packed bundle, a
+folder with a manifest.json, or the manifest.
 
-With --locale the texts are shown in that language, or in the nearest into which
-they are translated. Nothing is started, and defaults of secrets are not shown.`,
+With --locale, texts are shown in the given or the closest available language.
+Nothing is started, and default values of secrets are not shown.`,
 		Example: `  slipway bundle info examples/clock-bundle
   slipway bundle info examples/clock-bundle --locale de-AT --json`,
 		Args: takes(1, 1),
@@ -47,8 +47,8 @@ they are translated. Nothing is started, and defaults of secrets are not shown.`
 			return printInfo(cmd.OutOrStdout(), info)
 		},
 	}
-	cmd.Flags().StringVar(&o.Locale, "locale", "", "`language` to show texts in, such as de-AT")
-	cmd.Flags().IntVar(&o.Largest, "largest", 5, "how many of the largest files to list")
+	cmd.Flags().StringVar(&o.Locale, "locale", "", "`language` of texts, such as de-AT")
+	cmd.Flags().IntVar(&o.Largest, "largest", 5, "`number` of largest files to list")
 	jsonFlag(cmd, &asJSON, "all of it")
 	return cmd
 }

@@ -27,16 +27,15 @@ func newBundleInit() *cobra.Command {
 	var yes, force bool
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a manifest for a project",
-		Long: `Write manifest.json into DIR, the current folder by default. What is not said
-by a flag comes from the project: package.json, pyproject.toml, go.mod or
-Cargo.toml, and the author else from git. A Python project with uv.lock, a
-[tool.uv] table or dependencies that server/lib does not hold is a server of
-type uv, whose packages the host installs. On a terminal the rest is asked for,
-unless there is --yes.
+		Short: "Create a manifest for a project",
+		Long: `Create manifest.json in DIR (default: the current folder). Values without a flag
+are detected from package.json, pyproject.toml, go.mod or Cargo.toml; the author
+also from git. A Python project with uv.lock, a [tool.uv] table or dependencies
+that are not in server/lib becomes a server of type uv, whose packages the host
+installs. On a terminal, remaining values are prompted for unless --yes is set.
 
-The format is version ` + mcpb.DefaultSpecVersion + `, and 0.4 for servers of type uv. A manifest that is
-there is not overwritten without --force.`,
+The manifest version is ` + mcpb.DefaultSpecVersion + `, or 0.4 for servers of type uv. An existing
+manifest is only replaced with --force.`,
 		Example: `  cd "$(mktemp -d)" && slipway bundle init --yes
   cd "$(mktemp -d)" && slipway bundle init --type binary --author "A. Person"`,
 		Args: takes(0, 1),
@@ -79,16 +78,16 @@ there is not overwritten without --force.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&said.Name, "name", "", "`name` for machines")
-	flags.StringVar(&said.DisplayName, "display-name", "", "`name` for people")
-	flags.StringVar(&said.Version, "version", "", "semantic `version` of the bundle (default 1.0.0)")
-	flags.StringVar(&said.Description, "description", "", "what it is for, in a `sentence`")
-	flags.StringVar(&said.Author.Name, "author", "", "`name` of who makes it")
-	flags.StringVar(&said.Type, "type", "", "`type` of the server: node, python, binary or uv")
-	flags.StringVar(&said.EntryPoint, "entry", "", "`path` in the bundle of the file that is started")
-	flags.StringVar(&said.SpecVersion, "manifest-version", "", "`version` of the format")
-	flags.BoolVarP(&yes, "yes", "y", false, "ask nothing")
-	flags.BoolVar(&force, "force", false, "replace a manifest that is there")
+	flags.StringVar(&said.Name, "name", "", "machine-readable `name`")
+	flags.StringVar(&said.DisplayName, "display-name", "", "human-readable `name`")
+	flags.StringVar(&said.Version, "version", "", "semantic `version` of the bundle (default: 1.0.0)")
+	flags.StringVar(&said.Description, "description", "", "one-sentence `description`")
+	flags.StringVar(&said.Author.Name, "author", "", "`name` of the author")
+	flags.StringVar(&said.Type, "type", "", "server `type`: node, python, binary or uv")
+	flags.StringVar(&said.EntryPoint, "entry", "", "`path` in the bundle of the file to start")
+	flags.StringVar(&said.SpecVersion, "manifest-version", "", "`version` of the manifest format")
+	flags.BoolVarP(&yes, "yes", "y", false, "do not prompt")
+	flags.BoolVar(&force, "force", false, "replace an existing manifest")
 	return cmd
 }
 

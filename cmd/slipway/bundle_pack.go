@@ -39,26 +39,26 @@ func newBundlePack() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pack [DIR] [OUT]",
 		Short: "Pack a folder into a bundle",
-		Long: `Pack the folder DIR, or the current one, into the bundle OUT. Without OUT the
-bundle is called after the name and the version in its manifest.
+		Long: `Pack the folder DIR (default: the current folder) into the bundle OUT (default:
+name and version from the manifest).
 
-The same files make the same bytes on every machine: sorted, with fixed modes,
-and with the time that the environment variable SOURCE_DATE_EPOCH says, or
-none. What slipway bundle validate calls an error is not packed.
+Packing is reproducible: the same files give the same bytes on every machine.
+Entries are sorted and have fixed modes and no time, or that of the
+SOURCE_DATE_EPOCH environment variable. Bundles with errors, as reported by
+"slipway bundle validate", are not packed.
 
-Left out is what other packers leave out (logs, .env files, type declarations,
-source maps, lock files), and what the file .mcpbignore in DIR says, in the
-syntax of gitignore; a line such as !*.d.ts brings something back. --list shows
-what would be packed and what not, --explain PATH which line is to blame. Both
-write nothing.
+Logs, .env files, type declarations, source maps and lock files are excluded, as
+are files that match DIR/.mcpbignore, which has the syntax of .gitignore; a line
+such as !*.d.ts includes files again. --list shows the included and excluded
+files, --explain PATH the rule that excludes a file.
 
 A StaticMCP site becomes a bundle that serves itself with this program, or with
-those that --program names, one for each system.
+those given with --program, one for each platform.
 
-What a symbolic link leads to is packed if it is in DIR, and refused otherwise.
+Symbolic links are followed within DIR; links that lead outside it are refused.
 
-Exit codes: 1 the bundle is not valid, 3 OUT exists or a file cannot be read, 6
-a link leads out of DIR, or a name cannot be unpacked safely.`,
+Exit codes: 1 invalid bundle, 3 OUT exists or a file is unreadable, 6 a link
+leads outside DIR, or a name cannot be unpacked safely.`,
 		Example: `  slipway bundle pack my-server
   slipway bundle pack my-server my-server.mcpb --force --sha256
   slipway bundle pack my-server --list`,
@@ -76,16 +76,16 @@ a link leads out of DIR, or a name cannot be unpacked safely.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&p.Force, "force", false, "replace OUT")
-	flags.BoolVar(&p.Strict, "strict", false, "refuse warnings, too")
-	flags.BoolVar(&p.list, "list", false, "show what would be packed and what not, and write nothing")
-	flags.StringVar(&p.explain, "explain", "", "say which rule leaves `PATH` out, and write nothing")
-	flags.Var(oneOf(&p.Links, "follow", "skip", "refuse"), "links", "what to do with symbolic links: follow, skip or refuse")
-	flags.BoolVar(&p.Prune, "prune", false, "leave out packages in node_modules that only development needs")
-	flags.BoolVar(&p.sidecar, "sha256", false, "write the checksum to OUT.sha256, too")
-	flags.StringVar(&p.sbom, "sbom", "", "write what the bundle is made of to `FILE` (CycloneDX JSON)")
-	flags.StringArrayVar(&p.programs, "program", nil, "of a site: slipway for another system, as `PLATFORM=PATH` (darwin, linux, win32)")
-	flags.StringVar(&p.author, "author", "", "of a site: `name` of the author for the manifest")
-	flags.IntVar(&p.Workers, "workers", 0, "how many threads pack (default one for each CPU, 8 at most)")
+	flags.BoolVar(&p.Strict, "strict", false, "treat warnings as errors")
+	flags.BoolVar(&p.list, "list", false, "list included and excluded files without writing")
+	flags.StringVar(&p.explain, "explain", "", "print the rule that excludes `PATH`, without writing")
+	flags.Var(oneOf(&p.Links, "follow", "skip", "refuse"), "links", "`action` for symbolic links: follow, skip or refuse")
+	flags.BoolVar(&p.Prune, "prune", false, "exclude development dependencies in node_modules")
+	flags.BoolVar(&p.sidecar, "sha256", false, "also write the checksum to OUT.sha256")
+	flags.StringVar(&p.sbom, "sbom", "", "write a bill of materials (CycloneDX JSON) to `FILE`")
+	flags.StringArrayVar(&p.programs, "program", nil, "for a site: slipway binary for another platform, as `PLATFORM=PATH` (darwin, linux, win32)")
+	flags.StringVar(&p.author, "author", "", "for a site: author `name` in the manifest")
+	flags.IntVar(&p.Workers, "workers", 0, "`number` of packing threads (default: one per CPU, at most 8)")
 	jsonFlag(cmd, &p.json, "the report")
 	return cmd
 }

@@ -23,16 +23,16 @@ func newBundleRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run BUNDLE",
 		Short: "Run the server of a bundle over stdin and stdout",
-		Long: `Run the server of a bundle over stdin and stdout, for a client that starts
-this command: the command line that the manifest describes, with its options
-filled in, kept alive. BUNDLE is a .mcpb file, which is unpacked into a cache
-once, read-only, and compared with that copy at every start, or a folder with a
-manifest.json. To serve it over HTTP: slipway serve BUNDLE.
+		Long: `Run the server of a bundle over stdin and stdout, for the client that starts
+this command, and restart it if it crashes. BUNDLE is a folder with a
+manifest.json, or an .mcpb file, which is unpacked into a read-only cache once
+and verified at every start. To serve a bundle over HTTP, use "slipway serve
+BUNDLE".
 
-` + valuesHelp + `
+The runtime that the server needs (Node.js, Python or uv) must be in PATH.
+Server stderr is printed to stderr, with secrets removed.
 
-The server needs what its type says: Node.js, Python or uv, which are looked for
-in the PATH. What it writes to stderr goes to stderr, without secrets.`,
+` + valuesHelp,
 		Example: `  slipway bundle run my-server.mcpb --set folders=/tmp
   env MCP_BUNDLE_API_KEY="$(cat key.txt)" slipway bundle run my-server.mcpb`,
 		Args: takes(1, 1),
@@ -53,10 +53,10 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 	}
 	valueFlags(cmd)
 	start.add(cmd.Flags())
-	cmd.Flags().StringVar(&locale, "locale", "", "`language` in which the bundle presents itself, such as de or pt-BR")
-	cmd.Flags().StringVar(&digest, "sha256", "", "refuse a bundle whose SHA-256 has other `digits`: exit code 6")
-	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run it on a system that its manifest leaves out, too")
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "leave out what the server writes to stderr")
+	cmd.Flags().StringVar(&locale, "locale", "", "`language` of the bundle's texts, such as de or pt-BR")
+	cmd.Flags().StringVar(&digest, "sha256", "", "refuse a bundle with another SHA-256, in hexadecimal `digits` (exit code 6)")
+	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run on platforms that the manifest does not list")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "discard server stderr")
 	return cmd
 }
 

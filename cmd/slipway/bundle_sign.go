@@ -18,21 +18,20 @@ func newBundleSign() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sign ARCHIVE (--cert FILE --key FILE | --self-signed)",
 		Short: "Sign a bundle",
-		Long: `Sign a bundle, and replace a signature that it has. The file changes whole or
-not at all, and readers of zip files open it as before.
+		Long: `Sign a bundle, replacing an existing signature. The file is replaced atomically;
+zip readers open it as before.
 
---cert names the certificate in PEM, followed by those that lead from it to a
-root; --key its private key: RSA of 2048 bits or more, ECDSA or Ed25519,
-without a passphrase. The certificate must allow the signing of code, if it
-says what it is for.
+--cert is a PEM file with the certificate and its intermediate certificates,
+--key its private key: RSA with at least 2048 bits, ECDSA or Ed25519, without a
+passphrase. If the certificate restricts its usage, it must allow code signing.
 
---self-signed makes a key and a certificate for which nobody else vouches,
-once, and keeps them in the user's folder of configurations, or in the folder
-that --keys names. Such a signature shows that a bundle has not changed; who
-signed it only those can tell who know the certificate's fingerprint.
+--self-signed creates a key and certificate once, and stores them in the user's
+configuration folder, or in --keys. Such a signature proves that a bundle was
+not modified, but identifies the signer only to those who know the certificate's
+fingerprint.
 
-Exit codes: 1 key and certificate do not fit or cannot sign, 3 a file cannot be
-read, 6 the archive is unsafe.`,
+Exit codes: 1 unusable key or certificate, 3 a file is unreadable, 6 unsafe
+archive.`,
 		Example: `  slipway bundle sign my-server.mcpb --self-signed --keys keys
   slipway bundle sign my-server.mcpb --cert chain.pem --key key.pem`,
 		Args: takes(1, 1),
@@ -63,10 +62,10 @@ read, 6 the archive is unsafe.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&selfSigned, "self-signed", false, "sign with a certificate for which nobody else vouches")
-	cmd.Flags().StringVar(&cert, "cert", "", "the certificate, and those that lead to a root, in the PEM `FILE`")
-	cmd.Flags().StringVar(&key, "key", "", "its private key, in the PEM `FILE`")
-	cmd.Flags().StringVar(&keys, "keys", "", "the `FOLDER` for the key and the certificate of --self-signed")
+	cmd.Flags().BoolVar(&selfSigned, "self-signed", false, "sign with a self-signed certificate, created if missing")
+	cmd.Flags().StringVar(&cert, "cert", "", "PEM `FILE` with the certificate and its intermediate certificates")
+	cmd.Flags().StringVar(&key, "key", "", "PEM `FILE` with the private key")
+	cmd.Flags().StringVar(&keys, "keys", "", "`FOLDER` for the key and certificate of --self-signed")
 	jsonFlag(cmd, &asJSON, "the report")
 	return cmd
 }

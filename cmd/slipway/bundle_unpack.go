@@ -17,17 +17,16 @@ func newBundleUnpack() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unpack ARCHIVE [DIR]",
 		Short: "Unpack a bundle into a new folder",
-		Long: `Unpack a bundle into the folder DIR, which must be new or empty. Without DIR
-that is a folder in the current one, called after the name and the version of
-the bundle. The folder appears whole or not at all.
+		Long: `Unpack a bundle into the folder DIR, which must be new or empty (default: name
+and version of the bundle, in the current folder). The folder is created
+completely or not at all.
 
-An archive that could be read in two ways, leads out of the folder, has links,
-files for one place, or unpacks to far more than it is, is refused before
-anything is written. The signature is not looked at: that is slipway bundle
-verify.
+Archives that are ambiguous, contain links or duplicate paths, lead outside the
+folder, or expand beyond the limits are refused before a file is written. The
+signature is not verified; use "slipway bundle verify".
 
-Exit codes: 3 the archive is broken or DIR is not empty, 6 the archive is
-unsafe or beyond a limit.`,
+Exit codes: 3 broken archive or DIR not empty, 6 unsafe archive or limit
+exceeded.`,
 		Example: `  slipway bundle unpack my-server.mcpb unpacked
   slipway bundle unpack my-server.mcpb another --max-bytes 4GiB`,
 		Args: takes(1, 2),
@@ -85,10 +84,10 @@ type limitFlags struct {
 func (l *limitFlags) add(flags *pflag.FlagSet) {
 	d := mcpb.DefaultLimits()
 	l.entries, l.file, l.total, l.ratio = d.Entries, size(d.FileBytes), size(d.TotalBytes), d.Ratio
-	flags.IntVar(&l.entries, "max-files", l.entries, "how many files and folders the bundle may have")
-	flags.Var(&l.file, "max-file-bytes", "how large a file may be when unpacked")
-	flags.Var(&l.total, "max-bytes", "how large all files may be together")
-	flags.IntVar(&l.ratio, "max-ratio", l.ratio, "how many times larger than the archive its content may be, from 32 MiB on")
+	flags.IntVar(&l.entries, "max-files", l.entries, "maximum `number` of files and folders")
+	flags.Var(&l.file, "max-file-bytes", "maximum `size` of an unpacked file")
+	flags.Var(&l.total, "max-bytes", "maximum total `size` of unpacked files")
+	flags.IntVar(&l.ratio, "max-ratio", l.ratio, "maximum `ratio` of content size to archive size, above 32 MiB")
 }
 
 func (l *limitFlags) limits() *mcpb.Limits {

@@ -13,10 +13,9 @@ import (
 func newBundleUnsign() *cobra.Command {
 	return &cobra.Command{
 		Use:   "unsign ARCHIVE",
-		Short: "Take the signature off a bundle",
-		Long: `Take the signature off a bundle, also several of them. What is left is the
-archive as it was before, byte for byte. A bundle without a signature stays as
-it is.`,
+		Short: "Remove the signature of a bundle",
+		Long: `Remove all signatures of a bundle. The result is the original archive, byte for
+byte. An unsigned bundle is not changed.`,
 		Example: `  slipway bundle unsign my-server.mcpb`,
 		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,20 +20,19 @@ func newBundleValidate() *cobra.Command {
 	var compat string
 	cmd := &cobra.Command{
 		Use:   "validate PATH...",
-		Short: "Hold bundles to the rules of the format",
-		Long: `Hold bundles to every rule of the format, and say where each fault is and what
-to do about it. All faults come in one run.
+		Short: "Check bundles against the rules of the format",
+		Long: `Check bundles against all rules of the format, and report each problem with its
+place and a fix.
 
-PATH is a folder with a manifest.json, a packed bundle, or a manifest: of a
-manifest, and of a folder with nothing else, only what it says is checked, and
-files that it names and that are not there are warnings. Of a bundle every file
-is looked at: entry point, commands, icons, translations, the systems and CPUs
-that machine code is for, and secrets, whose text is never printed.
+PATH is a folder with a manifest.json, a packed bundle, or a manifest. For a
+manifest alone, missing files are warnings. For a bundle, all files are checked:
+entry point, commands, icons, translations, the platforms of binaries, and
+secrets, which are never printed.
 
-With --fix what has only one right answer is repaired in the manifest first; the
+--fix first repairs problems in the manifest that have exactly one solution; the
 rest of the file keeps its bytes.
 
-The rules: docs/reference/rules.md.`,
+Rules: docs/reference/rules.md.`,
 		Example: `  slipway bundle validate examples/clock-bundle
   slipway bundle validate examples/clock-bundle/manifest.json --strict --json`,
 		Args: takes(1, -1),
@@ -62,8 +61,8 @@ The rules: docs/reference/rules.md.`,
 		},
 	}
 	r.flags(cmd)
-	cmd.Flags().BoolVar(&fix, "fix", false, "repair the manifest first where there is only one right answer")
-	cmd.Flags().StringVar(&compat, "compat", "", "keep to the verdicts of another `program`: reference is the reference CLI 2.1.2")
+	cmd.Flags().BoolVar(&fix, "fix", false, "first repair manifest problems with exactly one solution")
+	cmd.Flags().StringVar(&compat, "compat", "", "give the same verdicts as another `program`: reference is the reference CLI 2.1.2")
 	return cmd
 }
 

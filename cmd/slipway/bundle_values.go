@@ -22,25 +22,17 @@ import (
 	"github.com/slipway-mcp/slipway/open"
 )
 
-const valuesHelp = `A bundle may have options (user_config): slipway bundle info lists them. Each
-is taken from --set KEY=VALUE, else from the environment as MCP_BUNDLE_ and its
-name in capitals (MCP_BUNDLE_API_KEY for api_key), else from the --values file,
-else it has its default. For several values, repeat --set, or write a JSON array
-or paths joined as in PATH into the variable. Keep secrets out of the command
-line, where other users can read them: --set warns about them.`
-
 // bundleFlags adds the flags for bundles and definitions to a command that opens sources.
 func bundleFlags(cmd *cobra.Command) {
 	valueFlags(cmd)
-	cmd.Flags().StringArray("secrets-from", nil, "a `source` of the secrets of definitions, asked in the order given (repeatable)")
+	cmd.Flags().StringArray("secrets-from", nil, "`source` of secrets for definitions, searched in the given order (repeatable)")
 	networkFlag(cmd)
 }
 
 // valueFlags adds the flags for the options of a bundle.
 func valueFlags(cmd *cobra.Command) {
-	cmd.Flags().String("require-signer", "",
-		"refuse all but bundles that this certificate signed: its SHA-256, or a PEM file with it or its issuers (`FINGERPRINT|FILE`)")
-	cmd.Flags().StringArray("set", nil, "option of a bundle as `KEY=VALUE`")
+	cmd.Flags().String("require-signer", "", "refuse bundles not signed by this certificate: `SHA-256|FILE`, where FILE is PEM with it or its issuers")
+	cmd.Flags().StringArray("set", nil, "option of a bundle, as `KEY=VALUE` (repeatable)")
 	cmd.Flags().String("values", "", "JSON `file` with options of a bundle: {\"key\": value}")
 }
 

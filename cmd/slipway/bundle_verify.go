@@ -18,24 +18,23 @@ func newBundleVerify() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify ARCHIVE",
-		Short: "Check the signature of a bundle",
-		Long: `Check that a bundle is what was signed, and who signed it. The answer is one
-word:
+		Short: "Verify the signature of a bundle",
+		Long: `Verify that a bundle has not been modified since it was signed, and by whom. The
+result is one of:
 
-  signed       intact, by somebody who is trusted
-  self-signed  intact, and nobody but the signer vouches for it
-  unsigned     there is no signature
-  tampered     it is not what was signed, or the signature is broken
-  untrusted    intact, by somebody who is not trusted
-  expired      intact, with a certificate that is not valid now
+  signed       intact, signed by a trusted certificate
+  self-signed  intact, signed by a certificate that only vouches for itself
+  unsigned     no signature
+  tampered     modified since it was signed, or broken signature
+  untrusted    intact, signed by a certificate that is not trusted
+  expired      intact, signed by a certificate that is not valid now
 
-Trusted are the roots of the system; with --trust the certificates in FILE and
-nothing else, so that what is self-signed must be among them; with
---fingerprint the one certificate that has it. When a bundle was signed is what
-its signer says, so a certificate must be valid now.
+The system's root certificates are trusted, or only those in --trust, which must
+then include self-signed ones, or only the certificate with --fingerprint. The
+signing time is not trusted, so the certificate must be valid now.
 
-Exit codes: 0 signed or self-signed, 1 any other answer, 3 the file cannot be
-read, 6 the archive is unsafe, whoever signed it.`,
+Exit codes: 0 signed or self-signed, 1 any other result, 3 unreadable file, 6
+unsafe archive.`,
 		Example: `  slipway bundle sign my-server.mcpb --cert chain.pem --key key.pem
   slipway bundle verify my-server.mcpb --trust chain.pem
   slipway bundle verify my-server.mcpb --trust chain.pem --json`,
@@ -69,8 +68,8 @@ read, 6 the archive is unsafe, whoever signed it.`,
 			return no(verifyHint(v), "%s: %s: %s", v.Archive, v.Status, v.Reason)
 		},
 	}
-	cmd.Flags().StringVar(&trust, "trust", "", "trust the certificates in the PEM `FILE` and no others")
-	cmd.Flags().StringVar(&opts.Fingerprint, "fingerprint", "", "demand the certificate with this `SHA-256`")
+	cmd.Flags().StringVar(&trust, "trust", "", "trust only the certificates in this PEM `FILE`")
+	cmd.Flags().StringVar(&opts.Fingerprint, "fingerprint", "", "require the certificate with this `SHA-256`")
 	jsonFlag(cmd, &asJSON, "the answer")
 	return cmd
 }

@@ -16,19 +16,20 @@ func newCall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call SOURCE TOOL [KEY=VALUE...]",
 		Short: "Call a tool",
-		Long: `Call a tool of a source and print the text of its answer.
+		Long: `Call a tool and print the text of its result.
 
-A VALUE becomes what the tool's inputSchema says KEY is: code=404 is a number
-for an integer, a string for a string. A list is given by naming its key several
-times. Values that the schema leaves open are JSON if they can be, else strings.
-A tool that requires one argument takes a single VALUE without its KEY.
+Each VALUE is converted to the type of KEY in the tool's inputSchema: code=404
+is a number for an integer, a string for a string. Repeat a KEY for a list.
+Without a declared type, a VALUE is JSON if valid, otherwise a string. If a tool
+requires exactly one argument, its KEY can be omitted.
 
 If the tool reports an error, its text goes to stderr and the exit code is 1.
 
 ` + sourceHelp,
 		Example: `  slipway call examples/http-reference get_status code=404
   slipway call examples/http-reference compare_methods a=PUT b=PATCH
-  echo '{"name":"ETag"}' | slipway call examples/http-reference find_header --json-args -`,
+  echo '{"name":"ETag"}' | slipway call examples/http-reference find_header \
+      --json-args -`,
 		Args:              takesSource(2, -1),
 		ValidArgsFunction: completing(toolNames, toolKeys),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,7 +49,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
-	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as one JSON `object`; - reads it from stdin")
+	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as a JSON `object`; - reads it from stdin")
 	jsonFlag(cmd, &asJSON, "the whole result")
 	return cmd
 }

@@ -13,18 +13,18 @@ func newCheck() *cobra.Command {
 	var o reporting
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Hold anything to every rule that applies to it",
-		Long: `Hold anything to every rule that applies to it, and say where each fault is and
-what to do about it.
+		Short: "Check a site, bundle, definitions file or server",
+		Long: `Check a site, bundle, definitions file or server against all rules that apply,
+and report each problem with its place and a fix.
 
-PATH is a StaticMCP site (a folder with mcp.json, a .zip of one, its URL), a
-bundle (an .mcpb file, or a folder or manifest.json of one), a file of server
-definitions, or whatever else can be served, such as a live server at a URL or,
-behind --, the command that starts one: of that, the definitions that it offers
-are checked.
+PATH is a StaticMCP site (folder, .zip or URL), a bundle (.mcpb file, folder or
+manifest.json), a definitions file, or any other SOURCE, such as a live server,
+whose tools, resources and prompts are checked.
 
-slipway site check, bundle validate and config check do the same for one format,
-with options of its own. The rules: docs/reference/rules.md.`,
+"slipway site check", "slipway bundle validate" and "slipway config check" have
+additional options for one format. Rules: docs/reference/rules.md.
+
+` + sourceHelp,
 		Example: `  slipway check examples/http-reference
   slipway check examples/http-reference --json --strict
   slipway check -- slipway serve --stdio examples/http-reference`,

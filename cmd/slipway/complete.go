@@ -13,9 +13,9 @@ func newComplete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete SOURCE PROMPT|TEMPLATE KEY=PREFIX [KEY=VALUE...]",
 		Short: "Suggest values for an argument",
-		Long: `Ask a source for values of an argument of a prompt, or of a variable of a
-resource template, that begin with PREFIX. Further KEY=VALUE are what has been
-chosen already for others. Each suggestion is printed on a line of its own.
+		Long: `Ask a source for values that start with PREFIX, for an argument of a prompt or a
+variable of a resource template. Additional KEY=VALUE pairs are values already
+chosen for other arguments. Prints one suggestion per line.
 
 ` + sourceHelp,
 		Example: `  slipway complete examples/http-reference explain_status code=4`,

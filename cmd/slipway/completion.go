@@ -15,9 +15,9 @@ import (
 func newCompletion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print a completion script for a shell",
-		Long: `Print a script that completes commands, flags, and the names of tools,
-resources and prompts of a source. SHELL is bash, zsh, fish or powershell.`,
+		Short: "Print a shell completion script",
+		Long: `Print a script that completes commands, flags, and the names of tools, resources
+and prompts. SHELL is bash, zsh, fish or powershell.`,
 		Example: `  slipway completion bash > slipway.bash
   source slipway.bash`,
 		Args:      takes(1, 1),

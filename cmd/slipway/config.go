@@ -8,19 +8,14 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// exitNotExact is the exit code of --exact if a definition cannot be represented.
-const exitNotExact = 5
-
-const filesHelp = `FILE holds definitions of MCP servers: .json, .jsonc, .yaml, .toml, or a .ts
-or .js file with defineMcp, which is read and not run. Of several files the last
-one wins, server by server.`
-
 func newConfig() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "config",
 		Short: "Define MCP servers once, for every client",
-		Long: `Check and merge definitions of MCP servers, and bring them into the
-configuration of the programs that use them.`,
+		Long: `Check and merge definitions of MCP servers, and write them to the config files
+of clients.
+
+` + filesHelp,
 		Example: "  slipway config check examples/definitions/mcp.yaml",
 	},
 		newConfigCheck(),
@@ -44,7 +39,7 @@ type definitions struct {
 }
 
 func (d *definitions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&d.secrets, "secrets", nil, "a `file` with declarations of secrets, and bindings (repeatable)")
+	cmd.Flags().StringArrayVar(&d.secrets, "secrets", nil, "`file` with declarations and bindings of secrets (repeatable)")
 }
 
 // load reads and merges files. The report has the findings of all of them.

@@ -42,30 +42,30 @@ func newConfigAdd() *cobra.Command {
 	var a adding
 	cmd := &cobra.Command{
 		Use:   "add [FILE] SOURCE",
-		Short: "Add a server from a registry, a bundle or a URL to definitions",
-		Long: `Add a server to a file of definitions: ` + defaultDefinitions + `, or FILE, which is made
-if it is not there. No byte of it changes outside the new entry; of a script
-the entry is printed instead, to be pasted, with exit code 5. SOURCE is
+		Short: "Add a server from a registry, bundle or URL",
+		Long: `Add a server to the definitions in FILE (default: ` + defaultDefinitions + `, created if
+missing). Bytes outside the new entry do not change. For a script the entry is
+printed instead, to be pasted, with exit code 5. SOURCE is one of:
 
-  server.json   a file or a URL, or the URL at which a registry answers with one
-  bundle.mcpb   a file, or a URL: it is downloaded, and kept by its SHA-256
-  URL           of a server that answers: Streamable HTTP, or HTTP+SSE
+  server.json   a file, a URL, or the URL of a registry entry
+  bundle.mcpb   a file, or a URL, which is downloaded
+  URL           of a server: Streamable HTTP or HTTP+SSE
 
-Of several ways to reach the server a remote one is taken, as that starts
-nothing here, or else the first package; --package says another. What the
-server needs becomes a declared secret, or a placeholder, and is named. Where it
-came from, with the SHA-256 where there is one, is kept as registryRef. A bundle
-is refused when it is started and has become another.
+If a server.json has several ways to reach the server, a remote one is
+preferred, since it runs nothing locally, then the first package; --package
+selects another. Required values become declared secrets or placeholders, and
+are listed. The origin is recorded as registryRef, with a SHA-256 where
+available. A bundle that changes later is refused when it is started.
 
-Nothing is started. A definition that starts a command is added only after a
-yes: on a terminal it is asked for, with the exact command line; elsewhere it is
---allow-exec. Without one the exit code is 6.
+Nothing is started. A definition that starts a command must be confirmed: on a
+terminal you are asked, with the exact command line; otherwise pass
+--allow-exec. Without confirmation the exit code is 6.
 
-The host of a URL that you type may be anywhere. Where it redirects to, and the
-bundle that a server.json names, must be on the public internet, or where
---allow-network says.`,
+The URL on the command line may have any address. Redirects, and bundles in a
+server.json, must have public addresses, or be permitted with --allow-network.`,
 		Example: `  slipway config add examples/definitions/server.json --dry-run
-  slipway config add new.toml examples/definitions/server.json --package npm --allow-exec
+  slipway config add new.toml examples/definitions/server.json --package npm \
+      --allow-exec
   slipway config add new.yaml my-server.mcpb --name mine --dry-run`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,14 +81,13 @@ bundle that a server.json names, must be on the public internet, or where
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&a.name, "name", "", "`name` of the server in the definitions")
-	flags.StringVar(&a.pack, "package", "", "what to take of a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb (`kind`)")
-	flags.StringArrayVar(&a.set, "set", nil, "answer to what the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
-	flags.StringVar(&a.signer, "require-signer", "",
-		"refuse a bundle that this certificate did not sign, now and at every start: `FINGERPRINT|FILE`")
-	flags.BoolVar(&a.replace, "replace", false, "replace a server of that name")
-	flags.BoolVar(&a.dryRun, "dry-run", false, "print the difference and write nothing")
-	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without being asked")
-	flags.StringSlice("allow-network", nil, "let redirects and documents lead to this `network`, too; see config run (repeatable)")
+	flags.StringVar(&a.pack, "package", "", "`kind` of package to use from a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb")
+	flags.StringArrayVar(&a.set, "set", nil, "value that the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
+	flags.StringVar(&a.signer, "require-signer", "", "refuse a bundle not signed by this certificate, `SHA-256|FILE`, now and at every start")
+	flags.BoolVar(&a.replace, "replace", false, "replace a server of the same name")
+	flags.BoolVar(&a.dryRun, "dry-run", false, "print the diff without writing")
+	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without confirmation")
+	flags.StringSlice("allow-network", nil, allowNetworkUsage)
 	jsonFlag(cmd, &a.json, "the definition, and what is to be done")
 	return cmd
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-const ledgerHelp = `What was written is remembered in a ledger, in $SLIPWAY_STATE_DIR or where the
-system keeps the state of programs.`
+const ledgerHelp = `Written entries are recorded in a ledger in $SLIPWAY_STATE_DIR, or in the state
+folder of the system.`
 
 // applying is the flags of config apply.
 type applying struct {
@@ -28,33 +28,36 @@ func newConfigApply() *cobra.Command {
 	var a applying
 	cmd := &cobra.Command{
 		Use:   "apply FILE...",
-		Short: "Bring definitions into the files of clients",
-		Long: `Write the servers of definitions into the files of clients: those named with
---client, or those whose file is there. Files are edited in place: no byte
-outside the entries of these servers changes. An entry that somebody else
-wrote, or that was changed since, is a conflict and stays, unless --replace is
-given. An entry that was written before and is not defined any more, or is
-disabled, is removed.
+		Short: "Write definitions to client config files",
+		Long: `Write server definitions to the config files of clients: those given with
+--client, or all that have one. Files are edited in place; bytes outside the
+entries of these servers do not change. An entry that Slipway did not write, or
+that was changed since, is a conflict and is kept unless --replace is set.
+Entries written earlier whose server is no longer defined, or is disabled, are
+removed.
 
-The plan goes to stdout, with the difference of each file: + create, ~ update,
-= unchanged, - remove, ! conflict, . left out. What a client cannot represent
-goes to stderr. The exit code is 1 if there is a conflict, 5 with --exact if
-something would be lost, 3 if a file cannot be edited, 6 if a file of a project
-leads out of it by way of a link.
+Prints the plan with a diff of each file: + create, ~ update, = unchanged,
+- remove, ! conflict, . skipped. Settings that a client cannot represent are
+reported on stderr.
+
+Exit codes: 1 conflict, 3 a file cannot be edited, 5 with --exact if a setting
+would be lost, 6 a project file leads outside the project through a link.
 
 ` + ledgerHelp + `
 
 ` + filesHelp,
-		Example: `  slipway config apply examples/definitions/mcp.yaml --client claude-code --dry-run
-  slipway config apply examples/definitions/mcp.yaml --client codex --client zed --via auto --dry-run`,
+		Example: `  slipway config apply examples/definitions/mcp.yaml --client claude-code \
+      --dry-run
+  slipway config apply examples/definitions/mcp.yaml --client codex --client \
+      zed --via auto --dry-run`,
 		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args) },
 	}
 	a.definitions.flags(cmd)
 	a.translating.flags(cmd, "project")
-	cmd.Flags().StringArrayVar(&a.clients, "client", nil, "a `client` to write for (repeatable); slipway config clients lists them")
-	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the plan and write nothing")
-	cmd.Flags().BoolVar(&a.replace, "replace", false, "take over entries that are not ours, or were changed")
+	cmd.Flags().StringArrayVar(&a.clients, "client", nil, "`client` to write for (repeatable); see slipway config clients")
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the plan without writing")
+	cmd.Flags().BoolVar(&a.replace, "replace", false, "overwrite entries that Slipway did not write, or that were changed")
 	jsonFlag(cmd, &a.json, "the plan")
 	return cmd
 }

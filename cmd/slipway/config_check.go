@@ -11,14 +11,15 @@ func newConfigCheck() *cobra.Command {
 	var r reporting
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Hold definitions to the rules of the format",
-		Long: `Hold definitions of servers to every rule of the format, each file by itself and
-all of them together, and say where each fault is. All faults come in one run.
-The value of a secret is never printed.
+		Short: "Check definitions files",
+		Long: `Check definitions against all rules of the format, each file alone and all of
+them merged, and report each problem with its place. Values of secrets are never
+printed.
 
 ` + filesHelp,
 		Example: `  slipway config check examples/definitions/mcp.yaml
-  slipway config check examples/definitions/company.json examples/definitions/mine.ts --strict`,
+  slipway config check examples/definitions/company.json \
+      examples/definitions/mine.ts --strict`,
 		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, report, err := d.load(args)

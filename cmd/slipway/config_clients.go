@@ -14,10 +14,10 @@ func newConfigClients() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "clients",
-		Short: "List the clients that definitions can be brought to",
-		Long: `List the clients whose configuration Slipway can write, and what each can
-represent. With --json the whole table is printed that the translation goes by:
-files by scope and system, names of members, forms of references.`,
+		Short: "List supported clients",
+		Long: `List the clients whose config files Slipway can write, and what each can
+represent. --json prints the complete table: files by scope and system, names of
+members, syntax of references.`,
 		Example: `  slipway config clients
   slipway config clients --json`,
 		Args: takes(0, 0),

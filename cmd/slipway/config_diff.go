@@ -17,7 +17,7 @@ type selecting struct {
 
 func (s *selecting) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.clients, "client", nil, "only this `client` (repeatable)")
-	cmd.Flags().StringVar(&s.scope, "scope", "", "only files for a `user` or a project")
+	cmd.Flags().StringVar(&s.scope, "scope", "", "only files of this `scope`: user or project")
 }
 
 func (s *selecting) selection(servers []string) (*clients.Selection, error) {
@@ -40,12 +40,12 @@ func newConfigDiff() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff [SERVER...]",
-		Short: "Say what was changed in the files of clients since",
-		Long: `Compare the files of clients with what config apply wrote into them: of all
-servers, or of those that are named. Only our own entries count. The exit code
-is 1 if one is missing or was changed.
+		Short: "Show how client configs changed since the last apply",
+		Long: `Compare client config files with what "slipway config apply" wrote to them, for
+all servers or the given ones. Only entries written by Slipway are compared. The
+exit code is 1 if an entry is missing or was changed.
 
-To see how files differ from definitions, use config apply --dry-run.
+To compare files with definitions, use "slipway config apply --dry-run".
 
 ` + ledgerHelp,
 		Example: `  slipway config diff

@@ -15,10 +15,11 @@ import (
 
 func newConfigExport() *cobra.Command {
 	return group(&cobra.Command{
-		Use:     "export",
-		Short:   "Write definitions in the form of somebody else",
-		Long:    `Write definitions of servers in a form that is not that of a client.`,
-		Example: "  slipway config export registry examples/definitions/publish.yaml weather --name io.github.you/weather",
+		Use:   "export",
+		Short: "Export definitions to another format",
+		Long:  `Export server definitions to a format that is not the config file of a client.`,
+		Example: `  slipway config export registry examples/definitions/publish.yaml weather \
+      --name io.github.you/weather`,
 	},
 		newConfigExportRegistry(),
 	)
@@ -31,21 +32,23 @@ func newConfigExportRegistry() *cobra.Command {
 	var exact bool
 	cmd := &cobra.Command{
 		Use:   "registry FILE SERVER...",
-		Short: "Write the server.json of the MCP registry",
-		Long: `Print the server.json with which a server is published in the MCP registry, by
-the schema of 2025-12-11. Several SERVERs are several ways to reach one server:
-those with a command become packages, those with a URL remotes.
+		Short: "Export a server.json for the MCP registry",
+		Long: `Print the server.json that publishes a server in the MCP registry (schema
+2025-12-11). Several SERVERs are several ways to reach the same server: those
+with a command become packages, those with a URL remotes.
 
-A command has to start a package: npx and bunx one of npm, uvx of PyPI, docker
-run and podman run an image, dnx and dotnet tool exec one of NuGet, slipway
-bundle run a bundle whose URL is known. Secrets are written as what the user is
-asked for, never with a value. What the form has no place for is reported, and
-refused with --exact: exit code 5.
+A command must start a package: npx or bunx (npm), uvx (PyPI), docker run or
+podman run (OCI image), dnx or dotnet tool exec (NuGet), or slipway bundle run
+with a bundle whose URL is known. Secrets become inputs without a value.
+Settings that the format cannot represent are reported; with --exact they are
+errors (exit code 5).
 
-The name is that of registryRef, or --name: a domain in reverse, a slash and a
-name. Description and version are those of the definition and of the package.`,
-		Example: `  slipway config export registry examples/definitions/publish.yaml weather --name io.github.you/weather
-  slipway config export registry examples/definitions/publish.yaml weather weather-remote --name io.github.you/weather -o server.json`,
+The name is that of registryRef, or --name: a reverse domain, a slash and a
+name. Description and version default to those of the definition or the package.`,
+		Example: `  slipway config export registry examples/definitions/publish.yaml weather \
+      --name io.github.you/weather
+  slipway config export registry examples/definitions/publish.yaml weather \
+      weather-remote --name io.github.you/weather -o server.json`,
 		Args: takes(2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			merged, err := d.valid(cmd, args[:1])
@@ -74,13 +77,13 @@ name. Description and version are those of the definition and of the package.`,
 	}
 	d.flags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.Name, "name", "", "`name` in the registry, as in io.github.you/weather")
-	flags.StringVar(&o.Title, "title", "", "`title` that people see")
-	flags.StringVar(&o.Description, "description", "", "`text` of at most 100 characters (default that of the definition)")
-	flags.StringVar(&o.Version, "version", "", "`version` of the server (default that of registryRef or of the package)")
+	flags.StringVar(&o.Name, "name", "", "`name` in the registry, such as io.github.you/weather")
+	flags.StringVar(&o.Title, "title", "", "human-readable `title`")
+	flags.StringVar(&o.Description, "description", "", "`text` of at most 100 characters (default: from the definition)")
+	flags.StringVar(&o.Version, "version", "", "`version` of the server (default: from registryRef or the package)")
 	flags.StringVar(&o.WebsiteURL, "website", "", "`URL` of the homepage")
-	flags.StringVarP(&output, "output", "o", "", "write a new `file` instead of printing")
-	flags.BoolVar(&exact, "exact", false, "refuse whatever the form has no place for: exit code 5")
+	flags.StringVarP(&output, "output", "o", "", "write to a new `file` instead of stdout")
+	flags.BoolVar(&exact, "exact", false, "fail if a setting cannot be represented (exit code 5)")
 	return cmd
 }
 

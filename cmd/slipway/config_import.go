@@ -21,15 +21,15 @@ func newConfigImport() *cobra.Command {
 	var keychain bool
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT...]",
-		Short: "Make definitions out of the files of clients",
-		Long: `Print the servers in the files of clients as definitions, in the compiled
-form: JSON. Without a CLIENT, those of all clients whose file is there. Of
-servers with one name the first stays.
+		Short: "Import definitions from client config files",
+		Long: `Print the servers in client config files as definitions in JSON, for the given
+clients or all that have a config file. If several have a server of the same
+name, the first is used.
 
-References to variables become secrets. So do values that look like one: they
-are named, and not printed. With --keychain they are put into the keychain of
-the operating system, under the service "slipway", where --secrets-from
-keychain finds them. What a definition has no place for goes to stderr.`,
+References to variables become secrets, as do values that look like one; their
+names are printed, never their values. --keychain stores those values in the
+keychain of the operating system, under the service "slipway", for
+--secrets-from keychain. Settings without an equivalent are reported on stderr.`,
 		Example: `  slipway config import claude-code --file examples/definitions/client.json`,
 		Args:    takes(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,9 +58,9 @@ keychain finds them. What a definition has no place for goes to stderr.`,
 			return printJSON(cmd.OutOrStdout(), &imported.Config)
 		},
 	}
-	cmd.Flags().StringVar(&scope, "scope", "project", "whose files: of the `user` or the project")
+	cmd.Flags().StringVar(&scope, "scope", "project", "`scope` of the files: user or project")
 	cmd.Flags().StringVar(&file, "file", "", "read this `file` instead of the client's own")
-	cmd.Flags().BoolVar(&keychain, "keychain", false, "put values of secrets into the keychain")
+	cmd.Flags().BoolVar(&keychain, "keychain", false, "store the values of secrets in the keychain")
 	return cmd
 }
 

@@ -15,17 +15,17 @@ func newConfigMerge() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "merge LOW... HIGH",
-		Short: "Make one file of definitions out of several",
-		Long: `Print the definitions of several files as one, in the compiled form: JSON.
+		Short: "Merge definitions files into one",
+		Long: `Print the merged definitions of several files as JSON.
 
-The file named last wins. A server that it defines takes the place of the whole
-server of that name in the files before it, "enabled" included; nothing of the
-other is left. Disabled servers are kept, and so are members that the format
-does not know.
+The last file has the highest precedence. A server in it replaces the complete
+server of the same name in earlier files, including "enabled". Disabled servers
+and unknown members are kept.
 
 ` + filesHelp,
-		Example: `  slipway config merge examples/definitions/company.json examples/definitions/mine.ts --explain`,
-		Args:    takes(1, -1),
+		Example: `  slipway config merge examples/definitions/company.json \
+      examples/definitions/mine.ts --explain`,
+		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			merged, err := d.valid(cmd, args)
 			if err != nil {
@@ -38,7 +38,7 @@ does not know.
 		},
 	}
 	d.flags(cmd)
-	cmd.Flags().BoolVar(&explain, "explain", false, "say on stderr which file each server is from, and whose it overrides")
+	cmd.Flags().BoolVar(&explain, "explain", false, "print the origin of each server, and what it overrides, to stderr")
 	return cmd
 }
 

@@ -9,11 +9,11 @@ func newConfigRemove() *cobra.Command {
 	var dryRun, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "remove [SERVER...]",
-		Short: "Take out of the files of clients what was written",
-		Long: `Take the entries out again that config apply wrote: of all servers, or of
-those that are named. An entry that was changed since stays, and the exit code
-is 1. A file that nobody changed since becomes what it was before, byte for
-byte; one that was not there before goes.
+		Short: "Remove Slipway's entries from client configs",
+		Long: `Remove the entries that "slipway config apply" wrote, for all servers or the
+given ones. Entries changed since are kept, and the exit code is 1. A file that
+was not changed otherwise is restored to its previous bytes, or deleted if it
+did not exist before.
 
 ` + ledgerHelp,
 		Example: `  slipway config remove --dry-run
@@ -46,7 +46,7 @@ byte; one that was not there before goes.
 		},
 	}
 	s.flags(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and write nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan without writing")
 	jsonFlag(cmd, &asJSON, "the plan")
 	return cmd
 }

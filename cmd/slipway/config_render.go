@@ -27,13 +27,12 @@ type translating struct {
 }
 
 func (t *translating) flags(cmd *cobra.Command, scope string) {
-	cmd.Flags().StringVar(&t.scope, "scope", scope, "for whom: `user` or project")
-	cmd.Flags().StringVar(&t.via, "via", "direct", "how the client reaches servers: `direct`, launcher, or auto for the launcher\nwhere something would be lost otherwise")
-	cmd.Flags().StringVar(&t.launcher, "launcher", "",
-		"the `program` that the launcher is\n(default: slipway in a project's file, the whole path of this program in a user's)")
-	cmd.Flags().StringArrayVar(&t.from, "secrets-from", nil, "the `source` in which the launcher finds secrets (repeatable); see config secrets")
-	cmd.Flags().StringSliceVar(&t.networks, "allow-network", nil, "a `network` in which the launcher may reach servers (repeatable); see config run")
-	cmd.Flags().BoolVar(&t.exact, "exact", false, "refuse whatever the client cannot represent: exit code 5")
+	cmd.Flags().StringVar(&t.scope, "scope", scope, "`scope` of the file: user or project")
+	cmd.Flags().StringVar(&t.via, "via", "direct", "`how` the client reaches servers: direct, launcher, or auto for the launcher where direct would lose a setting")
+	cmd.Flags().StringVar(&t.launcher, "launcher", "", "`program` that the launcher runs (default: slipway in project files, the absolute path of this program in user files)")
+	cmd.Flags().StringArrayVar(&t.from, "secrets-from", nil, "`source` of secrets for the launcher (repeatable); see slipway help secrets")
+	cmd.Flags().StringSliceVar(&t.networks, "allow-network", nil, "`network` that the launcher may connect to (repeatable); see slipway help networks")
+	cmd.Flags().BoolVar(&t.exact, "exact", false, "fail if the client cannot represent a setting (exit code 5)")
 }
 
 // options checks the flags and returns the options. The launcher gets the definitions
@@ -145,17 +144,18 @@ func newConfigRender() *cobra.Command {
 			}
 			return clientNames(), cobra.ShellCompDirectiveNoFileComp
 		},
-		Short: "Print the configuration file of a client",
-		Long: `Print the file in which a client is told of the servers, as if it had no other
-servers. What the client cannot represent goes to stderr; with --exact it is an
-error. Disabled servers are left out. Secrets are referred to in the way of the
-client, never written.
+		Short: "Print the config file of a client",
+		Long: `Print the config file of a client with these servers and no others. Settings
+that the client cannot represent are reported on stderr; with --exact they are
+errors. Disabled servers are skipped. Secrets are written as references in the
+client's syntax, never as values.
 
-Where the file belongs is the first line on stderr.
+The first line on stderr is the path of the file.
 
 ` + filesHelp,
 		Example: `  slipway config render claude-code examples/definitions/mcp.yaml
-  slipway config render codex examples/definitions/mcp.yaml --scope user --os darwin`,
+  slipway config render codex examples/definitions/mcp.yaml --scope user --os \
+      darwin`,
 		Args: takes(2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := clientNamed(args[0])
@@ -202,7 +202,7 @@ Where the file belongs is the first line on stderr.
 	d.flags(cmd)
 	t.flags(cmd, "")
 	cmd.Flags().Lookup("scope").Usage = "for whom: `user` or project; a project where the client has files for those"
-	cmd.Flags().StringVar(&goos, "os", "", "the `system` of the client: linux, darwin or windows (default this one)")
+	cmd.Flags().StringVar(&goos, "os", "", "operating `system` of the client: linux, darwin or windows (default: this one)")
 	return cmd
 }
 

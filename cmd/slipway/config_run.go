@@ -27,16 +27,13 @@ func newConfigRun() *cobra.Command {
 	var start startFlags
 	cmd := &cobra.Command{
 		Use:   "run FILE... SERVER",
-		Short: "Run one server of definitions over stdin and stdout",
-		Long: `Start or reach one server of definitions and serve it over stdin and stdout,
-with its secrets, its folder, its headers and only the tools that it allows.
-It is kept alive: what dies is started again. This is what --via launcher
-writes into the files of clients.
+		Short: "Run a server of definitions over stdin and stdout",
+		Long: `Start or connect to a server of definitions, and serve it over stdin and stdout
+with its secrets, folder, headers and allowed tools. The server is restarted if
+it crashes. Client configs written with --via launcher start this command.
 
 ` + sourcesHelp + `
-
 ` + networkHelp + `
-
 ` + filesHelp,
 		Example: `  slipway config run examples/definitions/site.yaml reference </dev/null`,
 		Args:    takes(2, -1),
@@ -123,7 +120,7 @@ writes into the files of clients.
 	auditing.add(cmd.Flags())
 	idle.add(cmd.Flags())
 	start.add(cmd.Flags())
-	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
+	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server even if it is disabled")
 	return cmd
 }
 

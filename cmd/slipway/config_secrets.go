@@ -11,21 +11,11 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-const sourcesHelp = `A SOURCE of secrets is one of
-
-  env                      variables of this process (the default)
-  file:PATH                lines of KEY=VALUE, or a folder with a file for
-                           each key
-  keychain[:NAME]          the keychain of the operating system, under the
-                           service "slipway" or NAME
-  command:PROGRAM ARG...   what a program prints; {KEY} in an argument is the
-                           key. It is started without a shell.`
-
 // sourceFlags select the sources of secrets.
 type sourceFlags struct{ from []string }
 
 func (s *sourceFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&s.from, "secrets-from", nil, "a `source` of secrets, asked in the order given (repeatable)")
+	cmd.Flags().StringArrayVar(&s.from, "secrets-from", nil, "`source` of secrets, searched in the given order (repeatable)")
 }
 
 func (s *sourceFlags) resolver() (*stax.Resolver, error) {
@@ -47,16 +37,16 @@ func newConfigSecrets() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "secrets FILE...",
-		Short: "Say which secrets are needed, and which are there",
-		Long: `List the secrets that the enabled servers of definitions name, and the source
-that has each. Values are never printed. The exit code is 1 if one is missing
-that is required.
+		Short: "List required secrets and whether each is set",
+		Long: `List the secrets that the enabled servers of definitions use, and the source of
+each. Values are never printed. The exit code is 1 if a required secret is
+missing.
 
 ` + sourcesHelp + `
-
 ` + filesHelp,
 		Example: `  slipway config secrets examples/definitions/mine.ts
-  slipway config secrets examples/definitions/mine.ts --secrets-from keychain --secrets-from env`,
+  slipway config secrets examples/definitions/mine.ts --secrets-from keychain \
+      --secrets-from env`,
 		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resolver, err := sources.resolver()

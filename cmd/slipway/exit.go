@@ -18,15 +18,16 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// The exit codes of all commands, see also exitNotExact. A command that is stopped by a
-// second signal exits with 128 plus the signal number.
+// The exit codes of all commands. A command that is interrupted, or stopped by a second
+// signal, exits with 128 plus the signal number.
 const (
-	exitOK     = 0
-	exitNo     = 1 // negative result: a tool error, a name that does not exist
-	exitUsage  = 2 // invalid command line
-	exitInput  = 3 // a local file, folder or address cannot be used
-	exitRemote = 4 // a web host or another program failed
-	exitPolicy = 6 // refused for safety
+	exitOK       = 0
+	exitNo       = 1 // negative result: a tool error, drift, a name that does not exist
+	exitUsage    = 2 // invalid command line
+	exitInput    = 3 // a local file, folder or address cannot be used
+	exitRemote   = 4 // a remote host or another program failed
+	exitNotExact = 5 // not representable: with --exact, or without a form for it
+	exitPolicy   = 6 // refused by policy or for safety
 )
 
 // failure is an error in its form for the user.

@@ -12,21 +12,21 @@ import (
 	"github.com/slipway-mcp/slipway/lock"
 )
 
-const lockHelp = `A lock holds sources to what they offered when somebody looked at it. Once there
-is one, what has changed or is new is hidden and refused by serve, config run,
-ls, call, read, prompt, complete and site freeze, until it is approved.`
+const lockHelp = `A lock pins sources to the state that was reviewed. Changed and new items are
+hidden and refused by serve, config run, ls, call, read, prompt, complete and
+site freeze until they are approved.`
 
 func newLock() *cobra.Command {
 	var l locking
 	cmd := &cobra.Command{
 		Use:   "lock SOURCE...",
-		Short: "Hold sources to what they offer now",
-		Long: `Ask sources what they offer, and write it into a lock: of each server of
-definitions, and of each other source, all tools, prompts, resources, templates,
-the instructions, what it calls itself, and how it is started or reached. Look
-at it before you rely on it: it has the whole text that models will read.
+		Short: "Lock sources to their current tools",
+		Long: `Record the tools, prompts, resources, templates, instructions and identity of
+sources, and how each is started or reached, in a lock file: for definitions, of
+each server. Review the file before you rely on it: it contains all text that
+models will read.
 
-A lock that is there is not written over: slipway lock approve does that.
+An existing lock is not overwritten; use "slipway lock approve".
 
 ` + lockHelp + `
 
@@ -36,7 +36,7 @@ A lock that is there is not written over: slipway lock approve does that.
 		Args: takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.create(cmd, sourceFirst(cmd, args)) },
 	}
-	cmd.Flags().StringVarP(&l.file, "output", "o", "", "the `FILE` to write, or - for stdout (default: slipway.lock beside the definitions, or here)")
+	cmd.Flags().StringVarP(&l.file, "output", "o", "", "`FILE` to write, or - for stdout (default: slipway.lock next to the definitions, or in the current folder)")
 	l.flags(cmd)
 	cmd.AddCommand(newLockVerify(), newLockDiff(), newLockApprove())
 	return cmd

@@ -17,14 +17,14 @@ func newLockApprove() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "approve SOURCE...",
-		Short: "Accept what sources offer now",
-		Long: `Ask sources what they offer, and write what is different into the lock: all of
-it, or what --server and --item name. An item is written as slipway lock diff
-shows it: tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE,
-ui/URI, instructions, server or origin. What was accepted is printed; look at it
-with slipway lock diff before. A server that runs shows it at once.
+		Short: "Accept changes of locked sources",
+		Long: `Write the current state of sources to the lock: all changes, or those selected
+with --server and --item. An item has the form that "slipway lock diff" prints:
+tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI,
+instructions, server or origin. Prints the accepted changes; review them with
+"slipway lock diff" first. Running servers apply the new lock immediately.
 
-A source that is in the lock and gone is taken out if --server names it.`,
+A source that no longer exists is removed from the lock if --server names it.`,
 		Example: `  slipway lock approve locked/mcp.yaml
   slipway lock approve locked/mcp.yaml --server shop`,
 		Args: takesSource(1, -1),

@@ -13,10 +13,9 @@ func newLockDiff() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff SOURCE...",
-		Short: "Show what is not as it was locked",
-		Long: `Ask sources what they offer, and show line by line what is different from the
-lock. Characters that people do not see are shown as escapes. The exit code is 1
-if there is a difference.
+		Short: "Show changes of locked sources",
+		Long: `Show the differences between sources and their lock, line by line. Invisible
+characters are shown as escapes. The exit code is 1 if there is a difference.
 
 ` + lockHelp,
 		Example: `  slipway lock diff locked/mcp.yaml`,

@@ -29,8 +29,7 @@ const (
 
 // lockFlags adds --lock and --lock-policy to a command that opens sources.
 func lockFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lock", "",
-		"verify sources against this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none; required to refuse sources without one")
+	cmd.Flags().String("lock", "", "verify sources against this lock `FILE` (default: slipway.lock next to the definitions, or in the current folder, if it exists); off disables locks; required refuses sources without one")
 	cmd.Flags().Var(oneOf(new(lock.Policy), "block", "warn"), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
 }
 

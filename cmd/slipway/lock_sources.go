@@ -64,14 +64,14 @@ type locking struct {
 func (l *locking) flags(cmd *cobra.Command) {
 	l.secrets.flags(cmd)
 	valueFlags(cmd)
-	cmd.Flags().StringArray("secrets-from", nil, "a `source` of the secrets of definitions, asked in the order given (repeatable)")
+	cmd.Flags().StringArray("secrets-from", nil, "`source` of secrets for definitions, searched in the given order (repeatable)")
 	networkFlag(cmd)
-	cmd.Flags().StringArrayVar(&l.servers, "server", nil, "only this `server` of definitions, or source (repeatable)")
+	cmd.Flags().StringArrayVar(&l.servers, "server", nil, "only this `server` of definitions, or this source (repeatable)")
 }
 
 // lockFlag adds --lock to a command for an existing lock.
 func (l *locking) lockFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.file, "lock", "", "the lock `FILE` (default: slipway.lock beside the definitions, or here)")
+	cmd.Flags().StringVar(&l.file, "lock", "", "lock `FILE` (default: slipway.lock next to the definitions, or in the current folder)")
 }
 
 // path returns the path of the lock.

@@ -7,10 +7,9 @@ func newLockVerify() *cobra.Command {
 	var r reporting
 	cmd := &cobra.Command{
 		Use:   "verify SOURCE...",
-		Short: "Say whether sources are as they were locked",
-		Long: `Ask sources what they offer, and compare it with the lock. The exit code is 1 if
-something has changed, is new or is gone; a new version of a server alone is
-told and no drift.
+		Short: "Verify sources against their lock",
+		Long: `Compare sources with their lock. The exit code is 1 if an item was changed,
+added or removed. A new version alone is reported, but is not drift.
 
 ` + lockHelp,
 		Example: `  slipway lock verify locked/mcp.yaml

@@ -33,9 +33,9 @@ func newLs() *cobra.Command {
 	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "ls SOURCE",
-		Short: "List what a source offers",
+		Short: "List the tools, resources and prompts of a source",
 		Long: `List the tools, resources, resource templates and prompts of a source: all of
-them, or those of the kinds that are named.
+them, or only the given kinds.
 
 ` + sourceHelp,
 		Example: `  slipway ls examples/http-reference
@@ -70,7 +70,7 @@ them, or those of the kinds that are named.
 	cmd.Flags().BoolVar(&k.resources, "resources", false, "list resources")
 	cmd.Flags().BoolVar(&k.templates, "templates", false, "list resource templates")
 	cmd.Flags().BoolVar(&k.prompts, "prompts", false, "list prompts")
-	cmd.Flags().BoolVar(&wide, "wide", false, "do not shorten lines to the width of the terminal")
+	cmd.Flags().BoolVar(&wide, "wide", false, "do not truncate lines to the width of the terminal")
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the definitions, as clients see them,")

@@ -13,16 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-const networkHelp = `Remote servers of definitions must be on the public internet, or on this machine
-if their URL says localhost, 127.0.0.1 or [::1] itself. --allow-network takes
-others: a network such as 10.1.0.0/16, an address, "private" for those of homes
-and companies, "loopback" or "any". Addresses are judged when a connection is
-made, so that no name and no redirect leads elsewhere. The host of a URL that is
-typed may be anywhere; its redirects are judged.`
-
 // allowNetworkUsage is the usage of --allow-network.
-const allowNetworkUsage = "let servers of definitions, and redirects, lead to this `network`, too: " +
-	"10.1.0.0/16, private, loopback or any (repeatable)"
+const allowNetworkUsage = "also permit servers and redirects in this `network`: 10.1.0.0/16, private, loopback or any (repeatable)"
 
 func networkFlag(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("allow-network", nil, allowNetworkUsage)

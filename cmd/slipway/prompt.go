@@ -14,9 +14,9 @@ func newPrompt() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prompt SOURCE NAME [KEY=VALUE...]",
-		Short: "Fill in a prompt",
-		Long: `Fill in a prompt of a source and print its messages, each under the role of
-its speaker.
+		Short: "Get a prompt",
+		Long: `Get a prompt with its arguments filled in, and print its messages with their
+roles.
 
 ` + sourceHelp,
 		Example:           `  slipway prompt examples/http-reference explain_status code=404`,

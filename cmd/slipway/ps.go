@@ -18,17 +18,14 @@ func newPs() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "ps",
-		Short: "Show what slipway serves on this machine, and how its servers are",
-		Long: `Show every slipway of this user that serves at the moment: serve, config run
-and bundle run; how long it has run, its sessions, streams, goroutines, open
-files and memory; and each server behind it: its process, whether it is ready,
-starting, waiting for its next attempt or stopped until it is needed, how often
-it was restarted, what is in flight, and what went wrong last.
+		Short: "List running slipway servers of this user",
+		Long: `List the running slipway processes of this user (serve, config run, bundle run)
+with uptime, sessions, streams, goroutines, open files and memory, and for each
+of their servers its PID, phase, restarts, requests in flight and last error.
 
-Each of them answers on a socket that only this user and root can reach, in
-$XDG_RUNTIME_DIR/slipway or in run/ of the folder for the state of programs;
-$SLIPWAY_STATE_DIR names another. What does not answer within two seconds is
-said; what has died is forgotten.`,
+Processes answer on a socket that only this user and root can access, in
+$XDG_RUNTIME_DIR/slipway or in run/ of the state folder; SLIPWAY_STATE_DIR sets
+another folder. A process that does not answer within two seconds is reported.`,
 		Example: `  slipway ps
   slipway ps --json`,
 		Args: takes(0, 0),

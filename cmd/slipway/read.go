@@ -16,8 +16,8 @@ func newRead() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read SOURCE URI",
 		Short: "Read a resource",
-		Long: `Read a resource of a source and print its contents: text as it is, binary data
-as its bytes. Binary data is not printed to a terminal.
+		Long: `Read a resource and print its contents: text unchanged, binary data as bytes.
+Binary data is not printed to a terminal.
 
 ` + sourceHelp,
 		Example: `  slipway read examples/http-reference http://status/404

@@ -17,7 +17,7 @@ type reporting struct {
 
 // flags adds --strict and --json.
 func (o *reporting) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "refuse warnings, too")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	jsonFlag(cmd, &o.json, "the findings")
 }
 

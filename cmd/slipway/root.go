@@ -11,28 +11,23 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-const sourceHelp = `SOURCE is a StaticMCP site: a folder with mcp.json, a .zip file of one, or the
-http(s) URL under which one is hosted; or what a site is built of, such as a
-folder of Markdown; or a bundle: an .mcpb file, or a folder with its
-manifest.json; or definitions of servers (.json, .yaml, .toml, .ts), which
-appear as one; or an MCP server: its http(s) or ws(s) URL, or, behind all other
-arguments, -- and the command that starts one over stdin and stdout. "site:" or
-"live:" before a URL says which of the two it is. MCP_CLIENT_TOKEN in the
-environment is the bearer token for a server's URL.`
-
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "slipway",
-		Short: "Serve MCP sources and look into them",
-		Long: `Slipway serves MCP sources over HTTP and over stdin and stdout, and acts as a
-client to look into them.
+		Short: "Serve, check and convert MCP servers",
+		Long: `Slipway serves MCP servers over HTTP and stdin/stdout, calls them as a client,
+and converts between their forms: build a site from documents, freeze a server,
+pack a bundle, configure every client.
 
-` + sourceHelp + `
+Results go to stdout, messages to stderr. Exit codes:
 
-What was asked for goes to stdout, everything else to stderr. Exit codes:
-0 fine; 1 the answer is no; 2 usage; 3 a file, folder or address cannot be
-used; 4 a web host or another program failed; 5 not representable;
-6 refused for safety.`,
+  0  success
+  1  negative result, such as invalid input, drift or a tool error
+  2  invalid command line
+  3  a local file, folder or address cannot be used
+  4  a remote host or another program failed
+  5  not representable
+  6  refused by policy or for safety`,
 		Example: `  slipway serve examples/http-reference
   slipway ls examples/http-reference
   slipway call examples/http-reference get_status code=404`,
@@ -41,25 +36,28 @@ used; 4 a web host or another program failed; 5 not representable;
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(
-		newServe(),
-		newPs(),
-		newLs(),
-		newCall(),
-		newRead(),
-		newPrompt(),
-		newComplete(),
-		newBundle(),
-		newConfig(),
-		newLock(),
-		newCheck(),
-		newSite(),
-		newVersion(),
-		newCompletion(),
-	)
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Serve", []*cobra.Command{newServe(), newPs()}},
+		{"Use a server", []*cobra.Command{newLs(), newCall(), newRead(), newPrompt(), newComplete()}},
+		{"Create and configure", []*cobra.Command{newSite(), newBundle(), newConfig()}},
+		{"Check", []*cobra.Command{newCheck(), newLock()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.title
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.AddCommand(newVersion(), newCompletion(), newMan())
+	root.AddCommand(newTopics()...)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
+	root.Flags().BoolP("help", "h", false, "print help")
 	root.Flags().BoolP("version", "v", false, "print the version")
-	// The root is only runnable so that an unknown command gets our message.
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable .HasParent}}", 1))
+	root.Flags().BoolP("Version", "V", false, "print the version")
+	_ = root.Flags().MarkHidden("Version") // it exists
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if !cmd.HasParent() {
@@ -86,7 +84,7 @@ func knownTopic(cmd *cobra.Command, args []string) error {
 
 // noCommand handles a command line whose first word is not a command.
 func noCommand(cmd *cobra.Command, args []string) error {
-	if asked, _ := cmd.Flags().GetBool("version"); asked {
+	if cmd.Flags().Changed("version") || cmd.Flags().Changed("Version") {
 		return printVersion(cmd.OutOrStdout())
 	}
 	if len(args) == 0 {

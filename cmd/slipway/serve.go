@@ -55,34 +55,39 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve SOURCE...",
 		Short: "Serve sources to MCP clients",
-		Long: `Serve sources to MCP clients: over HTTP on http://127.0.0.1:8080/mcp, with
-WebSockets at /ws and health checks at /livez, /readyz and /healthz, or with
---stdio over stdin and stdout to the one client that started the command.
-Several sources appear as one; tools and prompts that share a name get the name
-of their source in front.
+		Long: `Serve sources to MCP clients: over HTTP at http://127.0.0.1:8080/mcp, with
+WebSocket at /ws and health checks at /livez, /readyz and /healthz, or with
+--stdio over stdin and stdout to the client that started the command.
 
-A file of definitions is followed: when it changes, so do its servers, and no
-call fails for it. slipway ps shows how they are.
+Several sources appear as one server; tools and prompts with the same name get
+the name of their source as prefix. Definitions files are watched: servers are
+started, stopped and replaced as they change, without failing calls. Run
+"slipway ps" to see their state.
 
-Ctrl-C or SIGTERM ends the server once the requests in flight are answered; a
-second one ends it at once, with exit code 130 or 143.
+Ctrl-C or SIGTERM stops the server after the requests in flight; a second signal
+stops it immediately, with exit code 130 or 143.
 
-Every flag can be set in the environment instead, as MCP_SERVER_ and its name
-in capitals: MCP_SERVER_LOG_LEVEL=info. MCP_SERVER_PORT sets the port alone.
-Flags win over the environment. MCP_SERVER_TOKEN holds the bearer tokens
-themselves, MCP_SERVER_TOKEN_FILE is short for MCP_SERVER_AUTH_TOKEN_FILE, and
-MCP_SERVER_STATE_KEY holds the keys of --state-key-file; a secret is never typed
-into a command line, where others can read it.
+Every flag can also be set in the environment, as MCP_SERVER_ and its name in
+upper case: MCP_SERVER_LOG_LEVEL=info. Flags take precedence. There is no flag
+for these variables, which keeps secrets out of command lines:
 
-Where there are tokens, a client needs one. Health checks need none; /metrics
-does. With --public-url the server publishes a card at /mcp/server-card.
+  MCP_SERVER_PORT        port, without a host
+  MCP_SERVER_TOKEN       bearer tokens
+  MCP_SERVER_TOKEN_FILE  same as MCP_SERVER_AUTH_TOKEN_FILE
+  MCP_SERVER_STATE_KEY   keys, in the format of --state-key-file
+
+If tokens are configured, all requests need one, including /metrics, but not the
+health checks. With --public-url the server publishes a card at
+/mcp/server-card.
 
 ` + sourceHelp,
 		Example: `  slipway serve examples/http-reference
   slipway serve examples/http-reference --addr 127.0.0.1:9000 --log-level info
   slipway serve examples/http-reference --rate-limit 20 --max-in-flight 100
-  env MCP_SERVER_TOKEN="$(head -c 32 /dev/urandom | base64)" slipway serve examples/http-reference
-  slipway serve examples/http-reference --public-url https://mcp.example.com --auth-issuer https://id.example.com
+  env MCP_SERVER_TOKEN="$(openssl rand -hex 32)" \
+      slipway serve examples/http-reference
+  slipway serve examples/http-reference --public-url https://mcp.example.com \
+      --auth-issuer https://id.example.com
   slipway serve examples/definitions/site.yaml --lazy --idle-stop 10m
   slipway serve --stdio examples/http-reference`,
 		Args: takesSource(1, -1),
@@ -107,16 +112,16 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	flags := cmd.Flags()
-	flags.Var(&f.prefix, "prefix", "`when` tools and prompts get the name of their source in front: collision, always or never")
+	flags.Var(&f.prefix, "prefix", "`when` to prefix tools and prompts with the name of their source: collision, always or never")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
-	flags.StringVar(&f.addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 is any free one")
-	flags.BoolVar(&f.remote, "allow-remote-without-auth", false, "listen on an address that others can reach, though nothing asks them who they are")
-	flags.StringSliceVar(&f.hosts, "allow-host", nil, "further `name` under which clients may reach the server; * is any")
-	flags.StringSliceVar(&f.origins, "allow-origin", nil, "further `origin`, such as https://app.example.com, whose pages may use the server; * is any")
-	flags.Var(&f.maxBody, "max-body", "largest request, and longest line of stdio, such as 4MiB")
-	flags.Var(&f.maxSite, "max-site-bytes", "largest site built in memory, such as 2GiB")
-	flags.BoolVar(&f.postOnly, "post-only", false, "refuse GET at the endpoint: no event stream stands open for a session")
-	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "serve the HTTP+SSE transport of 2024-11-05, too, at /sse and /message, for clients that know no other")
+	flags.StringVar(&f.addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 means any free port")
+	flags.BoolVar(&f.remote, "allow-remote-without-auth", false, "permit a non-loopback address without tokens: everyone who can connect can call all tools")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "additional `name` under which clients may reach the server; * means any")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "additional `origin` whose web pages may use the server, such as https://app.example.com; * means any")
+	flags.Var(&f.maxBody, "max-body", "maximum `size` of a request, and of a line over stdin")
+	flags.Var(&f.maxSite, "max-site-bytes", "maximum `size` of a site built in memory")
+	flags.BoolVar(&f.postOnly, "post-only", false, "reject GET at the endpoint, so that sessions have no event stream")
+	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "also serve the HTTP+SSE transport of 2024-11-05 at /sse and /message")
 	f.budget.add(flags)
 	f.access.add(flags)
 	f.fallback.add(flags)
@@ -124,10 +129,24 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	f.stateKeys.add(flags)
 	f.servers.add(flags)
 	f.start.add(flags)
-	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
-	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
-	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", "text", "`form` of the log: text or json")
+	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "`time` to keep accepting requests after a stop signal, while /readyz returns 503")
+	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "`time` for requests in flight to finish")
+	flags.Var(&f.logLevel, "log-level", "log `level` on stderr: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "text", "log `format`: text or json")
+	groupFlags(cmd, "Sources", "prefix", "fallback", "fallback-write", "max-site-bytes", "no-files", "hide-app-tools",
+		"set", "values", "require-signer")
+	groupFlags(cmd, "Address", "addr", "stdio", "public-url", "allow-host", "allow-origin", "post-only", "legacy-sse",
+		"no-websocket", "no-metrics")
+	groupFlags(cmd, "TLS", "tls-cert", "tls-key")
+	groupFlags(cmd, "Access", "auth-token-file", "auth-issuer", "auth-audience", "auth-jwks-url", "auth-algorithm",
+		"auth-require-at-jwt", "auth-server", "require-scope", "tool-scope", "scope-implies", "state-key-file",
+		"allow-remote-without-auth")
+	groupFlags(cmd, "Limits", "rate-limit", "rate-burst", "max-body", "max-in-flight", "max-in-flight-per-client",
+		"max-in-flight-bytes", "max-in-flight-bytes-per-client", "max-kept", "max-kept-per-client", "request-timeout",
+		"drain-delay", "drain-timeout")
+	groupFlags(cmd, "Logging", "log-level", "log-format", "audit-log", "audit-key", "audit-required")
+	groupFlags(cmd, "Definitions", "secrets-from", "allow-network", "lazy", "idle-stop", "no-watch", "settle",
+		"start-wait", "strict", "lock", "lock-policy")
 	return cmd
 }
 

@@ -22,8 +22,8 @@ type fallbackFlags struct {
 }
 
 func (f *fallbackFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.source, "fallback", "", "ask this `SOURCE` for what the site served has no answer for; - is the command after --")
-	flags.BoolVar(&f.write, "fallback-write", false, "put what the fallback answers into the site, a folder, if it changes nothing and holds no secret")
+	flags.StringVar(&f.source, "fallback", "", "`SOURCE` for requests that the site has no answer for; - means the command after --")
+	flags.BoolVar(&f.write, "fallback-write", false, "store answers of the fallback in the site, a folder, if the tool is read-only and the answer contains no secret")
 }
 
 // open opens the only site in args, and its fallback.

@@ -29,11 +29,9 @@ const defaultSettle = 2 * time.Second
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.idle.add(flags)
-	flags.BoolVar(&f.noWatch, "no-watch", false, "leave what is served as it is when its files change; SIGHUP has definitions read again in any case")
-	flags.DurationVar(&f.settle, "settle", defaultSettle,
-		"how long requests for lists wait for servers that are still starting; unless set, they wait for a single server "+
-			"until its start succeeds or fails")
-	flags.BoolVar(&f.strict, "strict", false, "refuse definitions one of which is wrong, instead of leaving that one out")
+	flags.BoolVar(&f.noWatch, "no-watch", false, "do not reload files that change; SIGHUP still reloads definitions")
+	flags.DurationVar(&f.settle, "settle", defaultSettle, "maximum `time` that list requests wait for starting servers; by default, lists of a single server wait until it has started or failed")
+	flags.BoolVar(&f.strict, "strict", false, "reject a definitions file with an invalid server, instead of skipping the server")
 }
 
 // apply sets the options that the flags control. drain is how long a call may take.
@@ -75,8 +73,8 @@ type idleFlags struct {
 }
 
 func (f *idleFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.lazy, "lazy", false, "start a server of definitions when it is first called; what it offers is remembered from an earlier time")
-	flags.DurationVar(&f.stop, "idle-stop", 0, "stop a server of definitions that runs here and has had nothing to do for that `time`, until it is needed")
+	flags.BoolVar(&f.lazy, "lazy", false, "start servers of definitions on their first call; until then, their tools are those of an earlier run")
+	flags.DurationVar(&f.stop, "idle-stop", 0, "stop a local server after this idle `time`; the next call restarts it")
 }
 
 func (f *idleFlags) apply(d *open.DefinitionsOptions) error {

@@ -5,9 +5,9 @@ import "github.com/spf13/cobra"
 func newSite() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "site",
-		Short: "Make, check and compare StaticMCP sites",
-		Long: `Make, check and compare StaticMCP sites: MCP servers whose answers were computed
-beforehand and lie there as files.`,
+		Short: "Build, freeze, check and compare StaticMCP sites",
+		Long: `Build, freeze, check and compare StaticMCP sites: MCP servers whose answers are
+precomputed and stored as files.`,
 		Example: `  slipway site check examples/http-reference`,
 	},
 		newSiteBuild(),

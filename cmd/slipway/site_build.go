@@ -26,17 +26,17 @@ func newSiteBuild() *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "build INPUT -o DIR|FILE|-",
-		Short: "Build a site of documents, tables or an API",
-		Long: `Build a StaticMCP site of INPUT: a folder of Markdown, an llms.txt, a CSV, JSON,
-JSON Lines or SQLite file, an OpenAPI 3 document, a folder with Go packages, or
-a slipway.site.yaml, which puts several of these into one site and can say where
-it goes. In a folder only what changed is written, and only what an earlier
-build wrote, and nobody changed since, is deleted.
+		Short: "Build a site from documents, tables or an API",
+		Long: `Build a StaticMCP site from INPUT: a folder of Markdown, an llms.txt, a CSV,
+JSON, JSON Lines or SQLite file, an OpenAPI 3 document, a folder of Go packages,
+or a slipway.site.yaml, which combines several of these and can set the output.
+In a folder, only changed files are written, and only files from an earlier
+build that were not edited since are deleted.
 
-With --check nothing is written: the exit code is 1 if the output is not what
-INPUT gives now, and stdout has the list. With --watch the site is built again
-each time INPUT changes.`,
-		Example: `  slipway site build examples/handbook -o public/mcp --base-url https://example.com/docs/
+--check writes nothing: it prints the files that are out of date, and the exit
+code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
+		Example: `  slipway site build examples/handbook -o public/mcp --base-url \
+      https://example.com/docs/
   slipway site build countries.csv -o public/mcp --host github-pages
   slipway site build countries.csv -o public/mcp --host github-pages --check
   slipway site build countries.csv -o - --format tar | tar t`,
@@ -67,24 +67,21 @@ each time INPUT changes.`,
 	}
 	o.flags(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.check, "check", false, "fail if the output is not current, and write nothing")
-	f.BoolVar(&watch, "watch", false, "build again each time the input changes")
-	f.DurationVar(&every, "watch-interval", time.Second, "how often --watch looks for changes")
-	f.StringVar(&in.As, "as", "", "what INPUT is: "+strings.Join(open.Inputs(), ", ")+" (default: found out)")
-	f.StringVar(&in.Language, "language", "", "the language of documents, such as en or pt-BR (default: found out)")
-	f.StringVar(&in.BaseURL, "base-url", "",
-		"the `URL` where documents are published for people, for the links to pages (default: what the project says)")
-	f.BoolVar(&in.Drafts, "drafts", false, "keep documents that are marked as drafts, hidden or unlisted")
-	f.IntVar(&words, "word-files", 2000,
-		"the most `words` of documents whose search is a file of its own, for readers without the index; 0 is none")
-	f.BoolVar(&in.NoPictures, "no-pictures", false, "leave out the pictures of documents")
-	f.BoolVar(&in.NoSections, "no-sections", false,
-		"leave out get_section, whose answers are most files of a site of documents")
-	f.StringSliceVar(&in.Key, "key", nil, "the `COLUMN`s that tell the rows of a table apart (default: found out)")
-	f.StringVar(&in.Name, "name", "", "the name of the site")
-	f.StringVar(&in.Title, "title", "", "the title of the site, for people")
-	f.StringVar(&in.Version, "site-version", "", "the version of the site")
-	f.StringVar(&in.Instructions, "instructions", "", "what models are told about the site")
+	f.BoolVar(&o.check, "check", false, "fail if the output is out of date, without writing")
+	f.BoolVar(&watch, "watch", false, "rebuild when the input changes")
+	f.DurationVar(&every, "watch-interval", time.Second, "`time` between checks for changes")
+	f.StringVar(&in.As, "as", "", "`type` of INPUT: "+strings.Join(open.Inputs(), ", ")+" (default: detected)")
+	f.StringVar(&in.Language, "language", "", "`language` of documents, such as en or pt-BR (default: detected)")
+	f.StringVar(&in.BaseURL, "base-url", "", "`URL` where the documents are published for people, for links to pages (default: from the project)")
+	f.BoolVar(&in.Drafts, "drafts", false, "include documents marked as draft, hidden or unlisted")
+	f.IntVar(&words, "word-files", 2000, "maximum `number` of words with precomputed search results, for readers without the index; 0 means none")
+	f.BoolVar(&in.NoPictures, "no-pictures", false, "exclude pictures of documents")
+	f.BoolVar(&in.NoSections, "no-sections", false, "exclude get_section, whose answers are most files of a site of documents")
+	f.StringSliceVar(&in.Key, "key", nil, "`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
+	f.StringVar(&in.Name, "name", "", "`name` of the site")
+	f.StringVar(&in.Title, "title", "", "human-readable `title` of the site")
+	f.StringVar(&in.Version, "site-version", "", "`version` of the site")
+	f.StringVar(&in.Instructions, "instructions", "", "`text` about the site for models")
 	return cmd
 }
 

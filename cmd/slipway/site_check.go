@@ -27,23 +27,24 @@ func newSiteCheck() *cobra.Command {
 	var o siteCheck
 	cmd := &cobra.Command{
 		Use:   "check SITE...",
-		Short: "Hold sites to the StaticMCP standard",
-		Long: `Hold sites to every rule of the StaticMCP standard, and say where each fault is
-and what to do about it. Warnings are for what this program reads and others do
-not.
+		Short: "Check sites against the StaticMCP standard",
+		Long: `Check sites against all rules of the StaticMCP standard, and report each problem
+with its place and a fix. Deviations that Slipway supports but other readers do
+not are warnings.
 
-SITE is a folder with mcp.json, a .zip file of one, or the http(s) URL under
-which one is hosted. A host does not list its files, so of a URL only what the
-manifest or the index leads to is looked at.
+SITE is a folder with mcp.json, a .zip file, or the URL of a site. Web hosts do
+not list their files, so for a URL only files linked from the manifest or the
+index are checked.
 
-With --fix what can be repaired without losing anything is repaired in a folder
-first: files get the standard's names, missing members that another file knows
-are filled in, entries that are there twice go once. Nothing is overwritten or
+--fix first repairs problems in a folder that can be fixed without losing data:
+it renames files to the standard's names, adds missing members that are known
+from other files, and removes duplicate entries. Nothing is overwritten or
 deleted.
 
-The rules: docs/reference/rules.md.`,
+Rules: docs/reference/rules.md.`,
 		Example: `  slipway site check examples/http-reference
-  slipway site check examples/http-reference --for sse-bridge --host github-pages
+  slipway site check examples/http-reference --for sse-bridge \
+      --host github-pages
   slipway site check examples/http-reference --fix --dry-run`,
 		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,11 +63,11 @@ The rules: docs/reference/rules.md.`,
 		},
 	}
 	o.flags(cmd)
-	cmd.Flags().BoolVar(&o.fix, "fix", false, "repair first what can be repaired without losing anything")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: only say what would be repaired")
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "first repair problems that can be fixed without losing data")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: print the repairs without making them")
 	allowSecretFlag(cmd.Flags(), &o.allowSecrets)
-	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "say what these other `readers` fail to read: "+strings.Join(staticmcp.Readers(), ", "))
-	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "hold the site to the limits of these `hosts`: "+strings.Join(staticmcp.HostNames(), ", "))
+	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "also report what these other `readers` cannot read: "+strings.Join(staticmcp.Readers(), ", "))
+	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "check the site against the limits of these `hosts`: "+strings.Join(staticmcp.HostNames(), ", "))
 	return cmd
 }
 

@@ -15,10 +15,10 @@ func newSiteDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff SOURCE SOURCE",
 		Short: "Compare two sites, or a site with a source",
-		Long: `Compare the definitions of two sources, and their answers to everything that
-one of them, a site, has stored. Each line of stdout is one difference: added is
-what only the second has, removed what only the first has. The exit code is 1 if
-there is any.
+		Long: `Compare the definitions of two sources, and their answers to all requests that
+one of them, a site, has stored. Each line of stdout is one difference: "added"
+is only in the second, "removed" only in the first. The exit code is 1 if there
+is a difference.
 
 ` + sourceHelp,
 		Example: `  slipway site diff my-server/site my-server.mcpb
@@ -44,7 +44,7 @@ there is any.
 	}
 	bundleFlags(cmd)
 	requestFlags(cmd.Flags(), &o.Requests)
-	cmd.Flags().BoolVar(&o.Definitions, "definitions", false, "compare no answers")
+	cmd.Flags().BoolVar(&o.Definitions, "definitions", false, "compare only definitions, not answers")
 	jsonFlag(cmd, &asJSON, "the differences")
 	return cmd
 }

@@ -35,30 +35,31 @@ func newSiteFreeze() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "freeze SOURCE -o DIR|FILE|-",
 		Short: "Store the answers of a source as a site",
-		Long: `Ask a source everything there is to ask and store the answers as a StaticMCP
-site. Only tools that say that they change nothing are called (readOnlyHint),
-unless they are named with --tool.
+		Long: `Send a source all requests with known arguments, and store its answers as a
+StaticMCP site. Only tools marked as read-only (readOnlyHint) are called, plus
+those given with --tool.
 
-Calls are made with the values that the definitions list: enum, const, boolean,
-default, examples and short ranges of whole numbers. What an argument can be
-otherwise is said by --calls, a file with one {"tool":...,"arguments":{...}} on
-each line; by --traffic, recorded JSON-RPC messages; or by a rule that takes it
-out of other answers: --expand 'get_item.id=list_items:$.items[*].id'. Resource
-templates and prompts are asked for the values that the source suggests.
+Arguments come from the definitions: enum, const, boolean, default, examples and
+short integer ranges. Additional ones come from --calls, a file with one
+{"tool":...,"arguments":{...}} per line; from --traffic, recorded JSON-RPC
+messages; or from a rule that extracts them from other answers:
+--expand 'get_item.id=list_items:$.items[*].id'. Arguments of resource templates
+and prompts are those that the source suggests.
 
-Everything is asked twice, and an answer that differs is a warning. If an answer
-contains a secret or personal data, nothing is written (exit code 6); accept a
+Each request is sent twice; differing answers are warnings. If an answer
+contains secrets or personal data, nothing is written (exit code 6); accept a
 false alarm with --allow-secret. A command after -- gets PATH, HOME, the
 language and similar variables only; --env adds others.
 
-A folder that was frozen before is brought up to date. With --verify nothing is
-written: every answer of the site is asked for again and compared.
+An existing site is updated. --verify writes nothing: it requests each answer of
+the site again and compares.
 
 ` + sourceHelp,
 		Example: `  slipway site freeze my-server.mcpb -o public/mcp --dry-run
   slipway site freeze my-server.mcpb -o public/mcp
   slipway site freeze my-server.mcpb -o public/mcp --verify
-  slipway site freeze -o shop.zip --expand 'get_item.id=list_items:$.items[*].id' -- slipway serve --stdio shop`,
+  slipway site freeze -o shop.zip --expand \
+      'get_item.id=list_items:$.items[*].id' -- slipway serve --stdio shop`,
 		Args: takesSource(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(cmd); err != nil {
@@ -79,37 +80,43 @@ written: every answer of the site is asked for again and compared.
 	f.writing.flags(cmd)
 	flags := cmd.Flags()
 	requestFlags(flags, &f.Requests)
-	flags.StringArrayVar(&f.Only, "only", nil, "freeze the tool `NAME` and no others (repeatable)")
-	flags.StringArrayVar(&f.Skip, "skip", nil, "leave out the tool `NAME` (repeatable)")
-	flags.StringArrayVar(&f.Refresh, "refresh", nil, "ask for answers of the tool `NAME` again, and keep those of all others (repeatable)")
-	flags.StringArrayVar(&f.calls, "calls", nil, "a `file` with calls, one JSON object on each line; - is stdin (repeatable)")
-	flags.StringArrayVar(&f.traffic, "traffic", nil, "a `file` with recorded JSON-RPC messages, one on each line (repeatable)")
-	flags.Var(eachOf(&f.Expand, freeze.ParseExpansion), "expand", "a `rule` TOOL.ARGUMENT=TOOL:PATH that makes calls out of answers (repeatable)")
-	flags.BoolVar(&f.NoResources, "no-resources", false, "leave out resources")
-	flags.BoolVar(&f.NoPrompts, "no-prompts", false, "leave out prompts")
-	flags.IntVar(&f.Limits.Calls, "max-calls", 0, "most questions in all (default 10000; no limit for a site)")
-	flags.IntVar(&f.Limits.PerTool, "max-per-tool", 1000, "most combinations of arguments for one tool, template or prompt")
-	flags.IntVar(&f.Limits.Range, "max-range", 100, "longest range of whole numbers that is gone through")
-	flags.DurationVar(&f.Repeat.After, "again-after", 1100*time.Millisecond, "how long after its answer a question is asked again")
-	flags.BoolVar(&f.Repeat.Off, "once", false, "ask each question once, and do not look for answers that differ")
-	flags.BoolVar(&f.Repeat.SkipUnstable, "skip-unstable", false, "leave out answers that differ")
-	flags.BoolVar(&f.KeepErrors, "keep-errors", false, "store errors of tools, too")
+	flags.StringArrayVar(&f.Only, "only", nil, "freeze only the tool `NAME` (repeatable)")
+	flags.StringArrayVar(&f.Skip, "skip", nil, "skip the tool `NAME` (repeatable)")
+	flags.StringArrayVar(&f.Refresh, "refresh", nil, "call the tool `NAME` again, and keep stored answers of all others (repeatable)")
+	flags.StringArrayVar(&f.calls, "calls", nil, "`file` with calls, one JSON object per line; - means stdin (repeatable)")
+	flags.StringArrayVar(&f.traffic, "traffic", nil, "`file` with recorded JSON-RPC messages, one per line (repeatable)")
+	flags.Var(eachOf(&f.Expand, freeze.ParseExpansion), "expand", "`rule` TOOL.ARGUMENT=TOOL:PATH that takes arguments from answers (repeatable)")
+	flags.BoolVar(&f.NoResources, "no-resources", false, "skip resources")
+	flags.BoolVar(&f.NoPrompts, "no-prompts", false, "skip prompts")
+	flags.IntVar(&f.Limits.Calls, "max-calls", 0, "maximum `number` of requests (default: 10000; no limit for a site)")
+	flags.IntVar(&f.Limits.PerTool, "max-per-tool", 1000, "maximum `number` of argument combinations per tool, template or prompt")
+	flags.IntVar(&f.Limits.Range, "max-range", 100, "maximum `length` of an integer range to enumerate")
+	flags.DurationVar(&f.Repeat.After, "again-after", 1100*time.Millisecond, "`time` between an answer and its second request")
+	flags.BoolVar(&f.Repeat.Off, "once", false, "send each request once, without detecting unstable answers")
+	flags.BoolVar(&f.Repeat.SkipUnstable, "skip-unstable", false, "skip unstable answers")
+	flags.BoolVar(&f.KeepErrors, "keep-errors", false, "also store tool errors")
 	flags.StringSliceVar(&f.allow, "allow", nil, "store answers with findings of this `kind`: personal")
 	allowSecretFlag(flags, &f.Allow.Secrets)
-	flags.StringArrayVar(&f.env, "env", nil,
-		"pass the variable `NAME` of the environment, or NAME=VALUE, to the command after -- (repeatable)")
-	flags.BoolVar(&f.verify, "verify", false, "compare what the site has with what the source says, and write nothing")
+	flags.StringArrayVar(&f.env, "env", nil, "pass the environment variable `NAME`, or NAME=VALUE, to the command after -- (repeatable)")
+	flags.BoolVar(&f.verify, "verify", false, "compare the site with the current answers of the source, without writing")
+	groupFlags(cmd, "Requests", "tool", "only", "skip", "refresh", "calls", "traffic", "expand", "no-resources",
+		"no-prompts", "max-calls", "max-per-tool", "max-range", "concurrency", "rate", "retries", "timeout", "env")
+	groupFlags(cmd, "Answers", "replace", "again-after", "once", "skip-unstable", "keep-errors", "allow", "allow-secret",
+		"verify")
+	groupFlags(cmd, "Output", "output", "format", "collisions", "host", "site-root", "precompress", "compact",
+		"no-aliases", "no-index", "force", "dry-run", "lenient", "quiet", "json")
+	groupFlags(cmd, "Source", "set", "values", "require-signer", "secrets-from", "allow-network", "lock", "lock-policy")
 	return cmd
 }
 
 // requestFlags adds the flags for how a source is called.
 func requestFlags(flags *pflag.FlagSet, o *freeze.Requests) {
-	flags.StringArrayVar(&o.Tools, "tool", nil, "call the tool `NAME` though it does not say that it changes nothing (repeatable)")
-	flags.IntVar(&o.Concurrency, "concurrency", 4, "calls at the same time")
-	flags.Float64Var(&o.Rate, "rate", 0, "most calls in a second; 0 is any number")
-	flags.IntVar(&o.Retries, "retries", 2, "how often a call that failed is made again")
-	flags.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long one call may take")
-	flags.Var(eachOf(&o.Replace, freeze.ParseReplacement), "replace", "replace in texts, as `REGEXP=>TEXT`, before they are compared and stored (repeatable)")
+	flags.StringArrayVar(&o.Tools, "tool", nil, "also call the tool `NAME`, although it is not marked as read-only (repeatable)")
+	flags.IntVar(&o.Concurrency, "concurrency", 4, "maximum `number` of concurrent calls")
+	flags.Float64Var(&o.Rate, "rate", 0, "maximum `calls` per second; 0 means no limit")
+	flags.IntVar(&o.Retries, "retries", 2, "`number` of retries of a failed call")
+	flags.DurationVar(&o.Timeout, "timeout", 30*time.Second, "maximum `time` for a call")
+	flags.Var(eachOf(&o.Replace, freeze.ParseReplacement), "replace", "replace text in answers before they are compared and stored, as `REGEXP=>TEXT` (repeatable)")
 }
 
 func (f *freezing) validate(cmd *cobra.Command) error {

@@ -13,8 +13,7 @@ import (
 
 // allowSecretFlag adds the flag that accepts findings about secrets.
 func allowSecretFlag(flags *pflag.FlagSet, list *[]string) {
-	flags.StringSliceVar(list, "allow-secret", nil,
-		"accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(staticmcp.SecretKinds(), ", "))
+	flags.StringSliceVar(list, "allow-secret", nil, "accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(staticmcp.SecretKinds(), ", "))
 }
 
 // checkAllowed checks the values of that flag.

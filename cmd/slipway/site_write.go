@@ -34,21 +34,19 @@ type writing struct {
 
 func (o *writing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "the folder, .zip or .tar `FILE` to write, or - for stdout")
-	f.StringVar(&o.format, "format", "", "dir, zip or tar (default: by the name; tar on stdout)")
-	f.StringVar(&o.collisions, "collisions", "disambiguate",
-		"action for answers that share a file name: disambiguate or error")
-	f.StringVar(&o.host, "host", "", "add what a web host needs and check its limits: "+strings.Join(staticmcp.HostNames(), ", "))
-	f.StringVar(&o.siteRoot, "site-root", "",
-		"the published `DIR` above the output, for the files that hosts read at its root (default: the output)")
-	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files: gzip")
-	f.BoolVar(&o.compact, "compact", false, "write documents on one line each")
-	f.BoolVar(&o.noAliases, "no-aliases", false, "leave out the second file of long names, for bridges with a 32-bit hash")
-	f.BoolVar(&o.noIndex, "no-index", false, "leave out .staticmcp/index.json; the output cannot be updated then")
-	f.BoolVar(&o.force, "force", false, "write over a site, and over files, that slipway did not write")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and do nothing")
-	f.BoolVar(&o.lenient, "lenient", false, "leave out what cannot be written, and go on")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, no list of changes and no summary")
+	f.StringVarP(&o.output, "output", "o", "", "folder, .zip or .tar `FILE` to write, or - for stdout")
+	f.StringVar(&o.format, "format", "", "output `format`: dir, zip or tar (default: from the name; tar on stdout)")
+	f.StringVar(&o.collisions, "collisions", "disambiguate", "`action` for answers that share a file name: disambiguate or error")
+	f.StringVar(&o.host, "host", "", "add files that a web `host` needs and check its limits: "+strings.Join(staticmcp.HostNames(), ", "))
+	f.StringVar(&o.siteRoot, "site-root", "", "published `DIR` that contains the output, for files that hosts read at its root (default: the output)")
+	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files in this `format`: gzip")
+	f.BoolVar(&o.compact, "compact", false, "write JSON on one line")
+	f.BoolVar(&o.noAliases, "no-aliases", false, "omit the second file of long names, for bridges with a 32-bit hash")
+	f.BoolVar(&o.noIndex, "no-index", false, "omit .staticmcp/index.json; the output cannot be updated then")
+	f.BoolVar(&o.force, "force", false, "overwrite a site or files that Slipway did not write")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the changes without writing")
+	f.BoolVar(&o.lenient, "lenient", false, "skip answers that cannot be written")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print no progress, changes or summary")
 	jsonFlag(cmd, &o.json, "what was done")
 }
 

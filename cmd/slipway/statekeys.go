@@ -19,8 +19,7 @@ type stateKeyFlags struct {
 }
 
 func (f *stateKeyFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "state-key-file", "",
-		"`file` of the keys that replicas share, one on each line: the first seals session ids and requestState, all of them open; read again on SIGHUP")
+	flags.StringVar(&f.path, "state-key-file", "", "`file` of keys shared by replicas, one per line: the first seals session IDs and requestState, all of them unseal; reloaded on SIGHUP")
 }
 
 // fromEnvironment reads the variable without a flag.

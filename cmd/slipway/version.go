@@ -56,7 +56,7 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Long:    "Print the version of this build and the protocol versions it speaks.",
+		Long:    `Print the version of this build and the protocol versions it supports.`,
 		Example: "  slipway version --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
