@@ -5,6 +5,8 @@
 //   - Displayed code is compiled and tested.
 //   - Every page is linked from another one.
 //   - No file refers to the machine it was written on.
+//   - Pages avoid a list of words that have plainer equivalents.
+//   - The table of packages in the module's doc.go names packages that exist.
 //
 // [Load] reads the pages, [Check] applies the rules. [Sessions] parses the terminal
 // sessions on a page, so that a test of the command can run and compare them.
@@ -60,12 +62,14 @@ func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
+	problems = append(problems, checkPackageTable(fsys)...)
 	for _, p := range pages {
 		problems = append(problems, checkTitle(p)...)
 		problems = append(problems, checkLinks(fsys, pages, p)...)
 		problems = append(problems, checkNames(fsys, p)...)
 		problems = append(problems, checkQuotes(fsys, p)...)
 		problems = append(problems, checkProofs(fsys, p)...)
+		problems = append(problems, checkProse(p)...)
 		if p.Path == "README.md" {
 			problems = append(problems, checkReadme(p)...)
 		}

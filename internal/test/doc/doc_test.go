@@ -59,6 +59,15 @@ func TestCheck(t *testing.T) {
 		changes map[string]string
 		want    []string // "path:line"
 	}{
+		"a banned word": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nAsk somebody.\n\n```sh\nsomebody\n```\n"},
+			[]string{"docs/one.md:5"}},
+		"a banned phrase in any case": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nOnce more, it Is Told.\n"},
+			[]string{"docs/one.md:5", "docs/one.md:5"}},
+		"a part of a word is not banned": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nAmend it, recommended.\n"}, nil},
+		"content of an example": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\n[x](../examples/x/one.md)\n",
+			"examples/x/one.md": "# Larder\n\nSomebody did.\n"}, nil},
+		"a package that does not exist": {map[string]string{"doc.go": "// Package slipway ...\n//\n//\tcore  slipway/core\n//\tgone  slipway/gone\npackage slipway\n"},
+			[]string{"doc.go:4"}},
 		"all rules kept":        {nil, nil},
 		"a dead link":           {page("[x](two.md)"), []string{"docs/one.md:3"}},
 		"a dead heading":        {page("[x](README.md#nothing)"), []string{"docs/one.md:3"}},

@@ -13,7 +13,7 @@ import (
 // Limits of the README: a newcomer must see the commands without scrolling, and read the
 // page to its end.
 const (
-	readmeLines     = 180
+	readmeLines     = 120
 	readmeFirstCode = 25
 )
 
@@ -86,4 +86,22 @@ func checkWords(fsys fs.FS) ([]Problem, error) {
 		return nil
 	})
 	return problems, err
+}
+
+// checkPackageTable reports packages that doc.go at the root names and that do not exist.
+func checkPackageTable(fsys fs.FS) []Problem {
+	text, err := fs.ReadFile(fsys, "doc.go")
+	if err != nil {
+		return nil // a repository without Go documentation
+	}
+	named := regexp.MustCompile(`\bslipway/([a-z/]+)`)
+	var problems []Problem
+	for i, line := range strings.Split(string(text), "\n") {
+		for _, m := range named.FindAllStringSubmatch(line, -1) {
+			if files, _ := fs.Glob(fsys, m[1]+"/*.go"); len(files) == 0 {
+				problems = append(problems, Problem{"doc.go", i + 1, fmt.Sprintf("names the package %s, which does not exist", m[0])})
+			}
+		}
+	}
+	return problems
 }
