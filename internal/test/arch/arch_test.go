@@ -189,9 +189,17 @@ func TestCheck(t *testing.T) {
 			map[string]string{"left/left.go": "//go:generate true\npackage left\n"},
 			[]string{"left: comment"},
 		},
-		"Go at the root": {
+		"documentation at the root": {
 			map[string]string{"doc.go": "// Package house is the house.\npackage house\n"},
+			nil,
+		},
+		"code at the root": {
+			map[string]string{"doc.go": "// Package house is the house.\npackage house\n\nconst Rooms = 3\n"},
 			[]string{"doc.go: root"},
+		},
+		"another file at the root": {
+			map[string]string{"house.go": "// Package house is the house.\npackage house\n"},
+			[]string{"house.go: root"},
 		},
 		"a folder that says nothing": {
 			map[string]string{"left/util/pool.go": "// Package pool is a part of a room.\npackage pool\n"},

@@ -14,7 +14,8 @@ func vague(name string) bool {
 		[]string{"util", "utils", "common", "shared", "helper", "helpers", "model", "models", "pkg", "misc"}, name)
 }
 
-// checkRoot reports Go files next to go.mod.
+// checkRoot reports Go files next to go.mod, except doc.go with nothing but a package
+// comment.
 func checkRoot(t *tree, _ *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
@@ -22,7 +23,9 @@ func checkRoot(t *tree, _ *Plan) []Problem {
 			continue
 		}
 		for _, f := range p.all() {
-			problems = append(problems, Problem{f.path, "root", "no Go file at the root; put it into a room"})
+			if f.path != "doc.go" || len(f.syntax.Decls) > 0 {
+				problems = append(problems, Problem{f.path, "root", "only documentation is at the root; move it to a package"})
+			}
 		}
 	}
 	return problems
