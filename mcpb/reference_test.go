@@ -38,22 +38,24 @@ func TestReference(t *testing.T) {
 	for lines := bufio.NewScanner(file); lines.Scan(); cases++ {
 		var c struct {
 			Name     string
-			Text     []byte
+			Text     string // of manifest.json, or Base64 if it is not UTF-8
+			Base64   []byte
 			Files    map[string][]byte
 			Accepted bool
 		}
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
+		manifest := append([]byte(c.Text), c.Base64...)
 		fsys := fstest.MapFS{}
 		for name, content := range c.Files {
 			fsys[name] = &fstest.MapFile{Data: content}
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			if r := verdictOf(t, c.Text, fsys, true); r.OK(false) != c.Accepted {
+			if r := verdictOf(t, manifest, fsys, true); r.OK(false) != c.Accepted {
 				t.Errorf("as the reference: got %v, want %v\n%s", r.OK(false), c.Accepted, text(r))
 			}
-			r := verdictOf(t, c.Text, fsys, false)
+			r := verdictOf(t, manifest, fsys, false)
 			if r.OK(false) == c.Accepted {
 				return
 			}
@@ -63,7 +65,7 @@ func TestReference(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("got %v, want %v\n%s%s", r.OK(false), c.Accepted, c.Text, text(r))
+			t.Errorf("got %v, want %v\n%s%s", r.OK(false), c.Accepted, manifest, text(r))
 		})
 	}
 	if cases < 250 {

@@ -1,12 +1,14 @@
-// Command mcpbreference runs the reference implementation of MCP bundles on a few hundred
-// manifests, and records its verdicts and some of the command lines it builds in
-// mcpb/testdata. The tests of package mcpb compare our implementation with these records.
+// Command mcpbreference runs the reference implementation of MCP bundles on the cases in
+// mcpb/testdata: its verdicts on the manifests in reference.jsonl, and the command lines it
+// builds for those in expand.jsonl. The tests of package mcpb compare our implementation
+// with these records.
 //
-//	go run ./scripts/mcpbreference          write the files
+//	go run ./scripts/mcpbreference          update the verdicts and command lines
 //	go run ./scripts/mcpbreference -check   fail if they differ from its output
 //
-// Run it in the root of the repository. It requires Node and npm. The CLI is installed
-// once into .cache, at the pinned version.
+// To add a case, add a line with its inputs and run the command. Run it in the root of the
+// repository. It requires Node and npm. The CLI is installed once into .cache, at the
+// pinned version.
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,19 +28,40 @@ import (
 // pinned is the release that produced the records.
 const pinned = "2.1.2"
 
-const (
-	verdictRecord = "mcpb/testdata/reference.jsonl"
-	launchRecord  = "mcpb/testdata/expand.jsonl"
-)
-
 //go:embed ask.mjs
 var askScript string
 
 //go:embed expand.mjs
 var expandScript string
 
+// verdict is a manifest with the verdict of the CLI, a line of reference.jsonl.
+type verdict struct {
+	Name string `json:"name"`
+	// Text is that of manifest.json, or Base64 if it is not UTF-8.
+	Text     string            `json:"text,omitempty"`
+	Base64   []byte            `json:"base64,omitempty"`
+	Files    map[string][]byte `json:"files,omitempty"`
+	Accepted bool              `json:"accepted"`
+}
+
+// launch is a manifest with a user's settings, and the command line that the reference
+// implementation builds for it on Linux, a line of expand.jsonl. The cases are those in
+// which it agrees with the specification; package mcpb has its own tests for the others.
+type launch struct {
+	Name     string          `json:"name"`
+	Manifest json.RawMessage `json:"manifest"`
+	Values   json.RawMessage `json:"values"`
+	commandLine
+}
+
+type commandLine struct {
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+}
+
 func main() {
-	check := flag.Bool("check", false, "compare with the file instead of writing it")
+	check := flag.Bool("check", false, "compare with the files instead of writing them")
 	flag.Parse()
 	if err := run(*check); err != nil {
 		fmt.Fprintln(os.Stderr, "mcpbreference:", err)
@@ -50,62 +74,65 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	cases := corpus()
-	if err := ask(tools, cases); err != nil {
-		return err
-	}
-	accepted := 0
-	for i := range cases {
-		if cases[i].Accepted {
-			accepted++
-		}
-	}
-	fmt.Printf("the reference CLI %s accepts %d of %d manifests\n", pinned, accepted, len(cases))
-	starts := launches()
-	if err := expand(tools, starts); err != nil {
-		return err
-	}
-	return errors.Join(keep(verdictRecord, cases, check), keep(launchRecord, starts, check))
+	return errors.Join(
+		update("mcpb/testdata/reference.jsonl", check, func(cases []verdict, dir string) error {
+			return ask(tools, cases, dir)
+		}),
+		update("mcpb/testdata/expand.jsonl", check, func(cases []launch, dir string) error {
+			return expand(tools, cases, dir)
+		}))
 }
 
-// keep writes one JSON object per line, or compares them with the file if check is set.
-func keep[T any](record string, all []T, check bool) error {
+// update reads a record with one JSON object per line, completes its cases, and writes it,
+// or compares it with the file if check is set. complete may use the folder dir.
+func update[T any](record string, check bool, complete func(cases []T, dir string) error) error {
+	old, err := os.ReadFile(record)
+	if err != nil {
+		return err
+	}
+	var cases []T
+	for decoder := json.NewDecoder(bytes.NewReader(old)); ; {
+		var one T
+		if err := decoder.Decode(&one); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("%s: case %d: %w", record, len(cases)+1, err)
+		}
+		cases = append(cases, one)
+	}
+	dir, err := os.MkdirTemp("", "mcpbreference-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := complete(cases, dir); err != nil {
+		return err
+	}
 	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	for i := range all {
-		if err := enc.Encode(&all[i]); err != nil {
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	for i := range cases {
+		if err := encoder.Encode(&cases[i]); err != nil {
 			return err
 		}
 	}
 	if !check {
 		return os.WriteFile(record, text.Bytes(), 0o644)
 	}
-	old, err := os.ReadFile(record)
-	if err != nil {
-		return err
-	}
 	return compare(record, old, text.Bytes())
 }
 
-// compare reports the first few lines that differ.
+// compare reports the first few lines that differ. Both texts have a line for each case.
 func compare(record string, old, now []byte) error {
-	was, is := strings.Split(string(old), "\n"), strings.Split(string(now), "\n")
+	was := strings.Split(string(old), "\n")
 	var differences []string
-	for i := range max(len(was), len(is)) {
-		var a, b string
-		if i < len(was) {
-			a = was[i]
-		}
-		if i < len(is) {
-			b = is[i]
-		}
-		if a != b && len(differences) < 5 {
-			differences = append(differences, fmt.Sprintf("line %d:\n- %s\n+ %s", i+1, a, b))
+	for i, line := range strings.Split(string(now), "\n") {
+		if i < len(was) && was[i] != line && len(differences) < 5 {
+			differences = append(differences, fmt.Sprintf("line %d:\n- %s\n+ %s", i+1, was[i], line))
 		}
 	}
-	if differences != nil {
-		return fmt.Errorf("%s is not what the reference says:\n%s", record, strings.Join(differences, "\n"))
+	if !bytes.Equal(old, now) {
+		return fmt.Errorf("%s differs from the reference:\n%s", record, strings.Join(differences, "\n"))
 	}
 	return nil
 }
@@ -141,38 +168,46 @@ func install() (string, error) {
 }
 
 // ask writes every case to a separate folder and runs the CLI's validation on them.
-func ask(tools string, cases []verdict) error {
-	dir, err := os.MkdirTemp("", "mcpbreference-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+func ask(tools string, cases []verdict, dir string) error {
 	for i := range cases {
 		if err := cases[i].write(filepath.Join(dir, fmt.Sprint(i))); err != nil {
 			return err
 		}
 	}
-	var answers []bool
+	answers := make([]bool, 0, len(cases))
 	if err := runNode(tools, "ask.mjs", askScript, &answers, dir, fmt.Sprint(len(cases))); err != nil {
 		return err
 	}
 	if len(answers) != len(cases) {
 		return fmt.Errorf("%d answers to %d questions", len(answers), len(cases))
 	}
+	accepted := 0
 	for i, yes := range answers {
 		cases[i].Accepted = yes
+		if yes {
+			accepted++
+		}
 	}
+	fmt.Printf("the reference CLI %s accepts %d of %d manifests\n", pinned, accepted, len(cases))
 	return nil
 }
 
-// expand runs the reference implementation to build the command line of every case.
-func expand(tools string, starts []launch) error {
-	dir, err := os.MkdirTemp("", "mcpbreference-")
-	if err != nil {
+func (v *verdict) write(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	text, err := json.Marshal(starts)
+	for name, content := range v.Files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	manifest := append([]byte(v.Text), v.Base64...) // one of them is empty
+	return os.WriteFile(filepath.Join(dir, "manifest.json"), manifest, 0o644)
+}
+
+// expand runs the reference implementation to build the command line of every case.
+func expand(tools string, cases []launch, dir string) error {
+	text, err := json.Marshal(cases)
 	if err != nil {
 		return err
 	}
@@ -180,15 +215,15 @@ func expand(tools string, starts []launch) error {
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return err
 	}
-	var answers []launch
+	var answers []commandLine
 	if err := runNode(tools, "expand.mjs", expandScript, &answers, file); err != nil {
 		return err
 	}
-	if len(answers) != len(starts) {
-		return fmt.Errorf("%d answers to %d questions", len(answers), len(starts))
+	if len(answers) != len(cases) {
+		return fmt.Errorf("%d answers to %d questions", len(answers), len(cases))
 	}
-	for i, a := range answers {
-		starts[i].Command, starts[i].Args, starts[i].Env = a.Command, a.Args, a.Env
+	for i, answer := range answers {
+		cases[i].commandLine = answer
 	}
 	return nil
 }
