@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -57,12 +56,7 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // but is not valid.
 func Open(path string) (*File, error) {
 	snap := fsutil.Snapshot(path)
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
+	text, err := fsutil.ReadFile(path, MaxBytes)
 	if err != nil {
 		return nil, err
 	}

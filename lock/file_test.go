@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -19,7 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/shop.lock and the rules in docs/lock.md")
+var update = flag.Bool("update", false, "rewrite testdata/shop.lock")
 
 func written(t testing.TB, l *lock.File) string {
 	t.Helper()
@@ -334,60 +333,4 @@ func TestMentions(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Mentions (-want +got):\n%s", diff)
 	}
-}
-
-// TestRules verifies the table in docs/lock.md, and finds rules that are never reported.
-func TestRules(t *testing.T) {
-	const page, begin, end = "../docs/lock.md", "<!-- rules -->\n", "<!-- end of rules -->"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := strings.Cut(string(text), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatal("the page has no place for the rules")
-	}
-	table := "| rule | severity | asks that |\n| --- | --- | --- |\n"
-	known := map[string]bool{}
-	for _, r := range lock.Rules() {
-		table += fmt.Sprintf("| `%s` | %s | %s |\n", r.ID, r.Severity, r.Title)
-		known[r.ID] = true
-	}
-	want := head + begin + table + end + tail
-	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if string(text) != want {
-		t.Error("the table of rules in docs/lock.md is old; go test ./lock -run TestRules -update writes it")
-	}
-	for _, name := range []string{"record.go", "drift.go", "mentions.go"} {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for id, variable := range variables(t) {
-			if strings.Contains(string(source), variable) {
-				delete(known, id)
-			}
-		}
-	}
-	for id := range known {
-		t.Errorf("nothing reports %s", id)
-	}
-}
-
-// variables returns the names of the variables in rules.go by rule.
-func variables(t *testing.T) map[string]string {
-	t.Helper()
-	source, err := os.ReadFile("rules.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := make(map[string]string)
-	for _, m := range regexp.MustCompile(`(rule\w+) += check\.\w+\.Rule\("([^"]+)"`).FindAllStringSubmatch(string(source), -1) {
-		names[m[2]] = m[1]
-	}
-	return names
 }

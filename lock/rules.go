@@ -6,27 +6,26 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// The rules of sources that are compared with a lock, or locked. Titles state the
-// requirement.
+// The rules of sources that are compared with a lock, or locked.
 var (
-	ruleChanged    = check.Error.Rule("lock/changed", "an item is as it was locked", "")
-	ruleNew        = check.Error.Rule("lock/new", "an item is in the lock", "")
-	ruleGone       = check.Error.Rule("lock/gone", "an item of the lock is offered", "")
-	ruleServer     = check.Error.Rule("lock/server", "the server says of itself what it said", "")
-	ruleOrigin     = check.Error.Rule("lock/origin", "it is started or reached as it was", "")
-	ruleUnknown    = check.Error.Rule("lock/unknown", "the lock knows the source", "")
-	ruleUnpinnable = check.Error.Rule("lock/unpinnable", "an item has a canonical form; otherwise it is not offered",
+	ruleChanged    = check.Error.Rule("lock/changed", "an item that differs from the lock", "")
+	ruleNew        = check.Error.Rule("lock/new", "an item that is missing from the lock", "")
+	ruleGone       = check.Error.Rule("lock/gone", "a locked item that is no longer offered", "")
+	ruleServer     = check.Error.Rule("lock/server", "a server that describes itself differently", "")
+	ruleOrigin     = check.Error.Rule("lock/origin", "a source that is started or reached in a different way", "")
+	ruleUnknown    = check.Error.Rule("lock/unknown", "a source that is missing from the lock", "")
+	ruleUnpinnable = check.Error.Rule("lock/unpinnable", "an item without a canonical form, which is not offered",
 		"its server has to be corrected")
-	ruleInvisible = check.Warning.Rule("lock/invisible", "people see what models read",
+	ruleInvisible = check.Warning.Rule("lock/invisible", "characters that models read and people do not see",
 		"models read it, and people do not see it; slipway lock diff shows it as an escape")
-	ruleMentions = check.Warning.Rule("lock/mentions", "a source does not tell models of the tools of another",
+	ruleMentions = check.Warning.Rule("lock/mentions", "a source that tells models about a tool of another source",
 		"does it have models use that tool otherwise than they would?")
 	ruleTemplate = check.Warning.Rule("lock/template",
-		"a template can be matched; otherwise nothing is read through it", "")
+		"a template that cannot be matched, so that nothing is read through it", "")
 	ruleUnread = check.Warning.Rule("lock/ui-unread",
-		"a user interface can be read when it is locked; otherwise it is not offered", "")
-	ruleVersion = check.Note.Rule("lock/version", "the version is the one that was locked", "")
-	ruleUnused  = check.Note.Rule("lock/unused", "the sources that are compared are all those of the lock",
+		"a user interface that cannot be read when it is locked, and is not offered", "")
+	ruleVersion = check.Note.Rule("lock/version", "a server with another version", "")
+	ruleUnused  = check.Note.Rule("lock/unused", "a locked source that is not among the compared ones",
 		"slipway lock verify compares the sources that it is given")
 )
 

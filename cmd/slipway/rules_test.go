@@ -14,6 +14,7 @@ import (
 	godiff "github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax"
@@ -23,7 +24,7 @@ import (
 
 // rules returns all rules of all formats.
 func rules() []check.Rule {
-	return slices.Concat(staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules())
+	return slices.Concat(staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(), lock.Rules())
 }
 
 const rulesIntro = `# Rules
@@ -40,6 +41,7 @@ var formatTitles = map[string]string{
 	"staticmcp": "StaticMCP sites",
 	"mcpb":      "Bundles",
 	"stax":      "Definitions and client files",
+	"lock":      "Locks",
 }
 
 // TestRulesPage verifies docs/reference/rules.md. With -update it writes the page.
