@@ -35,6 +35,10 @@ type PackOptions struct {
 	Workers int
 	// Except are files that are never packed, in addition to the bundle itself.
 	Except []string
+	// Checksum also writes the file OUT.sha256, and SBOM, if not empty, names a file for the
+	// contents of the bundle as CycloneDX JSON. Neither is ever packed.
+	Checksum bool
+	SBOM     string
 	// Prune excludes packages in node_modules that only development needs.
 	Prune bool
 	// Limits are those of the bundle's readers: a bundle that [OpenArchive] would refuse
@@ -103,7 +107,7 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if out == "" && err == nil {
 		out = m.FileName()
 	}
-	s, err := Select(dir, opts.Links, append(slices.Clone(opts.Except), out)...)
+	s, err := Select(dir, opts.Links, append(slices.Clone(opts.Except), out, out+checksumSuffix, opts.SBOM)...)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +141,46 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if report.Excluded == nil {
 		report.Excluded = []Exclusion{}
 	}
-	return report, s.pack(ctx, m, report, &limits, opts)
+	if err := s.pack(ctx, m, report, &limits, opts); err != nil {
+		return report, err
+	}
+	return report, opts.writeCompanions(report)
+}
+
+// checksumSuffix is appended to the name of a bundle for the file with its checksum.
+const checksumSuffix = ".sha256"
+
+// writeCompanions writes the files next to a bundle.
+func (o *PackOptions) writeCompanions(report *PackReport) error {
+	put := func(name string, text []byte) error {
+		write := fsutil.Create
+		if o.Force {
+			write = fsutil.Replace
+		}
+		return write(name, 0o644, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+	}
+	if o.Checksum {
+		line := fmt.Sprintf("%s  %s\n", report.SHA256, filepath.Base(report.Archive))
+		if err := put(report.Archive+checksumSuffix, []byte(line)); err != nil {
+			return err
+		}
+	}
+	if o.SBOM == "" {
+		return nil
+	}
+	archive, err := OpenArchive(report.Archive, nil)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	sbom, err := SBOM(archive)
+	if err != nil {
+		return err
+	}
+	return put(o.SBOM, sbom)
 }
 
 // admit refuses more files or bytes than readers accept.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -26,8 +25,6 @@ type packing struct {
 	mcpb.PackOptions
 	list    bool
 	explain string
-	sidecar bool
-	sbom    string
 	json    bool
 
 	programs []string // slipway binaries for a site, as PLATFORM=PATH
@@ -81,8 +78,8 @@ leads outside DIR, or a name cannot be unpacked safely.`,
 	flags.StringVar(&p.explain, "explain", "", "print the rule that excludes `PATH`, without writing")
 	flags.Var(oneOf(&p.Links, "follow", "skip", "refuse"), "links", "`action` for symbolic links: follow, skip or refuse")
 	flags.BoolVar(&p.Prune, "prune", false, "exclude development dependencies in node_modules")
-	flags.BoolVar(&p.sidecar, "sha256", false, "also write the checksum to OUT.sha256")
-	flags.StringVar(&p.sbom, "sbom", "", "write a bill of materials (CycloneDX JSON) to `FILE`")
+	flags.BoolVar(&p.Checksum, "sha256", false, "also write the checksum to OUT.sha256")
+	flags.StringVar(&p.SBOM, "sbom", "", "write a bill of materials (CycloneDX JSON) to `FILE`")
 	flags.StringArrayVar(&p.programs, "program", nil, "for a site: slipway binary for another platform, as `PLATFORM=PATH` (darwin, linux, win32)")
 	flags.StringVar(&p.author, "author", "", "for a site: author `name` in the manifest")
 	flags.IntVar(&p.Workers, "workers", 0, "`number` of packing threads (default: one per CPU, at most 8)")
@@ -103,6 +100,7 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 			return usage("", "bundle pack: %v", err)
 		}
 	}
+	p.Progress = progress(cmd.ErrOrStderr(), "packing")
 	site, show := mcpb.IsSite(dir), p.list || p.explain != ""
 	switch {
 	case !site && (p.author != "" || len(p.programs) > 0):
@@ -114,26 +112,8 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 	case show:
 		return p.show(cmd, dir, out)
 	}
-	return p.pack(cmd, dir, out)
-}
-
-func (p *packing) pack(cmd *cobra.Command, dir, out string) error {
-	if out == "" {
-		m, err := mcpb.ReadManifest(os.DirFS(dir))
-		if err != nil && !isManifestError(err) {
-			return unreadableBundle(dir, err)
-		}
-		if err == nil {
-			out = m.FileName()
-		}
-	}
-	p.Except = []string{out + ".sha256", p.sbom}
-	p.Progress = progress(cmd.ErrOrStderr(), "packing")
 	report, err := mcpb.Pack(cmd.Context(), dir, out, &p.PackOptions)
-	if err != nil {
-		return packFailure(cmd, dir, out, err)
-	}
-	return p.packed(cmd, dir, out, report)
+	return p.packed(cmd, dir, out, report, err)
 }
 
 // packSite packs a StaticMCP site with the slipway binaries that serve it.
@@ -149,22 +129,18 @@ func (p *packing) packSite(cmd *cobra.Command, dir, out string) error {
 		}
 		programs[platform] = path
 	}
-	p.Progress = progress(cmd.ErrOrStderr(), "packing")
 	report, err := mcpb.PackSite(cmd.Context(), dir, out, programs, &mcpb.SiteOptions{Author: p.author}, &p.PackOptions)
+	return p.packed(cmd, dir, out, report, err)
+}
+
+// packed reports what was packed.
+func (p *packing) packed(cmd *cobra.Command, dir, out string, report *mcpb.PackReport, err error) error {
 	if err != nil {
 		return packFailure(cmd, dir, out, err)
 	}
-	return p.packed(cmd, dir, out, report)
-}
-
-// packed reports what was packed, and writes the accompanying files.
-func (p *packing) packed(cmd *cobra.Command, dir, out string, report *mcpb.PackReport) error {
 	stderr := cmd.ErrOrStderr()
 	if err := report.Findings.WriteText(stderr, colored(stderr)); err != nil {
 		return err
-	}
-	if err := p.beside(report); err != nil {
-		return packFailure(cmd, dir, out, err)
 	}
 	if p.json {
 		return printJSON(cmd.OutOrStdout(), report)
@@ -172,50 +148,12 @@ func (p *packing) packed(cmd *cobra.Command, dir, out string, report *mcpb.PackR
 	return printPacked(cmd.OutOrStdout(), report)
 }
 
-func isManifestError(err error) bool {
-	var bad *mcpb.ManifestError
-	return errors.As(err, &bad)
-}
-
-// beside writes the accompanying files of a bundle.
-func (p *packing) beside(report *mcpb.PackReport) error {
-	put := fsutil.Create
-	if p.Force {
-		put = fsutil.Replace
-	}
-	if p.sidecar {
-		line := fmt.Sprintf("%s  %s\n", report.SHA256, filepath.Base(report.Archive))
-		err := put(report.Archive+".sha256", 0o644, func(w io.Writer) error {
-			_, err := io.WriteString(w, line)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if p.sbom == "" {
-		return nil
-	}
-	archive, err := mcpb.OpenArchive(report.Archive, nil)
-	if err != nil {
-		return err
-	}
-	defer archive.Close()
-	sbom, err := mcpb.SBOM(archive)
-	if err != nil {
-		return err
-	}
-	return put(p.sbom, 0o644, func(w io.Writer) error {
-		_, err := w.Write(sbom)
-		return err
-	})
-}
-
 // packFailure returns the error for a failed pack.
 func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 	var invalid *mcpb.InvalidError
 	var link *mcpb.LinkError
 	var refused *mcpb.ArchiveError
+	var file *fs.PathError
 	switch {
 	case errors.As(err, &invalid):
 		stderr := cmd.ErrOrStderr()
@@ -230,8 +168,8 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 		return &failure{code: exitPolicy,
 			text: fmt.Sprintf("%s: no reader would open the bundle: %s", dir, refused.Finding("").Message),
 			hint: "leave files out with " + mcpb.IgnoreName + "; slipway bundle pack " + dir + " --list shows what is packed"}
-	case errors.Is(err, fs.ErrExist):
-		return &failure{code: exitInput, text: out + ": it is there already", hint: "--force replaces it"}
+	case errors.Is(err, fs.ErrExist) && errors.As(err, &file):
+		return &failure{code: exitInput, text: file.Path + ": it is there already", hint: "--force replaces it"}
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(out)); err != nil {
 			return &failure{code: exitInput, text: out + ": its folder is not there", hint: "mkdir -p " + filepath.Dir(out)}
@@ -283,7 +221,7 @@ func printPacked(w io.Writer, r *mcpb.PackReport) error {
 
 // show prints what would be packed.
 func (p *packing) show(cmd *cobra.Command, dir, out string) error {
-	s, err := mcpb.Select(dir, p.Links, out, out+".sha256", p.sbom)
+	s, err := mcpb.Select(dir, p.Links, out, out+".sha256", p.SBOM)
 	if err != nil {
 		return packFailure(cmd, dir, out, err)
 	}

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -51,9 +51,15 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := valuesFile(file)
-	if err != nil {
-		return nil, err
+	var kept map[string]any
+	if file != "" {
+		var path *fs.PathError
+		switch kept, err = mcpb.ReadSettings(file); {
+		case errors.As(err, &path):
+			return nil, err
+		case err != nil:
+			return nil, &failure{code: exitInput, text: err.Error(), hint: `write an object, as in {"api_key": "..."}`}
+		}
 	}
 	signer, err := requiredSigner(cmd)
 	if err != nil {
@@ -72,7 +78,7 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 					o.Key, variableOf(o.Key))
 			}
 			if v, ok := os.LookupEnv(variableOf(o.Key)); ok {
-				return fromVariable(o, v), true
+				return o.ParseVariable(v), true
 			}
 			v, ok := kept[o.Key]
 			return v, ok
@@ -103,72 +109,17 @@ func requiredSigner(cmd *cobra.Command) (*mcpb.VerifyOptions, error) {
 	return signer, nil
 }
 
-// typedValues parses KEY=VALUE arguments.
+// typedValues parses the values of --set.
 func typedValues(set []string) (map[string]any, error) {
-	lists := make(map[string][]string)
-	for _, pair := range set {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, usage("as in --set key=value", "--set %q is no KEY=VALUE", pair)
-		}
-		lists[key] = append(lists[key], value)
-	}
-	values := make(map[string]any, len(lists))
-	for key, list := range lists {
-		if values[key] = list; len(list) == 1 {
-			values[key] = list[0]
-		}
+	values, err := mcpb.ParseSettings(set)
+	if err != nil {
+		return nil, usage("as in --set key=value", "--set %v", err)
 	}
 	return values, nil
 }
 
 // variableOf returns the environment variable for an option.
 func variableOf(key string) string { return open.BundleVariable(key) }
-
-// fromVariable splits a variable with several values: a JSON array of strings, or paths
-// separated as in PATH. Other text in brackets is a path.
-func fromVariable(o mcpb.Option, text string) any {
-	if !o.Multiple {
-		return text
-	}
-	var list []string
-	if strings.HasPrefix(strings.TrimSpace(text), "[") && json.Unmarshal([]byte(text), &list) == nil {
-		return list
-	}
-	return strings.Split(text, string(os.PathListSeparator))
-}
-
-// maxValues is the maximum size of a values file.
-const maxValues = 1 << 20
-
-func valuesFile(name string) (map[string]any, error) {
-	if name == "" {
-		return nil, nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxValues+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxValues {
-		return nil, &failure{code: exitInput, text: name + ": larger than 1 MiB"}
-	}
-	var values map[string]any
-	if err := json.Unmarshal(text, &values); err != nil {
-		place := ""
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			line, column := check.LineColumn(text, int(syntax.Offset)-1)
-			place = fmt.Sprintf(":%d:%d", line, column)
-		}
-		return nil, &failure{code: exitInput, text: name + place + ": " + err.Error(), hint: `write an object, as in {"api_key": "..."}`}
-	}
-	return values, nil
-}
 
 // ask prompts the user for options. Secrets are not echoed.
 func ask(in *os.File, out io.Writer, missing []mcpb.Option) (map[string]any, error) {

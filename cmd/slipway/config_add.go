@@ -29,13 +29,12 @@ const defaultDefinitions = "mcp.yaml"
 
 // adding is the flags of config add.
 type adding struct {
-	name, pack string
-	set        []string
-	signer     string
-	replace    bool
-	dryRun     bool
-	allowExec  bool
-	json       bool
+	open.EntryOptions
+	stax.AddOptions
+	set       []string
+	dryRun    bool
+	allowExec bool
+	json      bool
 }
 
 func newConfigAdd() *cobra.Command {
@@ -80,11 +79,11 @@ server.json, must have public addresses, or be permitted with --allow-network.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&a.name, "name", "", "`name` of the server in the definitions")
-	flags.StringVar(&a.pack, "package", "", "`kind` of package to use from a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb")
+	flags.StringVar(&a.Document.Name, "name", "", "`name` of the server in the definitions")
+	flags.StringVar(&a.Document.Package, "package", "", "`kind` of package to use from a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb")
 	flags.StringArrayVar(&a.set, "set", nil, "value that the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
-	flags.StringVar(&a.signer, "require-signer", "", "refuse a bundle not signed by this certificate, `SHA-256|FILE`, now and at every start")
-	flags.BoolVar(&a.replace, "replace", false, "replace a server of the same name")
+	flags.StringVar(&a.Signer, "require-signer", "", "refuse a bundle not signed by this certificate, `SHA-256|FILE`, now and at every start")
+	flags.BoolVar(&a.Replace, "replace", false, "replace a server of the same name")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the diff without writing")
 	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without confirmation")
 	flags.StringSlice("allow-network", nil, allowNetworkUsage)
@@ -93,11 +92,10 @@ server.json, must have public addresses, or be permitted with --allow-network.`,
 }
 
 func (a *adding) run(cmd *cobra.Command, file, source string) error {
-	o, err := a.options(cmd)
-	if err != nil {
+	if err := a.complete(cmd); err != nil {
 		return err
 	}
-	entry, err := open.Entry(cmd.Context(), source, o)
+	entry, err := open.Entry(cmd.Context(), source, &a.EntryOptions)
 	if err != nil {
 		return notAdded(err)
 	}
@@ -106,7 +104,7 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unreadable(file, err)
 	}
-	added, err := stax.Add(file, before, &entry.Config, &stax.AddOptions{Replace: a.replace})
+	added, err := stax.Add(file, before, &entry.Config, &a.AddOptions)
 	if errors.Is(err, stax.ErrScript) {
 		return a.paste(cmd, file, entry)
 	}
@@ -127,38 +125,34 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	return a.print(cmd, file, before, added, entry)
 }
 
-// options returns how the source is opened.
-func (a *adding) options(cmd *cobra.Command) (*open.EntryOptions, error) {
-	networks, err := networks(cmd)
-	if err != nil {
-		return nil, err
-	}
+// complete sets the options that are not bound to flags.
+func (a *adding) complete(cmd *cobra.Command) error {
 	typed, err := typedValues(a.set)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	values := make(map[string]string, len(typed))
+	a.Document.Values = make(map[string]string, len(typed))
 	for key, value := range typed {
 		text, ok := value.(string)
 		if !ok {
-			return nil, usage("", "--set %s is given several times", key)
+			return usage("", "--set %s is given several times", key)
 		}
 		if stax.LooksSecret(key, text, false) != "" {
-			return nil, usage("a secret is named in definitions, and given when the server starts", "--set %s looks like a secret", key)
+			return usage("a secret is named in definitions, and given when the server starts", "--set %s looks like a secret", key)
 		}
-		values[key] = text
+		a.Document.Values[key] = text
 	}
 	state, err := clients.StateDir()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	servers := liveOptions(nil, nil)
-	servers.AllowNetwork = networks
-	return &open.EntryOptions{
-		Document:  registry.EntryOptions{Name: a.name, Package: a.pack, Values: values},
-		Signer:    a.signer,
-		BundleDir: filepath.Join(state, "bundles"), AllowNetwork: networks, Live: servers,
-	}, nil
+	a.BundleDir = filepath.Join(state, "bundles")
+	if a.AllowNetwork, err = networks(cmd); err != nil {
+		return err
+	}
+	a.Live = liveOptions(nil, nil)
+	a.Live.AllowNetwork = a.AllowNetwork
+	return nil
 }
 
 // notAdded returns the error for a source that cannot be added.
@@ -261,30 +255,7 @@ type addedJSON struct {
 
 func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *stax.Added, entry *open.Addition) error {
 	s := entry.Server()
-	todo := append([]string{}, entry.Todo...)
-	for _, d := range added.Undeclared {
-		text := "declare the secret " + d.Key + " where the others of this file are declared"
-		if d.Optional() {
-			text += ", and name it in the server: it is not required"
-		}
-		todo = append(todo, text)
-	}
-	report := &check.Report{}
-	for _, f := range entry.Findings {
-		f.File = file
-		report.Add(f)
-	}
-	in := check.Reporter{Report: report, File: file}
-	for _, key := range added.Shared {
-		in.Add(registry.RuleSecretShared, "", "if they are not the same, rename one of them",
-			"server %q gets the secret %s, which another server names, too", s.Name, key)
-	}
-	for _, key := range s.Secrets {
-		if os.Getenv(key) != "" {
-			in.Add(registry.RuleSecretShared, "", "--secrets-from says where else secrets are",
-				"the variable %s is set here, and server %q would get its value", key, s.Name)
-		}
-	}
+	todo, report := entry.Review(file, added)
 	if a.json {
 		definition, err := json.Marshal(&entry.Config)
 		if err != nil {

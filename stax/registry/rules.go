@@ -6,7 +6,7 @@ import "github.com/slipway-mcp/slipway/check"
 var (
 	ruleNotAdded = check.Warning.Rule("stax/not-added",
 		"a part of a `server.json` without an equivalent in a definition", "")
-	RuleSecretShared = check.Warning.Rule("stax/secret-shared",
+	ruleSecretShared = check.Warning.Rule("stax/secret-shared",
 		"a secret of an added server that already exists for another one", "")
 	ruleNotExported = check.Warning.Rule("stax/not-exported",
 		"a part of a definition without an equivalent in a `server.json`",
@@ -17,7 +17,7 @@ var (
 func Rules() []check.Rule {
 	return []check.Rule{
 		ruleNotAdded,
-		RuleSecretShared,
+		ruleSecretShared,
 		ruleNotExported,
 	}
 }
