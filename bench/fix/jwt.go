@@ -21,7 +21,8 @@ func JWT() string {
 	encode := base64.RawURLEncoding.EncodeToString
 	signed := encode([]byte(`{"alg":"EdDSA","kid":"bench","typ":"at+jwt"}`)) + "." +
 		encode(fmt.Appendf(nil,
-			`{"iss":%q,"aud":%q,"sub":"bench","client_id":"bench","iat":1700000000,"exp":4102444800,"scope":"tools:read tools:call"}`,
+			`{"iss":%q,"aud":%q,"sub":"bench","client_id":"bench","iat":1700000000,"exp":4102444800,`+
+				`"scope":"tools:read tools:call"}`,
 			Issuer, Audience))
 	return signed + "." + encode(ed25519.Sign(signer(), []byte(signed)))
 }

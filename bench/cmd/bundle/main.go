@@ -90,8 +90,12 @@ func tasksOf(slipway, reference, folder, tmp string) []*task {
 }
 
 const manifest = `{
-  "manifest_version": "0.3", "name": "large", "version": "1.0.0", "description": "Many files.", "author": {"name": "bench"},
-  "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js"]}}
+  "manifest_version": "0.3", "name": "large", "version": "1.0.0", "description": "Many files.",
+  "author": {"name": "bench"},
+  "server": {
+    "type": "node", "entry_point": "server/index.js",
+    "mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js"]}
+  }
 }
 `
 

@@ -135,7 +135,8 @@ func (r *row) Version() (string, string) {
 const loopback = `const { Server } = require("net")
 const listen = Server.prototype.listen
 Server.prototype.listen = function (port, ...rest) {
-  return typeof port === "number" ? listen.call(this, port, "127.0.0.1", ...rest.filter((r) => typeof r === "function")) : listen.call(this, port, ...rest)
+  if (typeof port !== "number") return listen.call(this, port, ...rest)
+  return listen.call(this, port, "127.0.0.1", ...rest.filter((r) => typeof r === "function"))
 }
 `
 

@@ -92,11 +92,7 @@ func push(c *wire.Conn, all []byte) error {
 
 // slow verifies that the server stays responsive for others while clients do not read.
 // They are few, because they cost memory on both sides.
-func (k *soak) slow(ctx context.Context, srv *server) error {
-	before, err := srv.settle(ctx)
-	if err != nil {
-		return err
-	}
+func (k *soak) slow(ctx context.Context, srv *server, before reading) error {
 	n := max(1, k.bad/10)
 	kinds := slowReaders()
 	conns := make([]*wire.Conn, n*len(kinds))
@@ -108,6 +104,7 @@ func (k *soak) slow(ctx context.Context, srv *server) error {
 		}
 	}()
 	for i := range conns {
+		var err error
 		if conns[i], err = kinds[i%len(kinds)](srv.mcp, i/len(kinds)); err != nil {
 			return err
 		}
@@ -185,11 +182,7 @@ func callUntil(srv *server, over *atomic.Bool, latency *load.Histogram) error {
 
 // vanishing disconnects clients during responses: event streams in both eras, a slow
 // call, and a call over a WebSocket.
-func (k *soak) vanishing(ctx context.Context, srv *server) error {
-	before, err := srv.settle(ctx)
-	if err != nil {
-		return err
-	}
+func (k *soak) vanishing(ctx context.Context, srv *server, before reading) error {
 	began := time.Now()
 	if err := each(k.bad, k.bad, func(i int) error { return vanishDuringCall(srv.mcp, i) }); err != nil {
 		return err
@@ -272,14 +265,10 @@ func openers() []opener {
 
 // halfOpen opens many connections of each kind at once and waits until the server closes
 // them.
-func (k *soak) halfOpen(ctx context.Context, srv *server) error {
-	before, err := srv.settle(ctx)
-	if err != nil {
-		return err
-	}
+func (k *soak) halfOpen(ctx context.Context, srv *server, before reading) error {
 	kinds := openers()
 	took := make([]time.Duration, k.bad*len(kinds))
-	err = each(len(took), len(took), func(i int) (err error) {
+	err := each(len(took), len(took), func(i int) (err error) {
 		took[i], err = kinds[i%len(kinds)].endure(ctx, srv.mcp)
 		return err
 	})
@@ -338,11 +327,7 @@ func drip(conn net.Conn, text string) {
 }
 
 // neverDeleted begins far more sessions than allowed, and ends none.
-func (k *soak) neverDeleted(ctx context.Context, srv *server) error {
-	before, err := srv.settle(ctx)
-	if err != nil {
-		return err
-	}
+func (k *soak) neverDeleted(ctx context.Context, srv *server, before reading) error {
 	ids := make([]string, k.sessions)
 	if err := begin(srv.mcp, ids); err != nil {
 		return err

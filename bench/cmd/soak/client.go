@@ -23,7 +23,8 @@ const legacy = "2025-11-25"
 
 const (
 	initializeBody = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + legacy + `",` +
-		`"capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"an-ordinary-client","version":"1.2.3"}}}`
+		`"capabilities":{"roots":{"listChanged":true},"sampling":{}},` +
+		`"clientInfo":{"name":"an-ordinary-client","version":"1.2.3"}}}`
 	initializedBody = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 

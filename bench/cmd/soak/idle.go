@@ -110,12 +110,8 @@ func (k *soak) cost(ctx context.Context, srv *server, kind idle, before reading)
 }
 
 // hold opens idle connections, notifies them of a change, and ends them in every way.
-func (k *soak) hold(ctx context.Context, srv *server, kind idle) error {
+func (k *soak) hold(ctx context.Context, srv *server, before reading, kind idle) error {
 	kind.what = figures.Quantity(float64(kind.count), "") + " " + kind.what
-	before, err := srv.settle(ctx)
-	if err != nil {
-		return err
-	}
 	conns, err := openAll(kind.count, kind.open)
 	defer closeAll(conns)
 	if err != nil {
@@ -174,11 +170,7 @@ func (k *soak) awaitClosed(ctx context.Context, srv *server, before reading) (re
 }
 
 // idleSessions begins many sessions, opens GET streams for some of them, and ends them.
-func (k *soak) idleSessions(ctx context.Context, srv *server) error {
-	before, err := srv.settle(ctx)
-	if err != nil {
-		return err
-	}
+func (k *soak) idleSessions(ctx context.Context, srv *server, before reading) error {
 	ids := make([]string, k.sessions)
 	if err := begin(srv.mcp, ids); err != nil {
 		return err
@@ -188,7 +180,11 @@ func (k *soak) idleSessions(ctx context.Context, srv *server) error {
 	if err := k.cost(ctx, srv, sessions, before); err != nil {
 		return err
 	}
-	err = k.hold(ctx, srv, idle{
+	before, err := srv.settle(ctx)
+	if err != nil {
+		return err
+	}
+	err = k.hold(ctx, srv, before, idle{
 		what: "idle GET streams", profile: "streams", count: k.streams, bound: streamBound, workers: 1, await: awaitChange,
 		open: func(i int) (*wire.Conn, error) { return openStream(srv.mcp, ids[i]) },
 	})
@@ -200,8 +196,8 @@ func (k *soak) idleSessions(ctx context.Context, srv *server) error {
 
 // idleWebSockets opens WebSockets, each with a session and a completed call. One goroutine
 // reads from each of them; another sends pings to all.
-func (k *soak) idleWebSockets(ctx context.Context, srv *server) error {
-	return k.hold(ctx, srv, idle{
+func (k *soak) idleWebSockets(ctx context.Context, srv *server, before reading) error {
+	return k.hold(ctx, srv, before, idle{
 		what: "idle WebSockets", profile: "websockets", count: k.sockets, bound: socketBound, workers: k.sockets + 1,
 		open:    func(int) (*wire.Conn, error) { return dialWebSocket(srv.mcp) },
 		await:   func(c *wire.Conn) error { return awaitMessage(c, listChanged) },
@@ -210,8 +206,8 @@ func (k *soak) idleWebSockets(ctx context.Context, srv *server) error {
 }
 
 // idleListens opens subscriptions of 2026-07-28.
-func (k *soak) idleListens(ctx context.Context, srv *server) error {
-	return k.hold(ctx, srv, idle{
+func (k *soak) idleListens(ctx context.Context, srv *server, before reading) error {
+	return k.hold(ctx, srv, before, idle{
 		what: "idle subscriptions/listen", profile: "listens", count: k.listens, bound: streamBound, workers: 1,
 		open:  func(i int) (*wire.Conn, error) { return listen(srv.mcp, i+1) },
 		await: awaitChange,

@@ -42,11 +42,13 @@ type sizes struct {
 func parse(args []string, stderr io.Writer) (*sizes, error) {
 	s := &sizes{}
 	err := trial.Parse("soak", args, stderr, func(flags *flag.FlagSet) {
-		flags.BoolVar(&s.short, "short", false, "smaller numbers, and no waiting for the server's own timeouts: half a minute")
+		flags.BoolVar(&s.short, "short", false,
+			"smaller numbers, and no waiting for the server's own timeouts: half a minute")
 		for _, n := range s.numbers() {
 			flags.IntVar(n.value, n.name, 0, fmt.Sprintf("%s (default %d, with -short %d)", n.usage, n.full, n.short))
 		}
-		flags.StringVar(&s.profiles, "profiles", "", "folder for heap profiles: with each kind of idle connection, and at the end")
+		flags.StringVar(&s.profiles, "profiles", "",
+			"folder for heap profiles: with each kind of idle connection, and at the end")
 	})
 	if err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ type soak struct {
 // stage is a part of the run, on a server that has been warmed up.
 type stage struct {
 	name string
-	run  func(*soak, context.Context, *server) error
+	run  func(k *soak, ctx context.Context, srv *server, before reading) error
 }
 
 // all runs every stage on one of three servers: one with default settings, one with short
@@ -171,7 +173,11 @@ func (k *soak) on(ctx context.Context, name string, stages []stage, args ...stri
 	}
 	for _, s := range stages {
 		fmt.Fprintln(k.progress, s.name)
-		if err := s.run(k, ctx, srv); err != nil {
+		now, err := srv.settle(ctx)
+		if err == nil {
+			err = s.run(k, ctx, srv, now)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, srv.Explain(err))
 		}
 	}
