@@ -85,7 +85,7 @@ func CheckDir(ctx context.Context, dir string, opts *CheckOptions) (*check.Repor
 	}
 	f, err := openFolder(dir, c.reading())
 	if err != nil {
-		return nil, fmt.Errorf("check site: %w", err)
+		return nil, &SiteError{Op: "check site", Err: err}
 	}
 	return c.folder(ctx, f)
 }
@@ -107,7 +107,7 @@ func CheckZip(ctx context.Context, name string, opts *CheckOptions) (*check.Repo
 	}
 	f, err := openZipFile(name, c.reading())
 	if err != nil {
-		return nil, fmt.Errorf("check site in zip: %w", err)
+		return nil, &SiteError{Op: "check site in zip", Err: err}
 	}
 	return c.folder(ctx, f)
 }
@@ -241,7 +241,7 @@ func (c *checker) readManifest(ctx context.Context, st store) error {
 		s.At(0).Add(ruleUnreadable, "", "", "the manifest cannot be read: %s", fsutil.Reason(err))
 		return nil
 	case err != nil:
-		return fmt.Errorf("check site: %s: %w", manifestName, err)
+		return manifestError("check site", err)
 	}
 	if c.site = s.manifest(loaded.data); c.site != nil {
 		c.secrets(s, max(0, bytes.IndexByte(s.text, '{')))

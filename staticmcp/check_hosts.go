@@ -78,7 +78,7 @@ func (c *checker) checkHosts(ctx context.Context, f *folder) error {
 	}
 	sizes, err := measure(ctx, f.fsys)
 	if err != nil {
-		return fmt.Errorf("check site: %w", err)
+		return &SiteError{Op: "check site", Err: err}
 	}
 	for _, host := range c.hosts {
 		if host.NeedsNotFoundPage && c.tree.find("404.html") == nil {

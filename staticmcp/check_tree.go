@@ -95,7 +95,7 @@ func (c *checker) plant(ctx context.Context, f *folder) (*tree, error) {
 	t := &tree{branches: make(map[string]*branch), left: c.opts.MaxEntries}
 	entries, err := fs.ReadDir(f.fsys, ".")
 	if err != nil {
-		return nil, fmt.Errorf("check site: %w", err)
+		return nil, &SiteError{Op: "check site", Err: err}
 	}
 	root := &branch{}
 	t.branches[""] = root
@@ -133,7 +133,7 @@ func (c *checker) grow(ctx context.Context, f *folder, t *tree, dir string, dept
 	})
 	switch {
 	case t.left < 0:
-		return fmt.Errorf("check site: more than %d files", c.opts.MaxEntries)
+		return &SiteError{Op: "check site", Err: fmt.Errorf("more than %d files", c.opts.MaxEntries)}
 	case errors.Is(err, errMissing):
 		c.in(dir).Add(ruleSpecialFile, "", "", "the folder is no folder")
 		return nil

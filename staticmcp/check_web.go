@@ -27,12 +27,12 @@ func CheckURL(ctx context.Context, baseURL string, opts *CheckOptions) (*check.R
 		return nil, err
 	}
 	if len(c.opts.Readers)+len(c.hosts) > 0 {
-		return nil, errors.New(
-			"check site: a web host does not list its files: check the folder for other readers and for hosts")
+		return nil, &SiteError{Op: "check site", Err: subjectError(
+			"a web host does not list its files: check the folder for other readers and for hosts")}
 	}
 	w, err := openWeb(baseURL, c.reading())
 	if err != nil {
-		return nil, fmt.Errorf("check site: %w", err)
+		return nil, &SiteError{Op: "check site", Err: err}
 	}
 	defer w.Close()
 	if err := c.readManifest(ctx, w); err != nil {
@@ -108,7 +108,7 @@ func (w *web) head(ctx context.Context, path string) (*http.Response, error) {
 	ask(req.Header, nil)
 	resp, err := w.client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("check site: %w", w.failure(ctx, err))
+		return nil, &SiteError{Op: "check site", Err: w.failure(ctx, err)}
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 4096)
 	return resp, resp.Body.Close()
@@ -206,7 +206,7 @@ func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case failures[i] != nil:
-			return fmt.Errorf("check site: %w", failures[i])
+			return &SiteError{Op: "check site", Err: failures[i]}
 		case s == nil:
 			list[i].missed()
 		default:

@@ -81,7 +81,7 @@ func checkForRepair(ctx context.Context, dir string, opts *CheckOptions) (*check
 	c.fixing = true
 	f, err := openFolder(dir, c.reading())
 	if err != nil {
-		return nil, fmt.Errorf("check site: %w", err)
+		return nil, &SiteError{Op: "check site", Err: err}
 	}
 	_, err = c.folder(ctx, f)
 	return c, err

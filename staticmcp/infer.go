@@ -57,7 +57,7 @@ func (s *Site) infer(ctx context.Context) (*manifestReader, error) {
 		return nil, err
 	}
 	if len(f.tools)+len(f.resources) == 0 {
-		return nil, fmt.Errorf("there is neither %s nor a file in %s/ or %s/", manifestName, toolsDir, resourcesDir)
+		return nil, subjectError(fmt.Sprintf("there is neither %s nor a file in %s/ or %s/", manifestName, toolsDir, resourcesDir))
 	}
 	m.warn("there is no %s: tools and resources are guessed from the names of files", manifestName)
 	return m, f.apply()

@@ -23,7 +23,7 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := openFolder(dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("open site: %w", err)
+		return nil, &SiteError{Op: "open site", Err: err}
 	}
 	return open(ctx, f, o)
 }
@@ -34,7 +34,7 @@ func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := openZipFile(name, o)
 	if err != nil {
-		return nil, fmt.Errorf("open site in zip: %w", err)
+		return nil, &SiteError{Op: "open site in zip", Err: err}
 	}
 	return open(ctx, f, o)
 }
@@ -45,7 +45,7 @@ func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := readZip(r, size, o)
 	if err != nil {
-		return nil, fmt.Errorf("open site in zip: %w", err)
+		return nil, &SiteError{Op: "open site in zip", Err: err}
 	}
 	return open(ctx, f, o)
 }
@@ -60,7 +60,7 @@ func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) 
 	o := opts.withDefaults(webInterval, webCache)
 	w, err := openWeb(baseURL, o)
 	if err != nil {
-		return nil, fmt.Errorf("open site: %w", err)
+		return nil, &SiteError{Op: "open site", Err: err}
 	}
 	return open(ctx, w, o)
 }
@@ -72,13 +72,13 @@ func open(ctx context.Context, st store, o *Options) (*Site, error) {
 	case CompatDeclared, CompatKeyOrder, CompatValueOrder:
 	default:
 		st.Close()
-		return nil, fmt.Errorf("open site: unknown order of arguments %q", o.Compat)
+		return nil, &SiteError{Op: "open site", Err: fmt.Errorf("unknown order of arguments %q", o.Compat)}
 	}
 	manifest := &seen{}
 	first, err := s.readOffer(ctx, manifest, nil)
 	if err != nil {
 		st.Close()
-		return nil, fmt.Errorf("open site: %s: %w", manifestName, err)
+		return nil, manifestError("open site", err)
 	}
 	s.offer.Store(first)
 	s.logWarnings(first)

@@ -228,9 +228,9 @@ func (w *web) status(code int, manifest bool) error {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
 		return &unavailable{text: fmt.Sprintf("%s answers with status %d", w.origin, code)}
 	case code >= 300 && code < 400 && manifest:
-		return fmt.Errorf("%s redirects to an address outside of the site; open that one instead", w.origin)
+		return subjectError(w.origin + " redirects to an address outside of the site; open that one instead")
 	case code == http.StatusUnauthorized || manifest:
-		return fmt.Errorf("%s answers with status %d", w.origin, code)
+		return subjectError(fmt.Sprintf("%s answers with status %d", w.origin, code))
 	}
 	// Some object stores send "forbidden" for a missing file to clients that may not list,
 	// other hosts redirect to a page, and some reject a name they cannot store.

@@ -158,7 +158,7 @@ func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*
 func (s *Site) withoutManifest(ctx context.Context, manifest *seen, current *offer) (*offer, error) {
 	switch {
 	case !s.store.traits().listed || s.opts.Strict || current != nil && manifest.exists:
-		return nil, errors.New("there is no " + manifestName)
+		return nil, subjectError("there is no " + manifestName)
 	case current != nil && !s.foldersChanged(manifest.visits):
 		return current, nil
 	}

@@ -94,6 +94,17 @@ func (t *tab) own(taken map[string]bool) {
 	taken[t.one], taken[t.many] = true, true
 }
 
+// SizeError is the error for a table with too many rows.
+type SizeError struct {
+	Table   string
+	MaxRows int
+}
+
+// Error implements the error interface.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("the table %s has more than %d rows", e.Table, e.MaxRows)
+}
+
 // read performs the first reading.
 func (t *tab) read(ctx context.Context, all *Options, report *check.Report) error {
 	seen := map[uint64]int{} // rows by a configured key
@@ -101,7 +112,7 @@ func (t *tab) read(ctx context.Context, all *Options, report *check.Report) erro
 	repeated := 0
 	return t.src.walk(ctx, func(r row) error {
 		if t.rows++; t.rows > all.MaxRows {
-			return fmt.Errorf("the table %s has more than %d rows", t.src.name, all.MaxRows)
+			return &SizeError{Table: t.src.name, MaxRows: all.MaxRows}
 		}
 		for i := len(t.cols); i < len(t.src.columns); i++ {
 			t.cols = append(t.cols, t.newColumn(t.src.columns[i]))
