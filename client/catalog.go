@@ -63,7 +63,7 @@ func (ses *session) dropWrong(cat *mcp.Catalog) {
 	_, wrong := headersOf(cat)
 	for _, name := range wrong {
 		cat.Tools = slices.DeleteFunc(cat.Tools, func(t mcp.Tool) bool { return t.Name == name })
-		ses.src.tell(Event{
+		ses.src.report(Event{
 			What:   "log",
 			Detail: fmt.Sprintf("tool %q is left out: its x-mcp-header annotations break the rules", name),
 		})
@@ -173,14 +173,14 @@ func (l *listing) take(raw []byte) {
 		if name == "" {
 			name = memberString(raw, "uri")
 		}
-		l.src.tell(Event{What: "log",
+		l.src.report(Event{What: EventLog,
 			Detail: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why)})
 	}
 }
 
 func (l *listing) reportDropped() {
 	if l.dropped > maxDropsLogged {
-		l.src.tell(Event{What: "log", Detail: fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped)})
+		l.src.report(Event{What: EventLog, Detail: fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped)})
 	}
 }
 

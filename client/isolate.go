@@ -262,20 +262,20 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	t := &tenant{key: key, principal: principal, slot: i.freeSlotLocked(), lastUse: time.Now()}
 	o := i.Source.opts
 	o.Lazy, o.Optional, o.Catalog, o.Succeeds, o.IdleStop = true, false, i.Source.catalog.Load(), nil, i.opts.IdleStop
-	log := o.Log
-	o.Log = func(e Event) {
-		if e.What == "stopped" {
+	observe := o.Observe
+	o.Observe = func(e Event) {
+		if e.What == EventStopped {
 			i.work.Go(func() { i.stopIfIdle(t) }) // the process has exited; remove it
 		}
-		if log != nil {
-			log(e)
+		if observe != nil {
+			observe(e)
 		}
 	}
 	t.src = newSource(i.Source.transport, &o)
 	t.src.owner = key.session
 	t.src.alias = fmt.Sprintf("%s (%s %d)", o.Name, i.opts.By, t.slot)
 	t.src.shared = true
-	t.src.noteOpened()
+	o.Roster.add(t.src)
 	t.unwatch = t.src.Watch(func(c mcp.Change) {
 		if c.URI != "" {
 			i.Source.watchers.Tell(mcp.Change{URI: c.URI})

@@ -8,32 +8,41 @@ import (
 )
 
 // Roster is the set of servers that a program currently keeps alive. The zero value is
-// empty and ready to use, and it is safe for concurrent use. [Roster.Add] is meant for
-// [Options.Opened].
+// empty and ready to use, and it is safe for concurrent use. [Options.Roster] adds
+// servers. A nil Roster records nothing.
 type Roster struct {
 	mu  sync.Mutex
 	all map[*Source]struct{}
 	out map[string][]State // servers that could not be opened, by origin
 }
 
-// Add adds a server to the roster until closed is called.
-func (r *Roster) Add(s *Source) (closed func()) {
+func (r *Roster) add(s *Source) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.all == nil {
 		r.all = make(map[*Source]struct{})
 	}
 	r.all[s] = struct{}{}
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.all, s)
+}
+
+func (r *Roster) remove(s *Source) {
+	if r == nil {
+		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, s)
 }
 
 // LeftOut records servers that could not be opened, by name, and the reasons. It replaces
 // earlier records of the same origin, such as a file.
 func (r *Roster) LeftOut(by string, servers map[string]error) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var states []State
@@ -53,8 +62,11 @@ func (r *Roster) LeftOut(by string, servers map[string]error) {
 
 // Rebuilt records the outcome of rebuilding the site called name. After an error the site
 // is listed as [Stale], with the number of consecutive failures; after a success it is
-// not listed. It fits Options.Rebuilt of package open.
+// not listed.
 func (r *Roster) Rebuilt(name string, err error) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	by := "rebuild of " + name

@@ -40,8 +40,8 @@ func TestCatalogIsRemembered(t *testing.T) {
 
 func TestRosterKnowsWhatIsOpen(t *testing.T) {
 	var r client.Roster
-	a := open(t, command(t, "server"), &client.Options{Name: "b", Opened: r.Add})
-	_ = open(t, command(t, "server"), &client.Options{Name: "a", Opened: r.Add})
+	a := open(t, command(t, "server"), &client.Options{Name: "b", Roster: &r})
+	_ = open(t, command(t, "server"), &client.Options{Name: "a", Roster: &r})
 	states := r.States()
 	if len(states) != 2 ||
 		states[0].Name != "a" ||
@@ -72,8 +72,8 @@ func TestRosterKnowsWhatIsOpen(t *testing.T) {
 // TestRest ensures that an idle server can be stopped, and is started by the next call.
 func TestRest(t *testing.T) {
 	stopped := make(chan client.Event, 10)
-	src := open(t, command(t, "server"), &client.Options{Lazy: true, Optional: true, Log: func(e client.Event) {
-		if e.What == "stopped" || e.What == "lost" {
+	src := open(t, command(t, "server"), &client.Options{Lazy: true, Optional: true, Observe: func(e client.Event) {
+		if e.What == client.EventStopped || e.What == client.EventLost {
 			stopped <- e
 		}
 	}})
@@ -93,7 +93,7 @@ func TestRest(t *testing.T) {
 	if !src.Rest() {
 		t.Fatal("a server that has nothing to do was not stopped")
 	}
-	if e := <-stopped; e.What != "stopped" {
+	if e := <-stopped; e.What != client.EventStopped {
 		t.Errorf("%s: %v, want stopped", e.What, e.Err)
 	}
 	call()
@@ -128,8 +128,8 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 func TestSubscribedIsNotIdle(t *testing.T) {
 	stopped := make(chan struct{}, 10)
 	const idle = 20 * time.Millisecond
-	clock := open(t, command(t, "server"), &client.Options{IdleStop: idle, Log: func(e client.Event) {
-		if e.What == "stopped" {
+	clock := open(t, command(t, "server"), &client.Options{IdleStop: idle, Observe: func(e client.Event) {
+		if e.What == client.EventStopped {
 			stopped <- struct{}{}
 		}
 	}})

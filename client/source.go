@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,22 +101,12 @@ type Options struct {
 	// there are several, it is refused.
 	Clients *server.Clients
 
-	// Log, if not nil, is called for events of the server: it starts, is lost, cannot be
-	// started, changes. It must not block.
-	Log func(Event)
-	// Opened, if not nil, is called with the Source before the server is started. It
-	// returns a function to call when the Source has been closed, or nil.
-	Opened func(*Source) (closed func())
-}
-
-// Event is an event of the server.
-type Event struct {
-	Name   string // [Options.Name]
-	Origin string // [Options.Origin]
-	Server string // [Transport] as text
-	What   string // "started", "lost", "failed", "stopped", "changed", "log"
-	Err    error  // cause, or nil
-	Detail string // details, or empty
+	// Logger logs the events of the server; nil disables logging.
+	Logger *slog.Logger
+	// Observe, if not nil, is called for events of the server. It must not block.
+	Observe func(Event)
+	// Roster, if not nil, lists the server while the Source is open.
+	Roster *Roster
 }
 
 // Source is a server in another process or at a URL. It is safe for concurrent use.
@@ -158,10 +149,9 @@ type Source struct {
 
 	hurry chan struct{} // capacity 1: next has changed
 
-	quit   context.Context
-	stop   context.CancelFunc
-	work   sync.WaitGroup // the supervisor
-	forget func()         // [Options.Opened]; called once
+	quit context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup // the supervisor
 }
 
 var (
@@ -176,7 +166,7 @@ var (
 // opts.Optional is set. The caller must close the Source. opts may be nil.
 func Open(ctx context.Context, transport Transport, opts *Options) (*Source, error) {
 	s := newSource(transport, opts)
-	s.noteOpened()
+	s.opts.Roster.add(s)
 	if s.opts.Optional && !s.opts.Lazy {
 		s.mu.Lock()
 		s.runLocked()
@@ -187,24 +177,27 @@ func Open(ctx context.Context, transport Transport, opts *Options) (*Source, err
 	}
 	if _, err := s.acquire(ctx); err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("%s: %w", transport, err)
+		return nil, &OpenError{Transport: transport, Err: err}
 	}
 	return s, nil
 }
 
-// noteOpened calls [Options.Opened].
-func (s *Source) noteOpened() {
-	if s.opts.Opened != nil {
-		if closed := s.opts.Opened(s); closed != nil {
-			s.forget = sync.OnceFunc(closed)
-		}
-	}
+// OpenError is why a server could not be opened.
+type OpenError struct {
+	Transport Transport
+	Err       error
 }
+
+// Error implements the error interface.
+func (e *OpenError) Error() string { return fmt.Sprintf("%s: %v", e.Transport, e.Err) }
+
+// Unwrap returns the cause.
+func (e *OpenError) Unwrap() error { return e.Err }
 
 func newSource(transport Transport, opts *Options) *Source {
 	s := &Source{
 		transport: transport, opened: time.Now(), phase: Stopped, since: time.Now(),
-		turn: make(chan struct{}), hurry: make(chan struct{}, 1), forget: func() {},
+		turn: make(chan struct{}), hurry: make(chan struct{}, 1),
 	}
 	if opts != nil {
 		s.opts = *opts
@@ -257,7 +250,7 @@ func (s *Source) Close() error {
 	if r, ok := s.transport.(interface{ release() }); ok && !s.shared {
 		r.release()
 	}
-	s.forget()
+	s.opts.Roster.remove(s)
 	return nil
 }
 

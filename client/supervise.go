@@ -226,7 +226,7 @@ func (s *Source) publish(ses *session, cat *mcp.Catalog) {
 	s.next = time.Time{}
 	s.mu.Unlock()
 	s.enter(Ready)
-	s.tell(Event{What: "started"})
+	s.report(Event{What: EventStarted})
 	ses.listen()
 }
 
@@ -248,7 +248,7 @@ func (s *Source) failed(err error) (done bool) {
 	s.setLocked(Waiting)
 	s.mu.Unlock()
 	if !closed {
-		s.tell(Event{What: "failed", Err: err})
+		s.report(Event{What: EventFailed, Err: err})
 	}
 	return done
 }
@@ -349,9 +349,9 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	switch {
 	case closed:
 	case lost != nil:
-		s.tell(Event{What: "lost", Err: lost})
+		s.report(Event{What: EventLost, Err: lost})
 	default:
-		s.tell(Event{What: "stopped", Detail: "it had nothing to do"})
+		s.report(Event{What: EventStopped, Detail: "it had nothing to do"})
 	}
 	return done
 }
@@ -370,13 +370,6 @@ func (s *Source) setLocked(p Phase) {
 	s.phase, s.since = p, time.Now()
 	close(s.turn)
 	s.turn = make(chan struct{})
-}
-
-func (s *Source) tell(e Event) {
-	if s.opts.Log != nil {
-		e.Name, e.Origin, e.Server = s.opts.Name, s.opts.Origin, s.transport.String()
-		s.opts.Log(e)
-	}
 }
 
 // proves reports whether a server that may hang still answers. If it does not, the

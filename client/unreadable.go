@@ -196,7 +196,7 @@ func (ses *session) refuse(text []byte, err error) {
 
 // unreadable implements inbox.
 func (ses *session) unreadable(id uint64, why *UnreadableError) {
-	ses.src.tell(Event{What: "log", Err: why, Detail: "an answer is dropped and its request fails"})
+	ses.src.report(Event{What: EventLog, Err: why, Detail: "an answer is dropped and its request fails"})
 	if id != 0 {
 		if c := ses.take(id); c != nil {
 			c.deliver(reply{err: why})

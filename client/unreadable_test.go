@@ -273,7 +273,7 @@ func TestEntriesWithDuplicateMembers(t *testing.T) {
 			`{"name":"safe","description":"1","inputSchema":{"type":"object"},"n\u0061me":"evil"},`+
 			`{"name":"deep","inputSchema":{"type":"object","properties":{"x":{},"x":{}}}}]}}`,
 		`prompts/list {"jsonrpc":"2.0","id":ID,"result":{"prompts":[{"name":"p","name":"q"},{"name":"r"}]}}`),
-		&client.Options{Log: func(e client.Event) {
+		&client.Options{Observe: func(e client.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			logged = append(logged, e.Detail)

@@ -26,7 +26,7 @@ func (s *Source) show(cat *mcp.Catalog) {
 	}
 	s.catalog.Store(cat)
 	if old != nil {
-		s.tell(Event{What: "changed"})
+		s.report(Event{What: EventChanged})
 	}
 	if old != nil || s.opts.Optional {
 		s.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
@@ -49,7 +49,7 @@ func (ses *session) refresh() {
 			case ctx.Err() != nil:
 				return
 			case err != nil:
-				ses.src.tell(Event{What: "log", Err: err, Detail: "the lists could not be read again"})
+				ses.src.report(Event{What: EventLog, Err: err, Detail: "the lists could not be read again"})
 			default:
 				ses.src.show(cat)
 			}

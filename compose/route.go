@@ -8,12 +8,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Shared describes resources and templates that the same sources offer, and that are
+// shared describes resources and templates that the same sources offer, and that are
 // therefore prefixed with the names of their sources: see [Union].
-type Shared struct {
-	URI     string   // of the first resource, or the URI template
-	Others  int      // number of further ones
-	Sources []string // in the order of the union
+type shared struct {
+	uri     string   // of the first resource, or the URI template
+	others  int      // number of additional ones
+	sources []string // in the order of the union
 }
 
 // route is the destination of a URI.
@@ -140,10 +140,9 @@ func (u *union) mergeResources(m *merged) error {
 			m.linkTool(&m.catalog.Tools[i])
 		}
 	}
-	if u.opts.Shared != nil {
-		for _, s := range shared.all {
-			u.opts.Shared(s)
-		}
+	for _, s := range shared.all {
+		u.opts.Logger.Warn("sources offer the same resources: their URIs begin with the names of the sources",
+			"uri", s.uri, "others", s.others, "sources", s.sources)
 	}
 	return nil
 }
@@ -173,7 +172,7 @@ func (u *union) shownURI(m *merged, kind, uri string, part int, c claimed, share
 type sharing struct {
 	u   *union
 	of  []claimants
-	all []Shared
+	all []shared
 }
 
 // note records that parts share a URI. The search runs backwards, as the parts are mostly
@@ -181,7 +180,7 @@ type sharing struct {
 func (s *sharing) note(uri string, parts claimants) {
 	for i := len(s.of) - 1; i >= 0; i-- {
 		if slices.Equal(s.of[i], parts) {
-			s.all[i].Others++
+			s.all[i].others++
 			return
 		}
 	}
@@ -190,5 +189,5 @@ func (s *sharing) note(uri string, parts claimants) {
 		names[i] = s.u.parts[part].Name
 	}
 	s.of = append(s.of, parts)
-	s.all = append(s.all, Shared{URI: uri, Sources: names})
+	s.all = append(s.all, shared{uri: uri, sources: names})
 }

@@ -3,6 +3,7 @@ package compose_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -125,16 +126,18 @@ func TestUnionCompletesSharedTemplates(t *testing.T) {
 }
 
 func TestUnionReportsSharedURIs(t *testing.T) {
-	var shared []compose.Shared
-	opts := &compose.UnionOptions{Shared: func(s compose.Shared) { shared = append(shared, s) }}
+	var log strings.Builder
+	opts := &compose.UnionOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	parts := named(stock("a", "x://1", "x://2", "y:"), stock("b", "x://1", "x://2"), stock("c", "y:"))
 	if _, err := compose.Union(t.Context(), parts, opts); err != nil {
 		t.Fatal(err)
 	}
-	want := []compose.Shared{
-		{URI: "x://1", Others: 3, Sources: []string{"a", "b"}},
-		{URI: "y:", Others: 1, Sources: []string{"a", "c"}},
+	var shared []string
+	for line := range strings.Lines(log.String()) {
+		_, what, _ := strings.Cut(strings.TrimSpace(line), " uri=")
+		shared = append(shared, what)
 	}
+	want := []string{`x://1 others=3 sources="[a b]"`, `y: others=1 sources="[a c]"`}
 	if diff := cmp.Diff(want, shared); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -30,14 +31,12 @@ type UnionOptions struct {
 	// Absent names the sources that belong to the union but offer nothing yet, for
 	// [mcp.Catalog.Sources].
 	Absent []string
-	// Shared is called for URIs that several sources offer, once per catalog and group of
-	// sources. Nil ignores them. It runs while the catalog is built and must not call the
-	// union.
-	Shared func(Shared)
-	// Collision, if not nil, is called when parts change so that names collide, once per
-	// affected catalog; the union then keeps its previous catalog. If nil, Catalog
-	// returns the collision as an error. It must not call the union.
-	Collision func(error)
+	// KeepLast makes the union keep and log its previous catalog when parts change so that
+	// names collide. By default, Catalog returns the collision as an error.
+	KeepLast bool
+	// Logger logs collisions, and URIs that several sources offer; nil disables logging.
+	// It runs while the catalog is built and must not call the union.
+	Logger *slog.Logger
 }
 
 // Prefix selects the names that are prefixed with the name of their source.
@@ -60,7 +59,7 @@ const (
 // opts.Prefix extends that to all names, or to none. Except under [PrefixNever], names
 // are limited to 64 characters: longer ones are cut and end with a hash of the full name.
 // If a resulting name is already taken, the error names both owners: from Union, or, when
-// a part changes later, from Catalog or to opts.Collision.
+// a part changes later, from Catalog or in the log.
 //
 // Resources:
 //
@@ -101,6 +100,9 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 	u := &union{parts: append([]Named(nil), parts...), labels: new(labels)}
 	if opts != nil {
 		u.opts = *opts
+	}
+	if u.opts.Logger == nil {
+		u.opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if u.opts.Prefix != PrefixNever {
 		var err error
@@ -147,11 +149,11 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 		return last, nil
 	}
 	m, err := u.merge(fresh)
-	if err != nil && (last == nil || u.opts.Collision == nil) {
+	if err != nil && (last == nil || !u.opts.KeepLast) {
 		return nil, err
 	}
 	if err != nil {
-		u.opts.Collision(err)
+		u.opts.Logger.Error("sources collide, keeping their previous catalog", "error", err)
 		kept := *last
 		kept.parts = fresh // checked as well
 		m = &kept

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -237,10 +238,11 @@ func TestUnionPrefixes(t *testing.T) {
 // their previous offer, and all other sources.
 func TestUnionCollidesLater(t *testing.T) {
 	a, b := &part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}}, &part{name: "b", cat: &mcp.Catalog{Tools: tools("y")}}
-	var told []string
+	var log strings.Builder
 	opts := &compose.UnionOptions{
-		Prefix:    compose.PrefixNever,
-		Collision: func(err error) { told = append(told, err.Error()) },
+		Prefix:   compose.PrefixNever,
+		KeepLast: true,
+		Logger:   slog.New(slog.NewJSONHandler(&log, nil)),
 	}
 	src, err := compose.Union(t.Context(), named(a, b), opts)
 	if err != nil {
@@ -252,8 +254,12 @@ func TestUnionCollidesLater(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if want := []string{`tool "x" of "a" and tool "x" of "b" would both be shown as "x"`}; !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
+	var logged struct{ Error string }
+	if err := json.Unmarshal([]byte(log.String()), &logged); err != nil { // of several lines, too
+		t.Error(err)
+	}
+	if want := `tool "x" of "a" and tool "x" of "b" would both be shown as "x"`; logged.Error != want {
+		t.Errorf("logged %q, want %q", logged.Error, want)
 	}
 	b.offer(&mcp.Catalog{Tools: tools("z")})
 	if diff := cmp.Diff([]string{"x", "z"}, toolNames(t, src)); diff != "" {

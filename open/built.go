@@ -5,15 +5,16 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/table"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -40,11 +41,15 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
-	b := &builder{arg: arg, input: input, memory: sitebuild.NewMemory(), log: o.Logger, rebuilt: opts.Rebuilt}
+	var roster *client.Roster // records nothing
+	if live := opts.live().Source; live != nil {
+		roster = live.Roster
+	}
+	b := &builder{arg: arg, input: input, memory: sitebuild.NewMemory(), log: o.Logger, rebuilt: roster.Rebuilt}
 	b.memory.MaxBytes = opts.MaxSiteBytes
 	b.seen = fsutil.Snapshot(input.Paths()...)
 	if err := b.build(ctx); err != nil {
-		return nil, &Error{Arg: arg, Why: plain(err), Err: err, Hint: onDisk(arg, err)}
+		return nil, &Error{Arg: arg, Why: reasonOf(err), Err: err, Hint: onDisk(arg, err)}
 	}
 	site, err := staticmcp.Open(ctx, b.memory, &o)
 	if err != nil {
@@ -64,8 +69,7 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 
 // onDisk returns the hint for inputs that are too large for memory.
 func onDisk(arg string, err error) string {
-	var large *sitebuild.MemoryError
-	if errors.As(err, &large) || strings.Contains(err.Error(), "has more than") {
+	if errors.As(err, new(*sitebuild.MemoryError)) || errors.As(err, new(*table.SizeError)) {
 		return "slipway site build " + arg + " -o site.zip, and serve that"
 	}
 	return ""
@@ -85,7 +89,7 @@ type builder struct {
 	memory *sitebuild.Memory
 	log    *slog.Logger
 	seen   fsutil.Snap
-	// rebuilt is [Options.Rebuilt], or nil.
+	// rebuilt is called with the outcome of each rebuild.
 	rebuilt func(arg string, err error)
 }
 
@@ -148,7 +152,5 @@ func (b *builder) report(err error) {
 	case err != nil:
 		b.log.Warn("site rebuild failed, keeping the previous site", "source", b.arg, "error", err)
 	}
-	if b.rebuilt != nil {
-		b.rebuilt(b.arg, err)
-	}
+	b.rebuilt(b.arg, err)
 }

@@ -109,9 +109,7 @@ func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Opti
 	case staticErr != nil:
 		return nil, staticErr
 	case known != nil:
-		if opts.Unstarted != nil {
-			opts.Unstarted(arg)
-		}
+		opts.report(client.Event{Name: arg, What: client.EventUnstarted})
 		return known, nil
 	case o.Ask == nil:
 		return nil, err

@@ -82,7 +82,7 @@ func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	case info.IsDir():
 		report, err := staticmcp.CheckDir(ctx, arg, opts.Site)
 		if err != nil {
-			return nil, uncheckable(arg, err)
+			return nil, unreadable(arg, err)
 		}
 		return report, AddApps(ctx, report, arg)
 	case filepath.Base(arg) == manifest:
@@ -94,16 +94,9 @@ func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	}
 	report, err := staticmcp.CheckZip(ctx, arg, opts.Site)
 	if err != nil {
-		return nil, uncheckable(arg, err)
+		return nil, unreadable(arg, err)
 	}
 	return report, AddApps(ctx, report, arg)
-}
-
-// uncheckable formats the error of a check for the user.
-func uncheckable(arg string, err error) *Error {
-	e := unreadable(arg, err)
-	e.Why = strings.TrimPrefix(strings.TrimPrefix(e.Why, "check site in zip: "), "check site: ")
-	return e
 }
 
 // checkSiteURL checks the site at the URL base.
@@ -114,11 +107,7 @@ func checkSiteURL(ctx context.Context, arg, base string, opts *CheckOptions) (*c
 	}
 	report, err := staticmcp.CheckURL(ctx, base, opts.Site)
 	if err != nil {
-		e := &Error{Arg: arg, Why: strings.TrimPrefix(err.Error(), "check site: "), Kind: Remote, Err: err}
-		if cause := untold(err); cause != "" {
-			e.Why += ": " + cause
-		}
-		return nil, e
+		return nil, unreachable(arg, err, "")
 	}
 	return report, AddApps(ctx, report, arg)
 }
@@ -165,7 +154,7 @@ func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 		return checkBundle(arg, opts)
 	case filepath.Base(arg) == manifest && isSiteManifest(arg):
 		return CheckSite(ctx, filepath.Dir(arg), opts)
-	case IsDefinitions(arg):
+	case stax.FormatOf(arg) != 0:
 		return checkDefinitions(arg)
 	}
 	return checkSource(ctx, arg, opts)

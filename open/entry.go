@@ -199,7 +199,7 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	defer resp.Body.Close()
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		// A stream of the current transport may stay silent indefinitely.
-		defer time.AfterFunc(e.patience(), leave).Stop()
+		defer time.AfterFunc(e.firstEventWait(), leave).Stop()
 		return e.server(ctx, resp)
 	}
 	body := bufio.NewReader(resp.Body)
@@ -244,9 +244,14 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		entry.Config.Secrets = []stax.Declaration{{Key: key, Kind: "token"}}
 		entry.Todo = []string{"set " + key + " to a token: the server asks for one; slipway config secrets shows what is set"}
 	case err != nil:
+		why := reasonOf(err)
+		var opening *Error
+		if errors.As(err, &opening) {
+			why = opening.Why
+		}
 		return nil, &Error{
 			Arg:  e.arg,
-			Why:  "there is no server.json, no bundle, and no server: " + strings.TrimPrefix(plain(err), "open "+e.arg+": "),
+			Why:  "there is no server.json, no bundle, and no server: " + why,
 			Kind: Remote,
 			Err:  err,
 			Hint: entryHint,
@@ -272,8 +277,8 @@ func ownName(name string) string {
 	return own
 }
 
-// patience returns the time limit for the first event of a stream.
-func (e *entries) patience() time.Duration {
+// firstEventWait returns the time limit for the first event of a stream.
+func (e *entries) firstEventWait() time.Duration {
 	const usual = 3 * time.Second
 	if l := e.opts.Live; l != nil && l.Source != nil && l.Source.StartTimeout > 0 {
 		return min(usual, l.Source.StartTimeout)

@@ -139,7 +139,7 @@ func openLive(ctx context.Context, arg, name string, transport client.Transport,
 	if err == nil {
 		return src, nil
 	}
-	e := &Error{Arg: arg, Why: liveReason(err, transport), Kind: Remote, Err: err}
+	e := &Error{Arg: arg, Why: reasonOf(err), Kind: Remote, Err: err}
 	e.Hint = Hint(err, "")
 	var missing *client.CommandError
 	if command, local := transport.(*client.Command); local && e.Hint == "" && errors.Is(err, context.DeadlineExceeded) {
@@ -151,17 +151,11 @@ func openLive(ctx context.Context, arg, name string, transport client.Transport,
 	return nil, e
 }
 
-// liveReason returns the text of an error of live without the name of the server, which
-// the surrounding error already contains.
-func liveReason(err error, transport client.Transport) string {
-	return strings.TrimPrefix(err.Error(), transport.String()+": ")
-}
-
 // siteOrServer opens a URL: as a site if it has a manifest, and otherwise as a live
 // server.
 func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	site, siteErr := openSiteUnlessStream(ctx, arg, opts)
-	if siteErr == nil || unreachable(siteErr) || ctx.Err() != nil || strings.HasSuffix(arg, "/"+manifest) {
+	if siteErr == nil || nothingAnswers(siteErr) || ctx.Err() != nil || strings.HasSuffix(arg, "/"+manifest) {
 		return site, siteErr
 	}
 	src, err := openServer(ctx, arg, arg, opts.live())
@@ -217,8 +211,8 @@ func isStream(ctx context.Context, address string) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// unreachable reports whether no host answered at all.
-func unreachable(err error) bool {
+// nothingAnswers reports whether no host answered at all.
+func nothingAnswers(err error) bool {
 	var op *net.OpError
 	var name *net.DNSError
 	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &name)

@@ -21,9 +21,6 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("SLIPWAY_OPEN_TEST_SITE"); dir != "" {
 		os.Exit(serveSite(dir))
 	}
-	if tool := os.Getenv("SLIPWAY_OPEN_TEST_TOOL"); tool != "" {
-		os.Exit(serveTool(tool))
-	}
 	os.Exit(m.Run())
 }
 

@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/stax"
 )
 
 // Options configure [Open]. The zero value and nil are the defaults.
@@ -21,24 +24,19 @@ type Options struct {
 	// Bundle configures the servers of bundles; nil means the defaults.
 	Bundle *mcpb.OpenOptions
 	// Definitions configures how server definitions are opened; nil means the defaults.
-	Definitions *DefinitionsOptions
+	// Its Client and Stderr are those of Live.
+	Definitions *fleet.Options
 	// Live configures how servers are started and connected to; nil means the defaults.
 	Live *LiveOptions
 	// ListOnly declares that only the catalog of the Source is needed, preferably from
 	// the running server instead of a manifest. A bundle whose manifest contains the
-	// catalog is then opened even without its required options; calls to it return an
-	// error. By default, the options are required.
+	// catalog is then opened even without its required options: the observer of Live
+	// receives [client.EventUnstarted], and calls return an error. By default, the options
+	// are required.
 	ListOnly bool
-	// Unstarted, if not nil, is called with the argument of a bundle that ListOnly opened
-	// without starting its server.
-	Unstarted func(arg string)
 	// MaxSiteBytes limits the total size of all files of a site built in memory. A larger
 	// site is an error; at a rebuild, the previous site stays. Default: 1 GiB.
 	MaxSiteBytes int64
-	// Rebuilt, if not nil, is called after each rebuild of a site built in memory, with
-	// the argument that names it. err is the reason the previous site is still served, or
-	// nil. It is called from one goroutine per site.
-	Rebuilt func(arg string, err error)
 }
 
 func (o *Options) live() *LiveOptions {
@@ -46,6 +44,13 @@ func (o *Options) live() *LiveOptions {
 		return &LiveOptions{}
 	}
 	return o.Live
+}
+
+// report notifies the observer of opts.Live.
+func (o *Options) report(e client.Event) {
+	if live := o.live().Source; live != nil && live.Observe != nil {
+		live.Observe(e)
+	}
 }
 
 // Open returns the Source that arg names:
@@ -125,11 +130,7 @@ func openURL(ctx context.Context, arg, base string, opts *Options) (mcp.Source, 
 	}
 	site, err := staticmcp.OpenURL(ctx, base, opts.Site)
 	if err != nil {
-		e := &Error{Arg: arg, Why: plain(err), Kind: Remote, Err: err, Hint: reads}
-		if cause := untold(err); cause != "" {
-			e.Why, e.Hint = e.Why+": "+cause, ""
-		}
-		return nil, e
+		return nil, unreachable(arg, err, reads)
 	}
 	return site, nil
 }
@@ -161,42 +162,8 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 	case filepath.Base(arg) == manifest && isSiteManifest(arg):
 		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it",
 			Hint: "name the folder: " + filepath.Dir(arg)}
-	case IsDefinitions(arg):
+	case stax.FormatOf(arg) != 0:
 		return openDefinitions(ctx, arg, opts)
 	}
 	return nil, unsupported(arg, "a file of this kind")
-}
-
-// unreadable returns the reason without naming arg again.
-func unreadable(arg string, err error) *Error {
-	why := plain(err)
-	var path *fs.PathError
-	if errors.As(err, &path) && path.Path == arg {
-		why = path.Err.Error()
-	}
-	return &Error{Arg: arg, Why: why, Err: err}
-}
-
-// plain returns the text of a staticmcp error without prefixes that repeat the operation
-// or its target.
-func plain(err error) string {
-	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "open site: "), "open site in zip: ")
-	bare, ok := strings.CutPrefix(text, manifest+": ")
-	if ok && (strings.Contains(bare, manifest) || strings.Contains(bare, "://")) {
-		return bare
-	}
-	return text
-}
-
-// untold returns the root cause of err if its text omits that, as errors meant for
-// clients do. The user who typed the address may see it.
-func untold(err error) string {
-	root := err
-	for inner := errors.Unwrap(root); inner != nil; inner = errors.Unwrap(root) {
-		root = inner
-	}
-	if strings.Contains(err.Error(), root.Error()) {
-		return ""
-	}
-	return root.Error()
 }

@@ -2,6 +2,7 @@ package stax_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,17 +98,16 @@ func TestSourceThatCannotBeRead(t *testing.T) {
 		[]byte("servers:\n  a: {url: 'https://x.example', transport: http, secrets: [T]}\n  b: {url: 'https://x.example', transport: http, secrets: [U, V]}\nsecrets: [{key: T, required: false}, U, V]\n"),
 		nil)
 	m := stax.Merge(d)
-	said := ""
-	r := &stax.Resolver{
-		Stores: []stax.SecretStore{source},
-		Warn:   func(server string, err error) { said += server + ": " + err.Error() },
+	r := &stax.Resolver{Stores: []stax.SecretStore{source}}
+	target, err := r.Resolve(t.Context(), m, "a")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := r.Endpoint(t.Context(), m, "a"); err != nil ||
-		!strings.HasPrefix(said, "a: it goes without the secret T") ||
-		!strings.Contains(said, "line 1 is not KEY=VALUE") {
-		t.Errorf("%v; it says %q", err, said)
+	if warned := fmt.Sprint(target.Warnings); !strings.HasPrefix(warned, "[it goes without the secret T") ||
+		!strings.Contains(warned, "line 1 is not KEY=VALUE") || len(target.Warnings) != 1 {
+		t.Errorf("it warns of %s", warned)
 	}
-	if _, err := r.Endpoint(t.Context(), m, "b"); err == nil ||
+	if _, err := r.Resolve(t.Context(), m, "b"); err == nil ||
 		strings.Count(err.Error(), "line 1 is not KEY=VALUE") != 1 {
 		t.Errorf("got %v", err)
 	}

@@ -2,6 +2,8 @@ package stax
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,9 +67,6 @@ type Resolver struct {
 	Files *SecretFiles
 	// Guard verifies servers against a lock when they are opened. Nil means no lock.
 	Guard *lock.Guard
-	// Warn is called for non-fatal problems, such as a definition that lists a tool the
-	// server does not have. Several servers may call it concurrently. Nil discards warnings.
-	Warn func(server string, err error)
 	// Self is the absolute path of a program that is found by its name even if the PATH does
 	// not contain it, such as the running program: definitions of bundles start it. Empty
 	// means none.
@@ -91,6 +90,18 @@ type Found struct {
 
 // ErrDisabled is returned when a disabled server is resolved.
 var ErrDisabled = errors.New("the server is disabled")
+
+// ServerError is why one server cannot be resolved.
+type ServerError struct {
+	Server string
+	Err    error
+}
+
+// Error implements the error interface.
+func (e *ServerError) Error() string { return fmt.Sprintf("server %q: %v", e.Server, e.Err) }
+
+// Unwrap returns the reason.
+func (e *ServerError) Unwrap() error { return e.Err }
 
 // MissingError lists required secrets that no store has.
 type MissingError struct {
@@ -121,21 +132,59 @@ func (e *MissingError) add(causes []error) {
 // Unwrap returns the causes.
 func (e *MissingError) Unwrap() []error { return e.Causes }
 
-// lookup queries the stores in turn.
-func (r *Resolver) lookup(ctx context.Context, key string) (s Secret, source string, problems []error) {
-	stores := r.Stores
-	if stores == nil {
-		stores = []SecretStore{environment{}}
+// secretLookup queries the stores of a resolver, once for each key: a lookup may start a
+// program or wait for a hardware key.
+type secretLookup struct {
+	resolver *Resolver
+	known    map[string]lookedUp
+}
+
+// lookedUp is the result of a lookup. store is empty if no store has the secret.
+type lookedUp struct {
+	secret   Secret
+	store    string
+	problems []error
+}
+
+// With returns a copy of r that queries another store first.
+func (r *Resolver) With(first SecretStore) *Resolver {
+	copied := *r
+	copied.Stores = append([]SecretStore{first}, r.stores()...)
+	return &copied
+}
+
+// stores returns the stores, by default the environment.
+func (r *Resolver) stores() []SecretStore {
+	if r.Stores == nil {
+		return []SecretStore{environment{}}
 	}
-	for _, store := range stores {
-		s, ok, err := store.Lookup(ctx, key)
+	return r.Stores
+}
+
+func (r *Resolver) newLookup() *secretLookup {
+	return &secretLookup{resolver: r, known: make(map[string]lookedUp)}
+}
+
+func (l *secretLookup) find(ctx context.Context, key string) lookedUp {
+	found, ok := l.known[key]
+	if !ok {
+		found = l.resolver.queryStores(ctx, key)
+		l.known[key] = found
+	}
+	return found
+}
+
+// queryStores queries the stores in turn.
+func (r *Resolver) queryStores(ctx context.Context, key string) (found lookedUp) {
+	for _, store := range r.stores() {
+		secret, ok, err := store.Lookup(ctx, key)
 		if err != nil {
-			problems = append(problems, err)
+			found.problems = append(found.problems, err)
 		} else if ok {
-			return s, store.String(), nil
+			return lookedUp{secret: secret, store: store.String()}
 		}
 	}
-	return Secret{}, "", problems
+	return found
 }
 
 // Find looks up every secret of the enabled servers and returns where each is available,
@@ -157,9 +206,9 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 			if d := m.Declaration(key); d != nil {
 				f.Required, f.Kind = !d.Optional(), d.Kind
 			}
-			_, source, problems := r.lookup(ctx, key)
-			f.Source = source
-			for _, p := range problems {
+			found := r.queryStores(ctx, key)
+			f.Source = found.store
+			for _, p := range found.problems {
 				f.Problems = append(f.Problems, p.Error())
 			}
 			all = append(all, f)
@@ -169,83 +218,153 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 }
 
 // secrets resolves all secrets of a server.
-func (r *Resolver) secrets(
-	ctx context.Context,
-	m *Merged,
-	s *Server,
-) (found map[string]Secret, without []string, err error) {
-	found = map[string]Secret{}
+func (l *secretLookup) secrets(
+	ctx context.Context, t *Target,
+) (secrets map[string]Secret, without []string, err error) {
+	m, s := t.merged, t.server
+	secrets = map[string]Secret{}
 	missing := &MissingError{Server: s.Name}
 	for _, key := range s.Secrets {
-		secret, source, problems := r.lookup(ctx, key)
+		found := l.find(ctx, key)
 		switch d := m.Declaration(key); {
-		case source != "":
-			found[key] = secret
+		case found.store != "":
+			secrets[key] = found.secret
 		case d != nil && d.Optional():
 			without = append(without, key)
-			if len(problems) > 0 && r.Warn != nil {
-				r.Warn(s.Name, fmt.Errorf("it goes without the secret %s: %w", key, errors.Join(problems...)))
+			if len(found.problems) > 0 {
+				warning := fmt.Errorf("it goes without the secret %s: %w", key, errors.Join(found.problems...))
+				t.Warnings = append(t.Warnings, warning)
 			}
 		default:
 			missing.Keys = append(missing.Keys, key)
-			missing.add(problems)
+			missing.add(found.problems)
 		}
 	}
 	if len(missing.Keys) > 0 {
 		return nil, nil, missing
 	}
-	return found, without, nil
+	return secrets, without, nil
 }
 
-func (r *Resolver) server(m *Merged, name string, remote bool) (*Server, error) {
+// Target is a server with everything needed to start or reach it: either a Launch or an
+// Endpoint.
+type Target struct {
+	Launch   *Launch
+	Endpoint *Endpoint
+	// Warnings are non-fatal problems, such as a store that failed for an optional secret.
+	Warnings []error
+
+	merged *Merged
+	server *Server
+}
+
+// Resolve resolves a server: its program on the PATH and its secrets in the stores. The
+// error is a [*MissingError] if no store has a required secret, matches [ErrDisabled] if
+// the server is disabled, and matches fs.ErrNotExist if the program is missing.
+func (r *Resolver) Resolve(ctx context.Context, m *Merged, name string) (*Target, error) {
+	return r.newLookup().resolve(ctx, m, name)
+}
+
+// ResolveAll is [Resolver.Resolve] for several servers. It returns a target or an error for
+// each name. Each secret is looked up once, even if several servers use it.
+func (r *Resolver) ResolveAll(
+	ctx context.Context, m *Merged, names []string,
+) (targets map[string]*Target, errs map[string]error) {
+	lookup := r.newLookup()
+	targets, errs = make(map[string]*Target), make(map[string]error)
+	for _, name := range names {
+		if t, err := lookup.resolve(ctx, m, name); err != nil {
+			errs[name] = err
+		} else {
+			targets[name] = t
+		}
+	}
+	return targets, errs
+}
+
+func (l *secretLookup) resolve(ctx context.Context, m *Merged, name string) (*Target, error) {
 	s := m.Config.Server(name)
 	switch {
 	case s == nil:
 		return nil, fmt.Errorf("there is no server %q", name)
-	case s.Disabled() && !r.Disabled:
-		return nil, fmt.Errorf("server %q: %w", name, ErrDisabled)
-	case s.Remote() != remote && remote:
-		return nil, fmt.Errorf("server %q is started here and has no address", name)
-	case s.Remote() != remote:
-		return nil, fmt.Errorf("server %q runs elsewhere and cannot be started", name)
+	case s.Disabled() && !l.resolver.Disabled:
+		return nil, &ServerError{Server: name, Err: ErrDisabled}
 	}
-	return s, nil
+	t := &Target{merged: m, server: s}
+	var err error
+	if s.Remote() {
+		t.Endpoint, err = l.endpoint(ctx, t)
+	} else {
+		t.Launch, err = l.launch(ctx, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
-// Launch resolves a local server: its program on the PATH and its secrets in the stores.
-// The error is a [*MissingError] if no store has a required secret, matches
-// [ErrDisabled] if the server is disabled, and matches fs.ErrNotExist if the program is
-// missing.
-func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch, error) {
-	s, err := r.server(m, name, false)
+// Fingerprint returns a digest of the definition and of everything that was resolved for
+// it, secrets included.
+func (t *Target) Fingerprint() [sha256.Size]byte {
+	sum := sha256.New()
+	enc := json.NewEncoder(sum) // quotes delimit each value
+	note := func(v any) { _ = enc.Encode(v) }
+	note(t.server)
+	note(t.merged.Config.OverridesOf(t.server.Name))
+	if e := t.Endpoint; e != nil {
+		note(e.URL)
+		note(e.Header())
+		note(e.Networks)
+	} else {
+		l := t.Launch
+		note([]string{l.Path, l.Dir})
+		note(l.Args)
+		note(l.Env)
+		note(revealAll(l.Secrets))
+		note(revealAll(l.Files))
+	}
+	return [sha256.Size]byte(sum.Sum(nil))
+}
+
+func revealAll(secrets map[string]Secret) map[string]string {
+	values := make(map[string]string, len(secrets))
+	for key, secret := range secrets {
+		values[key] = secret.Reveal()
+	}
+	return values
+}
+
+// launch resolves a local server.
+func (l *secretLookup) launch(ctx context.Context, t *Target) (*Launch, error) {
+	s := t.server
+	launch := &Launch{
+		Server: s.Name, Args: s.Args, Dir: s.Cwd, Env: s.Env,
+		Secrets: map[string]Secret{}, Files: map[string]Secret{}, secretFiles: l.resolver.Files,
+	}
+	var err error
+	if launch.Path, err = l.resolver.LookPath(s.Command); err != nil {
+		return nil, &ServerError{Server: s.Name, Err: err}
+	}
+	secrets, without, err := l.secrets(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	l := &Launch{secretFiles: r.Files, Server: name, Args: s.Args, Dir: s.Cwd, Env: s.Env, Secrets: map[string]Secret{},
-		Files: map[string]Secret{}}
-	if l.Path, err = r.LookPath(s.Command); err != nil {
-		return nil, fmt.Errorf("server %q: %w", name, err)
-	}
-	found, without, err := r.secrets(ctx, m, s)
-	if err != nil {
-		return nil, err
-	}
-	l.Without = without
-	for key, secret := range found {
+	launch.Without = without
+	for key, secret := range secrets {
 		expose := ExposeAs{}
-		if d := m.Declaration(key); d != nil {
+		if d := t.merged.Declaration(key); d != nil {
 			expose = d.ExposeAs
 		}
 		if expose.File != "" {
-			l.Files[expose.File] = secret
+			launch.Files[expose.File] = secret
 		}
 		if expose.Env != "" {
-			l.Secrets[expose.Env] = secret
+			launch.Secrets[expose.Env] = secret
 		} else if expose.File == "" {
-			l.Secrets[key] = secret
+			launch.Secrets[key] = secret
 		}
 	}
-	return l, nil
+	return launch, nil
 }
 
 // secretsPrefix is the prefix of temporary directories for secrets.
@@ -306,19 +425,19 @@ func (l *Launch) Environ() (env []string, remove func() error, err error) {
 	return env, remove, nil
 }
 
-// Endpoint resolves a remote server. Bindings assign its secrets to headers. Without any
+// endpoint resolves a remote server. Bindings assign its secrets to headers. Without any
 // binding, a single secret becomes the bearer token. Other unbound secrets are not sent.
-func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpoint, error) {
-	s, err := r.server(m, name, true)
+func (l *secretLookup) endpoint(ctx context.Context, t *Target) (*Endpoint, error) {
+	m, s := t.merged, t.server
+	found, without, err := l.secrets(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	found, without, err := r.secrets(ctx, m, s)
-	if err != nil {
-		return nil, err
+	e := &Endpoint{
+		Server: s.Name, URL: s.URL, Transport: s.Transport, Headers: s.Headers,
+		Secrets: map[string]Secret{}, Without: without,
+		Networks: slices.Clone(l.resolver.AllowNetwork), Loopback: netguard.NamesLoopback(s.URL),
 	}
-	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{},
-		Without: without, Networks: slices.Clone(r.AllowNetwork), Loopback: netguard.NamesLoopback(s.URL)}
 	for _, b := range m.BindingsOf(s) {
 		value := b.Template
 		complete := true

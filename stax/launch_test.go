@@ -160,10 +160,11 @@ func TestC8ToC11Launch(t *testing.T) {
 			return "relative" + string(filepath.ListSeparator) + dir, key == "PATH"
 		},
 	}
-	l, err := r.Launch(t.Context(), m, "local")
+	target, err := r.Resolve(t.Context(), m, "local")
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := target.Launch
 	if l.Path != filepath.Join(dir, "prog") ||
 		!slices.Equal(l.Args, []string{"$HOME", "a b"}) ||
 		l.Dir != "/srv" ||
@@ -189,7 +190,7 @@ func TestC8ToC11Launch(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(name)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder stays: %v", err)
 	}
-	if _, err = r.Launch(t.Context(), m, "gone"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err = r.Resolve(t.Context(), m, "gone"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a program that is not there: %v", err)
 	}
 	if _, err := r.LookPath("notes.txt"); err == nil && r.GOOS == "" && os.PathSeparator == '/' {
@@ -210,41 +211,41 @@ func TestC14C15C18Refusals(t *testing.T) {
 	d, _ := stax.Parse("x.json", []byte(strings.ReplaceAll(launched, `"prog"`, `"sh"`)), nil)
 	m := stax.Merge(d)
 	r := &stax.Resolver{Stores: []stax.SecretStore{table{}}}
-	if _, err := r.Launch(t.Context(), m, "off"); !errors.Is(err, stax.ErrDisabled) {
+	if _, err := r.Resolve(t.Context(), m, "off"); !errors.Is(err, stax.ErrDisabled) {
 		t.Errorf("disabled: %v", err)
 	}
 	r.Disabled = true
 	var missing *stax.MissingError
-	if _, err := r.Launch(t.Context(), m, "off"); !errors.As(err, &missing) ||
+	if _, err := r.Resolve(t.Context(), m, "off"); !errors.As(err, &missing) ||
 		!slices.Equal(missing.Keys, []string{"GONE"}) {
 		t.Errorf("missing: %v", err)
 	}
-	if _, err := r.Endpoint(t.Context(), m, "bound"); !errors.As(err, &missing) || len(missing.Keys) != 3 {
+	if _, err := r.Resolve(t.Context(), m, "bound"); !errors.As(err, &missing) || len(missing.Keys) != 3 {
 		t.Errorf("missing: %v", err)
 	}
-	for _, err := range []error{
-		second(r.Launch(t.Context(), m, "bearer")),
-		second(r.Endpoint(t.Context(), m, "local")),
-		second(r.Launch(t.Context(), m, "none")),
-	} {
-		if err == nil {
-			t.Error("a server of the wrong kind is resolved")
-		}
+	if _, err := r.Resolve(t.Context(), m, "none"); err == nil {
+		t.Error("an unknown server is resolved")
 	}
 }
-
-func second[T any](_ T, err error) error { return err }
 
 func TestEndpoint(t *testing.T) {
 	d, _ := stax.Parse("x.json", []byte(launched), nil)
 	m := stax.Merge(d)
 	r := &stax.Resolver{Stores: []stax.SecretStore{table{"PLAIN": "1", "RENAMED": "3", "FILED": "4"}}}
-	e, err := r.Endpoint(t.Context(), m, "bearer")
-	if err != nil || fmt.Sprint(e.Header()) != "map[Authorization:[Bearer 1] X-Team:[p]]" || e.Transport != stax.HTTP {
+	target, err := r.Resolve(t.Context(), m, "bearer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := target.Endpoint
+	if target.Launch != nil || fmt.Sprint(e.Header()) != "map[Authorization:[Bearer 1] X-Team:[p]]" || e.Transport != stax.HTTP {
 		t.Errorf("got %v, %v", e, err)
 	}
-	e, err = r.Endpoint(t.Context(), m, "bound")
-	if err != nil ||
+	target, err = r.Resolve(t.Context(), m, "bound")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = target.Endpoint
+	if target.Launch != nil ||
 		fmt.Sprint(e.Header()) != "map[X-Api-Key:[1] X-Two:[a 3 b 1]]" ||
 		!slices.Equal(e.Without, []string{"FILED"}) {
 		t.Errorf("got %v, %v", e, err)
@@ -279,10 +280,11 @@ func TestNetworks(t *testing.T) {
 	} {
 		doc, _ := stax.Parse("x.json", []byte(`{"servers": {"s": {"url": "`+address+`", "transport": "http"}}}`), nil)
 		for _, allowed := range [][]netip.Prefix{nil, private} {
-			e, err := (&stax.Resolver{AllowNetwork: allowed}).Endpoint(t.Context(), stax.Merge(doc), "s")
+			target, err := (&stax.Resolver{AllowNetwork: allowed}).Resolve(t.Context(), stax.Merge(doc), "s")
 			if err != nil {
 				t.Fatal(err)
 			}
+			e := target.Endpoint
 			if e.Loopback != want || !slices.Equal(e.Networks, allowed) {
 				t.Errorf("%s may be in %v, here %v, want %v, here %v", address, e.Networks, e.Loopback, allowed, want)
 			}

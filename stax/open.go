@@ -39,21 +39,27 @@ type OpenOptions struct {
 // the lock admits the server.
 //
 // The caller closes the Source. ctx bounds the opening only. Other errors are those of
-// [Resolver.Launch], [Resolver.Endpoint] and [client.Open], including a
+// [Resolver.Resolve] and [client.Open], including a
 // [*client.BlockedError] if connecting to the server's address is not allowed.
-func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (mcp.Source, error) {
-	if opts == nil {
-		opts = &OpenOptions{}
-	}
-	s := m.Config.Server(name)
-	if s == nil {
-		return nil, fmt.Errorf("there is no server %q", name)
-	}
-	transport, remove, err := r.transport(ctx, m, s, opts)
+func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (*Opened, error) {
+	t, err := r.Resolve(ctx, m, name)
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{resolver: r, server: name, remove: remove, edits: m.Config.Edits(s), whole: opts.Whole}
+	return r.OpenTarget(ctx, t, opts)
+}
+
+// OpenTarget is [Resolver.Open] for a server that has been resolved already.
+func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions) (*Opened, error) {
+	if opts == nil {
+		opts = &OpenOptions{}
+	}
+	transport, remove, err := r.transport(t, opts)
+	if err != nil {
+		return nil, err
+	}
+	s := t.server
+	o := &Opened{resolver: r, server: s.Name, warnings: t.Warnings, remove: remove, edits: t.merged.Config.Edits(s), whole: opts.Whole}
 	src, err := o.start(ctx, transport, s, opts)
 	if err != nil {
 		return nil, errors.Join(err, remove())
@@ -69,39 +75,30 @@ func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenO
 		}
 		o.current.Store(src)
 		if src.State().Starts > 0 {
-			o.missing(src)
+			o.warnMissing(src)
 		}
 	}
 	return o, nil
 }
 
-// transport returns the transport for a definition. remove deletes the files created for
-// it.
+// transport returns the transport to a server. remove deletes the files created for it.
 func (r *Resolver) transport(
-	ctx context.Context,
-	m *Merged,
-	s *Server,
-	opts *OpenOptions,
-) (t client.Transport, remove func() error, err error) {
-	if s.Remote() {
-		e, err := r.Endpoint(ctx, m, s.Name)
-		if err != nil {
-			return nil, nil, err
-		}
+	t *Target, opts *OpenOptions,
+) (transport client.Transport, remove func() error, err error) {
+	if e := t.Endpoint; e != nil {
 		renew := func(ctx context.Context) (http.Header, error) { // a secret may have been replaced
-			now, err := r.Endpoint(ctx, m, s.Name)
+			now, err := r.Resolve(ctx, t.merged, t.server.Name)
 			if err != nil {
 				return nil, err
 			}
-			return now.Header(), nil
+			return now.Endpoint.Header(), nil
 		}
-		return &client.Endpoint{URL: e.URL, Header: e.Header(), Renew: renew, PublicOnly: true, Allow: e.Networks,
-			AllowLoopback: e.Loopback}, func() error { return nil }, nil
+		return &client.Endpoint{
+			URL: e.URL, Header: e.Header(), Renew: renew,
+			PublicOnly: true, Allow: e.Networks, AllowLoopback: e.Loopback,
+		}, func() error { return nil }, nil
 	}
-	l, err := r.Launch(ctx, m, s.Name)
-	if err != nil {
-		return nil, nil, err
-	}
+	l := t.Launch
 	env, remove, err := l.Environ()
 	if err != nil {
 		return nil, nil, err
@@ -139,13 +136,15 @@ type server interface {
 	Close() error
 }
 
-// opened is a server as filtered by its definition, its overrides and the lock.
-type opened struct {
+// Opened is a server as filtered by its definition, its overrides and the lock.
+type Opened struct {
 	mcp.Source // the outermost layer
 	resolver   *Resolver
 	server     string
+	warnings   []error
 	live       *client.Source
-	served     server // live, or one process of it per client
+	observe    func(client.Event) // or nil
+	served     server             // live, or one process of it per client
 	edits      *compose.Edits
 	whole      bool
 	remove     func() error
@@ -156,14 +155,14 @@ type opened struct {
 }
 
 var (
-	_ mcp.Source     = (*opened)(nil)
-	_ mcp.Watcher    = (*opened)(nil)
-	_ mcp.Extender   = (*opened)(nil)
-	_ mcp.Subscriber = (*opened)(nil)
+	_ mcp.Source     = (*Opened)(nil)
+	_ mcp.Watcher    = (*Opened)(nil)
+	_ mcp.Extender   = (*Opened)(nil)
+	_ mcp.Subscriber = (*Opened)(nil)
 )
 
 // start starts the server, unless the lock does not admit it.
-func (o *opened) start(
+func (o *Opened) start(
 	ctx context.Context,
 	transport client.Transport,
 	s *Server,
@@ -198,14 +197,15 @@ func (o *opened) start(
 	if stranger != nil && !l.Optional {
 		return nil, stranger
 	}
-	log := l.Log
-	l.Log = func(e client.Event) {
-		if src := o.current.Load(); src != nil && e.What == "started" {
-			o.missing(src)
+	o.observe = l.Observe
+	l.Observe = func(e client.Event) {
+		if src := o.current.Load(); src != nil && e.What == client.EventStarted {
+			o.warnMissing(src)
 		}
-		if log != nil {
-			log(e)
-		}
+		o.report(e)
+	}
+	for _, warning := range o.warnings {
+		o.report(client.Event{Name: s.Name, What: client.EventWarning, Err: warning})
 	}
 	if stranger == nil {
 		return client.Open(ctx, transport, &l)
@@ -220,13 +220,17 @@ func (o *opened) start(
 			_, _ = src.Catalog(context.Background()) // starts it; returns without waiting
 		}
 	})
-	if log != nil {
-		log(client.Event{Server: transport.String(), What: "failed", Err: stranger})
-	}
+	o.report(client.Event{Server: transport.String(), What: client.EventFailed, Err: stranger})
 	return src, nil
 }
 
-func (o *opened) admit(s *Server) error {
+func (o *Opened) report(e client.Event) {
+	if o.observe != nil {
+		o.observe(e)
+	}
+}
+
+func (o *Opened) admit(s *Server) error {
 	if o.resolver.Guard == nil {
 		return nil
 	}
@@ -239,7 +243,7 @@ func (o *opened) admit(s *Server) error {
 
 // layers wraps the server in the lock and the definition. The lock comes first because it
 // uses the server's own names.
-func (o *opened) layers(s *Server) (mcp.Source, error) {
+func (o *Opened) layers(s *Server) (mcp.Source, error) {
 	var src mcp.Source = o.served
 	if o.resolver.Guard != nil {
 		origin, err := s.Origin()
@@ -251,45 +255,44 @@ func (o *opened) layers(s *Server) (mcp.Source, error) {
 	return compose.Edit(src, o.edits)
 }
 
-// missing warns once about tools that the definition lists and the server does not have.
-func (o *opened) missing(src *client.Source) {
-	if o.resolver.Warn == nil {
-		return
-	}
+// warnMissing warns once about tools that the definition lists and the server does not
+// have.
+func (o *Opened) warnMissing(src *client.Source) {
 	o.once.Do(func() {
 		cat, err := src.Catalog(context.Background()) // it has run, so this is what it offered
 		if err != nil {
 			return
 		}
 		if names := o.edits.Missing(cat); len(names) > 0 {
-			o.resolver.Warn(o.server, fmt.Errorf("it has no tool %s, which its definition names", strings.Join(names, ", ")))
+			err := fmt.Errorf("it has no tool %s, which its definition names", strings.Join(names, ", "))
+			o.report(client.Event{Name: o.server, What: client.EventWarning, Err: err})
 		}
 	})
 }
 
 // State returns the current state of the server.
-func (o *opened) State() client.State { return o.live.State() }
+func (o *Opened) State() client.State { return o.live.State() }
 
 // Live returns the server itself, without the layers of its definition and the lock.
-func (o *opened) Live() *client.Source { return o.live }
+func (o *Opened) Live() *client.Source { return o.live }
 
 // Watch implements [mcp.Watcher].
-func (o *opened) Watch(changed func(mcp.Change)) (stop func()) {
+func (o *Opened) Watch(changed func(mcp.Change)) (stop func()) {
 	return o.Source.(mcp.Watcher).Watch(changed)
 }
 
 // ServeMethod implements [mcp.Extender].
-func (o *opened) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (o *Opened) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
 	return o.Source.(mcp.Extender).ServeMethod(ctx, method, params)
 }
 
 // Subscribe implements [mcp.Subscriber].
-func (o *opened) Subscribe(ctx context.Context, uri string) error {
+func (o *Opened) Subscribe(ctx context.Context, uri string) error {
 	return o.Source.(mcp.Subscriber).Subscribe(ctx, uri)
 }
 
 // Close stops the server and deletes its files of secrets.
-func (o *opened) Close() error {
+func (o *Opened) Close() error {
 	if o.unwatch != nil {
 		o.unwatch()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -107,7 +106,7 @@ func TestOpenHoldsToolLists(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() {
-				if err := src.(interface{ Close() error }).Close(); err != nil {
+				if err := src.Close(); err != nil {
 					t.Error(err)
 				}
 			}()
@@ -154,7 +153,7 @@ func TestOpenLooksForAnotherSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer src.(io.Closer).Close()
+	defer src.Close()
 	if _, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "open"}); err == nil ||
 		!strings.Contains(err.Error(), "401") {
 		t.Errorf("with the older token: %v, want 401", err)

@@ -114,16 +114,18 @@ func TestOverridesAreMerged(t *testing.T) {
 	}
 }
 
-// warnings collects the warnings of a resolver.
+// warnings collects the warnings about servers.
 type warnings struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (w *warnings) warn(server string, err error) {
+func (w *warnings) observe(e client.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.all = append(w.all, server+": "+err.Error())
+	if e.What == client.EventWarning {
+		w.all = append(w.all, e.Name+": "+e.Err.Error())
+	}
 }
 
 // box is a server whose tools can change.
@@ -181,7 +183,7 @@ func opened(t *testing.T, r *stax.Resolver, m *stax.Merged, opts *stax.OpenOptio
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = src.(interface{ Close() error }).Close() })
+	t.Cleanup(func() { _ = src.Close() })
 	return src
 }
 
@@ -202,7 +204,7 @@ func TestOpenOverrides(t *testing.T) {
 		`{"open": {"name": "unlock", "description": "Ours"}, "lost": {"title": "x"}}`)
 	m.Config.Overrides[1].Tool = "lost"
 	heard := &warnings{}
-	src := opened(t, &stax.Resolver{Warn: heard.warn}, m, nil)
+	src := opened(t, &stax.Resolver{}, m, &stax.OpenOptions{Live: &client.Options{Observe: heard.observe}})
 	cat, err := src.Catalog(t.Context())
 	if err != nil || len(cat.Tools) != 1 || cat.Tools[0].Name != "unlock" || cat.Tools[0].Description != "Ours" {
 		t.Fatalf("it offers %+v, %v", cat.Tools, err)
@@ -285,8 +287,8 @@ func TestOpenDoesNotStartAStranger(t *testing.T) {
 			}
 			events := make(chan client.Event, 10)
 			src := opened(t, r, m,
-				&stax.OpenOptions{Live: &client.Options{Optional: true, Log: func(e client.Event) { events <- e }}})
-			if e := <-events; e.What != "failed" || !errors.As(e.Err, &stranger) {
+				&stax.OpenOptions{Live: &client.Options{Optional: true, Observe: func(e client.Event) { events <- e }}})
+			if e := <-events; e.What != client.EventFailed || !errors.As(e.Err, &stranger) {
 				t.Errorf("told %+v", e)
 			}
 			if got := toolNames(t, src); len(got) > 0 {
@@ -298,7 +300,7 @@ func TestOpenDoesNotStartAStranger(t *testing.T) {
 			}
 			guard.Replace(file)
 			for e := range events {
-				if e.What == "started" {
+				if e.What == client.EventStarted {
 					break
 				}
 			}

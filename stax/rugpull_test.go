@@ -138,13 +138,13 @@ func newRug(t *testing.T) *rug {
 	return r
 }
 
-func (r *rug) open(resolver *stax.Resolver, name string, opts *stax.OpenOptions) mcp.Source {
+func (r *rug) open(resolver *stax.Resolver, name string, opts *stax.OpenOptions) *stax.Opened {
 	r.t.Helper()
 	src, err := resolver.Open(r.t.Context(), r.merged, name, opts)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = src.(interface{ Close() error }).Close() })
+	r.t.Cleanup(func() { _ = src.Close() })
 	return src
 }
 
@@ -167,7 +167,7 @@ func (r *rug) lock(prepare func(mcp.Source)) *lock.File {
 			r.t.Fatal(err)
 		}
 		file.Sources[name] = snap
-		_ = src.(interface{ Close() error }).Close()
+		_ = src.Close()
 	}
 	return file
 }

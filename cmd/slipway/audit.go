@@ -73,19 +73,18 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 	}, nil
 }
 
-// audited returns a function that passes the events of a server to log, which may be nil,
-// and to the audit log.
-func audited(audit *serve.Audit, log func(client.Event)) func(client.Event) {
+// audited returns an observer that passes the events of servers to observe, and their
+// starts and ends to the audit log.
+func audited(audit *serve.Audit, observe func(client.Event)) func(client.Event) {
 	if audit == nil {
-		return log
+		return observe
 	}
 	return func(e client.Event) {
-		if log != nil {
-			log(e)
-		}
-		if e.What != "log" {
+		observe(e)
+		switch e.What {
+		case client.EventStarted, client.EventLost, client.EventFailed, client.EventStopped, client.EventChanged:
 			address, _, _ := strings.Cut(e.Server, " ") // arguments may be secret
-			audit.Server(&serve.AuditServer{Name: e.Name, What: e.What, Address: address, Origin: e.Origin, Reason: auditReason(e.Err)})
+			audit.Server(&serve.AuditServer{Name: e.Name, What: string(e.What), Address: address, Origin: e.Origin, Reason: auditReason(e.Err)})
 		}
 	}
 }

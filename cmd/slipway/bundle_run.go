@@ -72,7 +72,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 		supervision = *opts.Live
 	}
 	clients := &mcpserver.Clients{Single: true}
-	supervision.Name, supervision.Opened, supervision.Clients = open.Name(name), roster.Add, clients
+	supervision.Name, supervision.Roster, supervision.Clients = open.Name(name), &roster, clients
 	opts.Live = &supervision
 	src, opening, err := start.await(ctx, open.Name(name), func(ctx context.Context) (mcp.Source, error) {
 		return openBundle(ctx, name, opts)

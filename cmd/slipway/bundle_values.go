@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
@@ -85,7 +86,7 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 		}}
 	if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
 		opts.Ask = func(ctx context.Context, missing []mcpb.Option) (map[string]any, error) {
-			defer open.Hold(ctx)()
+			defer fleet.Hold(ctx)()
 			return ask(in, cmd.ErrOrStderr(), missing)
 		}
 	}

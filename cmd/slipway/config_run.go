@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -51,7 +52,7 @@ it crashes. Client configs written with --via launcher start this command.
 			if err != nil {
 				return err
 			}
-			lock.guard(resolver, cmd.ErrOrStderr())
+			lock.guard(resolver)
 			merged, err := d.validFor(cmd, args[:last], args[last])
 			if err != nil {
 				return err
@@ -78,19 +79,20 @@ it crashes. Client configs written with --via launcher start this command.
 			lock.record(audit)
 			var roster client.Roster
 			clients := &mcpserver.Clients{Single: true}
-			once := &open.DefinitionsOptions{Resolver: resolver}
-			if err := idle.apply(once); err != nil {
+			opts := &fleet.Options{
+				Resolver: resolver,
+				Client: &client.Options{
+					Client:  mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
+					Observe: audited(audit, printProblems(cmd.ErrOrStderr())),
+					Roster:  &roster, Clients: clients,
+				},
+				Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
+			}
+			if err := idle.apply(&opts.Idle); err != nil {
 				return err
 			}
 			one := func(opening context.Context) (mcp.Source, error) {
-				src, err := open.OpenServer(opening, merged, args[last], once, &open.LiveOptions{
-					Source: &client.Options{
-						Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
-						Log:    audited(audit, nil),
-						Opened: roster.Add, Clients: clients,
-					},
-					Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
-				})
+				src, err := fleet.OpenServer(opening, merged, args[last], opts)
 				if err != nil && ctx.Err() == nil {
 					err = notRun(err, args[0])
 				}
@@ -131,7 +133,7 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 	if err != nil {
 		return nil, err
 	}
-	servers, whole := open.Wrong(report)
+	servers, whole := stax.ErrorsByServer(report)
 	if own, wrong := servers[server]; wrong || len(whole) > 0 {
 		if err := report.WriteText(unescaped(cmd.ErrOrStderr()), colored(cmd.ErrOrStderr())); err != nil {
 			return nil, err

@@ -56,7 +56,7 @@ func lockPath(cmd *cobra.Command, args []string) (path string, found bool, err e
 
 // isDefinitionsFile reports whether arg is a definitions file.
 func isDefinitionsFile(arg string) bool {
-	if strings.Contains(arg, "://") || strings.HasPrefix(arg, "exec:") || !open.IsDefinitions(arg) {
+	if strings.Contains(arg, "://") || strings.HasPrefix(arg, "exec:") || stax.FormatOf(arg) == 0 {
 		return false
 	}
 	info, err := os.Stat(arg)
@@ -208,8 +208,8 @@ func (g *guarding) following() (stop func()) {
 
 // hold verifies servers in definitions against the lock when opts opens them, and refuses
 // other sources that the lock does not contain before they are opened.
-func (g *guarding) hold(args []string, opts *open.Options, stderr io.Writer) error {
-	g.guard(opts.Definitions.Resolver, stderr)
+func (g *guarding) hold(args []string, opts *open.Options) error {
+	g.guard(opts.Definitions.Resolver)
 	if g == nil {
 		return nil
 	}
@@ -224,10 +224,8 @@ func (g *guarding) hold(args []string, opts *open.Options, stderr io.Writer) err
 	return nil
 }
 
-// guard makes a resolver verify servers against the lock, and print warnings to stderr.
-func (g *guarding) guard(r *stax.Resolver, stderr io.Writer) {
-	say := sayer(stderr)
-	r.Warn = func(server string, err error) { say("server %s: %v", server, err) }
+// guard makes a resolver verify servers against the lock.
+func (g *guarding) guard(r *stax.Resolver) {
 	if g != nil {
 		r.Guard = g.Guard
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
@@ -45,9 +46,12 @@ them, or only the given kinds.
 			args = sourceFirst(cmd, args)
 			listOnly := func(o *open.Options) {
 				o.ListOnly = true
-				o.Unstarted = func(arg string) {
-					say(cmd.ErrOrStderr(), "%s: listed from its manifest, as required options have no values", arg)
-					hint(cmd.ErrOrStderr(), "give them with --set or in the environment to list what its server answers")
+				observe := o.Live.Source.Observe
+				o.Live.Source.Observe = func(e client.Event) {
+					if observe(e); e.What == client.EventUnstarted {
+						say(cmd.ErrOrStderr(), "%s: listed from its manifest, as required options have no values", e.Name)
+						hint(cmd.ErrOrStderr(), "give them with --set or in the environment to list what its server answers")
+					}
 				}
 			}
 			return withSourceOptions(cmd, args[0], listOnly, func(c *openSource) error {

@@ -64,18 +64,19 @@ func allowHint(refused *client.BlockedError) string {
 func noteTrouble(opts *open.Options) (none func() *failure) {
 	var mu sync.Mutex
 	var first *failure
-	told := opts.Definitions.Trouble
-	opts.Definitions.Trouble = func(server string, err error) {
-		told(server, err)
+	observe := opts.Live.Source.Observe
+	opts.Live.Source.Observe = func(e client.Event) {
+		if observe(e); e.What != client.EventUnavailable {
+			return
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		text := "no server can be reached: " + server + ": " + err.Error()
-		f := blocked(text, err)
+		f := blocked("no server can be reached: "+e.Name+": "+e.Err.Error(), e.Err)
 		if f == nil {
-			f = stranger(err.Error(), err)
+			f = stranger(e.Err.Error(), e.Err)
 		}
 		if f == nil {
-			f = &failure{code: exitRemote, text: "no server is available: " + server + " failed"}
+			f = &failure{code: exitRemote, text: "no server is available: " + e.Name + " failed"}
 		}
 		if first == nil || first.code == exitRemote {
 			first = f

@@ -21,6 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/stax"
 )
 
 // serveFlags are the flags of serve. Each can also be set in the environment.
@@ -176,8 +177,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Live.Source.Log = audited(audit, o.Live.Source.Log)
-	o.Live.Source.Opened = f.roster.Add
+	o.Live.Source.Observe = audited(audit, o.Live.Source.Observe)
+	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
 	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log}, int64(f.maxSite)
@@ -193,12 +194,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	lock.record(audit)
-	if err := lock.hold(args, o, stderr); err != nil {
+	if err := lock.hold(args, o); err != nil {
 		return err
 	}
 	defer lock.following()()
 	f.servers.settles = cmd.Flags().Changed("settle")
-	if err := f.servers.apply(o, &f.roster, log, f.access.requestTimeout); err != nil {
+	if err := f.servers.apply(o, log, f.access.requestTimeout); err != nil {
 		return err
 	}
 	if err := f.start.check(); err != nil {
@@ -220,7 +221,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 func (f *serveFlags) open(ctx context.Context, args []string, o *open.Options, lock *guarding, log *slog.Logger) (
 	src mcp.Source, opening func(context.Context) (mcp.Source, error), err error,
 ) {
-	o.Definitions.StartWait = f.start.wait
+	o.Definitions.Startup.Wait = f.start.wait
 	one := func(ctx context.Context) (mcp.Source, error) {
 		if f.fallback.source != "" {
 			return f.fallback.open(ctx, args, o, lock, log)
@@ -239,7 +240,7 @@ func (f *serveFlags) open(ctx context.Context, args []string, o *open.Options, l
 // a file of definitions, if that is the only one named.
 func (f *serveFlags) union(args []string, o *open.Options, log *slog.Logger) *compose.UnionOptions {
 	join := unionOf(log)
-	if len(args) == 1 && open.IsDefinitions(args[0]) {
+	if len(args) == 1 && stax.FormatOf(args[0]) != 0 {
 		o.Definitions.Prefix = compose.Prefix(f.prefix)
 	} else {
 		join.Prefix = compose.Prefix(f.prefix)
@@ -268,14 +269,9 @@ func (p *prefixes) Set(typed string) error {
 
 func unionOf(log *slog.Logger) *compose.UnionOptions {
 	return &compose.UnionOptions{
-		Server: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
-		Shared: func(s compose.Shared) {
-			log.Warn("sources offer the same resources: their URIs begin with the names of the sources",
-				"uri", s.URI, "others", s.Others, "sources", s.Sources)
-		},
-		Collision: func(err error) {
-			log.Error("sources have come to collide; what they offered before is served on", "error", err)
-		},
+		Server:   mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
+		KeepLast: true,
+		Logger:   log,
 	}
 }
 

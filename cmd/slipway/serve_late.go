@@ -99,20 +99,32 @@ func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, l
 	}
 }
 
-// withMutedLog returns options whose events are logged unless muted is set.
+// withMutedLog returns options whose servers log and report nothing while muted is set.
 func withMutedLog(opts *open.Options, muted *atomic.Bool) *open.Options {
-	if opts.Live == nil || opts.Live.Source == nil || opts.Live.Source.Log == nil {
+	if opts.Live == nil || opts.Live.Source == nil || opts.Live.Source.Logger == nil {
 		return opts
 	}
 	o, l, s := *opts, *opts.Live, *opts.Live.Source
-	log := s.Log
-	s.Log = func(e client.Event) {
+	s.Logger = slog.New(mutedHandler{s.Logger.Handler(), muted})
+	observe := s.Observe
+	s.Observe = func(e client.Event) {
 		if !muted.Load() {
-			log(e)
+			observe(e)
 		}
 	}
 	l.Source, o.Live = &s, &l
 	return &o
+}
+
+// mutedHandler is a handler that can be muted.
+type mutedHandler struct {
+	slog.Handler
+	muted *atomic.Bool
+}
+
+// Enabled implements [slog.Handler].
+func (h mutedHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return !h.muted.Load() && h.Handler.Enabled(ctx, level)
 }
 
 // Close stops the attempts and closes the source.

@@ -3,13 +3,13 @@ package main
 import (
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -35,31 +35,24 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 }
 
 // apply sets the options that the flags control. drain is how long a call may take.
-func (f *serverFlags) apply(o *open.Options, roster *client.Roster, log *slog.Logger, drain time.Duration) error {
-	o.Rebuilt = roster.Rebuilt
+func (f *serverFlags) apply(o *open.Options, log *slog.Logger, drain time.Duration) error {
 	d := o.Definitions
 	if f.settle < 0 {
 		return usage("for example --settle 10s", "--settle: a time is not negative")
 	}
-	if d.Background = true; f.settles {
-		d.Settle = max(f.settle, 1) // 0 would be the default
+	if d.Startup.Background = true; f.settles {
+		d.Startup.Settle = max(f.settle, 1) // 0 would be the default
 	}
-	d.Strict, d.Drain, d.Logger, d.LeftOut = f.strict, drain, log, roster.LeftOut
+	d.Strict, d.Logger = f.strict, log
+	d.Reload.Drain, d.Reload.Signal = drain, reloadSignal()
 	if f.noWatch {
 		if o.Site != nil {
 			o.Site.Poll = -1
 		}
 	} else {
-		d.Watch = watchEvery
+		d.Reload.Watch = watchEvery
 	}
-	if reload := reloadSignal(); reload != nil {
-		d.Again = func() (<-chan os.Signal, func()) {
-			again := make(chan os.Signal, 1)
-			signal.Notify(again, reload)
-			return again, func() { signal.Stop(again) }
-		}
-	}
-	return f.idle.apply(d)
+	return f.idle.apply(&d.Idle)
 }
 
 // watchEvery is how often a definitions file is checked for changes. A changed file must
@@ -77,11 +70,11 @@ func (f *idleFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.stop, "idle-stop", 0, "stop a local server after this idle `time`; the next call restarts it")
 }
 
-func (f *idleFlags) apply(d *open.DefinitionsOptions) error {
+func (f *idleFlags) apply(d *fleet.Idle) error {
 	if f.stop < 0 {
 		return usage("for example --idle-stop 10m", "--idle-stop: a time is not negative")
 	}
-	d.Lazy, d.IdleStop = f.lazy, f.stop
+	d.Lazy, d.Stop = f.lazy, f.stop
 	if f.lazy {
 		dir, err := clients.StateDir()
 		if err != nil {

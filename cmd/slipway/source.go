@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
@@ -62,25 +63,27 @@ func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.L
 	if log == nil { // a client command: the server has already done its work
 		o.StopTimeout = time.Second
 	} else {
-		o.Source.Log = func(e client.Event) { logEvent(log, e) }
+		o.Source.Logger = log
 	}
 	return o
 }
 
-// logEvent logs an event of a server.
-func logEvent(log *slog.Logger, e client.Event) {
-	level, attrs := slog.LevelInfo, []any{"server", e.Server}
-	if e.Name != "" {
-		attrs = append([]any{"name", e.Name}, attrs...)
+// printProblems returns an observer that prints the problems of single servers.
+func printProblems(stderr io.Writer) func(client.Event) {
+	var one sync.Mutex
+	return func(e client.Event) {
+		if e.What != client.EventUnavailable && e.What != client.EventWarning {
+			return
+		}
+		one.Lock()
+		defer one.Unlock()
+		say(stderr, "server %s: %v", e.Name, e.Err)
+		if f := blocked("", e.Err); f != nil {
+			hint(stderr, f.hint)
+		} else if next := open.Hint(e.Err, "FILE"); next != "" {
+			hint(stderr, next)
+		}
 	}
-	if e.Err != nil {
-		level = slog.LevelWarn
-		attrs = append(attrs, "error", e.Err)
-	}
-	if e.Detail != "" {
-		attrs = append(attrs, "detail", e.Detail)
-	}
-	log.Log(context.Background(), level, "server "+e.What, attrs...)
 }
 
 // oneTokenOneServer refuses to send one token to several hosts.
@@ -121,23 +124,12 @@ func sourceOptions(
 	if resolver.AllowNetwork, err = networks(cmd); err != nil {
 		return nil, err
 	}
-	stderr := cmd.ErrOrStderr()
-	var one sync.Mutex
-	trouble := func(server string, err error) {
-		one.Lock()
-		defer one.Unlock()
-		say(stderr, "server %s: %v", server, err)
-		if f := blocked("", err); f != nil {
-			hint(stderr, f.hint)
-		} else if next := open.Hint(err, "FILE"); next != "" {
-			hint(stderr, next)
-		}
-	}
 	servers := liveOptions(log, serverErrors)
+	servers.Source.Observe = printProblems(cmd.ErrOrStderr())
 	servers.AllowNetwork = resolver.AllowNetwork
 	return &open.Options{
 		Bundle:      bundle,
-		Definitions: &open.DefinitionsOptions{Resolver: resolver, Trouble: trouble},
+		Definitions: &fleet.Options{Resolver: resolver},
 		Live:        servers,
 	}, nil
 }
@@ -159,7 +151,7 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	if err != nil {
 		return err
 	}
-	if err := lock.hold([]string{arg}, opts, cmd.ErrOrStderr()); err != nil {
+	if err := lock.hold([]string{arg}, opts); err != nil {
 		return err
 	}
 	none := noteTrouble(opts)
@@ -219,10 +211,10 @@ func openServed(ctx context.Context, args []string, opts *open.Options, lock *gu
 	d := opts.Definitions
 	return openAtOnce(args, func(arg string) (mcp.Source, error) {
 		own := lock.options(arg, opts)
-		if len(args) == 1 || !d.Background {
+		if len(args) == 1 || !d.Startup.Background {
 			return open.Open(ctx, arg, own)
 		}
-		return open.Later(ctx, arg, own, cmp.Or(d.Settle, defaultSettle), func(err error) { d.Trouble(open.Name(arg), err) })
+		return open.Later(ctx, arg, own, cmp.Or(d.Startup.Settle, defaultSettle))
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/open"
 )
 
 // startFlags specify how long the first clients wait for starting servers.
@@ -31,8 +31,8 @@ func (f *startFlags) check() error {
 func (f *startFlags) await(ctx context.Context, name string, one func(context.Context) (mcp.Source, error)) (
 	src mcp.Source, opening func(context.Context) (mcp.Source, error), err error,
 ) {
-	src, err = open.Await(ctx, name, f.wait, one)
-	if pending, ok := src.(*open.Pending); ok {
+	src, err = fleet.Await(ctx, name, one, &fleet.AwaitOptions{Wait: f.wait})
+	if pending, ok := src.(*fleet.Pending); ok {
 		opening = pending.Opened
 	}
 	return src, opening, err

@@ -23,7 +23,7 @@ func House() *Plan {
 				"sitebuild/data", "sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table",
 				"internal/test/sitetest", "internal/test/tabletest",
 			},
-			6: {"serve", "stax/clients", "stax/registry"},
+			6: {"fleet", "serve", "stax/clients", "stax/registry"},
 			7: {"sitebuild/mapping"},
 			8: {"open"},
 			9: {

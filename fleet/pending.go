@@ -1,11 +1,9 @@
-package open
+package fleet
 
 import (
 	"cmp"
 	"context"
 	"io"
-	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,54 +18,31 @@ const (
 	maxReopen   = 30 * time.Second
 )
 
-// Later is [Open] for one of several sources that are served together. A source that does
-// not open within [DefinitionsOptions].StartWait offers nothing until it does, so that the
-// others can be served. Requests for lists wait for it until patience has passed.
-//
-// A failure within StartWait is returned, as by Open. A later failure is retried, with
-// pauses that grow to 30 seconds, and reported to trouble, if not nil, each time. Close
-// the source in any case; the end of ctx also ends the opening. opts and opts.Definitions
-// must not be nil.
-func Later(
-	ctx context.Context, arg string, opts *Options, patience time.Duration, trouble func(error),
-) (mcp.Source, error) {
-	if !MayTakeLong(arg) {
-		joined, definitions := *opts, *opts.Definitions
-		definitions.joined, joined.Definitions = true, &definitions
-		return Open(ctx, arg, &joined)
-	}
-	if trouble == nil {
-		trouble = func(error) {}
-	}
-	p := newPending(Name(arg), func(ctx context.Context) (mcp.Source, error) { return Open(ctx, arg, opts) })
-	p.failed = trouble
-	p.starting.joined = true
-	p.starting.begin(patience)
-	return p.await(ctx, opts.Definitions.StartWait)
+// AwaitOptions configure [Await]. The zero value and nil are the defaults.
+type AwaitOptions struct {
+	// Wait is how long Await waits for the source; 0 means 300 milliseconds.
+	Wait time.Duration
+	// Joined means that the source is one of several: requests for lists wait for it until
+	// Settle has passed, and other requests do not. A failure after Wait is retried, with
+	// pauses that grow to 30 seconds. By default, the source is served alone: requests wait
+	// without a limit, and its first failure is final.
+	Joined bool
+	Settle time.Duration
+	// Failed, if not nil, is called for each failure that is retried.
+	Failed func(error)
 }
 
-// Await calls open for a source that is served alone, and returns its result if that
-// arrives within wait; 0 means 300 milliseconds. Otherwise it returns a [*Pending], which
-// is served as name while open continues. ctx bounds only the opening.
+// Await calls open and returns its result if that arrives in time. Otherwise it returns a
+// [*Pending], which is served as name while open continues. ctx bounds only the opening,
+// which Close also ends.
 func Await(
-	ctx context.Context, name string, wait time.Duration, open func(context.Context) (mcp.Source, error),
+	ctx context.Context, name string, open func(context.Context) (mcp.Source, error), opts *AwaitOptions,
 ) (mcp.Source, error) {
-	p := newPending(name, open)
-	p.starting.alone = true
-	p.starting.begin(0)
-	return p.await(ctx, wait)
-}
-
-// MayTakeLong reports whether opening a source involves more than local files: starting a
-// server, or waiting for one to respond. Definitions have their own wait, see
-// [DefinitionsOptions.Background].
-func MayTakeLong(arg string) bool {
-	arg = normalize(arg)
-	if strings.HasPrefix(arg, commandPrefix) || strings.Contains(arg, "://") {
-		return true
+	if opts == nil {
+		opts = &AwaitOptions{}
 	}
-	info, err := os.Stat(arg)
-	return err == nil && isBundle(arg, info)
+	p := newPending(name, open, opts)
+	return p.await(ctx, cmp.Or(max(opts.Wait, 0), startGrace))
 }
 
 // Hold pauses the timer of the [Await] that called open with ctx until release is called,
@@ -77,8 +52,8 @@ func Hold(ctx context.Context) (release func()) {
 	if p == nil {
 		return func() {}
 	}
-	p.hold(true)
-	return func() { p.hold(false) }
+	p.pauseTimer(true)
+	return func() { p.pauseTimer(false) }
 }
 
 type pendingKey struct{}
@@ -92,14 +67,14 @@ type Pending struct {
 	*compose.Swap
 	name     string
 	open     func(context.Context) (mcp.Source, error)
-	failed   func(error) // reports a failure that is retried, or nil
+	opts     *AwaitOptions
 	starting startup
 
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 	holds  chan bool               // from Hold
-	over   chan struct{}           // closed when the source is open, or has failed for good
-	result atomic.Pointer[outcome] // stored before over is closed
+	done   chan struct{}           // closed when the source is open, or has failed for good
+	result atomic.Pointer[outcome] // stored before done is closed
 
 	mu         sync.Mutex // guards what follows
 	background bool       // await has returned
@@ -116,23 +91,25 @@ var (
 	_ io.Closer  = (*Pending)(nil)
 )
 
-func newPending(name string, open func(context.Context) (mcp.Source, error)) *Pending {
-	return &Pending{
-		Swap: compose.NewSwap(&nobody{catalog: mcp.Catalog{
+func newPending(name string, open func(context.Context) (mcp.Source, error), opts *AwaitOptions) *Pending {
+	p := &Pending{
+		Swap: compose.NewSwap(&emptySource{catalog: mcp.Catalog{
 			Server:  mcp.Implementation{Name: name, Version: "0"},
 			Sources: []mcp.JoinedSource{{Name: name, Unknown: true}},
 		}}),
-		name: name, open: open, holds: make(chan bool, 8), over: make(chan struct{}),
+		name: name, open: open, opts: opts, holds: make(chan bool, 8), done: make(chan struct{}),
 	}
+	p.starting.joined, p.starting.alone = opts.Joined, !opts.Joined
+	p.starting.beginPhase(opts.Settle)
+	return p
 }
 
 // await starts opening the source, and returns the source or its error if either arrives
 // within the grace period; otherwise it returns p.
 func (p *Pending) await(ctx context.Context, grace time.Duration) (mcp.Source, error) {
-	grace = cmp.Or(max(grace, 0), startGrace)
 	ctx, p.stop = context.WithCancel(context.WithValue(ctx, pendingKey{}, p))
 	first := make(chan outcome, 1)
-	p.work.Go(func() { p.run(ctx, first) })
+	p.work.Go(func() { p.keepOpening(ctx, first) })
 	clock := time.NewTimer(grace)
 	defer clock.Stop()
 	for waiting := true; waiting; {
@@ -161,49 +138,51 @@ func (p *Pending) await(ctx context.Context, grace time.Duration) (mcp.Source, e
 	return p, nil
 }
 
-// hold never blocks: holds has no reader once await has returned.
-func (p *Pending) hold(asking bool) {
+// pauseTimer never blocks: holds has no reader once await has returned.
+func (p *Pending) pauseTimer(asking bool) {
 	select {
 	case p.holds <- asking:
 	default:
 	}
 }
 
-// run opens the source, with retries if it is one of several. The outcome of the first
+// keepOpening opens the source, with retries if it is one of several. The outcome of the first
 // attempt goes to first if await is still waiting.
-func (p *Pending) run(ctx context.Context, first chan<- outcome) {
+func (p *Pending) keepOpening(ctx context.Context, first chan<- outcome) {
 	for pause := firstReopen; ; pause = min(2*pause, maxReopen) {
 		src, err := p.open(ctx)
 		if err != nil {
 			src = nil // avoids a typed nil
 		}
-		if p.isFirst(first, outcome{src, err}) {
+		if p.deliverFirst(first, outcome{src, err}) {
 			return
 		}
 		switch {
 		case err == nil:
 			p.Set(ctx, src)
-			p.end(outcome{source: src})
+			p.finish(outcome{source: src})
 			return
-		case ctx.Err() != nil, p.failed == nil:
-			p.end(outcome{err: err})
+		case ctx.Err() != nil, !p.opts.Joined:
+			p.finish(outcome{err: err})
 			return
 		}
-		p.starting.end()
-		p.failed(err)
+		p.starting.endPhase()
+		if p.opts.Failed != nil {
+			p.opts.Failed(err)
+		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			p.end(outcome{err: ctx.Err()})
+			p.finish(outcome{err: ctx.Err()})
 			return
 		}
 	}
 }
 
-// isFirst sends o to await if that is still waiting, and reports whether it did.
-func (p *Pending) isFirst(first chan<- outcome, o outcome) bool {
+// deliverFirst sends o to await if that is still waiting, and reports whether it did.
+func (p *Pending) deliverFirst(first chan<- outcome, o outcome) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.background {
@@ -213,17 +192,17 @@ func (p *Pending) isFirst(first chan<- outcome, o outcome) bool {
 	return true
 }
 
-func (p *Pending) end(o outcome) {
+func (p *Pending) finish(o outcome) {
 	p.result.Store(&o)
-	close(p.over)
-	p.starting.end()
+	close(p.done)
+	p.starting.endPhase()
 }
 
 // Opened waits until the source is open, and returns it or the reason it cannot be
 // opened. If ctx ends first, it returns the error of ctx. The source is closed with p.
 func (p *Pending) Opened(ctx context.Context) (mcp.Source, error) {
 	select {
-	case <-p.over:
+	case <-p.done:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -233,8 +212,11 @@ func (p *Pending) Opened(ctx context.Context) (mcp.Source, error) {
 
 // Catalog implements [mcp.Source].
 func (p *Pending) Catalog(ctx context.Context) (*mcp.Catalog, error) {
-	if p.starting.alone && p.result.Load() != nil && introduces(mcp.RequestFrom(ctx)) {
-		return p.load(ctx) // the original catalog, without the capabilities declared for earlier sessions
+	switch mcp.RequestFrom(ctx).Method() {
+	case "initialize", "server/discover":
+		if p.starting.alone && p.result.Load() != nil {
+			return p.load(ctx) // the original catalog, without the capabilities declared for earlier sessions
+		}
 	}
 	return p.starting.catalog(ctx, nil, p.load)
 }
@@ -249,7 +231,7 @@ func (p *Pending) load(ctx context.Context) (*mcp.Catalog, error) {
 // Close ends the opening, or closes the opened source.
 func (p *Pending) Close() error {
 	p.stop()
-	p.starting.end()
+	p.starting.endPhase()
 	p.work.Wait()
 	if o := p.result.Load(); o != nil {
 		if c, ok := o.source.(io.Closer); ok {

@@ -1,4 +1,4 @@
-package open_test
+package fleet_test
 
 import (
 	"bytes"
@@ -23,23 +23,31 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
-	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
+// TestMain lets the test binary act as the server that a command starts.
+func TestMain(m *testing.M) {
+	if tool := os.Getenv("SLIPWAY_FLEET_TEST_TOOL"); tool != "" {
+		os.Exit(serveTool(tool))
+	}
+	os.Exit(m.Run())
+}
+
 // serveTool runs in a child process: a server with one tool, which returns the process id
-// and the version. It does not start before the file SLIPWAY_OPEN_TEST_WAITS exists, and
-// sends nothing before the file SLIPWAY_OPEN_TEST_SILENT exists.
+// and the version. It does not start before the file SLIPWAY_FLEET_TEST_WAITS exists, and
+// sends nothing before the file SLIPWAY_FLEET_TEST_SILENT exists.
 func serveTool(tool string) int {
-	if file := os.Getenv("SLIPWAY_OPEN_TEST_WAITS"); file != "" {
+	if file := os.Getenv("SLIPWAY_FLEET_TEST_WAITS"); file != "" {
 		if _, err := os.Stat(file); err != nil {
 			return 1
 		}
 	}
-	for file := os.Getenv("SLIPWAY_OPEN_TEST_SILENT"); file != ""; time.Sleep(time.Millisecond) {
+	for file := os.Getenv("SLIPWAY_FLEET_TEST_SILENT"); file != ""; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			break
 		}
@@ -125,10 +133,10 @@ func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.
 		if err != nil {
 			return nil, err
 		}
-		text := fmt.Sprintf("%d %s %s", os.Getpid(), os.Getenv("SLIPWAY_OPEN_TEST_VERSION"), answer.Action)
+		text := fmt.Sprintf("%d %s %s", os.Getpid(), os.Getenv("SLIPWAY_FLEET_TEST_VERSION"), answer.Action)
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 	}
-	text := fmt.Sprintf("%d %s", os.Getpid(), os.Getenv("SLIPWAY_OPEN_TEST_VERSION"))
+	text := fmt.Sprintf("%d %s", os.Getpid(), os.Getenv("SLIPWAY_FLEET_TEST_VERSION"))
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 }
 
@@ -147,7 +155,7 @@ func (s *toolServer) Watch(changed func(mcp.Change)) (stop func()) {
 // entry returns the YAML definition of such a server. name also names its tool.
 func entry(name, version string, more ...string) string {
 	return fmt.Sprintf(
-		"  %s:\n    command: %q\n    env: {SLIPWAY_OPEN_TEST_TOOL: %s_tool, SLIPWAY_OPEN_TEST_VERSION: %q, GORACE: atexit_sleep_ms=0%s}\n",
+		"  %s:\n    command: %q\n    env: {SLIPWAY_FLEET_TEST_TOOL: %s_tool, SLIPWAY_FLEET_TEST_VERSION: %q, GORACE: atexit_sleep_ms=0%s}\n",
 		name, os.Args[0], name, version, strings.Join(more, ""))
 }
 
@@ -178,17 +186,18 @@ func (l *logText) String() string {
 	return l.text.String()
 }
 
-func openPark(t *testing.T, opts *open.DefinitionsOptions, entries ...string) *park {
+func openPark(t *testing.T, opts *fleet.Options, entries ...string) *park {
 	t.Helper()
 	p := &park{t: t, file: filepath.Join(t.TempDir(), "servers.yaml")}
 	p.write(entries...)
-	opts.Watch = 5 * time.Millisecond
+	opts.Reload.Watch = 5 * time.Millisecond
 	opts.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
-	opts.Trouble = func(server string, err error) { fmt.Fprintf(&p.troubles, "%s: %v\n", server, err) }
-	src, err := open.Open(t.Context(), p.file, &open.Options{
-		Definitions: opts,
-		Live:        &open.LiveOptions{Source: &client.Options{Opened: p.roster.Add}},
-	})
+	opts.Client = &client.Options{Roster: &p.roster, Observe: func(e client.Event) {
+		if e.What == client.EventUnavailable {
+			fmt.Fprintf(&p.troubles, "%s: %v\n", e.Name, e.Err)
+		}
+	}}
+	src, err := fleet.Open(t.Context(), p.file, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +269,7 @@ func gone(pid int) bool {
 
 func TestDefinitionsAreASource(t *testing.T) {
 	mcptest.TestSource(t, func(t *testing.T) mcp.Source {
-		return openPark(t, &open.DefinitionsOptions{}, entry("a", "1"), entry("b", "2")).src
+		return openPark(t, &fleet.Options{}, entry("a", "1"), entry("b", "2")).src
 	}, &mcptest.Options{
 		Calls: []mcptest.Call{
 			{Tool: "a_tool", Args: `{}`, Want: ` 1"`},
@@ -288,7 +297,7 @@ func TestReloadDropsNothing(t *testing.T) {
 	}
 	goroutines, files := runtime.NumGoroutine(), openFiles(t)
 	func() {
-		p := openPark(t, &open.DefinitionsOptions{}, entry("stays", "0"), entry("changes", "0"), entry("comes", "0"))
+		p := openPark(t, &fleet.Options{}, entry("stays", "0"), entry("changes", "0"), entry("comes", "0"))
 		server := mcpserver.New(p.src, nil)
 		web := httptest.NewServer(server.HTTPHandler(nil))
 		var lists atomic.Int64
@@ -438,7 +447,7 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 	broken := "  broken: {command: x, url: 'http://127.0.0.1:1/', transport: http}\n"
 	for _, c := range []struct {
 		name       string
-		opts       open.DefinitionsOptions
+		opts       fleet.Options
 		write      []string
 		log, fault string // expected in the log, or as trouble of a server
 		tools      string
@@ -448,7 +457,7 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 		{name: "one is wrong", write: []string{entry("a", "1"), broken}, fault: "broken: ", tools: "a_tool"},
 		{
 			name:  "one is wrong, strictly",
-			opts:  open.DefinitionsOptions{Strict: true},
+			opts:  fleet.Options{Strict: true},
 			write: []string{entry("a", "1"), broken},
 			log:   "servers.yaml:5:",
 			tools: "a_tool b_tool",
@@ -459,7 +468,7 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 			fault: "served as it was",
 			tools: "a_tool b_tool",
 		},
-		{name: "two collide", opts: open.DefinitionsOptions{Prefix: compose.PrefixNever},
+		{name: "two collide", opts: fleet.Options{Prefix: compose.PrefixNever},
 			write: []string{entry("a", "1"), strings.Replace(entry("c", "1"), "c_tool", "a_tool", 1)},
 			log:   `of \"a\" and tool \"a_tool\" of \"c\"`, tools: "a_tool b_tool"},
 		{
@@ -470,13 +479,13 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 		},
 		{
 			name:  "one cannot be started",
-			write: []string{entry("a", "1"), entry("b", "2", ", SLIPWAY_OPEN_TEST_WAITS: /nowhere")},
-			log:   "served by the old one",
+			write: []string{entry("a", "1"), entry("b", "2", ", SLIPWAY_FLEET_TEST_WAITS: /nowhere")},
+			log:   "keeping the old one",
 			tools: "a_tool b_tool",
 		},
 		{
 			name:  "too many",
-			opts:  open.DefinitionsOptions{MaxServers: 2},
+			opts:  fleet.Options{MaxServers: 2},
 			write: []string{entry("a", "1"), entry("b", "1"), entry("c", "1")},
 			fault: "c: it is left out: the file has more than 2 servers",
 			tools: "a_tool b_tool",
@@ -509,8 +518,8 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 // TestReloadWaitsForTheNew: a server is replaced only once the new one has started.
 func TestReloadWaitsForTheNew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "there")
-	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
-	p.write(entry("a", "2", ", SLIPWAY_OPEN_TEST_WAITS: "+file), entry("late", "1", ", SLIPWAY_OPEN_TEST_WAITS: "+file))
+	p := openPark(t, &fleet.Options{}, entry("a", "1"))
+	p.write(entry("a", "2", ", SLIPWAY_FLEET_TEST_WAITS: "+file), entry("late", "1", ", SLIPWAY_FLEET_TEST_WAITS: "+file))
 	until(t, "told", func() bool {
 		return strings.Contains(p.troubles.String(), "late: ") && strings.Contains(p.troubles.String(), "a: ")
 	})
@@ -531,8 +540,8 @@ func TestReloadWaitsForTheNew(t *testing.T) {
 // not delay the others, and joins them once it has started.
 func TestServerThatSaysNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "now")
-	p := openPark(t, &open.DefinitionsOptions{Settle: time.Hour}, entry("a", "1"),
-		entry("b", "1", ", SLIPWAY_OPEN_TEST_SILENT: "+strconv.Quote(file))+"    connectTimeoutMs: 300\n")
+	p := openPark(t, &fleet.Options{Startup: fleet.Startup{Settle: time.Hour}}, entry("a", "1"),
+		entry("b", "1", ", SLIPWAY_FLEET_TEST_SILENT: "+strconv.Quote(file))+"    connectTimeoutMs: 300\n")
 	if got := p.tools(); got != "a_tool" {
 		t.Errorf("tools are %q, want that of a alone", got)
 	}
@@ -548,7 +557,7 @@ func TestServerThatSaysNothing(t *testing.T) {
 // TestProgramThatComesLater: a server whose program was missing is tried once it exists.
 func TestProgramThatComesLater(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "later"+filepath.Ext(os.Args[0]))
-	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"),
+	p := openPark(t, &fleet.Options{}, entry("a", "1"),
 		strings.Replace(entry("b", "1"), strconv.Quote(os.Args[0]), strconv.Quote(program), 1))
 	if got := p.tools(); got != "a_tool" {
 		t.Fatalf("tools are %q, want that of a alone", got)
@@ -571,12 +580,12 @@ func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
 	for _, version := range []mcp.Version{mcp.Version20251125, mcp.Version20260728} {
 		for _, alone := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, alone %t", version, alone), func(t *testing.T) {
-				waiting := strings.Replace(entry("b", "1"), "env: {", "env: {SLIPWAY_OPEN_TEST_WAITS: "+strconv.Quote(file)+", ", 1)
+				waiting := strings.Replace(entry("b", "1"), "env: {", "env: {SLIPWAY_FLEET_TEST_WAITS: "+strconv.Quote(file)+", ", 1)
 				entries := []string{entry("a", "1"), waiting}
 				if alone {
 					entries = entries[1:]
 				}
-				p := openPark(t, &open.DefinitionsOptions{Background: true, Settle: 50 * time.Millisecond}, entries...)
+				p := openPark(t, &fleet.Options{Startup: fleet.Startup{Background: true, Settle: 50 * time.Millisecond}}, entries...)
 				c := mcptest.Connect(t, p.src, version, nil)
 				down := func() (down client.State) {
 					for _, st := range p.roster.States() {
@@ -607,7 +616,7 @@ func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
 // TestReloadKeepsSubscriptions: a new server reports changes of the resources that
 // clients subscribed to on the old one.
 func TestReloadKeepsSubscriptions(t *testing.T) {
-	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
+	p := openPark(t, &fleet.Options{}, entry("a", "1"))
 	news := make(chan mcp.Change, 100)
 	defer p.src.(mcp.Watcher).Watch(func(c mcp.Change) { news <- c })()
 	if err := p.src.(mcp.Subscriber).Subscribe(t.Context(), "test://a_tool"); err != nil {
@@ -642,23 +651,33 @@ func next(t *testing.T, news <-chan mcp.Change) mcp.Change {
 	}
 }
 
-// TestReloadOnDemand: the file and secrets are read again on request.
+// TestReloadOnDemand: the file and secrets are read again on a signal.
 func TestReloadOnDemand(t *testing.T) {
-	again := make(chan os.Signal)
-	t.Setenv("OPEN_TEST_SECRET", "one")
-	p := openPark(t, &open.DefinitionsOptions{Again: func() (<-chan os.Signal, func()) { return again, func() {} }},
-		entry("a", "1")+"    secrets: [OPEN_TEST_SECRET]\n")
+	t.Setenv("FLEET_TEST_SECRET", "one")
+	p := openPark(t, &fleet.Options{Reload: fleet.Reload{Signal: syscall.SIGHUP}},
+		entry("a", "1")+"    secrets: [FLEET_TEST_SECRET]\n")
 	pid, _, err := p.call("a_tool", "{}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again <- syscall.SIGINT
-	again <- syscall.SIGINT // the first has been handled
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reload := func() {
+		t.Helper()
+		before := strings.Count(p.log.String(), "have been read")
+		if err := self.Signal(syscall.SIGHUP); err != nil {
+			t.Skip(err) // Windows
+		}
+		until(t, "read again", func() bool { return strings.Count(p.log.String(), "have been read") > before })
+	}
+	reload()
 	if now, _, _ := p.call("a_tool", "{}"); now != pid {
 		t.Errorf("process %d became %d though nothing changed", pid, now)
 	}
-	t.Setenv("OPEN_TEST_SECRET", "two")
-	again <- syscall.SIGINT
+	t.Setenv("FLEET_TEST_SECRET", "two")
+	reload()
 	until(t, "it runs with the new secret", func() bool {
 		now, _, err := p.call("a_tool", "{}")
 		return err == nil && now != pid
@@ -670,7 +689,7 @@ func TestReloadOnDemand(t *testing.T) {
 // TestCollisionOfServersThatRun: a server whose changed tools collide with another's is
 // set aside as long as they do.
 func TestCollisionOfServersThatRun(t *testing.T) {
-	p := openPark(t, &open.DefinitionsOptions{Prefix: compose.PrefixNever}, entry("a", "1"), entry("b", "1"))
+	p := openPark(t, &fleet.Options{Prefix: compose.PrefixNever}, entry("a", "1"), entry("b", "1"))
 	if _, _, err := p.call("a_tool", `{"rename":"b_tool"}`); err != nil {
 		t.Fatal(err)
 	}
@@ -712,7 +731,7 @@ func TestSecretsAreAskedForOnce(t *testing.T) {
 	far := func(name string) string {
 		return fmt.Sprintf("  %s: {url: %q, transport: http, secrets: [TOKEN]}\n", name, web.URL)
 	}
-	p := openPark(t, &open.DefinitionsOptions{Resolver: &stax.Resolver{Stores: []stax.SecretStore{secrets}}},
+	p := openPark(t, &fleet.Options{Resolver: &stax.Resolver{Stores: []stax.SecretStore{secrets}}},
 		far("one"), far("two"))
 	if _, _, err := p.call("one_far_tool", "{}"); err != nil || secrets.asked.Load() != 1 {
 		t.Errorf("%v; asked %d times for one secret of two servers, want once", err, secrets.asked.Load())
@@ -727,7 +746,7 @@ func TestSecretsAreAskedForOnce(t *testing.T) {
 // TestReloadWhileAClientIsAsked replaces a server while it waits for a client's answer to
 // an input request, which arrives with a retried call.
 func TestReloadWhileAClientIsAsked(t *testing.T) {
-	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
+	p := openPark(t, &fleet.Options{}, entry("a", "1"))
 	client := mcptest.Connect(t, p.src, mcp.LatestVersion, &mcptest.ConnectOptions{
 		Answer: func(string, json.RawMessage) (any, error) {
 			p.write(entry("a", "2"))
@@ -749,8 +768,8 @@ func TestReloadWhileAClientIsAsked(t *testing.T) {
 // when called; an idle server is stopped.
 func TestLazyAndIdle(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "catalogs")
-	opts := func() *open.DefinitionsOptions {
-		return &open.DefinitionsOptions{Lazy: true, CacheDir: cache, IdleStop: 30 * time.Millisecond}
+	opts := func() *fleet.Options {
+		return &fleet.Options{Idle: fleet.Idle{Lazy: true, CacheDir: cache, Stop: 30 * time.Millisecond}}
 	}
 	phase := func(p *park) client.State { return p.roster.States()[0] }
 	first := openPark(t, opts(), entry("a", "1"))

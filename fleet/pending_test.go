@@ -1,4 +1,4 @@
-package open_test
+package fleet_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/open"
 )
 
 // named is a source with a name only.
@@ -43,16 +43,16 @@ func TestAwait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				own := newNamed("own")
-				src, err := open.Await(t.Context(), "early", 0, func(ctx context.Context) (mcp.Source, error) {
+				src, err := fleet.Await(t.Context(), "early", func(ctx context.Context) (mcp.Source, error) {
 					if tt.asks > 0 {
-						release := open.Hold(ctx)
+						release := fleet.Hold(ctx)
 						time.Sleep(tt.asks)
 						release()
 					}
 					time.Sleep(tt.takes)
 					return own, tt.err
-				})
-				pending, late := src.(*open.Pending)
+				}, nil)
+				pending, late := src.(*fleet.Pending)
 				if late != tt.pending {
 					t.Fatalf("Await = %T, %v, want it pending: %t", src, err, tt.pending)
 				}
@@ -83,17 +83,17 @@ func TestAwait(t *testing.T) {
 // TestAwaitIsClosed ends an opening that hangs.
 func TestAwaitIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src, err := open.Await(t.Context(), "early", 0, func(ctx context.Context) (mcp.Source, error) {
+		src, err := fleet.Await(t.Context(), "early", func(ctx context.Context) (mcp.Source, error) {
 			<-ctx.Done()
 			return (*named)(nil), ctx.Err()
-		})
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := src.(io.Closer).Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := src.(*open.Pending).Opened(t.Context()); !errors.Is(err, context.Canceled) {
+		if _, err := src.(*fleet.Pending).Opened(t.Context()); !errors.Is(err, context.Canceled) {
 			t.Errorf("Opened = %v", err)
 		}
 	})
