@@ -168,7 +168,7 @@ func (e *edited) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 		return nil, mcp.UnknownTool(params.Name)
 	}
 	if e.label != "" {
-		if err := stillFrom(params, e.label, own); err != nil {
+		if err := checkOrigin(params, e.label, own); err != nil {
 			return nil, err
 		}
 	}
@@ -180,18 +180,13 @@ func (e *edited) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 
 // Subscribe implements [mcp.Subscriber].
 func (e *edited) Subscribe(ctx context.Context, uri string) error {
-	if s, ok := e.Source.(mcp.Subscriber); ok {
-		return s.Subscribe(ctx, uri)
-	}
-	return nil
+	_, err := subscribe(e.Source, ctx, uri)
+	return err
 }
 
 // ServeMethod implements [mcp.Extender].
 func (e *edited) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
-	if x, ok := e.Source.(mcp.Extender); ok {
-		return x.ServeMethod(ctx, method, params)
-	}
-	return nil, mcp.MethodNotFound(method)
+	return serveMethod(e.Source, ctx, extension{method, params})
 }
 
 // Changes reports whether the source can change: see [mcp.AsWatcher].

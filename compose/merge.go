@@ -16,22 +16,22 @@ type merged struct {
 	parts   []*mcp.Catalog // the catalogs it was built from
 	catalog *mcp.Catalog
 
-	tools, prompts       map[string]own // by visible name
-	resources, templates map[string]own // by visible URI or URI template
+	tools, prompts       map[string]ownName // by visible name
+	resources, templates map[string]ownName // by visible URI or URI template
 
 	claims         *claims
 	labels         *labels // empty if names are left as they are
 	joinsResources bool    // at least two parts offer resources
 }
 
-// own is a tool, prompt or URI in its owner's spelling.
-type own struct {
+// ownName is a tool, prompt or URI in its owner's spelling.
+type ownName struct {
 	part int
 	name string
 }
 
-// madeOf reports whether m, which may be nil, was built from exactly these catalogs.
-func (m *merged) madeOf(parts []*mcp.Catalog) bool {
+// builtFrom reports whether m, which may be nil, was built from exactly these catalogs.
+func (m *merged) builtFrom(parts []*mcp.Catalog) bool {
 	return m != nil && slices.Equal(m.parts, parts)
 }
 
@@ -66,8 +66,8 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	m := &merged{
 		parts:     parts,
 		catalog:   &mcp.Catalog{Server: u.opts.Server},
-		resources: make(map[string]own),
-		templates: make(map[string]own),
+		resources: make(map[string]ownName),
+		templates: make(map[string]ownName),
 		labels:    u.labels,
 	}
 	if m.catalog.Server.Name == "" {
@@ -95,15 +95,15 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	}
 	u.mergeSettings(m)
 	for i, cat := range parts {
-		u.withheld(&m.catalog.WithheldTools, m.tools, i, cat.WithheldTools)
-		u.withheld(&m.catalog.WithheldPrompts, m.prompts, i, cat.WithheldPrompts)
+		u.copyReasons(&m.catalog.WithheldTools, m.tools, i, cat.WithheldTools)
+		u.copyReasons(&m.catalog.WithheldPrompts, m.prompts, i, cat.WithheldPrompts)
 	}
 	return m, nil
 }
 
-// withheld copies a part's reasons for missing items, under the names they would have in
+// copyReasons copies a part's reasons for missing items, under the names they would have in
 // the union, unless those are taken.
-func (u *union) withheld(into *map[string]string, owners map[string]own, part int, reasons map[string]string) {
+func (u *union) copyReasons(into *map[string]string, owners map[string]ownName, part int, reasons map[string]string) {
 	for name, why := range reasons {
 		shown := []string{name, prefixed(u.parts[part].Name, name)}
 		if u.opts.Prefix == PrefixAlways {
@@ -132,7 +132,7 @@ func join[T any](
 	kind string,
 	parts [][]T,
 	label func(*T) (*string, *json.RawMessage),
-) ([]T, map[string]own, error) {
+) ([]T, map[string]ownName, error) {
 	users := make(map[string]int) // distinct parts by name
 	last := make(map[string]int)  // the last part, counted from 1, that uses a name
 	for i, items := range parts {
@@ -144,11 +144,11 @@ func join[T any](
 		}
 	}
 	var joined []T
-	owners := make(map[string]own, len(users))
+	owners := make(map[string]ownName, len(users))
 	for i, items := range parts {
 		for _, item := range items {
 			name, raw := label(&item)
-			o, shown := own{i, *name}, *name
+			o, shown := ownName{i, *name}, *name
 			switch {
 			case u.opts.Prefix == PrefixAlways, users[*name] > 1 && u.opts.Prefix != PrefixNever:
 				shown = prefixed(u.parts[i].Name, *name)

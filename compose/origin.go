@@ -26,9 +26,9 @@ func absent(names []string) []mcp.JoinedSource {
 	return all
 }
 
-// stillFrom returns an error if a call was admitted for a different tool than its
+// checkOrigin returns an error if a call was admitted for a different tool than its
 // name now refers to. Calls without Origins, such as a program's own, always pass.
-func stillFrom(params *mcp.CallToolParams, source, name string) error {
+func checkOrigin(params *mcp.CallToolParams, source, name string) error {
 	if params.Origins == nil {
 		return nil
 	}

@@ -28,24 +28,24 @@ const (
 
 // find returns the destination of a URI from a client, and, for toOne, the part and its
 // own URI.
-func (m *merged) find(uri string) (route, own, claimants) {
+func (m *merged) find(uri string) (route, ownName, claimants) {
 	if o, ok := m.resources[uri]; ok {
 		return toOne, o, nil
 	}
 	if part, name, ok := m.labels.split(uri); ok {
 		if part == absentPart {
-			return toAbsent, own{}, nil
+			return toAbsent, ownName{}, nil
 		}
-		return toOne, own{part, name}, nil
+		return toOne, ownName{part, name}, nil
 	}
 	left := maxMatching
 	switch c := m.claims.of(uri, &left); {
 	case len(c.by) > 1 || !c.complete:
-		return toSeveral, own{}, c.by
+		return toSeveral, ownName{}, c.by
 	case len(c.by) == 1:
-		return toOne, own{c.by[0], uri}, nil
+		return toOne, ownName{c.by[0], uri}, nil
 	}
-	return toNone, own{}, nil
+	return toNone, ownName{}, nil
 }
 
 // link returns the URI under which clients read a part's uri. It is the same URI unless
@@ -117,7 +117,7 @@ func (u *union) mergeResources(m *merged) error {
 			if _, again := m.resources[shown]; again {
 				continue // listed twice by its own part
 			}
-			m.resources[shown] = own{i, r.URI}
+			m.resources[shown] = ownName{i, r.URI}
 			r.URI, r.Raw = shown, withText(r.Raw, "uri", r.URI, shown)
 			m.catalog.Resources = append(m.catalog.Resources, r)
 		}
@@ -130,7 +130,7 @@ func (u *union) mergeResources(m *merged) error {
 			if _, again := m.templates[shown]; again {
 				continue
 			}
-			m.templates[shown] = own{i, t.URITemplate}
+			m.templates[shown] = ownName{i, t.URITemplate}
 			t.URITemplate, t.Raw = shown, withText(t.Raw, "uriTemplate", t.URITemplate, shown)
 			m.catalog.Templates = append(m.catalog.Templates, t)
 		}

@@ -82,9 +82,9 @@ func (s *Swap) Tell(c mcp.Change) { s.watchers.Tell(c) }
 func (s *Swap) TellOf(source string, c mcp.Change) {
 	switch joined := s.current.Load().source.(type) {
 	case *union:
-		joined.tellOf(source, c, s.Tell)
+		joined.notifyOf(source, c, s.Tell)
 	case watchedUnion:
-		joined.tellOf(source, c, s.Tell)
+		joined.notifyOf(source, c, s.Tell)
 	default:
 		s.Tell(c)
 	}
@@ -93,10 +93,18 @@ func (s *Swap) TellOf(source string, c mcp.Change) {
 // Watch implements [mcp.Watcher].
 func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
-// again reports whether a call hit a source that had just been retired, so that it must
-// be retried on its replacement.
-func (s *Swap) again(at *shown, err error) bool {
-	return err != nil && errors.Is(err, ErrRetired) && s.current.Load() != at
+// retry runs a call on the current source. A call that hits a source that has just been
+// retired is retried on its replacement.
+func retry[P, R any](
+	ctx context.Context, s *Swap, params P, call func(mcp.Source, context.Context, P) (R, error),
+) (R, error) {
+	for {
+		at := s.current.Load()
+		result, err := call(at.source, ctx, params)
+		if err == nil || !errors.Is(err, ErrRetired) || s.current.Load() == at {
+			return result, err
+		}
+	}
 }
 
 // Catalog implements [mcp.Source].
@@ -106,75 +114,55 @@ func (s *Swap) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 
 // CallTool implements [mcp.Source].
 func (s *Swap) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	for {
-		at := s.current.Load()
-		result, err := at.source.CallTool(ctx, params)
-		if !s.again(at, err) {
-			return result, err
-		}
-	}
+	return retry(ctx, s, params, mcp.Source.CallTool)
 }
 
 // ReadResource implements [mcp.Source].
 func (s *Swap) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	for {
-		at := s.current.Load()
-		result, err := at.source.ReadResource(ctx, params)
-		if !s.again(at, err) {
-			return result, err
-		}
-	}
+	return retry(ctx, s, params, mcp.Source.ReadResource)
 }
 
 // GetPrompt implements [mcp.Source].
 func (s *Swap) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	for {
-		at := s.current.Load()
-		result, err := at.source.GetPrompt(ctx, params)
-		if !s.again(at, err) {
-			return result, err
-		}
-	}
+	return retry(ctx, s, params, mcp.Source.GetPrompt)
 }
 
 // Complete implements [mcp.Source].
 func (s *Swap) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	for {
-		at := s.current.Load()
-		result, err := at.source.Complete(ctx, params)
-		if !s.again(at, err) {
-			return result, err
-		}
-	}
+	return retry(ctx, s, params, mcp.Source.Complete)
 }
 
 // ServeMethod implements [mcp.Extender].
 func (s *Swap) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
-	for {
-		at := s.current.Load()
-		x, ok := at.source.(mcp.Extender)
-		if !ok {
-			return nil, mcp.MethodNotFound(method)
-		}
-		result, err := x.ServeMethod(ctx, method, params)
-		if !s.again(at, err) {
-			return result, err
-		}
-	}
+	return retry(ctx, s, extension{method, params}, serveMethod)
 }
 
 // Subscribe implements [mcp.Subscriber].
 func (s *Swap) Subscribe(ctx context.Context, uri string) error {
-	for {
-		at := s.current.Load()
-		x, ok := at.source.(mcp.Subscriber)
-		if !ok {
-			return nil // subscriptions need no call
-		}
-		if err := x.Subscribe(ctx, uri); !s.again(at, err) {
-			return err
-		}
+	_, err := retry(ctx, s, uri, subscribe)
+	return err
+}
+
+// extension is a call of a custom method.
+type extension struct {
+	method string
+	params json.RawMessage
+}
+
+// serveMethod calls a custom method, if src has any.
+func serveMethod(src mcp.Source, ctx context.Context, x extension) (*mcp.MethodResult, error) {
+	if extender, ok := src.(mcp.Extender); ok {
+		return extender.ServeMethod(ctx, x.method, x.params)
 	}
+	return nil, mcp.MethodNotFound(x.method)
+}
+
+// subscribe subscribes to a resource, if src needs a call for that.
+func subscribe(src mcp.Source, ctx context.Context, uri string) (none struct{}, err error) {
+	if s, ok := src.(mcp.Subscriber); ok {
+		err = s.Subscribe(ctx, uri)
+	}
+	return none, err
 }
 
 // ErrRetired is the error of a call to a retired [Retirable]. A [Swap] retries such a
@@ -244,64 +232,50 @@ func (r *Retirable) Watch(changed func(mcp.Change)) (stop func()) {
 	return func() {}
 }
 
-// CallTool implements [mcp.Source].
-func (r *Retirable) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+// count runs a call unless r is retired, and counts it.
+func count[P, R any](
+	ctx context.Context, r *Retirable, params P, call func(mcp.Source, context.Context, P) (R, error),
+) (result R, err error) {
 	if err := r.enter(); err != nil {
-		return nil, err
+		return result, err
 	}
 	defer r.leave()
-	return r.Source.CallTool(ctx, params)
+	return call(r.Source, ctx, params)
+}
+
+// CallTool implements [mcp.Source].
+func (r *Retirable) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return count(ctx, r, params, mcp.Source.CallTool)
 }
 
 // ReadResource implements [mcp.Source].
 func (r *Retirable) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	if err := r.enter(); err != nil {
-		return nil, err
-	}
-	defer r.leave()
-	return r.Source.ReadResource(ctx, params)
+	return count(ctx, r, params, mcp.Source.ReadResource)
 }
 
 // GetPrompt implements [mcp.Source].
 func (r *Retirable) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	if err := r.enter(); err != nil {
-		return nil, err
-	}
-	defer r.leave()
-	return r.Source.GetPrompt(ctx, params)
+	return count(ctx, r, params, mcp.Source.GetPrompt)
 }
 
 // Complete implements [mcp.Source].
 func (r *Retirable) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	if err := r.enter(); err != nil {
-		return nil, err
-	}
-	defer r.leave()
-	return r.Source.Complete(ctx, params)
+	return count(ctx, r, params, mcp.Source.Complete)
 }
 
 // ServeMethod implements [mcp.Extender].
 func (r *Retirable) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
-	x, ok := r.Source.(mcp.Extender)
-	if !ok {
+	if _, ok := r.Source.(mcp.Extender); !ok {
 		return nil, mcp.MethodNotFound(method)
 	}
-	if err := r.enter(); err != nil {
-		return nil, err
-	}
-	defer r.leave()
-	return x.ServeMethod(ctx, method, params)
+	return count(ctx, r, extension{method, params}, serveMethod)
 }
 
 // Subscribe implements [mcp.Subscriber].
 func (r *Retirable) Subscribe(ctx context.Context, uri string) error {
-	x, ok := r.Source.(mcp.Subscriber)
-	if !ok {
+	if _, ok := r.Source.(mcp.Subscriber); !ok {
 		return nil // subscriptions need no call
 	}
-	if err := r.enter(); err != nil {
-		return err
-	}
-	defer r.leave()
-	return x.Subscribe(ctx, uri)
+	_, err := count(ctx, r, uri, subscribe)
+	return err
 }

@@ -145,7 +145,7 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 	}
 	u.merging.Lock()
 	defer u.merging.Unlock()
-	if last = u.last.Load(); last.madeOf(fresh) {
+	if last = u.last.Load(); last.builtFrom(fresh) {
 		return last, nil
 	}
 	m, err := u.merge(fresh)
@@ -202,13 +202,13 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	if !ok {
 		return nil, unknownTool(m.catalog, params.Name)
 	}
-	if err := stillFrom(params, u.parts[own.part].Name, own.name); err != nil {
+	if err := checkOrigin(params, u.parts[own.part].Name, own.name); err != nil {
 		return nil, err
 	}
 	if own.name != params.Name {
 		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments, Origins: params.Origins}
 	}
-	result, err := u.serving(ctx, own.part).CallTool(ctx, params)
+	result, err := u.servingPart(ctx, own.part).CallTool(ctx, params)
 	if err != nil {
 		return result, err
 	}
@@ -234,7 +234,7 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 		if !m.offersResources(i) {
 			continue // without the union, clients would not read from it either
 		}
-		result, err := u.readFrom(ctx, m, own{i, params.URI}, params)
+		result, err := u.readFrom(ctx, m, ownName{i, params.URI}, params)
 		if !hasCode(err, mcp.CodeResourceNotFound) {
 			return result, err
 		}
@@ -250,7 +250,7 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 
 // readFrom reads the resource that a part calls o.name.
 func (u *union) readFrom(
-	ctx context.Context, m *merged, o own, params *mcp.ReadResourceParams,
+	ctx context.Context, m *merged, o ownName, params *mcp.ReadResourceParams,
 ) (*mcp.ReadResourceResult, error) {
 	if !m.offersResources(o.part) {
 		return nil, mcp.ResourceNotFound(params.URI, "")
@@ -259,7 +259,7 @@ func (u *union) readFrom(
 	if o.name != asked {
 		params = &mcp.ReadResourceParams{URI: o.name}
 	}
-	result, err := u.serving(ctx, o.part).ReadResource(ctx, params)
+	result, err := u.servingPart(ctx, o.part).ReadResource(ctx, params)
 	if err != nil {
 		return result, err
 	}
@@ -284,7 +284,7 @@ func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mc
 	if own.name != params.Name {
 		params = &mcp.GetPromptParams{Name: own.name, Arguments: params.Arguments}
 	}
-	result, err := u.serving(ctx, own.part).GetPrompt(ctx, params)
+	result, err := u.servingPart(ctx, own.part).GetPrompt(ctx, params)
 	if err != nil {
 		return result, err
 	}
@@ -304,11 +304,11 @@ func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.
 	if !m.parts[part].Completions {
 		return &mcp.CompleteResult{}, nil
 	}
-	return u.serving(ctx, part).Complete(ctx, params)
+	return u.servingPart(ctx, part).Complete(ctx, params)
 }
 
-// serving returns the part that serves the request in ctx, and records that.
-func (u *union) serving(ctx context.Context, part int) mcp.Source {
+// servingPart returns the part that serves the request in ctx, and records that.
+func (u *union) servingPart(ctx context.Context, part int) mcp.Source {
 	mcp.RequestFrom(ctx).ServedBy(&u.parts[part].Name)
 	return u.parts[part].Source
 }
@@ -348,20 +348,20 @@ func (u *union) Subscribe(ctx context.Context, uri string) error {
 		return mcp.ResourceNotFound(uri, "its server is not available")
 	}
 	var refused error
-	told := 0
+	asked := 0
 	for _, p := range u.parts {
 		x, ok := p.Source.(mcp.Subscriber)
 		if !ok {
 			continue
 		}
-		told++
+		asked++
 		err := x.Subscribe(ctx, uri)
 		if err == nil {
 			return nil
 		}
 		refused = err
 	}
-	if told < len(u.parts) {
+	if asked < len(u.parts) {
 		return nil
 	}
 	return refused
@@ -405,7 +405,7 @@ func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 	var stops []func()
 	for i, p := range u.parts {
 		if w, ok := mcp.AsWatcher(p.Source); ok {
-			stops = append(stops, w.Watch(func(c mcp.Change) { u.last.Load().tell(i, c, changed) }))
+			stops = append(stops, w.Watch(func(c mcp.Change) { u.last.Load().notify(i, c, changed) }))
 		}
 	}
 	return func() {
@@ -415,9 +415,9 @@ func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
-// tell passes on a change of a part, under the URIs by which clients read the part's
+// notify passes on a change of a part, under the URIs by which clients read the part's
 // resource. It never reports a URI that belongs to another part.
-func (m *merged) tell(part int, c mcp.Change, changed func(mcp.Change)) {
+func (m *merged) notify(part int, c mcp.Change, changed func(mcp.Change)) {
 	own := c.URI
 	if own == "" {
 		changed(c)
@@ -434,11 +434,11 @@ func (m *merged) tell(part int, c mcp.Change, changed func(mcp.Change)) {
 	}
 }
 
-// tellOf is tell for a change that the part itself does not report.
-func (u *union) tellOf(source string, c mcp.Change, changed func(mcp.Change)) {
+// notifyOf is notify for a change that the part itself does not report.
+func (u *union) notifyOf(source string, c mcp.Change, changed func(mcp.Change)) {
 	for i, p := range u.parts {
 		if p.Name == source {
-			u.last.Load().tell(i, c, changed)
+			u.last.Load().notify(i, c, changed)
 		}
 	}
 }

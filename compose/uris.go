@@ -41,7 +41,7 @@ func labelsOf(parts []Named, absent []string) (*labels, error) {
 			label = hashed(label, name)
 		}
 		if _, taken := l.part[label]; taken {
-			return nil, fmt.Errorf("union: the name %q cannot be told from another in a URI", name)
+			return nil, fmt.Errorf("union: the name %q cannot be asked from another in a URI", name)
 		}
 		l.part[label] = absentPart
 		if i < len(parts) {

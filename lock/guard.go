@@ -38,15 +38,15 @@ type Guard struct {
 	opts GuardOptions
 	lock atomic.Pointer[File]
 
-	mu   sync.Mutex // guards told
-	told map[string]bool
+	mu       sync.Mutex // guards reported
+	reported map[string]bool
 
 	watchers mcp.Watchers
 }
 
 // NewGuard returns a guard that verifies sources against lock. opts may be nil.
 func NewGuard(lock *File, opts *GuardOptions) *Guard {
-	g := &Guard{told: make(map[string]bool)}
+	g := &Guard{reported: make(map[string]bool)}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -70,21 +70,21 @@ func (g *Guard) Replace(lock *File) {
 // [GuardOptions.Report] is not called for it. Under [Warn], Admit calls Report and returns
 // nil.
 func (g *Guard) Admit(source, origin string) error {
-	d := g.stranger(g.File(), source, origin)
+	d := g.originDrift(g.File(), source, origin)
 	if d == nil {
 		return nil
 	}
 	if g.opts.Policy == Warn {
-		g.tell(*d)
+		g.report(*d)
 		return nil
 	}
-	g.note(*d)
+	g.markReported(*d)
 	return &RefusedError{*d}
 }
 
-// stranger returns how a source differs from the one in the lock, or nil if it is the
+// originDrift returns how a source differs from the one in the lock, or nil if it is the
 // same.
-func (g *Guard) stranger(lock *File, source, origin string) *Drift {
+func (g *Guard) originDrift(lock *File, source, origin string) *Drift {
 	locked := lock.Sources[source]
 	if locked == nil {
 		return &Drift{Source: source, Item: Item{Kind: Whole}, Is: &Pin{Digest: origin}}
@@ -105,30 +105,30 @@ func (g *Guard) stranger(lock *File, source, origin string) *Drift {
 	return d
 }
 
-// tell reports a drift unless it was reported before.
-func (g *Guard) tell(d Drift) {
-	if g.note(d) && g.opts.Report != nil {
+// report reports a drift unless it was reported before.
+func (g *Guard) report(d Drift) {
+	if g.markReported(d) && g.opts.Report != nil {
 		g.opts.Report(d)
 	}
 }
 
-// note records that a drift was reported, and reports whether it is new.
-func (g *Guard) note(d Drift) bool {
+// markReported records that a drift was reported, and reports whether it is new.
+func (g *Guard) markReported(d Drift) bool {
 	key := d.Source + "\n" + d.Item.String() + "\n"
 	if d.Is != nil {
 		key += d.Is.Digest + string(d.Is.Definition)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.told[key] || len(g.told) >= maxTold {
+	if g.reported[key] || len(g.reported) >= maxReported {
 		return false
 	}
-	g.told[key] = true
+	g.reported[key] = true
 	return true
 }
 
-// maxTold bounds the number of reported drifts, for servers that change all the time.
-const maxTold = 10_000
+// maxReported bounds the number of reported drifts, for servers that change all the time.
+const maxReported = 10_000
 
 // Follow rereads the guard's lock, which must come from [Open], whenever its file has
 // changed, until stop is called. An invalid lock is ignored. reloaded is called after each

@@ -45,7 +45,7 @@ type pinned struct {
 	watches      bool
 
 	last    atomic.Pointer[view]
-	judging sync.Mutex // held while last is replaced
+	viewing sync.Mutex // held while last is replaced
 }
 
 var (
@@ -64,7 +64,7 @@ func (p *pinned) view(ctx context.Context) (*view, error) {
 	}
 	var cat *mcp.Catalog
 	if last == nil || last.lock != lock {
-		if v := p.sealed(lock); v != nil {
+		if v := p.closedView(lock); v != nil {
 			return v, nil
 		}
 	}
@@ -75,49 +75,49 @@ func (p *pinned) view(ctx context.Context) (*view, error) {
 	if last != nil && last.of == cat && last.lock == lock {
 		return last, nil
 	}
-	p.judging.Lock()
-	defer p.judging.Unlock()
+	p.viewing.Lock()
+	defer p.viewing.Unlock()
 	if last = p.last.Load(); last != nil && last.of == cat && last.lock == lock {
 		return last, nil
 	}
-	v := p.judge(lock, cat)
+	v := p.compare(lock, cat)
 	p.last.Store(v)
 	return v, nil
 }
 
-// held returns the locked source that applies: the one in lock, or, if its origin has
+// applicable returns the locked source that applies: the one in lock, or, if its origin has
 // changed, the one that was admitted before, until the server is replaced. A nil result
 // means that the lock does not contain the source.
-func (p *pinned) held(lock *File) (*Entry, *Drift) {
-	d := p.guard.stranger(lock, p.name, p.origin)
+func (p *pinned) applicable(lock *File) (*Entry, *Drift) {
+	d := p.guard.originDrift(lock, p.name, p.origin)
 	if last := p.last.Load(); d != nil && d.Item.Kind == Origin && last != nil && last.admitted {
 		return last.locked, nil
 	}
 	return lock.Sources[p.name], d
 }
 
-// sealed returns the view of a source that must not be called, or nil.
-func (p *pinned) sealed(lock *File) *view {
-	_, d := p.held(lock)
+// closedView returns the view of a source that must not be called, or nil.
+func (p *pinned) closedView(lock *File) *view {
+	_, d := p.applicable(lock)
 	if d == nil {
 		return nil
 	}
-	p.guard.tell(*d)
+	p.guard.report(*d)
 	if p.guard.opts.Policy == Warn {
 		return nil
 	}
-	p.judging.Lock()
-	defer p.judging.Unlock()
+	p.viewing.Lock()
+	defer p.viewing.Unlock()
 	if last := p.last.Load(); last != nil && last.lock == lock && last.of == nil {
 		return last
 	}
-	v := &view{lock: lock, stranger: d, catalog: nothingOf(p.name)}
+	v := &view{lock: lock, mismatch: d, catalog: emptyCatalog(p.name)}
 	p.last.Store(v)
 	return v
 }
 
-// nothingOf returns an empty catalog.
-func nothingOf(name string) *mcp.Catalog {
+// emptyCatalog returns an empty catalog.
+func emptyCatalog(name string) *mcp.Catalog {
 	return &mcp.Catalog{Server: mcp.Implementation{Name: name, Version: "0"}}
 }
 
@@ -191,7 +191,7 @@ func (p *pinned) contents(locked *Entry, uri string, result *mcp.ReadResourceRes
 	if err == nil && d.Was != nil && d.Was.Digest == d.Is.Digest {
 		return nil
 	}
-	p.guard.tell(d)
+	p.guard.report(d)
 	if p.guard.opts.Policy == Warn {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (p *pinned) Subscribe(ctx context.Context, uri string) error {
 // ServeMethod implements [mcp.Extender].
 func (p *pinned) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
 	return checked(ctx, p, func(v *view) error {
-		if v.stranger != nil {
+		if v.mismatch != nil {
 			return mcp.MethodNotFound(method)
 		}
 		return nil

@@ -17,7 +17,7 @@ type view struct {
 	admitted bool         // it matches the lock, or did when it was admitted
 	catalog  *mcp.Catalog // what clients see
 	open     bool         // everything is allowed
-	stranger *Drift       // why everything is refused, or nil
+	mismatch *Drift       // why everything is refused, or nil
 
 	refused   map[Item]refused
 	listed    map[string]bool // URIs of resources that match the lock
@@ -33,30 +33,30 @@ type refused struct {
 	changed bool
 }
 
-// judge compares the source's catalog with the lock.
-func (p *pinned) judge(lock *File, cat *mcp.Catalog) *view {
-	locked, stranger := p.held(lock)
-	v := &view{of: cat, lock: lock, locked: locked, admitted: stranger == nil, catalog: cat}
+// compare compares the source's catalog with the lock.
+func (p *pinned) compare(lock *File, cat *mcp.Catalog) *view {
+	locked, mismatch := p.applicable(lock)
+	v := &view{of: cat, lock: lock, locked: locked, admitted: mismatch == nil, catalog: cat}
 	if locked == nil {
 		v.open = true // the policy is Warn; under Block, the source would not have been called
 		return v
 	}
 	if offersNothing(cat) { // a server that has not run yet: its identity is still unknown
-		v.catalog = nothingOf(cat.Server.Name)
+		v.catalog = emptyCatalog(cat.Server.Name)
 		v.catalog.Server.Version = cat.Server.Version
 		return v
 	}
 	drifts := drifts(p.name, locked, cat)
 	for _, d := range drifts {
 		if d.Refused() || d.Item.Kind == Version {
-			p.guard.tell(d)
+			p.guard.report(d)
 		}
 	}
 	if p.guard.opts.Policy == Warn {
 		v.open = true
 		return v
 	}
-	v.fill(p.name, locked, drifts)
+	v.restrict(p.name, locked, drifts)
 	return v
 }
 
@@ -68,7 +68,7 @@ func offersNothing(cat *mcp.Catalog) bool {
 
 // drifts returns the items of a catalog that differ from the lock.
 func drifts(source string, locked *Entry, cat *mcp.Catalog) (all []Drift) {
-	hold := func(item Item, is Pin) {
+	compare := func(item Item, is Pin) {
 		d := Drift{Source: source, Item: item, Is: &is}
 		if was, ok := locked.Items[item]; ok {
 			if was.Digest == is.Digest {
@@ -82,14 +82,14 @@ func drifts(source string, locked *Entry, cat *mcp.Catalog) (all []Drift) {
 	if text, err := identityOf(cat.Server); err == nil {
 		identity, _ = Digest(Server, text) // without a digest, it counts as another server
 	}
-	hold(Item{Kind: Server}, Pin{Digest: identity})
+	compare(Item{Kind: Server}, Pin{Digest: identity})
 	if cat.Instructions != "" {
 		digest, _ := Digest(Instructions, quoted(cat.Instructions))
-		hold(Item{Kind: Instructions}, Pin{Digest: digest})
+		compare(Item{Kind: Instructions}, Pin{Digest: digest})
 	}
 	for _, e := range entries(cat) {
 		digest, _ := e.digest() // without a digest, it counts as changed
-		hold(e.item, Pin{Digest: digest})
+		compare(e.item, Pin{Digest: digest})
 	}
 	if locked.Version != cat.Server.Version {
 		all = append(all, Drift{
@@ -102,8 +102,8 @@ func drifts(source string, locked *Entry, cat *mcp.Catalog) (all []Drift) {
 	return all
 }
 
-// fill computes the visible catalog and the refused items with their reasons.
-func (v *view) fill(source string, locked *Entry, drifts []Drift) {
+// restrict computes the visible catalog and the refused items with their reasons.
+func (v *view) restrict(source string, locked *Entry, drifts []Drift) {
 	v.refused = make(map[Item]refused)
 	for _, d := range drifts {
 		if !d.Refused() {
@@ -111,12 +111,12 @@ func (v *view) fill(source string, locked *Entry, drifts []Drift) {
 		}
 		v.refused[d.Item] = refused{refusal(d), d.Was != nil}
 		if d.Item.Kind == Server && locked.name() != v.of.Server.Name {
-			v.stranger = &d
+			v.mismatch = &d
 		}
 	}
-	if v.stranger != nil {
-		v.catalog = nothingOf(source)
-		v.withhold()
+	if v.mismatch != nil {
+		v.catalog = emptyCatalog(source)
+		v.recordReasons()
 		return
 	}
 	v.catalog = v.of.Copy()
@@ -131,7 +131,7 @@ func (v *view) fill(source string, locked *Entry, drifts []Drift) {
 		v.catalog.Server = mcp.Implementation{Name: v.of.Server.Name, Version: v.of.Server.Version}
 	}
 	v.index(locked)
-	v.withhold()
+	v.recordReasons()
 }
 
 // index builds the lookup tables for readable resources.
@@ -171,16 +171,16 @@ func kept[T any](v *view, kind Kind, all []T, name func(*T) string) []T {
 	return out
 }
 
-// withhold records the reasons for missing tools and prompts, for the server to report to
+// recordReasons records the reasons for missing tools and prompts, for the server to report to
 // clients.
-func (v *view) withhold() {
+func (v *view) recordReasons() {
 	for i := range v.of.Tools {
-		if why := v.why(Item{Tools, v.of.Tools[i].Name}); why != "" {
+		if why := v.reason(Item{Tools, v.of.Tools[i].Name}); why != "" {
 			put(&v.catalog.WithheldTools, v.of.Tools[i].Name, why)
 		}
 	}
 	for i := range v.of.Prompts {
-		if why := v.why(Item{Prompts, v.of.Prompts[i].Name}); why != "" {
+		if why := v.reason(Item{Prompts, v.of.Prompts[i].Name}); why != "" {
 			put(&v.catalog.WithheldPrompts, v.of.Prompts[i].Name, why)
 		}
 	}
@@ -193,10 +193,10 @@ func put(m *map[string]string, key, value string) {
 	(*m)[key] = value
 }
 
-// why returns the reason an item is refused, or "".
-func (v *view) why(item Item) string {
-	if v.stranger != nil {
-		return refusal(*v.stranger)
+// reason returns the reason an item is refused, or "".
+func (v *view) reason(item Item) string {
+	if v.mismatch != nil {
+		return refusal(*v.mismatch)
 	}
 	return v.refused[item].why
 }
@@ -227,7 +227,7 @@ func (v *view) tool(name string) error {
 	if v.catalog.Tool(name) != nil {
 		return nil
 	}
-	if why := v.why(Item{Tools, name}); why != "" {
+	if why := v.reason(Item{Tools, name}); why != "" {
 		return denied(mcp.CodeToolDenied, why)
 	}
 	return mcp.UnknownTool(name)
@@ -238,7 +238,7 @@ func (v *view) prompt(name string) error {
 	if v.catalog.Prompt(name) != nil {
 		return nil
 	}
-	if why := v.why(Item{Prompts, name}); why != "" {
+	if why := v.reason(Item{Prompts, name}); why != "" {
 		return denied(mcp.CodeInvalidParams, why)
 	}
 	return mcp.UnknownPrompt(name)
@@ -249,7 +249,7 @@ func (v *view) template(text string) error {
 	if v.offered[text] {
 		return nil
 	}
-	if why := v.why(Item{Templates, text}); why != "" {
+	if why := v.reason(Item{Templates, text}); why != "" {
 		return denied(mcp.CodeInvalidParams, why)
 	}
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
@@ -259,9 +259,9 @@ func (v *view) template(text string) error {
 // resource may be read if it matches a locked template.
 func (v *view) resource(uri string) error {
 	item := Item{Resources, uri}
-	why := v.why(item)
+	why := v.reason(item)
 	switch {
-	case v.stranger != nil:
+	case v.mismatch != nil:
 		return mcp.ResourceNotFound(uri, why)
 	case v.refused[item].changed:
 		return denied(mcp.CodeResourceDenied, why)
