@@ -73,14 +73,14 @@ func (a *answer) line() []byte {
 	return msg
 }
 
-func (a *answer) begin(rc *requestContext) {
+func (a *answer) begin(rc *request) {
 	a.buf = append(a.buf, `{"jsonrpc":"2.0","id":`...)
 	a.buf = append(a.buf, rc.msg.id...)
 	a.buf = append(a.buf, `,"result":`...)
 }
 
 // encoded writes an encoded result that is shared with other answers.
-func (a *answer) encoded(rc *requestContext, result []byte) {
+func (a *answer) encoded(rc *request, result []byte) {
 	a.begin(rc)
 	if len(result) >= shareFrom {
 		a.body = result
@@ -90,7 +90,7 @@ func (a *answer) encoded(rc *requestContext, result []byte) {
 }
 
 // result writes r in the form of the client's version.
-func (a *answer) result(rc *requestContext, cat *mcp.Catalog, r mcp.Result) (err error) {
+func (a *answer) result(rc *request, cat *mcp.Catalog, r mcp.Result) (err error) {
 	a.begin(rc)
 	if a.buf, err = cat.AppendResult(a.buf, r, rc.form()); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (a *answer) result(rc *requestContext, cat *mcp.Catalog, r mcp.Result) (err
 }
 
 // finish ends a result of 2026-07-28 whose other members are in a.
-func (a *answer) finish(rc *requestContext, cat *mcp.Catalog) {
+func (a *answer) finish(rc *request, cat *mcp.Catalog) {
 	a.buf = append(a.buf, `,"_meta":{"io.modelcontextprotocol/serverInfo":`...)
 	a.buf = append(append(a.buf, cat.ServerInfo(rc.version)...), '}', '}', '}')
 }
@@ -112,7 +112,7 @@ var modernStatus = map[mcp.Code]int{
 }
 
 // failure writes e as the answer to rc.
-func (a *answer) failure(rc *requestContext, e *mcp.Error) {
+func (a *answer) failure(rc *request, e *mcp.Error) {
 	a.buf, a.body = a.buf[:0], nil
 	a.status, a.header = e.Status, e.Header
 	if a.status == 0 && rc.version.Modern() {

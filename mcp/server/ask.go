@@ -51,7 +51,7 @@ func questionOf(q mcp.Question) (question, error) {
 }
 
 // Ask implements [mcp.Request.Ask].
-func (rc *requestContext) Ask(ctx context.Context, asked ...mcp.Question) ([]json.RawMessage, error) {
+func (rc *request) Ask(ctx context.Context, asked ...mcp.Question) ([]json.RawMessage, error) {
 	caps := rc.clientCapabilities()
 	questions := make([]question, len(asked))
 	for i := range asked {
@@ -87,7 +87,7 @@ func (rc *requestContext) Ask(ctx context.Context, asked ...mcp.Question) ([]jso
 }
 
 // RequireCapability implements [mcp.Request.RequireCapability].
-func (rc *requestContext) RequireCapability(name string) error {
+func (rc *request) RequireCapability(name string) error {
 	if rc.clientCapabilities().has(name) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (rc *requestContext) RequireCapability(name string) error {
 
 // missingCapability returns the error for a client that cannot be asked. Only 2026-07-28
 // has a code for it; other versions get a message.
-func (rc *requestContext) missingCapability(required json.RawMessage) error {
+func (rc *request) missingCapability(required json.RawMessage) error {
 	switch {
 	case !rc.version.Modern() && rc.session == nil:
 		return fmt.Errorf("the client cannot be asked: its request names no session, in which it would have declared %s",
@@ -135,7 +135,7 @@ func askUntilValid(q question, once func(question) (json.RawMessage, error)) (js
 
 // askOnce sends a question on the stream of the client's request, and waits for the
 // response.
-func (rc *requestContext) askOnce(ctx context.Context, q question) (json.RawMessage, error) {
+func (rc *request) askOnce(ctx context.Context, q question) (json.RawMessage, error) {
 	if rc.session == nil || rc.stream == nil {
 		return nil, errors.New("the client cannot be asked: that needs a session and an event stream")
 	}
@@ -168,7 +168,7 @@ func (rc *requestContext) askOnce(ctx context.Context, q question) (json.RawMess
 // client. It occupies its body and a goroutine, although the client may have
 // disconnected.
 type pendingQuestion struct {
-	rc   *requestContext
+	rc   *request
 	kept kept
 }
 
@@ -176,7 +176,7 @@ type pendingQuestion struct {
 func (p *pendingQuestion) giveUp() { p.rc.cancelBecause(errBudget) }
 
 // Keep implements [mcp.Request.Keep].
-func (rc *requestContext) Keep(size int, giveUp func()) (release func(), err error) {
+func (rc *request) Keep(size int, giveUp func()) (release func(), err error) {
 	p := &parkedCall{end: giveUp}
 	l, client, bytes := rc.server.ledger, rc.Client(), int64(costQuestion+size+rc.msg.size)
 	gone, ok := l.enter(&p.kept, client, keptParked, 1, bytes, p)
@@ -244,7 +244,7 @@ func (s *session) answered(m *message) {
 // them.
 type clientCapabilities json.RawMessage
 
-func (rc *requestContext) clientCapabilities() clientCapabilities {
+func (rc *request) clientCapabilities() clientCapabilities {
 	return clientCapabilities(rc.public.ClientCapabilities())
 }
 

@@ -129,7 +129,7 @@ func (s *session) Ask(ctx context.Context, asked mcp.Question) (json.RawMessage,
 		return nil, mcp.ErrNoConnection
 	}
 	if missing := q.missing(v, clientCapabilities(s.ClientCapabilities())); missing != nil {
-		return nil, (&requestContext{version: v, session: s}).missingCapability(missing)
+		return nil, (&request{received: received{version: v, session: s}}).missingCapability(missing)
 	}
 	return askUntilValid(q, func(q question) (json.RawMessage, error) { return s.askOnce(ctx, out, v, q) })
 }

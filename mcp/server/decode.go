@@ -84,7 +84,7 @@ func decodeStrings(into *map[string]string, raw []byte) error {
 }
 
 // decodeParams decodes the params of a method that is not on a hot path.
-func (rc *requestContext) decodeParams(f fields) error {
+func (rc *request) decodeParams(f fields) error {
 	if rc.msg.params == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "params are required")
 	}

@@ -334,7 +334,7 @@ func eachMessage(text []byte, each func(element []byte)) *mcp.Error {
 
 // fitsBatch returns an error if an admitted message cannot be part of a batch. held is
 // the size of the batch's answers so far.
-func (rc *requestContext) fitsBatch(held int) *mcp.Error {
+func (rc *request) fitsBatch(held int) *mcp.Error {
 	switch {
 	case held > maxBatchAnswers && rc.msg.isRequest():
 		return mcp.Errorf(mcp.CodeToolBusy, "the answers of this batch have more than %d bytes: send the request again",

@@ -86,7 +86,7 @@ func (l *eventLog) prime() error {
 // Source are not recorded, because their answer can only be an error. If the stream has
 // been resumed on a connection other than own, that connection is cut: it was admitted
 // without this request.
-func (l *eventLog) follow(rc *requestContext, own eventWriter) {
+func (l *eventLog) follow(rc *request, own eventWriter) {
 	if !rc.msg.isRequest() || rc.msg.is(methodCallTool) && rc.callTool.Name == "" {
 		return
 	}

@@ -24,12 +24,12 @@ type exchange struct {
 	session *session
 	version mcp.Version
 
-	rc     *requestContext // the request being served
-	logged *requestContext // the last one added to log
+	rc     *request // the request being served
+	logged *request // the last one added to log
 
 	// For batches: the previous requests, the answers held until the last one, and whether
 	// an answer is due.
-	past      []*requestContext
+	past      []*request
 	held      [][]byte
 	heldBytes int
 	awaits    bool
@@ -37,11 +37,17 @@ type exchange struct {
 
 func (x *exchange) client() string { return accountName(mcp.PrincipalFrom(x.ctx), x.r.RemoteAddr) }
 
+func (x *exchange) newRequest() *request {
+	rc := x.handler.server.newRequest(x.ctx, x.r.RemoteAddr)
+	rc.header, rc.valid = x.r.Header, x.handler.opts.Revalidate
+	return rc
+}
+
 // single serves a body that contains one message.
 func (x *exchange) single(body []byte) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, valid: x.handler.opts.Revalidate}
+	rc := x.newRequest()
 	if e := rc.msg.scan(body); e != nil {
 		rc.version = x.headerVersion()
 		a.failure(rc, e)
@@ -63,7 +69,7 @@ func (x *exchange) single(body []byte) {
 }
 
 // serve lets the server handle an admitted message.
-func (x *exchange) serve(rc *requestContext, a *answer) {
+func (x *exchange) serve(rc *request, a *answer) {
 	if x.accept&acceptsStream != 0 {
 		rc.stream = x
 	}
@@ -79,13 +85,12 @@ func (x *exchange) serve(rc *requestContext, a *answer) {
 		s.refused(rc, TransportHTTP, e, http.StatusOK)
 		return
 	}
-	rc.server = s
 	defer rc.session.untrack(rc)
 	s.handle(rc, a)
 }
 
 // finish writes the answer of a single message.
-func (x *exchange) finish(rc *requestContext, a *answer) {
+func (x *exchange) finish(rc *request, a *answer) {
 	x.remember(rc)
 	switch {
 	case rc.standing:
@@ -109,7 +114,7 @@ func (x *exchange) cancelled() {
 	if x.accept&acceptsStream == 0 {
 		a := newAnswer()
 		defer a.free()
-		a.failure(&requestContext{version: mcp.LatestLegacyVersion}, errCancelled)
+		a.failure(&request{received: received{version: mcp.LatestLegacyVersion}}, errCancelled)
 		write(x.w, a, http.StatusOK)
 		return
 	}
@@ -134,7 +139,7 @@ func (x *exchange) end(last []byte) {
 }
 
 // remember returns the session id of a successful initialize request in a header.
-func (x *exchange) remember(rc *requestContext) {
+func (x *exchange) remember(rc *request) {
 	if s := rc.session; s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
 		x.w.Header()[headerSession] = []string{s.id}
 	}
@@ -145,7 +150,7 @@ func (x *exchange) remember(rc *requestContext) {
 const assumedVersion = mcp.Version20250326
 
 // admit determines the era, version and session of a scanned message.
-func (x *exchange) admit(rc *requestContext) *mcp.Error {
+func (x *exchange) admit(rc *request) *mcp.Error {
 	header, hasHeader := first(x.r.Header, headerVersion)
 	if e := rc.meta.scan(rc.msg.meta); e != nil {
 		if rc.isModern(header) {
@@ -185,7 +190,7 @@ func (x *exchange) admit(rc *requestContext) *mcp.Error {
 }
 
 // join finds the session that the request names.
-func (x *exchange) join(rc *requestContext) *mcp.Error {
+func (x *exchange) join(rc *request) *mcp.Error {
 	id, ok := first(x.r.Header, headerSession)
 	if !ok || x.handler.opts.NoSessions {
 		return nil
@@ -205,7 +210,7 @@ func statusError(e *mcp.Error, status int) *mcp.Error {
 // isModern reports whether the message belongs to 2026-07-28. The body takes precedence
 // over the header: a message whose _meta names a version of the handshake era, and any
 // initialize without an envelope, is legacy.
-func (rc *requestContext) isModern(header string) bool {
+func (rc *request) isModern(header string) bool {
 	if rc.meta.version != nil {
 		name, _ := jsonscan.UnquoteBytes(rc.meta.version)
 		v, known := mcp.ParseVersion(string(name)) // does not allocate
@@ -225,7 +230,8 @@ func (x *exchange) headerVersion() mcp.Version {
 func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
-	probe := &requestContext{parent: x.ctx, header: x.r.Header, version: x.headerVersion()}
+	probe := x.newRequest()
+	probe.version = x.headerVersion()
 	var e *mcp.Error
 	if err := jsonscan.Valid(body); err != nil {
 		e = parseError(err)
@@ -282,8 +288,8 @@ func (x *exchange) finishBatch(a *answer) {
 
 // element serves one message of a batch.
 func (x *exchange) element(text []byte, a *answer) {
-	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, batched: true,
-		valid: x.handler.opts.Revalidate}
+	rc := x.newRequest()
+	rc.batched = true
 	e := rc.msg.scan(text)
 	if e == nil {
 		e = x.admit(rc)

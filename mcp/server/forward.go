@@ -100,7 +100,7 @@ func withoutMeta(params json.RawMessage) any {
 // params are those of its notifications/progress, a valid object. They are sent to the
 // client unchanged, including unknown members, except that the token is replaced with the
 // client's, and message is omitted in versions without it.
-func (rc *requestContext) ForwardProgress(params json.RawMessage) {
+func (rc *request) ForwardProgress(params json.RawMessage) {
 	progress, err := strconv.ParseFloat(string(jsonscan.Member(params, "progress")), 64)
 	if err != nil || rc.meta.progressToken == nil || !jsonscan.IsID(rc.meta.progressToken) {
 		return
@@ -135,7 +135,7 @@ func appendOthers(dst []byte, object json.RawMessage, keep func(key []byte) bool
 
 // ForwardLog is [mcp.Request.Log] for a log line of another server. params are those of its
 // notifications/message, a valid object, and are sent to the client unchanged.
-func (rc *requestContext) ForwardLog(params json.RawMessage) {
+func (rc *request) ForwardLog(params json.RawMessage) {
 	name, _ := jsonscan.Unquote(jsonscan.Member(params, "level"))
 	level, known := mcp.ParseLogLevel(name)
 	data := jsonscan.Member(params, "data")

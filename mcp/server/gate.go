@@ -59,7 +59,7 @@ func (f followed) equal(other followed) bool {
 }
 
 // followed returns the description of a request that the gate has admitted.
-func (rc *requestContext) followed() followed {
+func (rc *request) followed() followed {
 	f := followed{method: rc.methodName(), name: rc.about, origins: rc.callTool.Origins}
 	if f.method == methodCallTool {
 		f.name = rc.callTool.Name
@@ -97,7 +97,7 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 	return nil
 }
 
-func (rc *requestContext) operation(cat *mcp.Catalog) Operation {
+func (rc *request) operation(cat *mcp.Catalog) Operation {
 	return Operation{Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport(), Batched: rc.batched}
 }
 
@@ -106,7 +106,7 @@ func (rc *requestContext) operation(cat *mcp.Catalog) Operation {
 func WriteError(w http.ResponseWriter, e *mcp.Error) {
 	a := newAnswer()
 	defer a.free()
-	a.failure(&requestContext{version: mcp.LatestVersion}, e)
+	a.failure(&request{received: received{version: mcp.LatestVersion}}, e)
 	if a.status == 0 {
 		a.status = http.StatusBadRequest
 	}

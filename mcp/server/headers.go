@@ -35,7 +35,7 @@ func first(h http.Header, key string) (value string, ok bool) {
 	return "", false
 }
 
-func (rc *requestContext) checkVersionHeader(requested string) *mcp.Error {
+func (rc *request) checkVersionHeader(requested string) *mcp.Error {
 	if requested == "" {
 		return nil // reported as missing, regardless of the header
 	}
@@ -53,7 +53,7 @@ func (rc *requestContext) checkVersionHeader(requested string) *mcp.Error {
 
 // checkMethodHeaders verifies Mcp-Method and Mcp-Name against the body, so that proxies
 // can rely on the headers for their decisions.
-func (rc *requestContext) checkMethodHeaders() *mcp.Error {
+func (rc *request) checkMethodHeaders() *mcp.Error {
 	methods := rc.header[headerMethod]
 	if len(methods) == 0 {
 		return headerMismatch("the Mcp-Method header is missing, want %q", rc.msg.method)
@@ -114,7 +114,7 @@ func decodeHeaderValue(value string) (decoded string, ok bool) {
 	return string(b), true
 }
 
-func (rc *requestContext) checkParamHeaders(params []schema.HeaderParam, arguments []byte) *mcp.Error {
+func (rc *request) checkParamHeaders(params []schema.HeaderParam, arguments []byte) *mcp.Error {
 	for _, p := range params {
 		where := strings.Join(p.Path, ".")
 		value, unique := argumentAt(arguments, p.Path)

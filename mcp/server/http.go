@@ -131,7 +131,8 @@ func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *mcp.Error) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{parent: context.Background(), version: mcp.LatestVersion}
+	rc := h.server.newRequest(context.Background(), "")
+	rc.version = mcp.LatestVersion
 	a.failure(rc, e)
 	write(w, a, status)
 	h.server.refused(rc, TransportHTTP, e, status)

@@ -2,17 +2,22 @@ package server
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 )
 
-// inflight counts requests. It allows waiting until the count is zero while new requests
-// may still start, which sync.WaitGroup does not.
+// inflight counts requests or messages. It allows waiting until the count is zero while
+// new requests may still start, which sync.WaitGroup does not.
 type inflight struct {
-	n    atomic.Int64
+	n    atomic.Int64                  // negative once closed
 	idle atomic.Pointer[chan struct{}] // closed, and set to nil, at zero; nil if there are no waiters
 }
 
-func (f *inflight) begin() { f.n.Add(1) }
+// begin counts one more, and reports whether it may start: not after close.
+func (f *inflight) begin() bool { return f.n.Add(1) > 0 }
+
+// close prevents further starts if the count is zero, and reports whether it is.
+func (f *inflight) close() bool { return f.n.CompareAndSwap(0, math.MinInt32) }
 
 func (f *inflight) end() {
 	if f.n.Add(-1) > 0 || f.idle.Load() == nil {

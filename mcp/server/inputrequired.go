@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/base64url"
@@ -26,6 +27,7 @@ import (
 
 // rounds is the state of a request from earlier rounds, and its questions in this round.
 type rounds struct {
+	mu      sync.Mutex // guards all fields
 	loaded  bool
 	count   int                        // questions asked so far, for their default keys
 	answers map[string]json.RawMessage // by key
@@ -35,35 +37,35 @@ type rounds struct {
 }
 
 // State implements [mcp.Request.State].
-func (rc *requestContext) State() (json.RawMessage, error) {
+func (rc *request) State() (json.RawMessage, error) {
 	if rc.version.Modern() {
 		if err := rc.loadRounds(); err != nil {
 			return nil, err
 		}
 	}
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
+	rc.rounds.mu.Lock()
+	defer rc.rounds.mu.Unlock()
 	return rc.rounds.private, nil
 }
 
 // SetState implements [mcp.Request.SetState].
-func (rc *requestContext) SetState(state json.RawMessage) {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
+func (rc *request) SetState(state json.RawMessage) {
+	rc.rounds.mu.Lock()
+	defer rc.rounds.mu.Unlock()
 	rc.rounds.private = state
 }
 
 // askModern returns the answers if all of them exist. Otherwise it records the open
 // questions.
-func (rc *requestContext) askModern(questions []question) ([]json.RawMessage, error) {
+func (rc *request) askModern(questions []question) ([]json.RawMessage, error) {
 	if !rc.mayAsk() {
 		return nil, fmt.Errorf("%s cannot ask the client", rc.msg.method)
 	}
 	if err := rc.loadRounds(); err != nil {
 		return nil, err
 	}
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
+	rc.rounds.mu.Lock()
+	defer rc.rounds.mu.Unlock()
 	answers := make([]json.RawMessage, len(questions))
 	open := false
 	for i, q := range questions {
@@ -107,15 +109,15 @@ func (r *rounds) refuse(key string) int {
 	return r.refused[key]
 }
 
-func (rc *requestContext) mayAsk() bool {
+func (rc *request) mayAsk() bool {
 	return rc.msg.is("tools/call") || rc.msg.is("prompts/get") || rc.msg.is("resources/read")
 }
 
 // loadRounds reads requestState and inputResponses, once per request. Answers of this
 // round replace earlier ones.
-func (rc *requestContext) loadRounds() error {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
+func (rc *request) loadRounds() error {
+	rc.rounds.mu.Lock()
+	defer rc.rounds.mu.Unlock()
 	if rc.rounds.loaded {
 		return nil
 	}
@@ -147,7 +149,7 @@ func (rc *requestContext) loadRounds() error {
 
 // checkState rejects a request whose requestState was not sealed by this server for this
 // request, before the Source sees the request.
-func (rc *requestContext) checkState() error {
+func (rc *request) checkState() error {
 	if !rc.version.Modern() || !rc.mayAsk() || !bytes.Contains(rc.msg.params, []byte("requestState")) {
 		return nil
 	}
@@ -165,7 +167,7 @@ type sealedState struct {
 var errState = mcp.Errorf(mcp.CodeInvalidParams,
 	"params.requestState is not valid here: it was changed, has expired, or belongs to another request")
 
-func (rc *requestContext) openState(state string) error {
+func (rc *request) openState(state string) error {
 	sealed, err := base64url.Decode(state)
 	if err != nil {
 		return errState
@@ -187,7 +189,7 @@ func (rc *requestContext) openState(state string) error {
 
 // stateContext binds a state to the request: its principal, its method, and a digest of
 // the parameters that does not depend on the order of members.
-func (rc *requestContext) stateContext() []byte {
+func (rc *request) stateContext() []byte {
 	sum := sha256.New()
 	for _, part := range [][]byte{
 		[]byte(principalID(mcp.PrincipalFrom(rc))), rc.msg.method, rc.msg.name, rc.msg.uri, canonical(rc.msg.arguments),
@@ -216,7 +218,7 @@ func canonical(raw []byte) []byte {
 }
 
 // inputRequired writes the open questions as the result.
-func (a *answer) inputRequired(rc *requestContext, cat *mcp.Catalog) error {
+func (a *answer) inputRequired(rc *request, cat *mcp.Catalog) error {
 	questions, err := encodeQuestions(rc.rounds.open)
 	if err != nil {
 		return err
@@ -256,7 +258,7 @@ func encodeQuestions(open map[string]question) (json.RawMessage, error) {
 	return append(dst, '}'), nil
 }
 
-func (rc *requestContext) sealState() (string, error) {
+func (rc *request) sealState() (string, error) {
 	plain, err := mcp.Marshal(sealedState{
 		Expires: time.Now().Add(rc.server.opts.StateTTL).Unix(),
 		Answers: rc.rounds.answers,

@@ -68,13 +68,13 @@ type listenFilter struct {
 type listenSurface interface {
 	// listen serves sub after its acknowledgment, until the client cancels it or the server
 	// stops. If possible, it returns without waiting for that.
-	listen(rc *requestContext, sub *subscription) error
+	listen(rc *request, sub *subscription) error
 }
 
 // maxSubscribedURIs limits the number of URIs, and of tasks, in one subscription.
 const maxSubscribedURIs = 10_000
 
-func (s *Server) listen(rc *requestContext, cat *mcp.Catalog, _ *answer) error {
+func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 	surface, ok := rc.stream.(listenSurface)
 	if !ok {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "subscriptions/listen needs a client that accepts text/event-stream")
@@ -177,7 +177,7 @@ func (s *Server) honoured(f listenFilter, cat *mcp.Catalog) listenFilter {
 }
 
 // watchTasks subscribes to those of the tasks that the client may see.
-func (sub *subscription) watchTasks(s *Server, rc *requestContext, ids []string) {
+func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
@@ -268,7 +268,7 @@ func (p *pending) messages(params string) (all [][]byte) {
 
 // resources/subscribe and resources/unsubscribe, for sessions.
 
-func (s *Server) subscribe(rc *requestContext, _ *mcp.Catalog, a *answer) error {
+func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok || uri == "" {
 		return mcp.Errorf(mcp.CodeInvalidParams, "params.uri is required and must be a string")
@@ -292,7 +292,7 @@ func (s *Server) subscribe(rc *requestContext, _ *mcp.Catalog, a *answer) error 
 	return nil
 }
 
-func (s *Server) unsubscribe(rc *requestContext, _ *mcp.Catalog, a *answer) error {
+func (s *Server) unsubscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok {
 		return mcp.Errorf(mcp.CodeInvalidParams, "params.uri is required and must be a string")

@@ -25,7 +25,7 @@ type method struct {
 	capability func(*mcp.Catalog) bool
 	// beforeInitialize allows the method before the handshake of a stream.
 	beforeInitialize bool
-	serve            func(*Server, *requestContext, *mcp.Catalog, *answer) error
+	serve            func(*Server, *request, *mcp.Catalog, *answer) error
 }
 
 // methods is the complete table. Each row names the versions that have the method.
@@ -80,14 +80,14 @@ func findMethod(name []byte, v mcp.Version) *method {
 	return nil
 }
 
-func (s *Server) ping(rc *requestContext, _ *mcp.Catalog, a *answer) error {
+func (s *Server) ping(rc *request, _ *mcp.Catalog, a *answer) error {
 	a.encoded(rc, []byte(`{}`))
 	return nil
 }
 
 // initialize starts a session. It accepts the version that the client requests, if it has
 // a handshake, and otherwise offers the latest version that does.
-func (s *Server) initialize(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) initialize(rc *request, cat *mcp.Catalog, a *answer) error {
 	var requested string
 	var client, capabilities json.RawMessage
 	if err := rc.decodeParams(fields{
@@ -126,7 +126,7 @@ func (s *Server) initialize(rc *requestContext, cat *mcp.Catalog, a *answer) err
 }
 
 // keepSession books a session that has started.
-func (s *Server) keepSession(rc *requestContext, size int) error {
+func (s *Server) keepSession(rc *request, size int) error {
 	session := rc.session
 	lasts := session.id != "" || rc.header == nil // without an id it ends with the request
 	if lasts && s.opts.Observer != nil {
@@ -150,7 +150,7 @@ func (s *Server) keepSession(rc *requestContext, size int) error {
 }
 
 // discover is the stateless counterpart of initialize.
-func (s *Server) discover(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) discover(rc *request, cat *mcp.Catalog, a *answer) error {
 	scope := "private"
 	if cat.Cache.Public && !rc.form().Private {
 		scope = "public"
@@ -196,7 +196,7 @@ type capabilities struct {
 
 // capabilities declares what this client can use: the capabilities of the catalog, and
 // listChanged only if such notifications can be delivered.
-func (s *Server) capabilities(rc *requestContext, cat *mcp.Catalog) json.RawMessage {
+func (s *Server) capabilities(rc *request, cat *mcp.Catalog) json.RawMessage {
 	var c capabilities
 	items := capability{ListChanged: rc.listChanged}
 	if hasTools(cat) {
@@ -241,7 +241,7 @@ func extensions(cat *mcp.Catalog, v mcp.Version) json.RawMessage {
 	return encoded
 }
 
-func (s *Server) setLevel(rc *requestContext, _ *mcp.Catalog, a *answer) error {
+func (s *Server) setLevel(rc *request, _ *mcp.Catalog, a *answer) error {
 	var name string
 	if err := rc.decodeParams(fields{"level": &name}); err != nil {
 		return err
@@ -265,8 +265,8 @@ func levelNames() string {
 	return strings.Join(names, ", ")
 }
 
-func list(method string) func(*Server, *requestContext, *mcp.Catalog, *answer) error {
-	return func(_ *Server, rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func list(method string) func(*Server, *request, *mcp.Catalog, *answer) error {
+	return func(_ *Server, rc *request, cat *mcp.Catalog, a *answer) error {
 		cursor := ""
 		if raw := rc.msg.cursor; raw != nil && string(raw) != "null" {
 			var ok bool
@@ -283,7 +283,7 @@ func list(method string) func(*Server, *requestContext, *mcp.Catalog, *answer) e
 	}
 }
 
-func (s *Server) callTool(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) callTool(rc *request, cat *mcp.Catalog, a *answer) error {
 	name, ok := jsonscan.UnquoteBytes(rc.msg.name)
 	if !ok {
 		return mcp.Errorf(mcp.CodeInvalidParams, `params.name is required and must be a string`)
@@ -349,7 +349,7 @@ func isContextError(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-func (s *Server) readResource(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) readResource(rc *request, cat *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok || uri == "" {
 		return mcp.Errorf(mcp.CodeInvalidParams, `params.uri is required and must be a string`)
@@ -380,7 +380,7 @@ func readFailure(err error, uri string, ended error) error {
 		Data: mcp.ResourceNotFound(uri, "").Data, Cause: err}
 }
 
-func (s *Server) getPrompt(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {
 	name, ok := jsonscan.Unquote(rc.msg.name)
 	if !ok {
 		return mcp.Errorf(mcp.CodeInvalidParams, `params.name is required and must be a string`)
@@ -417,7 +417,7 @@ func missingArguments(p *mcp.Prompt, given map[string]string) (missing []string)
 	return missing
 }
 
-func (s *Server) complete(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) complete(rc *request, cat *mcp.Catalog, a *answer) error {
 	var p mcp.CompleteParams
 	var kind, name, uri string
 	if err := rc.decodeParams(fields{

@@ -87,7 +87,7 @@ type Event struct {
 }
 
 // transport returns the name of the request's surface.
-func (rc *requestContext) transport() string {
+func (rc *request) transport() string {
 	if rc.header != nil {
 		return TransportHTTP
 	}
@@ -98,7 +98,7 @@ func (rc *requestContext) transport() string {
 }
 
 // event returns an event with the fields common to all events of a request.
-func (rc *requestContext) event(kind EventKind) Event {
+func (rc *request) event(kind EventKind) Event {
 	return Event{
 		Kind: kind, Method: rc.methodName(), Name: rc.about, Transport: rc.transport(),
 		Version: rc.version, Session: rc.Session(), Received: rc.msg.size,
@@ -106,7 +106,7 @@ func (rc *requestContext) event(kind EventKind) Event {
 }
 
 // methodName returns the method. It does not allocate for methods of the protocol.
-func (rc *requestContext) methodName() string {
+func (rc *request) methodName() string {
 	if name, ok := rc.server.methodNames[string(rc.msg.method)]; ok {
 		return name
 	}
@@ -114,7 +114,7 @@ func (rc *requestContext) methodName() string {
 }
 
 // observed serves a request and reports it to the observer.
-func (s *Server) observed(rc *requestContext, a *answer) {
+func (s *Server) observed(rc *request, a *answer) {
 	s.opts.Observer.Observe(rc, rc.event(EventRequest))
 	failed := s.request(rc, a)
 	e := rc.event(EventAnswer)
@@ -136,12 +136,10 @@ func (s *Server) observed(rc *requestContext, a *answer) {
 }
 
 // refused reports a message that did not become a request.
-func (s *Server) refused(rc *requestContext, transport string, e *mcp.Error, status int) {
+func (s *Server) refused(rc *request, transport string, e *mcp.Error, status int) {
 	if s.opts.Observer == nil {
 		return
 	}
-	rc.server = s
-	rc.public = mcp.NewRequest(rc)
 	told := rc.event(EventRefused)
 	told.Transport, told.Err, told.Status = transport, e, status
 	s.opts.Observer.Observe(rc, told)
@@ -161,7 +159,7 @@ func (s *Server) sessionEnded(session *session, transport string, used time.Dura
 
 // aboutOf returns the name of the request's tool or prompt, if it is in the catalog, or
 // the URI of the resource.
-func (rc *requestContext) aboutOf(cat *mcp.Catalog) string {
+func (rc *request) aboutOf(cat *mcp.Catalog) string {
 	switch string(rc.msg.method) {
 	case "tools/call":
 		if name, ok := jsonscan.UnquoteBytes(rc.msg.name); ok {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -33,8 +34,9 @@ type pipe struct {
 	news        teller
 	subs        subscribers // its subscriptions/listen requests
 
-	work  workload
-	slots chan struct{} // one for each request that has exceeded its leader's patience
+	work     inflight // messages being served
+	draining atomic.Bool
+	slots    chan struct{} // one for each request that has exceeded its leader's patience
 
 	ended   chan struct{} // closed by the last leader
 	readErr error         // set before ended is closed
@@ -166,7 +168,7 @@ var errStuck = errors.New(
 // has disconnected. Meanwhile the leader continues reading, because the requests may wait
 // for answers from the client.
 func (c *pipe) drain() {
-	idle := c.work.drain()
+	c.draining.Store(true)
 	timeout := time.NewTimer(c.opts.DrainTimeout)
 	defer timeout.Stop()
 	var gone <-chan struct{}
@@ -174,10 +176,11 @@ func (c *pipe) drain() {
 		gone = c.ended
 	}
 	failed := c.link.failed()
-	for {
+	for idle := c.work.signal(); !c.work.close(); {
 		select {
 		case <-idle:
-			return
+			idle = c.work.signal()
+			continue
 		case <-timeout.C:
 		case <-gone:
 			gone = nil
@@ -191,7 +194,7 @@ func (c *pipe) drain() {
 // turn is one goroutine's time as the leader.
 type turn struct {
 	timer *time.Timer
-	rc    *requestContext // the request being served; nil for a batch
+	rc    *request // the request being served; nil for a batch
 }
 
 // lead reads and serves messages until the input ends or another goroutine leads.
@@ -225,7 +228,7 @@ func (c *pipe) lead() {
 
 // takeOver runs when the timer of a leader fires: it flushes finished answers, makes the
 // slow request cancellable, and becomes the leader.
-func (c *pipe) takeOver(slow *requestContext) {
+func (c *pipe) takeOver(slow *request) {
 	if slow != nil {
 		c.session.track(slow)
 		select {
@@ -239,13 +242,18 @@ func (c *pipe) takeOver(slow *requestContext) {
 	c.lead()
 }
 
+func (c *pipe) newRequest() *request {
+	rc := c.server.newRequest(c.ctx, c.opts.Remote)
+	rc.detached = true
+	return rc
+}
+
 // message serves one message and reports whether this goroutine still leads.
 func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{
-		parent: c.ctx, detached: true, server: c.server, version: c.session.Version(), remote: c.opts.Remote,
-	}
+	rc := c.newRequest()
+	rc.version = c.session.Version()
 	if tooLong {
 		return c.refuse(rc, a, invalidRequest("the message is longer than %d bytes", c.link.limit()))
 	}
@@ -306,14 +314,14 @@ func (c *pipe) busy(held *heldBody, size int) *mcp.Error {
 
 // refuse answers a message that is not a valid request. It returns true, the result of
 // message for a leader.
-func (c *pipe) refuse(rc *requestContext, a *answer, e *mcp.Error) bool {
+func (c *pipe) refuse(rc *request, a *answer, e *mcp.Error) bool {
 	a.failure(rc, e)
 	c.server.refused(rc, c.opts.Transport, e, 0)
 	return c.write(a)
 }
 
 // admit scans a message and determines its era.
-func (c *pipe) admit(rc *requestContext, text []byte) *mcp.Error {
+func (c *pipe) admit(rc *request, text []byte) *mcp.Error {
 	rc.version = c.session.Version()
 	if e := rc.msg.scan(text); e != nil {
 		return e
@@ -336,7 +344,7 @@ func (c *pipe) admit(rc *requestContext, text []byte) *mcp.Error {
 	if rc.msg.isRequest() && c.session.tracks(rc.msg.id) {
 		return invalidRequest("a request with this id is in flight already")
 	}
-	if rc.msg.isRequest() && c.work.ending() {
+	if rc.msg.isRequest() && c.draining.Load() {
 		return errEnding
 	}
 	return nil
@@ -358,7 +366,7 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	a.buf, a.body = a.buf[:0], nil
 	switch {
 	case e != nil:
-		a.failure(&requestContext{version: c.session.Version()}, e)
+		a.failure(&request{received: received{version: c.session.Version()}}, e)
 	case len(out) > 1:
 		a.buf = append(append(a.buf, out[:len(out)-1]...), ']')
 	}
@@ -372,7 +380,7 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 
 // element serves one message of a batch. held is the size of the batch's answers so far.
 func (c *pipe) element(text []byte, held int, a *answer) {
-	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, remote: c.opts.Remote}
+	rc := c.newRequest()
 	e := c.admit(rc, text)
 	if e == nil {
 		e = rc.fitsBatch(held)
@@ -394,7 +402,7 @@ func (c *pipe) element(text []byte, held int, a *answer) {
 
 // notified handles a notification or a response. Both belong to the connection,
 // regardless of their era.
-func (c *pipe) notified(rc *requestContext, a *answer) {
+func (c *pipe) notified(rc *request, a *answer) {
 	rc.session = c.session
 	if rc.msg.is("notifications/cancelled") {
 		if id, ok := rc.param("requestId"); ok {
@@ -491,7 +499,7 @@ func (t *teller) close() {
 }
 
 // listen implements listenSurface.
-func (c *pipe) listen(rc *requestContext, sub *subscription) error {
+func (c *pipe) listen(rc *request, sub *subscription) error {
 	l := &subscriber{sub, c.signal}
 	if !c.subs.add(string(rc.msg.id), l) {
 		return invalidRequest("a request with this id is in flight already")
@@ -559,56 +567,5 @@ func (s *subscribers) end(c *pipe) {
 		c.link.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,
 			l.sub.id))
 		c.link.write(l.sub.end())
-	}
-}
-
-// workload counts the messages being served. After drain has been called, it is over as
-// soon as the count is zero.
-type workload struct {
-	mu             sync.Mutex
-	n              int
-	draining, over bool
-	idle           chan struct{} // closed when it is over
-}
-
-// begin reports whether another message may be served, and counts it.
-func (w *workload) begin() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.over {
-		return false
-	}
-	w.n++
-	return true
-}
-
-func (w *workload) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.n--
-	w.settle()
-}
-
-// ending reports whether drain has been called.
-func (w *workload) ending() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.draining
-}
-
-// drain returns a channel that is closed when no message is being served.
-func (w *workload) drain() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.draining = true
-	w.idle = make(chan struct{})
-	w.settle()
-	return w.idle
-}
-
-func (w *workload) settle() {
-	if w.n == 0 && w.draining && !w.over {
-		w.over = true
-		close(w.idle)
 	}
 }

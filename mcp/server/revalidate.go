@@ -30,10 +30,10 @@ func (s *requestSet) watch() {
 // next run if any other requests wait.
 func (s *requestSet) revalidate() {
 	s.mu.Lock()
-	var waiting []*requestContext
-	for rc := range s.set {
-		if rc.valid != nil {
-			waiting = append(waiting, rc)
+	var waiting []*flight
+	for f := range s.set {
+		if f.valid != nil {
+			waiting = append(waiting, f)
 		}
 	}
 	s.watching = len(waiting) > 0
@@ -41,19 +41,19 @@ func (s *requestSet) revalidate() {
 	if len(waiting) == 0 {
 		return
 	}
-	requests := make(chan *requestContext)
+	requests := make(chan *flight)
 	var workers sync.WaitGroup
 	for range min(revalidations, len(waiting)) {
 		workers.Go(func() {
-			for rc := range requests {
-				if !rc.valid(context.WithoutCancel(rc.parent)) {
-					rc.cancelBecause(errRevoked)
+			for f := range requests {
+				if !f.valid(context.WithoutCancel(f.parent)) {
+					f.cancelBecause(errRevoked)
 				}
 			}
 		})
 	}
-	for _, rc := range waiting {
-		requests <- rc
+	for _, f := range waiting {
+		requests <- f
 	}
 	close(requests)
 	workers.Wait()

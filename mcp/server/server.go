@@ -150,9 +150,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // handle answers one scanned message. Every surface calls it, and it calls the source. a
 // stays empty if no answer is due. The request is finished when handle returns.
-func (s *Server) handle(rc *requestContext, a *answer) {
-	rc.server = s
-	rc.public = mcp.NewRequest(rc)
+func (s *Server) handle(rc *request, a *answer) {
 	switch {
 	case rc.msg.response:
 		if rc.session != nil {
@@ -165,10 +163,11 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 	}
 	s.active.begin()
 	defer s.active.end()
-	if s.opts.Observer != nil || s.opts.RequestTimeout > 0 {
-		rc.began = time.Now()
+	if s.opts.RequestTimeout > 0 {
+		rc.deadline = time.Now().Add(s.opts.RequestTimeout)
 	}
 	if s.opts.Observer != nil {
+		rc.began = time.Now()
 		s.observed(rc, a)
 		return
 	}
@@ -176,7 +175,7 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 }
 
 // request serves one request, writes the answer, and returns the error in it, if any.
-func (s *Server) request(rc *requestContext, a *answer) *mcp.Error {
+func (s *Server) request(rc *request, a *answer) *mcp.Error {
 	err := s.serve(rc, a)
 	var ended error // read before finish ends the context
 	if err != nil {
@@ -198,7 +197,7 @@ func (s *Server) request(rc *requestContext, a *answer) *mcp.Error {
 }
 
 // serve finds the method and runs it. It recovers from panics of the source.
-func (s *Server) serve(rc *requestContext, a *answer) (err error) {
+func (s *Server) serve(rc *request, a *answer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = s.panicked(rc, p)
@@ -261,7 +260,7 @@ func isBusy(err error) bool {
 
 // panicked logs a panic of the source with its stack, and returns the error for the
 // client.
-func (s *Server) panicked(rc *requestContext, p any) *mcp.Error {
+func (s *Server) panicked(rc *request, p any) *mcp.Error {
 	rc.panicked = true
 	s.log.Error("panic while serving", "method", string(rc.msg.method), "panic", fmt.Sprint(p),
 		"stack", string(debug.Stack()))
@@ -272,7 +271,7 @@ func (s *Server) panicked(rc *requestContext, p any) *mcp.Error {
 }
 
 // extended serves a method outside of the protocol, if the source knows it.
-func (rc *requestContext) extended(x mcp.Extender, cat *mcp.Catalog, a *answer) error {
+func (rc *request) extended(x mcp.Extender, cat *mcp.Catalog, a *answer) error {
 	r, err := x.ServeMethod(rc, string(rc.msg.method), rc.msg.params)
 	if err != nil {
 		return err
@@ -291,7 +290,7 @@ func notInitialized() *mcp.Error {
 
 // wireError returns the error for the client and logs its cause. ended is the error of rc
 // if its context had ended, or nil.
-func (s *Server) wireError(rc *requestContext, err, ended error) *mcp.Error {
+func (s *Server) wireError(rc *request, err, ended error) *mcp.Error {
 	e := asError(err, rc.version, ended)
 	if e.Cause != nil {
 		s.log.Error("request failed", "method", string(rc.msg.method), "code", int(e.Code), "error", e.Cause)
@@ -328,7 +327,7 @@ func object(e *mcp.Error) []byte {
 }
 
 // notified handles a notification. Unknown ones are ignored.
-func (s *Server) notified(rc *requestContext) {
+func (s *Server) notified(rc *request) {
 	if s.opts.Observer != nil {
 		s.opts.Observer.Observe(rc, rc.event(EventNotification))
 	}
@@ -352,7 +351,7 @@ func (s *Server) notified(rc *requestContext) {
 
 // param returns the raw JSON of a member of params that the envelope scan did not keep. A
 // repeated name counts as absent.
-func (rc *requestContext) param(name string) (value []byte, ok bool) {
+func (rc *request) param(name string) (value []byte, ok bool) {
 	if rc.msg.params == nil {
 		return nil, false
 	}
@@ -384,7 +383,7 @@ func supportedData(requested string) []byte {
 
 // checkEnvelope verifies the envelope of a 2026-07-28 request, in the order of the
 // specification.
-func (rc *requestContext) checkEnvelope() *mcp.Error {
+func (rc *request) checkEnvelope() *mcp.Error {
 	requested, _ := jsonscan.Unquote(rc.meta.version)
 	if rc.header != nil {
 		if err := rc.checkVersionHeader(requested); err != nil {

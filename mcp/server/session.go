@@ -33,9 +33,9 @@ type session struct {
 	client       json.RawMessage
 	capabilities json.RawMessage
 	initialized  bool
-	over         bool                       // nothing more is kept for it
-	inflight     map[string]*requestContext // by raw id
-	outgoing     *outgoing                  // nil until needed
+	over         bool                // nothing more is kept for it
+	inflight     map[string]*request // by raw id
+	outgoing     *outgoing           // nil until needed
 }
 
 // outgoing is the state of a session for messages that are not answers. Most HTTP
@@ -151,14 +151,14 @@ func (s *session) isInitialized() bool {
 
 // track makes a request cancellable by its id. It returns false if a request with that id
 // is already in flight.
-func (s *session) track(rc *requestContext) bool {
+func (s *session) track(rc *request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.inflight[string(rc.msg.id)]; ok {
 		return false
 	}
 	if s.inflight == nil {
-		s.inflight = make(map[string]*requestContext)
+		s.inflight = make(map[string]*request)
 	}
 	s.inflight[string(rc.msg.id)] = rc
 	return true
@@ -172,7 +172,7 @@ func (s *session) tracks(id []byte) bool {
 	return ok
 }
 
-func (s *session) untrack(rc *requestContext) {
+func (s *session) untrack(rc *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.inflight[string(rc.msg.id)] == rc {
@@ -327,10 +327,10 @@ func (s *session) close(l *ledger) (standing *standing, logs []*eventLog) {
 func (st *sessionStore) touch(s *session) { st.ledger.touch(&s.kept) }
 
 // requests returns the requests in flight.
-func (s *session) requests() []*requestContext {
+func (s *session) requests() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*requestContext, 0, len(s.inflight))
+	all := make([]*request, 0, len(s.inflight))
 	for _, rc := range s.inflight {
 		all = append(all, rc)
 	}

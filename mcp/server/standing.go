@@ -141,7 +141,7 @@ func (s *session) unstand(st *standing) {
 }
 
 // listen implements listenSurface.
-func (x *exchange) listen(rc *requestContext, sub *subscription) error {
+func (x *exchange) listen(rc *request, sub *subscription) error {
 	h, ledger := x.handler.server.hub, x.handler.server.ledger
 	st := &standing{hub: h, messages: sub.messages, last: sub.end, closed: make(chan struct{})}
 	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
@@ -171,7 +171,7 @@ func (x *exchange) listen(rc *requestContext, sub *subscription) error {
 
 // dropBody releases the request's body, which may be large, since the handler may wait as
 // long as its stream is open.
-func (rc *requestContext) dropBody(id []byte) {
+func (rc *request) dropBody(id []byte) {
 	rc.msg = message{id: id, method: bytes.Clone(rc.msg.method), size: rc.msg.size}
 	rc.meta = requestMeta{}
 }

@@ -33,18 +33,18 @@ const (
 var errTask = errors.New("the call has become a task")
 
 // RequireTasks implements [mcp.Request.RequireTasks].
-func (rc *requestContext) RequireTasks() error {
+func (rc *request) RequireTasks() error {
 	if rc.knowsTasks() {
 		return nil
 	}
 	return rc.missingTasks()
 }
 
-func (rc *requestContext) missingTasks() error {
+func (rc *request) missingTasks() error {
 	return rc.missingCapability(json.RawMessage(`{"extensions":{"` + tasksExtension + `":{}}}`))
 }
 
-func (rc *requestContext) knowsTasks() bool {
+func (rc *request) knowsTasks() bool {
 	if !rc.version.Modern() || rc.task != nil {
 		return false
 	}
@@ -53,7 +53,7 @@ func (rc *requestContext) knowsTasks() bool {
 }
 
 // Task implements [mcp.Request.Task].
-func (rc *requestContext) Task(
+func (rc *request) Task(
 	ctx context.Context,
 	opts *mcp.TaskOptions,
 	work func(context.Context) (*mcp.CallToolResult, error),
@@ -97,7 +97,7 @@ type taskRunner struct {
 // task is a task running in this process.
 type task struct {
 	runner *taskRunner
-	rc     *requestContext
+	rc     *request
 	kept   kept
 	ended  chan struct{} // closed when the work has returned
 
@@ -112,7 +112,7 @@ type task struct {
 }
 
 func (r *taskRunner) start(
-	rc *requestContext,
+	rc *request,
 	o mcp.TaskOptions,
 	work func(context.Context) (*mcp.CallToolResult, error),
 ) (*task, error) {
@@ -131,11 +131,9 @@ func (r *taskRunner) start(
 		news:   make(chan struct{}),
 		ended:  make(chan struct{}),
 	}
-	t.rc = &requestContext{
-		parent: context.WithoutCancel(rc.parent), server: rc.server, detached: true, remote: rc.remote,
-		version: rc.version, msg: rc.msg, meta: rc.meta, header: rc.header, task: t,
-	}
-	t.rc.public = mcp.NewRequest(t.rc)
+	t.rc = r.server.newRequest(context.WithoutCancel(rc.parent), rc.remote)
+	t.rc.detached, t.rc.task = true, t
+	t.rc.version, t.rc.msg, t.rc.meta, t.rc.header = rc.version, rc.msg, rc.meta, rc.header
 	t.rc.meta.progressToken, t.rc.meta.logLevel = nil, nil
 	if !r.admit(rc, t) {
 		return nil, errTasksBusy
@@ -151,7 +149,7 @@ var errTasksBusy = mcp.Errorf(mcp.CodeToolBusy, "too many tasks are running: try
 
 // admit books a new task. If older tasks are cancelled to make room, it waits briefly for
 // their work to return.
-func (r *taskRunner) admit(rc *requestContext, t *task) bool {
+func (r *taskRunner) admit(rc *request, t *task) bool {
 	client, size := rc.Client(), int64(costTask+rc.msg.size)
 	gone, ok := r.server.ledger.enter(&t.kept, client, keptRunning, 1, size, t)
 	gone.giveUp()
@@ -179,7 +177,7 @@ func (r *taskRunner) admit(rc *requestContext, t *task) bool {
 // taskPatience is how long a new task waits for the tasks it replaces to end.
 const taskPatience = 250 * time.Millisecond
 
-func (r *taskRunner) launch(rc *requestContext, t *task, work func(context.Context) (*mcp.CallToolResult, error)) error {
+func (r *taskRunner) launch(rc *request, t *task, work func(context.Context) (*mcp.CallToolResult, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -452,7 +450,7 @@ func (r *taskRunner) close(ctx context.Context) {
 
 // The methods.
 
-func (s *Server) getTask(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) getTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	record, err := s.taskOf(rc)
 	if err != nil {
 		return err
@@ -464,7 +462,7 @@ func (s *Server) getTask(rc *requestContext, cat *mcp.Catalog, a *answer) error 
 	return nil
 }
 
-func (s *Server) updateTask(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) updateTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	record, err := s.taskOf(rc)
 	if err != nil {
 		return err
@@ -485,7 +483,7 @@ func (s *Server) updateTask(rc *requestContext, cat *mcp.Catalog, a *answer) err
 	return a.acknowledge(rc, cat)
 }
 
-func (s *Server) cancelTask(rc *requestContext, cat *mcp.Catalog, a *answer) error {
+func (s *Server) cancelTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	record, err := s.taskOf(rc)
 	if err != nil {
 		return err
@@ -504,7 +502,7 @@ func (r *taskRunner) get(id string) *task {
 }
 
 // taskOf returns the task named in a request, if the client may see it.
-func (s *Server) taskOf(rc *requestContext) (TaskRecord, error) {
+func (s *Server) taskOf(rc *request) (TaskRecord, error) {
 	if !rc.knowsTasks() {
 		return TaskRecord{}, rc.missingTasks()
 	}
@@ -530,7 +528,7 @@ func (s *Server) checkTask(ctx context.Context, record *TaskRecord, transport st
 }
 
 // taskCreated writes the answer to a call that has become a task.
-func (a *answer) taskCreated(rc *requestContext, cat *mcp.Catalog) {
+func (a *answer) taskCreated(rc *request, cat *mcp.Catalog) {
 	a.begin(rc)
 	a.buf = append(a.buf, `{"resultType":"task",`...)
 	rc.started.mu.Lock()
@@ -540,7 +538,7 @@ func (a *answer) taskCreated(rc *requestContext, cat *mcp.Catalog) {
 	a.finish(rc, cat)
 }
 
-func (a *answer) acknowledge(rc *requestContext, cat *mcp.Catalog) error {
+func (a *answer) acknowledge(rc *request, cat *mcp.Catalog) error {
 	a.begin(rc)
 	a.buf = append(a.buf, `{"resultType":"complete"`...)
 	a.finish(rc, cat)

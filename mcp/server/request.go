@@ -1,0 +1,268 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// request is a request on its way through the server. It is also the context of its
+// Source method, which saves an allocation. Its parts own their state: what the surface
+// received, the life of the request, what is sent before the answer, the questions to the
+// client, and what the observer reports.
+type request struct {
+	received
+	flight
+	sender
+	rounds rounds
+	outcome
+
+	server *Server
+	public mcp.Request
+
+	// Parameters of the Source method.
+	callTool mcp.CallToolParams
+	read     mcp.ReadResourceParams
+
+	task    *task // the task that this request works for, or nil
+	started *task // the task that the call has turned into, or nil
+}
+
+var _ context.Context = (*request)(nil)
+
+// received is a message with what its surface knows about it. It does not change once the
+// message has been admitted.
+type received struct {
+	msg     message
+	meta    requestMeta
+	session *session
+	header  http.Header // nil unless HTTP
+	remote  string      // address of the client, or empty
+	stream  stream      // nil: nothing can be sent before the answer
+	version mcp.Version // 0: not known yet
+	// listChanged reports whether the surface can notify the client of list changes.
+	listChanged bool
+	// batched means that the request is one of several in a body.
+	batched bool
+}
+
+// sender is what a request sends before its answer.
+type sender struct {
+	// sending is locked while a notification is written, which takes as long as the client
+	// likes. flight.mu is not, so a request can always be cancelled.
+	sending    sync.Mutex
+	progress   float64 // guarded by sending
+	progressed bool    // progress is set; guarded by sending
+	// logging is the catalog's Logging.
+	logging bool
+}
+
+// outcome is what the gate and the observer see of a request.
+type outcome struct {
+	about               string // see Event.Name
+	began               time.Time
+	servedBy            atomic.Pointer[string]
+	toolError, panicked bool
+	asked               bool // the answer is a question
+	// standing means that the request stays open and its surface answers it later.
+	standing bool
+}
+
+// newRequest returns a request that has nothing but its context and its client's address.
+func (s *Server) newRequest(parent context.Context, remote string) *request {
+	rc := &request{server: s, received: received{remote: remote}, flight: flight{parent: parent, waiting: &s.waiting}}
+	rc.public = mcp.NewRequest(rc)
+	return rc
+}
+
+// stream receives the notifications of one request: its own HTTP response, or the single
+// stream of a connection.
+type stream interface {
+	// send writes one encoded message, which contains no line break.
+	send(msg []byte) error
+}
+
+// Value implements context.Context.
+func (rc *request) Value(key any) any {
+	switch key {
+	case (*mcp.Request)(nil):
+		return &rc.public
+	case clientKey{}:
+		return rc.Client()
+	}
+	return rc.parent.Value(key)
+}
+
+// clientKey is the context key for the name of the client to which kept memory is
+// charged.
+type clientKey struct{}
+
+// Client returns the client's name in the ledger.
+func (rc *request) Client() string {
+	return accountName(mcp.PrincipalFrom(rc.parent), rc.remote)
+}
+
+// finish records that the Source method has returned, which ends the context. It reports
+// whether the client has cancelled the request, so that no answer is due. A request that
+// the server has cancelled, or that has timed out, still gets an answer.
+func (rc *request) finish() (cancelled bool) {
+	rc.sending.Lock() // a notification being sent precedes the answer
+	defer rc.sending.Unlock()
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	rc.finished = true
+	if rc.err != nil {
+		return rc.err != context.DeadlineExceeded && rc.because == nil
+	}
+	rc.releaseLocked()
+	return false
+}
+
+// notify sends the notification that encode appends, unless encode returns false.
+// Notifications sent before finish reach the client before the answer.
+func (rc *request) notify(encode func(dst []byte) ([]byte, bool)) {
+	if rc.stream == nil {
+		return
+	}
+	if rc.valid != nil {
+		rc.Done() // Done starts the revalidation, because the response becomes a stream
+	}
+	a := newAnswer()
+	defer a.free()
+	rc.sending.Lock()
+	defer rc.sending.Unlock()
+	if rc.Err() != nil {
+		return
+	}
+	msg, ok := encode(a.buf)
+	a.buf = msg
+	if ok {
+		// A failed write means that the client has disconnected, which ends its request
+		// elsewhere.
+		_ = rc.stream.send(msg)
+	}
+}
+
+func (rc *request) wantsLog(level mcp.LogLevel) bool {
+	if !rc.logging {
+		return false // the capability is not declared
+	}
+	if rc.version.Modern() {
+		if rc.meta.logLevel == nil {
+			return false
+		}
+		name, _ := jsonscan.Unquote(rc.meta.logLevel)
+		least, ok := mcp.ParseLogLevel(name)
+		return ok && level >= least
+	}
+	return rc.session != nil && level >= rc.session.LogLevel()
+}
+
+// form returns how results are encoded for the client. A result that requires credentials
+// must not be kept in shared caches.
+func (rc *request) form() mcp.Form {
+	return mcp.Form{
+		Version:        rc.version,
+		KeepSystemRole: rc.server.opts.KeepSystemRole,
+		Private:        rc.version.Modern() && mcp.PrincipalFrom(rc.parent) != nil,
+	}
+}
+
+// The following methods implement those of [mcp.Request].
+
+func (rc *request) Version() mcp.Version    { return rc.version }
+func (rc *request) Method() string          { return string(rc.msg.method) }
+func (rc *request) Params() json.RawMessage { return rc.msg.params }
+func (rc *request) Meta() json.RawMessage   { return rc.meta.raw }
+func (rc *request) Header() http.Header     { return rc.header }
+func (rc *request) RemoteAddr() string      { return rc.remote }
+func (rc *request) ServedBy(name *string)   { rc.servedBy.Store(name) }
+
+// Session returns a nil interface, rather than a nil pointer, if there is no session.
+func (rc *request) Session() mcp.Session {
+	if rc.session == nil {
+		return nil
+	}
+	return rc.session
+}
+
+func (rc *request) ClientCapabilities() json.RawMessage {
+	switch {
+	case rc.version.Modern():
+		return rc.meta.capabilities
+	case rc.session != nil:
+		return rc.session.ClientCapabilities()
+	}
+	return nil
+}
+
+func (rc *request) Share(limit int) int {
+	if mcp.PrincipalFrom(rc.parent) == nil && rc.remote == "" {
+		return limit
+	}
+	return int(rc.server.ledger.shareIn(int64(limit), "client"))
+}
+
+func (rc *request) Progress(progress, total float64, message string) {
+	if rc.meta.progressToken == nil || !jsonscan.IsID(rc.meta.progressToken) {
+		return
+	}
+	if math.IsNaN(progress) || math.IsInf(progress, 0) {
+		return // JSON cannot represent it
+	}
+	rc.notify(func(dst []byte) ([]byte, bool) {
+		if rc.progressed && progress <= rc.progress {
+			return dst, false
+		}
+		rc.progressed, rc.progress = true, progress
+		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
+		dst = append(append(dst, rc.meta.progressToken...), `,"progress":`...)
+		dst = strconv.AppendFloat(dst, progress, 'g', -1, 64)
+		if total > 0 && !math.IsInf(total, 1) {
+			dst = strconv.AppendFloat(append(dst, `,"total":`...), total, 'g', -1, 64)
+		}
+		if message != "" && rc.version >= mcp.Version20250326 {
+			dst = jsonscan.AppendQuote(append(dst, `,"message":`...), message)
+		}
+		return append(dst, '}', '}'), true
+	})
+}
+
+func (rc *request) Abandoned() bool {
+	return rc.detached && rc.parent.Err() != nil
+}
+
+func (rc *request) Disconnect(retry time.Duration) bool {
+	if rc.version != mcp.Version20251125 {
+		return false
+	}
+	d, ok := rc.stream.(interface{ disconnect(time.Duration) bool })
+	return ok && d.disconnect(retry)
+}
+
+func (rc *request) Log(level mcp.LogLevel, logger string, data any) {
+	if !rc.wantsLog(level) {
+		return
+	}
+	encoded, err := mcp.Marshal(data)
+	if err != nil {
+		return
+	}
+	rc.notify(func(dst []byte) ([]byte, bool) {
+		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...)
+		dst = jsonscan.AppendQuote(dst, level.String())
+		if logger != "" {
+			dst = jsonscan.AppendQuote(append(dst, `,"logger":`...), logger)
+		}
+		dst = append(append(dst, `,"data":`...), encoded...)
+		return append(dst, '}', '}'), true
+	})
+}
