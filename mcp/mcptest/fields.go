@@ -137,7 +137,7 @@ func (s *suite) checkHeader(what string, node map[string]json.RawMessage, reacha
 	case seen[folded]:
 		s.Errorf("%s: x-mcp-header %s is there twice", what, short(name))
 	case kind != "string" && kind != "integer" && kind != "boolean":
-		s.Errorf("%s: x-mcp-header %s stands at a %s, want a string, an integer or a boolean", what, short(name), short(kind))
+		s.Errorf("%s: x-mcp-header %s annotates a %s, want a string, an integer or a boolean", what, short(name), short(kind))
 	case !reachable:
 		s.Errorf("%s: x-mcp-header %s cannot be reached through properties alone", what, short(name))
 	}

@@ -254,7 +254,7 @@ func (g *golden) kept(dir string) (map[string][]byte, error) {
 
 func (g *golden) compare(dir string, kept map[string][]byte) {
 	g.tb.Helper()
-	const hint = UpdateVariable + "=1 writes the files anew"
+	const hint = UpdateVariable + "=1 rewrites the files"
 	if len(kept) == 0 {
 		g.tb.Errorf("%s has no golden files; %s", dir, hint)
 		return
@@ -270,7 +270,7 @@ func (g *golden) compare(dir string, kept map[string][]byte) {
 		case want == nil:
 			g.tb.Errorf("%s is missing; it would be\n%s", path, got)
 		case got == nil:
-			g.tb.Errorf("%s is left over: nothing is asked that it answers, or the source has nothing to list", path)
+			g.tb.Errorf("%s is obsolete: no request has this answer, or the source lists nothing", path)
 		default:
 			g.tb.Errorf("%s (-want +got):\n%s", path, lineDiff(want, got))
 		}

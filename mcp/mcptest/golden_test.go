@@ -112,12 +112,12 @@ func TestGoldenReports(t *testing.T) {
 		{"an answer missing", func(_ *testing.T, _ *library, _ string, o *GoldenOptions) {
 			o.Reads = append(o.Reads, Read{URI: "library://cover"})
 		}, []string{"library___cover.json is missing; it would be\n["}},
-		{"an answer left over", func(_ *testing.T, _ *library, _ string, o *GoldenOptions) {
+		{"an obsolete answer", func(_ *testing.T, _ *library, _ string, o *GoldenOptions) {
 			o.Completions = nil
-		}, []string{"completions.json is left over"}},
-		{"a list left over", func(_ *testing.T, l *library, _ string, _ *GoldenOptions) {
+		}, []string{"completions.json is obsolete"}},
+		{"an obsolete list", func(_ *testing.T, l *library, _ string, _ *GoldenOptions) {
 			l.kept.Templates = nil
-		}, []string{"templates.json is left over"}},
+		}, []string{"templates.json is obsolete"}},
 		{"other ends of lines", func(t *testing.T, _ *library, dir string, _ *GoldenOptions) {
 			rewrite(t, filepath.Join(dir, "tools.json"), "\n", "\r\n")
 		}, nil},
@@ -154,11 +154,11 @@ func TestGoldenReports(t *testing.T) {
 			l.version.Store(l.kept)
 			opts.Update = true
 			if got := played(t, l, dir, opts); got != nil {
-				t.Errorf("writing it anew reports %q", got)
+				t.Errorf("rewriting it reports %q", got)
 			}
 			opts.Update = false
 			if got := played(t, l, dir, opts); got != nil {
-				t.Errorf("written anew, it reports %q", got)
+				t.Errorf("rewritten, it reports %q", got)
 			}
 		})
 	}

@@ -118,15 +118,15 @@ func checkWatch(s *suite) {
 	first, second := s.watch(w), s.watch(w)
 	if s.opts.Change != nil {
 		s.opts.Change(s.TB, s.source)
-		change, told := s.next(first)
-		if told && (change.Tools || change.Resources || change.Prompts) && s.catalog().Version() == before.Version() {
-			s.Errorf("Watch tells of a change, but the catalog is still the same")
+		change, ok := s.next(first)
+		if ok && (change.Tools || change.Resources || change.Prompts) && s.catalog().Version() == before.Version() {
+			s.Errorf("Watch reports a change, but the catalog is unchanged")
 		}
 		s.next(second)
 	}
 	s.stop(first)
 	s.stop(first) // stop may be called twice
-	told := first.told.Load()
+	calls := first.calls.Load()
 	if s.opts.Change != nil {
 		for len(second.changes) > 0 {
 			<-second.changes
@@ -137,7 +137,7 @@ func checkWatch(s *suite) {
 		}
 	}
 	s.stop(second)
-	if n := first.told.Load() - told; n > 0 {
+	if n := first.calls.Load() - calls; n > 0 {
 		s.Errorf("Watch calls changed %d times after stop has returned", n)
 	}
 }
@@ -145,7 +145,7 @@ func checkWatch(s *suite) {
 // watcher is one subscription of a Watcher.
 type watcher struct {
 	stop    func()
-	told    atomic.Int64
+	calls   atomic.Int64
 	changes chan mcp.Change
 }
 
@@ -154,7 +154,7 @@ func (s *suite) watch(source mcp.Watcher) *watcher {
 	w := &watcher{changes: make(chan mcp.Change, 1000)}
 	if !s.finish("Watch", func() {
 		w.stop = source.Watch(func(c mcp.Change) {
-			w.told.Add(1)
+			w.calls.Add(1)
 			select {
 			case w.changes <- c:
 			default: // more changes than any test reads
@@ -182,7 +182,7 @@ func (s *suite) next(w *watcher) (mcp.Change, bool) {
 	case c := <-w.changes:
 		return c, true
 	case <-timer.C:
-		s.Errorf("Watch has not told of a change after %v", s.opts.Timeout)
+		s.Errorf("Watch has not reported a change after %v", s.opts.Timeout)
 		return mcp.Change{}, false
 	}
 }

@@ -3,6 +3,7 @@ package mcptest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,14 +44,9 @@ func checkPromptArguments(s *suite) {
 func checkPrompts(s *suite) {
 	for _, p := range s.opts.Prompts {
 		out := s.getPrompt(context.Background(), p.Name, p.Args)
-		if !out.ok {
-			continue
-		}
-		if got := out.err != nil; got != p.WantError {
-			s.Errorf("GetPrompt(%s, %v) fails = %t (%v), want %t", short(p.Name), p.Args, got, out.err, p.WantError)
-		}
-		if answer := text(s, out); !strings.Contains(answer, p.Want) {
-			s.Errorf("GetPrompt(%s, %v) = %s, want %q in it", short(p.Name), p.Args, answer, p.Want)
+		if out.ok {
+			s.checkExample(fmt.Sprintf("GetPrompt(%s, %v)", short(p.Name), p.Args), out.err != nil, p.WantError,
+				text(s, out), p.Want)
 		}
 	}
 }
@@ -64,7 +60,7 @@ func checkCompletions(s *suite) {
 		switch {
 		case !out.ok:
 		case cat.Completions && out.err != nil:
-			s.Errorf("Complete(%+v) = %v, want a result, if need be without values", p, out.err)
+			s.Errorf("Complete(%+v) = %v, want a result, possibly without values", p, out.err)
 		case !cat.Completions && len(s.values(out)) > 0:
 			s.Errorf("Complete(%+v) suggests values, but the catalog says that there are none", p)
 		}

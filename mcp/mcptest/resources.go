@@ -3,6 +3,7 @@ package mcptest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -34,12 +35,7 @@ func checkUnknownResource(s *suite) {
 }
 
 func listed(cat *mcp.Catalog, uri string) bool {
-	for i := range cat.Resources {
-		if cat.Resources[i].URI == uri {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(cat.Resources, func(r mcp.Resource) bool { return r.URI == uri })
 }
 
 func (s *suite) wantNotFound(uri string, out outcome[mcp.ReadResourceResult]) {
@@ -75,10 +71,8 @@ func checkReads(s *suite) {
 		case !out.ok:
 		case r.WantError:
 			s.wantNotFound(r.URI, out)
-		case out.err != nil:
-			s.Errorf("ReadResource(%s) = %v, want a result", short(r.URI), out.err)
-		case !strings.Contains(text(s, out), r.Want):
-			s.Errorf("ReadResource(%s) = %s, want %q in it", short(r.URI), text(s, out), r.Want)
+		default:
+			s.checkExample("ReadResource("+short(r.URI)+")", out.err != nil, false, text(s, out), r.Want)
 		}
 	}
 }

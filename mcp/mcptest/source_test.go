@@ -267,7 +267,7 @@ var brokenSources = []broken{
 	{"catalog with an error", "catalog/is_kept", "a result and the error", func(l *library) {
 		l.catalog = func(context.Context) (*mcp.Catalog, error) { return l.kept, errors.New("no") }
 	}},
-	{"catalog is made anew", "catalog/is_kept", "new value for the same offer", func(l *library) {
+	{"catalog is rebuilt", "catalog/is_kept", "new value for the same offer", func(l *library) {
 		l.catalog = func(context.Context) (*mcp.Catalog, error) { return libraryCatalog(), nil }
 	}},
 	{"catalog changes by itself", "catalog/is_kept", "changes from call to call", func(l *library) {
@@ -432,7 +432,7 @@ var brokenSources = []broken{
 		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.ResourceLink(mcp.Resource{Name: "shelf 3"})}})},
 	{"meta", "tools/answers", "_meta",
 		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}, Meta: json.RawMessage(`[]`)})},
-	{"read only, but counts", "tools/read_only", "says that it only reads", func(l *library) {
+	{"read only, but counts", "tools/read_only", "has readOnlyHint", func(l *library) {
 		var n atomic.Int64
 		l.call = func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 			r, err := goodCall(ctx, p)
@@ -531,7 +531,7 @@ var brokenSources = []broken{
 			return goodPrompt(ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{"title": "x"}})
 		}
 	}},
-	{"completion fails", "completions", "if need be without values", func(l *library) {
+	{"completion fails", "completions", "possibly without values", func(l *library) {
 		l.complete = func(context.Context, *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "no")
 		}
@@ -600,7 +600,7 @@ var brokenSources = []broken{
 	{"no stop", "watch", "no function to stop", func(l *library) {
 		l.watch = func(changed func(mcp.Change)) func() { return nil }
 	}},
-	{"tells of nothing", "watch", "still the same", func(l *library) {
+	{"reports a change without one", "watch", "is unchanged", func(l *library) {
 		l.catalog = func(context.Context) (*mcp.Catalog, error) { return l.kept, nil }
 	}},
 	{"close fails", "close", "Close = closed already", func(l *library) {

@@ -3,6 +3,7 @@ package mcptest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -122,15 +123,22 @@ func checkCalls(s *suite) {
 		if !out.ok {
 			continue
 		}
-		if got := failed(s, out); got != c.WantError {
-			s.Errorf("CallTool(%s, %s) fails = %t, want %t: %s", short(c.Tool), short(c.Args), got, c.WantError, text(s, out))
-		}
-		if answer := text(s, out); !strings.Contains(answer, c.Want) {
-			s.Errorf("CallTool(%s, %s) = %s, want %q in it", short(c.Tool), short(c.Args), answer, c.Want)
-		}
+		s.checkExample(fmt.Sprintf("CallTool(%s, %s)", short(c.Tool), short(c.Args)), failed(s, out), c.WantError,
+			text(s, out), c.Want)
 		if t := cat.Tool(c.Tool); t != nil && !failed(s, out) {
 			s.checkOutput(*t, out.result)
 		}
+	}
+}
+
+// checkExample compares an answer to an example with the expected one.
+func (s *suite) checkExample(what string, failed, wantError bool, answer, want string) {
+	s.Helper()
+	if failed != wantError {
+		s.Errorf("%s fails = %t, want %t: %s", what, failed, wantError, answer)
+	}
+	if !strings.Contains(answer, want) {
+		s.Errorf("%s = %s, want %q in it", what, answer, want)
 	}
 }
 
@@ -178,7 +186,7 @@ func checkReadOnlyTools(s *suite) {
 			continue
 		}
 		if a, b := text(s, first), text(s, again); a != b {
-			s.Errorf("CallTool(%s, %s) says that it only reads, but answers %s and then %s",
+			s.Errorf("CallTool(%s, %s) has readOnlyHint, but answers %s and then %s",
 				short(c.Tool), short(c.Args), short(a), short(b))
 		}
 	}
