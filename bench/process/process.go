@@ -23,6 +23,8 @@ type Process struct {
 	In  *os.File // its standard streams, if it was started on pipes
 	Out *os.File
 
+	Began time.Time // just before the spawn
+
 	errors tail
 	exit   error
 	ended  chan struct{} // closed after the process has been waited for
@@ -43,6 +45,28 @@ func New(ctx context.Context, argv, env []string) *Process {
 func Start(ctx context.Context, argv, env []string) (*Process, error) {
 	p := New(ctx, argv, env)
 	return p, p.Begin()
+}
+
+// StartListening starts a program with an unused address in its command line, and waits
+// until it listens there.
+func StartListening(
+	ctx context.Context, env []string, commandLine func(addr string) ([]string, error),
+) (p *Process, addr string, err error) {
+	if addr, err = FreeAddr(); err != nil {
+		return nil, "", err
+	}
+	argv, err := commandLine(addr)
+	if err != nil {
+		return nil, "", err
+	}
+	if p, err = Start(ctx, argv, env); err != nil {
+		return nil, "", err
+	}
+	if err := p.WaitListening(addr); err != nil {
+		p.Stop()
+		return nil, "", p.Explain(err)
+	}
+	return p, addr, nil
 }
 
 // StartOnPipes is Start for a program that serves on its standard streams.
@@ -70,6 +94,7 @@ func StartOnPipes(ctx context.Context, argv, env []string) (*Process, error) {
 
 // Begin starts the process.
 func (p *Process) Begin() error {
+	p.Began = time.Now()
 	if err := p.Cmd.Start(); err != nil {
 		return err
 	}
@@ -148,7 +173,7 @@ func (p *Process) WaitListening(addr string) error {
 		}
 		select {
 		case <-p.ended:
-			return errors.New("the peer ended before it listened")
+			return errors.New("the program exited before it listened")
 		case <-time.After(100 * time.Microsecond):
 		}
 	}

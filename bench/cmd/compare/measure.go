@@ -45,20 +45,12 @@ func (p *peer) start(ctx context.Context, w fix.Workload) (*process.Process, *lo
 		}
 		return proc, g, err
 	}
-	var err error
-	if g.Addr, err = process.FreeAddr(); err != nil {
-		return nil, nil, err
-	}
-	cfg.Addr = g.Addr
-	proc, err := process.Start(ctx, slices.Concat(p.Command, cfg.Args()), cfg.Env())
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := proc.WaitListening(g.Addr); err != nil {
-		proc.Stop()
-		return nil, nil, proc.Explain(err)
-	}
-	return proc, g, nil
+	proc, addr, err := process.StartListening(ctx, cfg.Env(), func(addr string) ([]string, error) {
+		cfg.Addr = addr
+		return slices.Concat(p.Command, cfg.Args()), nil
+	})
+	g.Addr = addr
+	return proc, g, err
 }
 
 // measureIdle sets the resident memory of a peer per idle client.
@@ -105,7 +97,6 @@ func (p *peer) measureStart(ctx context.Context, w fix.Workload, f trial.Figures
 
 // startOnce measures from before the spawn to the first answer, which is checked.
 func (p *peer) startOnce(ctx context.Context, w fix.Workload, f trial.Figures) error {
-	began := time.Now()
 	proc, g, err := p.start(ctx, w)
 	if err != nil {
 		return err
@@ -118,7 +109,7 @@ func (p *peer) startOnce(ctx context.Context, w fix.Workload, f trial.Figures) e
 	if err := check(); err != nil {
 		return proc.Explain(err)
 	}
-	f["start_ms"] = time.Since(began).Seconds() * 1e3
+	f["start_ms"] = time.Since(proc.Began).Seconds() * 1e3
 	kb, err := system.ResidentKB(proc.PID())
 	if err != nil {
 		return err

@@ -15,17 +15,19 @@ import (
 func (r *row) Measure(ctx context.Context, w fix.Workload, f trial.Figures) error {
 	s := &setup{child: slices.Concat(r.server, []string{child})}
 	if r.back == remote {
-		server, addr, err := start(ctx, func(addr string) ([]string, error) { return []string{r.server[0], addr}, nil }, nil)
+		server, addr, err := process.StartListening(ctx, nil, func(addr string) ([]string, error) {
+			return []string{r.server[0], addr}, nil
+		})
 		if err != nil {
 			return err
 		}
 		defer server.Stop()
 		s.url = "http://" + addr + "/mcp"
 	}
-	proc, addr, err := start(ctx, func(addr string) ([]string, error) {
+	proc, addr, err := process.StartListening(ctx, r.env, func(addr string) ([]string, error) {
 		s.addr = addr
 		return r.commandLine(s)
-	}, r.env)
+	})
 	if err != nil {
 		return err
 	}
@@ -34,27 +36,4 @@ func (r *row) Measure(ctx context.Context, w fix.Workload, f trial.Figures) erro
 	err = r.UnderLoad(proc.PID(), g, f)
 	f["cpu_us"], f["rss_after_kb"] = f["server_cpu_us"], f["rss_kb"]
 	return proc.Explain(err)
-}
-
-// start starts a program and waits until it listens at an unused address.
-func start(
-	ctx context.Context, commandLine func(addr string) ([]string, error), env []string,
-) (*process.Process, string, error) {
-	addr, err := process.FreeAddr()
-	if err != nil {
-		return nil, "", err
-	}
-	argv, err := commandLine(addr)
-	if err != nil {
-		return nil, "", err
-	}
-	proc, err := process.Start(ctx, argv, env)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := proc.WaitListening(addr); err != nil {
-		proc.Stop()
-		return nil, "", proc.Explain(err)
-	}
-	return proc, addr, nil
 }
