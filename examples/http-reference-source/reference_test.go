@@ -21,10 +21,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/sitebuild/mapping"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -59,7 +59,7 @@ func readYAML[T any](t *testing.T, name string) []T {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := tree.Parse(name, text)
+	root, err := tree.ReadDocument(name, text)
 	if err != nil {
 		t.Fatal(err)
 	}

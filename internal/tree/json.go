@@ -3,6 +3,7 @@ package tree
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -13,7 +14,10 @@ type jsonReader struct {
 	text     []byte
 	at       int
 	comments bool
+	limits   limits
+	nodes    int
 	problems []Problem
+	place    cursor
 }
 
 // fault is a problem that aborts reading.
@@ -21,10 +25,11 @@ type fault struct{ Problem }
 
 func (f *fault) Error() string { return f.Message }
 
-func parseJSON(text []byte, comments bool) (*Node, []Problem) {
-	r := &jsonReader{text: text, comments: comments}
+func parseJSON(text []byte, comments bool, l limits) (*Node, []Problem) {
+	r := &jsonReader{text: text, comments: comments, limits: l, place: cursor{line: 1, column: 1}}
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
 		r.at = 3
+		r.place.at = 3
 	}
 	n, err := r.document()
 	if f, ok := err.(*fault); ok {
@@ -56,6 +61,9 @@ func (r *jsonReader) fail(at int, message, hint string) error {
 
 func (r *jsonReader) unexpected() error {
 	if r.at >= len(r.text) {
+		if r.limits.document {
+			return r.fail(len(r.text), "unexpected end of input", "")
+		}
 		return r.fail(len(r.text), "unexpected end of the file", "")
 	}
 	c, _ := utf8.DecodeRune(r.text[r.at:])
@@ -94,8 +102,11 @@ func (r *jsonReader) space() error {
 }
 
 func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
-	if depth > maxDepth {
-		return nil, r.fail(r.at, "nested too deeply", "")
+	if depth > r.limits.depth {
+		return nil, r.fail(r.at, r.limits.tooDeep(), "")
+	}
+	if r.nodes++; r.limits.document && r.nodes > r.limits.nodes {
+		return nil, r.fail(r.at, r.limits.tooMany(), "")
 	}
 	if r.at >= len(r.text) {
 		return nil, r.unexpected()
@@ -112,7 +123,8 @@ func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
 		return nil, r.scanFault(err)
 	}
 	r.at = end
-	n := &Node{Start: start, End: end, Text: string(r.text[start:end])}
+	n := r.begin(0, start)
+	n.End, n.Text = end, string(r.text[start:end])
 	switch c := r.text[start]; c {
 	case '"':
 		n.Kind = String
@@ -127,6 +139,15 @@ func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
 	return n, nil
 }
 
+// begin returns a node that begins at an offset.
+func (r *jsonReader) begin(kind Kind, at int) *Node {
+	n := &Node{Kind: kind, Start: at}
+	if r.limits.document {
+		n.Line, n.Column = r.place.move(r.text, at)
+	}
+	return n
+}
+
 func (r *jsonReader) scanFault(err error) error {
 	if e, ok := err.(*jsonscan.Error); ok {
 		r.at = e.Offset
@@ -139,7 +160,7 @@ func (r *jsonReader) scanFault(err error) error {
 }
 
 func (r *jsonReader) object(pointer string, depth int) (*Node, error) {
-	n := &Node{Kind: Object, Start: r.at}
+	n := r.begin(Object, r.at)
 	r.at++
 	seen := map[string]bool{}
 	for {
@@ -149,6 +170,9 @@ func (r *jsonReader) object(pointer string, depth int) (*Node, error) {
 			return n, err
 		}
 		m := Member{KeyStart: r.at}
+		if r.limits.document {
+			m.Line, m.Column = r.place.move(r.text, r.at)
+		}
 		if r.text[r.at] != '"' {
 			return nil, r.unexpected()
 		}
@@ -167,9 +191,13 @@ func (r *jsonReader) object(pointer string, depth int) (*Node, error) {
 		if err := r.space(); err != nil {
 			return nil, err
 		}
-		below := pointerTo(pointer, m.Key)
+		below := r.limits.below(pointer, m.Key)
 		if seen[m.Key] {
-			r.problems = append(r.problems, duplicate(m.KeyStart, m.Key, below))
+			twice := r.limits.duplicate(m.KeyStart, m.Key, below)
+			if r.limits.document {
+				return nil, &fault{twice}
+			}
+			r.problems = append(r.problems, twice)
 		}
 		seen[m.Key] = true
 		if m.Value, err = r.value(below, depth); err != nil {
@@ -179,13 +207,8 @@ func (r *jsonReader) object(pointer string, depth int) (*Node, error) {
 	}
 }
 
-func duplicate(at int, key, pointer string) Problem {
-	return Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", key),
-		Hint: "most readers would use the last one only; give each its own name", Duplicate: true, Pointer: pointer}
-}
-
 func (r *jsonReader) array(pointer string, depth int) (*Node, error) {
-	n := &Node{Kind: Array, Start: r.at}
+	n := r.begin(Array, r.at)
 	r.at++
 	for {
 		done, err := r.next(']', len(n.Items) > 0)
@@ -193,7 +216,7 @@ func (r *jsonReader) array(pointer string, depth int) (*Node, error) {
 			n.End = r.at
 			return n, err
 		}
-		item, err := r.value(fmt.Sprintf("%s/%d", pointer, len(n.Items)), depth)
+		item, err := r.value(r.limits.below(pointer, strconv.Itoa(len(n.Items))), depth)
 		if err != nil {
 			return nil, err
 		}
@@ -231,4 +254,21 @@ func (r *jsonReader) next(closing byte, comma bool) (done bool, err error) {
 		return false, err
 	}
 	return false, nil
+}
+
+// cursor is a place in a text. Offsets only grow, so lines are counted in a single pass.
+type cursor struct{ at, line, column int }
+
+// move advances to an offset and returns its line and column.
+func (c *cursor) move(text []byte, to int) (line, column int) {
+	for c.at < to {
+		if text[c.at] == '\n' {
+			c.at, c.line, c.column = c.at+1, c.line+1, 1
+			continue
+		}
+		_, size := utf8.DecodeRune(text[c.at:])
+		c.at += size
+		c.column++
+	}
+	return c.line, c.column
 }

@@ -146,7 +146,7 @@ func (r *tomlReader) without(body []byte) []byte {
 // twice records a duplicate name.
 func (r *tomlReader) twice(key *unstable.Node, pointer string) {
 	start, _ := r.span(key)
-	r.problems = append(r.problems, duplicate(start, string(key.Data), pointer))
+	r.problems = append(r.problems, definitions().duplicate(start, string(key.Data), pointer))
 }
 
 func (r *tomlReader) syntax(err error) Problem {
@@ -294,8 +294,8 @@ func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) e
 func (r *tomlReader) value(v *unstable.Node, at string, depth int) (*Node, error) {
 	n := &Node{Kind: String, Text: string(v.Data)}
 	n.Start, n.End = r.span(v)
-	if r.nodes++; r.nodes > maxNodes || depth > maxDepth {
-		return nil, &fault{Problem{Offset: n.Start, Message: "too many values, or nested too deeply"}}
+	if r.nodes++; r.nodes > definitions().nodes || depth > definitions().depth {
+		return nil, &fault{Problem{Offset: n.Start, Message: definitions().tooMany()}}
 	}
 	switch v.Kind {
 	case unstable.Bool:

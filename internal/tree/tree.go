@@ -2,7 +2,8 @@
 // their byte positions, so that messages about a value can include its position, and
 // edits can leave the rest of the file unchanged.
 //
-// Start with [Parse]. A tree contains exactly what the file contains: members keep their
+// Start with [Parse], or with [ReadDocument] for a file whose first fault is an error. A
+// tree contains exactly what the file contains: members keep their
 // order, numbers their digits, and a duplicate name is reported, not overwritten.
 package tree
 
@@ -76,6 +77,9 @@ type Node struct {
 	// Start and End are the byte range of the value in the text. End is 0 if the parser of
 	// the format does not report it (YAML; tables of TOML).
 	Start, End int
+	// Line and Column locate Start, from 1, if [ReadDocument] read the value. Column counts
+	// characters.
+	Line, Column int
 }
 
 // Member is one name with its value.
@@ -84,14 +88,19 @@ type Member struct {
 	Value *Node
 	// KeyStart and KeyEnd are the byte range of the name, including quotes.
 	KeyStart, KeyEnd int
+	Line, Column     int // of KeyStart, as in [Node]
 }
 
-// Get returns the value of the member called key, or nil. n may be nil.
-func (n *Node) Get(key string) *Node {
-	if m := n.Member(key); m != nil {
-		return m.Value
+// Get returns the value at a path of member names, or nil. n may be nil.
+func (n *Node) Get(path ...string) *Node {
+	for _, key := range path {
+		m := n.Member(key)
+		if m == nil {
+			return nil
+		}
+		n = m.Value
 	}
-	return nil
+	return n
 }
 
 // Member returns the member called key, or nil. If the name is repeated, the last one
@@ -140,11 +149,13 @@ func (n *Node) Find(pointer string) (found *Node, at int) {
 }
 
 // AppendJSON appends the value to dst as compact JSON. Numbers keep their digits and
-// members their order; if a name is repeated, the last member is written.
+// members their order; if a name is repeated, the last member is written. A nil node is
+// null.
 func (n *Node) AppendJSON(dst []byte) []byte {
-	switch n.Kind {
-	case Null:
+	if n == nil || n.Kind == Null {
 		return append(dst, "null"...)
+	}
+	switch n.Kind {
 	case Bool, Number:
 		return append(dst, n.Text...)
 	case String:
@@ -198,29 +209,66 @@ type Problem struct {
 	Pointer   string // of the member with the duplicate name
 }
 
-// maxDepth limits the nesting of values.
-const maxDepth = 128
+// limits are the limits of one text.
+type limits struct {
+	depth int // of arrays and objects
+	nodes int // values in a YAML or TOML text, counting those repeated by aliases
+	// document selects the rules of [ReadDocument]: lines are recorded, a fault ends reading,
+	// and YAML is the first of several documents.
+	document bool
+}
 
-// maxNodes limits the values in one YAML or TOML text, counting those repeated by
-// aliases.
-const maxNodes = 200_000
+// tooDeep and tooMany are the messages for a text that exceeds the limits.
+func (l limits) tooDeep() string {
+	if l.document {
+		return fmt.Sprintf("arrays and objects nest deeper than %d", l.depth+1)
+	}
+	return "nested too deeply"
+}
+
+func (l limits) tooMany() string {
+	if l.document {
+		return fmt.Sprintf("the document has more than %d values", l.nodes)
+	}
+	return "too many values, or nested too deeply"
+}
+
+// duplicate returns the problem of a repeated name.
+func (l limits) duplicate(at int, key, pointer string) Problem {
+	p := Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", key),
+		Hint: "most readers would use the last one only; give each its own name", Duplicate: true, Pointer: pointer}
+	if l.document {
+		p.Message = fmt.Sprintf("%q is there twice", key)
+	}
+	return p
+}
+
+// below returns the pointer of a member. Only [Parse] reports pointers.
+func (l limits) below(pointer, key string) string {
+	if l.document {
+		return ""
+	}
+	return pointerTo(pointer, key)
+}
+
+// definitions are the limits of [Parse].
+func definitions() limits { return limits{depth: 128, nodes: 200_000} }
 
 // Parse reads text. If it cannot be read to its end, the node is nil and the last problem
 // has the position of the fault. Otherwise, the problems are duplicate names.
 func Parse(text []byte, format Format) (*Node, []Problem) {
 	switch format {
 	case YAML:
-		return parseYAML(text)
+		n, problems := parseYAML(text, definitions())
+		for i := range problems {
+			problems[i].Offset = max(0, problems[i].Offset)
+		}
+		return n, problems
 	case TOML:
 		return parseTOML(text)
 	}
-	return parseJSON(text, format == JSONC)
+	return parseJSON(text, format == JSONC, definitions())
 }
 
 // pointerTo appends a name to a JSON pointer.
-func pointerTo(pointer, key string) string {
-	if strings.ContainsAny(key, "~/") {
-		key = jsonscan.EscapeToken(key)
-	}
-	return pointer + "/" + key
-}
+func pointerTo(pointer, key string) string { return pointer + "/" + jsonscan.EscapeToken(key) }

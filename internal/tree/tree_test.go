@@ -250,3 +250,26 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestLongLine reads a YAML document on one line. Counting the columns from the start of
+// the line for every value takes more than a minute.
+func TestLongLine(t *testing.T) {
+	text := "[" + strings.Repeat("é, ", 190_000) + "é]"
+	n, problems := tree.Parse([]byte(text), tree.YAML)
+	if n == nil || len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, i := range []int{0, 1, 100_000, 190_000} {
+		if at := n.Items[i].Start; !strings.HasPrefix(text[at:], "é") || at != 1+4*i {
+			t.Errorf("item %d is at %d, want %d", i, at, 1+4*i)
+		}
+	}
+}
+
+// TestAliasInItself verifies that a value which contains itself is an error.
+func TestAliasInItself(t *testing.T) {
+	n, problems := tree.Parse([]byte("a: &x\n  b: *x\n"), tree.YAML)
+	if n != nil || len(problems) != 1 || problems[0].Offset != 11 {
+		t.Errorf("got %v, %v", n, problems)
+	}
+}

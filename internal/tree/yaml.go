@@ -2,7 +2,6 @@ package tree
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,40 +12,90 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // yamlReader converts the nodes of the YAML parser to ours.
 type yamlReader struct {
 	text     []byte
-	lines    []int // where each line begins
-	nodes    int
+	lines    []int  // where each line begins
+	last     cursor // the last place that was looked up
+	limits   limits
 	problems []Problem
+	// known holds the completed nodes with an anchor, so that an alias inside its own anchor
+	// is an error.
+	known map[*yaml.Node]*Node
 }
 
-func parseYAML(text []byte) (*Node, []Problem) {
-	r := &yamlReader{text: text, lines: lineStarts(text)}
+func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
+	// A YAML parser is complex enough to panic in corner cases; an untrusted document must
+	// not crash the program.
+	defer func() {
+		if recover() != nil {
+			root, problems = nil, []Problem{{Offset: unplaced, Message: "this YAML cannot be read"}}
+		}
+	}()
+	r := &yamlReader{text: text, lines: lineStarts(text), limits: l, known: map[*yaml.Node]*Node{}}
 	var doc, second yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return &Node{Kind: Null, Start: len(text)}, nil
-		}
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, []Problem{r.syntax(err)}
 	}
-	if err := dec.Decode(&second); err == nil {
+	if l.document {
+		// The first document counts.
+	} else if err := dec.Decode(&second); err == nil {
 		return nil, []Problem{{Offset: r.offset(second.Line, second.Column),
 			Message: "a second document in one file", Hint: "put it into a file of its own"}}
 	} else if !errors.Is(err, io.EOF) {
 		return nil, []Problem{r.syntax(err)}
 	}
 	if len(doc.Content) == 0 {
-		return &Node{Kind: Null, Start: len(text)}, nil
+		return &Node{Kind: Null, Start: len(text), Line: 1, Column: 1}, nil
 	}
 	n, err := r.node(doc.Content[0], "", 0)
-	if f, ok := err.(*fault); ok {
-		return nil, []Problem{f.Problem}
+	if err == nil {
+		_, err = r.measure(n, 0, map[*Node]int{})
+	}
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return nil, append(r.problems, f.Problem)
 	}
 	return n, r.problems
+}
+
+// unplaced is the Offset of a problem whose place is unknown.
+const unplaced = -1
+
+// measure verifies the limits that require the complete document, and returns the number
+// of nodes, those of aliases counted at every use. sizes holds the results for shared
+// nodes.
+func (r *yamlReader) measure(n *Node, depth int, sizes map[*Node]int) (int, error) {
+	if depth > r.limits.depth {
+		return 0, &fault{Problem{Offset: n.Start, Message: r.limits.tooDeep()}}
+	}
+	if size, ok := sizes[n]; ok || n.Kind < Array {
+		return max(size, 1), nil
+	}
+	total := 1
+	add := func(below *Node) error {
+		size, err := r.measure(below, depth+1, sizes)
+		if total += size; err == nil && total > r.limits.nodes {
+			err = &fault{Problem{Offset: unplaced, Message: r.limits.tooMany()}}
+		}
+		return err
+	}
+	for _, item := range n.Items {
+		if err := add(item); err != nil {
+			return 0, err
+		}
+	}
+	for _, m := range n.Members {
+		if err := add(m.Value); err != nil {
+			return 0, err
+		}
+	}
+	sizes[n] = total
+	return total, nil
 }
 
 func lineStarts(text []byte) []int {
@@ -62,51 +111,47 @@ func lineStarts(text []byte) []int {
 // syntax extracts the line from the parser's message, the only place that contains it.
 func (r *yamlReader) syntax(err error) Problem {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
 	if m := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		text = text[len(m[0]):]
+		line, _ := strconv.Atoi(m[1])
+		return Problem{Offset: r.offset(line, 1), Message: text[len(m[0]):]}
 	}
-	return Problem{Offset: r.offset(line, 1), Message: text}
+	return Problem{Offset: unplaced, Message: text}
 }
 
-// offset converts a line and a column, counted in characters from 1, to a byte offset.
+// offset converts a line and a column, counted in characters from 1, to a byte offset. It
+// continues from the last place if possible, since a document may be one long line.
 func (r *yamlReader) offset(line, column int) int {
 	if line < 1 || line > len(r.lines) {
 		return len(r.text)
 	}
-	at := r.lines[line-1]
-	if line == 1 && bytes.HasPrefix(r.text, []byte("\ufeff")) {
-		at = 3
+	c := cursor{r.lines[line-1], line, 1}
+	if r.last.line == line && r.last.column <= column {
+		c = r.last
+	} else if line == 1 && bytes.HasPrefix(r.text, []byte("\ufeff")) {
+		c.at = len("\ufeff")
 	}
-	for ; column > 1 && at < len(r.text) && r.text[at] != '\n'; column-- {
-		_, size := utf8.DecodeRune(r.text[at:])
-		at += size
+	for ; c.column < column && c.at < len(r.text) && r.text[c.at] != '\n'; c.column++ {
+		_, size := utf8.DecodeRune(r.text[c.at:])
+		c.at += size
 	}
-	return at
+	r.last = c
+	return c.at
 }
 
 func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) (*Node, error) {
-	at := r.offset(y.Line, y.Column)
-	if r.nodes++; r.nodes > maxNodes || depth > maxDepth {
-		return nil, &fault{Problem{Offset: at, Message: "too many values, or nested too deeply"}}
+	n := &Node{Start: r.offset(y.Line, y.Column), Line: y.Line, Column: y.Column}
+	if depth > r.limits.depth {
+		return nil, &fault{Problem{Offset: n.Start, Message: r.limits.tooDeep()}}
 	}
-	n := &Node{Start: at}
+	if y.Kind == yaml.AliasNode {
+		return r.alias(y, n)
+	}
+	var err error
 	switch y.Kind {
-	case yaml.AliasNode:
-		if y.Alias == nil {
-			return n, nil
-		}
-		target, err := r.node(y.Alias, pointer, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		target.Start = at
-		return target, nil
 	case yaml.SequenceNode:
 		n.Kind = Array
 		for i, item := range y.Content {
-			below, err := r.node(item, fmt.Sprintf("%s/%d", pointer, i), depth+1)
+			below, err := r.node(item, r.limits.below(pointer, strconv.Itoa(i)), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -114,48 +159,70 @@ func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) (*Node, error
 		}
 	case yaml.MappingNode:
 		n.Kind = Object
-		return n, r.mapping(n, y, pointer, depth)
+		err = r.mapping(n, y, pointer, depth)
 	default:
-		scalar(n, y)
+		r.scalar(n, y)
 	}
-	return n, nil
+	if y.Anchor != "" {
+		r.known[y] = n
+	}
+	return n, err
+}
+
+// alias returns the value of an alias. For [Parse], it is where the alias is.
+func (r *yamlReader) alias(y *yaml.Node, at *Node) (*Node, error) {
+	target := r.known[y.Alias]
+	if target == nil {
+		return nil, &fault{Problem{Offset: at.Start,
+			Message: fmt.Sprintf("the alias *%s stands for nothing that ends before it", y.Value)}}
+	}
+	if r.limits.document {
+		return target, nil
+	}
+	copied := *target
+	copied.Start, copied.Line, copied.Column = at.Start, at.Line, at.Column
+	return &copied, nil
 }
 
 func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) error {
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(y.Content)/2)
 	var inherited []*Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, value := y.Content[i], y.Content[i+1]
-		at := r.offset(key.Line, key.Column)
+		m := Member{KeyStart: r.offset(key.Line, key.Column), Line: key.Line, Column: key.Column}
 		if key.Kind == yaml.AliasNode && key.Alias != nil {
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode {
-			return &fault{Problem{Offset: at, Message: "a name must be a plain value"}}
+			return &fault{Problem{Offset: m.KeyStart, Message: "a name must be a plain value"}}
 		}
-		below := pointerTo(pointer, key.Value)
-		node, err := r.node(value, below, depth+1)
-		if err != nil {
+		m.Key, m.KeyEnd = key.Value, m.KeyStart+len(key.Value)
+		below := r.limits.below(pointer, m.Key)
+		var err error
+		if m.Value, err = r.node(value, below, depth+1); err != nil {
 			return err
 		}
 		if key.Tag == "!!merge" {
-			inherited = append(inherited, node)
+			inherited = append(inherited, m.Value)
 			continue
 		}
-		if seen[key.Value] {
-			r.problems = append(r.problems, duplicate(at, key.Value, below))
+		if seen[m.Key] {
+			twice := r.limits.duplicate(m.KeyStart, m.Key, below)
+			if r.limits.document {
+				return &fault{twice}
+			}
+			r.problems = append(r.problems, twice)
 		}
-		seen[key.Value] = true
-		n.Members = append(n.Members, Member{Key: key.Value, Value: node, KeyStart: at, KeyEnd: at + len(key.Value)})
+		seen[m.Key] = true
+		n.Members = append(n.Members, m)
 	}
 	for _, from := range inherited {
-		if from.Kind == Array {
-			inherited = append(inherited, from.Items...)
-		}
+		inherited = append(inherited, from.Items...)
 	}
 	for _, from := range inherited {
 		for _, m := range from.Members { // for "<<", existing members win
-			if n.Get(m.Key) == nil {
+			if !seen[m.Key] {
+				seen[m.Key] = true
 				n.Members = append(n.Members, m)
 			}
 		}
@@ -164,26 +231,44 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) e
 }
 
 // scalar determines the kind of a plain value according to the core schema of YAML 1.2.
-func scalar(n *Node, y *yaml.Node) {
+func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
 	n.Kind, n.Text = String, y.Value
-	if (y.Tag == "!!int" || y.Tag == "!!float") && json.Valid([]byte(y.Value)) {
-		n.Kind = Number // already valid JSON: keep all digits
-		return
-	}
-	switch y.Tag {
+	switch y.ShortTag() {
 	case "!!null":
 		n.Kind, n.Text = Null, ""
 	case "!!bool":
-		n.Kind, n.Text = Bool, strings.ToLower(y.Value)
-	case "!!int":
-		var v int64
-		if y.Decode(&v) == nil {
-			n.Kind, n.Text = Number, strconv.FormatInt(v, 10)
+		// on, off, yes and no are strings in YAML 1.2, and this parser tags them as strings.
+		if lower := strings.ToLower(y.Value); lower == "true" || lower == "false" {
+			n.Kind, n.Text = Bool, lower
 		}
-	case "!!float":
-		var v float64
-		if y.Decode(&v) == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
-			n.Kind, n.Text = Number, strconv.FormatFloat(v, 'g', -1, 64)
+	case "!!int", "!!float":
+		if literal := r.number(y); literal != "" {
+			n.Kind, n.Text = Number, literal
 		}
 	}
+}
+
+// number returns a YAML number as a JSON literal, unchanged if it is valid JSON, and ""
+// for infinities. Documents have no numbers of YAML 1.1, such as 1_000, which this parser
+// accepts but other parsers treat as strings.
+func (r *yamlReader) number(y *yaml.Node) string {
+	if jsonscan.Valid([]byte(y.Value)) == nil {
+		return y.Value
+	}
+	written := strings.TrimPrefix(y.Value, "+")
+	based := strings.HasPrefix(written, "0x") || strings.HasPrefix(written, "0o")
+	if !r.limits.document || based {
+		var i int64
+		if y.ShortTag() == "!!int" && y.Decode(&i) == nil {
+			return strconv.FormatInt(i, 10)
+		}
+	}
+	if r.limits.document && (based || strings.Trim(written, "+-.0123456789eE") != "") {
+		return ""
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(written, "_", ""), 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) || y.ShortTag() == "!!int" && !r.limits.document {
+		return ""
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
 }

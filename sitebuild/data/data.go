@@ -29,8 +29,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
 )
 
 // Options configure an [Input].
@@ -227,7 +227,7 @@ func decodeCSV(_ string, text []byte) (any, error) {
 }
 
 func decodeTree(name string, text []byte) (any, error) {
-	root, err := tree.Parse(name, text)
+	root, err := tree.ReadDocument(name, text)
 	if err != nil {
 		return nil, err
 	}

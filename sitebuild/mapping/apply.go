@@ -8,8 +8,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
@@ -99,20 +99,20 @@ func (p *part) renames(site *sitebuild.Site, path string) (map[string]string, er
 		own = append(own, t.Name)
 	}
 	for _, m := range p.node.Get("tools").Fields() {
-		if names[m.Name] == "" {
+		if names[m.Key] == "" {
 			return nil, &InvalidError{[]check.Finding{{
 				Rule:    "mapping/tool",
 				File:    path,
 				Line:    m.Line,
 				Column:  m.Column,
-				Message: noTool(m.Name, own),
+				Message: noTool(m.Key, own),
 			}}}
 		}
 		switch {
 		case m.Value.Is(tree.Bool) && !m.Value.True():
-			names[m.Name] = ""
+			names[m.Key] = ""
 		case m.Value.Get("name").String() != "":
-			names[m.Name] = m.Value.Get("name").String()
+			names[m.Key] = m.Value.Get("name").String()
 		}
 	}
 	return names, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/sitebuild/data"
@@ -21,7 +22,6 @@ import (
 	"github.com/slipway-mcp/slipway/sitebuild/gopkg"
 	"github.com/slipway-mcp/slipway/sitebuild/openapi"
 	"github.com/slipway-mcp/slipway/sitebuild/table"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
 )
 
 // maxBytes limits the size of the file.
@@ -95,7 +95,7 @@ func load(path string) (*spec, []check.Finding, error) {
 }
 
 func (l *loader) parse(data []byte) (*spec, error) {
-	root, err := tree.Parse(l.path, data)
+	root, err := tree.ReadDocument(l.path, data)
 	var syntax *tree.Error
 	if errors.As(err, &syntax) {
 		l.found(check.Error, "syntax", syntax.Line, syntax.Column, "%s", syntax.Message)
@@ -182,8 +182,8 @@ func (l *loader) part(n *tree.Node) *part {
 	}
 	for _, m := range n.Fields() {
 		for _, kind := range names {
-			if kind != p.kind && slices.Contains(all[kind], m.Name) && !slices.Contains(all[p.kind], m.Name) {
-				l.found(check.Error, "member", m.Line, m.Column, "%q says something about %s, and this is %s", m.Name, kind, p.kind)
+			if kind != p.kind && slices.Contains(all[kind], m.Key) && !slices.Contains(all[p.kind], m.Key) {
+				l.found(check.Error, "member", m.Line, m.Column, "%q says something about %s, and this is %s", m.Key, kind, p.kind)
 				return nil
 			}
 		}
@@ -280,7 +280,7 @@ func (p *part) open() (sitebuild.Input, error) {
 		if o.Tables == nil {
 			o.Tables = make(map[string]table.Table)
 		}
-		o.Tables[m.Name] = tableOf(m.Value)
+		o.Tables[m.Key] = tableOf(m.Value)
 	}
 	return table.New(p.path, o)
 }

@@ -23,9 +23,9 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
 )
 
 // Options configure an [Input]. The zero value and nil are the defaults.
@@ -199,7 +199,7 @@ func (a *api) read(ctx context.Context) error {
 		return errors.New(`it is no OpenAPI document: the member "openapi" is missing`)
 	}
 	for _, m := range a.main.root.Get("components", "schemas").Fields() {
-		a.schemaAt(a.main, "/components/schemas/"+jsonscan.EscapeToken(m.Name), m.Value, m.Name)
+		a.schemaAt(a.main, "/components/schemas/"+jsonscan.EscapeToken(m.Key), m.Value, m.Key)
 	}
 	if err := a.collect(ctx); err != nil {
 		return err
@@ -227,14 +227,14 @@ func (a *api) open(path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > tree.MaxBytes {
-		return nil, fmt.Errorf("%s is no file of up to %d MiB", path, tree.MaxBytes>>20)
+	if !info.Mode().IsRegular() || info.Size() > tree.MaxDocument {
+		return nil, fmt.Errorf("%s is no file of up to %d MiB", path, tree.MaxDocument>>20)
 	}
 	data, err := a.folder.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	root, err := tree.Parse(path, data)
+	root, err := tree.ReadDocument(path, data)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // operation is an operation of the API.
@@ -54,7 +54,7 @@ func (a *api) collect(ctx context.Context) error {
 	ids := map[string]bool{}
 	for _, group := range []string{"paths", "webhooks"} {
 		for _, m := range a.main.root.Get(group).Fields() {
-			if strings.HasPrefix(m.Name, "x-") {
+			if strings.HasPrefix(m.Key, "x-") {
 				continue
 			}
 			item, ok := a.follow(place{m.Value, a.main})
@@ -62,12 +62,12 @@ func (a *api) collect(ctx context.Context) error {
 				continue
 			}
 			for _, method := range item.node.Fields() {
-				if !isMethod(method.Name) || !method.Value.Is(tree.Object) {
+				if !isMethod(method.Key) || !method.Value.Is(tree.Object) {
 					continue
 				}
 				o := &operation{
-					method:  strings.ToUpper(method.Name),
-					path:    m.Name,
+					method:  strings.ToUpper(method.Key),
+					path:    m.Key,
 					webhook: group == "webhooks",
 					at:      place{method.Value, item.file},
 					item:    item,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // maxSteps limits chains of references.
@@ -134,8 +134,8 @@ func (a *api) visitIn(n *tree.Node, f *file, named bool) {
 		a.visitIn(item, f, false)
 	}
 	for _, m := range n.Fields() {
-		if named || !literal(m.Name, true) {
-			a.visitIn(m.Value, f, !named && ofSchemas(m.Name))
+		if named || !literal(m.Key, true) {
+			a.visitIn(m.Value, f, !named && ofSchemas(m.Key))
 		}
 	}
 }
@@ -213,14 +213,14 @@ func (a *api) appendObject(dst []byte, at place, in scope, depth int) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(quote(dst, m.Name), ':')
+		dst = append(quote(dst, m.Key), ':')
 		switch {
-		case in == inside && m.Name == "$ref" && m.Value.Is(tree.String):
+		case in == inside && m.Key == "$ref" && m.Value.Is(tree.String):
 			dst = quote(dst, a.canonical(m.Value.Text, at.file, m.Value))
-		case in != naming && literal(m.Name, in == inside):
+		case in != naming && literal(m.Key, in == inside):
 			dst = m.Value.AppendJSON(dst)
 		default:
-			dst = a.appendJSON(dst, place{m.Value, at.file}, in.within(m.Name), depth)
+			dst = a.appendJSON(dst, place{m.Value, at.file}, in.within(m.Key), depth)
 		}
 	}
 	return append(dst, '}')

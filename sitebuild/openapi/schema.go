@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 func quote(dst []byte, s string) []byte { return jsonscan.AppendQuote(dst, s) }
@@ -148,9 +148,9 @@ func (a *api) writeMembers(b *strings.Builder, at place, indent string, depth in
 	}
 	required := n.Get("required").Strings()
 	for _, m := range n.Get("properties").Fields() {
-		b.WriteString(indent + "- " + m.Name + ": " + a.describe(place{m.Value, at.file}, depth))
+		b.WriteString(indent + "- " + m.Key + ": " + a.describe(place{m.Value, at.file}, depth))
 		for _, name := range required {
-			if name == m.Name {
+			if name == m.Key {
 				b.WriteString(", required")
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // servers returns the server URLs of an operation, or else those of its path or of the
@@ -42,7 +42,7 @@ func (a *api) security(n *tree.Node) string {
 	for _, way := range list.Elements() {
 		var all []string
 		for _, m := range way.Fields() {
-			all = append(all, a.scheme(m.Name, m.Value.Strings()))
+			all = append(all, a.scheme(m.Key, m.Value.Strings()))
 		}
 		if len(all) == 0 {
 			all = []string{"none"}
@@ -198,7 +198,7 @@ func (a *api) writeContent(b *strings.Builder, body place) {
 			continue
 		}
 		at := place{media.node.Get("schema"), media.file}
-		b.WriteString("  " + m.Name)
+		b.WriteString("  " + m.Key)
 		if at.node != nil {
 			b.WriteString(": " + a.describe(at, 0))
 		}
@@ -207,7 +207,7 @@ func (a *api) writeContent(b *strings.Builder, body place) {
 		writeExample(b, "", media.node.Get("example"))
 		for _, e := range media.node.Get("examples").Fields() {
 			if example, ok := a.follow(place{e.Value, media.file}); ok {
-				writeExample(b, e.Name, example.node.Get("value"))
+				writeExample(b, e.Key, example.node.Get("value"))
 			}
 		}
 	}
@@ -220,18 +220,18 @@ func (a *api) writeResponses(b *strings.Builder, o *operation) {
 	}
 	b.WriteString("\nResponses\n")
 	for _, m := range fields {
-		if strings.HasPrefix(m.Name, "x-") {
+		if strings.HasPrefix(m.Key, "x-") {
 			continue
 		}
 		response, ok := a.follow(place{m.Value, o.at.file})
 		if !ok {
 			continue
 		}
-		b.WriteString("- " + m.Name)
+		b.WriteString("- " + m.Key)
 		a.writeContent(b, response)
 		for _, h := range response.node.Get("headers").Fields() {
 			if header, ok := a.follow(place{h.Value, response.file}); ok {
-				fmt.Fprintf(b, "  header %s: %s\n", h.Name, a.describe(place{header.node.Get("schema"), header.file}, 0))
+				fmt.Fprintf(b, "  header %s: %s\n", h.Key, a.describe(place{header.node.Get("schema"), header.file}, 0))
 			}
 		}
 	}

@@ -15,7 +15,7 @@ func House() *Plan {
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check"},
-			2: {"mcp", "staticmcp/search", "sitebuild/tree"},
+			2: {"mcp", "staticmcp/search"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"client", "mcp/mcptest", "router", "sitebuild", "ws"},
 			5: {
@@ -98,7 +98,7 @@ func House() *Plan {
 			},
 			{
 				Module: "go.yaml.in/yaml/v3",
-				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "internal/tree", "sitebuild/docs", "sitebuild/tree", "cmd/slipway"},
+				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "internal/tree", "sitebuild/docs", "cmd/slipway"},
 				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
 			},
 			{

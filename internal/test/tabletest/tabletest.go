@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/schema"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // Check validates tables, JSON or YAML files, against the schema in another file.
@@ -30,7 +30,7 @@ func Check(t testing.TB, schemaFile string, tables ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		root, err := tree.Parse(name, text)
+		root, err := tree.ReadDocument(name, text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

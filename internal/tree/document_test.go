@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
-	"github.com/slipway-mcp/slipway/sitebuild/tree"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
-func TestJSONAgain(t *testing.T) {
+func TestDocument(t *testing.T) {
 	tests := map[string]struct{ name, text, want string }{
 		"json": {
 			"a.json",
@@ -47,7 +47,7 @@ func TestJSONAgain(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			root, err := tree.Parse(test.name, []byte(test.text))
+			root, err := tree.ReadDocument(test.name, []byte(test.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestJSONAgain(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestDocumentPlaces(t *testing.T) {
 	tests := map[string]string{
 		"a.json": "{\n  \"ä\\\"b\": [\"é\", {\"c\": 1}],\n \"d\":\n true}",
 		"a.yaml": "\n'ä\"b': [\"éé\", {c: 1}]\nd:\n true\n",
@@ -69,7 +69,7 @@ func TestPlaces(t *testing.T) {
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
-			root, err := tree.Parse(name, []byte(text))
+			root, err := tree.ReadDocument(name, []byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestDocumentErrors(t *testing.T) {
 	tests := map[string]struct{ name, text, want string }{
 		"json end":    {"a.json", "{\"a\":\n 1", "line 2, column 3: unexpected end of input"},
 		"json twice":  {"a.json", "{\"a\": 1,\n \"a\": 2}", `line 2, column 2: "a" is there twice`},
@@ -109,11 +109,11 @@ func TestErrors(t *testing.T) {
 			"line 1, column 201: arrays and objects nest deeper than 200",
 		},
 		"yaml bytes": {"a.yaml", "a: \xff\n", "the text is not UTF-8"},
-		"laughs":     {"a.yaml", laughs(), "the document has more than 5000000 values"},
+		"laughs":     {"a.yaml", billion(), "the document has more than 5000000 values"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := tree.Parse(test.name, []byte(test.text))
+			_, err := tree.ReadDocument(test.name, []byte(test.text))
 			if err == nil || err.Error() != test.want {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
@@ -121,8 +121,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// laughs returns a small text that aliases expand to a huge document.
-func laughs() string {
+// billion returns a small text that aliases expand to a huge document.
+func billion() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [1, 1]\n")
 	for i := 1; i < 60; i++ {
@@ -133,8 +133,8 @@ func laughs() string {
 	return b.String()
 }
 
-func TestReading(t *testing.T) {
-	root, err := tree.Parse("a.yaml", []byte("a: {b: [x, 2, [y]]}\nt: true\n"))
+func TestAccess(t *testing.T) {
+	root, err := tree.ReadDocument("a.yaml", []byte("a: {b: [x, 2, [y]]}\nt: true\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,17 +147,17 @@ func TestReading(t *testing.T) {
 		root.At("a") != nil {
 		t.Error("something was found that is not there")
 	}
-	if !root.Get("t").True() || root.Get("a").True() || !root.Get("nope").Is(tree.None) {
+	if !root.Get("t").True() || root.Get("a").True() || root.Get("nope").Is(tree.Null) {
 		t.Error("kinds")
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzDocument(f *testing.F) {
 	f.Add("a.json", `{"a":[1,"\u00e9",{}]}`)
 	f.Add("a.yaml", "a: &x [1, 0x1f]\nb: {<<: {c: 1}, d: *x}\n? [k]\n: v\n")
 	f.Add("a.yaml", "%YAML 1.1\n--- !!map {a: |\n x}\n")
 	fuzzbound.Fuzz(f, func(t *testing.T, name, text string) {
-		root, err := tree.Parse(name, []byte(text))
+		root, err := tree.ReadDocument(name, []byte(text))
 		if err != nil {
 			return
 		}
