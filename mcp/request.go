@@ -123,7 +123,8 @@ func (r *Request) ClientCapabilities() json.RawMessage {
 	return r.served.ClientCapabilities()
 }
 
-// Client identifies the client to which the request is charged in shared limits: its principal, or its network address. It is empty for a nil Request, and for
+// Client identifies the client to which the request is charged in shared limits: its
+// principal, or its network address. It is empty for a nil Request, and for
 // the single client of a pair of streams.
 func (r *Request) Client() string {
 	if r == nil {
@@ -132,7 +133,8 @@ func (r *Request) Client() string {
 	return r.served.Client()
 }
 
-// Share returns how many of limit entries the client of the request may use. It returns limit if [Request.Client] is empty.
+// Share returns how many of limit entries the client of the request may use. It returns
+// limit if [Request.Client] is empty.
 func (r *Request) Share(limit int) int {
 	if r == nil {
 		return limit

@@ -21,10 +21,11 @@ type Clients struct {
 
 	known atomic.Bool // only is set
 
-	mu       sync.Mutex
-	only     mcp.Session
-	arrived  chan struct{} // closed when only is set; nil until a caller waits
-	watchers map[*clientWatcher]struct{}
+	mu      sync.Mutex
+	only    mcp.Session
+	arrived chan struct{} // closed when only is set; nil until a caller waits
+
+	watchers registry[*byte, func(ClientEvent)]
 }
 
 // ClientEvent is a change of one client, for [Clients.Watch].
@@ -35,8 +36,6 @@ type ClientEvent struct {
 	// Ended: the session has ended.
 	Ended bool
 }
-
-type clientWatcher struct{ f func(ClientEvent) }
 
 // Only returns the single client, and waits until it is ready: up to 2025-11-25 when it
 // has sent notifications/initialized, in 2026-07-28 with its first request, in which case
@@ -69,18 +68,9 @@ func (c *Clients) Only(ctx context.Context) (mcp.Session, error) {
 // Watch calls f for each event until stop is called. f runs on the goroutine of the
 // client's message: it must be quick, and must not wait for the client.
 func (c *Clients) Watch(f func(ClientEvent)) (stop func()) {
-	w := &clientWatcher{f}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.watchers == nil {
-		c.watchers = make(map[*clientWatcher]struct{})
-	}
-	c.watchers[w] = struct{}{}
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.watchers, w)
-	}
+	key := new(byte)
+	c.watchers.add(key, f)
+	return func() { c.watchers.remove(key) }
 }
 
 // begin records that a client may be asked from now on. The first client counts.
@@ -104,14 +94,8 @@ func (c *Clients) tell(e ClientEvent) {
 	if c == nil || e.Session == nil {
 		return
 	}
-	c.mu.Lock()
-	all := make([]*clientWatcher, 0, len(c.watchers))
-	for w := range c.watchers {
-		all = append(all, w)
-	}
-	c.mu.Unlock()
-	for _, w := range all {
-		w.f(e)
+	for _, f := range c.watchers.all() {
+		f(e)
 	}
 }
 

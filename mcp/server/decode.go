@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // fields maps the member names of an object to their destinations: a *string, a
@@ -86,10 +85,10 @@ func decodeStrings(into *map[string]string, raw []byte) error {
 // decodeParams decodes the params of a method that is not on a hot path.
 func (rc *request) decodeParams(f fields) error {
 	if rc.msg.params == nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params are required")
+		return invalidParams("params are required")
 	}
 	if err := f.decode(rc.msg.params); err != nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params: %v", err)
+		return invalidParams("params: %v", err)
 	}
 	return nil
 }

@@ -275,12 +275,12 @@ func (r *requestMeta) scan(raw []byte) *mcp.Error {
 		return nil
 	}
 	if raw[0] != '{' {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params._meta must be an object")
+		return invalidParams("params._meta must be an object")
 	}
 	var seen jsonscan.KeySet
 	_, err := jsonscan.Object(raw, 0, 2, func(key []byte, i int) (int, error) {
 		if !seen.Add(key) {
-			return i, mcp.Errorf(mcp.CodeInvalidParams, "params._meta: member %q is given twice", key)
+			return i, invalidParams("params._meta: member %q is given twice", key)
 		}
 		end, err := jsonscan.ValueAt(raw, i, 3)
 		if err != nil {
@@ -337,7 +337,7 @@ func eachMessage(text []byte, each func(element []byte)) *mcp.Error {
 func (rc *request) fitsBatch(held int) *mcp.Error {
 	switch {
 	case held > maxBatchAnswers && rc.msg.isRequest():
-		return mcp.Errorf(mcp.CodeToolBusy, "the answers of this batch have more than %d bytes: send the request again",
+		return busy("the answers of this batch have more than %d bytes: send the request again",
 			maxBatchAnswers)
 	case rc.msg.is("initialize"):
 		return invalidRequest("initialize cannot be part of a batch")

@@ -34,7 +34,7 @@ func Forward(key, method string, params json.RawMessage) (mcp.Question, error) {
 		f.params = json.RawMessage(`{}`)
 	}
 	if err := json.Unmarshal(f.params, target); err != nil || !jsonscan.IsObject(f.params) {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "the params of %s make no sense", method)
+		return nil, invalidParams("the params of %s make no sense", method)
 	}
 	return f, nil
 }

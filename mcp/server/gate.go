@@ -98,7 +98,9 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 }
 
 func (rc *request) operation(cat *mcp.Catalog) Operation {
-	return Operation{Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport(), Batched: rc.batched}
+	return Operation{
+		Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport(), Batched: rc.batched,
+	}
 }
 
 // WriteError answers an HTTP request with e, before a message has been read from it. It

@@ -126,7 +126,7 @@ func (rc *request) loadRounds() error {
 	if raw, ok := rc.param("requestState"); ok {
 		state, isString := jsonscan.Unquote(raw)
 		if !isString {
-			return mcp.Errorf(mcp.CodeInvalidParams, "params.requestState must be a string")
+			return invalidParams("params.requestState must be a string")
 		}
 		if err := rc.openState(state); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (rc *request) loadRounds() error {
 		return nil
 	}
 	if !jsonscan.IsObject(raw) {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.inputResponses must be an object")
+		return invalidParams("params.inputResponses must be an object")
 	}
 	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
 		end, err := jsonscan.Value(raw, i)
@@ -164,8 +164,7 @@ type sealedState struct {
 	Refused map[string]int             `json:"r,omitempty"`
 }
 
-var errState = mcp.Errorf(mcp.CodeInvalidParams,
-	"params.requestState is not valid here: it was changed, has expired, or belongs to another request")
+var errState = invalidParams("params.requestState is not valid here: it was changed, has expired, or belongs to another request")
 
 func (rc *request) openState(state string) error {
 	sealed, err := base64url.Decode(state)

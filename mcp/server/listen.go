@@ -81,18 +81,17 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 	}
 	raw, ok := rc.param("notifications")
 	if !ok || !jsonscan.IsObject(raw) {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.notifications is required and must be an object")
+		return invalidParams("params.notifications is required and must be an object")
 	}
 	var asked listenFilter
 	if err := json.Unmarshal(raw, &asked); err != nil {
-		return mcp.Errorf(mcp.CodeInvalidParams,
-			"params.notifications: want booleans, and an array of strings for resourceSubscriptions")
+		return invalidParams("params.notifications: want booleans, and an array of strings for resourceSubscriptions")
 	}
 	if len(asked.URIs) > maxSubscribedURIs {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.notifications.resourceSubscriptions: at most %d", maxSubscribedURIs)
+		return invalidParams("params.notifications.resourceSubscriptions: at most %d", maxSubscribedURIs)
 	}
 	if len(asked.TaskIDs) > maxSubscribedURIs {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.notifications.taskIds: at most %d", maxSubscribedURIs)
+		return invalidParams("params.notifications.taskIds: at most %d", maxSubscribedURIs)
 	}
 	if len(asked.TaskIDs) > 0 && !rc.knowsTasks() {
 		return rc.missingTasks()
@@ -128,7 +127,7 @@ func checkListenSizes(id []byte, uris []string) error {
 	}
 	for i, uri := range uris {
 		if len(uri) > maxURI {
-			return mcp.Errorf(mcp.CodeInvalidParams, "params.notifications.resourceSubscriptions[%d] has %d bytes, want at most %d",
+			return invalidParams("params.notifications.resourceSubscriptions[%d] has %d bytes, want at most %d",
 				i, len(uri), maxURI)
 		}
 	}
@@ -212,7 +211,8 @@ func (sub *subscription) wants(c change) bool {
 // acknowledgment returns the first message of a subscription.
 func (sub *subscription) acknowledgment() []byte {
 	filter, _ := mcp.Marshal(sub.filter)
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{%q:%s},"notifications":%s}}`,
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",`+
+		`"params":{"_meta":{%q:%s},"notifications":%s}}`,
 		metaSubscriptionID, sub.id, filter)
 }
 
@@ -271,13 +271,13 @@ func (p *pending) messages(params string) (all [][]byte) {
 func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok || uri == "" {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.uri is required and must be a string")
+		return invalidParams("params.uri is required and must be a string")
 	}
 	if rc.session == nil {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "resources/subscribe needs a session")
 	}
 	if len(uri) > maxURI {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.uri has %d bytes, want at most %d", len(uri), maxURI)
+		return invalidParams("params.uri has %d bytes, want at most %d", len(uri), maxURI)
 	}
 	if w, ok := s.source.(mcp.Subscriber); ok {
 		if err := w.Subscribe(rc, uri); err != nil {
@@ -295,7 +295,7 @@ func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 func (s *Server) unsubscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.uri is required and must be a string")
+		return invalidParams("params.uri is required and must be a string")
 	}
 	if rc.session != nil {
 		rc.session.unsubscribe(s.ledger, uri)

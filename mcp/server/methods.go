@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -18,49 +17,48 @@ import (
 
 // method is one row of the table of protocol methods.
 type method struct {
-	name         string
-	since, until mcp.Version
+	name string
+	in   versions
 	// capability reports whether the catalog provides the capability of the method; nil
 	// means always.
 	capability func(*mcp.Catalog) bool
-	// beforeInitialize allows the method before the handshake of a stream.
-	beforeInitialize bool
-	serve            func(*Server, *request, *mcp.Catalog, *answer) error
+	serve      func(*Server, *request, *mcp.Catalog, *answer) error
 }
+
+// versions are the versions from since to until.
+type versions struct{ since, until mcp.Version }
+
+var (
+	always    = versions{mcp.Version20241105, mcp.LatestVersion}
+	handshake = versions{mcp.Version20241105, mcp.LatestLegacyVersion}
+	stateless = versions{mcp.Version20260728, mcp.LatestVersion}
+)
 
 // methods is the complete table. Each row names the versions that have the method.
 var methods = []method{
-	{name: "initialize", since: mcp.Version20241105, until: mcp.Version20251125, beforeInitialize: true,
-		serve: (*Server).initialize},
-	{name: "ping", since: mcp.Version20241105, until: mcp.Version20251125, beforeInitialize: true, serve: (*Server).ping},
-	{name: "server/discover", since: mcp.Version20260728, until: mcp.LatestVersion, serve: (*Server).discover},
-	{name: "logging/setLevel", since: mcp.Version20241105, until: mcp.Version20251125, capability: hasLogging,
-		serve: (*Server).setLevel},
+	{"initialize", handshake, nil, (*Server).initialize},
+	{"ping", handshake, nil, (*Server).ping},
+	{"server/discover", stateless, nil, (*Server).discover},
+	{"logging/setLevel", handshake, hasLogging, (*Server).setLevel},
 
-	{name: "tools/list", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasTools, serve: list("tools/list")},
-	{name: "tools/call", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasTools, serve: (*Server).callTool},
-	{name: "resources/list", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasResources,
-		serve: list("resources/list")},
-	{name: "resources/templates/list", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasResources,
-		serve: list("resources/templates/list")},
-	{name: "resources/read", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasResources,
-		serve: (*Server).readResource},
-	{name: "resources/subscribe", since: mcp.Version20241105, until: mcp.Version20251125, capability: hasSubscribe,
-		serve: (*Server).subscribe},
-	{name: "resources/unsubscribe", since: mcp.Version20241105, until: mcp.Version20251125, capability: hasSubscribe,
-		serve: (*Server).unsubscribe},
-	{name: "subscriptions/listen", since: mcp.Version20260728, until: mcp.LatestVersion, serve: (*Server).listen},
-	{name: "prompts/list", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasPrompts, serve: list("prompts/list")},
-	{name: "prompts/get", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasPrompts,
-		serve: (*Server).getPrompt},
-	{name: "tasks/get", since: mcp.Version20260728, until: mcp.LatestVersion, capability: hasTasks, serve: (*Server).getTask},
-	{name: "tasks/update", since: mcp.Version20260728, until: mcp.LatestVersion, capability: hasTasks,
-		serve: (*Server).updateTask},
-	{name: "tasks/cancel", since: mcp.Version20260728, until: mcp.LatestVersion, capability: hasTasks,
-		serve: (*Server).cancelTask},
-	{name: "completion/complete", since: mcp.Version20241105, until: mcp.LatestVersion, capability: hasCompletions,
-		serve: (*Server).complete},
+	{"tools/list", always, hasTools, list("tools/list")},
+	{"tools/call", always, hasTools, (*Server).callTool},
+	{"resources/list", always, hasResources, list("resources/list")},
+	{"resources/templates/list", always, hasResources, list("resources/templates/list")},
+	{"resources/read", always, hasResources, (*Server).readResource},
+	{"resources/subscribe", handshake, hasSubscribe, (*Server).subscribe},
+	{"resources/unsubscribe", handshake, hasSubscribe, (*Server).unsubscribe},
+	{"subscriptions/listen", stateless, nil, (*Server).listen},
+	{"prompts/list", always, hasPrompts, list("prompts/list")},
+	{"prompts/get", always, hasPrompts, (*Server).getPrompt},
+	{"tasks/get", stateless, hasTasks, (*Server).getTask},
+	{"tasks/update", stateless, hasTasks, (*Server).updateTask},
+	{"tasks/cancel", stateless, hasTasks, (*Server).cancelTask},
+	{"completion/complete", always, hasCompletions, (*Server).complete},
 }
+
+// beforeInitialize reports whether m may be called before the handshake of a stream.
+func (m *method) beforeInitialize() bool { return m.name == "initialize" || m.name == "ping" }
 
 func hasTools(c *mcp.Catalog) bool       { return c.Growing || len(c.Tools)+len(c.WithheldTools) > 0 }
 func hasResources(c *mcp.Catalog) bool   { return c.Growing || len(c.Resources)+len(c.Templates) > 0 }
@@ -73,7 +71,7 @@ func hasLogging(c *mcp.Catalog) bool     { return c.Logging }
 // findMethod returns the row for a method in version v, or nil.
 func findMethod(name []byte, v mcp.Version) *method {
 	for i := range methods {
-		if m := &methods[i]; m.name == string(name) && m.since <= v && v <= m.until {
+		if m := &methods[i]; m.name == string(name) && m.in.since <= v && v <= m.in.until {
 			return m
 		}
 	}
@@ -248,7 +246,7 @@ func (s *Server) setLevel(rc *request, _ *mcp.Catalog, a *answer) error {
 	}
 	level, ok := mcp.ParseLogLevel(name)
 	if !ok {
-		return mcp.Errorf(mcp.CodeInvalidParams, "unknown level %q, want one of %s", name, levelNames())
+		return invalidParams("unknown level %q, want one of %s", name, levelNames())
 	}
 	if rc.session != nil {
 		rc.session.logLevel.Store(uint32(level))
@@ -286,7 +284,7 @@ func list(method string) func(*Server, *request, *mcp.Catalog, *answer) error {
 func (s *Server) callTool(rc *request, cat *mcp.Catalog, a *answer) error {
 	name, ok := jsonscan.UnquoteBytes(rc.msg.name)
 	if !ok {
-		return mcp.Errorf(mcp.CodeInvalidParams, `params.name is required and must be a string`)
+		return invalidParams(`params.name is required and must be a string`)
 	}
 	tool := cat.Tool(string(name))
 	if tool == nil {
@@ -297,7 +295,7 @@ func (s *Server) callTool(rc *request, cat *mcp.Catalog, a *answer) error {
 		arguments = nil
 	}
 	if arguments != nil && arguments[0] != '{' {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.arguments must be an object")
+		return invalidParams("params.arguments must be an object")
 	}
 	if rc.header != nil && rc.version.Modern() {
 		if err := rc.checkParamHeaders(cat.HeaderParams(tool), arguments); err != nil {
@@ -352,7 +350,7 @@ func isContextError(err error) bool {
 func (s *Server) readResource(rc *request, cat *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok || uri == "" {
-		return mcp.Errorf(mcp.CodeInvalidParams, `params.uri is required and must be a string`)
+		return invalidParams(`params.uri is required and must be a string`)
 	}
 	rc.read = mcp.ReadResourceParams{URI: uri}
 	result, err := s.source.ReadResource(rc, &rc.read)
@@ -383,7 +381,7 @@ func readFailure(err error, uri string, ended error) error {
 func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {
 	name, ok := jsonscan.Unquote(rc.msg.name)
 	if !ok {
-		return mcp.Errorf(mcp.CodeInvalidParams, `params.name is required and must be a string`)
+		return invalidParams(`params.name is required and must be a string`)
 	}
 	prompt := cat.Prompt(name)
 	if prompt == nil {
@@ -392,11 +390,11 @@ func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {
 	p := mcp.GetPromptParams{Name: name}
 	if rc.msg.arguments != nil {
 		if err := decodeStrings(&p.Arguments, rc.msg.arguments); err != nil {
-			return mcp.Errorf(mcp.CodeInvalidParams, "params.arguments: %v", err)
+			return invalidParams("params.arguments: %v", err)
 		}
 	}
 	if missing := missingArguments(prompt, p.Arguments); len(missing) > 0 {
-		return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: missing required arguments: %s", name, strings.Join(missing, ", "))
+		return invalidParams("prompt %q: missing required arguments: %s", name, strings.Join(missing, ", "))
 	}
 	result, err := s.source.GetPrompt(rc, &p)
 	if err != nil {
@@ -434,20 +432,20 @@ func (s *Server) complete(rc *request, cat *mcp.Catalog, a *answer) error {
 			return noPrompt(cat, name)
 		}
 		if !hasArgument(prompt, p.Argument) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q has no argument %q, it has: %s",
+			return invalidParams("prompt %q has no argument %q, it has: %s",
 				prompt.Name, p.Argument, argumentNames(prompt))
 		}
 		p.Prompt = prompt.Name
 	case "ref/resource":
 		switch {
 		case !hasTemplate(cat, uri):
-			return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", uri)
+			return invalidParams("unknown resource template %q", uri)
 		case !hasVariable(uri, p.Argument):
-			return mcp.Errorf(mcp.CodeInvalidParams, "resource template %q has no variable %q", uri, p.Argument)
+			return invalidParams("resource template %q has no variable %q", uri, p.Argument)
 		}
 		p.URITemplate = uri
 	default:
-		return mcp.Errorf(mcp.CodeInvalidParams, `params.ref.type must be "ref/prompt" or "ref/resource"`)
+		return invalidParams(`params.ref.type must be "ref/prompt" or "ref/resource"`)
 	}
 	result, err := s.source.Complete(rc, &p)
 	if err != nil {
@@ -460,12 +458,7 @@ func (s *Server) complete(rc *request, cat *mcp.Catalog, a *answer) error {
 }
 
 func hasArgument(p *mcp.Prompt, name string) bool {
-	for _, a := range p.Arguments {
-		if a.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name })
 }
 
 // hasVariable reports whether an RFC 6570 template has a variable of that name.
@@ -503,33 +496,35 @@ func noTool(c *mcp.Catalog, name string) error {
 	if why, ok := c.WithheldTools[name]; ok {
 		return &mcp.Error{Code: mcp.CodeToolDenied, Message: why}
 	}
-	return suggest(mcp.UnknownTool(name), name, func(yield func(string) bool) {
-		for i := range c.Tools {
-			if !yield(c.Tools[i].Name) {
-				return
-			}
-		}
-	})
+	return suggest(mcp.UnknownTool(name), name, len(c.Tools), func(i int) string { return c.Tools[i].Name })
 }
 
 // noPrompt returns the error for a prompt that is not offered.
 func noPrompt(c *mcp.Catalog, name string) error {
 	if why, ok := c.WithheldPrompts[name]; ok {
-		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: why}
+		return invalidParams("%s", why)
 	}
-	return suggest(mcp.UnknownPrompt(name), name, func(yield func(string) bool) {
-		for i := range c.Prompts {
-			if !yield(c.Prompts[i].Name) {
-				return
-			}
-		}
-	})
+	return suggest(mcp.UnknownPrompt(name), name, len(c.Prompts), func(i int) string { return c.Prompts[i].Name })
 }
 
-// suggest adds the offered name that is most similar to the unknown one.
-func suggest(e *mcp.Error, name string, offered iter.Seq[string]) *mcp.Error {
-	if near := nearest.NearestOf(name, offered, 1); len(near) > 0 {
+// suggest adds the one of n offered names that is most similar to the unknown one.
+func suggest(e *mcp.Error, name string, n int, offered func(i int) string) *mcp.Error {
+	near := nearest.NearestOf(name, func(yield func(string) bool) {
+		for i := 0; i < n && yield(offered(i)); i++ {
+		}
+	}, 1)
+	if len(near) > 0 {
 		e.Message += fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return e
+}
+
+// invalidParams returns an error about the parameters of a request.
+func invalidParams(format string, args ...any) *mcp.Error {
+	return mcp.Errorf(mcp.CodeInvalidParams, format, args...)
+}
+
+// busy returns an error for a request that exceeds a limit.
+func busy(format string, args ...any) *mcp.Error {
+	return mcp.Errorf(mcp.CodeToolBusy, format, args...)
 }

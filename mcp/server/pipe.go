@@ -32,7 +32,7 @@ type pipe struct {
 	session     *session
 	link        link // the leader reads from it
 	news        teller
-	subs        subscribers // its subscriptions/listen requests
+	subs        registry[string, *subscriber] // its subscriptions/listen requests, by raw id
 
 	work     inflight // messages being served
 	draining atomic.Bool
@@ -137,7 +137,7 @@ func (c *pipe) windUp() {
 	settled := make(chan error, 1)
 	go func() {
 		c.news.close()
-		c.subs.end(c)
+		c.endSubscriptions()
 		c.drain()
 		settled <- c.link.flush()
 	}()
@@ -304,7 +304,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 // waits for a free slot instead.
 func (c *pipe) busy(held *heldBody, size int) *mcp.Error {
 	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight already", cap(c.slots))
+		return busy("%d requests are in flight already", cap(c.slots))
 	}
 	if !c.server.bodies.reserve(c.ctx, c.opts.Remote, held, int64(size)) {
 		return errBodies
@@ -406,7 +406,7 @@ func (c *pipe) notified(rc *request, a *answer) {
 	rc.session = c.session
 	if rc.msg.is("notifications/cancelled") {
 		if id, ok := rc.param("requestId"); ok {
-			if l := c.subs.remove(id); l != nil {
+			if l := c.subs.remove(string(id)); l != nil {
 				c.server.hub.remove(l)
 				c.server.ledger.release(&l.sub.kept)
 			}
@@ -514,54 +514,16 @@ func (c *pipe) listen(rc *request, sub *subscription) error {
 
 // endSubscription ends a subscription on the server's initiative.
 func (c *pipe) endSubscription(l *subscriber) {
-	if c.subs.remove(l.sub.id) != nil {
+	if c.subs.remove(string(l.sub.id)) != nil {
 		c.server.hub.remove(l)
 		c.link.write(l.sub.end())
 		_ = c.flush()
 	}
 }
 
-// subscribers are the subscriptions of one connection, by the raw id of their request.
-type subscribers struct {
-	mu   sync.Mutex
-	byID map[string]*subscriber
-}
-
-func (s *subscribers) add(id string, l *subscriber) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.byID[id]; ok {
-		return false
-	}
-	if s.byID == nil {
-		s.byID = make(map[string]*subscriber)
-	}
-	s.byID[id] = l
-	return true
-}
-
-// remove removes and returns a subscription, or returns nil if it does not exist.
-func (s *subscribers) remove(id []byte) *subscriber {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.byID[string(id)]
-	delete(s.byID, string(id))
-	return l
-}
-
-func (s *subscribers) all() []*subscriber {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]*subscriber, 0, len(s.byID))
-	for _, l := range s.byID {
-		all = append(all, l)
-	}
-	return all
-}
-
-// end notifies the client that the server ends its subscriptions.
-func (s *subscribers) end(c *pipe) {
-	for _, l := range s.all() {
+// endSubscriptions notifies the client that the server ends its subscriptions.
+func (c *pipe) endSubscriptions() {
+	for _, l := range c.subs.all() {
 		c.server.hub.remove(l)
 		c.server.ledger.release(&l.sub.kept)
 		c.link.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,

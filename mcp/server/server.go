@@ -209,7 +209,7 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 		}
 	}
 	m := findMethod(rc.msg.method, rc.version)
-	if rc.session != nil && rc.session.Version() == 0 && (m == nil || !m.beforeInitialize) {
+	if rc.session != nil && rc.session.Version() == 0 && (m == nil || !m.beforeInitialize()) {
 		return notInitialized()
 	}
 	extender, _ := s.source.(mcp.Extender)
@@ -245,7 +245,8 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 		return err
 	}
 	err = m.serve(s, rc, cat, a)
-	if len(rc.rounds.open) > 0 && !isBusy(err) { // a source rejected as busy cannot wait for answers, so it has not asked
+	// A source rejected as busy cannot wait for answers, so it has not asked.
+	if len(rc.rounds.open) > 0 && !isBusy(err) {
 		rc.asked, rc.toolError = true, false
 		return a.inputRequired(rc, cat)
 	}
@@ -283,7 +284,7 @@ func (rc *request) extended(x mcp.Extender, cat *mcp.Catalog, a *answer) error {
 }
 
 func notInitialized() *mcp.Error {
-	e := mcp.Errorf(mcp.CodeInvalidParams, "send initialize first, or _meta[%q] in every request", metaProtocolVersion)
+	e := invalidParams("send initialize first, or _meta[%q] in every request", metaProtocolVersion)
 	e.Data = supportedData("")
 	return e
 }
@@ -409,17 +410,17 @@ func (rc *request) checkEnvelope() *mcp.Error {
 	if rc.meta.logLevel != nil {
 		name, _ := jsonscan.Unquote(rc.meta.logLevel)
 		if _, ok := mcp.ParseLogLevel(name); !ok {
-			return mcp.Errorf(mcp.CodeInvalidParams, "_meta[%q]: unknown level", metaLogLevel)
+			return invalidParams("_meta[%q]: unknown level", metaLogLevel)
 		}
 	}
 	if t := rc.meta.progressToken; t != nil && !jsonscan.IsID(t) {
-		return mcp.Errorf(mcp.CodeInvalidParams, "_meta.progressToken must be a string or an integer")
+		return invalidParams("_meta.progressToken must be a string or an integer")
 	}
 	return nil
 }
 
 func missingMeta(key, want string) *mcp.Error {
-	e := mcp.Errorf(mcp.CodeInvalidParams, "params._meta[%q] is required and must be %s", key, want)
+	e := invalidParams("params._meta[%q] is required and must be %s", key, want)
 	e.Data, e.Status = supportedData(""), 400
 	return e
 }

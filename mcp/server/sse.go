@@ -21,8 +21,7 @@ type SSEHandler struct {
 	messagePath string
 	opts        ConnOptions
 
-	mu      sync.Mutex
-	streams map[string]*sseLink
+	streams registry[string, *sseLink] // by session id
 }
 
 var _ http.Handler = (*SSEHandler)(nil)
@@ -33,8 +32,7 @@ var _ http.Handler = (*SSEHandler)(nil)
 func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
 	return &SSEHandler{
 		http: s.HTTPHandler(opts), messagePath: messagePath,
-		opts:    ConnOptions{Transport: TransportSSE, cancelAtEnd: true},
-		streams: make(map[string]*sseLink),
+		opts: ConnOptions{Transport: TransportSSE, cancelAtEnd: true},
 	}
 }
 
@@ -142,8 +140,8 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	l.ledger, l.kept = h.http.server.ledger, &c.session.kept
 	defer l.ledger.release(l.kept)
-	h.add(id, l)
-	defer h.remove(id)
+	h.streams.add(id, l)
+	defer h.streams.remove(id)
 	defer l.out.leave()
 	endpoint := h.messagePath + "?sessionId=" + url.QueryEscape(id)
 	if l.out.writeEvents([]byte("event: endpoint\ndata: "+endpoint+"\n\n")) != nil {
@@ -155,22 +153,8 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	_ = c.serve() // the client has received all errors
 }
 
-func (h *SSEHandler) add(id string, l *sseLink) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.streams[id] = l
-}
-
-func (h *SSEHandler) remove(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.streams, id)
-}
-
 func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
-	h.mu.Lock()
-	l := h.streams[r.URL.Query().Get("sessionId")]
-	h.mu.Unlock()
+	l := h.streams.get(r.URL.Query().Get("sessionId"))
 	if l == nil || !l.belongsTo(mcp.PrincipalFrom(r.Context())) {
 		h.http.reject(w, http.StatusNotFound, invalidRequest("no such stream: open one by GET"))
 		return

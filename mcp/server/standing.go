@@ -331,7 +331,9 @@ func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v mcp.Ver
 	session := newSession("")
 	session.begin(v, nil, nil)
 	session.setInitialized()
-	st := &standing{hub: hub, messages: session.messages, valid: h.revalidator(r.Context()), closed: make(chan struct{})}
+	st := &standing{
+		hub: hub, messages: session.messages, valid: h.revalidator(r.Context()), closed: make(chan struct{}),
+	}
 	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
 	st.onClose = func() { hub.remove(session) }
 	if !h.admitStream(w, st, accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr), session) {
@@ -405,7 +407,8 @@ func takeOver(w http.ResponseWriter, r *http.Request) (*takenConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nConnection: close\r\n")
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +
+		"X-Accel-Buffering: no\r\nConnection: close\r\n")
 	for key, values := range w.Header() {
 		for _, value := range values {
 			head = fmt.Appendf(head, "%s: %s\r\n", key, value)

@@ -145,7 +145,7 @@ func (r *taskRunner) start(
 	return t, nil
 }
 
-var errTasksBusy = mcp.Errorf(mcp.CodeToolBusy, "too many tasks are running: try again later")
+var errTasksBusy = busy("too many tasks are running: try again later")
 
 // admit books a new task. If older tasks are cancelled to make room, it waits briefly for
 // their work to return.
@@ -181,7 +181,7 @@ func (r *taskRunner) launch(rc *request, t *task, work func(context.Context) (*m
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return mcp.Errorf(mcp.CodeToolBusy, "the server is ending")
+		return busy("the server is ending")
 	}
 	if err := r.store.PutTask(rc, t.record); err != nil {
 		return notStored(err)
@@ -203,7 +203,7 @@ func (t *task) giveUp() {
 	}()
 }
 
-var errTaskShed = mcp.Errorf(mcp.CodeToolBusy, "the task was cancelled to make room for another: too many are running")
+var errTaskShed = busy("the task was cancelled to make room for another: too many are running")
 
 // notStored returns the error for the client when the store has failed. It hides the cause,
 // which the model need not see.
@@ -469,11 +469,11 @@ func (s *Server) updateTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	}
 	raw, ok := rc.param("inputResponses")
 	if !ok || !jsonscan.IsObject(raw) {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.inputResponses is required and must be an object")
+		return invalidParams("params.inputResponses is required and must be an object")
 	}
 	given := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(raw, &given); err != nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "params.inputResponses: %v", err)
+		return invalidParams("params.inputResponses: %v", err)
 	}
 	if t := s.tasks.get(record.ID); t != nil {
 		if err := t.answer(given); err != nil {
@@ -509,14 +509,14 @@ func (s *Server) taskOf(rc *request) (TaskRecord, error) {
 	raw, _ := rc.param("taskId")
 	id, ok := jsonscan.Unquote(raw)
 	if !ok {
-		return TaskRecord{}, mcp.Errorf(mcp.CodeInvalidParams, "params.taskId is required and must be a string")
+		return TaskRecord{}, invalidParams("params.taskId is required and must be a string")
 	}
 	record, ok, err := s.tasks.store.GetTask(rc, id)
 	if err != nil {
 		return TaskRecord{}, err
 	}
 	if !ok || record.Principal != principalID(mcp.PrincipalFrom(rc)) {
-		return TaskRecord{}, mcp.Errorf(mcp.CodeInvalidParams, "no such task: it may have expired")
+		return TaskRecord{}, invalidParams("no such task: it may have expired")
 	}
 	return record, s.checkTask(rc, &record, rc.transport())
 }

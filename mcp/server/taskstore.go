@@ -99,7 +99,7 @@ func (m *memoryTasks) PutTask(ctx context.Context, r TaskRecord) error {
 		client, _ := ctx.Value(clientKey{}).(string)
 		size := costFinished + len(r.Result) + len(r.Error) + len(r.InputRequests) + len(r.StatusMessage)
 		if !m.ledger.book(&t.kept, client, keptFinished, 1, int64(size), t) {
-			return mcp.Errorf(mcp.CodeToolBusy, "the result of %d bytes is more than the server keeps for one client", len(r.Result))
+			return busy("the result of %d bytes is more than the server keeps for one client", len(r.Result))
 		}
 	}
 	if old := m.replace(t); old != nil {
