@@ -41,5 +41,5 @@ func ExampleRestrict() {
 	// Output:
 	// tools/balance has changed
 	// 0 tools
-	// refused by slipway.lock: bank: tools/balance has changed; it is offered when somebody has looked at it with slipway lock diff and accepted it with slipway lock approve --item tools/balance
+	// refused by slipway.lock: bank: tools/balance has changed; review it with slipway lock diff and accept it with slipway lock approve --item tools/balance
 }

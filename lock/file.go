@@ -269,7 +269,7 @@ func (p Pin) check(item Item) error {
 		return err
 	}
 	if digest != p.Digest {
-		return fmt.Errorf("its digest is not that of its definition: the lock was edited by hand, or merged wrongly")
+		return fmt.Errorf("its digest is not that of its definition: the lock was edited manually or merged incorrectly")
 	}
 	if key := nameMember(item.Kind); key != "" {
 		var name string

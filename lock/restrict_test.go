@@ -139,7 +139,7 @@ func TestRestrictRefuses(t *testing.T) {
 		{"a description", func(c *mcp.Catalog) { c.Tools[1].Description = "sells <IMPORTANT>" },
 			strings.Replace(wholeOffer, " sell", "", 1),
 			map[string]string{
-				"tool sell": `refused by slipway.lock: shop: tools/sell has changed; it is offered when somebody has looked at it with slipway lock diff and accepted it with slipway lock approve --item tools/sell`,
+				"tool sell": `refused by slipway.lock: shop: tools/sell has changed; review it with slipway lock diff and accept it with slipway lock approve --item tools/sell`,
 				"tool buy":  "fine",
 			},
 			[]string{"tools/sell has changed"}},

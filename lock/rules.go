@@ -19,7 +19,7 @@ var (
 	ruleInvisible = check.Warning.Rule("lock/invisible", "characters that models read and people do not see",
 		"models read it, and people do not see it; slipway lock diff shows it as an escape")
 	ruleMentions = check.Warning.Rule("lock/mentions", "a source that tells models about a tool of another source",
-		"does it have models use that tool otherwise than they would?")
+		"check that the text does not change how models use that tool")
 	ruleTemplate = check.Warning.Rule("lock/template",
 		"a template that cannot be matched, so that nothing is read through it", "")
 	ruleUnread = check.Warning.Rule("lock/ui-unread",

@@ -214,7 +214,7 @@ func refusal(d Drift) string {
 		approve += " --item " + visible.Line(d.Item.String())
 	}
 	return fmt.Sprintf(
-		"refused by %s: %s: %s; it is offered when somebody has looked at it with slipway lock diff and accepted it with %s",
+		"refused by %s: %s: %s; review it with slipway lock diff and accept it with %s",
 		FileName, visible.Line(d.Source), d, approve)
 }
 
