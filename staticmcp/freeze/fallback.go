@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
@@ -127,7 +128,7 @@ func (f *Fallback) store() {
 
 func (f *Fallback) put(list []*sitebuild.Answer) error {
 	ctx := context.Background()
-	catalog, err := f.extended(ctx, list)
+	catalog, err := f.withTools(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -145,25 +146,21 @@ func (f *Fallback) put(list []*sitebuild.Answer) error {
 	return err
 }
 
-// extended returns the catalog of the site, extended by the tools of the source that the
+// withTools returns the catalog of the site, extended by the tools of the source that the
 // answers need.
-func (f *Fallback) extended(ctx context.Context, list []*sitebuild.Answer) (*mcp.Catalog, error) {
+func (f *Fallback) withTools(ctx context.Context, list []*sitebuild.Answer) (*mcp.Catalog, error) {
 	site, err := f.site.Catalog(ctx)
 	if err != nil {
 		return nil, err
 	}
-	both := &mcp.Catalog{Server: site.Server, Tools: slices.Clone(site.Tools), Prompts: site.Prompts}
-	names := make(map[string]bool)
-	for i := range both.Tools {
-		names[both.Tools[i].Name] = true
-	}
+	var added []mcp.Tool
 	for _, a := range list {
-		if t, ok := f.added.Load(a.Tool); ok && !names[a.Tool] {
-			names[a.Tool] = true
-			both.Tools = append(both.Tools, *t.(*mcp.Tool))
+		if t, ok := f.added.Load(a.Tool); ok {
+			added = append(added, *t.(*mcp.Tool))
 		}
 	}
-	return both, nil
+	tools := extended(site.Tools, added, func(t *mcp.Tool) string { return t.Name })
+	return &mcp.Catalog{Server: site.Server, Tools: tools, Prompts: site.Prompts}, nil
 }
 
 // callKey returns a key that identifies a call.
@@ -227,7 +224,7 @@ func join(a, b *mcp.Catalog) *mcp.Catalog {
 	return &mcp.Catalog{
 		Server: a.Server, Instructions: a.Instructions, Extensions: a.Extensions, Cache: a.Cache,
 		Completions: a.Completions || b.Completions,
-		Tools:       joinTools(a.Tools, b.Tools),
+		Tools:       joinTools(a, b),
 		Sources:     b.Sources,
 		Resources:   extended(a.Resources, b.Resources, func(r *mcp.Resource) string { return r.URI }),
 		Templates:   extended(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate }),
@@ -237,19 +234,17 @@ func join(a, b *mcp.Catalog) *mcp.Catalog {
 
 // joinTools is extended for tools. A tool that both catalogs have gets the origins of
 // both, because either may answer a call.
-func joinTools(a, b []mcp.Tool) []mcp.Tool {
-	all := extended(a, b, func(t *mcp.Tool) string { return t.Name })
-	origins := make(map[string][]mcp.Origin, len(b))
-	for i := range b {
-		origins[b[i].Name] = b[i].Origins
-	}
-	for i := range all[:len(a)] {
-		t := &all[i]
-		t.Origins = slices.Concat(t.Origins, origins[t.Name])
+func joinTools(a, b *mcp.Catalog) []mcp.Tool {
+	all := extended(a.Tools, b.Tools, func(t *mcp.Tool) string { return t.Name })
+	for i := range a.Tools {
+		if other := b.Tool(all[i].Name); other != nil {
+			all[i].Origins = slices.Concat(all[i].Origins, other.Origins)
+		}
 	}
 	return all
 }
 
+// extended returns the items of a followed by those that only b has, each once.
 func extended[T any](a, b []T, key func(*T) string) []T {
 	there := make(map[string]bool, len(a))
 	for i := range a {
@@ -257,7 +252,8 @@ func extended[T any](a, b []T, key func(*T) string) []T {
 	}
 	all := slices.Clone(a)
 	for i := range b {
-		if !there[key(&b[i])] {
+		if name := key(&b[i]); !there[name] {
+			there[name] = true
 			all = append(all, b[i])
 		}
 	}
@@ -392,7 +388,7 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 	}
 	name := q.Tool + q.URI + q.Prompt
 	doc, err := clean(result)
-	if err != nil || isError(doc) {
+	if err != nil || string(jsonscan.Member(doc, "isError")) == "true" {
 		return
 	}
 	asked, err := mcp.Marshal(q)
@@ -406,13 +402,6 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 	default: // it will be requested again
 		f.warnOnce("", "answers are not stored: too many are waiting")
 	}
-}
-
-func isError(doc json.RawMessage) bool {
-	var r struct {
-		IsError bool `json:"isError"`
-	}
-	return json.Unmarshal(doc, &r) == nil && r.IsError
 }
 
 // Watch implements [mcp.Watcher].

@@ -109,7 +109,7 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	}
 	p.secrets = secrets.New(p.opts.Environ)
 	p.expanded = make([]atomic.Int64, len(p.opts.Expand))
-	if _, stored := src.(*staticmcp.Site); stored {
+	if p.isSite() {
 		p.opts.Repeat.Off = true // files do not change between two reads
 		if opts == nil || opts.Limits.Calls <= 0 {
 			p.opts.Limits.Calls = math.MaxInt
@@ -141,6 +141,12 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	}
 	p.finish()
 	return p, nil
+}
+
+// isSite reports whether the source is a site, whose answers are known.
+func (p *Plan) isSite() bool {
+	_, ok := p.source.(*staticmcp.Site)
+	return ok
 }
 
 // known adds the questions that a site has answers for, either the source or the
@@ -223,13 +229,12 @@ func (p *Plan) refusal(name string) string {
 }
 
 func (p *Plan) tools() {
-	_, stored := p.source.(*staticmcp.Site)
 	for i := range p.catalog.Tools {
 		t := &p.catalog.Tools[i]
 		s := Subject{Kind: "tool", Name: t.Name}
 		if why := p.refusal(t.Name); why != "" {
 			s.Note, s.Skipped = why, true
-		} else if !stored {
+		} else if !p.isSite() {
 			calls, note := toolCalls(p.layouts[t.Name], t.Name, t.InputSchema, p.opts.Limits)
 			for _, q := range calls {
 				p.add(q)
@@ -259,7 +264,7 @@ func (p *Plan) resources(ctx context.Context) error {
 
 // template adds the resources that a template expands to.
 func (p *Plan) template(ctx context.Context, text string) (note string, err error) {
-	if _, stored := p.source.(*staticmcp.Site); stored {
+	if p.isSite() {
 		return "", nil
 	}
 	t, err := uritemplate.Parse(text)
@@ -330,11 +335,10 @@ func completionOf(result *mcp.CompleteResult) ([]string, error) {
 }
 
 func (p *Plan) prompts(ctx context.Context) error {
-	_, stored := p.source.(*staticmcp.Site)
 	for i := range p.catalog.Prompts {
 		prompt := &p.catalog.Prompts[i]
 		s := Subject{Kind: "prompt", Name: prompt.Name}
-		if !stored {
+		if !p.isSite() {
 			var err error
 			if s.Note, err = p.prompt(ctx, prompt); err != nil {
 				return err
