@@ -21,6 +21,7 @@
 //	read a site                                        slipway/staticmcp
 //	pack, sign, verify and run bundles                 slipway/mcpb
 //	read, merge and render definitions                 slipway/stax, slipway/stax/clients
+//	keep the servers of definitions running            slipway/fleet
 //	show a user interface next to a tool's result      slipway/apps
 //
 // The smallest server:

@@ -15,8 +15,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
 // Append appends the canonical form of a JSON text to dst. It returns an error for text
@@ -243,7 +243,7 @@ func (w *writer) number(token []byte) error {
 			w.out = append(w.out[:n-2], w.out[n-1]) // e-09 becomes e-9
 		}
 	}
-	if w.exact && (err != nil || !schema.SameNumber(w.out[start:], token)) {
+	if w.exact && (err != nil || !decimal.Same(w.out[start:], token)) {
 		w.out = append(w.out[:start], token...)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -327,11 +328,11 @@ func (c *compiler) strings(i int) ([]string, error) {
 	return all, err
 }
 
-func (c *compiler) number(i int) (decimal, error) {
+func (c *compiler) number(i int) (decimal.Number, error) {
 	if kindOf(c.raw[i]) != kindNumber {
-		return decimal{}, fmt.Errorf("want a number, got %s", c.got(i))
+		return decimal.Number{}, fmt.Errorf("want a number, got %s", c.got(i))
 	}
-	return parseDecimal(c.token(i)), nil
+	return decimal.Parse(c.token(i)), nil
 }
 
 // maxCount replaces every larger count: no text reaches it.
@@ -343,20 +344,10 @@ func (c *compiler) size(i int, to *int) error {
 	if err != nil {
 		return err
 	}
-	if !d.integer() || d.sign() < 0 {
+	if !d.Integer() || d.Sign() < 0 {
 		return fmt.Errorf("want a whole number that is not negative, got %s", c.got(i))
 	}
-	n := 0
-	for k := range d.exp {
-		if n = n * 10; k < d.n {
-			n += d.digit(k)
-		}
-		if n > maxCount {
-			n = maxCount
-			break
-		}
-	}
-	*to = n
+	*to = d.Int(maxCount)
 	return nil
 }
 

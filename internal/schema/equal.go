@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -18,7 +19,7 @@ func equal(a, b []byte) bool {
 	}
 	switch kind {
 	case kindNumber:
-		return SameNumber(a, b)
+		return decimal.Same(a, b)
 	case kindString:
 		x, _ := jsonscan.UnquoteBytes(a)
 		y, _ := jsonscan.UnquoteBytes(b)
@@ -103,10 +104,10 @@ func hashText(h *maphash.Hash, text string) {
 }
 
 func hashNumber(h *maphash.Hash, raw []byte) {
-	d := parseDecimal(raw)
-	hashInt(h, d.sign())
-	hashInt(h, d.exp)
-	for _, c := range d.digits {
+	d := decimal.Parse(raw)
+	hashInt(h, d.Sign())
+	hashInt(h, d.Exp)
+	for _, c := range d.Digits {
 		if c != '.' {
 			_ = h.WriteByte(c)
 		}

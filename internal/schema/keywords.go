@@ -181,7 +181,7 @@ func (c *compiler) bound(n *node, i int, b bound) error {
 	if err != nil {
 		return err
 	}
-	b.decimal, b.text = d, shown(c.token(i))
+	b.Number, b.text = d, shown(c.token(i))
 	r := n.numberRules()
 	r.bounds = append(r.bounds, b)
 	return nil
@@ -192,14 +192,14 @@ func (c *compiler) multipleOf(n *node, i int) error {
 	if err != nil {
 		return err
 	}
-	if d.sign() <= 0 {
+	if d.Sign() <= 0 {
 		return fmt.Errorf("want a number greater than 0, got %s", c.got(i))
 	}
-	v, ok := d.divisor()
+	v, ok := d.Divisor()
 	if !ok {
 		return fmt.Errorf("%s has too many digits", c.got(i))
 	}
-	v.text = shown(c.token(i))
+	v.Text = shown(c.token(i))
 	n.numberRules().multiple = &v
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -143,12 +144,12 @@ type literal struct {
 
 type numberRules struct {
 	bounds   []bound
-	multiple *divisor
+	multiple *decimal.Divisor
 }
 
 // bound is minimum, maximum, exclusiveMinimum or exclusiveMaximum.
 type bound struct {
-	decimal
+	decimal.Number
 	text, words string
 	beyond      int  // the result of comparing a number beyond the bound with the bound
 	strict      bool // the bound itself is not allowed

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -206,8 +207,8 @@ func (w *walker) scalar(n *node, kind kinds, raw []byte) error {
 		if !wantInteger && n.number == nil {
 			return nil
 		}
-		d := parseDecimal(raw)
-		if wantInteger && !d.integer() {
+		d := decimal.Parse(raw)
+		if wantInteger && !d.Integer() {
 			return w.failType(n, raw)
 		}
 		if n.number != nil {
@@ -221,10 +222,10 @@ func (w *walker) scalar(n *node, kind kinds, raw []byte) error {
 	return nil
 }
 
-func (w *walker) number(r *numberRules, d *decimal, raw []byte) error {
+func (w *walker) number(r *numberRules, d *decimal.Number, raw []byte) error {
 	for k := range r.bounds {
 		b := &r.bounds[k]
-		if c := d.compare(&b.decimal); c == b.beyond || c == 0 && b.strict {
+		if c := d.Compare(&b.Number); c == b.beyond || c == 0 && b.strict {
 			if err := w.fail(func() string {
 				return fmt.Sprintf("must be %s %s (got %s)", b.words, b.text, got(raw))
 			}); err != nil {
@@ -232,9 +233,9 @@ func (w *walker) number(r *numberRules, d *decimal, raw []byte) error {
 			}
 		}
 	}
-	if r.multiple != nil && !r.multiple.divides(d) {
+	if r.multiple != nil && !r.multiple.Divides(d) {
 		return w.fail(func() string {
-			return fmt.Sprintf("must be a multiple of %s (got %s)", r.multiple.text, got(raw))
+			return fmt.Sprintf("must be a multiple of %s (got %s)", r.multiple.Text, got(raw))
 		})
 	}
 	return nil

@@ -9,7 +9,8 @@ func House() *Plan {
 	return &Plan{
 		Floors: [][]string{
 			0: {
-				"internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/fsutil",
+				"internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/decimal",
+				"internal/fsutil",
 				"internal/js", "internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/peer",
 				"internal/schema", "internal/secrets", "internal/tree", "internal/uritemplate", "internal/visible",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
