@@ -10,16 +10,6 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// fault returns a finding about something that hosts reject or that cannot work.
-func fault(rule, pointer, message, hint string) check.Finding {
-	return check.Finding{Rule: rule, Severity: check.Error, Pointer: pointer, Message: message, Hint: hint}
-}
-
-// doubt returns a finding about something that some hosts do not support.
-func doubt(rule, pointer, message, hint string) check.Finding {
-	return check.Finding{Rule: rule, Severity: check.Warning, Pointer: pointer, Message: message, Hint: hint}
-}
-
 // below prefixes the pointers of findings.
 func below(pointer string, findings []check.Finding) []check.Finding {
 	for i := range findings {
@@ -35,21 +25,22 @@ func (u ToolUI) Check() []check.Finding {
 	var all []check.Finding
 	if u.ResourceURI != "" {
 		if err := checkURI(u.ResourceURI); err != nil {
-			all = append(all, fault("apps/uri", "/resourceUri", err.Error(), ""))
+			all = append(all, check.Reporter{}.Finding(ruleURI, "/resourceUri", "", "%s", err.Error()))
 		}
 	}
 	if u.Visibility != nil && len(u.Visibility) == 0 {
-		all = append(all, fault("apps/visibility", "/visibility", "nobody can see the tool",
-			`leave the visibility out, or name "model", "app" or both`))
+		all = append(all, check.Reporter{}.Finding(ruleVisibility, "/visibility",
+			`leave the visibility out, or name "model", "app" or both`, "nobody can see the tool"))
 	}
 	for i, who := range u.Visibility {
 		pointer := fmt.Sprintf("/visibility/%d", i)
 		switch {
 		case who != VisibleToModel && who != VisibleToApp:
-			all = append(all, fault("apps/visibility", pointer,
-				fmt.Sprintf("unknown visibility %q", who), `there are "model" and "app"`))
+			all = append(all, check.Reporter{}.Finding(ruleVisibility, pointer, `there are "model" and "app"`,
+				"unknown visibility %q", who))
 		case slices.Contains(u.Visibility[:i], who):
-			all = append(all, doubt("apps/visibility", pointer, fmt.Sprintf("%q is named twice", who), ""))
+			all = append(all, check.Reporter{}.Finding(ruleVisibility.As(check.Warning), pointer, "",
+				"%q is named twice", who))
 		}
 	}
 	return all
@@ -90,24 +81,23 @@ func unsafeInPolicy(r rune) bool { return r <= ' ' || r >= 0x7f || strings.Conta
 
 func checkOrigin(origin string) []check.Finding {
 	if origin == "" || strings.ContainsFunc(origin, unsafeInPolicy) {
-		return []check.Finding{fault("apps/csp-source", "",
-			fmt.Sprintf("%q is no source of a content security policy", origin),
-			"write an origin, as in https://api.example.com")}
+		return []check.Finding{check.Reporter{}.Finding(ruleCSPSource, "",
+			"write an origin, as in https://api.example.com", "%q is no source of a content security policy", origin)}
 	}
 	if origin == "*" || strings.HasSuffix(origin, "://*") {
-		return []check.Finding{doubt("apps/csp-everything", "", fmt.Sprintf("%q allows every host", origin),
-			"name the hosts that the document needs")}
+		return []check.Finding{check.Reporter{}.Finding(ruleCSPEverything, "",
+			"name the hosts that the document needs", "%q allows every host", origin)}
 	}
 	scheme, rest, ok := strings.Cut(origin, "://")
 	switch {
 	case !ok && strings.HasSuffix(origin, ":"):
 		return nil // a scheme alone, such as blob:
 	case !ok:
-		return []check.Finding{doubt("apps/csp-scheme", "", fmt.Sprintf("origin %q has no scheme", origin),
-			"write https://"+origin+": some hosts want whole origins")}
+		return []check.Finding{check.Reporter{}.Finding(ruleCSPScheme, "",
+			"write https://"+origin+": some hosts want whole origins", "origin %q has no scheme", origin)}
 	case scheme == "" || rest == "" || strings.HasPrefix(rest, "/"):
-		return []check.Finding{fault("apps/csp-source", "", fmt.Sprintf("%q is no origin", origin),
-			"write one as in https://api.example.com")}
+		return []check.Finding{check.Reporter{}.Finding(ruleCSPSource, "",
+			"write one as in https://api.example.com", "%q is no origin", origin)}
 	}
 	return checkHost(origin, rest)
 }
@@ -121,12 +111,12 @@ func checkHost(origin, rest string) []check.Finding {
 		u.Host != name ||
 		u.Hostname() == "" ||
 		strings.Contains(name, "*") {
-		return []check.Finding{fault("apps/csp-source", "", fmt.Sprintf("%q names no host", origin),
-			"a star may only stand for the first part, as in https://*.example.com")}
+		return []check.Finding{check.Reporter{}.Finding(ruleCSPSource, "",
+			"a star may only stand for the first part, as in https://*.example.com", "%q names no host", origin)}
 	}
 	if path != "" {
-		return []check.Finding{doubt("apps/csp-path", "", fmt.Sprintf("%q has a path", origin),
-			"hosts deal in origins: leave the path out")}
+		return []check.Finding{check.Reporter{}.Finding(ruleCSPPath, "",
+			"hosts deal in origins: leave the path out", "%q has a path", origin)}
 	}
 	return nil
 }
@@ -136,10 +126,11 @@ func checkDomain(domain string) []check.Finding {
 	case domain == "":
 		return nil
 	case strings.ContainsFunc(domain, unsafeInPolicy):
-		return []check.Finding{fault("apps/domain", "/domain", fmt.Sprintf("%q is no domain", domain), "")}
+		return []check.Finding{check.Reporter{}.Finding(ruleDomain, "/domain", "", "%q is no domain", domain)}
 	case strings.ContainsAny(domain, ":/?#@*"):
-		return []check.Finding{doubt("apps/domain", "/domain", fmt.Sprintf("domain %q is more than a name", domain),
-			"hosts want a form of their own, mostly like app-id.example.com")}
+		return []check.Finding{check.Reporter{}.Finding(ruleDomain.As(check.Warning), "/domain",
+			"hosts want a form of their own, mostly like app-id.example.com", "domain %q is more than a name",
+			domain)}
 	}
 	return nil
 }
@@ -148,10 +139,10 @@ func checkDomain(domain string) []check.Finding {
 func (a *App) Check() []check.Finding {
 	var all []check.Finding
 	if err := checkURI(a.URI); err != nil {
-		all = append(all, fault("apps/uri", "", err.Error(), ""))
+		all = append(all, check.Reporter{}.Finding(ruleURI, "", "", "%s", err.Error()))
 	}
 	if strings.TrimSpace(a.HTML) == "" {
-		all = append(all, fault("apps/html", "", "the document is empty", ""))
+		all = append(all, check.Reporter{}.Finding(ruleHTML, "", "", "the document is empty"))
 	}
 	return append(all, a.UI.Check()...)
 }
@@ -180,8 +171,8 @@ func Check(c *mcp.Catalog, unlisted ...string) []check.Finding {
 func checkResource(r *mcp.Resource) []check.Finding {
 	var all []check.Finding
 	if strings.HasPrefix(r.URI, Scheme) && !isAppType(r.MIMEType) {
-		all = append(all, fault("apps/mime-type", "/mimeType",
-			fmt.Sprintf("%s has the MIME type %q", r.URI, r.MIMEType), "hosts show only "+MIMEType))
+		all = append(all, check.Reporter{}.Finding(ruleMIMEType, "/mimeType", "hosts show only "+MIMEType,
+			"%s has the MIME type %q", r.URI, r.MIMEType))
 	}
 	meta, err := metaOf(r.Raw, r.Meta)
 	var ui *ResourceUI
@@ -190,7 +181,7 @@ func checkResource(r *mcp.Resource) []check.Finding {
 	}
 	switch {
 	case err != nil:
-		all = append(all, fault("apps/meta", "/_meta", err.Error(), ""))
+		all = append(all, check.Reporter{}.Finding(ruleMeta, "/_meta", "", "%s", err.Error()))
 	case ui != nil:
 		all = append(all, below("/_meta/ui", ui.Check())...)
 	}
@@ -200,16 +191,16 @@ func checkResource(r *mcp.Resource) []check.Finding {
 func checkTool(t *mcp.Tool, known func(uri string) bool) []check.Finding {
 	ui, err := ToolUIOf(t)
 	if err != nil {
-		return []check.Finding{fault("apps/meta", "/_meta", err.Error(), "")}
+		return []check.Finding{check.Reporter{}.Finding(ruleMeta, "/_meta", "", "%s", err.Error())}
 	}
 	if ui == nil {
 		return nil
 	}
 	all := below("/_meta/ui", ui.Check())
 	if ui.ResourceURI != "" && !known(ui.ResourceURI) {
-		all = append(all, fault("apps/missing", "/_meta/ui/resourceUri",
-			fmt.Sprintf("tool %q links to %s, which does not exist", t.Name, ui.ResourceURI),
-			"register a user interface with that URI"))
+		all = append(all, check.Reporter{}.Finding(ruleMissing, "/_meta/ui/resourceUri",
+			"register a user interface with that URI", "tool %q links to %s, which does not exist", t.Name,
+			ui.ResourceURI))
 	}
 	return all
 }

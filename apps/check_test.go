@@ -16,7 +16,7 @@ import (
 func said(findings []check.Finding) []string {
 	var all []string
 	for _, f := range findings {
-		all = append(all, strings.TrimSpace(f.Severity.String()+" "+f.Rule+" "+f.Pointer))
+		all = append(all, strings.TrimSpace(f.Severity.String()+" "+f.Rule.ID+" "+f.Pointer))
 	}
 	return all
 }

@@ -65,8 +65,8 @@ func (s *Severity) UnmarshalText(text []byte) error {
 
 // Finding is one result of a check.
 type Finding struct {
-	// Rule is the ID of the violated [Rule].
-	Rule string `json:"rule"`
+	// Rule is the violated rule. In JSON it is the ID.
+	Rule Rule `json:"rule"`
 	// Severity is how serious the finding is.
 	Severity Severity `json:"severity"`
 	// File is a path that the reader can open; for an entry of an archive, the path of the
@@ -106,7 +106,7 @@ func (f Finding) String() string {
 	}
 	b.WriteString(f.Message)
 	b.WriteString(" [")
-	b.WriteString(f.Rule)
+	b.WriteString(f.Rule.ID)
 	b.WriteByte(']')
 	return b.String()
 }

@@ -13,10 +13,10 @@ import (
 func report() *check.Report {
 	r := &check.Report{}
 	r.Add(
-		check.Finding{Rule: "a/late", Severity: check.Warning, File: "b.json", Line: 2, Column: 3, Pointer: "/x",
+		check.Finding{Rule: check.Rule{ID: "a/late"}, Severity: check.Warning, File: "b.json", Line: 2, Column: 3, Pointer: "/x",
 			Message: "late", Hint: "go"},
-		check.Finding{Rule: "a/note", Severity: check.Note, Message: "of nothing"},
-		check.Finding{Rule: "a/early", File: "a.json", Pointer: "/y", Message: "a \u001b[2J in it"},
+		check.Finding{Rule: check.Rule{ID: "a/note"}, Severity: check.Note, Message: "of nothing"},
+		check.Finding{Rule: check.Rule{ID: "a/early"}, File: "a.json", Pointer: "/y", Message: "a \u001b[2J in it"},
 	)
 	return r
 }
@@ -82,7 +82,7 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r check.Report
 			for _, s := range test.severities {
-				r.Add(check.Finding{Rule: "a/b", Severity: s, Message: "m"})
+				r.Add(check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: s, Message: "m"})
 			}
 			if r.OK(false) != test.ok || r.OK(true) != test.strict || r.Summary() != test.summary {
 				t.Errorf("got %v %v %q, want %v %v %q", r.OK(false), r.OK(true), r.Summary(), test.ok, test.strict, test.summary)
@@ -94,9 +94,9 @@ func TestVerdict(t *testing.T) {
 func TestLimit(t *testing.T) {
 	r := check.Report{Limit: 2}
 	for range 5 {
-		r.Add(check.Finding{Rule: "a/b", Severity: check.Warning, Message: "m"})
+		r.Add(check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: check.Warning, Message: "m"})
 	}
-	r.Add(check.Finding{Rule: "a/c", Message: "an error is not crowded out"})
+	r.Add(check.Finding{Rule: check.Rule{ID: "a/c"}, Message: "an error is not crowded out"})
 	if len(r.Findings()) != 3 || r.Omitted() != 3 || r.Count(check.Warning) != 5 || r.OK(false) {
 		t.Errorf("got %d findings, %d omitted, %d warnings", len(r.Findings()), r.Omitted(), r.Count(check.Warning))
 	}
@@ -109,7 +109,7 @@ func TestLimit(t *testing.T) {
 func TestMerge(t *testing.T) {
 	many := check.Report{Limit: 2}
 	for range 5 {
-		many.Add(check.Finding{Rule: "a/b", Severity: check.Warning, Message: "m"})
+		many.Add(check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: check.Warning, Message: "m"})
 	}
 	all := report()
 	all.Merge(&many)

@@ -8,7 +8,8 @@ import (
 )
 
 // Reporter reports findings about one file to a [Report]. It is a small value: copy it to
-// report about another place, with [Reporter.At], [Reporter.In] or [Reporter.Under]. Like
+// report about another place, with [Reporter.At], [Reporter.AtLine], [Reporter.In] or
+// [Reporter.Under]. Like
 // its report, it is not safe for concurrent use.
 type Reporter struct {
 	// Report receives the findings.
@@ -20,15 +21,23 @@ type Reporter struct {
 	// Redact removes secrets from messages and hints. Nil keeps them as they are.
 	Redact func(string) string
 
-	prefix string // of pointers
-	offset int    // in the text of the document, if placed
-	placed bool
+	prefix       string // of pointers
+	offset       int    // in the text of the document, if placed
+	placed       bool
+	line, column int // if not zero, the place
 }
 
 // At returns a reporter for the byte of the document at offset. Otherwise, the pointers
 // of findings are looked up.
 func (r Reporter) At(offset int) Reporter {
 	r.offset, r.placed = offset, true
+	return r
+}
+
+// AtLine returns a reporter for a place that is known, with or without a document. A
+// column of 0 means none.
+func (r Reporter) AtLine(line, column int) Reporter {
+	r.line, r.column = line, column
 	return r
 }
 
@@ -58,7 +67,7 @@ func (r Reporter) Add(rule Rule, pointer, hint, format string, args ...any) {
 // Finding returns what [Reporter.Add] adds.
 func (r Reporter) Finding(rule Rule, pointer, hint, format string, args ...any) Finding {
 	f := Finding{
-		Rule:     rule.ID,
+		Rule:     rule,
 		Severity: rule.Severity,
 		File:     r.File,
 		Pointer:  r.prefix + pointer,
@@ -82,8 +91,8 @@ func (r Reporter) Include(f Finding, pointer string) {
 
 func (r Reporter) position(pointer string) (line, column int) {
 	switch {
-	case r.Document == nil:
-		return 0, 0
+	case r.line > 0 || r.Document == nil:
+		return r.line, r.column
 	case r.placed:
 		return r.Document.Position(r.offset)
 	}

@@ -142,7 +142,7 @@ func (c *Comparison) Findings() *check.Report {
 func (c *Comparison) Review(drifts []Drift) *check.Report {
 	report := &check.Report{}
 	for _, f := range c.report.Findings() {
-		approved := f.Rule == ruleInvisible.ID || f.Rule == ruleMentions.ID
+		approved := f.Rule.Is(ruleInvisible) || f.Rule.Is(ruleMentions)
 		if !approved || slices.ContainsFunc(drifts, func(d Drift) bool { return d.concerns(f) }) {
 			report.Add(c.place(f))
 		}

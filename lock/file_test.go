@@ -91,7 +91,7 @@ func TestLockShowsWhatNobodySees(t *testing.T) {
 	}
 	var found []string
 	for _, f := range report.Findings() {
-		found = append(found, f.Rule+" "+f.Pointer+" "+f.Message)
+		found = append(found, f.Rule.ID+" "+f.Pointer+" "+f.Message)
 	}
 	const at = "lock/invisible /sources/shop/tools/sell shop: tools/sell, description holds "
 	want := []string{at + "U+202E, a mark that turns the direction of writing", at + "U+200B, a space without width",
@@ -202,7 +202,7 @@ func TestCompareAndApprove(t *testing.T) {
 	var got []string
 	for _, d := range drifts {
 		f := d.Finding()
-		got = append(got, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule, f.Pointer, f.Message))
+		got = append(got, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule.ID, f.Pointer, f.Message))
 	}
 	want := []string{
 		"error lock/origin /sources/shop/origin: shop: how it is started or reached has changed",
@@ -238,7 +238,7 @@ func TestCompareSources(t *testing.T) {
 	snap := snapshot(t, newShop(nil), "")
 	file := &lock.File{}
 	fresh := lock.Compare("shop", nil, snap)
-	if f := fresh[0].Finding(); len(fresh) != 1 || f.Rule != "lock/unknown" || f.Severity != check.Error {
+	if f := fresh[0].Finding(); len(fresh) != 1 || f.Rule.ID != "lock/unknown" || f.Severity != check.Error {
 		t.Errorf("a source that is not locked: %v", f)
 	}
 	file = file.Approve(fresh, map[string]*lock.Entry{"shop": snap})
@@ -246,7 +246,7 @@ func TestCompareSources(t *testing.T) {
 		t.Error("approved, it is not locked")
 	}
 	stale := lock.Compare("shop", snap, nil)
-	if f := stale[0].Finding(); len(stale) != 1 || f.Rule != "lock/unused" || f.Severity != check.Note {
+	if f := stale[0].Finding(); len(stale) != 1 || f.Rule.ID != "lock/unused" || f.Severity != check.Note {
 		t.Errorf("a source that is not there: %v", f)
 	}
 	if file = file.Approve(stale, nil); len(file.Sources) != 0 {
@@ -294,7 +294,7 @@ func TestSnapshotReports(t *testing.T) {
 	}
 	var rules []string
 	for _, f := range report.Findings() {
-		rules = append(rules, f.Rule+" "+f.Severity.String())
+		rules = append(rules, f.Rule.ID+" "+f.Severity.String())
 	}
 	if diff := cmp.Diff([]string{"lock/unpinnable error", "lock/template warning", "lock/ui-unread warning"},
 		rules); diff != "" {

@@ -19,13 +19,12 @@ func CheckToolName(name string) []check.Finding {
 	const snake = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	const allowed = snake + "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-/"
 	style := func(message, hint string) []check.Finding {
-		return []check.Finding{{Rule: "mcp/tool-name-style", Severity: check.Warning,
-			Message: fmt.Sprintf("tool %q: %s", name, message), Hint: hint}}
+		return []check.Finding{check.Reporter{}.Finding(ruleToolNameStyle, "", hint, "tool %q: %s", name, message)}
 	}
 	switch {
 	case name == "" || len(name) > 128 || strings.Trim(name, allowed) != "":
-		return []check.Finding{{Rule: "mcp/tool-name", Severity: check.Error,
-			Message: fmt.Sprintf("tool %q: a name is 1 to 128 letters, digits and _ - . /", name)}}
+		return []check.Finding{check.Reporter{}.Finding(ruleToolName, "", "",
+			"tool %q: a name is 1 to 128 letters, digits and _ - . /", name)}
 	case len(name) > 64:
 		return style(fmt.Sprintf("the name has %d characters", len(name)), "some clients refuse more than 64")
 	case strings.Contains(name, "/"):
@@ -44,7 +43,7 @@ func CheckToolName(name string) []check.Finding {
 // "mcp/uri", "mcp/uri-template" and "mcp/schema", which are errors, "mcp/description", a
 // warning, and "mcp/schema-note", a note.
 func CheckCatalog(c *Catalog) []check.Finding {
-	k := &catalogChecker{}
+	k := &catalogChecker{check.Reporter{Report: &check.Report{Limit: -1}}}
 	k.names(c)
 	for i := range c.Tools {
 		k.tool(&c.Tools[i], fmt.Sprintf("/tools/%d", i))
@@ -52,37 +51,26 @@ func CheckCatalog(c *Catalog) []check.Finding {
 	for i := range c.Resources {
 		r := &c.Resources[i]
 		if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" {
-			k.add("mcp/uri", check.Error, fmt.Sprintf("/resources/%d/uri", i),
-				fmt.Sprintf("resource %q is no URI with a scheme", r.URI), "")
+			k.Add(ruleURI, fmt.Sprintf("/resources/%d/uri", i), "", "resource %q is no URI with a scheme", r.URI)
 		}
 	}
 	for i := range c.Templates {
 		t := &c.Templates[i]
 		if _, err := uritemplate.Parse(t.URITemplate); err != nil {
-			k.add("mcp/uri-template", check.Error, fmt.Sprintf("/resourceTemplates/%d/uriTemplate", i),
-				fmt.Sprintf("template %q: %v", t.URITemplate, err), "")
+			k.Add(ruleURITemplate, fmt.Sprintf("/resourceTemplates/%d/uriTemplate", i), "", "template %q: %v",
+				t.URITemplate, err)
 		}
 	}
-	return k.found
+	return k.Report.Findings()
 }
 
-// catalogChecker collects the findings about a catalog.
-type catalogChecker struct{ found []check.Finding }
-
-func (k *catalogChecker) add(rule string, severity check.Severity, pointer, message, hint string) {
-	k.found = append(k.found, check.Finding{
-		Rule:     rule,
-		Severity: severity,
-		Pointer:  pointer,
-		Message:  message,
-		Hint:     hint,
-	})
-}
+// catalogChecker reports the findings about a catalog.
+type catalogChecker struct{ check.Reporter }
 
 // names checks that all entries have names, and that the names are unique.
 func (k *catalogChecker) names(c *Catalog) {
 	if c.Server.Name == "" || c.Server.Version == "" {
-		k.add("mcp/name", check.Error, "/server", "the server has no name or no version", "")
+		k.Add(ruleName, "/server", "", "the server has no name or no version")
 	}
 	lists := []struct {
 		list, what string
@@ -94,7 +82,8 @@ func (k *catalogChecker) names(c *Catalog) {
 			func(i int) (string, string) { return c.Resources[i].URI, c.Resources[i].Name }},
 		{"resourceTemplates", "resource template", len(c.Templates),
 			func(i int) (string, string) { return c.Templates[i].URITemplate, c.Templates[i].Name }},
-		{"prompts", "prompt", len(c.Prompts), func(i int) (string, string) { return c.Prompts[i].Name, c.Prompts[i].Name }},
+		{"prompts", "prompt", len(c.Prompts),
+			func(i int) (string, string) { return c.Prompts[i].Name, c.Prompts[i].Name }},
 	}
 	for _, l := range lists {
 		seen := make(map[string]bool, l.count)
@@ -102,11 +91,11 @@ func (k *catalogChecker) names(c *Catalog) {
 			identity, name := l.at(i)
 			pointer := fmt.Sprintf("/%s/%d", l.list, i)
 			if name == "" && l.list != "tools" {
-				k.add("mcp/name", check.Error, pointer+"/name", fmt.Sprintf("the %s has no name", l.what), "")
+				k.Add(ruleName, pointer+"/name", "", "the %s has no name", l.what)
 			}
 			if seen[identity] {
-				k.add("mcp/duplicate", check.Error, pointer, fmt.Sprintf("there are two of %s %q", l.what, identity),
-					"clients take one of the two")
+				k.Add(ruleDuplicate, pointer, "clients take one of the two", "there are two of %s %q", l.what,
+					identity)
 			}
 			seen[identity] = true
 		}
@@ -116,7 +105,7 @@ func (k *catalogChecker) names(c *Catalog) {
 // tool checks a tool in its encoded form.
 func (k *catalogChecker) tool(t *Tool, pointer string) {
 	for _, f := range CheckToolName(t.Name) {
-		k.add(f.Rule, f.Severity, pointer+"/name", f.Message, f.Hint)
+		k.Include(f, pointer+"/name")
 	}
 	var wire struct {
 		Description               string
@@ -127,17 +116,17 @@ func (k *catalogChecker) tool(t *Tool, pointer string) {
 		err = json.Unmarshal(encoded, &wire)
 	}
 	if err != nil {
-		k.add("mcp/schema", check.Error, pointer, fmt.Sprintf("tool %q cannot be sent: %v", t.Name, err), "")
+		k.Add(ruleSchema, pointer, "", "tool %q cannot be sent: %v", t.Name, err)
 		return
 	}
 	if wire.Description == "" {
-		k.add("mcp/description", check.Warning, pointer+"/description", fmt.Sprintf("tool %q has no description", t.Name),
-			"models have to guess what it does")
+		k.Add(ruleDescription, pointer+"/description", "models have to guess what it does",
+			"tool %q has no description", t.Name)
 	}
 	var root struct{ Type any }
 	if json.Unmarshal(wire.InputSchema, &root) != nil || root.Type != "object" {
-		k.add("mcp/schema", check.Error, pointer+"/inputSchema/type",
-			fmt.Sprintf("the type of the inputSchema of tool %q is not \"object\"", t.Name), "")
+		k.Add(ruleSchema, pointer+"/inputSchema/type", "",
+			"the type of the inputSchema of tool %q is not \"object\"", t.Name)
 	}
 	k.schema(t.Name, "inputSchema", wire.InputSchema, pointer)
 	if wire.OutputSchema != nil {
@@ -153,11 +142,10 @@ func (k *catalogChecker) schema(tool, which string, text []byte, pointer string)
 		if e := (*schema.CompileError)(nil); errors.As(err, &e) {
 			pointer, why = pointer+e.Pointer, e.Message
 		}
-		k.add("mcp/schema", check.Error, pointer,
-			fmt.Sprintf("the %s of tool %q is no JSON Schema: %s", which, tool, why), "")
+		k.Add(ruleSchema, pointer, "", "the %s of tool %q is no JSON Schema: %s", which, tool, why)
 		return
 	}
 	for _, note := range s.Notes() {
-		k.add("mcp/schema-note", check.Note, pointer, fmt.Sprintf("the %s of tool %q: %s", which, tool, note), "")
+		k.Add(ruleSchemaNote, pointer, "", "the %s of tool %q: %s", which, tool, note)
 	}
 }

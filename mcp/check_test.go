@@ -32,7 +32,7 @@ func TestCheckToolName(t *testing.T) {
 func saidOf(findings []check.Finding) []string {
 	var all []string
 	for _, f := range findings {
-		all = append(all, strings.TrimSpace(f.Severity.String()+" "+f.Rule+" "+f.Pointer))
+		all = append(all, strings.TrimSpace(f.Severity.String()+" "+f.Rule.ID+" "+f.Pointer))
 	}
 	return all
 }
@@ -52,7 +52,8 @@ func TestCheckCatalog(t *testing.T) {
 		Tools: []mcp.Tool{
 			{Name: "a b", Description: "d"},
 			{Name: "c", InputSchema: []byte(`{"type":"string"}`)},
-			{Name: "c", Description: "d", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"strin"}}}`),
+			{Name: "c", Description: "d",
+				InputSchema:  []byte(`{"type":"object","properties":{"x":{"type":"strin"}}}`),
 				OutputSchema: []byte(`{"pattern":"(?=a)"}`)},
 		},
 		Resources: []mcp.Resource{{URI: "a", Name: "a"}, {URI: "r://b"}},

@@ -158,10 +158,11 @@ func TestHostile(t *testing.T) {
 			&rawArchive{entries: []rawEntry{{name: "a", content: text}, {name: "b", content: text, reuse: true}}},
 			"shares bytes",
 		},
-		"data runs into the next":  {changed(func(e *rawEntry) { e.packed = p(uint32(4000)) }), "shares bytes"},
-		"offset inside another":    {named2(text), "shares bytes"},
-		"gap between files":        {changed(func(e *rawEntry) { e.behind = []byte("hidden") }), "belong to no file"},
-		"gap before the directory": {&rawArchive{entries: files("a", "x"), gap: []byte("hidden")}, "belong to no file"},
+		"data runs into the next": {changed(func(e *rawEntry) { e.packed = p(uint32(4000)) }), "shares bytes"},
+		"offset inside another":   {named2(text), "shares bytes"},
+		"gap between files":       {changed(func(e *rawEntry) { e.behind = []byte("hidden") }), "belong to no file"},
+		"gap before the directory": {&rawArchive{entries: files("a", "x"), gap: []byte("hidden")},
+			"belong to no file"},
 		"bytes behind the headers": {
 			&rawArchive{entries: files("a", "x"), behindHeaders: []byte("hidden")},
 			"does not lie where it says",
@@ -213,7 +214,7 @@ func TestHostile(t *testing.T) {
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}
-			if f := refused.Finding("x.mcpb"); f.Rule == "" || f.File != "x.mcpb" || f.Message == "" {
+			if f := refused.Finding("x.mcpb"); f.Rule.ID == "" || f.File != "x.mcpb" || f.Message == "" {
 				t.Errorf("finding %+v", f)
 			}
 		})

@@ -50,7 +50,7 @@ func packedBundle(t *testing.T) string {
 func openedDir(t *testing.T, name string, opts mcpb.OpenOptions) (dir string, warned []string) {
 	t.Helper()
 	opts.Values = map[string]any{"key": "k"}
-	opts.Warn = func(f check.Finding) { warned = append(warned, f.Rule) }
+	opts.Warn = func(f check.Finding) { warned = append(warned, f.Rule.ID) }
 	got, src := started(t, name, &opts)
 	if !strings.Contains(got, "key=k") {
 		t.Fatalf("got %s", got)
@@ -114,7 +114,10 @@ func TestOpenReplacesChangedCopy(t *testing.T) {
 		"folder":         func() error { return os.Mkdir(at("node_modules"), 0o555) },
 		"removed":        func() error { return os.Remove(at("lib/deep/b.js")) },
 		"removed folder": func() error { return os.RemoveAll(at("lib")) },
-		"replaced":       func() error { return errors.Join(os.Remove(at("lib/a.js")), os.Mkdir(at("lib/a.js"), 0o555)) },
+		"replaced": func() error {
+			return errors.Join(os.Remove(at("lib/a.js")),
+				os.Mkdir(at("lib/a.js"), 0o555))
+		},
 		"link": func() error {
 			return errors.Join(os.Remove(at("lib/a.js")),
 				os.Symlink("deep/b.js", at("lib/a.js")))
@@ -174,7 +177,7 @@ func unpackedAgain(t *testing.T, name, cache string) (warned []string) {
 	t.Helper()
 	src, err := mcpb.Open(t.Context(), name, &mcpb.OpenOptions{
 		CacheDir: cache, Values: map[string]any{"key": "k"}, Live: &client.Options{Lazy: true, Catalog: &mcp.Catalog{}},
-		Warn: func(f check.Finding) { warned = append(warned, f.Rule) },
+		Warn: func(f check.Finding) { warned = append(warned, f.Rule.ID) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func referenceOnly(all *check.Report) *check.Report {
 	kept := &check.Report{}
 	for _, f := range all.Findings() {
 		switch {
-		case f.Rule == ruleReference.ID && strings.Contains(f.Message, "refuses"):
+		case f.Rule.Is(ruleReference) && strings.Contains(f.Message, "refuses"):
 			f.Severity = check.Error
 		case f.Severity != check.Error || !isReferenceRule(f.Rule):
 			continue

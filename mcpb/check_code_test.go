@@ -43,7 +43,7 @@ func TestCheckPlaces(t *testing.T) {
 	}
 	var got []string
 	for _, f := range report.Findings() {
-		if f.Rule == "mcpb/import" {
+		if f.Rule.ID == "mcpb/import" {
 			got = append(got, fmt.Sprintf("%d:%d", f.Line, f.Column))
 		}
 	}

@@ -37,7 +37,7 @@ func brief(r *check.Report) []string {
 		if place == "" {
 			place = f.File
 		}
-		all = append(all, fmt.Sprintf("%s %s %s", f.Severity, strings.TrimPrefix(f.Rule, "mcpb/"), place))
+		all = append(all, fmt.Sprintf("%s %s %s", f.Severity, strings.TrimPrefix(f.Rule.ID, "mcpb/"), place))
 	}
 	slices.Sort(all)
 	return all
@@ -107,11 +107,14 @@ func TestCheck(t *testing.T) {
 	}{
 		"nothing wrong": {},
 		"no JSON":       {nil, []string{`"0.3",`, `"0.3"`}, []string{"error json manifest.json"}},
-		"byte order mark and a key twice": {nil, []string{"{\n", "\ufeff{\n", `"name": "n"`, `"name": "m", "name": "n"`},
+		"byte order mark and a key twice": {nil,
+			[]string{"{\n", "\ufeff{\n", `"name": "n"`, `"name": "m", "name": "n"`},
 			[]string{"error bom manifest.json", "warning duplicate-key /name"}},
 		"all at once": {nil,
-			[]string{`"name": "n",`, `"nmae": 1,`, `"version": "1.0.0"`, `"version": 1`, `"type": "node"`, `"type": "nodejs"`},
-			[]string{"error enum /server/type", "error required /name", "error type /version", "error unknown-field /nmae"}},
+			[]string{`"name": "n",`, `"nmae": 1,`, `"version": "1.0.0"`, `"version": 1`, `"type": "node"`,
+				`"type": "nodejs"`},
+			[]string{"error enum /server/type", "error required /name", "error type /version",
+				"error unknown-field /nmae"}},
 		"a field of a newer version": {
 			nil,
 			append(field(`"icons": []`), `"0.3"`, `"0.2"`),
@@ -210,7 +213,8 @@ func TestCheck(t *testing.T) {
 			}},
 		"uv": {map[string]string{"s.py": "", "server/lib/x.py": ""},
 			append(server(`"type": "uv", "entry_point": "s.py"`), `"0.3"`, `"0.4"`),
-			[]string{"error uv /server/type", "warning reference-refuses /server/mcp_config", "warning uv /server/type"}},
+			[]string{"error uv /server/type", "warning reference-refuses /server/mcp_config",
+				"warning uv /server/type"}},
 		"variables": {nil, args(`"${DIR}", "${user_config.kk}", "${HOME", "${user_config.k}"`, k),
 			[]string{
 				"warning undeclared-option /server/mcp_config/args/1",
@@ -226,22 +230,27 @@ func TestCheck(t *testing.T) {
 			}},
 		"a list in a text": {
 			nil,
-			args(`"--d=${user_config.k}"`, `"k": {"type": "file", "title": "t", "description": "d", "multiple": true}`),
+			args(`"--d=${user_config.k}"`,
+				`"k": {"type": "file", "title": "t", "description": "d", "multiple": true}`),
 			[]string{"note list-in-text /server/mcp_config/args/0"},
 		},
-		"a list as the command": {nil, []string{`"command": "node"`, `"command": "${user_config.k}"`, `"description": "d"`,
-			`"description": "d", "user_config": {"k": {"type": "file", "title": "t", "description": "d", "multiple": true}}`},
+		"a list as the command": {nil,
+			[]string{`"command": "node"`, `"command": "${user_config.k}"`, `"description": "d"`,
+				`"description": "d", "user_config": {"k": {"type": "file", "title": "t", "description": "d", "multiple": true}}`},
 			[]string{"error list-as-command /server/mcp_config/command"}},
 		"options": {nil,
 			args(`"${user_config.k}", "${user_config.n}"`,
 				`"k": {"type": "string", "title": "t", "description": "d", "multiple": true, "min": 1, "max": 2, "default": 3},
-			"n": {"type": "number", "title": "t", "description": "d", "sensitive": true, "min": 5, "max": 2, "default": "${user_config.k}"}`),
-			[]string{"note privacy-policy", "warning option /user_config/k/default", "warning option /user_config/k/max",
+			"n": {"type": "number", "title": "t", "description": "d", "sensitive": true, "min": 5, "max": 2,
+			"default": "${user_config.k}"}`),
+			[]string{"note privacy-policy", "warning option /user_config/k/default",
+				"warning option /user_config/k/max",
 				"warning option /user_config/k/min", "warning option /user_config/k/multiple",
 				"warning option /user_config/n/default", "warning option /user_config/n/min",
 				"warning option /user_config/n/sensitive", "warning option-as-flag", "warning secret-default",
 				"warning secret-in-args", "warning variable /user_config/n/default"}},
-		"prompts": {nil, field(`"prompts": [{"name": "p", "arguments": ["topic", "b"], "text": "${arguments.topik}"}]`),
+		"prompts": {nil,
+			field(`"prompts": [{"name": "p", "arguments": ["topic", "b"], "text": "${arguments.topik}"}]`),
 			[]string{
 				"note prompt-argument /prompts/0/arguments/0",
 				"note prompt-argument /prompts/0/arguments/1",
@@ -254,7 +263,8 @@ func TestCheck(t *testing.T) {
 			field(`"icon": "icon.png"`),
 			[]string{"error icon /icon"},
 		},
-		"an icon on the web": {nil, field(`"icon": "https://example.com/i.png"`), []string{"warning remote-icon /icon"}},
+		"an icon on the web": {nil, field(`"icon": "https://example.com/i.png"`),
+			[]string{"warning remote-icon /icon"}},
 		"an icon not square": {
 			map[string]string{"icon.png": pngOf(512, 256)},
 			field(`"icon": "icon.png"`),

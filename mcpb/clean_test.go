@@ -117,7 +117,7 @@ func TestCleanKeeps(t *testing.T) {
 		if !errors.As(err, &invalid) || r.Archive != "" {
 			t.Fatalf("got %v", err)
 		}
-		if got := invalid.Report.Findings()[0]; got.File != name+"!manifest.json" || got.Rule != "mcpb/type" {
+		if got := invalid.Report.Findings()[0]; got.File != name+"!manifest.json" || got.Rule.ID != "mcpb/type" {
 			t.Errorf("got %v", got)
 		}
 		if now, _ := os.ReadFile(name); string(now) != string(before) {

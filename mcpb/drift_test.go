@@ -107,10 +107,10 @@ func TestDrift(t *testing.T) {
 			var got []string
 			for _, f := range mcpb.Drift(manifestOf(t, test.lists), cat, "manifest.json").Findings() {
 				if f.Severity != check.Note {
-					got = append(got, f.Rule+" "+f.Pointer)
+					got = append(got, f.Rule.ID+" "+f.Pointer)
 				}
 				if f.Line < 2 && f.Pointer != "" && strings.Contains(test.lists, `"tools":`) {
-					t.Errorf("%s is at line %d", f.Rule, f.Line)
+					t.Errorf("%s is at line %d", f.Rule.ID, f.Line)
 				}
 			}
 			slices.Sort(got)

@@ -70,7 +70,7 @@ func (e *ExpandError) Error() string {
 func (e *ExpandError) Missing() []string {
 	var keys []string
 	for _, f := range e.Findings {
-		if f.Rule == ruleMissing.ID {
+		if f.Rule.Is(ruleMissing) {
 			keys = append(keys, jsonscan.UnescapeToken(strings.TrimPrefix(f.Pointer, "/user_config/")))
 		}
 	}

@@ -268,15 +268,13 @@ func Rules() []check.Rule {
 }
 
 // isTolerable reports whether a host can work with a manifest that violates rule.
-func isTolerable(rule string) bool {
+func isTolerable(rule check.Rule) bool {
 	return isOneOf(rule, ruleBOM, ruleUnknown, ruleTooNew, ruleURL, ruleEmail, ruleFormat)
 }
 
 // isReferenceRule reports whether the reference CLI reports violations of rule, too.
-func isReferenceRule(rule string) bool {
+func isReferenceRule(rule check.Rule) bool {
 	return isTolerable(rule) || isOneOf(rule, ruleJSON, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleIcon)
 }
 
-func isOneOf(rule string, rules ...check.Rule) bool {
-	return slices.ContainsFunc(rules, func(r check.Rule) bool { return r.ID == rule })
-}
+func isOneOf(rule check.Rule, rules ...check.Rule) bool { return slices.ContainsFunc(rules, rule.Is) }

@@ -132,7 +132,7 @@ func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Repor
 }
 
 func hasRule(r *check.Report, rule string) bool {
-	return slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule == rule })
+	return slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule.ID == rule })
 }
 
 func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {

@@ -20,7 +20,7 @@ func brief(r *check.Report) []string {
 	var all []string
 	for _, f := range r.Findings() {
 		text := f.String()
-		all = append(all, text[:strings.Index(text, ": ")]+" "+f.Severity.String()+" "+f.Rule)
+		all = append(all, text[:strings.Index(text, ": ")]+" "+f.Severity.String()+" "+f.Rule.ID)
 	}
 	return all
 }

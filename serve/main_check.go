@@ -71,7 +71,7 @@ func (c *checker) all(ctx context.Context) {
 		if f.Severity == check.Error {
 			say = c.errorf
 		}
-		say("%s: %s: %s", f.Rule, f.Pointer, f.Message)
+		say("%s: %s: %s", f.Rule.ID, f.Pointer, f.Message)
 	}
 	c.lists(ctx)
 }

@@ -95,16 +95,15 @@ func (w *writer) definitions() error {
 	for i := range w.site.Tools {
 		t := &w.site.Tools[i]
 		if err := toolName(t.Name); err != nil {
-			w.found(check.Error, "tool-name", "", err.Error(), "rename the tool")
+			w.in("").Add(ruleToolName, "", "rename the tool", "%s", err.Error())
 			continue
 		}
 		if w.tools[t.Name] != nil {
-			w.found(check.Error, "duplicate-tool", "", fmt.Sprintf("two tools are called %q", t.Name), "")
+			w.in("").Add(ruleDuplicateTool, "", "", "two tools are called %q", t.Name)
 		}
 		if other := folded[strings.ToLower(t.Name)]; other != "" && other != t.Name {
-			w.found(check.Warning, "case", "",
-				fmt.Sprintf("the folders of the tools %q and %q are one where upper and lower case are the same", other, t.Name),
-				"rename one of them")
+			w.in("").Add(ruleCase, "", "rename one of them",
+				"the folders of the tools %q and %q are one where upper and lower case are the same", other, t.Name)
 		}
 		folded[strings.ToLower(t.Name)] = t.Name
 		p := &toolPlan{layout: staticmcp.NewToolLayout(t.Name, t.InputSchema)}
@@ -119,7 +118,7 @@ func (w *writer) definitions() error {
 	for i := range w.site.Prompts {
 		p := &w.site.Prompts[i]
 		if err := toolName(p.Name); err != nil {
-			w.found(check.Error, "prompt-name", "", err.Error(), "rename the prompt")
+			w.in("").Add(rulePromptName, "", "rename the prompt", "%s", err.Error())
 			continue
 		}
 		w.prompts[p.Name] = p
@@ -141,11 +140,14 @@ func toolName(name string) error {
 }
 
 // refusal is the reason an answer cannot be written.
-type refusal struct{ rule, text, hint string }
+type refusal struct {
+	rule       check.Rule
+	text, hint string
+}
 
 func (r *refusal) Error() string { return r.text }
 
-func refuse(rule, hint, format string, args ...any) error {
+func refuse(rule check.Rule, hint, format string, args ...any) error {
 	return &refusal{rule, fmt.Sprintf(format, args...), hint}
 }
 
@@ -155,7 +157,7 @@ func (w *writer) take(a *Answer) error {
 	err := w.takeAnswer(a)
 	var r *refusal
 	if errors.As(err, &r) {
-		w.found(check.Error, r.rule, a.From, r.text, r.hint)
+		w.in(a.From).Add(r.rule, "", r.hint, "%s", r.text)
 		return nil
 	}
 	return err
@@ -174,7 +176,7 @@ func (w *writer) takeAnswer(a *Answer) error {
 	case a.Prompt != "":
 		return w.takePrompt(a)
 	}
-	return refuse("empty-answer", "", "an answer says neither what it is for nor what its path is")
+	return refuse(ruleEmptyAnswer, "", "an answer says neither what it is for nor what its path is")
 }
 
 // takeFile stores a file that is not an answer.
@@ -182,15 +184,15 @@ func (w *writer) takeFile(a *Answer) error {
 	first, _, _ := strings.Cut(a.Path, "/")
 	switch {
 	case !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\\\x00"):
-		return refuse("path", "", "%q is no path below the site", a.Path)
+		return refuse(rulePath, "", "%q is no path below the site", a.Path)
 	case a.Path == manifestName ||
 		a.Path == staticmcp.IndexPath ||
 		first == "tools" ||
 		first == "resources" ||
 		first == "prompts":
-		return refuse("path", "hand it over as an answer", "the path %q is not free for other files", a.Path)
+		return refuse(rulePath, "hand it over as an answer", "the path %q is not free for other files", a.Path)
 	case w.taken[a.Path]:
-		return refuse("path", "", "the file %q is handed over twice", a.Path)
+		return refuse(rulePath, "", "the file %q is handed over twice", a.Path)
 	}
 	w.taken[a.Path] = true
 	return w.keep(file{path: a.Path}, a.Data, nil)
@@ -199,8 +201,7 @@ func (w *writer) takeFile(a *Answer) error {
 func (w *writer) takeValues(c *Completion) error {
 	path := staticmcp.CompletionPath(c.Prompt, c.URITemplate, c.Argument)
 	if w.taken[path] {
-		return refuse("completion", "", "the values of %q are handed over twice, or under two names that are encoded alike",
-			c.Argument)
+		return refuse(ruleCompletion, "", "the values of %q are handed over twice, or under two names that are encoded alike", c.Argument)
 	}
 	w.taken[path] = true
 	values := c.Values
@@ -217,29 +218,28 @@ func (w *writer) takeValues(c *Completion) error {
 func (w *writer) takeTool(a *Answer) error {
 	t := w.tools[a.Tool]
 	if t == nil {
-		return refuse("unknown-tool", "add its definition", "there is an answer of the tool %q, which is not defined", a.Tool)
+		return refuse(ruleUnknownTool, "add its definition", "there is an answer of the tool %q, which is not defined", a.Tool)
 	}
 	ordered, err := t.layout.Ordered(a.Arguments)
 	if err != nil {
-		return refuse("arguments", "", "an answer of %s: %v", a.Tool, err)
+		return refuse(ruleArguments, "", "an answer of %s: %v", a.Tool, err)
 	}
 	address, err := t.layout.Address(ordered)
 	if err != nil {
-		return refuse("arguments", "", "an answer of %s: %v", a.Tool, err)
+		return refuse(ruleArguments, "", "an answer of %s: %v", a.Tool, err)
 	}
 	q := &question{Tool: a.Tool, Arguments: ordered, Title: a.Title, From: a.From}
 	if t.input != nil {
 		if err := t.input.Validate(ordered); err != nil {
-			return refuse("arguments", "readers check a call first: they never ask for this answer",
-				"%s: the arguments do not follow the inputSchema: %v", q, err)
+			return refuse(ruleArguments, "readers check a call first: they never ask for this answer", "%s: the arguments do not follow the inputSchema: %v", q, err)
 		}
 	}
 	raw, err := mcp.ParseRaw(a.Result)
 	if err != nil {
-		return refuse("result", "", "%s: the result: %v", q, err)
+		return refuse(ruleResult, "", "%s: the result: %v", q, err)
 	}
 	if err := t.checkResult(raw.Bytes()); err != nil {
-		return refuse("result", "", "%s: %v", q, err)
+		return refuse(ruleResult, "", "%s: %v", q, err)
 	}
 	if err := w.keepAnswer(address, q, raw.Bytes()); err != nil {
 		return err
@@ -287,11 +287,11 @@ func (t *toolPlan) checkResult(doc []byte) error {
 func (w *writer) takeResource(a *Answer) error {
 	raw, err := mcp.ParseRaw(a.Result)
 	if err != nil {
-		return refuse("result", "", "%s: the contents: %v", a.URI, err)
+		return refuse(ruleResult, "", "%s: the contents: %v", a.URI, err)
 	}
 	doc, err := flat(a.URI, raw.Bytes())
 	if err != nil {
-		return refuse("result", "", "%s: %v", a.URI, err)
+		return refuse(ruleResult, "", "%s: %v", a.URI, err)
 	}
 	return w.keepAnswer(staticmcp.ResourceAddress(a.URI), &question{URI: a.URI, Title: a.Title, From: a.From}, doc)
 }
@@ -342,19 +342,18 @@ func onlyMember(doc []byte) bool {
 func (w *writer) takePrompt(a *Answer) error {
 	p := w.prompts[a.Prompt]
 	if p == nil {
-		return refuse("unknown-prompt", "add its definition", "there is an answer of the prompt %q, which is not defined",
-			a.Prompt)
+		return refuse(ruleUnknownPrompt, "add its definition", "there is an answer of the prompt %q, which is not defined", a.Prompt)
 	}
 	arguments := make(map[string]string)
 	if len(a.Arguments) > 0 {
 		if err := json.Unmarshal(a.Arguments, &arguments); err != nil {
-			return refuse("arguments", "", "prompt %s: the arguments: %v", a.Prompt, err)
+			return refuse(ruleArguments, "", "prompt %s: the arguments: %v", a.Prompt, err)
 		}
 	}
 	q := &question{Prompt: a.Prompt, Arguments: promptArguments(p, arguments), Title: a.Title, From: a.From}
 	raw, err := mcp.ParseRaw(a.Result)
 	if err != nil {
-		return refuse("result", "", "%s: the result: %v", q, err)
+		return refuse(ruleResult, "", "%s: the result: %v", q, err)
 	}
 	doc := raw.Bytes()
 	var r struct {
@@ -362,11 +361,11 @@ func (w *writer) takePrompt(a *Answer) error {
 		Meta     map[string]json.RawMessage `json:"_meta"`
 	}
 	if err := json.Unmarshal(doc, &r); err != nil || r.Messages == nil {
-		return refuse("result", "", "%s: the result has no messages", q)
+		return refuse(ruleResult, "", "%s: the result has no messages", q)
 	}
 	if a.Template {
 		if doc, err = withMeta(doc, staticmcp.MetaTemplate, json.RawMessage("true")); err != nil {
-			return refuse("result", "", "%s: %v", q, err)
+			return refuse(ruleResult, "", "%s: %v", q, err)
 		}
 	}
 	return w.keepAnswer(staticmcp.PromptAddress(p, arguments), q, doc)
@@ -426,16 +425,15 @@ func withMeta(doc []byte, name string, value json.RawMessage) ([]byte, error) {
 // also under the alias used by other readers.
 func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) error {
 	if err := address.Valid(); err != nil {
-		return refuse("unnameable", "the standard has no file name for it", "%s: %v", q, err)
+		return refuse(ruleUnnameable, "the standard has no file name for it", "%s: %v", q, err)
 	}
 	data := w.document(doc)
 	switch size := int64(len(data)); {
 	case size > w.opts.MaxAnswerBytes:
-		return refuse("size", "split it into pages", "%s: the answer has %d bytes, and readers take %d",
-			q, size, w.opts.MaxAnswerBytes)
+		return refuse(ruleSize, "split it into pages", "%s: the answer has %d bytes, and readers take %d", q, size, w.opts.MaxAnswerBytes)
 	case size > largeAnswer:
-		w.found(check.Warning, "large-answer", q.From,
-			fmt.Sprintf("%s: no model can use an answer of %d bytes", q, size), "split it into pages")
+		w.in(q.From).Add(ruleLargeAnswer, "", "split it into pages", "%s: no model can use an answer of %d bytes",
+			q, size)
 	}
 	path := address.Path()
 	if err := w.keep(file{path: path}, data, q); err != nil {
@@ -505,7 +503,7 @@ func (w *writer) questionOf(f *file) (*question, error) {
 	return q, json.Unmarshal(text, q)
 }
 
-// found adds a finding.
-func (w *writer) found(severity check.Severity, rule, file, message, hint string) {
-	w.result.Report.Add(check.Finding{Rule: "site/" + rule, Severity: severity, File: file, Message: message, Hint: hint})
+// in returns a reporter for a file.
+func (w *writer) in(file string) check.Reporter {
+	return check.Reporter{Report: &w.result.Report, File: file}
 }

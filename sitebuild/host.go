@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -104,13 +103,13 @@ func (w *writer) limits(files []file) {
 		f := &files[i]
 		all += f.size
 		if p.MaxFileBytes > 0 && f.size > p.MaxFileBytes {
-			w.found(check.Error, "file-limit", f.path, fmt.Sprintf("%d bytes are more than the host takes", f.size), p.About)
+			w.in(f.path).Add(ruleFileLimit, "", p.About, "%d bytes are more than the host takes", f.size)
 		}
 	}
 	if p.MaxFiles > 0 && len(files) > p.MaxFiles {
-		w.found(check.Warning, "host-files", "", fmt.Sprintf("the site has %d files", len(files)), p.About)
+		w.in("").Add(ruleHostFiles, "", p.About, "the site has %d files", len(files))
 	}
 	if p.MaxBytes > 0 && all > p.MaxBytes {
-		w.found(check.Warning, "host-size", "", fmt.Sprintf("the site has %d bytes", all), p.About)
+		w.in("").Add(ruleHostSize, "", p.About, "the site has %d bytes", all)
 	}
 }

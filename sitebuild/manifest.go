@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -206,7 +205,7 @@ func (m *manifestWriter) resources(ctx context.Context) {
 			}
 			key := nameSum("", "", r.URI)
 			if seen[key] {
-				m.w.found(check.Error, "duplicate-uri", "", fmt.Sprintf("the resource %s is listed twice", r.URI), "")
+				m.w.in("").Add(ruleDuplicateURI, "", "", "the resource %s is listed twice", r.URI)
 			}
 			seen[key] = true
 			if r.Raw == nil {

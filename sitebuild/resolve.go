@@ -64,9 +64,8 @@ func (w *writer) insert(added []file) error {
 	for i := range added {
 		f := &added[i]
 		if w.has(f.path) || i > 0 && added[i-1].path == f.path {
-			w.found(check.Error, "collision", "",
-				fmt.Sprintf("the file %s, which tells answers with one name apart, is taken itself", f.path),
-				"change one of the arguments or URIs")
+			w.in("").Add(ruleCollision, "", "change one of the arguments or URIs",
+				"the file %s, which tells answers with one name apart, is taken itself", f.path)
 		}
 	}
 	w.files = append(w.files, added...)
@@ -104,7 +103,7 @@ func (w *writer) merged(group []file) ([]file, error) {
 				least = key
 			}
 		} else if first.sum != f.sum {
-			w.found(check.Error, "duplicate-answer", q.From, fmt.Sprintf("%s: there are two different answers", q), "")
+			w.in(q.From).Add(ruleDuplicateAnswer, "", "", "%s: there are two different answers", q)
 		}
 	}
 	if !slices.ContainsFunc(unique, func(f file) bool { return f.sum != unique[0].sum }) {
@@ -141,22 +140,19 @@ func (w *writer) separate(group []file) ([]file, error) {
 		return cmp.Or(cmp.Compare(a.key, b.key), slices.Compare(a.file.sum[:], b.file.sum[:]))
 	})
 	if w.opts.Collisions == Refuse {
-		w.found(check.Error, "collision", list[1].q.From,
-			fmt.Sprintf("%s and %s have one file, %s", list[0].q, list[1].q, group[0].path),
-			"rename one, or tell them apart: --collisions disambiguate")
+		w.in(list[1].q.From).Add(ruleCollision, "", "rename one, or tell them apart: --collisions disambiguate",
+			"%s and %s have one file, %s", list[0].q, list[1].q, group[0].path)
 		return nil, nil
 	}
 	places, err := differing(list)
 	if err != nil {
-		w.found(check.Error, "collision", list[1].q.From,
-			fmt.Sprintf("%s and %s have one file, %s, and %v", list[0].q, list[1].q, group[0].path, err),
-			"give the optional arguments defaults, or make them required")
+		w.in(list[1].q.From).Add(ruleCollision, "", "give the optional arguments defaults, or make them required",
+			"%s and %s have one file, %s, and %v", list[0].q, list[1].q, group[0].path, err)
 		return nil, nil
 	}
-	w.found(check.Note, "collision", list[0].q.From,
-		fmt.Sprintf("%d answers share the name %s, such as %s and %s; they were told apart",
-			len(list), group[0].path, list[0].q, list[1].q),
-		"")
+	w.in(list[0].q.From).Add(ruleCollision.As(check.Note), "", "",
+		"%d answers share the name %s, such as %s and %s; they were told apart", len(list), group[0].path,
+		list[0].q, list[1].q)
 	files := make([]file, 0, len(list)+1)
 	for _, o := range list {
 		o.file.path = o.address.DistinctPath(places...)

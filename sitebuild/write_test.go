@@ -84,7 +84,8 @@ func TestLayout(t *testing.T) {
 			Arguments: json.RawMessage(`{"who":"Ann"}`),
 			Result:    json.RawMessage(`{"messages":[]}`),
 		},
-		&sitebuild.Answer{Completion: &sitebuild.Completion{Prompt: "greet", Argument: "who", Values: []string{"Ann"}}},
+		&sitebuild.Answer{Completion: &sitebuild.Completion{Prompt: "greet", Argument: "who",
+			Values: []string{"Ann"}}},
 		&sitebuild.Answer{Path: ".staticmcp/search/terms.bin", Data: []byte{0, 1}},
 	)
 	s.Resources = func(yield func(*mcp.Resource, error) bool) {
@@ -212,13 +213,16 @@ func TestRefused(t *testing.T) {
 		list []*sitebuild.Answer
 		rule string
 	}{
-		"unknown tool":          {[]*sitebuild.Answer{sitebuild.Text("nope", nil, "")}, "site/unknown-tool"},
-		"unknown argument":      {[]*sitebuild.Answer{sitebuild.Text("city", map[string]string{"nam": "x"}, "")}, "site/arguments"},
-		"not by the schema":     {[]*sitebuild.Answer{sitebuild.Text("city", map[string]int{"name": 1}, "")}, "site/arguments"},
+		"unknown tool": {[]*sitebuild.Answer{sitebuild.Text("nope", nil, "")}, "site/unknown-tool"},
+		"unknown argument": {[]*sitebuild.Answer{sitebuild.Text("city", map[string]string{"nam": "x"}, "")},
+			"site/arguments"},
+		"not by the schema": {[]*sitebuild.Answer{sitebuild.Text("city", map[string]int{"name": 1}, "")},
+			"site/arguments"},
 		"arguments not encoded": {[]*sitebuild.Answer{sitebuild.Text("city", func() {}, "")}, "site/arguments"},
 		"nothing to name by":    {[]*sitebuild.Answer{named("\u0301", "")}, "site/unnameable"},
-		"no path for a URI":     {[]*sitebuild.Answer{sitebuild.TextResource("x://", "text/plain", "")}, "site/unnameable"},
-		"two answers":           {[]*sitebuild.Answer{named("x", "1"), named("x", "2")}, "site/duplicate-answer"},
+		"no path for a URI": {[]*sitebuild.Answer{sitebuild.TextResource("x://", "text/plain", "")},
+			"site/unnameable"},
+		"two answers": {[]*sitebuild.Answer{named("x", "1"), named("x", "2")}, "site/duplicate-answer"},
 		"no content": {
 			[]*sitebuild.Answer{{Tool: "city", Arguments: json.RawMessage(`{"name":"x"}`), Result: json.RawMessage(`{}`)}},
 			"site/result",
@@ -240,7 +244,7 @@ func TestRefused(t *testing.T) {
 			if !errors.As(err, &invalid) || m.String() != "" {
 				t.Fatalf("got %v and %q", err, m)
 			}
-			if got := r.Report.Findings()[0].Rule; got != test.rule {
+			if got := r.Report.Findings()[0].Rule.ID; got != test.rule {
 				t.Errorf("got %v, want %s", r.Report.Findings(), test.rule)
 			}
 			if _, err := sitebuild.Write(context.Background(), site(test.list...), m, &sitebuild.Options{

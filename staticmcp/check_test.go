@@ -107,7 +107,7 @@ func small() fstest.MapFS {
 func rules(r *check.Report) string {
 	var all []string
 	for _, f := range r.Findings() {
-		all = append(all, strings.TrimPrefix(f.Rule, "staticmcp/"))
+		all = append(all, strings.TrimPrefix(f.Rule.ID, "staticmcp/"))
 	}
 	slices.Sort(all)
 	return strings.Join(slices.Compact(all), " ")
@@ -120,9 +120,11 @@ func TestCheckOfBytesAndSizes(t *testing.T) {
 		opts   *staticmcp.CheckOptions
 		want   string
 	}{
-		"fine":             {func(fstest.MapFS) {}, nil, ""},
-		"byte order marks": {func(f fstest.MapFS) { f["mcp.json"].Data = append(bom, f["mcp.json"].Data...) }, nil, "bom"},
-		"not UTF-8":        {func(f fstest.MapFS) { f["tools/t/a.json"].Data = []byte("{\"content\":[\"\xff\"]}") }, nil, "json"},
+		"fine": {func(fstest.MapFS) {}, nil, ""},
+		"byte order marks": {func(f fstest.MapFS) { f["mcp.json"].Data = append(bom, f["mcp.json"].Data...) }, nil,
+			"bom"},
+		"not UTF-8": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = []byte("{\"content\":[\"\xff\"]}") },
+			nil, "json"},
 		"an answer over 1 MB": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(1<<20 + 1) }, nil,
 			"large-answer"},
 		"over the limit": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(100) },
@@ -141,7 +143,8 @@ func TestCheckOfBytesAndSizes(t *testing.T) {
 		}, nil, "no-answers special-file"},
 		"over the limits of a host": {
 			func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(26 << 20); f["404.html"] = &fstest.MapFile{} },
-			&staticmcp.CheckOptions{Hosts: []string{"cloudflare-pages"}, MaxFileBytes: 64 << 20}, "host-limit large-answer"},
+			&staticmcp.CheckOptions{Hosts: []string{"cloudflare-pages"}, MaxFileBytes: 64 << 20},
+			"host-limit large-answer"},
 		"folders without an end": {func(f fstest.MapFS) {
 			f["tools/t/"+strings.Repeat("a/", 70)+"a.json"] = &fstest.MapFile{Data: answerOf(0)}
 		}, nil, "special-file"},
@@ -181,7 +184,7 @@ func TestEveryRuleIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range report.Findings() {
-			found[f.Rule] = true
+			found[f.Rule.ID] = true
 		}
 	}
 	for _, r := range staticmcp.Rules() {
@@ -216,7 +219,7 @@ func TestCheckFolder(t *testing.T) {
 	}
 	var got []string
 	for _, f := range report.Findings() {
-		got = append(got, strings.TrimPrefix(f.File, filepath.ToSlash(dir))+" "+f.Rule)
+		got = append(got, strings.TrimPrefix(f.File, filepath.ToSlash(dir))+" "+f.Rule.ID)
 	}
 	want := []string{
 		"/tools/t/closed.json staticmcp/unreadable",
@@ -308,11 +311,15 @@ func TestCheckURL(t *testing.T) {
 			"answer-missing answer-shape web-headers web-not-found"},
 		"nothing there": {func(f fstest.MapFS) { clear(f) }, nil, nil, "manifest-missing"},
 		"too many":      {func(fstest.MapFS) {}, nil, &staticmcp.CheckOptions{MaxProbes: 1}, "partial web-headers"},
-		"another name": {func(f fstest.MapFS) { rename(f, "x://a", "x://A.b", "resources/a.json", "resources/A.b.json") },
+		"another name": {func(f fstest.MapFS) {
+			rename(f, "x://a", "x://A.b", "resources/a.json",
+				"resources/A.b.json")
+		},
 			nil, nil, "answer-missing answer-shape file-name web-headers"},
 		"no resource": {func(f fstest.MapFS) { delete(f, "resources/a.json") }, nil, nil,
 			"answer-missing answer-shape file-missing web-headers"},
-		"free values": {func(f fstest.MapFS) { f["mcp.json"] = small()["mcp.json"] }, nil, nil, "partial web-headers"},
+		"free values": {func(f fstest.MapFS) { f["mcp.json"] = small()["mcp.json"] }, nil, nil,
+			"partial web-headers"},
 		"prompts and tools without arguments": {func(f fstest.MapFS) {
 			f["mcp.json"].Data = bytes.Replace(f["mcp.json"].Data, []byte(`"tools":[`),
 				[]byte(`"prompts":[{"name":"p"}],"tools":[{"name":"bare","description":"d","inputSchema":{"type":"object"}},`), 1)

@@ -33,7 +33,8 @@ func found(t *testing.T, texts ...string) []string {
 	for _, f := range all.Findings() {
 		if f.Severity != check.Note {
 			out = append(out,
-				fmt.Sprintf("%s %s %d:%d %s", strings.TrimPrefix(f.Rule, "stax/"), f.Severity, f.Line, f.Column, f.Pointer))
+				fmt.Sprintf("%s %s %d:%d %s", strings.TrimPrefix(f.Rule.ID, "stax/"), f.Severity, f.Line, f.Column,
+					f.Pointer))
 		}
 		if f.Line == 0 || f.Column == 0 || f.File != "x.json" || f.Hint == "" {
 			t.Errorf("no place or no hint: %v", f)
@@ -124,7 +125,7 @@ func TestNoMessageHoldsAToken(t *testing.T) {
 			report.Merge(stax.Merge(d).Check())
 			broken := false
 			for _, f := range report.Findings() {
-				broken = broken || f.Rule == "stax/"+test.rule
+				broken = broken || f.Rule.ID == "stax/"+test.rule
 				if strings.Contains(f.Message+f.Hint, value) {
 					t.Errorf("the value is shown: %s, %s", f.Message, f.Hint)
 				}
@@ -209,7 +210,8 @@ func TestC13DisabledServersAreKept(t *testing.T) {
 
 func TestC16C17MergeReplacesWhole(t *testing.T) {
 	low, _ := stax.Parse("low.json",
-		[]byte(`{"servers": {"a": {"command": "x", "env": {"K": "v"}, "enabled": false}, "b": {"command": "y"}}}`), nil)
+		[]byte(`{"servers": {"a": {"command": "x", "env": {"K": "v"}, "enabled": false}, "b": {"command": "y"}}}`),
+		nil)
 	high, _ := stax.Parse("high.json",
 		[]byte(`{"servers": {"c": {"command": "z"}, "a": {"url": "https://x.example", "transport": "http"}}}`), nil)
 	m := stax.Merge(low, high)
@@ -237,7 +239,7 @@ func TestC22C23C24ProvenanceIsKeptAndShown(t *testing.T) {
 	shown := false
 	for _, f := range report.Findings() {
 		shown = shown ||
-			f.Rule == "stax/provenance" && strings.Contains(f.Message, "registry: "+digest+", io.x/y of official")
+			f.Rule.ID == "stax/provenance" && strings.Contains(f.Message, "registry: "+digest+", io.x/y of official")
 	}
 	if ref := d.Config.Server("s").RegistryRef; !shown || ref == nil || ref.Digest != digest {
 		t.Errorf("shown %v, ref %+v", shown, ref)
@@ -274,15 +276,17 @@ func TestSiblingClauses(t *testing.T) {
 			`{"mcpServers": {"s": {"command": "x"}}}`,
 			[]string{"servers error 1:1 /servers", "unknown-field warning 1:2 /mcpServers"},
 		},
-		"a list":               {`[]`, []string{"servers error 1:1 "}},
-		"an empty object":      {`{}`, []string{"servers error 1:1 /servers"}},
-		"a list of servers":    {`{"servers": []}`, []string{"type error 1:2 /servers"}},
-		"a server as text":     {`{"servers": {"s": "x"}}`, []string{"type error 1:14 /servers/s"}},
-		"no name":              {`{"servers": {"": {"command": "x"}}}`, []string{"name error 1:14 /servers/"}},
-		"a number in env":      {server(`"command": "x", "env": {"A": 1}`), []string{"type error 1:45 /servers/s/env/A"}},
+		"a list":            {`[]`, []string{"servers error 1:1 "}},
+		"an empty object":   {`{}`, []string{"servers error 1:1 /servers"}},
+		"a list of servers": {`{"servers": []}`, []string{"type error 1:2 /servers"}},
+		"a server as text":  {`{"servers": {"s": "x"}}`, []string{"type error 1:14 /servers/s"}},
+		"no name":           {`{"servers": {"": {"command": "x"}}}`, []string{"name error 1:14 /servers/"}},
+		"a number in env": {server(`"command": "x", "env": {"A": 1}`),
+			[]string{"type error 1:45 /servers/s/env/A"}},
 		"one argument as text": {server(`"command": "x", "args": "y"`), []string{"type error 1:37 /servers/s/args"}},
 		"null":                 {server(`"command": "x", "cwd": null`), []string{"type error 1:37 /servers/s/cwd"}},
-		"enabled as text":      {server(`"command": "x", "enabled": "true"`), []string{"type error 1:37 /servers/s/enabled"}},
+		"enabled as text": {server(`"command": "x", "enabled": "true"`),
+			[]string{"type error 1:37 /servers/s/enabled"}},
 		"half a millisecond": {
 			server(`"command": "x", "connectTimeoutMs": 0.5`),
 			[]string{"type error 1:37 /servers/s/connectTimeoutMs"},

@@ -51,7 +51,7 @@ func TestPlaces(t *testing.T) {
 			_, report := stax.Parse(name, []byte(test.text), nil)
 			f := report.Findings()
 			if len(f) != 1 ||
-				f[0].Rule != "stax/unknown-field" ||
+				f[0].Rule.ID != "stax/unknown-field" ||
 				f[0].Line != test.line ||
 				f[0].Column != test.column ||
 				f[0].Pointer != "/servers/s/comand" ||
@@ -67,14 +67,15 @@ func TestUnreadable(t *testing.T) {
 		"syntax":    {"x.yaml", "a: [", "stax/syntax"},
 		"script":    {"x.ts", "export default fetch('x')", "stax/script"},
 		"duplicate": {"x.toml", "[servers.a]\ncommand='x'\n[servers.a]\ncommand='y'\n", "stax/duplicate-name"},
-		"in script": {"x.js", "export default {servers: {a: {command: 'x'}, a: {command: 'y'}}}", "stax/duplicate-name"},
-		"size":      {"x.json", strings.Repeat(" ", stax.MaxBytes+1), "stax/size"},
+		"in script": {"x.js", "export default {servers: {a: {command: 'x'}, a: {command: 'y'}}}",
+			"stax/duplicate-name"},
+		"size": {"x.json", strings.Repeat(" ", stax.MaxBytes+1), "stax/size"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, report := stax.Parse(test.name, []byte(test.text), nil)
 			f := report.Findings()
-			if len(f) != 1 || f[0].Rule != test.rule || f[0].Severity != check.Error || f[0].Line == 0 {
+			if len(f) != 1 || f[0].Rule.ID != test.rule || f[0].Severity != check.Error || f[0].Line == 0 {
 				t.Errorf("got %+v, want %s", f, test.rule)
 			}
 		})
@@ -130,7 +131,7 @@ func TestSecretLiterals(t *testing.T) {
 				[]byte(fmt.Sprintf(`{"servers": {"s": {"command": "x", "env": {%q: %s}}}}`, test.name, value)), nil)
 			found := false
 			for _, f := range report.Findings() {
-				found = found || f.Rule == "stax/secret-literal"
+				found = found || f.Rule.ID == "stax/secret-literal"
 				if test.value != "" && strings.Contains(f.Message+f.Hint, test.value) {
 					t.Errorf("the value is printed: %v", f)
 				}

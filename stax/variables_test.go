@@ -24,7 +24,7 @@ func TestVariablesGivenTwice(t *testing.T) {
 			d, _ := stax.Parse("x.yaml", []byte("servers:\n  s: "+test.server+"\n"+secrets), nil)
 			got := ""
 			for _, f := range stax.Merge(d).Check().Findings() {
-				if f.Rule == "stax/secret-shadowed" {
+				if f.Rule.ID == "stax/secret-shadowed" {
 					got += f.Pointer
 				}
 			}

@@ -207,7 +207,7 @@ func bundleFailure(name string, err error) *failure {
 			if f.Hint != "" {
 				hint = f.Hint
 			}
-			if f.Rule == "mcpb/platform" {
+			if f.Rule.ID == "mcpb/platform" {
 				code = exitNo
 			}
 		}

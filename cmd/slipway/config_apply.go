@@ -149,7 +149,7 @@ func (a *applying) run(cmd *cobra.Command, files []string) error {
 func losses(report *check.Report) *check.Report {
 	lost := &check.Report{}
 	for _, f := range report.Findings() {
-		if f.Rule != "stax/command-not-found" && f.Rule != "stax/secret-literal" {
+		if f.Rule.ID != "stax/command-not-found" && f.Rule.ID != "stax/secret-literal" {
 			lost.Add(f)
 		}
 	}

@@ -12,20 +12,22 @@ import (
 )
 
 func TestReporting(t *testing.T) {
-	warning := check.Finding{Rule: "a/b", Severity: check.Warning, File: "f.json", Line: 2, Column: 1, Message: "m"}
-	fault := check.Finding{Rule: "a/c", File: "f.json", Message: "n"}
+	warning := check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: check.Warning, File: "f.json", Line: 2, Column: 1, Message: "m"}
+	fault := check.Finding{Rule: check.Rule{ID: "a/c"}, File: "f.json", Message: "n"}
 	tests := map[string]struct {
 		args           []string
 		findings       []check.Finding
 		stdout, stderr string
 		failure        string
 	}{
-		"clean":            {nil, nil, "", "x: no findings\n", ""},
-		"warning":          {nil, []check.Finding{warning}, "f.json:2:1: warning: m [a/b]\n", "x: 1 warning\n", ""},
-		"warning, strict":  {[]string{"--strict"}, []check.Finding{warning}, "f.json:2:1: warning: m [a/b]\n", "", "x: 1 warning"},
-		"error":            {nil, []check.Finding{fault}, "f.json: error: n [a/c]\n", "", "x: 1 error"},
-		"clean, as JSON":   {[]string{"--json"}, nil, `{"findings":[]}` + "\n", "x: no findings\n", ""},
-		"an error as JSON": {[]string{"--json"}, []check.Finding{fault}, `{"findings":[{"rule":"a/c","severity":"error","file":"f.json","line":0,"column":0,"pointer":"","message":"n","hint":""}]}` + "\n", "", "x: 1 error"},
+		"clean":   {nil, nil, "", "x: no findings\n", ""},
+		"warning": {nil, []check.Finding{warning}, "f.json:2:1: warning: m [a/b]\n", "x: 1 warning\n", ""},
+		"warning, strict": {[]string{"--strict"}, []check.Finding{warning}, "f.json:2:1: warning: m [a/b]\n", "",
+			"x: 1 warning"},
+		"error":          {nil, []check.Finding{fault}, "f.json: error: n [a/c]\n", "", "x: 1 error"},
+		"clean, as JSON": {[]string{"--json"}, nil, `{"findings":[]}` + "\n", "x: no findings\n", ""},
+		"an error as JSON": {[]string{"--json"}, []check.Finding{fault},
+			`{"findings":[{"rule":"a/c","severity":"error","file":"f.json","line":0,"column":0,"pointer":"","message":"n","hint":""}]}` + "\n", "", "x: 1 error"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

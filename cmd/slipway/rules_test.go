@@ -13,10 +13,19 @@ import (
 
 	godiff "github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/lock"
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/docs"
+	"github.com/slipway-mcp/slipway/sitebuild/gopkg"
+	"github.com/slipway-mcp/slipway/sitebuild/mapping"
+	"github.com/slipway-mcp/slipway/sitebuild/openapi"
+	tablerules "github.com/slipway-mcp/slipway/sitebuild/table"
 	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 	"github.com/slipway-mcp/slipway/stax/registry"
@@ -24,7 +33,11 @@ import (
 
 // rules returns all rules of all formats.
 func rules() []check.Rule {
-	return slices.Concat(staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(), lock.Rules())
+	return slices.Concat(
+		mcp.Rules(), apps.Rules(), staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
+		lock.Rules(), freeze.Rules(), sitebuild.Rules(), docs.Rules(), tablerules.Rules(), openapi.Rules(), gopkg.Rules(),
+		mapping.Rules(),
+	)
 }
 
 const rulesIntro = `# Rules
@@ -38,10 +51,19 @@ have findings that ` + "`--fix`" + ` repairs.
 
 // formatTitles are the sections of the page, by the part of a rule's id before the slash.
 var formatTitles = map[string]string{
+	"mcp":       "All servers",
+	"apps":      "MCP Apps",
 	"staticmcp": "StaticMCP sites",
 	"mcpb":      "Bundles",
 	"stax":      "Definitions and client files",
 	"lock":      "Locks",
+	"freeze":    "Freezing",
+	"site":      "Building sites",
+	"docs":      "Documents",
+	"table":     "Tables",
+	"openapi":   "OpenAPI documents",
+	"go":        "Go packages",
+	"mapping":   "Mapping files",
 }
 
 // TestRulesPage verifies docs/reference/rules.md. With -update it writes the page.

@@ -100,10 +100,7 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 	if o.fix || !errors.As(err, &f) {
 		return err
 	}
-	rules := staticmcp.Rules()
-	if slices.ContainsFunc(r.Findings(), func(f check.Finding) bool {
-		return slices.ContainsFunc(rules, func(rule check.Rule) bool { return rule.ID == f.Rule && rule.Fixable })
-	}) {
+	if slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule.Fixable }) {
 		f.hint = "--fix repairs what can be repaired without losing anything, --fix --dry-run says what that is"
 	}
 	return err

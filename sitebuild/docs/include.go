@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -89,8 +88,7 @@ func (n *includer) read(instead, wanted, file string, number, depth int) string 
 	}
 	text, ok := n.text(name, file)
 	if !ok || depth >= maxIncludeDepth || len(text) > n.left {
-		n.found = append(n.found, finding("include", check.Warning, n.r.place(n.file), number,
-			fmt.Sprintf("%s is not included: it is no file of the folder, or too much", name), ""))
+		n.found = append(n.found, finding(ruleInclude, n.r.place(n.file), number, "", "%s is not included: it is no file of the folder, or too much", name))
 		return instead
 	}
 	n.left -= len(text)

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"encoding/base64"
-	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -365,8 +364,8 @@ func (r *reader) broken(p *Page, address string, at int) {
 		return
 	}
 	if outside(p, address) {
-		r.set.Report.Add(finding("broken-link", check.Note, r.place(p.File), p.lineOf(at),
-			fmt.Sprintf("the link to %s leads out of the folder", address), ""))
+		r.set.Report.Add(finding(ruleBrokenLink.As(check.Note), r.place(p.File), p.lineOf(at), "",
+			"the link to %s leads out of the folder", address))
 		return
 	}
 	severity := check.Warning
@@ -377,8 +376,8 @@ func (r *reader) broken(p *Page, address string, at int) {
 	if near := r.nearestPage(address); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	r.set.Report.Add(finding("broken-link", severity, r.place(p.File), p.lineOf(at),
-		fmt.Sprintf("the link to %s leads to no page of the folder", address), hint))
+	r.set.Report.Add(finding(ruleBrokenLink.As(severity), r.place(p.File), p.lineOf(at), hint,
+		"the link to %s leads to no page of the folder", address))
 }
 
 // outside reports whether a link leads above the folder. Its target may exist, but is not
@@ -426,8 +425,8 @@ func (r *reader) anchor(p, to *Page, fragment string, at int) string {
 	if to == p {
 		name = "the page"
 	}
-	r.set.Report.Add(finding("broken-anchor", check.Warning, r.place(p.File), p.lineOf(at),
-		fmt.Sprintf("%s has no heading #%s", name, fragment), nearSlug(to, fragment)))
+	r.set.Report.Add(finding(ruleBrokenAnchor, r.place(p.File), p.lineOf(at), nearSlug(to, fragment),
+		"%s has no heading #%s", name, fragment))
 	return fragment
 }
 
@@ -465,8 +464,8 @@ func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
 	i := slices.IndexFunc(tries, func(name string) bool { _, ok := r.files[name]; return ok })
 	if i < 0 {
 		if !strings.HasPrefix(address, "/") && isImage(address) {
-			r.set.Report.Add(finding("broken-link", check.Warning, r.place(p.File), p.lineOf(at),
-				fmt.Sprintf("there is no picture %s", address), ""))
+			r.set.Report.Add(finding(ruleBrokenLink, r.place(p.File), p.lineOf(at), "", "there is no picture %s",
+				address))
 		}
 		return "", false
 	}

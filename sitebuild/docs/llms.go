@@ -157,8 +157,8 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 	groups := make(map[string]int)
 	for _, l := range listed {
 		if l.err != nil {
-			r.set.Report.Add(finding("page-left-out", check.Warning, r.config.file,
-				l.line, l.address+" is left out: "+l.err.Error(), ""))
+			r.set.Report.Add(finding(rulePageLeftOut, r.config.file, l.line, "", "%s is left out: %s", l.address,
+				l.err.Error()))
 			continue
 		}
 		p, found := r.newPage(l.file, l.text)
@@ -240,7 +240,8 @@ func (f *fetcher) choose(r *reader, pages []*listed) []*listed {
 	var kept []*listed
 	seen := make(map[string]bool)
 	leave := func(p *listed, why string) {
-		r.set.Report.Add(finding("page-left-out", check.Note, r.config.file, p.line, p.address+" is left out: "+why, ""))
+		r.set.Report.Add(finding(rulePageLeftOut.As(check.Note), r.config.file, p.line, "", "%s is left out: %s",
+			p.address, why))
 	}
 	for _, p := range pages {
 		u, err := url.Parse(p.address)

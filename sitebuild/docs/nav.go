@@ -2,7 +2,6 @@ package docs
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ type navEntry struct {
 
 // note adds a finding about a navigation file.
 func (c *config) note(file string, line int, severity check.Severity, format string, args ...any) {
-	c.found = append(c.found, finding("navigation", severity, file, line, fmt.Sprintf(format, args...), ""))
+	c.found = append(c.found, finding(ruleNavigation.As(severity), file, line, "", format, args...))
 }
 
 // navigate builds the navigation and sorts the pages in its order.
@@ -140,8 +139,8 @@ func (r *reader) navPage(e navEntry) *Page {
 			return nil // hidden, or not a document
 		}
 	}
-	r.set.Report.Add(finding("nav-missing", check.Warning, r.place(r.config.file), e.line,
-		fmt.Sprintf("the navigation names %s, which is no page of the folder", e.ref), ""))
+	r.set.Report.Add(finding(ruleNavMissing, r.place(r.config.file), e.line, "",
+		"the navigation names %s, which is no page of the folder", e.ref))
 	return nil
 }
 

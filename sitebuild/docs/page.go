@@ -17,8 +17,8 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	source = strings.TrimPrefix(source, "\ufeff")
 	if !utf8.ValidString(source) {
 		found = append(found,
-			finding("not-utf8", check.Warning, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),
-				"the document is not UTF-8; what is not is left out", "save it as UTF-8"))
+			finding(ruleNotUTF8, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),
+				"save it as UTF-8", "the document is not UTF-8; what is not is left out"))
 		source = strings.ToValidUTF8(source, "")
 	}
 	source = strings.ReplaceAll(source, "\r\n", "\n")
@@ -29,8 +29,7 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 		if errors.As(err, &fe) {
 			line = max(1, fe.line)
 		}
-		found = append(found, finding("front-matter", check.Warning, r.place(file), line, err.Error(),
-			"only its plain lines such as title: Text are used"))
+		found = append(found, finding(ruleFrontMatter, r.place(file), line, "only its plain lines such as title: Text are used", "%s", err.Error()))
 	}
 	p := &Page{File: file, front: readFront(values), lines: lines}
 	if p.front.hidden && !r.opts.Drafts {
@@ -68,8 +67,7 @@ func (r *reader) cut(p *Page) []check.Finding {
 	slugs := newSlugger()
 	for _, h := range p.raw.headings {
 		if h.id != "" && !slugs.take(h.id) {
-			found = append(found, finding("duplicate-slug", check.Warning, r.place(p.File), p.lineOf(h.at),
-				"the id \""+h.id+"\" is already that of another heading of the page", "give one of them another id"))
+			found = append(found, finding(ruleDuplicateSlug, r.place(p.File), p.lineOf(h.at), "give one of them another id", "the id \"%s\" is already that of another heading of the page", h.id))
 		}
 	}
 	end := len(p.Body)

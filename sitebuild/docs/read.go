@@ -134,9 +134,8 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 			return nil
 		}
 		if info.Size() > r.opts.MaxFileBytes {
-			r.set.Report.Add(finding("too-large", check.Warning, r.place(name), 0,
-				fmt.Sprintf("the document has %d bytes, more than %d, and is left out", info.Size(), r.opts.MaxFileBytes),
-				"split it"))
+			r.set.Report.Add(finding(ruleTooLarge, r.place(name), 0, "split it",
+				"the document has %d bytes, more than %d, and is left out", info.Size(), r.opts.MaxFileBytes))
 			return nil
 		}
 		total += info.Size()
@@ -249,8 +248,8 @@ func (r *reader) name(pages []*Page) {
 				break
 			}
 			if other == file {
-				r.set.Report.Add(finding("duplicate-page", check.Note, r.place(p.File), 0,
-					"another document is already called \""+id+"\"; this one is \""+other+"\"", ""))
+				r.set.Report.Add(finding(ruleDuplicatePage, r.place(p.File), 0, "",
+					"another document is already called \"%s\"; this one is \"%s\"", id, other))
 			}
 			id = other
 		}

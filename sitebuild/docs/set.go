@@ -105,6 +105,6 @@ func (p *Page) through(i int) (start, end int) {
 	return p.Sections[i].Start, end
 }
 
-func finding(rule string, severity check.Severity, file string, line int, message, hint string) check.Finding {
-	return check.Finding{Rule: "docs/" + rule, Severity: severity, File: file, Line: line, Message: message, Hint: hint}
+func finding(rule check.Rule, file string, line int, hint, format string, args ...any) check.Finding {
+	return check.Reporter{File: file}.AtLine(line, 0).Finding(rule, "", hint, format, args...)
 }

@@ -383,7 +383,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Page("reference") != nil || set.Images != nil || set.Report.Findings()[0].Rule != "docs/too-large" {
+	if set.Page("reference") != nil || set.Images != nil || set.Report.Findings()[0].Rule.ID != "docs/too-large" {
 		t.Errorf("%v, %v", set.Images, set.Report.Findings())
 	}
 }

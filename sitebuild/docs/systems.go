@@ -278,8 +278,8 @@ func (r *reader) folderLabel(dir string) folderLabel {
 		}
 		if err != nil {
 			line, what := yamlError(err)
-			r.set.Report.Add(finding("navigation", check.Warning, r.place(name),
-				max(1, line), "the category cannot be read: "+what, ""))
+			r.set.Report.Add(finding(ruleNavigation, r.place(name), max(1, line), "",
+				"the category cannot be read: %s", what))
 			continue
 		}
 		l.title = str(values["label"])

@@ -268,6 +268,7 @@ func (r *reader) skips(name, base string) bool {
 	return err == nil // a nested module
 }
 
-func (r *reader) found(s check.Severity, rule, file string, line, column int, message string) {
-	r.report.Add(check.Finding{Rule: "go/" + rule, Severity: s, File: file, Line: line, Column: column, Message: message})
+// about returns a reporter for a file.
+func (r *reader) about(file string) check.Reporter {
+	return check.Reporter{Report: &r.report, File: file}
 }

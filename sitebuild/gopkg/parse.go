@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/slipway-mcp/slipway/check"
 )
 
 // pkg is a package.
@@ -109,10 +107,10 @@ func (r *reader) parse(fset *token.FileSet, path string) *ast.File {
 	case err == nil:
 		return f
 	case errors.As(err, &syntax) && len(syntax) > 0:
-		r.found(check.Warning, "syntax", path, syntax[0].Pos.Line, syntax[0].Pos.Column,
-			syntax[0].Msg+"; the file is left out")
+		r.about(path).AtLine(syntax[0].Pos.Line, syntax[0].Pos.Column).Add(ruleSyntax, "", "",
+			"%s; the file is left out", syntax[0].Msg)
 	default:
-		r.found(check.Warning, "unreadable", path, 0, 0, err.Error()+"; the file is left out")
+		r.about(path).AtLine(0, 0).Add(ruleUnreadable, "", "", "%s; the file is left out", err.Error())
 	}
 	return nil
 }
@@ -135,7 +133,7 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 	// go/doc can panic on files that parse without errors.
 	defer func() {
 		if recover() != nil {
-			r.found(check.Warning, "unreadable", fset.File(files[0].Pos()).Name(), 0, 0,
+			r.about(fset.File(files[0].Pos()).Name()).AtLine(0, 0).Add(ruleUnreadable, "", "",
 				"the package cannot be documented and is left out")
 			p, err = nil, nil
 		}
@@ -144,7 +142,8 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 	tests = slices.DeleteFunc(tests, func(f *ast.File) bool { return f.Name.Name != name && f.Name.Name != name+"_test" })
 	d, err := doc.NewFromFiles(fset, append(files, tests...), importPath)
 	if err != nil {
-		r.found(check.Warning, "unreadable", fset.File(files[0].Pos()).Name(), 0, 0, err.Error()+"; the package is left out")
+		r.about(fset.File(files[0].Pos()).Name()).AtLine(0, 0).Add(ruleUnreadable, "", "",
+			"%s; the package is left out", err.Error())
 		return nil, nil
 	}
 	w := &documenter{fset: fset, doc: d}

@@ -100,13 +100,8 @@ func (p *part) renames(site *sitebuild.Site, path string) (map[string]string, er
 	}
 	for _, m := range p.node.Get("tools").Fields() {
 		if names[m.Key] == "" {
-			return nil, &InvalidError{[]check.Finding{{
-				Rule:    "mapping/tool",
-				File:    path,
-				Line:    m.Line,
-				Column:  m.Column,
-				Message: noTool(m.Key, own),
-			}}}
+			return nil, &InvalidError{[]check.Finding{check.Reporter{File: path}.AtLine(m.Line,
+				m.Column).Finding(ruleTool, "", "", "%s", noTool(m.Key, own))}}
 		}
 		switch {
 		case m.Value.Is(tree.Bool) && !m.Value.True():

@@ -220,13 +220,8 @@ func (p *part) located(err error, path string) error {
 		return err
 	}
 	line, column := p.node.Get("answers").Locate(wrong.Path)
-	return &InvalidError{[]check.Finding{{
-		Rule:    "mapping/answers",
-		File:    path,
-		Line:    line,
-		Column:  column,
-		Message: wrong.Error(),
-	}}}
+	return &InvalidError{[]check.Finding{check.Reporter{File: path}.AtLine(line, column).Finding(ruleAnswers, "",
+		"", "%s", wrong.Error())}}
 }
 
 // joined concatenates sequences.

@@ -61,19 +61,7 @@ func kinds() map[string][]string {
 
 // loader parses a file and collects findings.
 type loader struct {
-	path   string
-	report check.Report
-}
-
-func (l *loader) found(s check.Severity, rule string, line, column int, format string, args ...any) {
-	l.report.Add(check.Finding{
-		Rule:     "mapping/" + rule,
-		Severity: s,
-		File:     l.path,
-		Line:     line,
-		Column:   column,
-		Message:  fmt.Sprintf(format, args...),
-	})
+	check.Reporter
 }
 
 // load reads the file at path.
@@ -89,22 +77,22 @@ func load(path string) (*spec, []check.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &loader{path: path}
+	l := &loader{check.Reporter{Report: &check.Report{}, File: path}}
 	s, err := l.parse(data)
-	return s, l.report.Findings(), err
+	return s, l.Report.Findings(), err
 }
 
 func (l *loader) parse(data []byte) (*spec, error) {
-	root, err := tree.ReadDocument(l.path, data)
+	root, err := tree.ReadDocument(l.File, data)
 	var syntax *tree.Error
 	if errors.As(err, &syntax) {
-		l.found(check.Error, "syntax", syntax.Line, syntax.Column, "%s", syntax.Message)
+		l.AtLine(syntax.Line, syntax.Column).Add(ruleSyntax, "", "", "%s", syntax.Message)
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := l.validate(root); err != nil || !l.report.OK(false) {
+	if err := l.validate(root); err != nil || !l.Report.OK(false) {
 		return nil, err
 	}
 	s := &spec{instructions: root.Get("instructions").String()}
@@ -112,10 +100,10 @@ func (l *loader) parse(data []byte) (*spec, error) {
 		Title: root.Get("title").String(), Version: root.Get("version").String(),
 		Description: root.Get("description").String(), WebsiteURL: root.Get("website").String()}
 	if s.server.Name == "" {
-		s.server.Name = folderName(l.path)
+		s.server.Name = folderName(l.File)
 	}
 	if s.server.Version == "" {
-		s.server.Version = sitebuild.ProjectVersion(filepath.Dir(l.path))
+		s.server.Version = sitebuild.ProjectVersion(filepath.Dir(l.File))
 	}
 	s.SiteRoot = root.Get("siteRoot").String()
 	s.Output, s.Host, s.Collisions =
@@ -154,7 +142,7 @@ func (l *loader) validate(root *tree.Node) error {
 		if p.Path != "" {
 			message = p.Path + ": " + message
 		}
-		l.found(check.Error, "schema", line, column, "%s", message)
+		l.AtLine(line, column).Add(ruleSchema, "", "", "%s", message)
 	}
 	return nil
 }
@@ -169,21 +157,23 @@ func (l *loader) part(n *tree.Node) *part {
 		switch {
 		case m == nil:
 		case p.kind != "":
-			l.found(check.Error, "kind", m.Line, m.Column, "an input is either %s or %s; write two inputs", p.kind, kind)
+			l.AtLine(m.Line, m.Column).Add(ruleKind, "", "", "an input is either %s or %s; write two inputs",
+				p.kind, kind)
 			return nil
 		default:
 			p.kind, p.path = kind, m.Value.String()
 		}
 	}
 	if p.kind == "" {
-		l.found(check.Error, "kind", n.Line, n.Column, "it does not say what is read: an input has one of %s",
+		l.AtLine(n.Line, n.Column).Add(ruleKind, "", "", "it does not say what is read: an input has one of %s",
 			strings.Join(names, ", "))
 		return nil
 	}
 	for _, m := range n.Fields() {
 		for _, kind := range names {
 			if kind != p.kind && slices.Contains(all[kind], m.Key) && !slices.Contains(all[p.kind], m.Key) {
-				l.found(check.Error, "member", m.Line, m.Column, "%q says something about %s, and this is %s", m.Key, kind, p.kind)
+				l.AtLine(m.Line, m.Column).Add(ruleMember, "", "", "%q says something about %s, and this is %s",
+					m.Key, kind, p.kind)
 				return nil
 			}
 		}
@@ -198,26 +188,26 @@ func (l *loader) resolve(p *part) *part {
 		if p.kind == "docs" {
 			return p
 		}
-		l.found(check.Error, "path", m.Value.Line, m.Value.Column, "%s is an address; download it first", p.path)
+		l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s is an address; download it first", p.path)
 		return nil
 	}
 	if !filepath.IsAbs(p.path) {
-		p.path = filepath.Join(filepath.Dir(l.path), filepath.FromSlash(p.path))
+		p.path = filepath.Join(filepath.Dir(l.File), filepath.FromSlash(p.path))
 	}
 	if _, err := os.Stat(p.path); err != nil {
-		l.found(check.Error, "path", m.Value.Line, m.Value.Column, "%s: %v", m.Value.Text, plainStat(err))
+		l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s: %v", m.Value.Text, plainStat(err))
 		return nil
 	}
 	if m := p.node.Member("templates"); m != nil {
-		p.templates = filepath.Join(filepath.Dir(l.path), filepath.FromSlash(m.Value.Text))
+		p.templates = filepath.Join(filepath.Dir(l.File), filepath.FromSlash(m.Value.Text))
 		if _, err := os.Stat(p.templates); err != nil {
-			l.found(check.Error, "path", m.Value.Line, m.Value.Column, "%s: %v", m.Value.Text, plainStat(err))
+			l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s: %v", m.Value.Text, plainStat(err))
 			return nil
 		}
 	}
 	if d := p.node.Get("delimiter").String(); d != "" && d != "tab" && utf8.RuneCountInString(d) != 1 {
 		m := p.node.Member("delimiter")
-		l.found(check.Error, "delimiter", m.Value.Line, m.Value.Column, `%q is not one character, nor "tab"`, d)
+		l.AtLine(m.Value.Line, m.Value.Column).Add(ruleDelimiter, "", "", `%q is not one character, nor "tab"`, d)
 		return nil
 	}
 	return p

@@ -244,11 +244,11 @@ func (a *api) open(path string) (*file, error) {
 }
 
 // found adds a finding about a node.
-func (a *api) found(s check.Severity, rule string, f *file, n *tree.Node, hint, format string, args ...any) {
-	finding := check.Finding{Rule: "openapi/" + rule, Severity: s, Message: fmt.Sprintf(format, args...), Hint: hint}
-	finding.File = filepath.Join(filepath.Dir(a.in.path), filepath.FromSlash(f.path))
+func (a *api) found(rule check.Rule, f *file, n *tree.Node, hint, format string, args ...any) {
+	name := filepath.Join(filepath.Dir(a.in.path), filepath.FromSlash(f.path))
+	r := check.Reporter{Report: &a.report, File: name}
 	if n != nil {
-		finding.Line, finding.Column = n.Line, n.Column
+		r = r.AtLine(n.Line, n.Column)
 	}
-	a.report.Add(finding)
+	r.Add(rule, "", hint, format, args...)
 }

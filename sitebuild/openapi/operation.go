@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -105,8 +104,7 @@ func (a *api) name(o *operation, ids map[string]bool) {
 		unique = o.id + "_" + strconv.Itoa(n)
 	}
 	if unique != o.id {
-		a.found(check.Warning, "operation-id", o.at.file, o.at.node, "give it an id of its own",
-			"%q is the id of two operations; the later one is called %q", o.id, unique)
+		a.found(ruleOperationID, o.at.file, o.at.node, "give it an id of its own", "%q is the id of two operations; the later one is called %q", o.id, unique)
 		o.id = unique
 	}
 	ids[o.id] = true

@@ -61,18 +61,17 @@ func (a *api) follow(at place) (place, bool) {
 		}
 		f, pointer, err := a.target(ref, at.file)
 		if err != nil {
-			a.found(check.Warning, "ref", at.file, at.node, "put the file into the folder of the document",
-				"the reference %q cannot be followed: %v", ref, err)
+			a.found(ruleRef, at.file, at.node, "put the file into the folder of the document", "the reference %q cannot be followed: %v", ref, err)
 			return place{}, false
 		}
 		next := f.root.At(pointer)
 		if next == nil {
-			a.found(check.Warning, "ref", at.file, at.node, "", "the reference %q leads to nothing", ref)
+			a.found(ruleRef, at.file, at.node, "", "the reference %q leads to nothing", ref)
 			return place{}, false
 		}
 		at = place{next, f}
 	}
-	a.found(check.Warning, "ref", at.file, at.node, "", "the reference %q leads to itself", refOf(at.node))
+	a.found(ruleRef, at.file, at.node, "", "the reference %q leads to itself", refOf(at.node))
 	return place{}, false
 }
 
@@ -81,7 +80,7 @@ func (a *api) follow(at place) (place, bool) {
 func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 	other, pointer, err := a.target(ref, f)
 	if err != nil {
-		a.once("ref", f, from, "put the file into the folder of the document",
+		a.once(ruleRef, f, from, "put the file into the folder of the document",
 			fmt.Sprintf("the reference %q cannot be followed: %v", ref, err))
 		return nil
 	}
@@ -90,7 +89,7 @@ func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 	}
 	node := other.root.At(pointer)
 	if node == nil {
-		a.once("ref", f, from, "", fmt.Sprintf("the reference %q leads to nothing", ref))
+		a.once(ruleRef, f, from, "", fmt.Sprintf("the reference %q leads to nothing", ref))
 		return nil
 	}
 	name := jsonscan.UnescapeToken(pointer[strings.LastIndexByte(pointer, '/')+1:])
@@ -101,11 +100,11 @@ func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 }
 
 // once reports a problem that can occur in many places only the first time.
-func (a *api) once(rule string, f *file, n *tree.Node, hint, message string) {
+func (a *api) once(rule check.Rule, f *file, n *tree.Node, hint, message string) {
 	key := f.path + "\x00" + message
 	if !a.names[key] {
 		a.names[key] = true
-		a.found(check.Warning, rule, f, n, hint, "%s", message)
+		a.found(rule, f, n, hint, "%s", message)
 	}
 }
 

@@ -167,9 +167,8 @@ func (in *Input) columnNames(first []string, header bool, r *check.Report) []str
 			unique = fmt.Sprintf("%s_%d", name, n)
 		}
 		if unique != name {
-			r.Add(check.Finding{Rule: "table/duplicate-column", Severity: check.Warning, File: in.path, Line: 1,
-				Message: fmt.Sprintf("two columns are called %q; the later one is called %q", name, unique),
-				Hint:    "give it a name of its own"})
+			check.Reporter{Report: r, File: in.path}.AtLine(1, 0).Add(ruleDuplicateColumn, "",
+				"give it a name of its own", "two columns are called %q; the later one is called %q", name, unique)
 		}
 		names[i] = unique
 	}
@@ -241,8 +240,8 @@ func (in *Input) malformed(report *check.Report, syntax *csv.ParseError) {
 	if syntax.StartLine != syntax.Line {
 		message = fmt.Sprintf("the record that begins here is no CSV: %v in line %d; it is left out", syntax.Err, syntax.Line)
 	}
-	report.Add(check.Finding{Rule: "table/syntax", File: in.path, Line: syntax.StartLine, Message: message,
-		Hint: `a quote inside of quotes is written twice: ""`})
+	check.Reporter{Report: report, File: in.path}.AtLine(syntax.StartLine, 0).Add(ruleSyntax, "",
+		`a quote inside of quotes is written twice: ""`, "%s", message)
 }
 
 // cells converts a record to cells. White space around values is ignored.
@@ -255,9 +254,8 @@ func (in *Input) cells(record []string, cells []cell, reader *csv.Reader, report
 			message = fmt.Sprintf("the row has %d cells, and there are only %d columns; those beyond are left out",
 				len(record), len(cells))
 		}
-		report.Add(check.Finding{Rule: "table/ragged-row",
-			Severity: check.Warning, File: in.path, Line: line, Message: message,
-			Hint: "a cell with the separator in it stands in quotes"})
+		check.Reporter{Report: report, File: in.path}.AtLine(line, 0).Add(ruleRaggedRow, "",
+			"a cell with the separator in it stands in quotes", "%s", message)
 	}
 	n := min(len(record), len(cells))
 	for i, s := range record[:n] {
@@ -279,7 +277,6 @@ func (in *Input) badText(report *check.Report, reader *csv.Reader, field int) {
 		return
 	}
 	line, column := reader.FieldPos(field)
-	report.Add(check.Finding{Rule: "table/encoding", Severity: check.Warning, File: in.path, Line: line, Column: column,
-		Message: "the cell is not UTF-8; what cannot be read is shown as \ufffd",
-		Hint:    "iconv -f WINDOWS-1252 -t UTF-8 " + in.path})
+	check.Reporter{Report: report, File: in.path}.AtLine(line, column).Add(ruleEncoding, "",
+		"iconv -f WINDOWS-1252 -t UTF-8 "+in.path, "the cell is not UTF-8; what cannot be read is shown as \ufffd")
 }

@@ -157,9 +157,8 @@ func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) [
 	for _, m := range top {
 		if !slices.ContainsFunc(rows, func(o member) bool { return o.at == m.at }) {
 			line, column := check.LineColumn(text, m.at)
-			r.Add(check.Finding{Rule: "table/left-out", Severity: check.Note, File: in.path, Line: line, Column: column,
-				Pointer: "/" + jsonscan.EscapeToken(m.name),
-				Message: fmt.Sprintf("%q is no array of objects and is left out", m.name)})
+			check.Reporter{Report: r, File: in.path}.AtLine(line, column).Add(ruleLeftOut,
+				"/"+jsonscan.EscapeToken(m.name), "", "%q is no array of objects and is left out", m.name)
 			continue
 		}
 		name := m.name
@@ -280,8 +279,8 @@ func (j *jsonRows) set(name string, v cell) {
 	}
 	if j.filled[i] == j.count {
 		if j.report != nil {
-			j.report.Add(check.Finding{Rule: "table/duplicate-member", Severity: check.Warning, File: j.in.path, Line: j.line,
-				Message: fmt.Sprintf("%q is there twice in one row; the first counts", name)})
+			check.Reporter{Report: j.report, File: j.in.path}.AtLine(j.line, 0).Add(ruleDuplicateMember, "", "",
+				"%q is there twice in one row; the first counts", name)
 		}
 		return
 	}
@@ -387,8 +386,8 @@ func (j *jsonRows) element(raw []byte, line int, each func(row) error) error {
 
 func (j *jsonRows) bad(line, column int, message string) {
 	if j.report != nil {
-		j.report.Add(check.Finding{Rule: "table/syntax", File: j.in.path, Line: line, Column: column, Message: message,
-			Hint: `a row is an object: {"name": "value"}`})
+		check.Reporter{Report: j.report, File: j.in.path}.AtLine(line, column).Add(ruleSyntax, "",
+			`a row is an object: {"name": "value"}`, "%s", message)
 	}
 }
 

@@ -355,7 +355,7 @@ func (w *sqliteRows) omit(cells []cell, list string) {
 		column, size, ok := strings.Cut(entry, ":")
 		if i, err := strconv.Atoi(column); ok && err == nil && i < len(cells) {
 			cells[i] = cell{omitted, size}
-			w.warn("table/large-blob", i, size+" bytes of binary data are omitted", "choose the other columns")
+			w.warn(ruleLargeBlob, i, "choose the other columns", "%s bytes of binary data are omitted", size)
 		}
 	}
 }
@@ -364,13 +364,13 @@ func (w *sqliteRows) valid(s string, column int) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	w.warn("table/encoding", column, "the text is not UTF-8; what cannot be read is shown as \ufffd", "")
+	w.warn(ruleEncoding, column, "", "the text is not UTF-8; what cannot be read is shown as \ufffd")
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-func (w *sqliteRows) warn(rule string, column int, message, hint string) {
+func (w *sqliteRows) warn(rule check.Rule, column int, hint, format string, args ...any) {
 	if w.report != nil {
-		w.report.Add(check.Finding{Rule: rule, Severity: check.Warning, File: w.in.path, Hint: hint,
-			Message: fmt.Sprintf("row %d of %s, column %s: %s", w.count, w.src.name, w.src.columns[column], message)})
+		check.Reporter{Report: w.report, File: w.in.path}.Add(rule, "", hint,
+			"row %d of %s, column %s: %s", w.count, w.src.name, w.src.columns[column], fmt.Sprintf(format, args...))
 	}
 }

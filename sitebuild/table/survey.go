@@ -66,8 +66,8 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 		return nil, err
 	}
 	if t.rows == 0 || len(t.cols) == 0 {
-		report.Add(check.Finding{Rule: "table/empty", Severity: check.Warning, File: src.file,
-			Message: fmt.Sprintf("the table %s has no rows with anything in them and is left out", src.name)})
+		check.Reporter{Report: report, File: src.file}.Add(ruleEmpty, "", "",
+			"the table %s has no rows with anything in them and is left out", src.name)
 		return nil, nil
 	}
 	for i, c := range t.cols {
@@ -168,9 +168,9 @@ func (t *tab) newColumn(name string) *columnStats {
 
 // duplicate reports why a column named like a key is not one.
 func (t *tab) duplicate(report *check.Report, line int, column, value string) {
-	report.Add(check.Finding{Rule: "table/duplicate-key", Severity: check.Warning, File: t.src.file, Line: line,
-		Message: fmt.Sprintf("%s %q was there before, so that %s does not tell rows apart", column, value, column),
-		Hint:    "name the key, or take the row out"})
+	check.Reporter{Report: report, File: t.src.file}.AtLine(line, 0).Add(ruleDuplicateKey.As(check.Warning), "",
+		"name the key, or take the row out", "%s %q was there before, so that %s does not tell rows apart", column,
+		value, column)
 }
 
 func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
@@ -184,9 +184,9 @@ func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
 	if r.line == 0 {
 		where = "row"
 	}
-	report.Add(check.Finding{Rule: "table/duplicate-key", File: t.src.file, Line: r.line,
-		Message: fmt.Sprintf("a row with the key %s is in %s %d already", strings.Join(values, ", "), where, first),
-		Hint:    "name a key that tells rows apart"})
+	check.Reporter{Report: report, File: t.src.file}.AtLine(r.line, 0).Add(ruleDuplicateKey, "",
+		"name a key that tells rows apart", "a row with the key %s is in %s %d already", strings.Join(values, ", "),
+		where, first)
 }
 
 // places returns the indexes of columns by their names.
@@ -455,23 +455,20 @@ func (t *tab) choosePages() {
 func (t *tab) tell(report *check.Report) {
 	for _, c := range t.cols {
 		if c.huge && c.kind == kindText {
-			report.Add(check.Finding{Rule: "table/large-integer", Severity: check.Note, File: t.src.file,
-				Message: fmt.Sprintf(
-					"column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown as texts",
-					c.name, t.src.name)})
+			check.Reporter{Report: report, File: t.src.file}.Add(ruleLargeInteger, "", "",
+				"column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown as texts", c.name, t.src.name)
 		}
 	}
 	for _, i := range t.key {
 		if c := t.cols[i]; c.nulls+c.blank > 0 {
-			report.Add(check.Finding{Rule: "table/empty-key", Severity: check.Warning, File: t.src.file,
-				Message: fmt.Sprintf("%s is empty in %d rows of %s, which get_%s does not find",
-					c.name, c.nulls+c.blank, t.src.name, t.one)})
+			check.Reporter{Report: report, File: t.src.file}.Add(ruleEmptyKey, "", "",
+				"%s is empty in %d rows of %s, which get_%s does not find", c.name, c.nulls+c.blank, t.src.name,
+				t.one)
 		}
 	}
 	if len(t.key) == 0 {
-		report.Add(check.Finding{Rule: "table/no-key", Severity: check.Note, File: t.src.file,
-			Message: fmt.Sprintf("no column of %s tells its rows apart; they are known by their numbers", t.src.name),
-			Hint:    "name the key if there is one"})
+		check.Reporter{Report: report, File: t.src.file}.Add(ruleNoKey, "", "name the key if there is one",
+			"no column of %s tells its rows apart; they are known by their numbers", t.src.name)
 	}
 }
 

@@ -2,7 +2,6 @@ package freeze
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -25,8 +24,7 @@ func (r *run) acceptable(o *outcome) bool {
 		file = ""
 	}
 	for _, s := range suspicions(r.plan.secrets, o.doc) {
-		f := check.Finding{Rule: "freeze/" + s.kind, Severity: check.Warning, File: file,
-			Message: name + ": the answer seems to contain " + s.about}
+		rule, hint := rulePersonal, ""
 		switch {
 		case s.kind == "secret":
 			pointer := s.pointer
@@ -37,9 +35,13 @@ func (r *run) acceptable(o *outcome) bool {
 			continue
 		case s.kind == "personal" && !r.plan.opts.Allow.Personal:
 			ok = false
-			f.Severity, f.Hint = check.Error, "change the source, use --replace, or accept it with --allow personal"
+			rule = rule.As(check.Error)
+			hint = "change the source, use --replace, or accept it with --allow personal"
+		case s.kind == "email":
+			rule = ruleEmail
 		}
-		r.report.Report.Add(f)
+		check.Reporter{Report: &r.report.Report, File: file}.Add(rule, "", hint,
+			"%s: the answer seems to contain %s", name, s.about)
 	}
 	if !ok {
 		r.refused++
@@ -51,8 +53,7 @@ func (r *run) acceptable(o *outcome) bool {
 func (r *run) acceptSecret(where, file, pointer string, m secrets.Match) bool {
 	fingerprint := secrets.Fingerprint(file, pointer, m)
 	allowed := secrets.Accepted(r.plan.opts.Allow.Secrets, fingerprint, m)
-	f := check.Finding{Rule: "freeze/secret", Severity: check.Warning, File: file, Pointer: pointer,
-		Message: fmt.Sprintf("%s contains %s (%s)", where, m.What, m.Kind)}
+	f := check.Reporter{File: file}.Finding(ruleSecret, pointer, "", "%s contains %s (%s)", where, m.What, m.Kind)
 	if !allowed {
 		f.Severity = check.Error
 		f.Hint = "remove it from the source or with --replace, or accept it with --allow-secret " + fingerprint

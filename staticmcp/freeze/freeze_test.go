@@ -166,7 +166,8 @@ func (*shop) Catalog(context.Context) (*mcp.Catalog, error) {
 		Templates: []mcp.ResourceTemplate{{URITemplate: "item://{id}", Name: "Item"}},
 		Prompts: []mcp.Prompt{
 			{Name: "sell", Description: "d", Arguments: []mcp.PromptArgument{{Name: "what", Description: "d", Required: true}}},
-			{Name: "compute", Description: "d", Arguments: []mcp.PromptArgument{{Name: "n", Description: "d", Required: true}}},
+			{Name: "compute", Description: "d",
+				Arguments: []mcp.PromptArgument{{Name: "n", Description: "d", Required: true}}},
 		},
 		Completions: true,
 	}, nil
@@ -262,7 +263,8 @@ func TestFreeze(t *testing.T) {
 		".nojekyll", ".staticmcp/freeze.json", ".staticmcp/index.json", "completions/resources/_id_/id.json", "mcp.json",
 		"prompts/sell.json", "resources/a.json", "resources/about.json", "resources/b.json",
 		"tools/get_item/a.json", "tools/get_item/b.json",
-		"tools/list_items.json", "tools/list_items/2.json", "tools/list_items/2/name.json", "tools/list_items/2/price.json",
+		"tools/list_items.json", "tools/list_items/2.json", "tools/list_items/2/name.json",
+		"tools/list_items/2/price.json",
 		"tools/list_items/name.json", "tools/list_items/price.json", "tools/now.json",
 	}, "\n")
 	if diff := cmp.Diff(want, m.String()); diff != "" {
@@ -371,7 +373,8 @@ func TestNumbersAreNoCards(t *testing.T) {
 	numbers := map[string]bool{
 		"4111 1111 1111 1111": true, "4111-1111-1111-1111": true, "4111111111111111": true,
 		"3782 822463 10005": true, "3056 9309 0259 04": false, "30569309025904": true, "6011 1111 1111 1117": true,
-		"32602 10 2026 07": false, "32412601976210393": false, "4111 1111-1111 1111": false, "41111111 11111111": false,
+		"32602 10 2026 07": false, "32412601976210393": false, "4111 1111-1111 1111": false,
+		"41111111 11111111":   false,
 		"4111 1111 1111 1112": false, "5000000000000009": false,
 	}
 	for number, card := range numbers {
@@ -393,8 +396,10 @@ func TestSecrets(t *testing.T) {
 		"key": {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{Allow: freeze.Allow{Secrets: []string{"token"}}}},
 		"url": {"postgres://admin:hunter2@db.internal/x", "freeze/secret",
 			freeze.Options{Allow: freeze.Allow{Secrets: []string{"token"}}}},
-		"card":     {"card 4111 1111 1111 1111", "freeze/personal", freeze.Options{Allow: freeze.Allow{Personal: true}}},
-		"iban":     {"pay DE89 3704 0044 0532 0130 00 now", "freeze/personal", freeze.Options{Allow: freeze.Allow{Personal: true}}},
+		"card": {"card 4111 1111 1111 1111", "freeze/personal",
+			freeze.Options{Allow: freeze.Allow{Personal: true}}},
+		"iban": {"pay DE89 3704 0044 0532 0130 00 now", "freeze/personal",
+			freeze.Options{Allow: freeze.Allow{Personal: true}}},
 		"replaced": {"", "", freeze.Options{}},
 	}
 	for name, test := range tests {
@@ -440,7 +445,7 @@ func TestSecrets(t *testing.T) {
 
 func rulesOf(r *freeze.Report) (list []string) {
 	for _, f := range r.Report.Findings() {
-		list = append(list, f.Rule)
+		list = append(list, f.Rule.ID)
 	}
 	return list
 }

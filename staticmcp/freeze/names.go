@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -41,7 +40,7 @@ func (p *Plan) checkNames() error {
 		if near := p.nearTool(q.Tool); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		p.found(check.Warning, "unknown-tool", fmt.Sprintf("calls of %s are left out: there is no such tool", q.Tool), hint)
+		p.reporter().Add(ruleUnknownTool, "", hint, "calls of %s are left out: there is no such tool", q.Tool)
 	}
 	return nil
 }

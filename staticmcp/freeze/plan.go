@@ -105,7 +105,8 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	}
 	p := &Plan{
 		source: src, catalog: catalog, opts: opts.withDefaults(), Round: time.Since(began),
-		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool), placeholders: make(map[string]bool),
+		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool),
+		placeholders: make(map[string]bool),
 	}
 	p.secrets = secrets.New(p.opts.Environ)
 	p.expanded = make([]atomic.Int64, len(p.opts.Expand))
@@ -184,7 +185,7 @@ func (p *Plan) add(q staticmcp.Question) bool {
 		}
 		ordered, err := p.layouts[q.Tool].Ordered(q.Arguments)
 		if err != nil {
-			p.found(check.Warning, "arguments", fmt.Sprintf("%s %s: %v", q.Tool, q.Arguments, err), "")
+			p.reporter().Add(ruleArguments, "", "", "%s %s: %v", q.Tool, q.Arguments, err)
 			return false
 		}
 		q.Arguments = ordered
@@ -411,15 +412,15 @@ func (p *Plan) finish() {
 				if s.Note == notChosen {
 					continue
 				}
-				p.found(check.Note, "left-out", fmt.Sprintf("the tool %s is left out: %s", s.Name, s.Note), hintFor(s.Note))
+				p.reporter().Add(ruleLeftOut, "", hintFor(s.Note), "the tool %s is left out: %s", s.Name, s.Note)
 			}
 		case "prompt":
 			s.Calls = calls["\x00"+s.Name]
 		}
 	}
 	if p.full {
-		p.found(check.Warning, "too-many",
-			fmt.Sprintf("there are more than %d questions; the others are left out", p.opts.Limits.Calls), "raise --max-calls")
+		p.reporter().Add(ruleTooMany, "", "raise --max-calls",
+			"there are more than %d questions; the others are left out", p.opts.Limits.Calls)
 	}
 }
 
@@ -430,6 +431,7 @@ func hintFor(note string) string {
 	return "give calls with --calls FILE, or a rule with --expand"
 }
 
-func (p *Plan) found(severity check.Severity, rule, message, hint string) {
-	p.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: p.secrets.Redact(message), Hint: hint})
+// reporter returns a reporter that keeps secrets out of its findings.
+func (p *Plan) reporter() check.Reporter {
+	return check.Reporter{Report: &p.Report, Redact: p.secrets.Redact}
 }

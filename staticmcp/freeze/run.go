@@ -278,8 +278,8 @@ func (r *run) end(ctx context.Context, yield func(*sitebuild.Answer, error) bool
 	for i := range p.opts.Expand {
 		if x := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
 			message := fmt.Sprintf("the rule for %s finds nothing in the answers of %s", x.Tool, x.From)
-			report.Report.Add(check.Finding{Rule: "freeze/expand", Severity: check.Warning, Message: message,
-				Hint: "slipway call SOURCE " + x.From + " --json shows an answer that the path is for"})
+			check.Reporter{Report: &report.Report}.Add(ruleExpand, "",
+				"slipway call SOURCE "+x.From+" --json shows an answer that the path is for", "%s", message)
 		}
 	}
 	for _, c := range p.completions {
@@ -364,13 +364,13 @@ func (r *run) collect(o *outcome) *sitebuild.Answer {
 	}
 	if o.err != nil {
 		report.Failed++
-		r.found(check.Warning, "failed", o.q, o.err.Error(), "")
+		r.found(ruleFailed, o.q, "", "%s", o.err.Error())
 		return nil
 	}
 	if o.unstable {
 		report.Unstable++
 		hint := "leave such answers out with --skip-unstable, or the part that changes with --replace"
-		r.found(check.Warning, "unstable", o.q, "the answer is not the same when it is asked for again", hint)
+		r.found(ruleUnstable, o.q, hint, "the answer is not the same when it is asked for again")
 		if r.plan.opts.Repeat.SkipUnstable {
 			return nil
 		}
@@ -391,9 +391,10 @@ func (r *run) collect(o *outcome) *sitebuild.Answer {
 	}
 }
 
-func (r *run) found(severity check.Severity, rule string, q staticmcp.Question, message, hint string) {
-	message = r.plan.secrets.Redact(nameOf(q) + ": " + message)
-	r.report.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: message, Hint: hint})
+// found reports a finding about a question.
+func (r *run) found(rule check.Rule, q staticmcp.Question, hint, format string, args ...any) {
+	in := check.Reporter{Report: &r.report.Report, Redact: r.plan.secrets.Redact}
+	in.Add(rule, "", hint, "%s: %s", nameOf(q), fmt.Sprintf(format, args...))
 }
 
 // nameOf names a question for messages.

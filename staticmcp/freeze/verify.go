@@ -46,7 +46,7 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Req
 	for _, q := range questions {
 		if why := r.plan.refusal(q.Tool); q.Tool != "" && why != "" {
 			v.Failed++
-			v.found(check.Warning, "not-asked", q, why)
+			v.found(ruleNotAsked, q, "%s", why)
 			continue
 		}
 		list := askable(catalog, q)
@@ -64,10 +64,10 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Req
 		switch {
 		case errors.Is(err, errDifferent):
 			v.Different++
-			v.found(check.Error, "drift", asked[i], err.Error())
+			v.found(ruleDrift, asked[i], "%s", err.Error())
 		case err != nil:
 			v.Failed++
-			v.found(check.Error, "failed", asked[i], err.Error())
+			v.found(ruleFailed.As(check.Error), asked[i], "%s", err.Error())
 		}
 	}
 	return v, err
@@ -129,7 +129,8 @@ func (r *run) compare(ctx context.Context, site *staticmcp.Site, q staticmcp.Que
 	return err
 }
 
-func (v *Verification) found(severity check.Severity, rule string, q staticmcp.Question, message string) {
-	v.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity,
-		Message: v.secrets.Redact(nameOf(q) + ": " + message)})
+// found reports a finding about a question.
+func (v *Verification) found(rule check.Rule, q staticmcp.Question, format string, args ...any) {
+	in := check.Reporter{Report: &v.Report, Redact: v.secrets.Redact}
+	in.Add(rule, "", "", "%s: %s", nameOf(q), fmt.Sprintf(format, args...))
 }

@@ -327,7 +327,7 @@ func TestPlanTellsTheRest(t *testing.T) {
 	if len(f.Todo) != 2 || !strings.Contains(f.Todo[0], "TOKEN") {
 		t.Errorf("to do: %v", f.Todo)
 	}
-	if report.Count(check.Warning) != 1 || report.Findings()[0].Rule != "stax/command-not-found" {
+	if report.Count(check.Warning) != 1 || report.Findings()[0].Rule.ID != "stax/command-not-found" {
 		t.Errorf("C9: got %v", report.Findings())
 	}
 }

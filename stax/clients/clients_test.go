@@ -89,7 +89,7 @@ func TestRender(t *testing.T) {
 			}
 			var b bytes.Buffer
 			for _, f := range report.Findings() {
-				fmt.Fprintf(&b, "# %s %s: %s [%s]\n", f.Severity, f.Pointer, f.Message, f.Rule)
+				fmt.Fprintf(&b, "# %s %s: %s [%s]\n", f.Severity, f.Pointer, f.Message, f.Rule.ID)
 				if f.Line == 0 || f.File != "mcp.yaml" {
 					t.Errorf("no place: %+v", f)
 				}
@@ -140,7 +140,7 @@ func TestC14C19C20C21(t *testing.T) {
 		}
 		lost := func(member string) bool {
 			return slices.ContainsFunc(report.Findings(), func(f check.Finding) bool {
-				return f.Rule == "stax/lossy" && strings.HasSuffix(f.Pointer, "/"+member)
+				return f.Rule.ID == "stax/lossy" && strings.HasSuffix(f.Pointer, "/"+member)
 			})
 		}
 		heeds := func(name string) bool { return name != "" && !slices.Contains(c.Ignores, name) }
@@ -221,14 +221,15 @@ func TestPath(t *testing.T) {
 		scope  clients.Scope
 		want   string
 	}{
-		"where it was":     {"cline", "darwin", clients.User, filepath.ToSlash(old)},
-		"where it is":      {"cline", "linux", clients.User, home + "/.cline/data/settings/cline_mcp_settings.json"},
-		"home":             {"cursor", "linux", clients.User, home + "/.cursor/mcp.json"},
-		"variable":         {"codex", "darwin", clients.User, home + "/c/config.toml"},
-		"fallback":         {"goose", "linux", clients.User, home + "/.config/goose/config.yaml"},
-		"relative":         {"claude-code", "linux", clients.User, home + "/.claude.json"},
-		"windows":          {"zed", "windows", clients.User, home + "/Roaming/Zed/settings.json"},
-		"mac":              {"vscode", "darwin", clients.User, home + "/Library/Application Support/Code/User/mcp.json"},
+		"where it was": {"cline", "darwin", clients.User, filepath.ToSlash(old)},
+		"where it is":  {"cline", "linux", clients.User, home + "/.cline/data/settings/cline_mcp_settings.json"},
+		"home":         {"cursor", "linux", clients.User, home + "/.cursor/mcp.json"},
+		"variable":     {"codex", "darwin", clients.User, home + "/c/config.toml"},
+		"fallback":     {"goose", "linux", clients.User, home + "/.config/goose/config.yaml"},
+		"relative":     {"claude-code", "linux", clients.User, home + "/.claude.json"},
+		"windows":      {"zed", "windows", clients.User, home + "/Roaming/Zed/settings.json"},
+		"mac": {"vscode", "darwin", clients.User,
+			home + "/Library/Application Support/Code/User/mcp.json"},
 		"project":          {"vscode", "linux", clients.Project, dir + "/.vscode/mcp.json"},
 		"the one there is": {"opencode", "linux", clients.Project, dir + "/opencode.jsonc"},
 	}
@@ -304,7 +305,7 @@ func TestOverridesAreLost(t *testing.T) {
 			_, report := clients.Translate(&c, m, &clients.Options{OS: "linux", Via: via, Sources: []string{"mcp.yaml"}})
 			lost := 0
 			for _, f := range report.Findings() {
-				if f.Rule == "stax/lossy" && strings.Contains(f.Message, "overrides") {
+				if f.Rule.ID == "stax/lossy" && strings.Contains(f.Message, "overrides") {
 					lost++
 				}
 			}

@@ -34,7 +34,7 @@ func TestLauncherThatIsMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range report.Findings() {
-			if f.Rule == "stax/command-not-found" && f.Line > 0 {
+			if f.Rule.ID == "stax/command-not-found" && f.Line > 0 {
 				said += f.Message
 			}
 		}
@@ -99,7 +99,7 @@ func TestWouldExpand(t *testing.T) {
 
 func expands(report *check.Report) bool {
 	for _, f := range report.Findings() {
-		if f.Rule == "stax/would-expand" {
+		if f.Rule.ID == "stax/would-expand" {
 			return true
 		}
 	}

@@ -166,7 +166,8 @@ func TestExportLoses(t *testing.T) {
 			"command: npx\n    args: [-y, w@1]\n    enabledTools: [a]\n    disabledTools: [b]",
 			"no place for enabledTools|no place for disabledTools",
 		},
-		"timeout":      {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1", "no place for connectTimeoutMs"},
+		"timeout": {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1",
+			"no place for connectTimeoutMs"},
 		"call timeout": {"command: npx\n    args: [-y, w@1]\n    callTimeoutMs: 1", "no place for callTimeoutMs"},
 		"hang timeout": {"command: npx\n    args: [-y, w@1]\n    hangTimeoutMs: 1", "no place for hangTimeoutMs"},
 		"ping timeout": {"command: npx\n    args: [-y, w@1]\n    pingTimeoutMs: 1", "no place for pingTimeoutMs"},
@@ -175,10 +176,11 @@ func TestExportLoses(t *testing.T) {
 			"command: npx\n    args: [-y, w@1]\n    x-mine: 1\n    metadata: {team: a}",
 			`the metadata "team"|no place for "x-mine"`,
 		},
-		"latest":      {"command: npx\n    args: [-y, w@latest]", `"latest" is none`},
-		"a range":     {"command: npx\n    args: [-y, w@^1.0.0]", `"^1.0.0" is none`},
-		"an image":    {"command: docker\n    args: [run, -i, --rm, w]", "the image w is not one version"},
-		"no variable": {"command: docker\n    args: [run, -i, --rm, 'w:1']\n    env: {A: b}", "not given the variable A"},
+		"latest":   {"command: npx\n    args: [-y, w@latest]", `"latest" is none`},
+		"a range":  {"command: npx\n    args: [-y, w@^1.0.0]", `"^1.0.0" is none`},
+		"an image": {"command: docker\n    args: [run, -i, --rm, w]", "the image w is not one version"},
+		"no variable": {"command: docker\n    args: [run, -i, --rm, 'w:1']\n    env: {A: b}",
+			"not given the variable A"},
 		"a file": {
 			"command: npx\n    args: [-y, w@1]\n    secrets: [F]",
 			"no place for the file in which the server gets F",
@@ -200,7 +202,7 @@ func TestExportLoses(t *testing.T) {
 			var got []string
 			for _, f := range report.Findings() {
 				got = append(got, f.Message)
-				if f.Line == 0 || f.Rule != "stax/not-exported" {
+				if f.Line == 0 || f.Rule.ID != "stax/not-exported" {
 					t.Errorf("no place, or another rule: %+v", f)
 				}
 			}
