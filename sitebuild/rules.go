@@ -19,7 +19,7 @@ var (
 	ruleEmptyAnswer     = check.Error.Rule("site/empty-answer", "an answer without a question", "")
 	ruleDuplicateAnswer = check.Error.Rule("site/duplicate-answer", "two different answers to the same question", "")
 	ruleCollision       = check.Error.Rule("site/collision",
-		"answers that share a file name; a note if they can be told apart", "")
+		"answers that share a file name; a note if they can be distinguished", "")
 	ruleSize        = check.Error.Rule("site/size", "an answer of more than 16 MiB", "")
 	ruleLargeAnswer = check.Warning.Rule("site/large-answer", "an answer of more than 1 MiB", "")
 	ruleFileLimit   = check.Error.Rule("site/file-limit", "a file that is larger than the host accepts", "")
