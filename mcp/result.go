@@ -12,28 +12,28 @@ import (
 // server; a Source may return the same value many times.
 type CallToolResult struct {
 	// Content is for the model; it is encoded as [] if empty.
-	Content []Content
+	Content []Content `json:"content"`
 	// StructuredContent is a JSON value for programs, or nil. It is sent from 2025-06-18 on;
 	// before 2026-07-28 only if it is an object.
-	StructuredContent json.RawMessage
+	StructuredContent json.RawMessage `json:"structuredContent"`
 	// IsError marks a failure that the model should see. It is always encoded.
-	IsError bool
-	Meta    json.RawMessage
+	IsError bool            `json:"isError"`
+	Meta    json.RawMessage `json:"_meta"`
 
 	// Raw, if not nil, is the whole result; the fields above are then unused.
-	Raw *Raw
+	Raw *Raw `json:"-"`
 }
 
 // ReadResourceResult is the result of reading a resource. It is read-only once returned
 // to the server.
 type ReadResourceResult struct {
-	Contents []ResourceContents
-	Meta     json.RawMessage
+	Contents []ResourceContents `json:"contents"`
+	Meta     json.RawMessage    `json:"_meta"`
 	// Cache specifies how long 2026-07-28 clients may cache the result.
-	Cache CacheHint
+	Cache CacheHint `json:"-"`
 
 	// Raw, if not nil, is the whole result; Contents and Meta are then unused.
-	Raw *Raw
+	Raw *Raw `json:"-"`
 }
 
 // CacheHint specifies for how long, and for whom, a client may cache a result (ttlMs and
@@ -49,12 +49,12 @@ type CacheHint struct {
 
 // GetPromptResult is a filled-in prompt. It is read-only once returned to the server.
 type GetPromptResult struct {
-	Description string
-	Messages    []PromptMessage
-	Meta        json.RawMessage
+	Description string          `json:"description"`
+	Messages    []PromptMessage `json:"messages"`
+	Meta        json.RawMessage `json:"_meta"`
 
 	// Raw, if not nil, is the whole result; the fields above are then unused.
-	Raw *Raw
+	Raw *Raw `json:"-"`
 }
 
 // The roles of a [PromptMessage].
@@ -113,43 +113,34 @@ func (r CompleteResult) MarshalJSON() ([]byte, error) { return marshalResult(&r)
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *CallToolResult) UnmarshalJSON(text []byte) error {
-	var w struct {
-		Content           []Content       `json:"content"`
-		StructuredContent json.RawMessage `json:"structuredContent"`
-		IsError           bool            `json:"isError"`
-		Meta              json.RawMessage `json:"_meta"`
-	}
-	if err := json.Unmarshal(text, &w); err != nil {
+	type plain CallToolResult
+	var decoded plain
+	if err := json.Unmarshal(text, &decoded); err != nil {
 		return err
 	}
-	*r = CallToolResult{Content: w.Content, StructuredContent: w.StructuredContent, IsError: w.IsError, Meta: w.Meta}
+	*r = CallToolResult(decoded)
 	return nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *ReadResourceResult) UnmarshalJSON(text []byte) error {
-	var w struct {
-		Contents []ResourceContents `json:"contents"`
-		Meta     json.RawMessage    `json:"_meta"`
-	}
-	if err := json.Unmarshal(text, &w); err != nil {
+	type plain ReadResourceResult
+	var decoded plain
+	if err := json.Unmarshal(text, &decoded); err != nil {
 		return err
 	}
-	*r = ReadResourceResult{Contents: w.Contents, Meta: w.Meta}
+	*r = ReadResourceResult(decoded)
 	return nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *GetPromptResult) UnmarshalJSON(text []byte) error {
-	var w struct {
-		Description string          `json:"description"`
-		Messages    []PromptMessage `json:"messages"`
-		Meta        json.RawMessage `json:"_meta"`
-	}
-	if err := json.Unmarshal(text, &w); err != nil {
+	type plain GetPromptResult
+	var decoded plain
+	if err := json.Unmarshal(text, &decoded); err != nil {
 		return err
 	}
-	*r = GetPromptResult{Description: w.Description, Messages: w.Messages, Meta: w.Meta}
+	*r = GetPromptResult(decoded)
 	return nil
 }
 
@@ -246,19 +237,28 @@ func (r *MethodResult) members(dst []byte, _ Form) ([]byte, error) { return dst,
 // Failed reports whether r has isError, in its fields or in Raw.
 func (r *CallToolResult) Failed() bool { return r.IsError || r.Raw != nil && r.Raw.isError }
 
-func (r *CallToolResult) members(dst []byte, f Form) ([]byte, error) {
-	dst = append(dst, `"content":[`...)
-	var err error
-	for i := range r.Content {
+// appendArray appends items, each encoded by one, and closes the array.
+func appendArray[T any](
+	dst []byte, items []T, f Form, one func(*T, []byte, Form) ([]byte, error),
+) (_ []byte, err error) {
+	for i := range items {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = r.Content[i].appendJSON(dst, f); err != nil {
+		if dst, err = one(&items[i], dst, f); err != nil {
 			return dst, err
 		}
 	}
-	dst = append(dst, ']')
-	if s := r.StructuredContent; s != nil && f.Version >= Version20250618 && (f.Version.Modern() || jsonscan.IsObject(s)) {
+	return append(dst, ']'), nil
+}
+
+func (r *CallToolResult) members(dst []byte, f Form) ([]byte, error) {
+	dst, err := appendArray(append(dst, `"content":[`...), r.Content, f, (*Content).appendJSON)
+	if err != nil {
+		return dst, err
+	}
+	known := f.Version.Modern() || f.Version >= Version20250618 && jsonscan.IsObject(r.StructuredContent)
+	if s := r.StructuredContent; s != nil && known {
 		if dst, err = appendValid(append(dst, `,"structuredContent":`...), s, "structuredContent"); err != nil {
 			return dst, err
 		}
@@ -268,17 +268,7 @@ func (r *CallToolResult) members(dst []byte, f Form) ([]byte, error) {
 }
 
 func (r *ReadResourceResult) members(dst []byte, f Form) ([]byte, error) {
-	dst = append(dst, `"contents":[`...)
-	var err error
-	for i := range r.Contents {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = r.Contents[i].appendJSON(dst, f); err != nil {
-			return dst, err
-		}
-	}
-	return append(dst, ']'), nil
+	return appendArray(append(dst, `"contents":[`...), r.Contents, f, (*ResourceContents).appendJSON)
 }
 
 func (r *GetPromptResult) members(dst []byte, f Form) ([]byte, error) {
@@ -286,17 +276,7 @@ func (r *GetPromptResult) members(dst []byte, f Form) ([]byte, error) {
 		dst = append(dst, `"description":`...)
 		dst = append(jsonscan.AppendQuote(dst, r.Description), ',')
 	}
-	dst = append(dst, `"messages":[`...)
-	var err error
-	for i := range r.Messages {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = r.Messages[i].appendJSON(dst, f); err != nil {
-			return dst, err
-		}
-	}
-	return append(dst, ']'), nil
+	return appendArray(append(dst, `"messages":[`...), r.Messages, f, (*PromptMessage).appendJSON)
 }
 
 func (m *PromptMessage) appendJSON(dst []byte, f Form) ([]byte, error) {

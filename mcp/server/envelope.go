@@ -347,6 +347,27 @@ func (rc *request) fitsBatch(held int) *mcp.Error {
 	return nil
 }
 
+// admitElement scans and admits one message of a batch. If it is refused, it writes the
+// error as the answer and returns false. held is the size of the batch's answers so far.
+func (rc *request) admitElement(
+	text []byte, held int, a *answer, transport string, admit func(*request) *mcp.Error,
+) bool {
+	e := rc.msg.scan(text)
+	if e == nil {
+		e = admit(rc)
+	}
+	if e == nil {
+		e = rc.fitsBatch(held)
+	}
+	if e != nil {
+		a.failure(rc, e)
+		rc.server.refused(rc, transport, e, 0)
+	}
+	return e == nil
+}
+
+var errInFlight = invalidRequest("a request with this id is in flight already")
+
 // eachElement calls each for every element of the valid array text.
 func eachElement(text []byte, each func(element []byte)) {
 	_, _ = jsonscan.Array(text, 0, 0, func(i int) (int, error) {

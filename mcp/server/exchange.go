@@ -80,9 +80,8 @@ func (x *exchange) serve(rc *request, a *answer) {
 		return
 	}
 	if !rc.session.track(rc) {
-		e := invalidRequest("a request with this id is in flight already")
-		a.failure(rc, e)
-		s.refused(rc, TransportHTTP, e, http.StatusOK)
+		a.failure(rc, errInFlight)
+		s.refused(rc, TransportHTTP, errInFlight, http.StatusOK)
 		return
 	}
 	defer rc.session.untrack(rc)
@@ -290,16 +289,7 @@ func (x *exchange) finishBatch(a *answer) {
 func (x *exchange) element(text []byte, a *answer) {
 	rc := x.newRequest()
 	rc.batched = true
-	e := rc.msg.scan(text)
-	if e == nil {
-		e = x.admit(rc)
-	}
-	if e == nil {
-		e = rc.fitsBatch(x.heldBytes)
-	}
-	if e != nil {
-		a.failure(rc, e)
-		x.handler.server.refused(rc, TransportHTTP, e, 0)
+	if !rc.admitElement(text, x.heldBytes, a, TransportHTTP, x.admit) {
 		return
 	}
 	x.awaits = x.awaits || rc.msg.isRequest()

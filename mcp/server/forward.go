@@ -102,20 +102,13 @@ func withoutMeta(params json.RawMessage) any {
 // client's, and message is omitted in versions without it.
 func (rc *request) ForwardProgress(params json.RawMessage) {
 	progress, err := strconv.ParseFloat(string(jsonscan.Member(params, "progress")), 64)
-	if err != nil || rc.meta.progressToken == nil || !jsonscan.IsID(rc.meta.progressToken) {
+	if err != nil {
 		return
 	}
-	rc.notify(func(dst []byte) ([]byte, bool) {
-		if rc.progressed && progress <= rc.progress {
-			return dst, false
-		}
-		rc.progressed, rc.progress = true, progress
-		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
-		dst = append(dst, rc.meta.progressToken...)
-		dst, ok := appendOthers(dst, params, func(key []byte) bool {
+	rc.notifyProgress(progress, func(dst []byte) ([]byte, bool) {
+		return appendOthers(dst, params, func(key []byte) bool {
 			return string(key) != "progressToken" && (string(key) != "message" || rc.version >= mcp.Version20250326)
 		})
-		return append(dst, '}', '}'), ok
 	})
 }
 

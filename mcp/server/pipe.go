@@ -244,7 +244,7 @@ func (c *pipe) takeOver(slow *request) {
 
 func (c *pipe) newRequest() *request {
 	rc := c.server.newRequest(c.ctx, c.opts.Remote)
-	rc.detached = true
+	rc.detached, rc.version = true, c.session.Version()
 	return rc
 }
 
@@ -253,7 +253,6 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	a := newAnswer()
 	defer a.free()
 	rc := c.newRequest()
-	rc.version = c.session.Version()
 	if tooLong {
 		return c.refuse(rc, a, invalidRequest("the message is longer than %d bytes", c.link.limit()))
 	}
@@ -269,7 +268,11 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 		}
 		return c.batch(t, text, a)
 	}
-	if e := c.admit(rc, text); e != nil {
+	e := rc.msg.scan(text)
+	if e == nil {
+		e = c.admit(rc)
+	}
+	if e != nil {
 		return c.refuse(rc, a, e)
 	}
 	if !rc.msg.isRequest() {
@@ -320,12 +323,8 @@ func (c *pipe) refuse(rc *request, a *answer, e *mcp.Error) bool {
 	return c.write(a)
 }
 
-// admit scans a message and determines its era.
-func (c *pipe) admit(rc *request, text []byte) *mcp.Error {
-	rc.version = c.session.Version()
-	if e := rc.msg.scan(text); e != nil {
-		return e
-	}
+// admit determines the era of a scanned message.
+func (c *pipe) admit(rc *request) *mcp.Error {
 	if e := rc.meta.scan(rc.msg.meta); e != nil {
 		return e
 	}
@@ -342,7 +341,7 @@ func (c *pipe) admit(rc *request, text []byte) *mcp.Error {
 		rc.session = c.session
 	}
 	if rc.msg.isRequest() && c.session.tracks(rc.msg.id) {
-		return invalidRequest("a request with this id is in flight already")
+		return errInFlight
 	}
 	if rc.msg.isRequest() && c.draining.Load() {
 		return errEnding
@@ -381,13 +380,7 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 // element serves one message of a batch. held is the size of the batch's answers so far.
 func (c *pipe) element(text []byte, held int, a *answer) {
 	rc := c.newRequest()
-	e := c.admit(rc, text)
-	if e == nil {
-		e = rc.fitsBatch(held)
-	}
-	if e != nil {
-		a.failure(rc, e)
-		c.server.refused(rc, c.opts.Transport, e, 0)
+	if !rc.admitElement(text, held, a, c.opts.Transport, c.admit) {
 		return
 	}
 	if !rc.msg.isRequest() {
@@ -502,7 +495,7 @@ func (t *teller) close() {
 func (c *pipe) listen(rc *request, sub *subscription) error {
 	l := &subscriber{sub, c.signal}
 	if !c.subs.add(string(rc.msg.id), l) {
-		return invalidRequest("a request with this id is in flight already")
+		return errInFlight
 	}
 	c.server.hub.add(l) // first: the client may rely on the acknowledgment
 	_ = c.send(sub.acknowledgment())

@@ -212,11 +212,27 @@ func (rc *request) Share(limit int) int {
 }
 
 func (rc *request) Progress(progress, total float64, message string) {
-	if rc.meta.progressToken == nil || !jsonscan.IsID(rc.meta.progressToken) {
-		return
-	}
 	if math.IsNaN(progress) || math.IsInf(progress, 0) {
 		return // JSON cannot represent it
+	}
+	rc.notifyProgress(progress, func(dst []byte) ([]byte, bool) {
+		dst = strconv.AppendFloat(append(dst, `,"progress":`...), progress, 'g', -1, 64)
+		if total > 0 && !math.IsInf(total, 1) {
+			dst = strconv.AppendFloat(append(dst, `,"total":`...), total, 'g', -1, 64)
+		}
+		if message != "" && rc.version >= mcp.Version20250326 {
+			dst = jsonscan.AppendQuote(append(dst, `,"message":`...), message)
+		}
+		return dst, true
+	})
+}
+
+// notifyProgress sends a progress notification with the members that encode appends, if
+// the client wants it and progress is more than before.
+func (rc *request) notifyProgress(progress float64, encode func(dst []byte) ([]byte, bool)) {
+	token := rc.meta.progressToken
+	if token == nil || !jsonscan.IsID(token) {
+		return
 	}
 	rc.notify(func(dst []byte) ([]byte, bool) {
 		if rc.progressed && progress <= rc.progress {
@@ -224,15 +240,8 @@ func (rc *request) Progress(progress, total float64, message string) {
 		}
 		rc.progressed, rc.progress = true, progress
 		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
-		dst = append(append(dst, rc.meta.progressToken...), `,"progress":`...)
-		dst = strconv.AppendFloat(dst, progress, 'g', -1, 64)
-		if total > 0 && !math.IsInf(total, 1) {
-			dst = strconv.AppendFloat(append(dst, `,"total":`...), total, 'g', -1, 64)
-		}
-		if message != "" && rc.version >= mcp.Version20250326 {
-			dst = jsonscan.AppendQuote(append(dst, `,"message":`...), message)
-		}
-		return append(dst, '}', '}'), true
+		dst, ok := encode(append(dst, token...))
+		return append(dst, '}', '}'), ok
 	})
 }
 
