@@ -111,7 +111,8 @@ func buildSite(t *testing.T) fs.FS {
 		t.Fatal(err)
 	}
 	files := sitebuild.NewMemory()
-	if _, err := sitebuild.Write(t.Context(), site, files, &sitebuild.Options{Collisions: sitebuild.Refuse}); err != nil {
+	if _, err := sitebuild.Write(t.Context(), site, files,
+		&sitebuild.Options{Collisions: sitebuild.Refuse}); err != nil {
 		t.Fatal(err)
 	}
 	return files
@@ -195,7 +196,8 @@ func TestManifest(t *testing.T) {
 		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
 			t.Fatal(err)
 		}
-		if tool.Name == "" || tool.Title == "" || tool.Description == "" || schema.Type != "object" || schema.Required == nil {
+		if tool.Name == "" || tool.Title == "" || tool.Description == "" || schema.Type != "object" ||
+			schema.Required == nil {
 			t.Errorf("tool is incomplete: %+v", tool)
 		}
 		for _, name := range schema.Required {

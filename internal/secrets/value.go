@@ -20,7 +20,9 @@ func Known(s string) string {
 			len(parts[1])+len(parts[2]) > 8 {
 			return "a JSON Web Token"
 		}
-		what := tokenKind(word, func(rest string) bool { return strings.Trim(rest, tokenLetters) == "" && !words(rest) })
+		what := tokenKind(word, func(rest string) bool {
+			return strings.Trim(rest, tokenLetters) == "" && !words(rest)
+		})
 		if what != "" {
 			return what
 		}
@@ -80,8 +82,8 @@ func bearer(s string) string {
 	for _, scheme := range []string{"Bearer ", "Basic ", "bearer ", "basic "} {
 		if _, rest, ok := strings.Cut(s, scheme); ok {
 			word, _, _ := strings.Cut(rest, " ")
-			if len(word) >= 8 && strings.Trim(word, tokenLetters+"+/=~") == "" && strings.ContainsAny(word, "0123456789=") &&
-				!Placeholder(word) {
+			if len(word) >= 8 && strings.Trim(word, tokenLetters+"+/=~") == "" &&
+				strings.ContainsAny(word, "0123456789=") && !Placeholder(word) {
 				return "what follows the name of a scheme"
 			}
 		}

@@ -179,7 +179,8 @@ func readSets(dir string) (map[string]any, error) {
 		name := strings.TrimSuffix(file, filepath.Ext(file))
 		path := filepath.Join(dir, file)
 		if !token.IsIdentifier(name) || sets[name] != nil {
-			return nil, fmt.Errorf("%s: a template can call data by a name that is a word, and once in the folder", path)
+			return nil, fmt.Errorf("%s: a template can call data by a name that is a word, and once in the folder",
+				path)
 		}
 		text, err := readFile(dir, file)
 		if err != nil {

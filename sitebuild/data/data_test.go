@@ -67,7 +67,8 @@ func TestTools(t *testing.T) {
 				{Name: "n", Schema: mcp.Schema{Type: "integer"}, Optional: true},
 			},
 			Answers: []data.Answer{
-				{Each: loops, With: map[string]string{"country": "{{.c.code}}", "n": "{{len .r.name}}{{len .r.note}}"}, Text: "{{.r.name}}"},
+				{Each: loops, With: map[string]string{"country": "{{.c.code}}", "n": "{{len .r.name}}{{len .r.note}}"},
+					Text: "{{.r.name}}"},
 			},
 		})
 	if err != nil {
@@ -98,7 +99,8 @@ func TestResourcesAndPrompts(t *testing.T) {
 				Each: []map[string]string{{"c": "countries"}},
 				With: map[string]string{"land": "{{.c.name}}"},
 				Messages: []data.Message{
-					{Text: "Go to {{.c.name}}"}, {Resource: "land:{{.c.code}}", Text: "in {{.c.continent}}", Role: "assistant"},
+					{Text: "Go to {{.c.name}}"}, {Resource: "land:{{.c.code}}", Text: "in {{.c.continent}}",
+						Role: "assistant"},
 				},
 			}},
 		})

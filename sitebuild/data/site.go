@@ -130,12 +130,14 @@ func (b *builder) define(site *sitebuild.Site, i int) error {
 			if err != nil {
 				return err
 			}
-			p.Arguments = append(p.Arguments, mcp.PromptArgument{Name: a.Name, Description: text, Required: !a.Optional})
+			argument := mcp.PromptArgument{Name: a.Name, Description: text, Required: !a.Optional}
+			p.Arguments = append(p.Arguments, argument)
 		}
 		site.Prompts = append(site.Prompts, p)
 	case item.Template != "":
 		site.Templates = append(site.Templates, mcp.ResourceTemplate{
-			URITemplate: item.Template, Name: item.Name, Title: title, Description: description, MIMEType: item.MIMEType,
+			URITemplate: item.Template, Name: item.Name, Title: title, Description: description,
+			MIMEType: item.MIMEType,
 		})
 	}
 	return nil

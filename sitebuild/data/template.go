@@ -204,7 +204,8 @@ func (r renderer) list(path, expression string, row map[string]any) ([]any, erro
 }
 
 // each calls do for each combination of rows. The variables are members of row.
-func (r renderer) each(path string, loops []map[string]string, row map[string]any, do func(map[string]any) error) error {
+func (r renderer) each(path string, loops []map[string]string, row map[string]any,
+	do func(map[string]any) error) error {
 	if len(loops) == 0 {
 		return do(row)
 	}

@@ -74,13 +74,16 @@ func (in *Input) connect(ctx context.Context) (*sql.DB, error) {
 
 // plainSQLite rewords an error of the driver without its number.
 func plainSQLite(err error) error {
+	var failed *sqlite.Error
+	if errors.As(err, &failed) {
+		switch failed.Code() & 0xff { // the rest is the extended code
+		case sqlite3.SQLITE_TOOBIG:
+			return errors.New("a value is larger than the limit of one row")
+		case sqlite3.SQLITE_NOTADB:
+			return errors.New("the file is not a SQLite database, or it is encrypted")
+		}
+	}
 	text, _, _ := strings.Cut(err.Error(), " (")
-	if strings.Contains(text, "too big") {
-		return errors.New("a value is larger than the limit of one row")
-	}
-	if strings.Contains(text, "not a database") {
-		return errors.New("the file is not a SQLite database, or it is encrypted")
-	}
 	return errors.New(text)
 }
 

@@ -50,7 +50,8 @@ func (l *Ledger) Drift(s *Selection) []Drift {
 			there, err = edit.Get(text, c.target())
 		}
 		if c == nil || err != nil {
-			d := Drift{Client: r.Client, Path: path, Change: "unreadable", Why: "this program does not know the client any more"}
+			d := Drift{Client: r.Client, Path: path, Change: "unreadable",
+				Why: "this program does not know the client any more"}
 			if c != nil {
 				d.Why = fsutil.Reason(err)
 			}

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -51,7 +50,7 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 		named:    map[string]bool{}, variable: map[string]string{}}
 	entries, err := edit.Get(text, c.target())
 	if err != nil {
-		return nil, nil, &fs.PathError{Op: "import", Path: path, Err: errors.New(err.Error())}
+		return nil, nil, &fs.PathError{Op: "import", Path: path, Err: err}
 	}
 	for _, e := range entries {
 		e.Value = flat(e.Value)
@@ -339,7 +338,9 @@ func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 		switch {
 		case old == nil:
 		case given && (!has || mine.Reveal() != theirs.Reveal()):
-			other.rename(d.Key, func(key string) bool { return im.declaration(key) == nil && other.declaration(key) == nil })
+			other.rename(d.Key, func(key string) bool {
+				return im.declaration(key) == nil && other.declaration(key) == nil
+			})
 			continue
 		case has && !given:
 			warn("%s is a variable of the client here, and a value in a file before: both are one secret now", d.Key)

@@ -327,7 +327,8 @@ func (i *importer) bind(s *stax.Server, header, template string, keys ...string)
 		i.declare(key)
 		needs(s, key)
 	}
-	i.out.Config.Bindings = append(i.out.Config.Bindings, stax.Binding{Server: s.Name, Header: header, Template: template})
+	i.out.Config.Bindings = append(i.out.Config.Bindings,
+		stax.Binding{Server: s.Name, Header: header, Template: template})
 }
 
 // bindings drops a binding that is equivalent to the default.

@@ -263,7 +263,8 @@ func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 	case ours || takeOver:
 		step.Action, step.Fields = Update, differing(there, e.Value)
 	default:
-		step.Action, step.Fields, step.Why = Conflict, differing(there, e.Value), "an entry that is not ours has the name"
+		step.Action, step.Fields = Conflict, differing(there, e.Value)
+		step.Why = "an entry that is not ours has the name"
 		if kept != nil {
 			if _, was := kept.Servers[e.Name]; was {
 				step.Why = "it was changed since it was written"

@@ -111,7 +111,8 @@ func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry)
 		}
 		step, text, err := Step{Server: name, Action: Delete}, []byte(nil), error(nil)
 		if old := l.original(f.Path, f.client, name); old != nil && !r.Created {
-			step = Step{Server: name, Action: Update, Why: "it becomes what it was before", Fields: differing(entry, old)}
+			step = Step{Server: name, Action: Update, Why: "it becomes what it was before",
+				Fields: differing(entry, old)}
 			text, err = edit.Set(f.after, f.client.target(), name, old)
 		} else {
 			text, err = edit.Remove(f.after, f.client.target(), name)

@@ -203,7 +203,8 @@ func pairs(table map[string]string) (list []pair) {
 // passed returns the variables that the client passes to servers.
 func (t *translator) passed(list []pair) []pair {
 	return slices.DeleteFunc(list, func(p pair) bool {
-		refused := slices.ContainsFunc(t.client.Refuses, func(name string) bool { return strings.EqualFold(name, p.name) })
+		refused := slices.ContainsFunc(t.client.Refuses,
+			func(name string) bool { return strings.EqualFold(name, p.name) })
 		if refused {
 			t.lost("env/"+escape(p.name), "refuses the variable %s", p.name)
 		}
@@ -217,7 +218,8 @@ func (t *translator) badName() string {
 		return ""
 	}
 	for _, r := range t.server.Name {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(t.client.Names, r) {
+		isPlain := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		if !isPlain && !strings.ContainsRune(t.client.Names, r) {
 			return fmt.Sprintf("%q", r)
 		}
 	}
@@ -255,7 +257,8 @@ func (t *translator) wouldExpand() {
 			if member == "" {
 				where = "the name of the server"
 			}
-			t.add(ruleWouldExpand, member, "takes %s in %s for a reference, and has no way to write it as it is", form, where)
+			t.add(ruleWouldExpand, member, "takes %s in %s for a reference, and has no way to write it as it is", form,
+				where)
 		}
 		if form[0] == '{' { // expanded anywhere in the text of the file
 			check("", t.server.Name)
@@ -291,11 +294,13 @@ func (t *translator) literals() {
 	}
 	for i := range t.server.Args {
 		if why := stax.LooksSecretArgument(t.server.Args, i); why != "" {
-			t.add(stax.RuleSecretLiteral.As(check.Warning), fmt.Sprintf("args/%d", i), "gets what looks like the value of a secret in its file: %s", why)
+			t.add(stax.RuleSecretLiteral.As(check.Warning), fmt.Sprintf("args/%d", i),
+				"gets what looks like the value of a secret in its file: %s", why)
 		}
 	}
 	if why := stax.LooksSecret("url", t.server.URL, false); why != "" {
-		t.add(stax.RuleSecretLiteral.As(check.Warning), "url", "gets what looks like the value of a secret in its file: %s", why)
+		t.add(stax.RuleSecretLiteral.As(check.Warning), "url",
+			"gets what looks like the value of a secret in its file: %s", why)
 	}
 }
 
@@ -332,7 +337,8 @@ func (t *translator) secrets() {
 			continue
 		case t.launched: // the launcher finds secrets itself
 		default:
-			t.add(ruleSecretNoReference, "secrets", "cannot refer to a secret: set %s for it yourself, or use --via launcher", key)
+			t.add(ruleSecretNoReference, "secrets",
+				"cannot refer to a secret: set %s for it yourself, or use --via launcher", key)
 			continue
 		}
 		if expose.File != "" {
@@ -373,7 +379,8 @@ func (t *translator) remoteSecrets() {
 				t.needs(refs.EnvList, key)
 			}
 			list = append(list, keys...)
-		case refs.BearerVar != "" && strings.EqualFold(b.Header, "Authorization") && b.Template == "Bearer {"+keys[0]+"}":
+		case refs.BearerVar != "" && strings.EqualFold(b.Header, "Authorization") &&
+			b.Template == "Bearer {"+keys[0]+"}":
 			t.needs(refs.BearerVar, keys[0])
 			t.special = append(t.special, field(refs.BearerVar, keys[0]))
 		case refs.HeaderVars != "" && b.Template == "{"+keys[0]+"}":
@@ -382,7 +389,8 @@ func (t *translator) remoteSecrets() {
 			t.lost("secrets", "cannot put text around the secret in the header %s", b.Header)
 			continue
 		default:
-			t.add(ruleSecretNoReference, "secrets", "cannot refer to a secret in a header: server %q gets no %s", t.server.Name, b.Header)
+			t.add(ruleSecretNoReference, "secrets", "cannot refer to a secret in a header: server %q gets no %s",
+				t.server.Name, b.Header)
 			continue
 		}
 		t.entry.Variables = append(t.entry.Variables, keys...)

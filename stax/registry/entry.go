@@ -224,7 +224,8 @@ func (b *builder) header(h *KeyValue) {
 			b.bind(h.Name, "{"+b.declare(keyOf(b.server.Name, h.Name), &h.Input)+"}")
 			if strings.EqualFold(h.Name, "Authorization") {
 				last := &b.out.Todo[len(b.out.Todo)-1]
-				*last = strings.Replace(*last, "the secret", "the whole value of the header Authorization as the secret", 1)
+				*last = strings.Replace(*last, "the secret",
+					"the whole value of the header Authorization as the secret", 1)
 			}
 		case in.ok:
 			b.static(h.Name, in.value)

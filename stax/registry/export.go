@@ -237,7 +237,8 @@ func (e *exporter) environment(p *Package) {
 	if p.RegistryType == "oci" {
 		for _, v := range p.EnvironmentVariables {
 			if !named[v.Name] {
-				e.lost("args", "the container is not given the variable %s; a program that reads the document would", v.Name)
+				e.lost("args", "the container is not given the variable %s; a program that reads the document would",
+					v.Name)
 			}
 		}
 	}

@@ -298,7 +298,8 @@ func (b *builder) environment(variables []KeyValue) (names []string) {
 		case len(secrets) == 1 && value == "{"+secrets[0]+"}":
 			b.expose(secrets[0], v.Name)
 		default:
-			b.lost(check.Warning, "the variable %s is left out: a definition has no place for text around a secret", v.Name)
+			b.lost(check.Warning, "the variable %s is left out: a definition has no place for text around a secret",
+				v.Name)
 			s.Secrets, b.out.Config.Secrets, b.out.Todo = named, declared, todo
 			continue
 		}

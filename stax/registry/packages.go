@@ -184,7 +184,8 @@ func (e *exporter) image(name string, args []string) *Package {
 			}
 			p.RuntimeArguments = append(p.RuntimeArguments, wordsOf([]string{flag, args[i]})...)
 		default:
-			e.lost("args", "it is not known whether %s of %s run takes a value, and so which word is the image", flag, name)
+			e.lost("args", "it is not known whether %s of %s run takes a value, and so which word is the image", flag,
+				name)
 			return nil
 		}
 	}
