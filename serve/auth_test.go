@@ -479,7 +479,7 @@ func TestRunRefusesOptionsWithoutSense(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = serve.Serve(t.Context(), ln, newSource(),
-		&serve.Options{TLS: &serve.TLSFiles{Cert: "no such file", Key: "none"}})
+		&serve.Options{TLS: serve.TLSFiles{Cert: "no such file", Key: "none"}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Serve = %v, want that there is no such file", err)
 	}

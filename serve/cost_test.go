@@ -49,14 +49,18 @@ type variant struct {
 func variants() []variant {
 	limits := serve.Limits{Rate: 1e9, ClientInFlight: 1000, InFlight: 1000}
 	return []variant{
-		{"plain", 0, func(testing.TB, *issuer) *serve.Options { return &serve.Options{NoMetrics: true} }},
+		{"plain", 0, func(testing.TB, *issuer) *serve.Options {
+			return &serve.Options{Features: serve.Features{NoMetrics: true}}
+		}},
 		{"metrics", 0, func(testing.TB, *issuer) *serve.Options { return &serve.Options{} }},
-		{"limits", 1, func(testing.TB, *issuer) *serve.Options { return &serve.Options{NoMetrics: true, Limits: limits} }},
+		{"limits", 1, func(testing.TB, *issuer) *serve.Options {
+			return &serve.Options{Features: serve.Features{NoMetrics: true}, Limits: limits}
+		}},
 		{"tokens", 2, func(tb testing.TB, _ *issuer) *serve.Options {
-			return &serve.Options{NoMetrics: true, Auth: costAuth(tb, nil)}
+			return &serve.Options{Features: serve.Features{NoMetrics: true}, Auth: costAuth(tb, nil)}
 		}},
 		{"jwt", 2, func(tb testing.TB, i *issuer) *serve.Options {
-			return &serve.Options{NoMetrics: true, Auth: costAuth(tb, i)}
+			return &serve.Options{Features: serve.Features{NoMetrics: true}, Auth: costAuth(tb, i)}
 		}},
 		{"all", 2, func(tb testing.TB, _ *issuer) *serve.Options {
 			return &serve.Options{Auth: costAuth(tb, nil), Limits: limits}
@@ -69,10 +73,10 @@ func variants() []variant {
 			if tb != nil {
 				tb.Cleanup(func() { _ = audit.Close() })
 			}
-			return &serve.Options{NoMetrics: true, Audit: audit}
+			return &serve.Options{Features: serve.Features{NoMetrics: true}, Audit: audit}
 		}},
 		{"log", 1, func(testing.TB, *issuer) *serve.Options {
-			return &serve.Options{NoMetrics: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+			return &serve.Options{Features: serve.Features{NoMetrics: true}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		}},
 	}
 }

@@ -126,8 +126,8 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 						l = newLease(time.Now().Add(life))
 					}
 					r := start(t, serve.Options{
-						LegacySSE: true,
-						Auth:      &serve.Auth{Verifiers: []serve.Verifier{l}, Scopes: []string{"read"}},
+						Features: serve.Features{LegacySSE: true},
+						Auth:     &serve.Auth{Verifiers: []serve.Verifier{l}, Scopes: []string{"read"}},
 					})
 					defer func() {
 						r.cancel()
@@ -171,7 +171,7 @@ func TestStreamsEndWithTheirTokenFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := start(t, serve.Options{LegacySSE: true, Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}})
+		r := start(t, serve.Options{Features: serve.Features{LegacySSE: true}, Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}})
 		defer func() {
 			r.cancel()
 			<-r.done

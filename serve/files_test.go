@@ -130,7 +130,7 @@ func TestFilesPassTheGate(t *testing.T) {
 	if w := exchange(h, "GET", "/tools/look.json", ""); w.Code != http.StatusOK {
 		t.Errorf("GET of what the gate allows = %d %s", w.Code, w.Body)
 	}
-	none := serve.NewHandler(openShop(t), &serve.Options{NoFiles: true})
+	none := serve.NewHandler(openShop(t), &serve.Options{Features: serve.Features{NoFiles: true}})
 	if w := exchange(none, "GET", "/tools/look.json", ""); w.Code != http.StatusNotFound {
 		t.Errorf("GET with NoFiles = %d %s", w.Code, w.Body)
 	}

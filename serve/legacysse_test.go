@@ -81,7 +81,7 @@ func TestLegacySSE(t *testing.T) {
 		}
 	})
 	t.Run("served", func(t *testing.T) {
-		h := serve.NewHandler(newSource(), &serve.Options{LegacySSE: true})
+		h := serve.NewHandler(newSource(), &serve.Options{Features: serve.Features{LegacySSE: true}})
 		server := httptest.NewServer(h)
 		t.Cleanup(server.Close) // after the streams
 		s, status := openLegacy(t, server.URL, "")
@@ -102,7 +102,7 @@ func TestLegacySSE(t *testing.T) {
 		}
 	})
 	t.Run("a foreign page", func(t *testing.T) {
-		h := serve.NewHandler(newSource(), &serve.Options{LegacySSE: true})
+		h := serve.NewHandler(newSource(), &serve.Options{Features: serve.Features{LegacySSE: true}})
 		if got := do(h, "GET", "/sse",
 			func(r *http.Request) { r.Header.Set("Origin", "https://evil.example.com") }); got.StatusCode != 403 {
 			t.Errorf("status %d, want 403", got.StatusCode)
@@ -122,7 +122,7 @@ func TestLegacySSEBehindTheDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(serve.NewHandler(newSource(), &serve.Options{
-		LegacySSE: true, Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}, Limits: serve.Limits{Rate: 0.001, Burst: 5},
+		Features: serve.Features{LegacySSE: true}, Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}, Limits: serve.Limits{Rate: 0.001, Burst: 5},
 	}))
 	t.Cleanup(server.Close) // after the streams
 	for token, want := range map[string]int{"": 401, "wrong-wrong-wrong-wrong-wrong-12": 401} {

@@ -155,7 +155,7 @@ func TestWhatIsRefusedIsNotInFlight(t *testing.T) {
 }
 
 func TestClientsAreForgotten(t *testing.T) {
-	h := serve.NewHandler(tools{}, &serve.Options{NoMetrics: true, Limits: serve.Limits{Rate: 1, Burst: 2, Clients: 160}})
+	h := serve.NewHandler(tools{}, &serve.Options{Features: serve.Features{NoMetrics: true}, Limits: serve.Limits{Rate: 1, Burst: 2, Clients: 160}})
 	memory := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

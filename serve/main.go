@@ -54,7 +54,7 @@ func Main[S mcp.Source](src S, err error) {
 		stdin: os.Stdin, stdout: os.Stdout, stderr: visible.NewWriter(os.Stderr), getenv: os.Getenv,
 	}
 	ctx, stop := Signals(context.Background(), func(os.Signal) {
-		fmt.Fprintf(p.stderr, "%s: finishing what is in flight; once more ends it at once\n", p.name)
+		fmt.Fprintf(p.stderr, "%s: draining requests; press Ctrl-C again to exit now\n", p.name)
 	})
 	code := 0
 	if err != nil {
@@ -157,12 +157,12 @@ func (p *program) serveHTTP(ctx context.Context, src mcp.Source, s *settings) er
 	if err != nil {
 		return err
 	}
-	opts := &Options{Addr: s.addr, Logger: p.logger(s), Started: func(info *Info) {
+	opts := &Options{Addr: s.addr, Logger: p.logger(s), Observer: Observer{Started: func(info *Info) {
 		p.banner(cat, info, s.token != "")
 		if p.started != nil {
 			p.started(info)
 		}
-	}}
+	}}}
 	if s.token != "" {
 		tokens, err := NewTokens(Token{Name: "client", Token: s.token})
 		if err != nil {

@@ -144,7 +144,7 @@ func (catalogOf) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolRe
 }
 
 func TestMetricsCanBeLeftOut(t *testing.T) {
-	if w := exchange(serve.NewHandler(newSource(), &serve.Options{NoMetrics: true}),
+	if w := exchange(serve.NewHandler(newSource(), &serve.Options{Features: serve.Features{NoMetrics: true}}),
 		"GET", "/metrics", ""); w.Code != 404 {
 		t.Errorf("metrics = %d, want 404", w.Code)
 	}

@@ -14,23 +14,27 @@ type opening struct {
 	stop context.CancelFunc // cancels the wait
 }
 
-// awaitOpening starts waiting for [Options.Opening]. The returned context ends with ctx,
-// and when the Source cannot be opened or a pattern of the tool scopes matches none of
-// its tools. show is called with the opened Source. The caller must call close.
+// awaitOpening starts waiting for src if it is [Pending]. The returned context ends with
+// ctx, and when the Source cannot be opened or a pattern of the tool scopes matches none
+// of its tools. show is called with the opened Source. The caller must call close.
 func (o *Options) awaitOpening(ctx context.Context, src mcp.Source, show func(mcp.Source)) (context.Context, *opening) {
 	p := &opening{done: make(chan struct{})}
 	ctx, p.stop = context.WithCancel(ctx)
-	if o.Opening == nil {
+	pending, ok := src.(Pending)
+	if !ok {
 		close(p.done)
 		return ctx, p
 	}
 	go func() {
-		opened, err := o.Opening(ctx)
+		opened, err := pending.Opened(ctx)
 		if err == nil {
 			err = o.proveToolScopes(ctx, src)
 		}
 		if err == nil {
 			show(opened)
+			if o.Observer.Opened != nil {
+				o.Observer.Opened(opened)
+			}
 			close(p.done)
 			return
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/server"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
 )
 
@@ -21,21 +21,60 @@ type Options struct {
 	// Addr is the address to listen on, as host:port; "" means [DefaultAddr], port 0 any
 	// free port.
 	Addr string
+	// PublicURL is the address at which clients reach the server, only scheme and host, such
+	// as "https://mcp.example.com". Its host is accepted as the Host of requests. With it,
+	// the server describes itself to clients that have not connected yet: by its card at
+	// /mcp/server-card and by /.well-known/ai-catalog.json.
+	PublicURL string
+	// TLS is the certificate to serve https with; without one, Run serves http.
+	TLS TLSFiles
 	// Auth controls who may use the server; nil admits everyone who can reach it. With it,
 	// Addr may be a non-loopback address.
 	Auth *Auth
 	// RemoteWithoutAuth allows a non-loopback address without Auth. Everyone who can reach
 	// it can then call every tool and read every resource.
 	RemoteWithoutAuth bool
-	// PublicURL is the address at which clients reach the server, only scheme and host, such
-	// as "https://mcp.example.com". Its host is accepted as the Host of requests. With it,
-	// the server describes itself to clients that have not connected yet: by its card at
-	// /mcp/server-card and by /.well-known/ai-catalog.json.
-	PublicURL string
-	// TLS is the certificate to serve https with; nil serves http.
-	TLS *TLSFiles
 	// Limits bound the use by clients.
 	Limits Limits
+	// Features selects what is served next to the endpoint.
+	Features
+	// Connections configures network connections and draining.
+	Connections
+
+	// HTTP configures the endpoint. Its MaxBody also bounds a line of [Stdio].
+	HTTP mcpserver.HTTPOptions
+	// WebSocket configures connections at /ws and, unless HTTP.PostOnly is set, at the
+	// endpoint. Its auth, size and drain settings are ignored; the server-wide ones apply.
+	WebSocket ws.Options
+	// Server configures the protocol core. A nil Logger in it becomes Logger. A
+	// RequestTimeout of 0 means ten minutes, a negative one no limit. Its Gate is called
+	// after Auth and Limits.
+	Server mcpserver.Options
+	// StateKeys, if not nil, replace Server.StateKeys, and can be reloaded.
+	StateKeys *StateKeys
+
+	// Logger receives messages for operators. It never receives arguments, results or
+	// headers. Nil discards them.
+	Logger *slog.Logger
+	// Audit, if not nil, records the requests. It is not closed.
+	Audit *Audit
+	// Observer is notified of the progress of serving.
+	Observer Observer
+	// Upstreams, if not nil, returns the state of the upstream servers, for /metrics, for
+	// Announce, and for /healthz, which publishes only names and numbers. It is called on
+	// every such request.
+	Upstreams func() []Upstream
+	// Announce, if not nil, makes [Run], [Serve] and [Stdio] report the state of the process
+	// to programs of the same user, see [Processes].
+	Announce *Announcement
+
+	tools    *toolRules       // of Auth, once they have been checked
+	appTools *apps.ToolFilter // set by HideAppTools
+}
+
+// Features selects what is served next to the endpoint. The zero value serves all but the
+// transport of 2024-11-05.
+type Features struct {
 	// NoMetrics disables /metrics.
 	NoMetrics bool
 	// NoFiles disables serving the files of the Source, such as those of a site, next to the
@@ -52,15 +91,12 @@ type Options struct {
 	// [LegacyMessagePath], for clients that support no other; the specification has replaced
 	// it. The HTTP options apply here too, except NoSessions and PostOnly.
 	LegacySSE bool
+}
 
-	// HTTP configures the endpoint. Its MaxBody also bounds a line of [Stdio].
-	HTTP server.HTTPOptions
-	// WebSocket configures connections at /ws and, unless HTTP.PostOnly is set, at the
-	// endpoint. Its auth, size and drain settings are ignored; the server-wide ones apply.
-	WebSocket ws.Options
+// Connections limits network connections, and configures draining.
+type Connections struct {
 	// MaxHeader is the largest request header in bytes; 0 means 64 KiB.
 	MaxHeader int
-
 	// ReadHeaderTimeout is how long a client may take to send a request's header,
 	// ReadTimeout how long for header and body; 0 means 10 seconds and one minute. There is
 	// no limit on writing, because an answer may be a long stream, but a client that reads
@@ -76,40 +112,24 @@ type Options struct {
 	// DrainTimeout is how long requests in flight may take after that before they are
 	// cancelled; 0 means 10 seconds.
 	DrainTimeout time.Duration
+}
 
-	// StateKeys, if not nil, replace Server.StateKeys, and can be reloaded.
-	StateKeys *StateKeys
-
-	// Opening, if not nil, waits until the Source is open, and returns the opened one, whose
-	// files are then served as well; src may be served before. An error, or a pattern of
-	// Auth.ToolScopes that matches none of its tools, stops serving and is returned by
-	// [Run], [Serve] and [Stdio]. Until such patterns have been checked, no tool can be
-	// called.
-	Opening func(ctx context.Context) (mcp.Source, error)
-
-	// Upstreams, if not nil, returns the state of the upstream servers, for /metrics, for
-	// Announce, and for /healthz, which publishes only names and numbers. It is called on
-	// every such request.
-	Upstreams func() []Upstream
-	// Announce, if not nil, makes [Run], [Serve] and [Stdio] report the state of the process
-	// to programs of the same user, see [Processes].
-	Announce *Announcement
-
-	// Logger receives messages for operators. It never receives arguments, results or
-	// headers. Nil discards them.
-	Logger *slog.Logger
-	// Audit, if not nil, records the requests. It is not closed.
-	Audit *Audit
-	// Started, if not nil, is called once the address accepts connections.
+// Observer is notified of the progress of serving. Nil functions are not called.
+type Observer struct {
+	// Started is called once the address accepts connections.
 	Started func(*Info)
-	tools   *toolRules // of Auth, once they have been checked
-	// appTools is set by HideAppTools.
-	appTools *apps.ToolFilter
+	// Opened is called with the opened Source once a [Pending] one is open.
+	Opened func(mcp.Source)
+}
 
-	// Server configures the protocol core. A nil Logger in it becomes Logger. A
-	// RequestTimeout of 0 means ten minutes, a negative one no limit. Its Gate is called
-	// after Auth and Limits.
-	Server server.Options
+// Pending is a Source that can be served before it is open. Opened waits until it is, and
+// returns the opened Source, whose files are then served as well. An error, or a pattern
+// of Auth.ToolScopes that matches none of its tools, stops serving and is returned by
+// [Run], [Serve] and [Stdio]. Until such patterns have been checked, no tool can be
+// called.
+type Pending interface {
+	mcp.Source
+	Opened(ctx context.Context) (mcp.Source, error)
 }
 
 // Info lists the addresses of a server.

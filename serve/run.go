@@ -55,12 +55,12 @@ func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) 
 
 func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) error {
 	fresh := new(freshConns)
-	info := infoOf(ln.Addr(), o.TLS != nil)
+	info := infoOf(ln.Addr(), o.TLS.Cert != "")
 	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
 		info.Public = public.String() + EndpointPath
 	}
 	ln = patientListener{ln}
-	if o.TLS != nil {
+	if o.TLS.Cert != "" {
 		config, err := o.TLS.config(o.Logger)
 		if err != nil {
 			_ = ln.Close()
@@ -87,13 +87,13 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
-	if o.Auth != nil && o.TLS == nil && !strings.HasPrefix(o.PublicURL, "https:") && !onLoopback(ln.Addr()) {
+	if o.Auth != nil && o.TLS.Cert == "" && !strings.HasPrefix(o.PublicURL, "https:") && !onLoopback(ln.Addr()) {
 		o.Logger.Warn(
 			"tokens cross the network unencrypted; give it a certificate, or name the https address of the proxy in front as the public URL")
 	}
 	defer o.announce(info.Endpoint, handler.server, 100*time.Millisecond)()
-	if o.Started != nil {
-		o.Started(info)
+	if o.Observer.Started != nil {
+		o.Observer.Started(info)
 	}
 	select {
 	case err := <-ended:
@@ -152,7 +152,7 @@ func (f *freshConns) close() {
 }
 
 // Stdio serves one client on in and out until in ends or ctx is done; then it drains as
-// [Run] does. [Options.Opening] counts as in flight. src is not closed.
+// [Run] does. The opening of a [Pending] Source counts as in flight. src is not closed.
 func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
 	o := opts.withDefaults()
 	o.NoMetrics = true // there is no address to request them from

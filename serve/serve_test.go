@@ -239,7 +239,7 @@ func TestRunListensAndEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			tt.opts.Started = func(info *serve.Info) {
+			tt.opts.Observer.Started = func(info *serve.Info) {
 				defer cancel()
 				if !strings.HasPrefix(info.Endpoint, "http://127.0.0.1:") || info.Endpoint != info.URL+"/mcp" {
 					t.Errorf("Endpoint = %q, URL = %q", info.Endpoint, info.URL)
@@ -397,7 +397,7 @@ func TestDrainFinishesWhatIsInFlight(t *testing.T) {
 
 func TestDrainEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, serve.Options{DrainTimeout: 3 * time.Second})
+		r := start(t, serve.Options{Connections: serve.Connections{DrainTimeout: 3 * time.Second}})
 		answer := r.call()
 		<-r.src.entered
 		half := r.send(t, halfSent)
@@ -442,7 +442,7 @@ func TestDrainDoesNotWaitForConnectionsToSpare(t *testing.T) {
 
 func TestDrainDelayLetsOthersSeeThatItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, serve.Options{DrainDelay: 5 * time.Second})
+		r := start(t, serve.Options{Connections: serve.Connections{DrainDelay: 5 * time.Second}})
 		synctest.Wait()
 		begin := time.Now()
 		r.cancel()
@@ -465,7 +465,7 @@ func TestDrainDelayLetsOthersSeeThatItEnds(t *testing.T) {
 
 func TestReadTimeoutsEndSlowRequestsButNotSlowTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, serve.Options{ReadHeaderTimeout: time.Second, ReadTimeout: 2 * time.Second})
+		r := start(t, serve.Options{Connections: serve.Connections{ReadHeaderTimeout: time.Second, ReadTimeout: 2 * time.Second}})
 		answer := r.call()
 		<-r.src.entered
 		for _, tt := range []struct {
@@ -550,8 +550,8 @@ func TestDrainUnderLoadLosesNoAnswer(t *testing.T) {
 	started, done := make(chan string, 1), make(chan error, 1)
 	go func() {
 		done <- serve.Run(ctx, src, &serve.Options{
-			Addr:    "127.0.0.1:0",
-			Started: func(i *serve.Info) { started <- i.Endpoint },
+			Addr:     "127.0.0.1:0",
+			Observer: serve.Observer{Started: func(i *serve.Info) { started <- i.Endpoint }},
 		})
 	}()
 	endpoint := <-started

@@ -58,7 +58,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			done <- serve.Serve(ctx, m, newSource(), &serve.Options{
-				TLS:    &files,
+				TLS:    files,
 				Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 		}()
@@ -108,7 +108,7 @@ func TestHTTP2(t *testing.T) {
 		src := newSource()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- serve.Serve(ctx, m, src, &serve.Options{TLS: &files}) }()
+		go func() { done <- serve.Serve(ctx, m, src, &serve.Options{TLS: files}) }()
 		transport := &http.Transport{
 			DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return m.dial(ctx) },
 			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},

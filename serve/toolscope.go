@@ -299,7 +299,8 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 		return err
 	}
 	o.tools = rules
-	rules.unproven.Store(o.Opening != nil && len(pending) > 0)
+	_, opening := src.(Pending)
+	rules.unproven.Store(opening && len(pending) > 0)
 	for _, pattern := range pending {
 		o.Logger.Warn("tool scope matches no tool yet, and applies once its server is available", "pattern", pattern)
 	}

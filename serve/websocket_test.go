@@ -78,8 +78,8 @@ func TestWebSocketPaths(t *testing.T) {
 			http.Header{"Origin": {"https://app.example.com"}}, 101},
 		{"the endpoint with POST only", "/mcp", serve.Options{HTTP: mcpserver.HTTPOptions{PostOnly: true}}, nil, 405},
 		{"its own path with POST only", "/ws", serve.Options{HTTP: mcpserver.HTTPOptions{PostOnly: true}}, nil, 101},
-		{"left out", "/ws", serve.Options{NoWebSocket: true}, nil, 404},
-		{"left out at the endpoint", "/mcp", serve.Options{NoWebSocket: true}, nil, 405},
+		{"left out", "/ws", serve.Options{Features: serve.Features{NoWebSocket: true}}, nil, 404},
+		{"left out at the endpoint", "/mcp", serve.Options{Features: serve.Features{NoWebSocket: true}}, nil, 405},
 		{"over its own limits", "/ws", serve.Options{WebSocket: ws.Options{RequireSubprotocol: true}}, nil, 426},
 	}
 	for _, tt := range tests {
@@ -253,7 +253,7 @@ func TestDrainClosesWebSockets(t *testing.T) {
 
 func TestDrainOfWebSocketsEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, serve.Options{DrainTimeout: 3 * time.Second})
+		r := start(t, serve.Options{Connections: serve.Connections{DrainTimeout: 3 * time.Second}})
 		c := r.socket(t)
 		through(t, c, initialize)
 		if err := c.WriteMessage([]byte(call)); err != nil {
@@ -277,8 +277,8 @@ func TestDrainUnderLoadLosesNoAnswerOverWebSocket(t *testing.T) {
 	started, done := make(chan string, 1), make(chan error, 1)
 	go func() {
 		done <- serve.Run(ctx, src, &serve.Options{
-			Addr:    "127.0.0.1:0",
-			Started: func(i *serve.Info) { started <- i.WebSocket },
+			Addr:     "127.0.0.1:0",
+			Observer: serve.Observer{Started: func(i *serve.Info) { started <- i.WebSocket }},
 		})
 	}()
 	url := <-started

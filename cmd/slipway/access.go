@@ -10,54 +10,80 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// accessFlags are the flags of serve for authentication, limits and addresses.
+// accessFlags are the flags of serve for authentication, limits and addresses, bound to
+// the options of the library.
 type accessFlags struct {
-	tokenFile                   string
-	issuer, jwksURL             string
-	audience, algorithms        []string
-	atJWT                       bool
-	servers                     []string
-	scopes, toolScopes, implies []string
+	serve.Options
+	auth serve.Auth
+	jwt  serve.JWTOptions
 
-	sources []string // names of the sources, if there is more than one
-
-	publicURL         string
-	tlsCert, tlsKey   string
-	rate              float64
-	burst             int
-	inFlight          int
-	clientInFlight    int
-	requestTimeout    time.Duration
-	withoutMetrics    bool
-	withoutFiles      bool
-	hideAppTools      bool
-	withoutWebSocket  bool
-	tokens, tokenPath string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
+	tokenFile           string
+	toolScopes, implies []string
+	tokens, tokenPath   string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
 
 func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokenFile, "auth-token-file", "", "`file` of accepted bearer tokens: lines of NAME TOKEN [SCOPE...], or JSON")
-	flags.StringVar(&f.issuer, "auth-issuer", "", "accept JSON Web Tokens from the authorization server at this `URL`")
-	flags.StringSliceVar(&f.audience, "auth-audience", nil, "`audience` that these tokens must have (default: --public-url plus /mcp)")
-	flags.StringVar(&f.jwksURL, "auth-jwks-url", "", "`URL` of the issuer's keys (default: from its metadata)")
-	flags.StringSliceVar(&f.algorithms, "auth-algorithm", nil, "accepted signature `algorithm`, such as ES256 (default: EdDSA and all ES, PS and RS)")
-	flags.BoolVar(&f.atJWT, "auth-require-at-jwt", false, "accept only JSON Web Tokens with typ at+jwt (RFC 9068)")
-	flags.StringSliceVar(&f.servers, "auth-server", nil, "`URL` of the authorization server that clients are sent to (default: the issuer)")
-	flags.StringSliceVar(&f.scopes, "require-scope", nil, "`scope` that every token needs")
-	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "additional scope for tool calls, as `PATTERN=SCOPE`; PATTERN is TOOL or SOURCE/TOOL and may contain *; it matches original names, before prefixes and renames")
+	flags.StringVar(&f.jwt.Issuer, "auth-issuer", "", "accept JSON Web Tokens from the authorization server at this `URL`")
+	flags.StringSliceVar(&f.jwt.Audience, "auth-audience", nil, "`audience` that these tokens must have (default: --public-url plus /mcp)")
+	flags.StringVar(&f.jwt.JWKSURL, "auth-jwks-url", "", "`URL` of the issuer's keys (default: from its metadata)")
+	flags.StringSliceVar(&f.jwt.Algorithms, "auth-algorithm", nil,
+		"accepted signature `algorithm`, such as ES256 (default: EdDSA and all ES, PS and RS)")
+	flags.BoolVar(&f.jwt.AccessTokensOnly, "auth-require-at-jwt", false, "accept only JSON Web Tokens with typ at+jwt (RFC 9068)")
+	flags.StringSliceVar(&f.auth.AuthorizationServers, "auth-server", nil,
+		"`URL` of the authorization server that clients are sent to (default: the issuer)")
+	flags.StringSliceVar(&f.auth.Scopes, "require-scope", nil, "`scope` that every token needs")
+	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "additional scope for tool calls, as `PATTERN=SCOPE`; "+
+		"PATTERN is TOOL or SOURCE/TOOL and may contain *; it matches original names, before prefixes and renames")
 	flags.StringSliceVar(&f.implies, "scope-implies", nil, "as `SCOPE=OTHER`: a token with SCOPE also has OTHER")
-	flags.StringVar(&f.publicURL, "public-url", "", "`URL` at which clients reach the server, such as https://mcp.example.com; accepts its host and publishes a server card")
-	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM `file` with the certificate for https; reloaded when it changes")
-	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM `file` with the certificate's private key")
-	flags.Float64Var(&f.rate, "rate-limit", 0, "`requests` per second per client, identified by principal or address; 0 means no limit")
-	flags.IntVar(&f.burst, "rate-burst", 0, "`requests` that a client may send at once after a pause (default: twice the rate, at least 10)")
-	flags.IntVar(&f.inFlight, "max-in-flight", 0, "concurrent `requests` of all clients; 0 means no limit")
-	flags.IntVar(&f.clientInFlight, "max-in-flight-per-client", 0, "concurrent `requests` of one client; 0 means no limit")
-	flags.DurationVar(&f.requestTimeout, "request-timeout", 10*time.Minute, "maximum `time` for a request, regardless of progress; 0 means no limit")
-	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "disable /metrics")
-	flags.BoolVar(&f.withoutFiles, "no-files", false, "disable access to the files of a site next to the endpoint")
-	flags.BoolVar(&f.hideAppTools, "hide-app-tools", false, "hide tools that are only for MCP Apps from clients that do not declare MCP Apps")
-	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "disable WebSocket at /ws and /mcp")
+	flags.StringVar(&f.PublicURL, "public-url", "", "`URL` at which clients reach the server, such as "+
+		"https://mcp.example.com; accepts its host and publishes a server card")
+	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "PEM `file` with the certificate for https; reloaded when it changes")
+	flags.StringVar(&f.TLS.Key, "tls-key", "", "PEM `file` with the certificate's private key")
+	flags.StringVar(&f.Addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 means any free port")
+	flags.BoolVar(&f.RemoteWithoutAuth, "allow-remote-without-auth", false,
+		"permit a non-loopback address without tokens: everyone who can connect can call all tools")
+	flags.StringSliceVar(&f.HTTP.AllowedHosts, "allow-host", nil,
+		"additional `name` under which clients may reach the server; * means any")
+	flags.StringSliceVar(&f.HTTP.AllowedOrigins, "allow-origin", nil,
+		"additional `origin` whose web pages may use the server, such as https://app.example.com; * means any")
+	flags.BoolVar(&f.HTTP.PostOnly, "post-only", false, "reject GET at the endpoint, so that sessions have no event stream")
+	flags.BoolVar(&f.LegacySSE, "legacy-sse", false, "also serve the HTTP+SSE transport of 2024-11-05 at /sse and /message")
+	flags.BoolVar(&f.NoMetrics, "no-metrics", false, "disable /metrics")
+	flags.BoolVar(&f.NoFiles, "no-files", false, "disable access to the files of a site next to the endpoint")
+	flags.BoolVar(&f.HideAppTools, "hide-app-tools", false,
+		"hide tools that are only for MCP Apps from clients that do not declare MCP Apps")
+	flags.BoolVar(&f.NoWebSocket, "no-websocket", false, "disable WebSocket at /ws and /mcp")
+	f.addLimits(flags)
+}
+
+func (f *accessFlags) addLimits(flags *pflag.FlagSet) {
+	flags.Float64Var(&f.Limits.Rate, "rate-limit", 0,
+		"`requests` per second per client, identified by principal or address; 0 means no limit")
+	flags.IntVar(&f.Limits.Burst, "rate-burst", 0,
+		"`requests` that a client may send at once after a pause (default: twice the rate, at least 10)")
+	flags.IntVar(&f.Limits.InFlight, "max-in-flight", 0, "concurrent `requests` of all clients; 0 means no limit")
+	flags.IntVar(&f.Limits.ClientInFlight, "max-in-flight-per-client", 0, "concurrent `requests` of one client; 0 means no limit")
+	flags.DurationVar(&f.Server.RequestTimeout, "request-timeout", 10*time.Minute,
+		"maximum `time` for a request, regardless of progress; 0 means no limit")
+	flags.DurationVar(&f.DrainDelay, "drain-delay", 0,
+		"`time` to keep accepting requests after a stop signal, while /readyz returns 503")
+	flags.DurationVar(&f.DrainTimeout, "drain-timeout", 10*time.Second, "`time` for requests in flight to finish")
+	for _, s := range []struct {
+		name, usage string
+		bytes       *int64
+		value       int64
+	}{
+		{"max-body", "maximum `size` of a request, and of a line over stdin", &f.HTTP.MaxBody, 4 << 20},
+		{"max-kept", "memory `size` for sessions, streams, subscriptions, tasks and their results", &f.Server.Budget.Bytes, 256 << 20},
+		{"max-kept-per-client", "the same for one client (default: a quarter of --max-kept)", &f.Server.Budget.ClientBytes, 0},
+		{"max-in-flight-bytes", "memory `size` for requests being received or processed", &f.Server.Budget.RequestBytes, 256 << 20},
+		{"max-in-flight-bytes-per-client", "the same for one client (default: a quarter of --max-in-flight-bytes)",
+			&f.Server.Budget.ClientRequestBytes, 0},
+	} {
+		*s.bytes = s.value
+		flags.Var((*size)(s.bytes), s.name, s.usage)
+	}
 }
 
 // fromEnvironment reads the variables without a flag: a secret on a command line would be
@@ -67,29 +93,21 @@ func (f *accessFlags) fromEnvironment(lookup func(string) (string, bool)) {
 	f.tokenPath, _ = lookup(envPrefix + "TOKEN_FILE")
 }
 
-// apply sets the options that the flags control.
-func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
-	o.PublicURL, o.NoMetrics, o.NoWebSocket = f.publicURL, f.withoutMetrics, f.withoutWebSocket
-	o.NoFiles, o.HideAppTools = f.withoutFiles, f.hideAppTools
-	o.Limits = serve.Limits{Rate: f.rate, Burst: f.burst, InFlight: f.inFlight, ClientInFlight: f.clientInFlight}
-	o.Server.RequestTimeout = f.requestTimeout
-	if f.requestTimeout <= 0 {
-		o.Server.RequestTimeout = -1
+// complete checks the options that the flags set, and adds Auth.
+func (f *accessFlags) complete(log *slog.Logger) (err error) {
+	if f.Server.RequestTimeout <= 0 {
+		f.Server.RequestTimeout = -1 // 0 would mean the default
 	}
-	if (f.tlsCert == "") != (f.tlsKey == "") {
-		return usage("a certificate is both of them", "serve: --tls-cert and --tls-key belong together")
+	if (f.TLS.Cert == "") != (f.TLS.Key == "") {
+		return usage("set both", "serve: --tls-cert and --tls-key require each other")
 	}
-	if f.tlsCert != "" {
-		o.TLS = &serve.TLSFiles{Cert: f.tlsCert, Key: f.tlsKey}
-	}
-	o.Auth, err = f.auth(log)
+	f.Auth, err = f.authentication(log)
 	return err
 }
 
-// auth returns the authentication settings, or nil if none are configured.
-func (f *accessFlags) auth(log *slog.Logger) (*serve.Auth, error) {
-	a := &serve.Auth{Scopes: f.scopes, AuthorizationServers: f.servers, SourceNames: f.sources}
-	var err error
+// authentication returns the authentication settings, or nil if none are configured.
+func (f *accessFlags) authentication(log *slog.Logger) (a *serve.Auth, err error) {
+	a = &f.auth
 	if a.ToolScopes, err = pairs("--tool-scope", f.toolScopes); err != nil {
 		return nil, err
 	}
@@ -99,21 +117,23 @@ func (f *accessFlags) auth(log *slog.Logger) (*serve.Auth, error) {
 	if a.Verifiers, err = f.lists(log); err != nil {
 		return nil, err
 	}
-	if f.issuer != "" {
-		v, err := f.jwt()
+	if f.jwt.Issuer != "" {
+		v, err := f.tokenIssuer()
 		if err != nil {
 			return nil, err
 		}
 		a.Verifiers = append(a.Verifiers, v)
 		if len(a.AuthorizationServers) == 0 {
-			a.AuthorizationServers = []string{f.issuer}
+			a.AuthorizationServers = []string{f.jwt.Issuer}
 		}
 	}
-	switch {
-	case len(a.Verifiers) > 0:
+	if len(a.Verifiers) > 0 {
 		return a, nil
-	case len(f.scopes)+len(f.toolScopes)+len(f.implies)+len(f.servers)+len(f.audience)+len(f.algorithms) > 0 || f.jwksURL != "":
-		return nil, usage("--auth-token-file or --auth-issuer says who may come in", "serve: there are scopes or keys, but no tokens to have them")
+	}
+	for _, list := range [][]string{a.Scopes, f.toolScopes, f.implies, a.AuthorizationServers, f.jwt.Audience, f.jwt.Algorithms} {
+		if len(list) > 0 || f.jwt.JWKSURL != "" {
+			return nil, usage("add --auth-token-file or --auth-issuer", "serve: scopes or keys are set, but no tokens are accepted")
+		}
 	}
 	return nil, nil
 }
@@ -126,7 +146,8 @@ func (f *accessFlags) lists(log *slog.Logger) (all []serve.Verifier, err error) 
 		}
 		t, err := serve.OpenTokens(path, log)
 		if err != nil {
-			return nil, &failure{code: exitInput, text: err.Error(), hint: "a line is NAME TOKEN [SCOPE...]; openssl rand -hex 32 makes a good token"}
+			return nil, &failure{code: exitInput, text: err.Error(),
+				hint: "a line is NAME TOKEN [SCOPE...]; create a token with openssl rand -hex 32"}
 		}
 		all = append(all, t)
 	}
@@ -140,19 +161,18 @@ func (f *accessFlags) lists(log *slog.Logger) (all []serve.Verifier, err error) 
 			return append(all, t), nil
 		}
 	}
-	return nil, usage("it is a token, or lines of NAME TOKEN [SCOPE...]", "%sTOKEN: %v", envPrefix, err)
+	return nil, usage("set it to a token, or lines of NAME TOKEN [SCOPE...]", "%sTOKEN: %v", envPrefix, err)
 }
 
-func (f *accessFlags) jwt() (*serve.JWT, error) {
-	audience := f.audience
-	if len(audience) == 0 && f.publicURL != "" {
-		audience = []string{strings.TrimSuffix(f.publicURL, "/") + serve.EndpointPath}
+// tokenIssuer returns the verifier for the tokens of the issuer.
+func (f *accessFlags) tokenIssuer() (*serve.JWT, error) {
+	if len(f.jwt.Audience) == 0 && f.PublicURL != "" {
+		f.jwt.Audience = []string{strings.TrimSuffix(f.PublicURL, "/") + serve.EndpointPath}
 	}
-	if len(audience) == 0 {
-		return nil, usage("--public-url https://mcp.example.com, or --auth-audience", "serve: --auth-issuer needs to know whom tokens must be for")
+	if len(f.jwt.Audience) == 0 {
+		return nil, usage("--public-url https://mcp.example.com, or --auth-audience", "serve: --auth-issuer requires an audience")
 	}
-	v, err := serve.NewJWT(serve.JWTOptions{
-		Issuer: f.issuer, Audience: audience, JWKSURL: f.jwksURL, Algorithms: f.algorithms, AccessTokensOnly: f.atJWT})
+	v, err := serve.NewJWT(f.jwt)
 	if err != nil {
 		return nil, usage("", "serve: %v", err)
 	}

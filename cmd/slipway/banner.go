@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -46,19 +45,6 @@ func counts(cat *mcp.Catalog) string {
 		text += " so far; servers are still starting"
 	}
 	return text
-}
-
-// offers waits for a source whose banner was printed before it was open, and prints what
-// it offers.
-func offers(ctx context.Context, w io.Writer, opening func(context.Context) (mcp.Source, error)) (mcp.Source, error) {
-	src, err := opening(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if cat, err := src.Catalog(ctx); err == nil {
-		say(w, "%s has started: %s", visible.Line(cat.Server.Name), counts(cat))
-	}
-	return src, nil
 }
 
 func count(n int, what string) string { return check.Count(n, what) }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcpb"
@@ -74,9 +75,9 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 	clients := &mcpserver.Clients{Single: true}
 	supervision.Name, supervision.Roster, supervision.Clients = open.Name(name), &roster, clients
 	opts.Live = &supervision
-	src, opening, err := start.await(ctx, open.Name(name), func(ctx context.Context) (mcp.Source, error) {
+	src, err := fleet.Await(ctx, open.Name(name), func(ctx context.Context) (mcp.Source, error) {
 		return openBundle(ctx, name, opts)
-	})
+	}, start.options())
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 	}
 	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
 		Upstreams: upstreams(&roster), Announce: announcement("bundle run"),
-		Server: mcpserver.Options{Clients: clients}, Opening: opening,
+		Server: mcpserver.Options{Clients: clients},
 	})
 }
 

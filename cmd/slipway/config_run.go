@@ -101,7 +101,7 @@ it crashes. Client configs written with --via launcher start this command.
 			if err := start.check(); err != nil {
 				return err
 			}
-			src, opening, err := start.await(ctx, args[last], one)
+			src, err := fleet.Await(ctx, args[last], one, start.options())
 			if err != nil && ctx.Err() != nil {
 				return nil // stopped before anything was served
 			}
@@ -111,7 +111,7 @@ it crashes. Client configs written with --via launcher start this command.
 			defer closeSource(src)
 			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
 				Audit: audit, Upstreams: upstreams(&roster), Announce: announcement("config run " + args[last]),
-				Server: mcpserver.Options{Clients: clients}, Opening: opening,
+				Server: mcpserver.Options{Clients: clients},
 			}))
 		},
 	}

@@ -9,12 +9,12 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -26,33 +26,23 @@ import (
 
 // serveFlags are the flags of serve. Each can also be set in the environment.
 type serveFlags struct {
-	stdio        bool
-	prefix       prefixes
-	addr         string
-	remote       bool
-	hosts        []string
-	origins      []string
-	maxBody      size
-	maxSite      size
-	budget       budgetFlags
-	postOnly     bool
-	legacySSE    bool
-	drainDelay   time.Duration
-	drainTimeout time.Duration
-	logLevel     level
-	logFormat    string
-	access       accessFlags
-	fallback     fallbackFlags
-	audit        auditFlags
-	servers      serverFlags
-	start        startFlags
-	stateKeys    stateKeyFlags
-	roster       client.Roster
-	clients      mcpserver.Clients
+	accessFlags
+	stdio     bool
+	prefix    compose.Prefix
+	maxSite   size
+	logLevel  level
+	logFormat string
+	fallback  fallbackFlags
+	audit     auditFlags
+	servers   serverFlags
+	start     startFlags
+	stateKeys stateKeyFlags
+	roster    client.Roster
+	clients   mcpserver.Clients
 }
 
 func newServe() *cobra.Command {
-	f := &serveFlags{maxBody: 4 << 20, maxSite: 1 << 30, logLevel: level(slog.LevelWarn)}
+	f := &serveFlags{maxSite: 1 << 30, logLevel: level(slog.LevelWarn)}
 	cmd := &cobra.Command{
 		Use:   "serve SOURCE...",
 		Short: "Serve sources to MCP clients",
@@ -102,7 +92,7 @@ health checks. With --public-url the server publishes a card at
 			for _, message := range unknownVariables(cmd.Flags(), os.Environ()) {
 				say(cmd.ErrOrStderr(), "%s", message)
 			}
-			f.access.fromEnvironment(os.LookupEnv)
+			f.accessFlags.fromEnvironment(os.LookupEnv)
 			f.stateKeys.fromEnvironment(os.LookupEnv)
 			return fromEnvironment(cmd.Flags(), os.LookupEnv)
 		},
@@ -113,25 +103,16 @@ health checks. With --public-url the server publishes a card at
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	flags := cmd.Flags()
-	flags.Var(&f.prefix, "prefix", "`when` to prefix tools and prompts with the name of their source: collision, always or never")
+	flags.Var(oneOf(&f.prefix, "collision", "always", "never"), "prefix",
+		"`when` to prefix tools and prompts with the name of their source: collision, always or never")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
-	flags.StringVar(&f.addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 means any free port")
-	flags.BoolVar(&f.remote, "allow-remote-without-auth", false, "permit a non-loopback address without tokens: everyone who can connect can call all tools")
-	flags.StringSliceVar(&f.hosts, "allow-host", nil, "additional `name` under which clients may reach the server; * means any")
-	flags.StringSliceVar(&f.origins, "allow-origin", nil, "additional `origin` whose web pages may use the server, such as https://app.example.com; * means any")
-	flags.Var(&f.maxBody, "max-body", "maximum `size` of a request, and of a line over stdin")
 	flags.Var(&f.maxSite, "max-site-bytes", "maximum `size` of a site built in memory")
-	flags.BoolVar(&f.postOnly, "post-only", false, "reject GET at the endpoint, so that sessions have no event stream")
-	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "also serve the HTTP+SSE transport of 2024-11-05 at /sse and /message")
-	f.budget.add(flags)
-	f.access.add(flags)
+	f.accessFlags.add(flags)
 	f.fallback.add(flags)
 	f.audit.add(flags)
 	f.stateKeys.add(flags)
 	f.servers.add(flags)
 	f.start.add(flags)
-	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "`time` to keep accepting requests after a stop signal, while /readyz returns 503")
-	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "`time` for requests in flight to finish")
 	flags.Var(&f.logLevel, "log-level", "log `level` on stderr: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "log `format`: text or json")
 	groupFlags(cmd, "Sources", "prefix", "fallback", "fallback-write", "max-site-bytes", "no-files", "hide-app-tools",
@@ -163,13 +144,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	defer stop()
-	audit, closeAudit, err := f.audit.open(log)
-	if err != nil {
+	var closeAudit, forgetKeys func()
+	if f.Audit, closeAudit, err = f.audit.open(log); err != nil {
 		return err
 	}
 	defer closeAudit()
-	stateKeys, forgetKeys, err := f.stateKeys.open(log)
-	if err != nil {
+	if f.StateKeys, forgetKeys, err = f.stateKeys.open(log); err != nil {
 		return err
 	}
 	defer forgetKeys()
@@ -177,35 +157,35 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Live.Source.Observe = audited(audit, o.Live.Source.Observe)
+	o.Live.Source.Observe = audited(f.Audit, o.Live.Source.Observe)
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
 	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log}, int64(f.maxSite)
 	switch {
 	case f.fallback.source != "":
-		f.access.sources = sourceNames([]string{args[len(args)-1],
+		f.auth.SourceNames = sourceNames([]string{args[len(args)-1],
 			cmp.Or(strings.TrimPrefix(f.fallback.source, "-"), args[0])})
 	case len(args) == 1:
-		f.access.sources = sourceNames(args)
+		f.auth.SourceNames = sourceNames(args)
 	}
 	lock, err := newGuarding(cmd, args, true)
 	if err != nil {
 		return err
 	}
-	lock.record(audit)
+	lock.record(f.Audit)
 	if err := lock.hold(args, o); err != nil {
 		return err
 	}
 	defer lock.following()()
 	f.servers.settles = cmd.Flags().Changed("settle")
-	if err := f.servers.apply(o, log, f.access.requestTimeout); err != nil {
+	if err := f.servers.apply(o, log, f.Server.RequestTimeout); err != nil {
 		return err
 	}
 	if err := f.start.check(); err != nil {
 		return err
 	}
-	src, opening, err := f.open(ctx, args, o, lock, log)
+	src, err := f.open(ctx, args, o, lock, log)
 	if err != nil && ctx.Err() != nil {
 		return nil // stopped before anything was served
 	}
@@ -213,14 +193,14 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeSource(src)
-	return explained(f.serve(ctx, cmd, src, opening, log, audit, stateKeys))
+	return explained(f.serve(ctx, cmd, src, log))
 }
 
-// open opens what is served. opening is for [serve.Options], and nil unless a source that
-// is served alone takes long.
-func (f *serveFlags) open(ctx context.Context, args []string, o *open.Options, lock *guarding, log *slog.Logger) (
-	src mcp.Source, opening func(context.Context) (mcp.Source, error), err error,
-) {
+// open opens what is served. A source that is served alone and takes long is a
+// [serve.Pending].
+func (f *serveFlags) open(
+	ctx context.Context, args []string, o *open.Options, lock *guarding, log *slog.Logger,
+) (mcp.Source, error) {
 	o.Definitions.Startup.Wait = f.start.wait
 	one := func(ctx context.Context) (mcp.Source, error) {
 		if f.fallback.source != "" {
@@ -230,10 +210,9 @@ func (f *serveFlags) open(ctx context.Context, args []string, o *open.Options, l
 	}
 	site := args[len(args)-1] // the only source, or the one that falls back to another
 	if len(args) > 1 && f.fallback.source == "" || !open.MayTakeLong(site) {
-		src, err = one(ctx)
-		return src, nil, err
+		return one(ctx)
 	}
-	return f.start.await(ctx, open.Title(site), one)
+	return fleet.Await(ctx, open.Title(site), one, f.start.options())
 }
 
 // union returns how several sources are joined: those that are named, and those in
@@ -241,30 +220,11 @@ func (f *serveFlags) open(ctx context.Context, args []string, o *open.Options, l
 func (f *serveFlags) union(args []string, o *open.Options, log *slog.Logger) *compose.UnionOptions {
 	join := unionOf(log)
 	if len(args) == 1 && stax.FormatOf(args[0]) != 0 {
-		o.Definitions.Prefix = compose.Prefix(f.prefix)
+		o.Definitions.Prefix = f.prefix
 	} else {
-		join.Prefix = compose.Prefix(f.prefix)
+		join.Prefix = f.prefix
 	}
 	return join
-}
-
-// prefixes is the value of --prefix.
-type prefixes string
-
-func (p *prefixes) String() string { return cmp.Or(string(*p), "collision") }
-func (p *prefixes) Type() string   { return "when" }
-
-// Set implements pflag.Value.
-func (p *prefixes) Set(typed string) error {
-	switch typed {
-	case "collision":
-		*p = prefixes(compose.PrefixOnCollision)
-	case string(compose.PrefixAlways), string(compose.PrefixNever):
-		*p = prefixes(typed)
-	default:
-		return errors.New("it is collision, always or never")
-	}
-	return nil
 }
 
 func unionOf(log *slog.Logger) *compose.UnionOptions {
@@ -275,29 +235,10 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 	}
 }
 
-func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source,
-	opening func(context.Context) (mcp.Source, error), log *slog.Logger, audit *serve.Audit, keys *serve.StateKeys) error {
-	opts := &serve.Options{
-		Audit:             audit,
-		StateKeys:         keys,
-		RemoteWithoutAuth: f.remote,
-		HTTP: mcpserver.HTTPOptions{
-			AllowedHosts:   f.hosts,
-			AllowedOrigins: f.origins,
-			MaxBody:        int64(f.maxBody),
-			PostOnly:       f.postOnly,
-		},
-		Server:       mcpserver.Options{Budget: f.budget.options()},
-		LegacySSE:    f.legacySSE,
-		DrainDelay:   f.drainDelay,
-		DrainTimeout: f.drainTimeout,
-		Logger:       log,
-		Upstreams:    upstreams(&f.roster),
-		Announce:     announcement("serve"),
-		Opening:      opening,
-	}
-	opts.Server.Clients = &f.clients
-	if err := f.access.apply(opts, log); err != nil {
+func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger) error {
+	f.Logger, f.Upstreams, f.Announce = log, upstreams(&f.roster), announcement("serve")
+	f.Server.Clients = &f.clients
+	if err := f.complete(log); err != nil {
 		return err
 	}
 	stderr := cmd.ErrOrStderr()
@@ -305,23 +246,27 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 		if isTerminal(cmd.InOrStdin()) {
 			say(stderr, "waiting for MCP messages on stdin; usually a client starts this command")
 		}
-		return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), opts)
+		return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &f.Options)
 	}
 	var err error
-	if opts.Addr, err = address(f.addr); err != nil {
+	if f.Addr, err = address(f.Addr); err != nil {
 		return err
 	}
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return err
 	}
-	if opening != nil {
-		opts.Opening = func(ctx context.Context) (mcp.Source, error) { return offers(ctx, stderr, opening) }
+	f.Observer = serve.Observer{
+		Started: func(info *serve.Info) {
+			banner(stderr, cat, info, f.Auth != nil && len(f.Auth.AuthorizationServers) == 0)
+		},
+		Opened: func(opened mcp.Source) {
+			if cat, err := opened.Catalog(ctx); err == nil {
+				say(stderr, "%s has started: %s", visible.Line(cat.Server.Name), counts(cat))
+			}
+		},
 	}
-	opts.Started = func(info *serve.Info) {
-		banner(stderr, cat, info, opts.Auth != nil && len(opts.Auth.AuthorizationServers) == 0)
-	}
-	return serve.Run(ctx, src, opts)
+	return serve.Run(ctx, src, &f.Options)
 }
 
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/fleet"
-	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // startFlags specify how long the first clients wait for starting servers.
@@ -26,14 +24,5 @@ func (f *startFlags) check() error {
 	return nil
 }
 
-// await opens a source that is served alone, in the background if it takes long. opening
-// is for [serve.Options]; it is nil if src is open.
-func (f *startFlags) await(ctx context.Context, name string, one func(context.Context) (mcp.Source, error)) (
-	src mcp.Source, opening func(context.Context) (mcp.Source, error), err error,
-) {
-	src, err = fleet.Await(ctx, name, one, &fleet.AwaitOptions{Wait: f.wait})
-	if pending, ok := src.(*fleet.Pending); ok {
-		opening = pending.Opened
-	}
-	return src, opening, err
-}
+// options returns the options for a source that is served alone.
+func (f *startFlags) options() *fleet.AwaitOptions { return &fleet.AwaitOptions{Wait: f.wait} }

@@ -26,7 +26,7 @@ func run() error {
 	ctx, stop := serve.Signals(context.Background(), nil)
 	defer stop()
 	return serve.Run(ctx, newRota(), &serve.Options{
-		Started: func(info *serve.Info) { fmt.Fprintln(os.Stderr, "serving on", info.Endpoint) },
+		Observer: serve.Observer{Started: func(info *serve.Info) { fmt.Fprintln(os.Stderr, "serving on", info.Endpoint) }},
 	})
 }
 

@@ -41,8 +41,8 @@ func run() error {
 		return serve.Stdio(ctx, source, os.Stdin, os.Stdout, nil)
 	}
 	return serve.Run(ctx, source, &serve.Options{
-		Addr:    "127.0.0.1:0",
-		Started: func(info *serve.Info) { fmt.Fprintln(os.Stderr, "serving on", info.Endpoint) },
+		Addr:     "127.0.0.1:0",
+		Observer: serve.Observer{Started: func(info *serve.Info) { fmt.Fprintln(os.Stderr, "serving on", info.Endpoint) }},
 	})
 }
 
