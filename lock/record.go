@@ -92,7 +92,8 @@ func (s *recorder) pin(item Item, definition json.RawMessage) {
 	s.reportInvisible(item, pin.Definition)
 	if item.Kind == Templates {
 		if _, err := uritemplate.Parse(item.Name); err != nil {
-			s.add(ruleTemplate, item, "%s is no template that can be matched, so that nothing is read through it: %v", item, err)
+			s.add(ruleTemplate, item, "%s is no template that can be matched, so that nothing is read through it: %v",
+				item, err)
 		}
 	}
 }

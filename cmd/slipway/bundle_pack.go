@@ -76,11 +76,13 @@ leads outside DIR, or a name cannot be unpacked safely.`,
 	flags.BoolVar(&p.Strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&p.list, "list", false, "list included and excluded files without writing")
 	flags.StringVar(&p.explain, "explain", "", "print the rule that excludes `PATH`, without writing")
-	flags.Var(oneOf(&p.Links, "follow", "skip", "refuse"), "links", "`action` for symbolic links: follow, skip or refuse")
+	flags.Var(oneOf(&p.Links, "follow", "skip", "refuse"), "links",
+		"`action` for symbolic links: follow, skip or refuse")
 	flags.BoolVar(&p.Prune, "prune", false, "exclude development dependencies in node_modules")
 	flags.BoolVar(&p.Checksum, "sha256", false, "also write the checksum to OUT.sha256")
 	flags.StringVar(&p.SBOM, "sbom", "", "write a bill of materials (CycloneDX JSON) to `FILE`")
-	flags.StringArrayVar(&p.programs, "program", nil, "for a site: slipway binary for another platform, as `PLATFORM=PATH` (darwin, linux, win32)")
+	flags.StringArrayVar(&p.programs, "program", nil,
+		"for a site: slipway binary for another platform, as `PLATFORM=PATH` (darwin, linux, win32)")
 	flags.StringVar(&p.author, "author", "", "for a site: author `name` in the manifest")
 	flags.IntVar(&p.Workers, "workers", 0, "`number` of packing threads (default: one per CPU, at most 8)")
 	jsonFlag(cmd, &p.json, "the report")
@@ -106,7 +108,8 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 	case !site && (p.author != "" || len(p.programs) > 0):
 		return usage("", "bundle pack: --author and --program are for StaticMCP sites, and %s is none", dir)
 	case site && (show || p.Prune):
-		return usage("", "bundle pack: --list, --explain and --prune are not for StaticMCP sites, of which every file is packed")
+		return usage("",
+			"bundle pack: --list, --explain and --prune are not for StaticMCP sites, of which every file is packed")
 	case site:
 		return p.packSite(cmd, dir, out)
 	case show:
@@ -122,7 +125,8 @@ func (p *packing) packSite(cmd *cobra.Command, dir, out string) error {
 	for _, pair := range p.programs {
 		platform, path, ok := strings.Cut(pair, "=")
 		if !ok || !slices.Contains([]string{"darwin", "linux", "win32"}, platform) {
-			return usage("as in --program linux=dist/slipway-linux", "bundle pack: --program %s is no PLATFORM=PATH with darwin, linux or win32", pair)
+			return usage("as in --program linux=dist/slipway-linux",
+				"bundle pack: --program %s is no PLATFORM=PATH with darwin, linux or win32", pair)
 		}
 		if _, twice := programs[platform]; twice {
 			return usage("one program for each system", "bundle pack: --program names %s twice", platform)
@@ -172,7 +176,8 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 		return &failure{code: exitInput, text: file.Path + ": it is there already", hint: "--force replaces it"}
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(out)); err != nil {
-			return &failure{code: exitInput, text: out + ": its folder is not there", hint: "mkdir -p " + filepath.Dir(out)}
+			return &failure{code: exitInput, text: out + ": its folder is not there",
+				hint: "mkdir -p " + filepath.Dir(out)}
 		}
 		return unreadableBundle(dir, err)
 	}
@@ -199,7 +204,8 @@ func archiveFailure(name string, err error) error {
 
 func printPacked(w io.Writer, r *mcpb.PackReport) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n  %s, %s; packed: %s\n  sha256 %s\n", r.Archive, count(r.Files, "file"), bytesText(r.Bytes), bytesText(r.ArchiveBytes), r.SHA256)
+	fmt.Fprintf(out, "%s\n  %s, %s; packed: %s\n  sha256 %s\n",
+		r.Archive, count(r.Files, "file"), bytesText(r.Bytes), bytesText(r.ArchiveBytes), r.SHA256)
 	fmt.Fprintln(out, "\nlargest (packed)")
 	for _, f := range r.Largest[:min(5, len(r.Largest))] {
 		fmt.Fprintf(out, "  %10s  %s\n", bytesText(f.Packed), visible.Line(f.Name))

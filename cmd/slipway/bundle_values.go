@@ -26,13 +26,15 @@ import (
 // bundleFlags adds the flags for bundles and definitions to a command that opens sources.
 func bundleFlags(cmd *cobra.Command) {
 	valueFlags(cmd)
-	cmd.Flags().StringArray("secrets-from", nil, "`source` of secrets for definitions, searched in the given order (repeatable)")
+	cmd.Flags().StringArray("secrets-from", nil,
+		"`source` of secrets for definitions, searched in the given order (repeatable)")
 	networkFlag(cmd)
 }
 
 // valueFlags adds the flags for the options of a bundle.
 func valueFlags(cmd *cobra.Command) {
-	cmd.Flags().String("require-signer", "", "refuse bundles not signed by this certificate: `SHA-256|FILE`, where FILE is PEM with it or its issuers")
+	cmd.Flags().String("require-signer", "",
+		"refuse bundles not signed by this certificate: `SHA-256|FILE`, where FILE is PEM with it or its issuers")
 	cmd.Flags().StringArray("set", nil, "option of a bundle, as `KEY=VALUE` (repeatable)")
 	cmd.Flags().String("values", "", "JSON `file` with options of a bundle: {\"key\": value}")
 }
@@ -142,7 +144,8 @@ func askFor(in *os.File, lines *bufio.Reader, out io.Writer, o mcpb.Option) (any
 		fmt.Fprintf(out, "%s (%s): ", o.Key, o.Type)
 		text, err := answerOf(in, lines, out, o.Sensitive)
 		if err != nil {
-			return nil, &failure{code: exitUsage, text: "no answer for option " + o.Key, hint: "set " + variableOf(o.Key)}
+			return nil, &failure{code: exitUsage, text: "no answer for option " + o.Key,
+				hint: "set " + variableOf(o.Key)}
 		}
 		switch {
 		case text == "":
@@ -191,7 +194,8 @@ func bundleFailure(name string, err error) *failure {
 	var start *mcpb.StartError
 	switch {
 	case errors.As(err, &digest):
-		return &failure{code: exitPolicy, text: name + ": " + digest.Error(), hint: "slipway bundle info " + name + " shows what it is; add it again if you trust it"}
+		return &failure{code: exitPolicy, text: name + ": " + digest.Error(),
+			hint: "slipway bundle info " + name + " shows what it is; add it again if you trust it"}
 	case errors.As(err, &signer):
 		hint := "name an .mcpb file"
 		if signer.Verification != nil {

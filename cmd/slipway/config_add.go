@@ -80,9 +80,11 @@ server.json, must have public addresses, or be permitted with --allow-network.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&a.Document.Name, "name", "", "`name` of the server in the definitions")
-	flags.StringVar(&a.Document.Package, "package", "", "`kind` of package to use from a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb")
+	flags.StringVar(&a.Document.Package, "package", "",
+		"`kind` of package to use from a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb")
 	flags.StringArrayVar(&a.set, "set", nil, "value that the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
-	flags.StringVar(&a.Signer, "require-signer", "", "refuse a bundle not signed by this certificate, `SHA-256|FILE`, now and at every start")
+	flags.StringVar(&a.Signer, "require-signer", "",
+		"refuse a bundle not signed by this certificate, `SHA-256|FILE`, now and at every start")
 	flags.BoolVar(&a.Replace, "replace", false, "replace a server of the same name")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the diff without writing")
 	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without confirmation")
@@ -138,7 +140,8 @@ func (a *adding) complete(cmd *cobra.Command) error {
 			return usage("", "--set %s is given several times", key)
 		}
 		if stax.LooksSecret(key, text, false) != "" {
-			return usage("a secret is named in definitions, and given when the server starts", "--set %s looks like a secret", key)
+			return usage("a secret is named in definitions, and given when the server starts",
+				"--set %s looks like a secret", key)
 		}
 		a.Document.Values[key] = text
 	}
@@ -166,7 +169,8 @@ func notAdded(err error) error {
 	case errors.As(err, &signer):
 		return bundleFailure(opening.Arg, err)
 	case errors.As(err, &digest):
-		return &failure{code: exitPolicy, text: opening.Arg + ": " + digest.Error(), hint: "the host has another file than the server.json says; ask who publishes it"}
+		return &failure{code: exitPolicy, text: opening.Arg + ": " + digest.Error(),
+			hint: "the host has another file than the server.json says; ask who publishes it"}
 	case errors.As(err, &unfit):
 		code := exitNotExact
 		switch {
@@ -217,7 +221,8 @@ func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
 
 // askYes shows the command line of a definition and asks for confirmation.
 func askYes(in io.Reader, out io.Writer, s *stax.Server) error {
-	fmt.Fprintf(out, "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ", s.Name, commandLine(s))
+	fmt.Fprintf(out, "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ",
+		s.Name, commandLine(s))
 	answer, _ := bufio.NewReader(in).ReadString('\n') // end of input means no
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return &failure{code: exitPolicy, text: "nothing was added"}
@@ -238,7 +243,8 @@ func (a *adding) paste(cmd *cobra.Command, file string, entry *open.Addition) er
 	if err := printJSON(cmd.OutOrStdout(), &entry.Config); err != nil {
 		return err
 	}
-	return &failure{code: exitNotExact, text: file + ": a script is read and not written", hint: "paste the server and its secrets into defineMcp({...})"}
+	return &failure{code: exitNotExact, text: file + ": a script is read and not written",
+		hint: "paste the server and its secrets into defineMcp({...})"}
 }
 
 // addedJSON is the output of config add --json.

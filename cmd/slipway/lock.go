@@ -36,7 +36,8 @@ An existing lock is not overwritten; use "slipway lock approve".
 		Args: takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.create(cmd, sourceFirst(cmd, args)) },
 	}
-	cmd.Flags().StringVarP(&l.file, "output", "o", "", "`FILE` to write, or - for stdout (default: slipway.lock next to the definitions, or in the current folder)")
+	cmd.Flags().StringVarP(&l.file, "output", "o", "",
+		"`FILE` to write, or - for stdout (default: slipway.lock next to the definitions, or in the current folder)")
 	l.flags(cmd)
 	cmd.AddCommand(newLockVerify(), newLockDiff(), newLockApprove())
 	return cmd

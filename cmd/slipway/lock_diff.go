@@ -30,7 +30,8 @@ characters are shown as escapes. The exit code is 1 if there is a difference.
 				return err
 			}
 			if n := len(slices.DeleteFunc(drifts, lock.Drift.Informational)); n > 0 {
-				return no("slipway lock approve accepts it; with --server and --item a part of it", "%s: items that differ: %d", path, n)
+				return no("slipway lock approve accepts it; with --server and --item a part of it",
+					"%s: items that differ: %d", path, n)
 			}
 			return nil
 		},

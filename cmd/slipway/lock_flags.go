@@ -29,8 +29,10 @@ const (
 
 // lockFlags adds --lock and --lock-policy to a command that opens sources.
 func lockFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lock", "", "verify sources against this lock `FILE` (default: slipway.lock next to the definitions, or in the current folder, if it exists); off disables locks; required refuses sources without one")
-	cmd.Flags().Var(oneOf(new(lock.Policy), "block", "warn"), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
+	cmd.Flags().String("lock", "",
+		"verify sources against this lock `FILE` (default: slipway.lock next to the definitions, or in the current folder, if it exists); off disables locks; required refuses sources without one")
+	cmd.Flags().Var(oneOf(new(lock.Policy), "block", "warn"), "lock-policy",
+		"`action` when a source no longer matches its lock: block or warn")
 }
 
 // lockPath returns the lock that a command verifies its sources against, or "" for none.
@@ -72,7 +74,8 @@ func openLock(path string) (*lock.File, error) {
 		return nil, &failure{code: exitPolicy, text: invalid.Error(),
 			hint: "restore the last good version from version control, then slipway lock approve"}
 	case err != nil:
-		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE creates one"}
+		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err),
+			hint: "slipway lock SOURCE creates one"}
 	}
 	return file, nil
 }
@@ -249,5 +252,6 @@ func stranger(text string, err error) *failure {
 	if !errors.As(err, &refused) {
 		return nil
 	}
-	return &failure{code: exitPolicy, text: text, hint: "slipway lock diff shows what is different, slipway lock approve accepts it"}
+	return &failure{code: exitPolicy, text: text,
+		hint: "slipway lock diff shows what is different, slipway lock approve accepts it"}
 }

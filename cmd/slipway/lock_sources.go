@@ -64,14 +64,17 @@ type locking struct {
 func (l *locking) flags(cmd *cobra.Command) {
 	l.secrets.flags(cmd)
 	valueFlags(cmd)
-	cmd.Flags().StringArray("secrets-from", nil, "`source` of secrets for definitions, searched in the given order (repeatable)")
+	cmd.Flags().StringArray("secrets-from", nil,
+		"`source` of secrets for definitions, searched in the given order (repeatable)")
 	networkFlag(cmd)
-	cmd.Flags().StringArrayVar(&l.servers, "server", nil, "only this `server` of definitions, or this source (repeatable)")
+	cmd.Flags().StringArrayVar(&l.servers, "server", nil,
+		"only this `server` of definitions, or this source (repeatable)")
 }
 
 // lockFlag adds --lock to a command for an existing lock.
 func (l *locking) lockFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.file, "lock", "", "lock `FILE` (default: slipway.lock next to the definitions, or in the current folder)")
+	cmd.Flags().StringVar(&l.file, "lock", "",
+		"lock `FILE` (default: slipway.lock next to the definitions, or in the current folder)")
 }
 
 // path returns the path of the lock.
@@ -112,7 +115,8 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 	seen := make(map[string]bool)
 	for _, s := range all {
 		if seen[s.Name] {
-			return nil, usage("lock them in files of their own: -o FILE", "%s: two sources are called %q", cmd.Name(), s.Name)
+			return nil, usage("lock them in files of their own: -o FILE",
+				"%s: two sources are called %q", cmd.Name(), s.Name)
 		}
 		seen[s.Name] = true
 	}

@@ -82,23 +82,31 @@ the site again and compares.
 	requestFlags(flags, &f.Requests)
 	flags.StringArrayVar(&f.Only, "only", nil, "freeze only the tool `NAME` (repeatable)")
 	flags.StringArrayVar(&f.Skip, "skip", nil, "skip the tool `NAME` (repeatable)")
-	flags.StringArrayVar(&f.Refresh, "refresh", nil, "call the tool `NAME` again, and keep stored answers of all others (repeatable)")
-	flags.StringArrayVar(&f.calls, "calls", nil, "`file` with calls, one JSON object per line; - means stdin (repeatable)")
-	flags.StringArrayVar(&f.traffic, "traffic", nil, "`file` with recorded JSON-RPC messages, one per line (repeatable)")
-	flags.Var(eachOf(&f.Expand, freeze.ParseExpansion), "expand", "`rule` TOOL.ARGUMENT=TOOL:PATH that takes arguments from answers (repeatable)")
+	flags.StringArrayVar(&f.Refresh, "refresh", nil,
+		"call the tool `NAME` again, and keep stored answers of all others (repeatable)")
+	flags.StringArrayVar(&f.calls, "calls", nil,
+		"`file` with calls, one JSON object per line; - means stdin (repeatable)")
+	flags.StringArrayVar(&f.traffic, "traffic", nil,
+		"`file` with recorded JSON-RPC messages, one per line (repeatable)")
+	flags.Var(eachOf(&f.Expand, freeze.ParseExpansion), "expand",
+		"`rule` TOOL.ARGUMENT=TOOL:PATH that takes arguments from answers (repeatable)")
 	flags.BoolVar(&f.NoResources, "no-resources", false, "skip resources")
 	flags.BoolVar(&f.NoPrompts, "no-prompts", false, "skip prompts")
 	flags.IntVar(&f.Limits.Calls, "max-calls", 0, "maximum `number` of requests (default: 10000; no limit for a site)")
-	flags.IntVar(&f.Limits.PerTool, "max-per-tool", 1000, "maximum `number` of argument combinations per tool, template or prompt")
+	flags.IntVar(&f.Limits.PerTool, "max-per-tool", 1000,
+		"maximum `number` of argument combinations per tool, template or prompt")
 	flags.IntVar(&f.Limits.Range, "max-range", 100, "maximum `length` of an integer range to enumerate")
-	flags.DurationVar(&f.Repeat.After, "again-after", 1100*time.Millisecond, "`time` between an answer and its second request")
+	flags.DurationVar(&f.Repeat.After, "again-after", 1100*time.Millisecond,
+		"`time` between an answer and its second request")
 	flags.BoolVar(&f.Repeat.Off, "once", false, "send each request once, without detecting unstable answers")
 	flags.BoolVar(&f.Repeat.SkipUnstable, "skip-unstable", false, "skip unstable answers")
 	flags.BoolVar(&f.KeepErrors, "keep-errors", false, "also store tool errors")
 	flags.StringSliceVar(&f.allow, "allow", nil, "store answers with findings of this `kind`: personal")
 	allowSecretFlag(flags, &f.Allow.Secrets)
-	flags.StringArrayVar(&f.env, "env", nil, "pass the environment variable `NAME`, or NAME=VALUE, to the command after -- (repeatable)")
-	flags.BoolVar(&f.verify, "verify", false, "compare the site with the current answers of the source, without writing")
+	flags.StringArrayVar(&f.env, "env", nil,
+		"pass the environment variable `NAME`, or NAME=VALUE, to the command after -- (repeatable)")
+	flags.BoolVar(&f.verify, "verify", false,
+		"compare the site with the current answers of the source, without writing")
 	groupFlags(cmd, "Requests", "tool", "only", "skip", "refresh", "calls", "traffic", "expand", "no-resources",
 		"no-prompts", "max-calls", "max-per-tool", "max-range", "concurrency", "rate", "retries", "timeout", "env")
 	groupFlags(cmd, "Answers", "replace", "again-after", "once", "skip-unstable", "keep-errors", "allow", "allow-secret",
@@ -111,12 +119,14 @@ the site again and compares.
 
 // requestFlags adds the flags for how a source is called.
 func requestFlags(flags *pflag.FlagSet, o *freeze.Requests) {
-	flags.StringArrayVar(&o.Tools, "tool", nil, "also call the tool `NAME`, although it is not marked as read-only (repeatable)")
+	flags.StringArrayVar(&o.Tools, "tool", nil,
+		"also call the tool `NAME`, although it is not marked as read-only (repeatable)")
 	flags.IntVar(&o.Concurrency, "concurrency", 4, "maximum `number` of concurrent calls")
 	flags.Float64Var(&o.Rate, "rate", 0, "maximum `calls` per second; 0 means no limit")
 	flags.IntVar(&o.Retries, "retries", 2, "`number` of retries of a failed call")
 	flags.DurationVar(&o.Timeout, "timeout", 30*time.Second, "maximum `time` for a call")
-	flags.Var(eachOf(&o.Replace, freeze.ParseReplacement), "replace", "replace text in answers before they are compared and stored, as `REGEXP=>TEXT` (repeatable)")
+	flags.Var(eachOf(&o.Replace, freeze.ParseReplacement), "replace",
+		"replace text in answers before they are compared and stored, as `REGEXP=>TEXT` (repeatable)")
 }
 
 func (f *freezing) validate(cmd *cobra.Command) error {
@@ -158,7 +168,8 @@ func (f *freezing) readCalls(stdin io.Reader) error {
 		}
 		list, err := read(in)
 		if err != nil {
-			return &failure{code: exitInput, text: name + ": " + err.Error(), hint: `a line is {"tool":"NAME","arguments":{...}}`}
+			return &failure{code: exitInput, text: name + ": " + err.Error(),
+				hint: `a line is {"tool":"NAME","arguments":{...}}`}
 		}
 		f.Calls = append(f.Calls, list...)
 	}
@@ -288,7 +299,8 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 		return err
 	}
 	if n := result.Report.Count(check.Error); n > 0 {
-		return no("fix what the errors above name, or skip these tools with --skip", "freeze: the site lacks answers: %s",
+		return no("fix what the errors above name, or skip these tools with --skip",
+			"freeze: the site lacks answers: %s",
 			count(n, "error"))
 	}
 	return nil
@@ -297,7 +309,8 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 // compare queries the source again and compares the answers with the site.
 func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSource) error {
 	if site == nil {
-		return &failure{code: exitInput, text: f.output + ": there is no site to compare with", hint: "freeze one without --verify first"}
+		return &failure{code: exitInput, text: f.output + ": there is no site to compare with",
+			hint: "freeze one without --verify first"}
 	}
 	v, err := freeze.Verify(cmd.Context(), site, c.source, &f.Requests)
 	if err != nil {
@@ -312,7 +325,8 @@ func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSour
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s: %s compared, %d different, %d failed", f.output, count(v.Compared, "answer"), v.Different, v.Failed)
+	text := fmt.Sprintf("%s: %s compared, %d different, %d failed",
+		f.output, count(v.Compared, "answer"), v.Different, v.Failed)
 	if !v.OK() {
 		return &failure{code: exitNo, text: text, hint: "freeze it again without --verify"}
 	}

@@ -57,7 +57,8 @@ func argumentSets(prompt *mcp.Prompt) ([][]string, error) {
 		}
 	}
 	if optional > maxOptional {
-		return nil, fmt.Errorf("it has %d optional arguments, and a text with places can have %d", optional, maxOptional)
+		return nil, fmt.Errorf("it has %d optional arguments, and a text with places can have %d",
+			optional, maxOptional)
 	}
 	var sets [][]string
 	for missing := range 1 << optional {
