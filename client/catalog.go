@@ -249,7 +249,7 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 // extensions returns the server's declared extensions that can be relayed. Tasks cannot,
 // because they would have to survive a restart.
 func extensions(raw []byte) json.RawMessage {
-	if !isObject(raw) {
+	if !jsonscan.IsObject(raw) {
 		return nil
 	}
 	all := make(map[string]json.RawMessage)

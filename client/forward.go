@@ -31,7 +31,7 @@ func (e *errand) check(direct bool) error {
 		switch {
 		case *raw == nil:
 			continue
-		case direct && (jsonscan.Valid(*raw) != nil || !isObject(*raw)):
+		case direct && (jsonscan.Valid(*raw) != nil || !jsonscan.IsObject(*raw)):
 			return mcp.InvalidArguments("the arguments must be a JSON object")
 		case bytes.IndexByte(*raw, '\n') >= 0 || bytes.IndexByte(*raw, '\r') >= 0:
 			*raw = compact(*raw)

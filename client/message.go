@@ -43,12 +43,6 @@ func memberString(raw []byte, name string) string {
 	return s
 }
 
-// isObject reports whether raw is a JSON object.
-func isObject(raw []byte) bool {
-	i := jsonscan.Space(raw, 0)
-	return i < len(raw) && raw[i] == '{'
-}
-
 // response returns the response to a request of the server.
 func response(id, result []byte, err error) []byte {
 	if err == nil {

@@ -36,7 +36,7 @@ func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
 	if caps == nil && req == nil && s.opts.Answer != nil {
 		return append(dst, s.opts.Capabilities...)
 	}
-	if !isObject(caps) || len(bytes.TrimSpace(members(caps))) == 0 {
+	if !jsonscan.IsObject(caps) || len(bytes.TrimSpace(members(caps))) == 0 {
 		return append(dst, appsAlone...)
 	}
 	declared := jsonscan.Member(caps, "extensions")

@@ -425,7 +425,7 @@ func (ses *session) declares(path ...string) bool {
 	for _, name := range path {
 		value = jsonscan.Member(value, name)
 	}
-	return isObject(value) || string(value) == "true"
+	return jsonscan.IsObject(value) || string(value) == "true"
 }
 
 const metaPrefix = "io.modelcontextprotocol/"

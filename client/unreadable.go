@@ -46,7 +46,7 @@ func misaddressed(m *peer.Message, sent func(id uint64) bool) *UnreadableError {
 			return nil
 		}
 		return &UnreadableError{fmt.Errorf("%w, and is the error: %v", errNoID, err)}
-	case !isObject(m.Result) || len(bytes.TrimSpace(m.Result[1:len(m.Result)-1])) == 0:
+	case !jsonscan.IsObject(m.Result) || len(bytes.TrimSpace(m.Result[1:len(m.Result)-1])) == 0:
 		return nil
 	}
 	return &UnreadableError{errNoID}
