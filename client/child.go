@@ -247,7 +247,13 @@ func (c *child) Close() error {
 func (c *child) stop() { c.stopOnce.Do(func() { close(c.stopping) }) }
 
 // pid returns the process id, for [State].
-func (c *child) pid() int { return c.cmd.Process.Pid }
+// pid returns the process id, or 0 if c is nil.
+func (c *child) pid() int {
+	if c == nil {
+		return 0
+	}
+	return c.cmd.Process.Pid
+}
 
 // junk handles a line of stdout that is not a message.
 func (c *child) junk(line []byte) {
@@ -271,11 +277,11 @@ func (c *child) why(readErr error) error {
 	case readErr != nil && readErr != io.EOF && !errors.Is(readErr, os.ErrClosed):
 		text = readErr.Error()
 	}
-	return &ExitError{Reason: text, Cause: c.command.redact(c.stderr.cause()), Stderr: c.words()}
+	return &ExitError{Reason: text, Cause: c.command.redact(c.stderr.cause()), Stderr: c.lastLines()}
 }
 
-// words returns the last stderr lines, without secrets.
-func (c *child) words() string { return c.command.redact(c.stderr.String()) }
+// lastLines returns the last stderr lines, without secrets.
+func (c *child) lastLines() string { return c.command.redact(c.stderr.String()) }
 
 func (c *child) hasExited() bool {
 	select {

@@ -55,7 +55,7 @@ func newHTTPLink(e *Endpoint, in inbox) *httpLink {
 }
 
 func (l *httpLink) modernFirst() bool { return true }
-func (l *httpLink) pid() int          { return 0 }
+func (l *httpLink) process() *child   { return nil }
 
 func (l *httpLink) ready(version mcp.Version, _ []byte) {
 	l.mu.Lock()

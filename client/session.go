@@ -74,12 +74,12 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	ses.link = l
-	if err := ses.begin(ctx); err != nil {
+	if err := ses.shakeHands(ctx); err != nil {
 		switch lost := ses.lostError(); {
 		case lost != nil:
 			err = lost
 		case ctx.Err() != nil:
-			err = ses.withWords(err)
+			err = ses.withLastLines(err)
 		}
 		ses.close()
 		return nil, err
@@ -90,15 +90,11 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 	return ses, nil
 }
 
-// withWords adds the stderr output of a child so far to the error that it is too slow: it
+// withLastLines adds the stderr output of a child so far to the error that it is too slow: it
 // may be waiting for user input.
-func (ses *session) withWords(err error) error {
-	s, ok := ses.link.(*stream)
-	if !ok {
-		return err
-	}
-	if c, ok := s.conn.(*child); ok && c.words() != "" {
-		return fmt.Errorf("%w; last lines on stderr: %s", err, c.words())
+func (ses *session) withLastLines(err error) error {
+	if c := ses.link.process(); c != nil && c.lastLines() != "" {
+		return fmt.Errorf("%w; last lines on stderr: %s", err, c.lastLines())
 	}
 	return err
 }
@@ -324,8 +320,8 @@ func (ses *session) request(ctx context.Context, method string, params []byte) (
 
 func newCall(method string) *call { return &call{method: method, answer: make(chan reply, 2)} }
 
-// begin performs the handshake selected by the options, or else the first one that works.
-func (ses *session) begin(ctx context.Context) error {
+// shakeHands performs the handshake selected by the options, or else the first one that works.
+func (ses *session) shakeHands(ctx context.Context) error {
 	wanted := ses.src.opts.Version
 	switch {
 	case wanted.Modern():
@@ -334,8 +330,7 @@ func (ses *session) begin(ctx context.Context) error {
 		return ses.initialize(ctx, wanted)
 	}
 	first, second := ses.initializeLatest, ses.discoverLatest
-	m, ok := ses.link.(interface{ modernFirst() bool })
-	firstIsModern := ok && m.modernFirst()
+	firstIsModern := ses.link.modernFirst()
 	if firstIsModern {
 		first, second = second, first
 	}

@@ -34,8 +34,15 @@ type link interface {
 	// close ends the connection and waits until everything has stopped. If final is set,
 	// calls in flight are cancelled.
 	close(final bool)
-	// pid returns the process id of the server, or 0.
-	pid() int
+	// process returns the process at the other end, or nil.
+	process() *child
+	// modernFirst reports whether the handshake of 2026-07-28 is tried first.
+	modernFirst() bool
+	// listen opens the stream for notifications, if the link has a separate one. refresh
+	// is called when messages may have been missed.
+	listen(refresh func())
+	// abort fails the calls in flight whose answers need connections of their own.
+	abort(why error)
 }
 
 // inbox receives what a server sends.
@@ -200,9 +207,13 @@ func (s *stream) close(bool) {
 	<-s.done
 }
 
-func (s *stream) pid() int {
-	if p, ok := s.conn.(interface{ pid() int }); ok {
-		return p.pid()
-	}
-	return 0
+func (s *stream) process() *child {
+	c, _ := s.conn.(*child)
+	return c
 }
+
+func (s *stream) modernFirst() bool { return false }
+
+func (s *stream) listen(func()) {}
+
+func (s *stream) abort(error) {}

@@ -80,8 +80,8 @@ func (ses *session) listen() {
 	if !lists && !ses.declares("resources", "subscribe") {
 		return
 	}
-	if l, ok := ses.link.(interface{ listen(again func()) }); ok && !ses.version.Modern() {
-		l.listen(ses.refresh)
+	if !ses.version.Modern() {
+		ses.link.listen(ses.refresh)
 	}
 	if e, ok := ses.src.transport.(*Endpoint); ses.version.Modern() && !(ok && e.NoListen) {
 		ses.goWork(ses.subscribe)

@@ -178,7 +178,7 @@ func (ses *session) sendPing() bool {
 // that was stopped at that time is not needed to answer, such as a suspended job of a
 // shell; the process itself is never excused.
 func (ses *session) pingAnswered(err error) {
-	harmless := slices.DeleteFunc(ses.ping.stopped, func(pid int) bool { return pid == ses.link.pid() })
+	harmless := slices.DeleteFunc(ses.ping.stopped, func(pid int) bool { return pid == ses.link.process().pid() })
 	ses.ping = nil
 	if ses.quit.Err() == nil && !isAnswer(err) {
 		ses.replace(&hangError{fmt.Sprintf("it does not answer a ping: %v", err)})
@@ -230,25 +230,13 @@ func isHang(err error) bool { return errors.Is(err, ErrHang) }
 // it turns out, after the process has exited, that it never read them.
 func (ses *session) replace(why *hangError) {
 	ses.hung.Store(why)
-	if c := ses.child(); c != nil {
+	if c := ses.link.process(); c != nil {
 		c.hangs.Store(true)
 		c.stop()
 		c.within(c.killGrace+4*settle, c.stopDone) // not even SIGKILL ends a process in an uninterruptible sleep
 	}
-	if l, ok := ses.link.(*httpLink); ok {
-		l.abort(why)
-	}
+	ses.link.abort(why)
 	ses.lost(why)
-}
-
-// child returns the process at the other end, or nil.
-func (ses *session) child() *child {
-	s, ok := ses.link.(*stream)
-	if !ok {
-		return nil
-	}
-	c, _ := s.conn.(*child)
-	return c
 }
 
 // signs are externally visible signs of activity.
@@ -258,7 +246,7 @@ type signs struct {
 }
 
 func (ses *session) signs() signs {
-	c := ses.child()
+	c := ses.link.process()
 	if c == nil {
 		return signs{}
 	}
@@ -272,7 +260,7 @@ func (s signs) worksSince(before signs, d time.Duration) bool {
 }
 
 func (ses *session) stoppedProcesses() []int {
-	if c := ses.child(); c != nil && !c.hasExited() {
+	if c := ses.link.process(); c != nil && !c.hasExited() {
 		return stoppedProcesses(c.pid())
 	}
 	return nil
