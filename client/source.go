@@ -130,7 +130,8 @@ type Source struct {
 	shared  bool        // the transport belongs to another Source
 
 	mu       sync.Mutex // guards the following fields
-	phase    Phase
+	state    state
+	phase    Phase // of state
 	since    time.Time
 	next     time.Time // of the next attempt, while waiting
 	tried    time.Time // end of the last attempt or session
@@ -138,11 +139,8 @@ type Source struct {
 	failures int       // consecutive failed attempts and short sessions
 	starts   int
 	lastErr  error
-	turn     chan struct{} // closed and replaced when phase changes
-	running  bool          // the supervisor is running
-	closed   bool
-	wanted   bool  // a caller waits for a session
-	waiting  queue // requests that wait for the start
+	turn     chan struct{} // closed and replaced when state changes
+	waiting  queue         // requests that wait for the start
 	watched  watchList
 
 	watchers mcp.Watchers
@@ -169,7 +167,7 @@ func Open(ctx context.Context, transport Transport, opts *Options) (*Source, err
 	s.opts.Roster.add(s)
 	if s.opts.Optional && !s.opts.Lazy {
 		s.mu.Lock()
-		s.runLocked()
+		s.superviseLocked()
 		s.mu.Unlock()
 	}
 	if s.opts.Lazy || s.opts.Optional {
@@ -240,13 +238,11 @@ func newSource(transport Transport, opts *Options) *Source {
 
 // Close stops the server and waits until everything has stopped. Requests in flight fail.
 func (s *Source) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
+	s.enter(closing)
 	s.unwatch()
 	s.stop()
 	s.work.Wait()
-	s.enter(Closed)
+	s.enter(closed)
 	if r, ok := s.transport.(interface{ release() }); ok && !s.shared {
 		r.release()
 	}
@@ -262,7 +258,7 @@ func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	}
 	if s.opts.Optional {
 		s.mu.Lock()
-		s.runLocked()
+		s.superviseLocked()
 		s.mu.Unlock()
 		return s.nothing, nil
 	}

@@ -24,6 +24,39 @@ const (
 	Stale        Phase = "stale"    // a site whose last rebuild failed, see [Roster.Rebuilt]
 )
 
+// state is the state of a Source:
+//
+//	state       event                                            next
+//	idle        a request, or Open of an Optional Source         connecting, or pausing if an attempt is not due yet
+//	connecting  the attempt succeeds                             ready
+//	connecting  it fails, and is retried                         pausing
+//	connecting  it fails, and is not retried without a request   down
+//	pausing     the attempt is due                               connecting
+//	down        a request                                        pausing
+//	ready       the session ends, and a new one is needed        connecting, or pausing after several short ones
+//	ready       the session ends, and no request needs a new one idle
+//	any         Close                                            closing
+//	closing     everything has stopped                           closed
+//
+// The supervisor runs in the states connecting, pausing and ready.
+type state int
+
+const (
+	idle state = iota
+	connecting
+	pausing
+	down
+	ready
+	closing
+	closed
+)
+
+// phase returns the phase that a state belongs to; closing leaves the phase as it is.
+func (s state) phase() (p Phase, ok bool) {
+	p = [...]Phase{idle: Stopped, connecting: Starting, pausing: Waiting, down: Waiting, ready: Ready, closed: Closed}[s]
+	return p, p != ""
+}
+
 // State is the state of a server at one moment.
 type State struct {
 	Name    string      `json:"name,omitempty"`    // [Options.Name]

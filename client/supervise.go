@@ -57,27 +57,26 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 		defer s.mu.Unlock()
 		s.waiting.leave(client)
 	}()
-	patience := time.Now().Add(s.opts.MaxWait)
+	until := time.Now().Add(s.opts.MaxWait)
 	seen := s.attempts
 	for {
 		switch {
-		case s.closed:
+		case s.state >= closing:
 			s.mu.Unlock()
 			return nil, errClosed
-		case s.phase == Ready:
+		case s.state == ready:
 			if ses := s.current.Load(); ses != nil && ses.alive() {
 				s.mu.Unlock()
 				return ses, nil
 			}
-		case s.phase == Waiting && s.attempts > seen && s.givesUp(patience):
+		case s.phase == Waiting && s.attempts > seen && s.givesUp(until):
 			err := s.downLocked()
 			s.mu.Unlock()
 			return nil, err
-		case s.phase == Waiting && s.attempts == seen:
+		case s.attempts == seen: // also of a server that was not restarted after several short sessions
 			s.hurryLocked()
 		}
-		s.wanted = true
-		s.runLocked()
+		s.superviseLocked()
 		turn := s.turn
 		s.mu.Unlock()
 		select {
@@ -91,8 +90,8 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 
 // givesUp reports whether a request whose attempt has failed does not wait for another
 // one, which would be too late or change nothing.
-func (s *Source) givesUp(patience time.Time) bool {
-	return s.next.After(patience) || s.starts == 0 || isPermanent(s.lastErr)
+func (s *Source) givesUp(until time.Time) bool {
+	return s.next.After(until) || s.starts == 0 || isPermanent(s.lastErr)
 }
 
 // hurryLocked schedules the next attempt as soon as probePause allows.
@@ -135,24 +134,28 @@ func (s *Source) verb() string {
 	return "reached"
 }
 
-// runLocked ensures that the supervisor is running.
-func (s *Source) runLocked() {
-	if s.running || s.closed {
+// superviseLocked ensures that the supervisor is running.
+func (s *Source) superviseLocked() {
+	if s.state != idle && s.state != down {
 		return
 	}
-	s.running = true
-	s.work.Add(1)
-	go s.supervise()
+	s.scheduleLocked()
+	s.work.Go(s.supervise)
+}
+
+// scheduleLocked enters the state in which the supervisor makes the next attempt.
+func (s *Source) scheduleLocked() {
+	if time.Until(s.next) > 0 {
+		s.setLocked(pausing)
+	} else {
+		s.setLocked(connecting)
+	}
 }
 
 // supervise starts the server and keeps it alive, until it is no longer needed or the
 // source is closed.
 func (s *Source) supervise() {
-	defer s.work.Done()
-	for s.quit.Err() == nil {
-		if !s.pause() {
-			break
-		}
+	for s.pause() {
 		ses, err := s.start()
 		if err != nil {
 			if s.failed(err) {
@@ -166,14 +169,11 @@ func (s *Source) supervise() {
 			return // not needed now; the next request starts it again
 		}
 	}
-	s.mu.Lock()
-	s.running = false
-	s.mu.Unlock()
 }
 
 // pause waits until the next attempt is due, and reports whether to make it.
 func (s *Source) pause() bool {
-	for {
+	for s.quit.Err() == nil {
 		s.mu.Lock()
 		wait := time.Until(s.next)
 		s.mu.Unlock()
@@ -185,16 +185,15 @@ func (s *Source) pause() bool {
 		case <-timer.C:
 		case <-s.hurry: // next may have changed
 		case <-s.quit.Done():
-			timer.Stop()
-			return false
 		}
 		timer.Stop()
 	}
+	return false
 }
 
 // start makes one attempt to connect and get the catalog.
 func (s *Source) start() (*session, error) {
-	s.enter(Starting)
+	s.enter(connecting)
 	ctx, cancel := context.WithTimeout(s.quit, s.opts.StartTimeout)
 	defer cancel()
 	ses, err := s.connect(ctx)
@@ -222,10 +221,9 @@ func (s *Source) publish(ses *session, cat *mcp.Catalog) {
 	s.current.Store(ses)
 	s.mu.Lock()
 	s.starts++
-	s.wanted = false
 	s.next = time.Time{}
 	s.mu.Unlock()
-	s.enter(Ready)
+	s.enter(ready)
 	s.report(Event{What: EventStarted})
 	ses.listen()
 }
@@ -239,18 +237,30 @@ func (s *Source) failed(err error) (done bool) {
 	s.lastErr = err
 	s.tried = time.Now()
 	s.next = s.tried.Add(backoff(s.failures))
-	s.wanted = false // requests that still wait set it again
-	closed := s.closed
-	learned := s.opts.Lazy && s.catalog.Load() != nil // its catalog is known without a start
-	if done = closed || learned || !s.opts.Optional && (s.opts.Lazy || s.starts == 0); done {
-		s.running = false
+	over := s.state == closing
+	if done = over || !s.retriesLocked(); done {
+		s.setLocked(down)
+	} else {
+		s.setLocked(pausing)
 	}
-	s.setLocked(Waiting)
 	s.mu.Unlock()
-	if !closed {
+	if !over {
 		s.report(Event{What: EventFailed, Err: err})
 	}
 	return done
+}
+
+// retriesLocked reports whether failed attempts are repeated without a request.
+func (s *Source) retriesLocked() bool {
+	switch {
+	case s.opts.Lazy && s.catalog.Load() != nil:
+		return false // its catalog is known without a start
+	case s.opts.Optional:
+		return true
+	case s.opts.Lazy:
+		return false
+	}
+	return s.starts > 0 // it has run, and is kept running
 }
 
 // backoff returns the pause after n consecutive failures, randomized so that many servers
@@ -335,19 +345,15 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	if lost != nil {
 		s.lastErr = lost
 	}
-	closed := s.closed
-	done = closed || !s.wanted && (s.opts.Lazy || lost == nil)
-	if done {
-		s.running = false
+	over := s.state == closing
+	if done = over || s.waiting.n == 0 && (s.opts.Lazy || lost == nil); done {
+		s.setLocked(idle)
+	} else {
+		s.scheduleLocked()
 	}
-	phase := Stopped
-	if !done && !s.next.IsZero() {
-		phase = Waiting
-	}
-	s.setLocked(phase)
 	s.mu.Unlock()
 	switch {
-	case closed:
+	case over:
 	case lost != nil:
 		s.report(Event{What: EventLost, Err: lost})
 	default:
@@ -356,18 +362,21 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	return done
 }
 
-// enter changes the phase and wakes waiting goroutines.
-func (s *Source) enter(p Phase) {
+// enter changes the state and wakes waiting goroutines.
+func (s *Source) enter(next state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setLocked(p)
+	s.setLocked(next)
 }
 
-func (s *Source) setLocked(p Phase) {
-	if s.closed {
-		p = Closed
+func (s *Source) setLocked(next state) {
+	if s.state >= closing && next < s.state || s.state == closed {
+		return
 	}
-	s.phase, s.since = p, time.Now()
+	s.state = next
+	if p, ok := next.phase(); ok {
+		s.phase, s.since = p, time.Now()
+	}
 	close(s.turn)
 	s.turn = make(chan struct{})
 }
