@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
 // DefaultPageSize is the number of entries in one page of a list, unless
@@ -69,7 +68,7 @@ type Catalog struct {
 	index   sync.Once
 	tools   map[string]int
 	prompts map[string]int
-	headers map[string][]schema.HeaderParam // by tool name; most tools have none
+	headers map[string][]HeaderParam // by tool name; most tools have none
 	// uniform means that all entries of a list are Raw, so all versions without an envelope
 	// get the same bytes.
 	uniform [listKinds]bool
@@ -135,7 +134,7 @@ func (c *Catalog) Tool(name string) *Tool {
 }
 
 // HeaderParams returns the parameters of a tool that 2026-07-28 clients repeat in headers.
-func (c *Catalog) HeaderParams(t *Tool) []schema.HeaderParam {
+func (c *Catalog) HeaderParams(t *Tool) []HeaderParam {
 	c.index.Do(c.buildIndex)
 	return c.headers[t.Name]
 }
@@ -155,9 +154,9 @@ func (c *Catalog) buildIndex() {
 	for i := len(c.Tools) - 1; i >= 0; i-- {
 		t := &c.Tools[i]
 		c.tools[t.Name] = i
-		if found := schema.HeaderParams(t.InputSchema); found != nil {
+		if found := headerParams(t.InputSchema); found != nil {
 			if c.headers == nil {
-				c.headers = make(map[string][]schema.HeaderParam)
+				c.headers = make(map[string][]HeaderParam)
 			}
 			c.headers[t.Name] = found
 		}

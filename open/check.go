@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/lint"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax"
@@ -222,7 +223,7 @@ func CheckSource(ctx context.Context, name string, src mcp.Source) (*check.Repor
 		return nil, &Error{Arg: name, Why: err.Error(), Kind: Remote, Err: err}
 	}
 	report := &check.Report{}
-	for _, f := range append(mcp.CheckCatalog(cat), apps.Check(cat)...) {
+	for _, f := range append(lint.Catalog(cat), apps.Check(cat)...) {
 		f.File = name
 		report.Add(f)
 	}

@@ -123,7 +123,7 @@ var (
 )
 
 // Rules returns all rules of a site in reading order: the manifest, the files, their
-// contents, the host. The names of tools have their own rules, those of [mcp.CheckToolName].
+// contents, the host. The names of tools have their own rules, those of [lint.ToolName].
 func Rules() []check.Rule {
 	return []check.Rule{
 		ruleManifestMissing,

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/lock"
-	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/lint"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/sitebuild/docs"
@@ -34,7 +34,7 @@ import (
 // rules returns all rules of all formats.
 func rules() []check.Rule {
 	return slices.Concat(
-		mcp.Rules(), apps.Rules(), staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
+		lint.Rules(), apps.Rules(), staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
 		lock.Rules(), freeze.Rules(), sitebuild.Rules(), docs.Rules(), tablerules.Rules(), openapi.Rules(), gopkg.Rules(),
 		mapping.Rules(),
 	)

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -114,7 +113,7 @@ func decodeHeaderValue(value string) (decoded string, ok bool) {
 	return string(b), true
 }
 
-func (rc *request) checkParamHeaders(params []schema.HeaderParam, arguments []byte) *mcp.Error {
+func (rc *request) checkParamHeaders(params []mcp.HeaderParam, arguments []byte) *mcp.Error {
 	for _, p := range params {
 		where := strings.Join(p.Path, ".")
 		value, unique := argumentAt(arguments, p.Path)

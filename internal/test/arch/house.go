@@ -15,8 +15,8 @@ func House() *Plan {
 				"internal/schema", "internal/secrets", "internal/tree", "internal/uritemplate", "internal/visible",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
-			1: {"check"},
-			2: {"mcp", "staticmcp/search"},
+			1: {"check", "mcp"},
+			2: {"mcp/lint", "staticmcp/search"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"client", "mcp/mcptest", "router", "sitebuild", "ws"},
 			5: {
@@ -33,7 +33,7 @@ func House() *Plan {
 				"scripts/conformancereport", "scripts/mcpbreference",
 			},
 		},
-		Depth: 9,
+		Depth: 8,
 		Guests: []Guest{
 			{
 				Module: "github.com/spf13/cobra",

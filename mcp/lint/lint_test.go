@@ -1,4 +1,4 @@
-package mcp_test
+package lint_test
 
 import (
 	"strings"
@@ -8,9 +8,10 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/lint"
 )
 
-func TestCheckToolName(t *testing.T) {
+func TestToolName(t *testing.T) {
 	for name, want := range map[string]string{
 		"get_user":               "",
 		"":                       "error mcp/tool-name",
@@ -22,7 +23,7 @@ func TestCheckToolName(t *testing.T) {
 		"getUser":                "warning mcp/tool-name-style",
 		"get-user":               "warning mcp/tool-name-style",
 	} {
-		if got := strings.Join(saidOf(mcp.CheckToolName(name)), ", "); strings.TrimSpace(got) != want {
+		if got := strings.Join(saidOf(lint.ToolName(name)), ", "); strings.TrimSpace(got) != want {
 			t.Errorf("CheckToolName(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -37,7 +38,7 @@ func saidOf(findings []check.Finding) []string {
 	return all
 }
 
-func TestCheckCatalog(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	fine := &mcp.Catalog{
 		Server:    mcp.Implementation{Name: "n", Version: "1"},
 		Tools:     []mcp.Tool{{Name: "a", Description: "d"}},
@@ -45,7 +46,7 @@ func TestCheckCatalog(t *testing.T) {
 		Templates: []mcp.ResourceTemplate{{URITemplate: "r://{x}", Name: "t"}},
 		Prompts:   []mcp.Prompt{{Name: "a"}},
 	}
-	if got := mcp.CheckCatalog(fine); got != nil {
+	if got := lint.Catalog(fine); got != nil {
 		t.Errorf("CheckCatalog(fine) = %v", got)
 	}
 	bad := &mcp.Catalog{
@@ -73,7 +74,7 @@ func TestCheckCatalog(t *testing.T) {
 		"error mcp/uri /resources/0/uri",
 		"error mcp/uri-template /resourceTemplates/0/uriTemplate",
 	}
-	if diff := cmp.Diff(want, saidOf(mcp.CheckCatalog(bad))); diff != "" {
+	if diff := cmp.Diff(want, saidOf(lint.Catalog(bad))); diff != "" {
 		t.Errorf("CheckCatalog (- want, + got):\n%s", diff)
 	}
 }

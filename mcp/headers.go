@@ -1,4 +1,4 @@
-package schema
+package mcp
 
 import (
 	"bytes"
@@ -13,14 +13,16 @@ import (
 // HeaderParam is a tool parameter that 2026-07-28 clients repeat in an HTTP header because
 // its schema has x-mcp-header.
 type HeaderParam struct {
-	Path   []string // member names from the root of the arguments
-	Header string   // in canonical form
+	// Path is the member names from the root of the arguments.
+	Path []string
+	// Header is the name of the header in canonical form.
+	Header string
 }
 
-// HeaderParams returns the annotated parameters of a tool's input schema: strings,
+// headerParams returns the annotated parameters of a tool's input schema: strings,
 // integers and booleans that can be reached through properties only.
-func HeaderParams(schema json.RawMessage) []HeaderParam {
-	if !bytes.Contains(schema, []byte(`x-mcp-header`)) {
+func headerParams(inputSchema json.RawMessage) []HeaderParam {
+	if !bytes.Contains(inputSchema, []byte(`x-mcp-header`)) {
 		return nil
 	}
 	type node struct {
@@ -42,7 +44,7 @@ func HeaderParams(schema json.RawMessage) []HeaderParam {
 			walk(property, append(path[:len(path):len(path)], name))
 		}
 	}
-	walk(schema, nil)
+	walk(inputSchema, nil)
 	slices.SortFunc(found, func(a, b HeaderParam) int { return strings.Compare(a.Header, b.Header) })
 	return found
 }

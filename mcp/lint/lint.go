@@ -1,4 +1,11 @@
-package mcp
+// Package lint checks what a server offers: the names of its tools and the definitions in
+// its catalog. Its findings apply to every kind of source; the formats add rules of their
+// own.
+//
+//	for _, f := range lint.Catalog(cat) {
+//		fmt.Println(f)
+//	}
+package lint
 
 import (
 	"encoding/json"
@@ -10,12 +17,13 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// CheckToolName checks the name of a tool against "Tool Names" in the specification, and
+// ToolName checks the name of a tool against "Tool Names" in the specification, and
 // against the known restrictions of clients. The findings have no position. Their rules
 // are "mcp/tool-name", an error, and "mcp/tool-name-style", a warning.
-func CheckToolName(name string) []check.Finding {
+func ToolName(name string) []check.Finding {
 	const snake = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	const allowed = snake + "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-/"
 	style := func(message, hint string) []check.Finding {
@@ -35,14 +43,14 @@ func CheckToolName(name string) []check.Finding {
 	return nil
 }
 
-// CheckCatalog checks the definitions in a catalog: names, URIs, schemas, duplicates and
+// Catalog checks the definitions in a catalog: names, URIs, schemas, duplicates and
 // missing values. The findings have no file; their pointers start at the lists of the
 // catalog, as in "/tools/0/inputSchema".
 //
-// In addition to those of [CheckToolName], the rules are "mcp/name", "mcp/duplicate",
+// In addition to those of [ToolName], the rules are "mcp/name", "mcp/duplicate",
 // "mcp/uri", "mcp/uri-template" and "mcp/schema", which are errors, "mcp/description", a
 // warning, and "mcp/schema-note", a note.
-func CheckCatalog(c *Catalog) []check.Finding {
+func Catalog(c *mcp.Catalog) []check.Finding {
 	k := &catalogChecker{check.Reporter{Report: &check.Report{Limit: -1}}}
 	k.names(c)
 	for i := range c.Tools {
@@ -68,7 +76,7 @@ func CheckCatalog(c *Catalog) []check.Finding {
 type catalogChecker struct{ check.Reporter }
 
 // names checks that all entries have names, and that the names are unique.
-func (k *catalogChecker) names(c *Catalog) {
+func (k *catalogChecker) names(c *mcp.Catalog) {
 	if c.Server.Name == "" || c.Server.Version == "" {
 		k.Add(ruleName, "/server", "", "the server has no name or no version")
 	}
@@ -103,8 +111,8 @@ func (k *catalogChecker) names(c *Catalog) {
 }
 
 // tool checks a tool in its encoded form.
-func (k *catalogChecker) tool(t *Tool, pointer string) {
-	for _, f := range CheckToolName(t.Name) {
+func (k *catalogChecker) tool(t *mcp.Tool, pointer string) {
+	for _, f := range ToolName(t.Name) {
 		k.Include(f, pointer+"/name")
 	}
 	var wire struct {

@@ -1,4 +1,4 @@
-package mcp
+package lint
 
 import "github.com/slipway-mcp/slipway/check"
 
