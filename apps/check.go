@@ -30,7 +30,7 @@ func (u ToolUI) Check() []check.Finding {
 	}
 	if u.Visibility != nil && len(u.Visibility) == 0 {
 		all = append(all, check.Reporter{}.Finding(ruleVisibility, "/visibility",
-			`leave the visibility out, or name "model", "app" or both`, "nobody can see the tool"))
+			`leave the visibility out, or name "model", "app" or both`, "no caller can see the tool"))
 	}
 	for i, who := range u.Visibility {
 		pointer := fmt.Sprintf("/visibility/%d", i)

@@ -29,7 +29,7 @@ func TestCheckToolUI(t *testing.T) {
 	}{
 		{"nothing said", apps.ToolUI{}, nil},
 		{"fine", apps.ToolUI{ResourceURI: "ui://a", Visibility: []apps.Visibility{"app"}}, nil},
-		{"nobody", apps.ToolUI{Visibility: []apps.Visibility{}}, []string{"error apps/visibility /visibility"}},
+		{"hidden", apps.ToolUI{Visibility: []apps.Visibility{}}, []string{"error apps/visibility /visibility"}},
 		{
 			"unknown",
 			apps.ToolUI{Visibility: []apps.Visibility{"model", "user"}},
@@ -135,7 +135,7 @@ func TestCheckCatalog(t *testing.T) {
 			{Name: "lost", Meta: link("ui://lost")},
 			{Name: "odd", Meta: json.RawMessage(`{"ui":[]}`)},
 			{Name: "broken", Raw: json.RawMessage(`{"name":`)},
-			{Name: "nobody", Meta: json.RawMessage(`{"ui":{"visibility":[]}}`)},
+			{Name: "hidden", Meta: json.RawMessage(`{"ui":{"visibility":[]}}`)},
 		},
 		Resources: []mcp.Resource{
 			{

@@ -446,7 +446,7 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 				}
 				if m.Method == "" {
 					answers <- string(m.Error)
-					u.result(call, `{"content":[{"type":"text","text":"nobody"}]}`)
+					u.result(call, `{"content":[{"type":"text","text":"unknown"}]}`)
 				}
 			})
 			server := mcpserver.New(open(t, transport, nil), nil)
@@ -468,11 +468,11 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 			if got := post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(got, `"name":"one"`) {
 				t.Errorf("tools/list = %s", got)
 			}
-			if got := post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}`); !strings.Contains(got, `"text":"nobody"`) {
+			if got := post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}`); !strings.Contains(got, `"text":"unknown"`) {
 				t.Errorf("tools/call = %s", got)
 			}
 			if got := <-answers; !strings.Contains(got, "names no session") {
-				t.Errorf("the server is told %s", got)
+				t.Errorf("the server received %s", got)
 			}
 		})
 	}

@@ -390,7 +390,7 @@ func TestUpstreamAway(t *testing.T) {
 			mustCall(t, src, "pid", "")
 			_ = web.Close()
 			if _, err := call(t, src, "pid", ""); err == nil || !strings.Contains(err.Error(), "refused") {
-				t.Errorf("a call while nobody is there: %v", err)
+				t.Errorf("a call while no server is there: %v", err)
 			}
 			if l, err = net.Listen("tcp", address); err != nil {
 				t.Fatal(err)

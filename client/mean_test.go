@@ -517,7 +517,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "one"}); err != nil {
-		t.Errorf("somebody else's call: %v", err)
+		t.Errorf("another client's call: %v", err)
 	}
 	close(w.freed)
 	serving.Wait()

@@ -153,11 +153,11 @@ func TestSwapTellsOnce(t *testing.T) {
 func TestSwapHasWhatItShowsHas(t *testing.T) {
 	swap := compose.NewSwap(compose.NewRetirable(&slow{}))
 	if _, err := swap.ServeMethod(t.Context(), "x/y", json.RawMessage(`{}`)); err == nil {
-		t.Error("a method that nobody has was served")
+		t.Error("an unknown method was served")
 	}
 	swap.Set(t.Context(), &slow{})
 	if err := swap.Subscribe(t.Context(), "x://y"); err != nil {
-		t.Errorf("Subscribe to a source that need not be told: %v", err)
+		t.Errorf("Subscribe to a source without subscriptions: %v", err)
 	}
 }
 

@@ -646,7 +646,7 @@ func next(t *testing.T, news <-chan mcp.Change) mcp.Change {
 	case c := <-news:
 		return c
 	case <-time.After(20 * time.Second):
-		t.Fatal("nothing was told")
+		t.Fatal("nothing was reported")
 		return mcp.Change{}
 	}
 }

@@ -72,7 +72,7 @@ func TestCancel(t *testing.T) {
 					// Before 2026-07-28, closing an HTTP response does not cancel the request, and
 					// mcp-go sends nothing else.
 					if !(kind.name == "mcp-go" && transport == "http" && !modern(version)) {
-						await(t, host.dropped, "the host was not told that nobody waits any more")
+						await(t, host.dropped, "the host was not notified of the cancellation")
 					}
 					close(host.release)
 					checkCall(t, c, exchange{"wait", object{"key": "held"}, object{

@@ -24,5 +24,5 @@ func TestTypeScriptLegacySSECancel(t *testing.T) {
 	host := startStuckHost(t)
 	to := serve(t, "--legacy-sse", host.URL+"/")
 	tools.carryOut(t, plan{Client: "sdk-v1", Version: v1125, Endpoint: to.legacySSE()})
-	await(t, host.dropped, "the host was not told that nobody waits any more")
+	await(t, host.dropped, "the host was not notified of the cancellation")
 }

@@ -137,7 +137,7 @@ func TestTypeScriptCancel(t *testing.T) {
 	host := startStuckHost(t)
 	withTypeScript(t, serve(t, host.URL+"/"), func(t *testing.T, p plan) {
 		tools.carryOut(t, p)
-		await(t, host.dropped, "the host was not told that nobody waits any more")
+		await(t, host.dropped, "the host was not notified of the cancellation")
 	})
 }
 

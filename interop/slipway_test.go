@@ -87,7 +87,7 @@ func findEndpoint(r io.Reader, found chan<- string) {
 func stop(t *testing.T, cmd *exec.Cmd, drained <-chan struct{}, log *lockedBuffer) {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Errorf("slipway was gone before it was told to stop: %v; stderr:\n%s", err, log)
+		t.Errorf("slipway was gone before it was stopped: %v; stderr:\n%s", err, log)
 	}
 	select {
 	case <-drained:

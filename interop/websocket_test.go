@@ -29,7 +29,7 @@ func TestTypeScriptWebSocketCancel(t *testing.T) {
 	host := startStuckHost(t)
 	to := serve(t, host.URL+"/")
 	tools.carryOut(t, plan{Client: "sdk-v1", Version: v1125, Endpoint: to.sockets()["ws"]})
-	await(t, host.dropped, "the host was not told that nobody waits any more")
+	await(t, host.dropped, "the host was not notified of the cancellation")
 }
 
 // TestPlainWebSocket uses WebSocket programs without MCP support.

@@ -143,7 +143,7 @@ func TestRestrictRefuses(t *testing.T) {
 				"tool buy":  "fine",
 			},
 			[]string{"tools/sell has changed"}},
-		{"a member that nobody knows", func(c *mcp.Catalog) {
+		{"an unknown member", func(c *mcp.Catalog) {
 			c.Tools[0].Raw = json.RawMessage(strings.Replace(string(c.Tools[0].Raw), `"n":1`, `"n":2`, 1))
 		}, strings.Replace(wholeOffer, "buy ", "", 1),
 			map[string]string{"tool buy": again, "tool sell": "fine"}, []string{"tools/buy has changed"}},
@@ -347,7 +347,7 @@ func TestGuardReplace(t *testing.T) {
 	src := lock.Restrict("shop", s, g, "")
 	w, ok := mcp.AsWatcher(src)
 	if !ok {
-		t.Fatal("nobody can watch it")
+		t.Fatal("it cannot be watched")
 	}
 	var changes []mcp.Change
 	stop := w.Watch(func(c mcp.Change) { changes = append(changes, c) })
@@ -356,7 +356,7 @@ func TestGuardReplace(t *testing.T) {
 	g.Replace(locked(t, s, ""))
 	after := catalog(t, src)
 	if len(before.Tools) != 1 || len(after.Tools) != 2 || len(changes) != 1 {
-		t.Errorf("%d tools, then %d, and %d changes were told", len(before.Tools), len(after.Tools), len(changes))
+		t.Errorf("%d tools, then %d, and %d changes were reported", len(before.Tools), len(after.Tools), len(changes))
 	}
 	s.tell(mcp.Change{URI: "shop://list"})
 	s.tell(mcp.Change{URI: "shop://unlisted"})

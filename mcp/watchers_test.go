@@ -17,7 +17,7 @@ func TestWatchers(t *testing.T) {
 	stopA()
 	w.Tell(mcp.Change{URI: "2"})
 	if !w.Any() {
-		t.Error("nobody watches any more")
+		t.Error("there is no watcher left")
 	}
 	stopB()
 	stopB()
@@ -41,6 +41,6 @@ func TestWatchersStop(t *testing.T) {
 	<-begun
 	go close(proceed)
 	if stop(); !told {
-		t.Error("stop returned while a change was being told")
+		t.Error("stop returned during a notification")
 	}
 }

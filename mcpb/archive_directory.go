@@ -122,7 +122,7 @@ func (a *Archive) findDirectory(block *block) (*directory, error) {
 	}
 	if dir.offset < 0 || dir.size < 0 || dir.offset > dir.end || dir.offset+dir.size != dir.end {
 		return nil, unsafef(ruleAmbiguous, "",
-			"its directory does not lie where it says: bytes were put in front of the archive or cut from it")
+			"its directory is not at the recorded position: bytes were added before the archive or cut from it")
 	}
 	return dir, nil
 }

@@ -165,11 +165,11 @@ func TestHostile(t *testing.T) {
 			"belong to no file"},
 		"bytes behind the headers": {
 			&rawArchive{entries: files("a", "x"), behindHeaders: []byte("hidden")},
-			"does not lie where it says",
+			"is not at the recorded position",
 		},
 		"prefix junk": {
 			&rawArchive{entries: files("a", "x"), before: []byte("#!/bin/sh\n")},
-			"does not lie where it says",
+			"is not at the recorded position",
 		},
 		"false descriptor": {
 			changed(func(e *rawEntry) { e.descriptor = 16; e.behind = []byte("x") }),
@@ -185,7 +185,7 @@ func TestHostile(t *testing.T) {
 		},
 		"archive in the comment": {
 			&rawArchive{entries: files("a", "x"), comment: (&rawArchive{entries: files("a", "y")}).bytes()},
-			"does not lie where it says",
+			"is not at the recorded position",
 		},
 		"count too small": {
 			&rawArchive{entries: files("a", "x", "b", "y"), count: p(uint16(1))},

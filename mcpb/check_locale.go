@@ -142,7 +142,7 @@ func (t *translation) list(n *jsonNode, pointer, what string, fields, known []st
 		below := fmt.Sprintf("%s/%d", pointer, i)
 		t.object(item, below, fields)
 		if name := item.member("name"); name.is(kindString) && !has[name.text] {
-			t.warn(name.at, below+"/name", fmt.Sprintf("the manifest has no %s %q, so nobody shows this", what, name.text),
+			t.warn(name.at, below+"/name", fmt.Sprintf("the manifest has no %s %q, so it is never shown", what, name.text),
 				t.document.near(name.text, known))
 		}
 	}

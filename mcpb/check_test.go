@@ -528,6 +528,6 @@ func TestManyFaults(t *testing.T) {
 	}
 	fixed, _ := mcpb.Fix(fsys["manifest.json"].Data)
 	if string(fixed) != string(fsys["manifest.json"].Data) {
-		t.Error("repaired what nobody can")
+		t.Error("repaired what cannot be repaired")
 	}
 }

@@ -405,7 +405,7 @@ func existing(kind, name string) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "does not exist"
 	case err != nil:
-		return "cannot be looked at"
+		return "cannot be inspected"
 	case kind == OptionDirectory && !info.IsDir():
 		return "is not a directory"
 	case kind == OptionFile && info.IsDir():

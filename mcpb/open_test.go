@@ -334,7 +334,7 @@ func TestStaticCatalog(t *testing.T) {
 		t.Fatalf("catalog %+v: %v", cat, err)
 	}
 	if state := src.State(); state.Starts != 0 || state.Phase != client.Stopped {
-		t.Errorf("the server runs, and nobody needs it: %+v", state)
+		t.Errorf("the server runs although it is not needed: %+v", state)
 	}
 	changes := make(chan mcp.Change, 1)
 	defer src.Watch(func(c mcp.Change) {

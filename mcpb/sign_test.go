@@ -167,7 +167,7 @@ func TestVerify(t *testing.T) {
 			vector(t, "reference.mcpb"),
 			mcpb.VerifyOptions{},
 			"self-signed",
-			"nobody but the signer",
+			"only the signer",
 		},
 		"trusted intermediate": {
 			vector(t, "openssl-rsa.mcpb"),
@@ -224,7 +224,7 @@ func TestVerify(t *testing.T) {
 			"valid from",
 		},
 		"unsigned":                {vector(t, "plain.mcpb"), mcpb.VerifyOptions{Trust: root}, "unsigned", "no signature"},
-		"self-signed":             {selfSigned(t), mcpb.VerifyOptions{}, "self-signed", "nobody but the signer"},
+		"self-signed":             {selfSigned(t), mcpb.VerifyOptions{}, "self-signed", "only the signer"},
 		"self-signed and trusted": {selfSigned(t), mcpb.VerifyOptions{Trust: self}, "signed", ""},
 		"self-signed, other trust": {
 			selfSigned(t),
@@ -538,7 +538,7 @@ func FuzzVerify(f *testing.F) {
 			v.Status == mcpb.StatusSigned &&
 			v.Dialect == "trailing" &&
 			!good[sha256.Sum256(data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))])] {
-			t.Error("it is signed, and nobody signed it")
+			t.Error("it has a signature that was never made")
 		}
 	})
 }

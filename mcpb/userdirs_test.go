@@ -10,7 +10,7 @@ import (
 
 func TestXDGFolders(t *testing.T) {
 	home, config := t.TempDir(), t.TempDir()
-	text := "# made by hand\nXDG_DESKTOP_DIR=\"$HOME/Schreib\\\"tisch\"\nXDG_DOWNLOAD_DIR=\"/srv/down\"\n" +
+	text := "# edited\nXDG_DESKTOP_DIR=\"$HOME/Schreib\\\"tisch\"\nXDG_DOWNLOAD_DIR=\"/srv/down\"\n" +
 		"XDG_DOCUMENTS_DIR=\"relative\"\nXDG_MUSIC_DIR=$HOME/x\nXDG_DESKTOP_DIR"
 	if err := errors.Join(os.MkdirAll(filepath.Join(home, ".config"), 0o755),
 		os.WriteFile(filepath.Join(home, ".config", "user-dirs.dirs"), []byte(text), 0o644)); err != nil {

@@ -272,7 +272,7 @@ func (v *Verification) judge(s *signature, trust *x509.CertPool, opts *VerifyOpt
 		return v, nil
 	}
 	if trust == nil && isSelfSigned(c) {
-		return v.is(StatusSelfSigned, "nobody but the signer vouches for it")
+		return v.is(StatusSelfSigned, "only the signer vouches for it")
 	}
 	intermediates := x509.NewCertPool()
 	for _, other := range s.others {

@@ -71,7 +71,7 @@ func TestCheckFindsOutWhatItIs(t *testing.T) {
 	for _, tt := range []struct{ name, arg, want string }{
 		{"nothing", "", "empty"},
 		{"not there", "nowhere", "no such file or folder"},
-		{"nobody there", "http://127.0.0.1:1/", "127.0.0.1:1"},
+		{"no server", "http://127.0.0.1:1/", "127.0.0.1:1"},
 		{"neither site nor server", web.URL + "/bundle", "mcp.json"},
 		{"no URL behind site:", "site:site", "not an http or https URL"},
 		{"no URL behind live:", "live:nothing", ""},

@@ -38,7 +38,7 @@ func TestDocumentsAreWatched(t *testing.T) {
 					return
 				}
 			case <-late:
-				t.Fatalf("nobody said that %s", what)
+				t.Fatalf("no message that %s", what)
 			}
 		}
 	}

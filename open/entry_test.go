@@ -124,7 +124,7 @@ func TestEntryOfTheWeb(t *testing.T) {
 				t.Errorf("to do: %q", a.Todo)
 			}
 			if _, err := os.Stat(kept); err == nil {
-				t.Error("it is kept before anybody wanted that")
+				t.Error("it is kept without a request")
 			}
 			for range 2 { // an existing bundle is reused
 				if err := a.Keep(); err != nil {

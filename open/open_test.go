@@ -130,7 +130,7 @@ func TestOpenErrors(t *testing.T) {
 		{"no host", "http:///x", open.Unreadable, "not a URL with a host", ""},
 		{"no manifest on the web", web.URL + "/project", open.Remote, "project: there is no mcp.json", reads},
 		{"broken manifest on the web", web.URL + "/bad", open.Remote, "mcp.json: not JSON", reads},
-		{"nobody there", gone.URL, open.Remote, "connection refused", ""},
+		{"no server", gone.URL, open.Remote, "connection refused", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

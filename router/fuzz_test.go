@@ -83,7 +83,7 @@ func FuzzInput(f *testing.F) {
 		typedErr := json.Unmarshal(text, &want)
 		if err != nil {
 			if decodeErr == nil && typedErr == nil && peer.Validate(value) == nil && !ours(text, err) {
-				t.Fatalf("%q: refused with %v, which nobody else minds", text, err)
+				t.Fatalf("%q: refused with %v, which no other check reports", text, err)
 			}
 			return
 		}

@@ -75,7 +75,7 @@ func (c *compiler) embedded(t reflect.Type, path []int, within []reflect.Type) [
 		name, options, _ := strings.Cut(tag, ",")
 		if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct && !c.special(inner) {
 			if sf.Type.Kind() == reflect.Pointer && !sf.IsExported() {
-				c.fault("%s is embedded by a pointer to an unexported struct, which nobody else can fill", sf.Name)
+				c.fault("%s is embedded by a pointer to an unexported struct, which no other package can fill", sf.Name)
 				continue
 			}
 			all = append(all, c.embedded(inner, at, within)...)

@@ -325,7 +325,7 @@ func TestFilter(t *testing.T) {
 	few, _ := r.Catalog(nobody)
 	if got := names(few.Tools); !slices.Equal(got, []string{"all"}) ||
 		len(few.Resources)+len(few.Templates)+len(few.Prompts) > 0 {
-		t.Errorf("nobody sees %v and more", got)
+		t.Errorf("an anonymous caller sees %v and more", got)
 	}
 	if again, _ := r.Catalog(nobody); again != few {
 		t.Error("the same view is built twice")

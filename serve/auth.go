@@ -37,7 +37,7 @@ type Auth struct {
 	// The files of a Source need the same scopes. Over stdio the principal is that of the
 	// context; without one, no tool with a scope can be called.
 	//
-	// Lists include such tools for every caller: a client can only be told which scopes it
+	// Lists include such tools for every caller: a client can only learn which scopes it
 	// lacks for a tool that it knows. Lists that vary by caller are up to the Source.
 	ToolScopes map[string][]string
 	// SourceNames are names of the Source itself, for patterns such as NAME/TOOL.

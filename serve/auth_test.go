@@ -31,10 +31,10 @@ import (
 
 // Tokens of the tests. None of them may ever appear in a log.
 const (
-	readerToken  = "reader-4f9c1d2e7b8a"
-	adminToken   = "admin-0c55f1a9d3e2b7"
-	nobodyToken  = "nobody-77aa88bb99cc"
-	unknownToken = "unknown-1234567890ab"
+	readerToken    = "reader-4f9c1d2e7b8a"
+	adminToken     = "admin-0c55f1a9d3e2b7"
+	powerlessToken = "powerless-77aa88bb"
+	unknownToken   = "unknown-1234567890ab"
 )
 
 func testTokens(t *testing.T) *serve.Tokens {
@@ -43,7 +43,7 @@ func testTokens(t *testing.T) *serve.Tokens {
 	tokens, err := serve.NewTokens(
 		serve.Token{Name: "reader", Token: readerToken, Scopes: []string{"read"}},
 		serve.Token{Name: "admin", Token: "sha256:" + hex.EncodeToString(hash[:]), Scopes: []string{"all"}},
-		serve.Token{Name: "nobody", Token: nobodyToken},
+		serve.Token{Name: "powerless", Token: powerlessToken},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func (tools) Catalog(context.Context) (*mcp.Catalog, error) {
 }
 
 func (tools) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	name := "nobody is known"
+	name := "no principal"
 	if p := mcp.PrincipalFrom(ctx); p != nil {
 		name = p.Name
 	}
@@ -139,7 +139,7 @@ func TestAuthChallenges(t *testing.T) {
 		{"a part of a token", "POST", "/mcp", toolCall("look"), bearer(readerToken[:16]), 401, invalid, ""},
 		{"the hash for the token", "POST", "/mcp", toolCall("look"), bearer("sha256" + strings.Repeat("0", 64)), 401,
 			invalid, ""},
-		{"without the scope", "POST", "/mcp", toolCall("look"), bearer(nobodyToken), 403, lacking, ""},
+		{"without the scope", "POST", "/mcp", toolCall("look"), bearer(powerlessToken), 403, lacking, ""},
 		{"empty token", "POST", "/mcp", toolCall("look"), bearer(""), 400, badRequest("malformed bearer token"), ""},
 		{"token of two words", "POST", "/mcp", toolCall("look"), bearer("a b"), 400, badRequest("malformed bearer token"),
 			""},
@@ -409,14 +409,14 @@ func TestTokenFileIsReadAgain(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		check("behind no file", adminToken, nil)
-		replace(t, path, "ci "+nobodyToken+"\n")
+		replace(t, path, "ci "+powerlessToken+"\n")
 		time.Sleep(time.Second)
-		check("behind a good file", nobodyToken, nil)
+		check("behind a good file", powerlessToken, nil)
 		check("behind a good file", adminToken, serve.ErrToken)
 		if got := log.String(); !strings.Contains(got, "stay as they were") || !strings.Contains(got, "read again") {
 			t.Errorf("log:\n%s", got)
 		}
-		for _, token := range []string{readerToken, adminToken, nobodyToken} {
+		for _, token := range []string{readerToken, adminToken, powerlessToken} {
 			if strings.Contains(log.String(), token) {
 				t.Errorf("the log holds a token:\n%s", &log)
 			}

@@ -237,7 +237,7 @@ func TestJWT(t *testing.T) {
 		{"expired", signed(t, jose.ES256, ec, goodClaims(claimSet{"exp": now.Add(-time.Minute).Unix()})), false},
 		{"never expires", signed(t, jose.ES256, ec, goodClaims(claimSet{"exp": nil})), false},
 		{"not yet", signed(t, jose.ES256, ec, goodClaims(claimSet{"nbf": now.Add(time.Minute).Unix()})), false},
-		{"nobody", signed(t, jose.ES256, ec, goodClaims(claimSet{"sub": nil})), false},
+		{"no subject", signed(t, jose.ES256, ec, goodClaims(claimSet{"sub": nil})), false},
 		{"a name without end", signed(t, jose.ES256, ec, goodClaims(claimSet{"sub": strings.Repeat("x", 600)})), false},
 	}
 	for _, tt := range tests {

@@ -203,7 +203,7 @@ func TestGateOfTheProgramComesLast(t *testing.T) {
 	if w := from(h, "192.0.2.1:1", toolCall("look"), "Authorization", "Bearer "+adminToken); w.Code != 200 {
 		t.Errorf("answer = %d %s", w.Code, w.Body)
 	}
-	if w := from(h, "192.0.2.1:1", toolCall("look"), "Authorization", "Bearer "+nobodyToken); w.Code != 403 {
+	if w := from(h, "192.0.2.1:1", toolCall("look"), "Authorization", "Bearer "+powerlessToken); w.Code != 403 {
 		t.Errorf("answer = %d %s", w.Code, w.Body)
 	}
 	if a.entered != 1 || a.left != 1 {

@@ -250,7 +250,7 @@ func TestNoSecretIsEverWritten(t *testing.T) {
 		Auth: testAuth(t), Limits: serve.Limits{Rate: 1e9, ClientInFlight: 100}, PublicURL: "https://mcp.example.com",
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 100})),
 	})
-	secrets := []string{readerToken, adminToken, nobodyToken, unknownToken, "swordfish"}
+	secrets := []string{readerToken, adminToken, powerlessToken, unknownToken, "swordfish"}
 	for _, secret := range secrets {
 		for _, header := range [][]string{
 			{"Authorization", "Bearer " + secret},

@@ -216,7 +216,7 @@ func inquire(ctx context.Context, socket string, pid int) *Process {
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
-		if nobody(err) {
+		if isNoListener(err) {
 			removeStale(socket)
 			return nil
 		}
@@ -235,8 +235,8 @@ func inquire(ctx context.Context, socket string, pid int) *Process {
 	return p
 }
 
-// nobody reports whether err means that no process is listening.
-func nobody(err error) bool {
+// isNoListener reports whether err means that no process is listening.
+func isNoListener(err error) bool {
 	const wsaeConnRefused = syscall.Errno(10061) // on Windows
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaeConnRefused) || errors.Is(err, fs.ErrNotExist)
 }

@@ -66,7 +66,7 @@ func TestUpstreamsAreInHealthAndMetrics(t *testing.T) {
 	}
 	for _, secret := range []string{"swordfish", "example.com", "--key", "4711"} {
 		if strings.Contains(text, secret) {
-			t.Errorf("everybody is told %q: %s", secret, text)
+			t.Errorf("the answer to everyone has %q: %s", secret, text)
 		}
 	}
 	if w := exchange(h, "GET", "/readyz", ""); w.Code != 200 {
@@ -266,7 +266,7 @@ func TestFolderOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all, err := serve.Processes(t.Context(), dir); err == nil {
-		t.Errorf("Processes = %v of a folder that others can look into, want an error", all)
+		t.Errorf("Processes = %v of a folder that others can read, want an error", all)
 	}
 	in, feed := io.Pipe()
 	_ = feed.Close()

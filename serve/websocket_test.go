@@ -144,7 +144,7 @@ func TestWebSocketAuth(t *testing.T) {
 		{"unknown", ws.DialOptions{Token: unknownToken}, 401, "invalid_token"},
 		{"unknown as subprotocol", ws.DialOptions{Subprotocols: offer(unknownToken)}, 401, "invalid_token"},
 		{"that is none", ws.DialOptions{Subprotocols: offer("a|b")}, 401, "Bearer "},
-		{"without a scope", ws.DialOptions{Token: nobodyToken}, 403, "insufficient_scope"},
+		{"without a scope", ws.DialOptions{Token: powerlessToken}, 403, "insufficient_scope"},
 		{"the header counts", ws.DialOptions{Token: unknownToken, Subprotocols: offer(readerToken)}, 401, "invalid_token"},
 	}
 	for _, path := range []string{"/ws", "/mcp"} {

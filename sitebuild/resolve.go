@@ -151,7 +151,7 @@ func (w *writer) separate(group []file) ([]file, error) {
 		return nil, nil
 	}
 	w.in(list[0].q.From).Add(ruleCollision.As(check.Note), "", "",
-		"%d answers share the name %s, such as %s and %s; they were told apart", len(list), group[0].path,
+		"%d answers share the name %s, such as %s and %s; they were distinguished", len(list), group[0].path,
 		list[0].q, list[1].q)
 	files := make([]file, 0, len(list)+1)
 	for _, o := range list {

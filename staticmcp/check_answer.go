@@ -213,7 +213,7 @@ func (f *contents) parameters() {
 		return // distinguished by a hash
 	}
 	f.At(envelope.at).Add(ruleParameters, "/staticmcp/parameters",
-		"no reader that looks at both gives it to anybody",
+		"readers that check both never use it",
 		"the answer says that it is for other arguments than its path")
 }
 

@@ -200,7 +200,7 @@ func (c *checker) assignBelow(jobs []job, dir string) []job {
 		switch {
 		case l.claimed, c.tree.compressed(path):
 		case !strings.HasSuffix(l.name, extension):
-			c.in(path).Add(ruleStrayFile, "", "", "no reader looks at a file that does not end in .json")
+			c.in(path).Add(ruleStrayFile, "", "", "readers ignore files that do not end in .json")
 		default:
 			jobs = append(jobs, job{path: path, leaf: l})
 		}

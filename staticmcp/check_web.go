@@ -186,7 +186,7 @@ func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
 	if len(list) > c.opts.MaxProbes {
 		c.in(manifestName).Add(rulePartial, "", "check the folder that was published",
-			"of the %d files that can be known, %d were looked at", len(list), c.opts.MaxProbes)
+			"of the %d known files, %d were checked", len(list), c.opts.MaxProbes)
 		list = list[:c.opts.MaxProbes]
 	}
 	sheets := make([]*sheet, len(list))
@@ -215,7 +215,7 @@ func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
 	}
 	if open := c.unknowable(); open != "" && c.index == nil {
 		c.in(manifestName).Add(rulePartial, "", "check the folder that was published",
-			"a host does not list its files: the answers of %s were not looked at", open)
+			"a host does not list its files: the answers of %s were not checked", open)
 	}
 	return nil
 }

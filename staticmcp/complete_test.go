@@ -85,7 +85,7 @@ func TestComplete(t *testing.T) {
 		},
 		"nothing":          {mcp.CompleteParams{URITemplate: "file:///{+path}", Argument: "path"}, nil},
 		"several in one":   {mcp.CompleteParams{URITemplate: "odd://{a,b}", Argument: "a"}, nil},
-		"no such argument": {mcp.CompleteParams{Prompt: "greet", Argument: "nobody"}, nil},
+		"no such argument": {mcp.CompleteParams{Prompt: "greet", Argument: "absent"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := site.Complete(t.Context(), &tt.params)

@@ -226,7 +226,7 @@ func Diff(name string, before, after []byte) string {
 }
 
 // ErrChanged is returned when a file no longer has its expected content.
-var ErrChanged = errors.New("somebody changed it meanwhile")
+var ErrChanged = errors.New("it was changed meanwhile")
 
 // WriteFile atomically replaces the content of a file with after, provided that it still
 // is before. Mode and symbolic links are kept; a new file gets mode 0644. If the content

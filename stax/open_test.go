@@ -128,7 +128,7 @@ func TestOpenHoldsToolLists(t *testing.T) {
 				}
 			}
 			if again, _ := src.Catalog(t.Context()); again != cat {
-				t.Error("the catalog is made anew for every request")
+				t.Error("the catalog is rebuilt for every request")
 			}
 		})
 	}

@@ -27,7 +27,7 @@ func TestDirectWrite(t *testing.T) {
 	for {
 		n, err := d.write(data)
 		if err != nil {
-			t.Fatalf("write after %d bytes that nobody read: %v", total, err)
+			t.Fatalf("write after %d bytes that were not read: %v", total, err)
 		}
 		if n == 0 {
 			break

@@ -107,7 +107,7 @@ func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 		}
 		text = string(answer.Content)
 	case "who":
-		text = "nobody"
+		text = "unknown"
 		if p := mcp.PrincipalFrom(ctx); p != nil {
 			text = p.Name
 		}

@@ -312,7 +312,7 @@ func TestSharedChildAsksTheRightClient(t *testing.T) {
 	together("meet", func(int) string { return "met" }) // a tool that does not ask runs at the same time
 	if got := string(clients[0].Call("tools/call", map[string]any{"name": "dirs"})); !strings.Contains(got,
 		"no client to ask") {
-		t.Errorf("the server that asked for folders was told %s", got)
+		t.Errorf("the server that asked for folders received %s", got)
 	}
 }
 

@@ -67,7 +67,7 @@ func unpackFailure(name string, err error) error {
 	case errors.As(err, &path) && path.Path != name:
 		return &failure{code: exitInput, text: err.Error()}
 	case errors.As(err, &refused) && (refused.Rule.ID == "mcpb/archive-limit" || refused.Rule.ID == "mcpb/archive-bomb") && errors.As(failed, &f):
-		f.hint = "the --max flags allow more, if you trust whoever made it"
+		f.hint = "the --max flags allow more, if you trust its author"
 		return f
 	default:
 		return failed

@@ -77,7 +77,7 @@ func TestDeploySystemd(t *testing.T) {
 		t.Errorf("TimeoutStopSec is %v, %v; draining alone takes %v", stop, err, draining(t, flags))
 	}
 	if !slices.Equal(unit["KillMode"], []string{"mixed"}) {
-		t.Errorf("KillMode is %q: the programs would be told to end before their requests are answered", unit["KillMode"])
+		t.Errorf("KillMode is %q: the programs would be stopped before their requests are answered", unit["KillMode"])
 	}
 	for _, found := range regexp.MustCompile(`\$\{CREDENTIALS_DIRECTORY\}/(\w+)`).FindAllStringSubmatch(text, -1) {
 		if !slices.ContainsFunc(unit["LoadCredential"], func(c string) bool { return strings.HasPrefix(c, found[1]+":") }) {
@@ -231,12 +231,12 @@ func TestDeployAlerts(t *testing.T) {
 		for _, rule := range group.Rules {
 			for _, name := range regexp.MustCompile(`\b(?:mcp|process|go|slipway)_\w+`).FindAllString(rule.Expr, -1) {
 				if count++; name != "mcp_method_name" && !regexp.MustCompile(`(?m)^(?:# TYPE )?`+name+`[ {]`).Match(metrics) {
-					t.Errorf("%s looks at %s, which is not there:\n%s", rule.Alert, name, metrics)
+					t.Errorf("%s uses %s, which does not exist:\n%s", rule.Alert, name, metrics)
 				}
 			}
 		}
 	}
 	if count == 0 {
-		t.Error("the rules look at nothing")
+		t.Error("the rules use no metric")
 	}
 }

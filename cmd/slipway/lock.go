@@ -78,6 +78,6 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	for _, s := range subjects {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", visible.Line(s.Name), now[s.Name].Summary())
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s: written; look at it, and keep it with the definitions\n", path)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: written; review it, and commit it with the definitions\n", path)
 	return nil
 }

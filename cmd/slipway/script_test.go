@@ -220,7 +220,7 @@ func hangs(ts *testscript.TestScript, neg bool, args []string) {
 	select {
 	case <-of(ts).hosts[args[0]].asked:
 	case <-time.After(patience):
-		ts.Fatalf("nobody asked for the file that hangs")
+		ts.Fatalf("the file that hangs was not requested")
 	}
 }
 

@@ -173,7 +173,7 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 		return o.failed(cmd, err)
 	}
 	for _, name := range r.Kept {
-		fmt.Fprintf(stderr, "kept %s: it is no part of the site any more, but was changed by hand\n", name)
+		fmt.Fprintf(stderr, "kept %s: it is no longer part of the site, but was changed manually\n", name)
 	}
 	if (o.check || o.dryRun) && !o.json && !o.quiet {
 		out := cmd.OutOrStdout()

@@ -155,7 +155,7 @@ func TestAllRefused(t *testing.T) {
 			"1:11 2:11",
 		},
 		"members": {"export default {\n a: process.env.A,\n b: [1, Date, x],\n c: { d: y } }", "2:5 3:9 3:15 4:10"},
-		"what comes of one": {
+		"the result of one": {
 			"const a = process.env.A;\nconst { b } = a;\nconst c = [...b, `${a}`, a.x, a ? 1 : 2];\nexport default { ...a, c, d: c, e: z }",
 			"1:11 4:36",
 		},

@@ -222,7 +222,7 @@ func TestClientDeclines(t *testing.T) {
 	everywhere(t, nil, func(t *testing.T, c *mcptest.Client) {
 		result, e := c.Try("tools/call", map[string]any{"name": "ask"})
 		if e == nil && !strings.Contains(string(result), `"isError":true`) {
-			t.Errorf("tools/call = %s, want a failure: nobody can be asked", result)
+			t.Errorf("tools/call = %s, want a failure: no client can be asked", result)
 		}
 	})
 }

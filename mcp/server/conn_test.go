@@ -97,7 +97,7 @@ func TestConn(t *testing.T) {
 			t.Errorf("ServeConn = %v", err)
 		}
 		if got := m.came(); got != "" {
-			t.Errorf("written to nobody: %s", got)
+			t.Errorf("written without a reader: %s", got)
 		}
 	})
 }

@@ -130,6 +130,6 @@ func TestSubscriberIsTold(t *testing.T) {
 		t.Errorf("a subscription that the source refuses: %v", e)
 	}
 	if len(src.told) != 1 {
-		t.Errorf("the source is told of %v, want r://1", src.told)
+		t.Errorf("the source received %v, want r://1", src.told)
 	}
 }

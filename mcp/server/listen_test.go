@@ -408,7 +408,7 @@ func TestListenCancelled(t *testing.T) {
 		p := connect(t, httpTransport, mcp.Version20260728, mcpserver.New(source, nil), "")
 		p.call(listenLine(`7`, `{"toolsListChanged":true}`))
 		if !source.watched() {
-			t.Error("nobody watches the source")
+			t.Error("the source is not watched")
 		}
 		p.close()
 		source.tell(everything)

@@ -150,7 +150,7 @@ func TestNoRequest(t *testing.T) {
 		t.Errorf("RequireCapability = %v", err)
 	}
 	if r.Disconnect(time.Second) {
-		t.Error("disconnected nobody")
+		t.Error("did not disconnect")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestDerivedContexts(t *testing.T) {
 				begun := make(chan struct{})
 				source := asking{newDemo(), func(ctx context.Context) error {
 					if _, ok := ctx.Deadline(); ok {
-						t.Error("a deadline that nobody set")
+						t.Error("an unexpected deadline")
 					}
 					derived, cancel := context.WithCancel(ctx)
 					defer cancel()

@@ -399,7 +399,7 @@ func TestRequestDisconnect(t *testing.T) {
 		})
 	}
 	if (*mcp.Request)(nil).Disconnect(0) {
-		t.Error("nobody was disconnected")
+		t.Error("no client was disconnected")
 	}
 }
 

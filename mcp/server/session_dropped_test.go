@@ -59,7 +59,7 @@ func TestClientThatDropsItsSession(t *testing.T) {
 				if got := post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(got, `"name":"talk"`) {
 					t.Errorf("tools/list = %s", got)
 				}
-				// Several clients may use the same id concurrently: they cannot be told apart.
+				// Several clients may use the same id concurrently: they cannot be distinguished.
 				got := post(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"talk","_meta":{"progressToken":5}}}`)
 				if !strings.Contains(got, `"progressToken":5`) ||
 					!strings.Contains(got, `"id":"x","result":{"content":[{"type":"text","text":"done"}]`) {

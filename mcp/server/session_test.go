@@ -337,7 +337,7 @@ func TestDisconnect(t *testing.T) {
 				}
 				<-done
 				if c.cancel && w.Body.Len() > 0 {
-					t.Errorf("written to nobody: %s", w.Body)
+					t.Errorf("written without a reader: %s", w.Body)
 				}
 			})
 		})

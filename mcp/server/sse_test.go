@@ -179,7 +179,7 @@ func TestSSERefused(t *testing.T) {
 		third := &sseClient{t: t, handler: handler}
 		first := ann.stream
 		if status := third.connect(); status != 200 || !first.over() || second.stream.over() {
-			t.Errorf("a third stream: status %d, want 200 in the place of the oldest", status)
+			t.Errorf("a third stream: status %d, want 200, replacing the oldest", status)
 		}
 		second.stream.leave()
 		if !second.stream.over() || ann.connect() != 200 || third.stream.over() {

@@ -107,7 +107,7 @@ func TestStandingStreamsOfClientsThatDoNotRead(t *testing.T) {
 		}
 		for _, in := range slow {
 			if _, err := io.Copy(io.Discard, in); err != nil {
-				t.Errorf("a stream that nobody reads stands on: %v", err)
+				t.Errorf("a stream without a reader stays open: %v", err)
 			}
 		}
 		if err := server.Shutdown(t.Context()); err != nil {
@@ -161,7 +161,7 @@ func TestStandingStreamOfASlowClient(t *testing.T) {
 			}
 		}
 		if changes != 2 {
-			t.Errorf("heard of %d changes, want the first and those after it as one", changes)
+			t.Errorf("received %d changes, want the first and those after it as one", changes)
 		}
 	})
 }

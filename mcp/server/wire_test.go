@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
-var update = flag.Bool("update", false, "write the answers in testdata/wire anew; review them like code")
+var update = flag.Bool("update", false, "rewrite the answers in testdata/wire; review them like code")
 
 // TestWire plays the conversations in testdata/wire. Each file starts with a description
 // of what it guards. Its first section contains the client's messages, one per line, and

@@ -24,7 +24,7 @@ func thousand() fstest.MapFS {
 			verb, subject, i, verb, subject, i)
 		for s := range 8 {
 			other := subjects[(i*7+s*3)%len(subjects)]
-			fmt.Fprintf(&b, "\n## The %s and the %s\n\nBefore you %s the %s, look at [another page](p%d.md) and at `%s.%s`. ",
+			fmt.Fprintf(&b, "\n## The %s and the %s\n\nBefore you %s the %s, read [another page](p%d.md) and at `%s.%s`. ",
 				other, subject, verb, subject, (i*13+s)%1000, subject, other)
 			b.WriteString(strings.Repeat("The "+other+" depends on how the "+subject+
 				" is set up, and **not** on the time of day. ",

@@ -178,7 +178,7 @@ func (m *maker) address(p *Page) string {
 }
 
 // HasDocuments reports whether fsys has documents at its top or in a folder below,
-// looking at a limited number of files.
+// reading a limited number of files.
 func HasDocuments(fsys fs.FS) bool {
 	const most = 2000
 	seen, found := 0, false

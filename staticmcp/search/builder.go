@@ -29,7 +29,7 @@ type Options struct {
 	// typing errors. Default: 30,000.
 	MaxWords int
 	// MaxSectionText is the number of bytes of a section's text that are kept for
-	// snippets; the whole text is searchable. Default: 4,000. Once more than 12,000 bytes
+	// snippets; the whole text is searchable. Default: 4,000. When more than 12,000 bytes
 	// of a page are kept, later sections keep a tenth of it.
 	MaxSectionText int
 }

@@ -137,18 +137,18 @@ func TestSnippetShowsTheWords(t *testing.T) {
 
 func TestLanguages(t *testing.T) {
 	tests := map[string]struct{ language, text, query string }{
-		"German":                  {"de", "Die Häuser stehen am Fluss.", "Haus"},
-		"German without umlauts":  {"de", "Die Grenzwerte ändern sich.", "andern"},
-		"French":                  {"fr", "L’installation est rapide.", "installations"},
-		"Russian":                 {"ru", "Установка программы проста.", "установку"},
-		"Japanese":                {"ja", "東京都の設定を変更する", "設定"},
-		"Chinese":                 {"zh", "如何安装这个程序", "安装"},
-		"Korean":                  {"ko", "설치하는 방법을 설명합니다", "설치"},
-		"accents in the question": {"en", "The cafe is open.", "café"},
-		"a language nobody stems": {"eo", "La domo estas granda.", "domo"},
-		"a code with a region":    {"pt-BR", "As configurações do servidor.", "configuração"},
-		"a name with a plus":      {"en", "Written in C++ and C#.", "c++"},
-		"an apostrophe":           {"en", "The server's certificate.", "server"},
+		"German":                       {"de", "Die Häuser stehen am Fluss.", "Haus"},
+		"German without umlauts":       {"de", "Die Grenzwerte ändern sich.", "andern"},
+		"French":                       {"fr", "L’installation est rapide.", "installations"},
+		"Russian":                      {"ru", "Установка программы проста.", "установку"},
+		"Japanese":                     {"ja", "東京都の設定を変更する", "設定"},
+		"Chinese":                      {"zh", "如何安装这个程序", "安装"},
+		"Korean":                       {"ko", "설치하는 방법을 설명합니다", "설치"},
+		"accents in the question":      {"en", "The cafe is open.", "café"},
+		"a language without a stemmer": {"eo", "La domo estas granda.", "domo"},
+		"a code with a region":         {"pt-BR", "As configurações do servidor.", "configuração"},
+		"a name with a plus":           {"en", "Written in C++ and C#.", "c++"},
+		"an apostrophe":                {"en", "The server's certificate.", "server"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func (p *Plan) next(f *FilePlan) *record {
 }
 
 // errChanged is returned when a file was modified concurrently.
-var errChanged = errors.New("somebody changed it meanwhile; it stays as it is")
+var errChanged = errors.New("it was changed meanwhile; it stays as it is")
 
 // put replaces a file, provided it still has the content the plan was made from, and
 // reads it back. Mode, owner and symbolic links are kept. The ledger records the intent

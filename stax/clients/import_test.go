@@ -360,7 +360,7 @@ func TestImport(t *testing.T) {
 			if both := got + said; strings.Contains(both, token) ||
 				strings.Contains(both, "hunter2222") ||
 				strings.Contains(both, "first-1234") {
-				t.Errorf("a value is told: %s", both)
+				t.Errorf("a value is printed: %s", both)
 			}
 		})
 	}

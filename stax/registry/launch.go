@@ -267,7 +267,7 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 func (b *builder) secretArgument(name string) error {
 	return &UnfitError{
 		Why: fmt.Sprintf("the argument %s is a secret, and a definition has no place for one in a command line", name),
-		Hint: "write the definition by hand, with the secret as a variable, or take another way with --package: " +
+		Hint: "write the definition yourself, with the secret as a variable, or take another way with --package: " +
 			strings.Join(b.doc.Choices(), ", "),
 	}
 }

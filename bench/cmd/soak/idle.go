@@ -17,7 +17,7 @@ const (
 	socketBound  = 18 << 10
 )
 
-// idle is a kind of connection at rest.
+// idle is a kind of idle connection.
 type idle struct {
 	what    string
 	profile string // name of its file

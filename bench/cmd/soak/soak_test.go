@@ -78,7 +78,7 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d parts were measured, want 18: %v", len(stages), stages)
 	}
 	if profiles, _ := filepath.Glob(filepath.Join(k.profiles, "*.heap.pprof")); len(profiles) != 6 {
-		t.Errorf("%d heap profiles, want one for each kind of connection at rest, and for each server in the end",
+		t.Errorf("%d heap profiles, want one for each kind of idle connection, and one for each server at the end",
 			len(profiles))
 	}
 }

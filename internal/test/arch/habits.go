@@ -83,7 +83,7 @@ func checkInit(t *tree, _ *Plan) []Problem {
 		for _, f := range p.all() {
 			for _, d := range f.syntax.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-					problems = append(problems, Problem{f.path, "init", "no init function; wire it by hand"})
+					problems = append(problems, Problem{f.path, "init", "no init function; wire it explicitly"})
 				}
 			}
 		}

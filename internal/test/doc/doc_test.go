@@ -28,6 +28,35 @@ func TestRepository(t *testing.T) {
 	}
 }
 
+// TestGoWords checks the comments and strings of this repository.
+func TestGoWords(t *testing.T) {
+	problems, err := doc.CheckGoWords(os.DirFS("../../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+func TestCheckGoWords(t *testing.T) {
+	fsys := fstest.MapFS{
+		"core/core.go": {Data: []byte("package core\n\n// F tells nobody.\nfunc F() string { return \"once more\" }\n\nvar nobody = 1\n")},
+		"core/x.txt":   {Data: []byte("nobody\n")},
+	}
+	problems, err := doc.CheckGoWords(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range problems {
+		got = append(got, fmt.Sprintf("%s:%d", p.Path, p.Line))
+	}
+	if want := "core/core.go:3 core/core.go:4"; strings.Join(got, " ") != want {
+		t.Errorf("problems at %v, want %s", got, want)
+	}
+}
+
 const readme = "# Name\n\nWhat it is.\n\n```sh\n" +
 	"go run ./cmd/slipway serve examples/http-reference\ngo test ./...\n```\n\nSee [the pages](docs/README.md).\n"
 

@@ -2,6 +2,10 @@ package doc
 
 import (
 	"fmt"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -73,6 +77,41 @@ var anyBanned = wholeWords(allBanned())
 
 func wholeWords(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(` + pattern + `)\b`)
+}
+
+// CheckGoWords reports banned words in the comments and string literals of the Go files
+// in fsys, tests included. It skips this package, which lists them.
+func CheckGoWords(fsys fs.FS) ([]Problem, error) {
+	var problems []Problem
+	err := walk(fsys, func(name string) error {
+		if path.Ext(name) != ".go" || path.Dir(name) == "internal/test/doc" {
+			return nil
+		}
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		if !anyBanned.Match(text) {
+			return nil
+		}
+		files := token.NewFileSet()
+		file := files.AddFile(name, -1, len(text))
+		var s scanner.Scanner
+		s.Init(file, text, nil, scanner.ScanComments)
+		for {
+			pos, tok, literal := s.Scan()
+			if tok == token.EOF {
+				return nil
+			}
+			if tok != token.COMMENT && tok != token.STRING {
+				continue
+			}
+			for i, line := range strings.Split(literal, "\n") {
+				problems = append(problems, bannedIn(name, file.Line(pos)+i, line)...)
+			}
+		}
+	})
+	return problems, err
 }
 
 func allBanned() string {

@@ -98,7 +98,7 @@ func tools() []mcp.Tool {
 	only := func(who apps.Visibility) []apps.Visibility { return []apps.Visibility{who} }
 	return []mcp.Tool{
 		{Name: "show", Description: "Shows the page.", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: pageURI})},
-		{Name: "echo", Description: "Says what it was told, to the page only.",
+		{Name: "echo", Description: "Repeats its input, to the page only.",
 			Meta: apps.ToolMeta(apps.ToolUI{Visibility: only(apps.VisibleToApp)})},
 		{
 			Name:        "think",
@@ -129,7 +129,7 @@ func (f *fixture) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Cal
 	}
 	audience := "read this"
 	if apps.Supported(ctx) {
-		audience = "look at the page"
+		audience = "inspect the page"
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(audience)}, StructuredContent: structured}, nil
 }
