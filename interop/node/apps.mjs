@@ -57,7 +57,7 @@ function fits(definition) {
 
 // textFor is what a tool says to a client that declares the extension, or does not.
 // A proxy connects once for all clients, and declares it.
-const textFor = (declared) => (declared || plan.proxied ? 'look at the page' : 'read this');
+const textFor = (declared) => (declared || plan.proxied ? 'inspect the page' : 'read this');
 
 async function metadata(mode) {
   const client = await connect(mode, true);
