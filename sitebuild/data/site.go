@@ -133,6 +133,11 @@ func (b *builder) define(site *sitebuild.Site, i int) error {
 			argument := mcp.PromptArgument{Name: a.Name, Description: text, Required: !a.Optional}
 			p.Arguments = append(p.Arguments, argument)
 		}
+		raw, err := shortPrompt(&p)
+		if err != nil {
+			return err
+		}
+		p.Raw = raw
 		site.Prompts = append(site.Prompts, p)
 	case item.Template != "":
 		site.Templates = append(site.Templates, mcp.ResourceTemplate{
@@ -141,6 +146,26 @@ func (b *builder) define(site *sitebuild.Site, i int) error {
 		})
 	}
 	return nil
+}
+
+// shortPrompt encodes a prompt without optional members that have their default value, as
+// readers expect them in a site.
+func shortPrompt(p *mcp.Prompt) (json.RawMessage, error) {
+	type argument struct {
+		Name        string `json:"name"`
+		Description string `json:"description,omitempty"`
+		Required    bool   `json:"required,omitempty"`
+	}
+	short := struct {
+		Name        string     `json:"name"`
+		Title       string     `json:"title,omitempty"`
+		Description string     `json:"description,omitempty"`
+		Arguments   []argument `json:"arguments,omitempty"`
+	}{Name: p.Name, Title: p.Title, Description: p.Description}
+	for _, a := range p.Arguments {
+		short.Arguments = append(short.Arguments, argument{a.Name, a.Description, a.Required})
+	}
+	return json.Marshal(short)
 }
 
 func (b *builder) inputSchema(path string, arguments []Argument) (json.RawMessage, error) {
