@@ -17,9 +17,9 @@ func TestImports(t *testing.T) {
 	for name, text := range map[string]string{
 		"secret.json":                `{"command": "x"}`,
 		"project/package.json":       `{}`,
-		"project/shared/hosts.json":  `{"api": "https://example.com/mcp"}`,
-		"project/shared/npx.ts":      `import hosts from "./hosts.json"; export const npx = (name: string) => ({ command: "npx", args: [name] }); export { hosts };`,
-		"project/deploy/mcp.ts":      `import { npx, hosts } from "../shared/npx"; export default { servers: { a: npx("a"), b: { url: hosts.api, transport: "http" } } };`,
+		"project/lib/hosts.json":  `{"api": "https://example.com/mcp"}`,
+		"project/lib/npx.ts":      `import hosts from "./hosts.json"; export const npx = (name: string) => ({ command: "npx", args: [name] }); export { hosts };`,
+		"project/deploy/mcp.ts":      `import { npx, hosts } from "../lib/npx"; export default { servers: { a: npx("a"), b: { url: hosts.api, transport: "http" } } };`,
 		"project/deploy/outside.ts":  `import s from "../../secret.json"; export default { servers: { s } };`,
 		"project/deploy/linked.ts":   `import s from "./link.json"; export default { servers: { s } };`,
 		"alone/mcp.ts":               `import s from "../secret.json"; export default { servers: { s } };`,
@@ -43,7 +43,7 @@ func TestImports(t *testing.T) {
 	if err != nil || !report.OK(false) || len(doc.Config.Servers) != 2 || doc.Config.Servers[1].URL != "https://example.com/mcp" {
 		t.Fatalf("got %+v, %v, %v", doc.Config, report.Findings(), err)
 	}
-	want := []string{filepath.Join(dir, "project/shared/npx.ts"), filepath.Join(dir, "project/shared/hosts.json")}
+	want := []string{filepath.Join(dir, "project/lib/npx.ts"), filepath.Join(dir, "project/lib/hosts.json")}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real == dir && !slices.Equal(doc.Imports, want) {
 		t.Errorf("the imports are %q, want %q", doc.Imports, want)
 	}
