@@ -17,8 +17,8 @@ func TestImports(t *testing.T) {
 	for name, text := range map[string]string{
 		"secret.json":                `{"command": "x"}`,
 		"project/package.json":       `{}`,
-		"project/lib/hosts.json":  `{"api": "https://example.com/mcp"}`,
-		"project/lib/npx.ts":      `import hosts from "./hosts.json"; export const npx = (name: string) => ({ command: "npx", args: [name] }); export { hosts };`,
+		"project/lib/hosts.json":     `{"api": "https://example.com/mcp"}`,
+		"project/lib/npx.ts":         `import hosts from "./hosts.json"; export const npx = (name: string) => ({ command: "npx", args: [name] }); export { hosts };`,
 		"project/deploy/mcp.ts":      `import { npx, hosts } from "../lib/npx"; export default { servers: { a: npx("a"), b: { url: hosts.api, transport: "http" } } };`,
 		"project/deploy/outside.ts":  `import s from "../../secret.json"; export default { servers: { s } };`,
 		"project/deploy/linked.ts":   `import s from "./link.json"; export default { servers: { s } };`,
