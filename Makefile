@@ -35,13 +35,13 @@ proxies: ## gateways side by side; see docs/performance.md
 	go -C bench run ./cmd/proxy
 
 soak: ## many, slow and broken clients against a server, and its end under load
-	go -C bench run ./cmd/soak
+	go -C bench test ./soak -v -count=1 -timeout 30m
 
 chaos: ## kill and suspend servers at random under foreign clients for 20 minutes
-	go -C bench run ./cmd/chaos
+	go -C bench test ./chaos -v -count=1 -timeout 30m
 
 recall: ## how often the search of documents finds the right page
-	go -C bench run ./cmd/recall
+	go -C bench test ./recall -v -count=1
 
 docs: ## write the page of the command line, what pages show of a terminal, and the guides of clients anew
 	go test ./cmd/slipway -run 'TestPages|TestReference|TestGuides' -update

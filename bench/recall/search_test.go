@@ -1,12 +1,12 @@
-// Command recall measures the search of a site built from documents: it builds the
-// documentation of a well-known project, asks the questions in questions.tsv, and prints
-// for how many the right page is among the first five results.
+// Package recall measures the search of a site built from documents: it builds the
+// documentation of a well-known project, asks the questions in questions.tsv, and requires
+// that the right page is among the first five results for nine of ten.
 //
-//	go -C bench run ./cmd/recall
+//	go -C bench test ./recall -v
 //
 // The documentation is that of Traefik, Markdown inside a Go module, which the go command
-// downloads to its module cache. The exit code is 1 if the recall is less than -least.
-package main
+// downloads to its module cache.
+package recall
 
 import (
 	"context"
@@ -14,16 +14,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
-	"github.com/slipway-mcp/slipway/bench/trial"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/sitebuild/docs"
@@ -36,70 +35,88 @@ const (
 	folder = "docs"
 )
 
+var (
+	dir = flag.String("dir", "", "a folder with the documentation (default: "+corpus+", fetched)")
+	all = flag.Bool("all", false, "print every question with the places of its page, not only the missed ones")
+)
+
+// least is the required recall@5.
+const least = 0.9
+
 //go:embed questions.tsv
 var questions string
 
-func main() { trial.Main("recall", run) }
+// question is a question with the pages that answer it.
+type question struct {
+	text  string
+	pages []string
+}
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	var least float64
-	var verbose bool
-	var dir string
-	err := trial.Parse("recall", args, stderr, func(flags *flag.FlagSet) {
-		flags.Float64Var(&least, "least", 0.9, "the recall@5 below which the exit code is 1")
-		flags.BoolVar(&verbose, "v", false, "print every question with the places of its page")
-		flags.StringVar(&dir, "dir", "", "a folder with the documentation (default: "+corpus+", fetched)")
-	})
-	if err != nil {
-		return err
-	}
-	if dir == "" {
-		fetched, err := fetch(ctx)
-		if err != nil {
-			return err
-		}
-		dir = filepath.Join(fetched, folder)
-	}
-	site, err := open(ctx, dir, stdout)
-	if err != nil {
-		return err
-	}
-	defer site.Close()
-	var asked, first, five int
-	var took time.Duration
+// readQuestions reads the questions, which must be at least 50, each with a page and asked
+// once, as docs/search.md describes.
+func readQuestions(t *testing.T) []question {
+	t.Helper()
+	var list []question
+	asked := make(map[string]bool)
 	for line := range strings.Lines(questions) {
-		question, pages, ok := strings.Cut(strings.TrimSpace(line), "\t")
-		if !ok || strings.HasPrefix(question, "#") {
+		text, pages, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if strings.HasPrefix(text, "#") {
 			continue
 		}
-		start := time.Now()
-		found, err := ask(ctx, site, question)
-		if err != nil {
-			return err
+		if !ok || pages == "" || asked[text] {
+			t.Errorf("%q is not a question with pages, or is asked twice", line)
 		}
-		took += time.Since(start)
-		asked++
-		top := found[:min(5, len(found))]
-		isRight := func(page string) bool { return slices.Contains(strings.Split(pages, " "), page) }
-		place := slices.IndexFunc(found, isRight)
+		asked[text] = true
+		list = append(list, question{text, strings.Split(pages, " ")})
+	}
+	if len(list) < 50 {
+		t.Errorf("%d questions, want at least 50", len(list))
+	}
+	return list
+}
+
+func TestRecall(t *testing.T) {
+	list := readQuestions(t)
+	from := *dir
+	if from == "" {
+		fetched, err := fetch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		from = filepath.Join(fetched, folder)
+	}
+	site, err := open(t, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Close()
+	var first, five int
+	start := time.Now()
+	for _, q := range list {
+		found, err := ask(t.Context(), site, q.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		place := slices.IndexFunc(found, func(page string) bool { return slices.Contains(q.pages, page) })
+		right := place >= 0 && place < 5
 		if place == 0 {
 			first++
 		}
-		right := slices.ContainsFunc(top, isRight)
 		if right {
 			five++
 		}
-		if verbose || !right {
-			fmt.Fprintf(stdout, "%2d  %s  (%s; found %s)\n", place+1, question, pages, strings.Join(top, " "))
+		if *all || !right {
+			top := found[:min(5, len(found))]
+			t.Logf("%2d  %s  (%s; found %s)", place+1, q.text, strings.Join(q.pages, " "), strings.Join(top, " "))
 		}
 	}
-	recall := float64(five) / float64(asked)
-	fmt.Fprintf(stdout, "%d questions: recall@1 %.2f, recall@5 %.2f, %.1f ms a question\n",
-		asked, float64(first)/float64(asked), recall, float64(took.Microseconds())/1000/float64(asked))
+	n := float64(len(list))
+	recall := float64(five) / n
+	t.Logf("%d questions: recall@1 %.2f, recall@5 %.2f, %.1f ms a question",
+		len(list), float64(first)/n, recall, time.Since(start).Seconds()*1000/n)
 	if recall < least {
-		return fmt.Errorf("recall@5 is %.2f, less than %.2f", recall, least)
+		t.Errorf("recall@5 is %.2f, less than %.2f", recall, least)
 	}
-	return nil
 }
 
 // fetch returns the folder of the module with the documentation.
@@ -118,7 +135,8 @@ func fetch(ctx context.Context) (string, error) {
 }
 
 // open builds the site in memory.
-func open(ctx context.Context, dir string, stdout io.Writer) (*staticmcp.Site, error) {
+func open(t *testing.T, dir string) (*staticmcp.Site, error) {
+	ctx := t.Context()
 	input, err := docs.Dir(dir, &docs.Options{Name: "traefik"})
 	if err != nil {
 		return nil, err
@@ -133,7 +151,7 @@ func open(ctx context.Context, dir string, stdout io.Writer) (*staticmcp.Site, e
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(stdout, "%s: %d files, %d bytes, built in %d ms; %s\n",
+	t.Logf("%s: %d files, %d bytes, built in %d ms; %s",
 		corpus, result.Files, result.Bytes, time.Since(start).Milliseconds(), result.Report.Summary())
 	return staticmcp.Open(ctx, memory, &staticmcp.Options{Poll: -1})
 }

@@ -1,16 +1,17 @@
-package main
+package soak
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/process"
@@ -167,10 +168,10 @@ func (s *server) change(uris int) error {
 	return expect(c, callRequest("", 1, "change", fmt.Sprintf(`{"message":"done","uris":%d}`, uris)), `"done"`)
 }
 
-// profile writes profiles of the server's heap and goroutines if requested.
+// profile writes profiles of the server's heap and goroutines.
 func (k *soak) profile(ctx context.Context, s *server, name string) error {
-	if k.profiles == "" {
-		return nil
+	if err := os.MkdirAll(k.profiles, 0o755); err != nil {
+		return err
 	}
 	for _, kind := range []string{"heap", "goroutine"} {
 		body, err := s.ask(ctx, "/profile/"+kind)
@@ -178,9 +179,19 @@ func (k *soak) profile(ctx context.Context, s *server, name string) error {
 			return err
 		}
 		file := filepath.Join(k.profiles, name+"."+kind+".pprof")
-		if err := errors.Join(os.MkdirAll(k.profiles, 0o755), os.WriteFile(file, body, 0o644)); err != nil {
+		if err := os.WriteFile(file, body, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func TestStartExplains(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho no room >&2\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := start(t.Context(), script); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("start: %v, want what the server says", err)
+	}
 }

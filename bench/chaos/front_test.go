@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/process"
@@ -183,4 +184,27 @@ func (f *front) metrics(ctx context.Context) (map[string]float64, error) {
 		}
 	}
 	return sums, lines.Err()
+}
+
+// TestSettled checks that each kind of leak is detected.
+func TestSettled(t *testing.T) {
+	before := reading{sessions: 1, streams: 1, inFlight: 1, children: 2, goroutines: 30, descriptors: 20}
+	if !before.settled(before, &before) {
+		t.Error("the same figures are not settled")
+	}
+	for name, change := range map[string]func(*reading){
+		"a session":         func(r *reading) { r.sessions++ },
+		"a stream":          func(r *reading) { r.streams++ },
+		"a request":         func(r *reading) { r.inFlight++ },
+		"a child":           func(r *reading) { r.children++ },
+		"a missing child":   func(r *reading) { r.children-- },
+		"a goroutine":       func(r *reading) { r.goroutines++ },
+		"a file descriptor": func(r *reading) { r.descriptors++ },
+	} {
+		after := before
+		change(&after)
+		if after.settled(before, &before) {
+			t.Errorf("%s is not noticed", name)
+		}
+	}
 }

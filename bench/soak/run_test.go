@@ -1,22 +1,22 @@
-// Command soak tests a real server, in a separate process, under everything that clients
-// do to servers: large numbers of idle clients, slow ones, broken ones, ones that
-// disappear, ones that never say goodbye, and a shutdown in the middle of it all. It
-// prints a table, and exits with 1 if a bound is exceeded.
+// Package soak tests a real server, in a separate process, under everything that clients do
+// to servers: large numbers of idle clients, slow ones, broken ones, ones that disappear,
+// ones that never say goodbye, and a shutdown in the middle of it all.
 //
-//	go -C bench run ./cmd/soak
-//	go -C bench run ./cmd/soak -short
+//	go -C bench test ./soak -v -timeout 30m
+//	go -C bench test ./soak -v -short
 //
-// It stays on loopback and requires Linux.
-package main
+// It prints a table of all figures, and fails if a bound is exceeded. It stays on loopback
+// and requires Linux.
+package soak
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
-	"time"
+	"testing"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/install"
@@ -24,11 +24,13 @@ import (
 	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
-func main() { trial.Main("soak", run) }
+var (
+	flags    = newSizes()
+	profiles = flag.String("profiles", "", "folder for heap profiles (default: a temporary one)")
+)
 
-// sizes are the command-line options.
+// sizes are the numbers of clients.
 type sizes struct {
-	short    bool
 	sessions int
 	streams  int
 	sockets  int
@@ -36,37 +38,14 @@ type sizes struct {
 	bad      int // clients of each bad kind
 	clients  int // active while the server stops
 	drains   int
-	profiles string
 }
 
-func parse(args []string, stderr io.Writer) (*sizes, error) {
+func newSizes() *sizes {
 	s := &sizes{}
-	err := trial.Parse("soak", args, stderr, func(flags *flag.FlagSet) {
-		flags.BoolVar(&s.short, "short", false,
-			"smaller numbers, and no waiting for the server's own timeouts: half a minute")
-		for _, n := range s.numbers() {
-			flags.IntVar(n.value, n.name, 0, fmt.Sprintf("%s (default %d, with -short %d)", n.usage, n.full, n.short))
-		}
-		flags.StringVar(&s.profiles, "profiles", "",
-			"folder for heap profiles: with each kind of idle connection, and at the end")
-	})
-	if err != nil {
-		return nil, err
-	}
 	for _, n := range s.numbers() {
-		switch {
-		case *n.value < 0:
-			return nil, fmt.Errorf("-%s must be positive", n.name)
-		case *n.value == 0 && s.short:
-			*n.value = n.short
-		case *n.value == 0:
-			*n.value = n.full
-		}
+		flag.IntVar(n.value, n.name, 0, fmt.Sprintf("%s (default %d, with -short %d)", n.usage, n.full, n.short))
 	}
-	if s.streams > s.sessions {
-		return nil, errors.New("-streams must not exceed -sessions")
-	}
-	return s, nil
+	return s
 }
 
 // number is a flag with a default for each of the two sizes.
@@ -89,40 +68,68 @@ func (s *sizes) numbers() []number {
 	}
 }
 
-// spare is the number of descriptors that both sides need in addition to the idle
-// connections.
-const spare = 500
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, err := parse(args, stderr)
-	if err != nil {
-		return err
+// fill sets the numbers that no flag gave, and keeps connections within the limit of
+// descriptors.
+func (s *sizes) fill(short bool, descriptors int) {
+	for _, n := range s.numbers() {
+		switch {
+		case *n.value > 0:
+		case short:
+			*n.value = n.short
+		default:
+			*n.value = n.full
+		}
 	}
+	// Both sides need some in addition to the idle connections.
+	const spare = 500
+	for _, n := range []*int{&s.streams, &s.sockets, &s.listens} {
+		*n = min(*n, descriptors-spare)
+	}
+	s.sessions = max(s.sessions, s.streams)
+}
+
+func TestSoak(t *testing.T) {
 	limit, err := system.RaiseDescriptors()
 	if err != nil {
-		return err
+		t.Skip(err)
 	}
-	for _, n := range []*int{&s.streams, &s.sockets, &s.listens} {
-		*n = min(*n, limit-spare)
-	}
-	program, err := install.Go(ctx, "cmd/soak/server", "")
+	flags.fill(testing.Short(), limit)
+	program, err := install.Go(t.Context(), "soak/server", "")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	began := time.Now()
+	k := &soak{sizes: flags, short: testing.Short(), binary: program.Command[0], profiles: *profiles, progress: t.Output()}
+	if k.profiles == "" {
+		k.profiles = t.TempDir()
+	}
 	setting := trial.Describe()
-	fmt.Fprintf(stdout, "%s, %s, at most %d descriptors.\n\n", setting.Go, setting.Machine(), limit)
-	k := &soak{sizes: s, binary: program.Command[0], progress: stderr}
-	err = k.all(ctx)
-	k.table.Write(stdout)
-	fmt.Fprintf(stdout, "\nIt took %.0f s.\n", time.Since(began).Seconds())
-	return errors.Join(err, k.table.Verdict())
+	t.Logf("%s, %s, at most %d descriptors", setting.Go, setting.Machine(), limit)
+	err = k.all(t.Context())
+	k.table.Write(t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.table.Verdict(); err != nil {
+		t.Error(err)
+	}
+	parts := make(map[string]bool)
+	for _, r := range k.table.Rows() {
+		parts[r.What] = true
+	}
+	if len(parts) != 18 {
+		t.Errorf("%d parts were measured, want 18: %v", len(parts), parts)
+	}
+	if all, _ := filepath.Glob(filepath.Join(k.profiles, "*.heap.pprof")); len(all) != 6 {
+		t.Errorf("%d heap profiles, want one for each kind of idle connection and for each server at the end", len(all))
+	}
 }
 
 // soak is one run.
 type soak struct {
 	*sizes
+	short    bool // do not wait for the server's own timeouts
 	binary   string
+	profiles string // folder for heap profiles
 	progress io.Writer
 	table    figures.Table
 }

@@ -1,26 +1,27 @@
-// Command chaos runs slipway with a file of definitions while its upstream servers are
+// Package chaos tests slipway with a file of definitions while its upstream servers are
 // randomly killed, suspended and restarted, under concurrent load from clients of
-// third-party libraries. It prints a table, and exits with 1 if a bound is exceeded.
+// third-party libraries.
 //
-//	go -C bench run ./cmd/chaos
-//	go -C bench run ./cmd/chaos -short
-//	go -C bench run ./cmd/chaos -seed 42 -slipway ./slipway
+//	go -C bench test ./chaos -v -timeout 30m
+//	go -C bench test ./chaos -v -short
+//	go -C bench test ./chaos -v -seed 42 -duration 5m -slipway ./slipway
 //
-// It stays on loopback and requires Linux. The requirements: every answer belongs to its
-// call, fewer than 0.3 % of the calls fail, no call takes longer than the watchdog needs
-// to replace a hanging server, no call with effects runs twice, and no resources are
-// leaked.
-package main
+// It prints a table of all figures, and fails if a bound is exceeded. It stays on loopback
+// and requires Linux. The requirements: every answer belongs to its call, fewer than 0.3 %
+// of the calls fail, no call takes longer than the watchdog needs to replace a hanging
+// server, no call with effects runs twice, and no resources are leaked.
+package chaos
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
@@ -29,79 +30,68 @@ import (
 	"github.com/slipway-mcp/slipway/bench/trial"
 )
 
-func main() { trial.Main("chaos", run) }
+var (
+	duration = flag.Duration("duration", 0, "time under faults (default 20m, with -short 40s)")
+	pause    = flag.Duration("pause", 3*time.Second, "average time between two faults")
+	seed     = flag.Uint64("seed", 0, "seed of all random choices (default random)")
+	clients  = flag.Int("clients", 6, "clients, each with one call in flight to every server")
+	binary   = flag.String("slipway", "", "path of the binary (default: built from this repository)")
+	log      = flag.String("log", os.DevNull, "file for the log of slipway")
+)
 
-// options are the command-line options.
-type options struct {
-	short    bool
-	duration time.Duration
-	pause    time.Duration // between two faults, on average
-	seed     uint64
-	clients  int
-	slipway  string
-	log      string
-}
-
-func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{}
-	err := trial.Parse("chaos", args, stderr, func(flags *flag.FlagSet) {
-		flags.BoolVar(&o.short, "short", false, "run for 40 seconds instead of 20 minutes")
-		flags.DurationVar(&o.duration, "duration", 0, "time under faults (default 20m, with -short 40s)")
-		flags.DurationVar(&o.pause, "pause", 3*time.Second, "average time between two faults")
-		flags.Uint64Var(&o.seed, "seed", 0, "seed of all random choices (default random)")
-		flags.IntVar(&o.clients, "clients", 6, "clients, each with one call in flight to every server")
-		flags.StringVar(&o.slipway, "slipway", "", "path of the binary (default: built from this repository)")
-		flags.StringVar(&o.log, "log", os.DevNull, "file for the log of slipway")
-	})
-	if err != nil {
-		return nil, err
+func TestChaos(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the usage of processes is read from /proc")
 	}
-	if o.duration < 0 || o.pause <= 0 || o.clients < 1 {
-		return nil, errors.New("-duration, -pause and -clients must be positive")
+	c := &chaos{
+		duration: 20 * time.Minute,
+		pause:    *pause,
+		seed:     cmp.Or(*seed, rand.Uint64()),
+		clients:  *clients,
+		slipway:  *binary,
+		log:      *log,
+		dir:      t.TempDir(),
+		upstream: build(t, "chaos/upstream"),
+		progress: t.Output(),
+		tally:    newTally("chaos"),
 	}
-	duration := 20 * time.Minute
-	if o.short {
-		duration = 40 * time.Second
+	if testing.Short() {
+		c.duration = 40 * time.Second
 	}
-	o.duration, o.seed = cmp.Or(o.duration, duration), cmp.Or(o.seed, rand.Uint64())
-	return o, nil
-}
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	o, err := parse(args, stderr)
-	if err != nil {
-		return err
+	c.duration = cmp.Or(*duration, c.duration)
+	if c.slipway == "" {
+		c.slipway = build(t, install.Slipway)
 	}
-	dir, err := os.MkdirTemp("", "chaos")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	upstream, err := install.Go(ctx, "cmd/chaos/upstream", "")
-	if err != nil {
-		return err
-	}
-	if o.slipway == "" {
-		built, err := install.Go(ctx, install.Slipway, "")
-		if err != nil {
-			return err
-		}
-		o.slipway = built.Command[0]
-	}
-	began := time.Now()
 	setting := trial.Describe()
-	fmt.Fprintf(stdout, "Seed %d; %s, %s.\n\n", o.seed, setting.Go, setting.Machine())
-	c := &chaos{options: o, dir: dir, upstream: upstream.Command[0], progress: stderr, tally: newTally("chaos")}
-	err = c.all(ctx)
-	c.table.Write(stdout)
-	c.tally.writeFailures(stdout)
-	fmt.Fprintf(stdout, "\nIt took %.0f s.\n", time.Since(began).Seconds())
-	return errors.Join(err, c.table.Verdict())
+	t.Logf("seed %d; %s, %s", c.seed, setting.Go, setting.Machine())
+	err := c.all(t.Context())
+	c.table.Write(t.Output())
+	c.tally.writeFailures(t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.table.Verdict(); err != nil {
+		t.Error(err)
+	}
+}
+
+func build(t *testing.T, folder string) (path string) {
+	t.Helper()
+	program, err := install.Go(t.Context(), folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program.Command[0]
 }
 
 // chaos is one run.
 type chaos struct {
-	*options
+	duration time.Duration
+	pause    time.Duration // between two faults, on average
+	seed     uint64
+	clients  int
+	slipway  string // path of the binary
+	log      string // file for its log
 	dir      string // temporary
 	upstream string // path of the program
 	progress io.Writer

@@ -1,4 +1,4 @@
-package main
+package soak
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/wire"
@@ -285,4 +286,16 @@ func (c *crew) match(msg []byte, pending map[int]bool) (refused bool, err error)
 		return false, nil
 	}
 	return false, fmt.Errorf("no pending call has this answer: %.300s", msg)
+}
+
+// A server that abandons calls it has begun loses answers, which must be detected.
+func TestLostAnswersShow(t *testing.T) {
+	c := &crew{}
+	c.unanswered(3)
+	c.unanswered(5)
+	all := make(outcomes)
+	c.settle([]int{9, 5, 4}, all)
+	if all[lost] != 1 || all[unrun] != 1 {
+		t.Errorf("%v, want one lost, and one that was never run", all)
+	}
 }

@@ -1,11 +1,14 @@
-package main
+package chaos
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
@@ -110,5 +113,51 @@ func (t *tally) writeFailures(w io.Writer) {
 	}
 	for _, text := range texts {
 		fmt.Fprintf(w, "%6d  %s\n", t.failures[text], text)
+	}
+}
+
+// TestTally adds one outcome of each kind to many correct calls, and checks which bound
+// it exceeds.
+func TestTally(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*tally)
+		want   string // in the row that is exceeded
+	}{
+		{"all right", func(*tally) {}, ""},
+		{"three failures in a thousand", func(t *tally) {
+			for range 3 {
+				t.failed(time.Second, "lost")
+			}
+		}, ""},
+		{"four failures in a thousand", func(t *tally) {
+			for range 4 {
+				t.failed(time.Second, "lost")
+			}
+		}, "failed, in a thousand"},
+		{"a wrong answer", func(t *tally) { t.wrong("sent a, received b") }, "answered wrong"},
+		{"a call that hangs", func(t *tally) { t.right(callBound + time.Second) }, "longest call"},
+		{"a cancelled call that hangs", func(t *tally) { t.cancelled(callBound + time.Second) }, "longest call"},
+		{"a connection that fails", func(t *tally) { t.connected(0, errors.New("refused")) }, "failed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			all := newTally("x")
+			for range 1000 {
+				all.right(time.Millisecond)
+			}
+			tt.change(all)
+			var table figures.Table
+			all.report(&table)
+			exceeded := ""
+			for _, r := range table.Rows() {
+				if r.Verdict != "" && r.Verdict != "ok" && exceeded == "" {
+					exceeded = r.Figure
+				}
+			}
+			if (exceeded == "") != (tt.want == "") || !strings.HasPrefix(exceeded, tt.want) {
+				t.Errorf("exceeded: %q, want %q", exceeded, tt.want)
+			}
+		})
 	}
 }
