@@ -432,7 +432,7 @@ func TestLogToQuestions(t *testing.T) {
 	for _, observed := range []string{"router", "server"} {
 		for _, c := range []struct{ how, want, no string }{
 			{"asks", "level=INFO msg=answer method=tools/call name=t", "rror"},
-			{"is cancelled", "cancelled=true", "rror"},
+			{"is cancelled", "outcome=cancelled", "rror"},
 			{"runs late", "level=WARN msg=answer method=tools/call name=t", "code="},
 		} {
 			t.Run(observed+"/"+c.how, func(t *testing.T) {

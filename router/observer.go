@@ -18,25 +18,31 @@ func observed[R any](r *Router, ctx context.Context, method, name string, run fu
 	}
 	r.options.Observer.Observe(ctx, e)
 	began := time.Now()
-	e.Kind, e.Panicked = server.EventAnswer, true
+	e.Kind, e.Outcome = server.EventAnswer, server.OutcomePanicked
 	defer func() {
 		e.Duration = time.Since(began)
 		r.options.Observer.Observe(ctx, e)
 	}()
 	result, err = run()
-	e.Panicked = false
-	e.InputRequired = errors.Is(err, mcp.ErrInputRequired)
-	e.Cancelled = errors.Is(ctx.Err(), context.Canceled) && err != nil
-	var known *mcp.Error
-	switch tool, isTool := any(result).(*mcp.CallToolResult); {
-	case e.InputRequired, e.Cancelled:
-	case errors.As(err, &known):
-		e.Err = known
-	case err != nil:
+	e.Outcome = server.OutcomeOK
+	tool, isTool := any(result).(*mcp.CallToolResult)
+	switch {
+	case err == nil:
+		if isTool && tool != nil && tool.IsError {
+			e.Outcome = server.OutcomeToolError
+		}
+	case errors.Is(ctx.Err(), context.Canceled):
+		e.Outcome = server.OutcomeCancelled
+	case errors.Is(err, mcp.ErrInputRequired):
+		e.Outcome = server.OutcomeInputRequired
+	case errors.As(err, &e.Err):
+		e.Outcome = server.OutcomeError
+	default:
 		e.Err = &mcp.Error{Code: mcp.CodeInternalError, Message: err.Error(), Cause: err}
-		e.ToolError = isTool
-	case isTool && tool != nil:
-		e.ToolError = tool.IsError
+		e.Outcome = server.OutcomeError
+		if isTool {
+			e.Outcome = server.OutcomeToolError
+		}
 	}
 	return result, err
 }
@@ -58,10 +64,10 @@ func (o logObserver) Observe(ctx context.Context, e server.Event) {
 		text = "request"
 	case server.EventAnswer:
 		level, text = slog.LevelInfo, "answer"
-		switch {
-		case e.Panicked:
+		switch e.Outcome {
+		case server.OutcomePanicked:
 			level = slog.LevelError
-		case e.Err != nil || e.ToolError:
+		case server.OutcomeError, server.OutcomeToolError:
 			level = slog.LevelWarn
 		}
 	case server.EventNotification:
@@ -92,7 +98,7 @@ func attributes(e *server.Event) []slog.Attr {
 		all = append(all, slog.Duration("duration", e.Duration))
 	}
 	if e.Err != nil {
-		if !e.ToolError {
+		if e.Outcome != server.OutcomeToolError {
 			all = append(all, slog.Int("code", int(e.Err.Code)))
 		}
 		all = append(all, slog.String("error", e.Err.Message))
@@ -100,14 +106,9 @@ func attributes(e *server.Event) []slog.Attr {
 			all = append(all, slog.String("cause", e.Err.Cause.Error()))
 		}
 	}
-	for _, flag := range []struct {
-		key string
-		set bool
-	}{{"toolError", e.ToolError}, {"panicked", e.Panicked}, {"cancelled", e.Cancelled},
-		{"inputRequired", e.InputRequired}} {
-		if flag.set {
-			all = append(all, slog.Bool(flag.key, true))
-		}
+	switch e.Outcome {
+	case "", server.OutcomeOK, server.OutcomeError:
+		return all
 	}
-	return all
+	return append(all, slog.String("outcome", string(e.Outcome)))
 }

@@ -425,7 +425,7 @@ func TestMiddlewareAndObserver(t *testing.T) {
 			if e.Err != nil {
 				line += fmt.Sprint(" ", e.Err.Code)
 			}
-			if e.Panicked {
+			if e.Outcome == server.OutcomePanicked {
 				line += " panicked"
 			}
 			if e.Duration <= 0 {

@@ -313,8 +313,6 @@ func (a *Audit) metrics(t *exposition) {
 	a.mu.Lock()
 	written, lost := a.written, a.lost
 	a.mu.Unlock()
-	t.family("slipway_audit_lines_total", "counter", "Lines written to the audit log.")
-	t.sample("slipway_audit_lines_total", float64(written))
-	t.family("slipway_audit_lost_total", "counter", "Lines that could not be written to the audit log.")
-	t.sample("slipway_audit_lost_total", float64(lost))
+	t.counter("slipway_audit_lines_total", "Lines written to the audit log.", float64(written))
+	t.counter("slipway_audit_lost_total", "Lines that could not be written to the audit log.", float64(lost))
 }

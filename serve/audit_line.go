@@ -280,18 +280,14 @@ func (l *auditLine) who(ctx context.Context, e *server.Event) {
 // outcome adds the outcome.
 func (l *auditLine) outcome(e *server.Event) {
 	if e.Kind == server.EventAnswer {
-		outcome := "ok"
-		switch {
-		case e.Cancelled:
-			outcome = "cancelled"
-		case e.Err != nil:
-			outcome = "error"
-		case e.ToolError:
-			outcome = "tool_error"
-		case e.Standing:
-			outcome = "stream"
+		outcome := e.Outcome
+		switch outcome {
+		case server.OutcomePanicked:
+			outcome = server.OutcomeError
+		case server.OutcomeInputRequired:
+			outcome = server.OutcomeOK
 		}
-		l.text("outcome", outcome)
+		l.text("outcome", string(outcome))
 	}
 	if e.Err != nil {
 		l.number("code", int64(e.Err.Code))

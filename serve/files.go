@@ -65,6 +65,10 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if e.Err == nil && out.status >= http.StatusBadRequest {
 			e.Err = mcp.Errorf(mcp.CodeResourceNotFound, "%s", http.StatusText(out.status))
 		}
+		e.Outcome = server.OutcomeOK
+		if e.Err != nil {
+			e.Outcome = server.OutcomeError
+		}
 		v.observe(ctx, e)
 	}()
 	if err := v.enter(ctx, op, tools); err != nil {

@@ -308,49 +308,49 @@ func TestCheck(t *testing.T) {
 	}{
 		{"all well", func(*mcp.Catalog) {}, "quay 1.2.3: 1 tool, 1 resource, 1 template, 1 prompt; 0 errors, 0 warnings\n"},
 		{"pages", func(c *mcp.Catalog) { c.PageSize = 1; tool("sail", plain)(c) }, "quay 1.2.3: 2 tools"},
-		{"no name", func(c *mcp.Catalog) { c.Server.Name = "" }, "error: the server has no name"},
-		{"a tool twice", tool("moor", plain), `error: tool "moor": there are two`},
-		{"an invalid name", tool("lay up", plain), `error: tool "lay up": a name is`},
-		{"no snake case", tool("layUp", plain), `warning: tool "layUp": not in snake_case`},
-		{"a slash", tool("lay/up", plain), `warning: tool "lay/up": some clients refuse a slash`},
-		{"a long name", tool(strings.Repeat("a", 65), plain), "more than 64 characters"},
-		{"a schema that is none", tool("sail", `{"type":"objekt"}`), `error: tool "sail": inputSchema: `},
+		{"no name", func(c *mcp.Catalog) { c.Server.Name = "" }, "error: /server: the server has no name"},
+		{"a tool twice", tool("moor", plain), `error: /tools/1: there are two of tool "moor"`},
+		{"an invalid name", tool("lay up", plain), `error: /tools/1/name: tool "lay up": a name is`},
+		{"no snake case", tool("layUp", plain), `warning: /tools/1/name: tool "layUp": the name is not in snake_case`},
+		{"a slash", tool("lay/up", plain), `warning: /tools/1/name: tool "lay/up": the name has a slash`},
+		{"a long name", tool(strings.Repeat("a", 65), plain), "the name has 65 characters"},
+		{"a schema that is none", tool("sail", `{"type":"objekt"}`), `error: /tools/1/inputSchema/type: the inputSchema of tool "sail" is no JSON Schema`},
 		{
 			"arguments that are no object",
 			tool("sail", `{"type":"string"}`),
-			`error: tool "sail": inputSchema: its type is not "object"`,
+			`the type of the inputSchema of tool "sail" is not "object"`,
 		},
 		{
 			"a pattern",
 			tool("sail", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`),
-			`warning: tool "sail": inputSchema: `,
+			`warning: /tools/1/inputSchema: the inputSchema of tool "sail": /properties/a/pattern: `,
 		},
 		{"an argument of any type",
 			tool("sail", `{"type":"object","properties":{"a":{"description":"d"},"b":{"type":"string"}}}`),
 			`warning: tool "sail": inputSchema: "a" may be any value`},
-		{"text that is not JSON", tool("sail", `{"type"`), `error: tool "sail": `},
+		{"text that is not JSON", tool("sail", `{"type"`), `error: /tools/1: tool "sail" cannot be sent: `},
 		{
 			"a result's schema",
 			func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"type":1}`) },
-			`error: tool "moor": outputSchema: `,
+			`error: /tools/0/outputSchema/type: the outputSchema of tool "moor" is no JSON Schema`,
 		},
-		{"no description", func(c *mcp.Catalog) { c.Tools[0].Description = "" }, `warning: tool "moor": no description`},
-		{"no URI", func(c *mcp.Catalog) { c.Resources[0].URI = "ships" }, `error: resource "ships": not a URI`},
-		{"no resource name", func(c *mcp.Catalog) { c.Resources[0].Name = "" }, `error: resource "quay://ships": no name`},
-		{"no template", func(c *mcp.Catalog) { c.Templates[0].URITemplate = "quay://{" }, `error: template "quay://{": `},
+		{"no description", func(c *mcp.Catalog) { c.Tools[0].Description = "" }, `warning: /tools/0/description: tool "moor" has no description`},
+		{"no URI", func(c *mcp.Catalog) { c.Resources[0].URI = "ships" }, `error: /resources/0/uri: resource "ships" is no URI`},
+		{"no resource name", func(c *mcp.Catalog) { c.Resources[0].Name = "" }, `error: /resources/0/name: the resource has no name`},
+		{"no template", func(c *mcp.Catalog) { c.Templates[0].URITemplate = "quay://{" }, `error: /resourceTemplates/0/uriTemplate: template "quay://{": `},
 		{"two templates", func(c *mcp.Catalog) {
 			c.Templates = append(c.Templates, mcp.ResourceTemplate{Name: "b", URITemplate: "quay://ships/{b}"})
 		}, `warning: template "quay://ships/{b}": `},
 		{"an argument twice", func(c *mcp.Catalog) {
 			c.Prompts[0].Arguments = append(c.Prompts[0].Arguments, mcp.PromptArgument{Name: "who"})
-		}, `error: prompt "greet": argument "who": there are two`},
+		}, `error: prompt "greet": there are two arguments "who"`},
 		{"an app that is not there", func(c *mcp.Catalog) {
 			c.Tools[0].Meta = json.RawMessage(`{"ui":{"resourceUri":"ui://quay/none"}}`)
 		}, "ui://quay/none"},
 		{
 			"what cannot be sent",
 			func(c *mcp.Catalog) { c.Resources[0].Meta = json.RawMessage(`{`) },
-			`error: resource "quay://ships": `,
+			`error: resources/list in 2026-07-28: encode resources[0]: `,
 		},
 		{
 			"what lists lack",

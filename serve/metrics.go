@@ -2,13 +2,12 @@ package serve
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -16,23 +15,20 @@ import (
 )
 
 // metrics counts the requests of a server, under the names of OpenTelemetry's conventions
-// for MCP in Prometheus spelling. Recording a request takes no lock and allocates nothing
-// once its labels have been seen.
+// for MCP in Prometheus spelling. Recording a request allocates nothing once its labels
+// have been seen.
 type metrics struct {
-	begun    time.Time
-	inFlight atomic.Int64
-	stats    func() server.Stats
-	// upstreams returns the upstream servers of the Source.
-	upstreams func() []Upstream
-	audit     *Audit // nil if disabled
+	began     time.Time
+	stats     func() server.Stats // nil if there are none
+	upstreams func() []Upstream   // nil if there are none
+	audit     *Audit              // nil if disabled
 
-	operations family[operationLabels]
-	sessions   family[sessionLabels]
-	refusals   [6]atomic.Int64 // as in refusalStatus; the last is for other statuses
-
-	mu    sync.Mutex
-	names map[string]int // how many values of each kind have been accepted
-	known map[nameKey]bool
+	mu         sync.Mutex // guards the fields below
+	inFlight   int
+	operations map[operationLabels]*histogram
+	sessions   map[sessionLabels]*histogram
+	refusals   [len(refusalStatus)]int
+	known      struct{ methods, tools, failures map[string]bool }
 }
 
 type operationLabels struct {
@@ -45,152 +41,102 @@ type sessionLabels struct {
 	version   mcp.Version
 }
 
-// family is the set of histograms with one name, by labels. Readers see an immutable map;
-// a new combination of labels replaces it with a copy.
-type family[L comparable] struct {
-	mu  sync.Mutex // held while adding
-	all atomic.Pointer[map[L]*histogram]
-}
-
-// get returns the histogram with those labels, or nil.
-func (f *family[L]) get(labels L) *histogram {
-	if all := f.all.Load(); all != nil {
-		return (*all)[labels]
-	}
-	return nil
-}
-
-// add returns the histogram with those labels, creating it if necessary. Beyond maxSeries
-// it returns nil.
-func (f *family[L]) add(labels L) *histogram {
-	if h := f.get(labels); h != nil {
-		return h
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	next := make(map[L]*histogram)
-	if all := f.all.Load(); all != nil {
-		if h := (*all)[labels]; h != nil {
-			return h
-		}
-		if len(*all) >= maxSeries {
-			return nil
-		}
-		next = maps.Clone(*all)
-	}
-	h := &histogram{}
-	next[labels] = h
-	f.all.Store(&next)
-	return h
-}
-
 // Limits on what clients and sources can make the metrics store. Values beyond them are
 // counted as otherName.
 const (
-	maxSeries  = 5000
-	maxTools   = 500
-	maxMethods = 60
-	maxCodes   = 60
-	otherName  = "other"
+	maxSeries   = 5000
+	maxTools    = 500
+	maxMethods  = 60
+	maxFailures = 60
+	otherName   = "other"
 )
 
-// bounds are the upper bounds of the histogram buckets in seconds, as in OpenTelemetry's
-// conventions.
-var bounds = [...]float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
-
-type histogram struct {
-	buckets [len(bounds) + 1]atomic.Int64 // not cumulative; the last is for longer durations
-	sum     atomic.Int64                  // nanoseconds
-}
-
-func (h *histogram) observe(d time.Duration) {
-	i, s := 0, d.Seconds()
-	for i < len(bounds) && s > bounds[i] {
-		i++
-	}
-	h.buckets[i].Add(1)
-	h.sum.Add(int64(d))
-}
-
 func newMetrics() *metrics {
-	return &metrics{begun: time.Now(), names: make(map[string]int), known: make(map[nameKey]bool)}
+	m := &metrics{
+		began:      time.Now(),
+		operations: make(map[operationLabels]*histogram),
+		sessions:   make(map[sessionLabels]*histogram),
+	}
+	m.known.methods = make(map[string]bool)
+	m.known.tools = make(map[string]bool)
+	m.known.failures = make(map[string]bool)
+	return m
 }
 
 var _ server.Observer = (*metrics)(nil)
 
 // Observe implements [server.Observer].
 func (m *metrics) Observe(_ context.Context, e server.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	switch e.Kind {
 	case server.EventRequest:
-		m.inFlight.Add(1)
+		m.inFlight++
 	case server.EventAnswer:
-		m.inFlight.Add(-1)
-		if !e.Standing { // its duration is up to the client
-			m.operation(&e)
+		m.inFlight--
+		if e.Outcome != server.OutcomeStream { // its duration is up to the client
+			observe(m.operations, m.labels(&e), e.Duration)
 		}
 	case server.EventRefused:
-		m.refused(e.Status)
+		m.refuse(e.Status)
 	case server.EventSessionEnd:
-		if h := m.sessions.add(sessionLabels{network(e.Transport), e.Version}); h != nil {
-			h.observe(e.Duration)
-		}
+		observe(m.sessions, sessionLabels{network(e.Transport), e.Version}, e.Duration)
 	}
 }
 
-func (m *metrics) operation(e *server.Event) {
-	labels := operationLabels{method: e.Method, failure: m.failure(e), transport: network(e.Transport), version: e.Version}
-	if e.Method == "tools/call" {
-		if labels.tool = e.Name; labels.tool == "" {
-			labels.tool = otherName // no such tool
+// observe adds a duration to the histogram with those labels, unless there are too many.
+func observe[L comparable](all map[L]*histogram, labels L, d time.Duration) {
+	h := all[labels]
+	if h == nil {
+		if len(all) >= maxSeries {
+			return
 		}
+		h = &histogram{}
+		all[labels] = h
+	}
+	h.observe(d)
+}
+
+func (m *metrics) labels(e *server.Event) operationLabels {
+	labels := operationLabels{
+		method:    e.Method,
+		failure:   bounded(m.known.failures, failureOf(e), maxFailures),
+		transport: network(e.Transport),
+		version:   e.Version,
 	}
 	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
 		labels.method = otherName
 	}
-	h := m.operations.get(labels)
-	if h == nil {
-		h = m.operations.add(m.bounded(labels))
+	labels.method = bounded(m.known.methods, labels.method, maxMethods)
+	if e.Method == "tools/call" {
+		labels.tool = otherName // no such tool
+		if e.Name != "" {
+			labels.tool = bounded(m.known.tools, e.Name, maxTools)
+		}
 	}
-	if h != nil {
-		h.observe(e.Duration)
-	}
+	return labels
 }
 
-// bounded replaces names beyond the limits.
-func (m *metrics) bounded(l operationLabels) operationLabels {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	l.method = m.name("method", l.method, maxMethods)
-	l.tool = m.name("tool", l.tool, maxTools)
-	l.failure = m.name("code", l.failure, maxCodes)
-	return l
-}
-
-type nameKey struct{ kind, name string }
-
-func (m *metrics) name(kind, name string, most int) string {
-	key := nameKey{kind, name}
+// bounded returns name if it is one of the first most names, otherwise otherName.
+func bounded(known map[string]bool, name string, most int) string {
 	switch {
-	case name == "", name == otherName, m.known[key]:
+	case name == "", name == otherName, known[name]:
 		return name
-	case m.names[kind] >= most:
+	case len(known) >= most:
 		return otherName
 	}
-	m.names[kind]++
-	m.known[key] = true
+	known[name] = true
 	return name
 }
 
-// failure returns the value of error.type: the code of an error, tool_error for a result
-// that is an error, "" for success.
-func (m *metrics) failure(e *server.Event) string {
+// failureOf returns the value of error.type: the code of an error, the outcome of other
+// failures, "" for success.
+func failureOf(e *server.Event) string {
 	switch {
-	case e.Cancelled:
-		return "cancelled"
 	case e.Err != nil:
 		return strconv.Itoa(int(e.Err.Code))
-	case e.ToolError:
-		return "tool_error"
+	case e.Outcome == server.OutcomeCancelled, e.Outcome == server.OutcomeToolError:
+		return string(e.Outcome)
 	}
 	return ""
 }
@@ -207,17 +153,21 @@ func network(transport string) string {
 }
 
 // refusalStatus are the statuses that are counted separately.
-var refusalStatus = [...]int{400, 401, 403, 404, 429}
+var refusalStatus = [...]string{"400", "401", "403", "404", "429", otherName}
 
 // refused counts a request that was refused before it was processed.
 func (m *metrics) refused(status int) {
-	for i, s := range refusalStatus {
-		if s == status {
-			m.refusals[i].Add(1)
-			return
-		}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refuse(status)
+}
+
+func (m *metrics) refuse(status int) {
+	i := slices.Index(refusalStatus[:], strconv.Itoa(status))
+	if i < 0 {
+		i = len(refusalStatus) - 1
 	}
-	m.refusals[len(refusalStatus)].Add(1)
+	m.refusals[i]++
 }
 
 // ServeHTTP serves a scrape.
@@ -227,40 +177,17 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(m.text())
+	_, _ = w.Write([]byte(m.text()))
 }
 
-func (m *metrics) text() []byte {
+func (m *metrics) text() string {
 	var t exposition
-	t.family("mcp_server_operation_duration_seconds", "histogram", "Duration of the requests that were served.")
-	if all := m.operations.all.Load(); all != nil {
-		for labels, h := range *all {
-			t.histogram("mcp_server_operation_duration_seconds", h,
-				"mcp_method_name", labels.method, "gen_ai_tool_name", labels.tool, "error_type", labels.failure,
-				"network_transport", labels.transport, "mcp_protocol_version", versionName(labels.version))
-		}
-	}
-	t.family("mcp_server_session_duration_seconds", "histogram", "Duration of the sessions that have ended.")
-	if all := m.sessions.all.Load(); all != nil {
-		for labels, h := range *all {
-			t.histogram("mcp_server_session_duration_seconds", h,
-				"network_transport", labels.transport, "mcp_protocol_version", versionName(labels.version))
-		}
-	}
-	t.family("mcp_server_refused_total", "counter", "What was refused before it became a request, by HTTP status.")
-	for i := range m.refusals {
-		status := otherName
-		if i < len(refusalStatus) {
-			status = strconv.Itoa(refusalStatus[i])
-		}
-		t.sample("mcp_server_refused_total", float64(m.refusals[i].Load()), "http_response_status_code", status)
-	}
-	t.gauge("mcp_server_requests_in_flight", "Requests that are being served.", float64(m.inFlight.Load()))
+	m.requests(&t)
 	if m.stats != nil {
 		st := m.stats()
-		t.gauge("mcp_server_sessions", "Sessions that clients began over HTTP.", float64(st.Sessions))
-		t.gauge("mcp_server_streams", "Event streams that stand open over HTTP.", float64(st.Streams))
-		t.gauge("mcp_server_tasks", "Tasks that run.", float64(st.Tasks))
+		t.gauge("mcp_server_sessions", "Sessions started over HTTP.", float64(st.Sessions))
+		t.gauge("mcp_server_streams", "Open event streams over HTTP.", float64(st.Streams))
+		t.gauge("mcp_server_tasks", "Running tasks.", float64(st.Tasks))
 		keptMetrics(&t, &st)
 	}
 	if m.audit != nil {
@@ -270,33 +197,48 @@ func (m *metrics) text() []byte {
 		upstreamMetrics(&t, m.upstreams())
 	}
 	m.process(&t)
-	return t.text
+	return t.String()
+}
+
+// requests reports what the observer has counted.
+func (m *metrics) requests(t *exposition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t.family("mcp_server_operation_duration_seconds", "histogram", "Duration of served requests.")
+	for labels, h := range m.operations {
+		t.histogram("mcp_server_operation_duration_seconds", h,
+			"mcp_method_name", labels.method, "gen_ai_tool_name", labels.tool, "error_type", labels.failure,
+			"network_transport", labels.transport, "mcp_protocol_version", labels.version.String())
+	}
+	t.family("mcp_server_session_duration_seconds", "histogram", "Duration of ended sessions.")
+	for labels, h := range m.sessions {
+		t.histogram("mcp_server_session_duration_seconds", h,
+			"network_transport", labels.transport, "mcp_protocol_version", labels.version.String())
+	}
+	t.family("mcp_server_refused_total", "counter", "Requests refused before they were processed, by HTTP status.")
+	for i, status := range refusalStatus {
+		t.sample("mcp_server_refused_total", float64(m.refusals[i]), "http_response_status_code", status)
+	}
+	t.gauge("mcp_server_requests_in_flight", "Requests being served.", float64(m.inFlight))
 }
 
 // keptMetrics reports the state that outlives a request, by kind.
 func keptMetrics(t *exposition, st *server.Stats) {
-	for _, f := range []struct {
-		name, kind, help string
-		value            func(server.KeptStats) int64
-	}{
-		{"mcp_server_kept_bytes", "gauge", "Bytes kept beyond the request that caused them.",
-			func(k server.KeptStats) int64 { return k.Bytes }},
-		{"mcp_server_kept", "gauge", "Entries kept beyond the request that caused them.",
-			func(k server.KeptStats) int64 { return k.Count }},
-		{"mcp_server_shed_total", "counter", "Entries given up to make room for others.",
-			func(k server.KeptStats) int64 { return k.Shed }},
-		{"mcp_server_kept_refused_total", "counter", "Entries refused, as they did not fit.",
-			func(k server.KeptStats) int64 { return k.Refused }},
-	} {
-		t.family(f.name, f.kind, f.help)
-		for _, k := range st.Kept {
-			t.sample(f.name, float64(f.value(k)), "kind", k.Kind)
-		}
+	var rows []*row
+	for _, k := range st.Kept {
+		rows = append(rows, &row{k.Kind, [4]float64{
+			float64(k.Bytes), float64(k.Count), float64(k.Shed), float64(k.Refused),
+		}})
 	}
+	t.table("kind", rows, [4]column{
+		{"mcp_server_kept_bytes", "gauge", "Bytes kept beyond the request that caused them."},
+		{"mcp_server_kept", "gauge", "Entries kept beyond the request that caused them."},
+		{"mcp_server_shed_total", "counter", "Entries dropped to make room for others."},
+		{"mcp_server_kept_refused_total", "counter", "Entries refused because they did not fit."},
+	})
 	t.gauge("mcp_server_request_bytes", "Bytes of the requests being received and served.", float64(st.RequestBytes))
 	t.gauge("mcp_server_request_limit_bytes", "Limit of mcp_server_request_bytes.", float64(st.MaxRequestBytes))
-	t.family("mcp_server_request_bytes_refused_total", "counter", "Requests refused by that limit.")
-	t.sample("mcp_server_request_bytes_refused_total", float64(st.RequestsTooMany))
+	t.counter("mcp_server_request_bytes_refused_total", "Requests refused by that limit.", float64(st.RequestsTooMany))
 	t.gauge("mcp_server_kept_limit_bytes", "Limit of mcp_server_kept_bytes, all kinds together.", float64(st.MaxKeptBytes))
 }
 
@@ -311,16 +253,9 @@ func (m *metrics) process(t *exposition) {
 			}
 		}
 	}
-	t.family("slipway_build_info", "gauge", "The build that is running.")
+	t.family("slipway_build_info", "gauge", "The running build.")
 	t.sample("slipway_build_info", 1, "version", version, "revision", revision, "goversion", runtime.Version())
-	t.gauge("process_start_time_seconds", "When the server began, in seconds of Unix time.",
-		float64(m.begun.UnixMilli())/1000)
-	t.gauge("go_goroutines", "Goroutines there are.", float64(runtime.NumGoroutine()))
-}
-
-func versionName(v mcp.Version) string {
-	if v == 0 {
-		return ""
-	}
-	return v.String()
+	t.gauge("process_start_time_seconds", "Start of the server, in seconds of Unix time.",
+		float64(m.began.UnixMilli())/1000)
+	t.gauge("go_goroutines", "Number of goroutines.", float64(runtime.NumGoroutine()))
 }

@@ -50,22 +50,17 @@ func (l requestLog) line(ctx context.Context, message string, e *server.Event) {
 		add("prompt", e.Name)
 	}
 	add("server", e.Server)
-	add("version", versionName(e.Version))
+	add("version", e.Version.String())
 	add("transport", e.Transport)
 	if e.Status != 0 {
 		attrs = append(attrs, slog.Int("status", e.Status))
 	}
-	switch {
-	case e.Cancelled:
-		add("outcome", "cancelled")
-	case e.Err != nil:
+	switch e.Outcome {
+	case server.OutcomeCancelled, server.OutcomeToolError, server.OutcomeInputRequired, server.OutcomeStream:
+		add("outcome", string(e.Outcome))
+	}
+	if e.Err != nil {
 		attrs = append(attrs, slog.Int("code", int(e.Err.Code)))
-	case e.ToolError:
-		add("outcome", "tool_error")
-	case e.InputRequired:
-		add("outcome", "input_required")
-	case e.Standing:
-		add("outcome", "stream")
 	}
 	millis := float64(e.Duration.Microseconds()) / 1000
 	attrs = append(attrs, slog.Float64("duration_ms", millis), slog.Int("received", e.Received), slog.Int("sent", e.Sent))

@@ -50,39 +50,26 @@ func upstreamMetrics(t *exposition, all []Upstream) {
 	if len(all) == 0 {
 		return
 	}
-	type sum struct{ up, starts, failures, inFlight float64 }
-	var names []string
-	sums := make(map[string]*sum)
+	var rows []*row
+	byName := make(map[string]*row)
 	for i := range all {
 		u := &all[i]
-		s := sums[u.Name]
-		if s == nil {
-			s = &sum{}
-			sums[u.Name], names = s, append(names, u.Name)
+		r := byName[u.Name]
+		if r == nil {
+			r = &row{label: u.Name}
+			byName[u.Name], rows = r, append(rows, r)
 		}
 		if u.up() {
-			s.up = 1
+			r.values[0] = 1
 		}
-		s.starts += float64(u.Starts)
-		s.inFlight += float64(u.InFlight)
-		s.failures = max(s.failures, float64(u.Failures))
+		r.values[1] += float64(u.Starts)
+		r.values[2] = max(r.values[2], float64(u.Failures))
+		r.values[3] += float64(u.InFlight)
 	}
-	for _, f := range []struct {
-		name, kind, help string
-		of               func(*sum) float64
-	}{
-		{"slipway_server_up", "gauge", "Whether a server behind this one runs, or rests until it is needed.",
-			func(s *sum) float64 { return s.up }},
-		{"slipway_server_starts_total", "counter", "How often it was started or connected to.",
-			func(s *sum) float64 { return s.starts }},
-		{"slipway_server_failures", "gauge", "Attempts and short lives of it in a row.",
-			func(s *sum) float64 { return s.failures }},
-		{"slipway_server_requests_in_flight", "gauge", "Requests that it is serving.",
-			func(s *sum) float64 { return s.inFlight }},
-	} {
-		t.family(f.name, f.kind, f.help)
-		for _, name := range names {
-			t.sample(f.name, f.of(sums[name]), "server", name)
-		}
-	}
+	t.table("server", rows, [4]column{
+		{"slipway_server_up", "gauge", "Whether an upstream server is running, or stopped until it is needed."},
+		{"slipway_server_starts_total", "counter", "How often it was started or connected to."},
+		{"slipway_server_failures", "gauge", "Consecutive failed starts and short runs."},
+		{"slipway_server_requests_in_flight", "gauge", "Requests it is serving."},
+	})
 }

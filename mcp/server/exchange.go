@@ -92,7 +92,7 @@ func (x *exchange) serve(rc *request, a *answer) {
 func (x *exchange) finish(rc *request, a *answer) {
 	x.remember(rc)
 	switch {
-	case rc.standing:
+	case rc.outcome == OutcomeStream:
 	case x.out != nil:
 		x.end(a.line())
 	case a.empty() && rc.msg.isRequest():

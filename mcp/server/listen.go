@@ -116,7 +116,7 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 		s.ledger.release(&sub.kept)
 		return err
 	}
-	rc.standing = true
+	rc.outcome = OutcomeStream
 	return nil
 }
 

@@ -316,7 +316,9 @@ func (s *Server) callTool(rc *request, cat *mcp.Catalog, a *answer) error {
 	if result == nil {
 		return mcp.Errorf(mcp.CodeToolBadOutput, "tool %q returned no result", tool.Name)
 	}
-	rc.toolError = result.Failed()
+	if result.Failed() {
+		rc.outcome = OutcomeToolError
+	}
 	return a.result(rc, cat, result)
 }
 

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -46,6 +48,22 @@ const (
 	TransportSSE       = "sse" // HTTP+SSE of 2024-11-05: its requests have no response of their own
 )
 
+// Outcome is how a request ended. Its text is for logs.
+type Outcome string
+
+// The outcomes of requests.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeError     Outcome = "error"      // the client received an error
+	OutcomeToolError Outcome = "tool_error" // a tool result with isError
+	OutcomePanicked  Outcome = "panicked"   // the Source has panicked
+	OutcomeCancelled Outcome = "cancelled"  // the client no longer wanted the answer
+	// OutcomeInputRequired: the answer is a question to the client, which repeats the request
+	// with the requested input (2026-07-28). It is not a failure.
+	OutcomeInputRequired Outcome = "input_required"
+	OutcomeStream        Outcome = "stream" // the answer is an event stream that stays open
+)
+
 // Event is an event in the life of a request or session. Fields that do not apply to its
 // Kind are zero. It never contains arguments or results.
 type Event struct {
@@ -68,17 +86,8 @@ type Event struct {
 	// Err is the error sent to the client, including the cause, which the client does not
 	// see; nil if the client received a result.
 	Err *mcp.Error
-	// ToolError means that a tool result has isError.
-	ToolError bool
-	// Panicked means that the Source has panicked.
-	Panicked bool
-	// Cancelled means that the client no longer wanted the answer.
-	Cancelled bool
-	// InputRequired means that the answer is a question to the client, which repeats the
-	// request with the requested input (2026-07-28). It is not a failure.
-	InputRequired bool
-	// Standing means that the answer is an event stream that stays open.
-	Standing bool
+	// Outcome is how a request ended, for EventAnswer.
+	Outcome Outcome
 
 	// Status is the HTTP status of the answer, if the answer has its own HTTP response.
 	Status int
@@ -119,18 +128,18 @@ func (s *Server) observed(rc *request, a *answer) {
 	failed := s.request(rc, a)
 	e := rc.event(EventAnswer)
 	e.Duration = time.Since(rc.began)
-	e.Err, e.ToolError, e.Panicked = failed, rc.toolError, rc.panicked
-	e.Standing = rc.standing
-	e.Sent = a.size()
+	e.Err, e.Sent = failed, a.size()
 	if name := rc.servedBy.Load(); name != nil {
 		e.Server = *name
 	}
-	e.Cancelled = a.empty() && !rc.standing
-	e.InputRequired = rc.asked && failed == nil && !e.Cancelled
-	if rc.header != nil && !e.Cancelled {
-		if e.Status = a.status; e.Status == 0 {
-			e.Status = 200
-		}
+	switch e.Outcome = cmp.Or(rc.outcome, OutcomeOK); {
+	case a.empty() && e.Outcome != OutcomeStream:
+		e.Outcome = OutcomeCancelled
+	case failed != nil && e.Outcome != OutcomePanicked:
+		e.Outcome = OutcomeError
+	}
+	if rc.header != nil && e.Outcome != OutcomeCancelled {
+		e.Status = cmp.Or(a.status, http.StatusOK)
 	}
 	s.opts.Observer.Observe(rc, e)
 }

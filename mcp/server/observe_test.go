@@ -124,13 +124,15 @@ func TestObserverIsToldOnceOfEachEnd(t *testing.T) {
 		want       mcpserver.Event
 	}{
 		{"fine", callOf("fine"), mcpserver.Event{Method: "tools/call", Name: "fine", Sent: 1}},
-		{"isError", callOf("bad"), mcpserver.Event{Method: "tools/call", Name: "bad", Sent: 1, ToolError: true}},
+		{"isError", callOf("bad"),
+			mcpserver.Event{Method: "tools/call", Name: "bad", Sent: 1, Outcome: mcpserver.OutcomeToolError}},
 		{"isError in a stored answer", callOf("rawbad"),
-			mcpserver.Event{Method: "tools/call", Name: "rawbad", Sent: 1, ToolError: true}},
+			mcpserver.Event{Method: "tools/call", Name: "rawbad", Sent: 1, Outcome: mcpserver.OutcomeToolError}},
 		{"error", callOf("fails"),
 			mcpserver.Event{Method: "tools/call", Name: "fails", Sent: 1, Err: coded(mcp.CodeToolUnavailable)}},
 		{"panic", callOf("crashes"),
-			mcpserver.Event{Method: "tools/call", Name: "crashes", Sent: 1, Err: coded(mcp.CodeToolCrashed), Panicked: true}},
+			mcpserver.Event{Method: "tools/call", Name: "crashes", Sent: 1, Err: coded(mcp.CodeToolCrashed),
+				Outcome: mcpserver.OutcomePanicked}},
 		{"a tool that is not there", callOf("nosuch"),
 			mcpserver.Event{Method: "tools/call", Sent: 1, Err: coded(mcp.CodeInvalidParams)}},
 		{"a method that is not there", `{"jsonrpc":"2.0","id":1,"method":"x/y"}`,
@@ -146,7 +148,14 @@ func TestObserverIsToldOnceOfEachEnd(t *testing.T) {
 			n := &notes{}
 			h := mcpserver.New(watched{}, &mcpserver.Options{Observer: n}).HTTPHandler(nil)
 			postTo(h, tt.body)
-			tt.want.Kind, tt.want.Transport, tt.want.Version, tt.want.Status, tt.want.Received = mcpserver.EventAnswer, mcpserver.TransportHTTP, v, 200, 1
+			tt.want.Kind, tt.want.Transport, tt.want.Version = mcpserver.EventAnswer, mcpserver.TransportHTTP, v
+			tt.want.Status, tt.want.Received = 200, 1
+			if tt.want.Outcome == "" {
+				tt.want.Outcome = mcpserver.OutcomeOK
+				if tt.want.Err != nil {
+					tt.want.Outcome = mcpserver.OutcomeError
+				}
+			}
 			begun := mcpserver.Event{
 				Kind:      mcpserver.EventRequest,
 				Method:    tt.want.Method,

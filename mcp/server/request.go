@@ -23,7 +23,7 @@ type request struct {
 	flight
 	sender
 	rounds rounds
-	outcome
+	observation
 
 	server *Server
 	public mcp.Request
@@ -65,15 +65,14 @@ type sender struct {
 	logging bool
 }
 
-// outcome is what the gate and the observer see of a request.
-type outcome struct {
-	about               string // see Event.Name
-	began               time.Time
-	servedBy            atomic.Pointer[string]
-	toolError, panicked bool
-	asked               bool // the answer is a question
-	// standing means that the request stays open and its surface answers it later.
-	standing bool
+// observation is what the gate and the observer see of a request.
+type observation struct {
+	about    string // see Event.Name
+	began    time.Time
+	servedBy atomic.Pointer[string]
+	// outcome is set by the method, if it is neither a plain result nor an error. After
+	// OutcomeStream, the surface answers the request later.
+	outcome Outcome
 }
 
 // newRequest returns a request that has nothing but its context and its client's address.

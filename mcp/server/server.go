@@ -181,7 +181,7 @@ func (s *Server) request(rc *request, a *answer) *mcp.Error {
 	if err != nil {
 		ended = rc.Err()
 	}
-	if rc.finish() || rc.standing {
+	if rc.finish() || rc.outcome == OutcomeStream {
 		a.buf, a.body = a.buf[:0], nil
 		return nil
 	}
@@ -247,7 +247,7 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 	err = m.serve(s, rc, cat, a)
 	// A source rejected as busy cannot wait for answers, so it has not asked.
 	if len(rc.rounds.open) > 0 && !isBusy(err) {
-		rc.asked, rc.toolError = true, false
+		rc.outcome = OutcomeInputRequired
 		return a.inputRequired(rc, cat)
 	}
 	return err
@@ -262,7 +262,7 @@ func isBusy(err error) bool {
 // panicked logs a panic of the source with its stack, and returns the error for the
 // client.
 func (s *Server) panicked(rc *request, p any) *mcp.Error {
-	rc.panicked = true
+	rc.outcome = OutcomePanicked
 	s.log.Error("panic while serving", "method", string(rc.msg.method), "panic", fmt.Sprint(p),
 		"stack", string(debug.Stack()))
 	if rc.callTool.Name != "" {
