@@ -16,8 +16,8 @@ type headerParams map[string][]peer.HeaderParam
 func headersOf(cat *mcp.Catalog) (params headerParams, wrong []string) {
 	for i := range cat.Tools {
 		t := &cat.Tools[i]
-		found, ok := peer.HeaderParams(t.InputSchema)
-		if !ok {
+		found, err := peer.HeaderParams(t.InputSchema)
+		if err != nil {
 			wrong = append(wrong, t.Name)
 		} else if len(found) > 0 {
 			if params == nil {

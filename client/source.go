@@ -332,8 +332,9 @@ func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 	if cat := s.catalog.Load(); cat != nil && !cat.Completions {
 		return &mcp.CompleteResult{}, nil
 	}
+	params, _ := mcp.Marshal(p) // strings can always be encoded
 	raw, err := s.forward(ctx, &errand{
-		method: "completion/complete", params: completeParams(p), again: true, unavailable: mcp.CodeToolUnavailable,
+		method: "completion/complete", params: params, again: true, unavailable: mcp.CodeToolUnavailable,
 	})
 	var e *mcp.Error
 	if errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
@@ -343,19 +344,6 @@ func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 		return nil, err
 	}
 	return &mcp.CompleteResult{Raw: raw}, nil
-}
-
-func completeParams(p *mcp.CompleteParams) json.RawMessage {
-	ref := map[string]string{"type": "ref/prompt", "name": p.Prompt}
-	if p.URITemplate != "" {
-		ref = map[string]string{"type": "ref/resource", "uri": p.URITemplate}
-	}
-	params := map[string]any{"ref": ref, "argument": map[string]string{"name": p.Argument, "value": p.Value}}
-	if len(p.Arguments) > 0 {
-		params["context"] = map[string]any{"arguments": p.Arguments}
-	}
-	encoded, _ := mcp.Marshal(params) // strings can always be encoded
-	return encoded
 }
 
 // ServeMethod forwards a method of one of the server's extensions.

@@ -144,6 +144,22 @@ type CompleteParams struct {
 	Arguments map[string]string
 }
 
+// MarshalJSON implements json.Marshaler. It encodes the params of completion/complete.
+func (p CompleteParams) MarshalJSON() ([]byte, error) {
+	ref := map[string]string{"type": "ref/prompt", "name": p.Prompt}
+	if p.URITemplate != "" {
+		ref = map[string]string{"type": "ref/resource", "uri": p.URITemplate}
+	}
+	params := map[string]any{
+		"ref":      ref,
+		"argument": map[string]string{"name": p.Argument, "value": p.Value},
+	}
+	if len(p.Arguments) > 0 {
+		params["context"] = map[string]any{"arguments": p.Arguments}
+	}
+	return Marshal(params)
+}
+
 // Unimplemented is a Source that offers nothing. Embed it in a Source that implements
 // only some of the methods.
 type Unimplemented struct{}

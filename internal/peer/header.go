@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,54 +33,57 @@ type HeaderParam struct {
 	path []string // member names from the root of the arguments
 }
 
-// HeaderParams returns the annotated properties of a schema. ok is false if one of them
-// has an invalid or duplicate header name, a type that a header cannot represent, or is
-// not reachable through properties alone: clients must not use that tool over HTTP.
-func HeaderParams(inputSchema json.RawMessage) (found []HeaderParam, ok bool) {
-	annotations := bytes.Count(inputSchema, []byte(`"x-mcp-header"`))
-	if annotations == 0 && !bytes.Contains(inputSchema, []byte("x-mcp-header")) {
-		return nil, true
+// HeaderParams returns the annotated properties of a schema. It returns an error if one of
+// them has an invalid or duplicate header name, a type that a header cannot represent, or
+// is not reachable through properties alone: clients must not use that tool over HTTP.
+func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
+	if !bytes.Contains(inputSchema, []byte("x-mcp-header")) {
+		return nil, nil
 	}
-	ok = walkAnnotated(inputSchema, nil, func(p HeaderParam) bool {
-		if slices.ContainsFunc(found, func(other HeaderParam) bool { return other.Name == p.Name }) {
-			return false
-		}
-		found = append(found, p)
-		return true
-	})
-	return found, ok && annotations == len(found)
+	var found []HeaderParam
+	if err := addAnnotated(&found, inputSchema, nil); err != nil {
+		return found, err
+	}
+	if bytes.Count(inputSchema, []byte(`"x-mcp-header"`)) != len(found) {
+		return found, errors.New("an x-mcp-header cannot be reached through properties alone")
+	}
+	return found, nil
 }
 
-// walkAnnotated calls add for each annotated property, and reports whether all are valid.
-func walkAnnotated(raw json.RawMessage, path []string, add func(HeaderParam) bool) bool {
+// addAnnotated appends the annotated properties of the schema at path.
+func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) error {
 	if len(path) > jsonscan.MaxDepth {
-		return false
+		return errors.New("properties with an x-mcp-header may be nested too deeply")
+	}
+	if i := jsonscan.Space(raw, 0); i == len(raw) || raw[i] != '{' {
+		return nil // a schema may be a boolean
 	}
 	var n struct {
 		Type       any                        `json:"type"`
 		Header     *string                    `json:"x-mcp-header"`
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	if i := jsonscan.Space(raw, 0); i == len(raw) || raw[i] != '{' {
-		return true // a schema may be a boolean
-	}
-	if json.Unmarshal(raw, &n) != nil {
-		return false
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return fmt.Errorf("invalid x-mcp-header: %w", err)
 	}
 	if n.Header != nil {
-		if !schema.IsToken(*n.Header) || n.Type != "string" && n.Type != "integer" && n.Type != "boolean" {
-			return false
+		p := HeaderParam{http.CanonicalHeaderKey("Mcp-Param-" + *n.Header), path}
+		switch {
+		case !schema.IsToken(*n.Header):
+			return fmt.Errorf("x-mcp-header %.64q is not the name of a header", *n.Header)
+		case n.Type != "string" && n.Type != "integer" && n.Type != "boolean":
+			return fmt.Errorf("x-mcp-header %s annotates the type %v, want string, integer or boolean", *n.Header, n.Type)
+		case slices.ContainsFunc(*found, func(other HeaderParam) bool { return other.Name == p.Name }):
+			return fmt.Errorf("x-mcp-header %s occurs twice", *n.Header)
 		}
-		if !add(HeaderParam{http.CanonicalHeaderKey("Mcp-Param-" + *n.Header), path}) {
-			return false
-		}
+		*found = append(*found, p)
 	}
 	for name, property := range n.Properties {
-		if !walkAnnotated(property, append(slices.Clone(path), name), add) {
-			return false
+		if err := addAnnotated(found, property, append(slices.Clone(path), name)); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }
 
 // Value returns the argument in the form of text, and whether it is present.

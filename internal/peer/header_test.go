@@ -21,7 +21,7 @@ func TestHeaderValue(t *testing.T) {
 func TestHeaderParams(t *testing.T) {
 	const annotated = `"properties":{"where":{"properties":{"name":{"type":"string","x-mcp-header":"Region"}}},` +
 		`"n":{"type":"integer","x-mcp-header":"n"}}`
-	params, ok := peer.HeaderParams([]byte(`{"type":"object",` + annotated + `}`))
+	params, err := peer.HeaderParams([]byte(`{"type":"object",` + annotated + `}`))
 	got := make(map[string]string)
 	for _, p := range params {
 		if value, ok := p.Value([]byte(`{"where":{"name":"a\u0062"},"n":7}`)); ok {
@@ -31,8 +31,8 @@ func TestHeaderParams(t *testing.T) {
 			t.Errorf("%s of no argument is %q", p.Name, value)
 		}
 	}
-	if want := map[string]string{"Mcp-Param-Region": "ab", "Mcp-Param-N": "7"}; !ok || !maps.Equal(got, want) {
-		t.Errorf("headers %v, %t, want %v", got, ok, want)
+	if want := map[string]string{"Mcp-Param-Region": "ab", "Mcp-Param-N": "7"}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("headers %v, %v, want %v", got, err, want)
 	}
 	for name, property := range map[string]string{
 		"a bad name":    `{"type":"string","x-mcp-header":"a b"}`,
@@ -40,11 +40,11 @@ func TestHeaderParams(t *testing.T) {
 		"a twin":        `{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"A"}}},"c":{"type":"string","x-mcp-header":"a"}`,
 		"not reachable": `{"items":{"type":"string","x-mcp-header":"a"}}`,
 	} {
-		if _, ok := peer.HeaderParams([]byte(`{"properties":{"a":` + property + `}}`)); ok {
+		if _, err := peer.HeaderParams([]byte(`{"properties":{"a":` + property + `}}`)); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	if params, ok := peer.HeaderParams([]byte(`{"type":"object"}`)); !ok || params != nil {
-		t.Errorf("without annotations: %v, %t", params, ok)
+	if params, err := peer.HeaderParams([]byte(`{"type":"object"}`)); err != nil || params != nil {
+		t.Errorf("without annotations: %v, %v", params, err)
 	}
 }

@@ -6,14 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/lint"
 )
 
 // checkCatalogKept: Catalog returns the same value until something changes, because the
@@ -47,27 +49,57 @@ func checkCatalogDeterministic(s *suite) {
 	want := s.encodeCatalog(s.catalog())
 	for range 3 {
 		s.source = s.open()
-		got := s.encodeCatalog(s.catalog())
-		for i := range min(len(got), len(want)) {
-			if !bytes.Equal(got[i], want[i]) {
-				s.Fatalf("opened again, the catalog has %s where it had %s", short(string(got[i])), short(string(want[i])))
-			}
-		}
-		if len(got) != len(want) {
-			s.Fatalf("opened again, the catalog has %d entries, and had %d", len(got), len(want))
+		s.compareCatalog("when opened again", want, s.catalog())
+	}
+}
+
+// checkCatalogImmutable: a returned catalog never changes, however the source is used
+// afterwards.
+func checkCatalogImmutable(s *suite) {
+	cat := s.catalog()
+	before := s.encodeCatalog(cat)
+	for _, do := range s.operations(context.Background(), cat) {
+		do()
+	}
+	if c, ok := s.source.(io.Closer); ok {
+		s.finish("Close", func() { _ = c.Close() })
+	}
+	s.compareCatalog("after the source was used", before, cat)
+}
+
+// compareCatalog reports the first difference between a catalog and an earlier encoding.
+func (s *suite) compareCatalog(when string, before []json.RawMessage, cat *mcp.Catalog) {
+	s.Helper()
+	now := s.encodeCatalog(cat)
+	if len(now) != len(before) {
+		s.Fatalf("the catalog had %d entries, and has %d %s", len(before), len(now), when)
+	}
+	for i := range before {
+		if !bytes.Equal(before[i], now[i]) {
+			s.Fatalf("the catalog had %s, and has %s %s", short(string(before[i])), short(string(now[i])), when)
 		}
 	}
 }
 
-// checkServer: the source's name, version and other properties are valid.
+// encodeCatalog encodes everything that clients see of a catalog.
+func (s *suite) encodeCatalog(cat *mcp.Catalog) []json.RawMessage {
+	s.Helper()
+	all := []json.RawMessage{
+		s.encode("Server", cat.Server),
+		s.encode("Instructions", cat.Instructions),
+		s.encode("capabilities", []any{cat.Completions, cat.Subscribe, cat.Tasks, cat.Logging, string(cat.Extensions)}),
+	}
+	for _, e := range entriesOf(cat) {
+		all = append(all, bytes.Clone(s.encode(e.what, e.value))) // Raw entries share their bytes with the catalog
+	}
+	return all
+}
+
+// checkServer: the properties of the source as a whole are valid.
 func checkServer(s *suite) {
 	cat := s.catalog()
-	if cat.Server.Name == "" {
-		s.Errorf("the catalog's Server has no name")
-	}
-	if cat.Server.Version == "" {
-		s.Errorf("the catalog's Server has no version")
-	}
+	s.checkText("the catalog's Server.Name", cat.Server.Name)
+	s.checkText("the catalog's Server.Version", cat.Server.Version)
 	if !utf8.ValidString(cat.Instructions) {
 		s.Errorf("the catalog's Instructions are not UTF-8")
 	}
@@ -85,7 +117,6 @@ func checkServer(s *suite) {
 // entry is an entry of one of the lists of a catalog.
 type entry struct {
 	what   string // such as: tool "add"
-	key    string // kind and id, untruncated
 	value  any
 	raw    json.RawMessage
 	fields map[string]string // the strings in its encoding that repeat its fields
@@ -95,7 +126,7 @@ type entry struct {
 func entriesOf(cat *mcp.Catalog) []entry {
 	var all []entry
 	add := func(kind, id string, value any, raw json.RawMessage, fields map[string]string) {
-		all = append(all, entry{kind + " " + short(id), kind + " " + id, value, raw, fields})
+		all = append(all, entry{kind + " " + short(id), value, raw, fields})
 	}
 	for _, t := range cat.Tools {
 		add("tool", t.Name, t, t.Raw, map[string]string{"name": t.Name})
@@ -112,20 +143,21 @@ func entriesOf(cat *mcp.Catalog) []entry {
 	return all
 }
 
-// checkNames: names are valid and unique within a list.
-func checkNames(s *suite) {
+// checkDefinitions: the definitions pass package lint, except that templates may use all
+// levels of RFC 6570. Names and URIs are UTF-8, not empty, and unique.
+func checkDefinitions(s *suite) {
 	cat := s.catalog()
-	seen := make(map[string]bool)
+	for _, f := range lint.Catalog(cat) {
+		if f.Severity == check.Error && f.Rule.ID != "mcp/uri-template" {
+			s.Errorf("%s: %s", f.Pointer, f.Message)
+		}
+	}
 	for _, e := range entriesOf(cat) {
-		s.checkUnique(e.what, e.key, seen)
 		for member, text := range e.fields {
 			s.checkText("the "+member+" of "+e.what, text)
 		}
 	}
 	for _, t := range cat.Tools {
-		if !validToolName(t.Name) {
-			s.Errorf("tool %s: a name is 1 to 128 letters, digits and _ - . /", short(t.Name))
-		}
 		if found := cat.Tool(t.Name); found == nil || found.Name != t.Name {
 			s.Errorf("tool %s is not found under its name", short(t.Name))
 		}
@@ -141,21 +173,16 @@ func checkNames(s *suite) {
 		}
 	}
 	for _, p := range cat.Prompts {
-		arguments := make(map[string]bool)
+		seen := make(map[string]bool)
 		for _, a := range p.Arguments {
-			what := fmt.Sprintf("prompt %s: argument %s", short(p.Name), short(a.Name))
-			s.checkUnique(what, a.Name, arguments)
+			what := fmt.Sprintf("argument %s of prompt %s", short(a.Name), short(p.Name))
 			s.checkText("the name of "+what, a.Name)
+			if seen[a.Name] {
+				s.Errorf("%s appears twice", what)
+			}
+			seen[a.Name] = true
 		}
 	}
-}
-
-func (s *suite) checkUnique(what, key string, seen map[string]bool) {
-	s.Helper()
-	if seen[key] {
-		s.Errorf("%s appears twice", what)
-	}
-	seen[key] = true
 }
 
 func (s *suite) checkText(what, text string) {
@@ -168,39 +195,22 @@ func (s *suite) checkText(what, text string) {
 	}
 }
 
-func validToolName(name string) bool {
-	for _, c := range []byte(name) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case c == '_', c == '-', c == '.', c == '/':
-		default:
-			return false
-		}
-	}
-	return len(name) >= 1 && len(name) <= 128
-}
+// expression matches one expression of an RFC 6570 template.
+var expression = regexp.MustCompile(`\{[+#./;?&]*([^{}]*)\}`)
 
-// variables returns the names of the variables of an RFC 6570 template.
+// variables returns the names of the variables of an RFC 6570 template, and whether its
+// braces are balanced.
 func variables(template string) (names []string, ok bool) {
-	for {
-		literal, rest, found := strings.Cut(template, "{")
-		if strings.Contains(literal, "}") {
-			return nil, false
-		}
-		if !found {
-			return names, true
-		}
-		expression, after, closed := strings.Cut(rest, "}")
-		if !closed || strings.Contains(expression, "{") {
-			return nil, false
-		}
-		expression = strings.TrimLeft(expression, "+#./;?&")
-		for name := range strings.SplitSeq(expression, ",") {
-			name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")
+	if strings.ContainsAny(expression.ReplaceAllString(template, ""), "{}") {
+		return nil, false
+	}
+	for _, match := range expression.FindAllStringSubmatch(template, -1) {
+		for spec := range strings.SplitSeq(match[1], ",") {
+			name, _, _ := strings.Cut(strings.TrimSuffix(spec, "*"), ":")
 			names = append(names, name)
 		}
-		template = after
 	}
+	return names, true
 }
 
 // checkEntries: every entry can be encoded, and its encoding agrees with its fields.
@@ -215,7 +225,7 @@ func checkEntries(s *suite) {
 			continue
 		}
 		for member, field := range e.fields {
-			if wire, _ := jsonscan.Unquote(jsonscan.Member(encoded, member)); wire != field {
+			if wire := memberText(encoded, member); wire != field {
 				s.Errorf("%s: the %s on the wire is %s, and in the catalog %s", e.what, member, short(wire), short(field))
 			}
 		}
@@ -244,66 +254,4 @@ func (s *suite) schemas(t mcp.Tool) toolSchemas {
 	var schemas toolSchemas
 	s.decode("tool "+short(t.Name), t, &schemas)
 	return schemas
-}
-
-// checkSchemas: the schemas of tools are valid, and arguments are an object.
-func checkSchemas(s *suite) {
-	for _, t := range s.catalog().Tools {
-		schemas := s.schemas(t)
-		if _, err := schema.Compile(schemas.InputSchema); err != nil {
-			s.Errorf("tool %s: inputSchema: %v", short(t.Name), err)
-		}
-		var root struct {
-			Type any `json:"type"`
-		}
-		if err := json.Unmarshal(schemas.InputSchema, &root); err != nil || root.Type != "object" {
-			s.Errorf("tool %s: inputSchema has type %v, want \"object\"", short(t.Name), root.Type)
-		}
-		if schemas.OutputSchema == nil {
-			continue
-		}
-		if _, err := schema.Compile(schemas.OutputSchema); err != nil {
-			s.Errorf("tool %s: outputSchema: %v", short(t.Name), err)
-		}
-	}
-}
-
-// checkCatalogImmutable: a returned catalog never changes, however the source is used
-// afterwards.
-func checkCatalogImmutable(s *suite) {
-	cat := s.catalog()
-	before := s.encodeCatalog(cat)
-	for _, do := range s.operations(context.Background(), cat) {
-		do()
-	}
-	if c, ok := s.source.(io.Closer); ok {
-		s.finish("Close", func() { _ = c.Close() })
-	}
-	after := s.encodeCatalog(cat)
-	if len(after) != len(before) {
-		s.Fatalf("the catalog had %d entries, and has %d after the source was used", len(before), len(after))
-	}
-	for i := range before {
-		if !bytes.Equal(before[i], after[i]) {
-			s.Errorf("the catalog had %s, and has %s after the source was used",
-				short(string(before[i])), short(string(after[i])))
-		}
-	}
-}
-
-// encodeCatalog encodes everything that clients see of a catalog.
-func (s *suite) encodeCatalog(cat *mcp.Catalog) []json.RawMessage {
-	s.Helper()
-	all := []json.RawMessage{
-		s.encode("Server", cat.Server), s.encode("Instructions", cat.Instructions),
-		s.encode("capabilities", []any{cat.Completions, cat.Subscribe, cat.Tasks, cat.Logging, string(cat.Extensions)}),
-	}
-	for _, e := range entriesOf(cat) {
-		all = append(all, s.encode(e.what, e.value))
-	}
-	// Raw entries share their bytes with the catalog, so copy them.
-	for i := range all {
-		all[i] = bytes.Clone(all[i])
-	}
-	return all
 }

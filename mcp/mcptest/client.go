@@ -1,6 +1,8 @@
 package mcptest
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,7 +53,7 @@ type Client struct {
 	strays        chan message // responses that no request waits for
 	notifications []Notification
 	params        map[string][]peer.HeaderParam // by tool
-	answering     sync.WaitGroup
+	answering     sync.WaitGroup                // the goroutines of answer
 }
 
 // Notification is a notification from the server.
@@ -79,12 +81,9 @@ type message struct {
 // opts may be nil.
 func Connect(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
-	if opts == nil {
-		opts = &ConnectOptions{}
-	}
-	server := mcpserver.New(source, opts.Server)
-	tb.Cleanup(func() { shutdown(tb, server) })
-	return ConnectHTTP(tb, server.HTTPHandler(opts.HTTP), version, opts)
+	c := newClient(tb, version, opts)
+	c.link = &httpLink{client: c, handler: c.serve(source).HTTPHandler(c.opts.HTTP)}
+	return c.begin()
 }
 
 // ConnectHTTP is [Connect] for any handler of an MCP endpoint.
@@ -92,19 +91,15 @@ func ConnectHTTP(tb testing.TB, handler http.Handler, version mcp.Version, opts 
 	tb.Helper()
 	c := newClient(tb, version, opts)
 	c.link = &httpLink{client: c, handler: handler}
-	c.begin()
-	return c
+	return c.begin()
 }
 
 // ConnectStdio is [Connect] over a pair of streams with one message per line.
 func ConnectStdio(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
 	c := newClient(tb, version, opts)
-	server := mcpserver.New(source, c.opts.Server)
-	tb.Cleanup(func() { shutdown(tb, server) })
-	c.link = newStreamLink(tb, c, server)
-	c.begin()
-	return c
+	c.link = newStreamLink(c, c.serve(source))
+	return c.begin()
 }
 
 func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client {
@@ -117,20 +112,32 @@ func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client
 	if opts != nil {
 		c.opts = *opts
 	}
-	if c.opts.Timeout <= 0 {
-		c.opts.Timeout = 10 * time.Second
-	}
-	if c.opts.Capabilities == nil {
+	c.opts.Timeout = cmp.Or(max(c.opts.Timeout, 0), 10*time.Second)
+	switch {
+	case c.opts.Capabilities != nil:
+	case c.opts.Answer != nil:
+		c.opts.Capabilities = json.RawMessage(`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`)
+	default:
 		c.opts.Capabilities = json.RawMessage(`{}`)
-		if c.opts.Answer != nil {
-			c.opts.Capabilities = json.RawMessage(`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`)
-		}
 	}
 	return c
 }
 
+// serve returns a server for a source that is shut down when the test ends.
+func (c *Client) serve(source mcp.Source) *mcpserver.Server {
+	server := mcpserver.New(source, c.opts.Server)
+	c.tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			c.tb.Errorf("shut down the server: %v", err)
+		}
+	})
+	return server
+}
+
 // begin initializes the connection as the client's version requires.
-func (c *Client) begin() {
+func (c *Client) begin() *Client {
 	c.tb.Helper()
 	c.tb.Cleanup(func() {
 		c.answering.Wait()
@@ -140,19 +147,18 @@ func (c *Client) begin() {
 	})
 	if c.version.Modern() {
 		c.begun = c.Call("server/discover", nil)
-		return
+		return c
 	}
 	c.begun = c.Call("initialize", map[string]any{
-		"protocolVersion": c.version.String(), "capabilities": c.opts.Capabilities, "clientInfo": clientInfo,
+		"protocolVersion": c.version.String(),
+		"capabilities":    c.opts.Capabilities,
+		"clientInfo":      clientInfo,
 	})
-	var got struct {
-		ProtocolVersion string `json:"protocolVersion"`
-	}
-	c.decode("initialize", c.begun, &got)
-	if got.ProtocolVersion != c.version.String() {
-		c.tb.Fatalf("the server speaks %q, want %q", got.ProtocolVersion, c.version)
+	if got := memberText(c.begun, "protocolVersion"); got != c.version.String() {
+		c.tb.Fatalf("the server speaks %q, want %q", got, c.version)
 	}
 	c.Notify("notifications/initialized", nil)
+	return c
 }
 
 var clientInfo = json.RawMessage(`{"name":"mcptest","version":"1"}`)
@@ -234,11 +240,7 @@ func (c *Client) once(method string, members map[string]json.RawMessage) (json.R
 	c.mu.Lock()
 	id := c.waiting.Add(answer)
 	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.waiting.Take(id)
-	}()
+	defer c.takeWaiting(id)
 	all, err := c.link.send(peer.AppendRequest(nil, id, method, params), header)
 	if err != nil {
 		return nil, err
@@ -275,11 +277,12 @@ func (c *Client) Notify(method string, params any) {
 	}
 	var encoded json.RawMessage
 	if params != nil || c.version.Modern() {
-		if encoded, err = c.envelope(members); err != nil {
-			c.tb.Fatalf("%s: %v", method, err)
-		}
+		encoded, err = c.envelope(members)
 	}
-	header, err := c.header(method, members)
+	var header http.Header
+	if err == nil {
+		header, err = c.header(method, members)
+	}
 	if err == nil {
 		_, err = c.link.send(peer.Notification(method, encoded), header)
 	}
@@ -333,38 +336,34 @@ func (c *Client) wait(answer <-chan message, all bool) (message, error) {
 	}
 }
 
+// takeWaiting removes and returns the channel for the answer with that id, or nil.
+func (c *Client) takeWaiting(id uint64) chan message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answer, _ := c.waiting.Take(id)
+	return answer
+}
+
 // received dispatches a message from the server. An answer must repeat the id of its
 // request exactly.
 func (c *Client) received(text []byte) {
 	m := message{text: text}
-	if m.Scan(text) != nil {
-		c.strays <- m // a batch, or invalid
-		return
-	}
-	if m.Method != nil && m.ID != nil {
+	switch err := m.Scan(text); {
+	case err != nil: // a batch, or invalid
+		c.strays <- m
+	case m.Method != nil && m.ID != nil:
 		c.answering.Go(func() { c.answer(m) })
-		return
-	}
-	answer := c.strays
-	c.mu.Lock()
-	if m.Method != nil {
+	case m.Method != nil:
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.notifications = append(c.notifications, Notification{string(m.Method), json.RawMessage(m.Params)})
-		c.mu.Unlock()
-		return
-	}
-	if id, err := strconv.ParseUint(string(m.ID), 10, 64); err == nil {
-		if waiting, ok := c.waiting.Take(id); ok {
-			answer = waiting
+	default:
+		id, _ := strconv.ParseUint(string(m.ID), 10, 64) // 0 is no id of a request
+		if answer := c.takeWaiting(id); answer != nil {
+			answer <- m
+		} else {
+			c.strays <- m
 		}
-	}
-	c.mu.Unlock()
-	answer <- m
-}
-
-func (c *Client) decode(what string, raw json.RawMessage, to any) {
-	c.tb.Helper()
-	if err := json.Unmarshal(raw, to); err != nil {
-		c.tb.Fatalf("%s: %v in %s", what, err, raw)
 	}
 }
 

@@ -131,8 +131,7 @@ func (g *golden) play() {
 		g.ask(g.file("prompts", p.Name), e, "prompts/get", namedParams(p.Name, e.Arguments))
 	}
 	for _, c := range g.opts.Completions {
-		params := completeParams(c.Params)
-		g.ask("completions.json", exchange{Completion: params}, "completion/complete", params)
+		g.ask("completions.json", exchange{Completion: c.Params}, "completion/complete", c.Params)
 	}
 	for file, all := range g.exchanges {
 		g.keep(file, all)

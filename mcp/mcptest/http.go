@@ -3,6 +3,7 @@ package mcptest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -10,12 +11,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
-	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
-	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
+
+const sessionHeader = "Mcp-Session-Id"
 
 // httpLink calls a handler as net/http would, without a network.
 type httpLink struct {
@@ -35,34 +35,81 @@ func (e *statusError) Error() string { return fmt.Sprintf("HTTP status %d: %s", 
 // send posts a message. Messages in an event stream are received as they are written, so
 // that the client can answer before the handler returns.
 func (l *httpLink) send(msg []byte, header http.Header) (all bool, err error) {
-	w := &responseWriter{header: make(http.Header), received: l.client.received}
-	if err := l.do(http.MethodPost, msg, header, w); err != nil {
+	resp, err := l.exchange(http.MethodPost, msg, header)
+	if err != nil {
 		return false, err
 	}
-	if id := w.header.Get("Mcp-Session-Id"); id != "" {
+	if id := resp.Header.Get(sessionHeader); id != "" {
 		l.session.Store(&id)
 	}
-	return true, w.finish()
+	return true, l.receive(resp)
 }
 
-func (l *httpLink) do(method string, body []byte, header http.Header, w http.ResponseWriter) error {
-	ctx, cancel := context.WithTimeout(context.Background(), l.client.opts.Timeout)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, "http://localhost/mcp", bytes.NewReader(body))
+// receive passes the messages in a response to the client.
+func (l *httpLink) receive(resp *http.Response) error {
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return l.receiveEvents(resp.Body)
+	}
+	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err
 	}
+	body = bytes.TrimSpace(body)
+	accepted := resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent
+	switch {
+	case len(body) > 0 && (body[0] == '{' || body[0] == '['):
+		l.client.received(body)
+	case len(body) > 0, !accepted:
+		return &statusError{resp.StatusCode, string(body)}
+	}
+	return nil
+}
+
+func (l *httpLink) receiveEvents(body io.Reader) error {
+	events := peer.NewEventReader(body, maxMessage)
+	for {
+		ev, err := events.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if ev.IsMessage() {
+			l.client.received(ev.Data)
+		}
+	}
+}
+
+// exchange makes a request. The handler has returned when the whole body has been read.
+func (l *httpLink) exchange(method string, body []byte, header http.Header) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.client.opts.Timeout)
+	r, err := http.NewRequestWithContext(ctx, method, "http://localhost/mcp", bytes.NewReader(body))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	// Fields as a server sees them.
-	r.RequestURI, r.RemoteAddr = "/mcp", "127.0.0.1:1"
+	r.RequestURI = "/mcp"
+	r.RemoteAddr = "127.0.0.1:1"
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if id := l.session.Load(); id != nil {
-		r.Header.Set("Mcp-Session-Id", *id)
+		r.Header.Set(sessionHeader, *id)
 	}
 	maps.Copy(r.Header, l.client.opts.Header)
 	maps.Copy(r.Header, header)
-	l.handler.ServeHTTP(w, r)
-	return nil
+	out, in := io.Pipe()
+	w := &responseWriter{header: make(http.Header), started: make(chan *http.Response, 1), body: in}
+	go func() {
+		defer cancel()
+		defer in.Close()
+		defer w.WriteHeader(http.StatusOK)
+		l.handler.ServeHTTP(w, r)
+	}()
+	resp := <-w.started
+	resp.Body = out
+	return resp, nil
 }
 
 // close ends the session, if the server has assigned one.
@@ -70,100 +117,42 @@ func (l *httpLink) close() error {
 	if l.session.Load() == nil {
 		return nil
 	}
-	w := &responseWriter{header: make(http.Header)}
-	if err := l.do(http.MethodDelete, nil, l.client.versionHeader(""), w); err != nil {
+	resp, err := l.exchange(http.MethodDelete, nil, l.client.versionHeader(""))
+	if err != nil {
 		return err
 	}
-	switch w.status {
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	switch resp.StatusCode {
 	case http.StatusOK, http.StatusNoContent, http.StatusNotFound, http.StatusMethodNotAllowed:
 		return nil
 	}
-	return &statusError{w.status, w.body.String()}
+	return &statusError{resp.StatusCode, string(body)}
 }
 
-// responseWriter is the client's side of a response. A reader of its own receives the
-// events of a stream.
+// responseWriter delivers a response to its reader while the handler writes it.
 type responseWriter struct {
-	header   http.Header
-	received func(msg []byte)
-
-	mu     sync.Mutex
-	status int
-	body   bytes.Buffer   // unless it is an event stream
-	stream *io.PipeWriter // nil until the first byte of an event stream
-	read   chan struct{}  // closed when the whole stream has been read
+	header  http.Header
+	once    sync.Once
+	started chan *http.Response // capacity 1: the response without its body
+	body    io.Writer
 }
 
+// Header implements http.ResponseWriter.
 func (w *responseWriter) Header() http.Header { return w.header }
 
+// WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(status int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.status == 0 {
-		w.status = status
-	}
+	w.once.Do(func() { w.started <- &http.Response{StatusCode: status, Header: w.header.Clone()} })
 }
 
+// Write implements http.ResponseWriter.
 func (w *responseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.isStream() {
-		return w.body.Write(p)
-	}
-	if w.stream == nil {
-		var out *io.PipeReader
-		out, w.stream = io.Pipe()
-		w.read = make(chan struct{})
-		go w.readEvents(out)
-	}
-	return w.stream.Write(p)
-}
-
-func (w *responseWriter) isStream() bool {
-	return strings.HasPrefix(w.header.Get("Content-Type"), "text/event-stream")
-}
-
-func (w *responseWriter) readEvents(out *io.PipeReader) {
-	defer close(w.read)
-	for events := peer.NewEventReader(out, maxMessage); ; {
-		ev, err := events.Next()
-		if err != nil {
-			_ = out.CloseWithError(err)
-			return
-		}
-		if ev.IsMessage() {
-			w.received(ev.Data)
-		}
-	}
+	return w.body.Write(p)
 }
 
 // Flush implements http.Flusher. Nothing is buffered.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
-
-// finish waits for the end of an event stream, or delivers any other body.
-func (w *responseWriter) finish() error {
-	w.mu.Lock()
-	status, stream, body := w.status, w.stream, bytes.TrimSpace(bytes.Clone(w.body.Bytes()))
-	w.mu.Unlock()
-	switch {
-	case stream != nil:
-		_ = stream.Close()
-		<-w.read
-	case w.isStream(): // without an event
-	case len(body) > 0 && (body[0] == '{' || body[0] == '['):
-		w.received(body)
-	case len(body) > 0, status != http.StatusAccepted && status != http.StatusNoContent:
-		return &statusError{status, string(body)}
-	}
-	return nil
-}
-
-// shutdown shuts down a server when the test ends.
-func shutdown(tb testing.TB, server *mcpserver.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		tb.Errorf("shut down the server: %v", err)
-	}
-}

@@ -13,7 +13,7 @@ import (
 // checkUnknownPrompt: a prompt that is not listed is an error with CodeInvalidParams.
 func checkUnknownPrompt(s *suite) {
 	cat := s.catalog()
-	names := append(slices.Clone(strangers), strings.Repeat("x", 100_000))
+	names := slices.Clone(unknownNames)
 	for _, p := range sample(cat.Prompts, 3) {
 		names = append(names, strings.ToUpper(p.Name), p.Name+" ")
 	}
@@ -61,7 +61,7 @@ func checkCompletions(s *suite) {
 		case !out.ok:
 		case cat.Completions && out.err != nil:
 			s.Errorf("Complete(%+v) = %v, want a result, possibly without values", p, out.err)
-		case !cat.Completions && len(s.values(out)) > 0:
+		case !cat.Completions && len(s.completion(out).Values) > 0:
 			s.Errorf("Complete(%+v) suggests values, but the catalog says that there are none", p)
 		}
 	}
@@ -74,14 +74,14 @@ func checkCompletions(s *suite) {
 		case !out.ok:
 		case out.err != nil && (!errors.As(out.err, &e) || e.Code != mcp.CodeInvalidParams):
 			s.Errorf("Complete(%+v) = %v, want code %d or no values", p, out.err, mcp.CodeInvalidParams)
-		case len(s.values(out)) > 0:
+		case len(s.completion(out).Values) > 0:
 			s.Errorf("Complete(%+v) suggests values for what does not exist", p)
 		}
 	}
 	for _, c := range s.opts.Completions {
 		out := s.complete(context.Background(), c.Params)
 		for _, want := range c.Want {
-			if out.ok && !slices.Contains(s.values(out), want) {
+			if out.ok && !slices.Contains(s.completion(out).Values, want) {
 				s.Errorf("Complete(%+v) = %s, want %q in it", c.Params, text(s, out), want)
 			}
 		}
@@ -91,31 +91,24 @@ func checkCompletions(s *suite) {
 // completable returns everything that can be completed, with and without some input.
 func (s *suite) completable(cat *mcp.Catalog) []mcp.CompleteParams {
 	var all []mcp.CompleteParams
+	add := func(p mcp.CompleteParams) {
+		all = append(all, p)
+		p.Value = "\x00%"
+		if p.Prompt != "" {
+			p.Arguments = map[string]string{"mcptest": "x"}
+		}
+		all = append(all, p)
+	}
 	for _, p := range sample(cat.Prompts, s.opts.MaxEntries) {
 		for _, a := range p.Arguments {
-			all = append(all, mcp.CompleteParams{Prompt: p.Name, Argument: a.Name})
-			all = append(all,
-				mcp.CompleteParams{Prompt: p.Name, Argument: a.Name, Value: "\x00%", Arguments: map[string]string{"mcptest": "x"}})
+			add(mcp.CompleteParams{Prompt: p.Name, Argument: a.Name})
 		}
 	}
 	for _, t := range sample(cat.Templates, s.opts.MaxEntries) {
 		names, _ := variables(t.URITemplate)
 		for _, name := range names {
-			all = append(all, mcp.CompleteParams{URITemplate: t.URITemplate, Argument: name})
-			all = append(all, mcp.CompleteParams{URITemplate: t.URITemplate, Argument: name, Value: "\x00%"})
+			add(mcp.CompleteParams{URITemplate: t.URITemplate, Argument: name})
 		}
 	}
 	return all
-}
-
-func (s *suite) values(out outcome[mcp.CompleteResult]) []string {
-	if out.result == nil {
-		return nil
-	}
-	var result suggestions
-	s.decode("a completion", out.result, &result)
-	if result.Completion.Values == nil {
-		return nil
-	}
-	return *result.Completion.Values
 }

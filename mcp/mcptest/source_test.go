@@ -282,30 +282,30 @@ var brokenSources = []broken{
 		}
 		rand.Shuffle(len(c.Resources), func(i, j int) { c.Resources[i], c.Resources[j] = c.Resources[j], c.Resources[i] })
 	})},
-	{"no name", "catalog/server", "no name", editCatalog(func(c *mcp.Catalog) { c.Server.Name = "" })},
-	{"no version", "catalog/server", "no version", editCatalog(func(c *mcp.Catalog) { c.Server.Version = "" })},
+	{"no name", "catalog/server", "Server.Name is empty", editCatalog(func(c *mcp.Catalog) { c.Server.Name = "" })},
+	{"no version", "catalog/server", "Server.Version is empty", editCatalog(func(c *mcp.Catalog) { c.Server.Version = "" })},
 	{"extensions", "catalog/server", "Extensions is not an object", editCatalog(func(c *mcp.Catalog) {
 		c.Extensions = json.RawMessage(`[]`)
 	})},
 	{"instructions", "catalog/server", "not UTF-8", editCatalog(func(c *mcp.Catalog) { c.Instructions = "\xff" })},
 	{"page size", "catalog/server", "PageSize", editCatalog(func(c *mcp.Catalog) { c.PageSize = -1 })},
-	{"tool name", "catalog/names", "1 to 128", editCatalog(func(c *mcp.Catalog) { c.Tools[0].Name = "find a book" })},
-	{"tool twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) { c.Tools = append(c.Tools, c.Tools[0]) })},
-	{"resource twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) {
+	{"tool name", "catalog/definitions", "1 to 128", editCatalog(func(c *mcp.Catalog) { c.Tools[0].Name = "find a book" })},
+	{"tool twice", "catalog/definitions", "there are two of", editCatalog(func(c *mcp.Catalog) { c.Tools = append(c.Tools, c.Tools[0]) })},
+	{"resource twice", "catalog/definitions", "there are two of", editCatalog(func(c *mcp.Catalog) {
 		c.Resources[1].URI = c.Resources[0].URI
 	})},
-	{"no URI", "catalog/names", "is empty", editCatalog(func(c *mcp.Catalog) { c.Resources[0].URI = "" })},
-	{"URI with space", "catalog/names", "white space", editCatalog(func(c *mcp.Catalog) {
+	{"no URI", "catalog/definitions", "is empty", editCatalog(func(c *mcp.Catalog) { c.Resources[0].URI = "" })},
+	{"URI with space", "catalog/definitions", "white space", editCatalog(func(c *mcp.Catalog) {
 		c.Resources[0].URI = "library://a b"
 	})},
-	{"resource without name", "catalog/names", "is empty", editCatalog(func(c *mcp.Catalog) { c.Resources[0].Name = "" })},
-	{"template braces", "catalog/names", "balanced", editCatalog(func(c *mcp.Catalog) {
+	{"resource without name", "catalog/definitions", "is empty", editCatalog(func(c *mcp.Catalog) { c.Resources[0].Name = "" })},
+	{"template braces", "catalog/definitions", "not balanced", editCatalog(func(c *mcp.Catalog) {
 		c.Templates[0].URITemplate = "library://{id"
 	})},
-	{"prompt twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) {
+	{"prompt twice", "catalog/definitions", "there are two of", editCatalog(func(c *mcp.Catalog) {
 		c.Prompts = append(c.Prompts, c.Prompts[0])
 	})},
-	{"argument twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) {
+	{"argument twice", "catalog/definitions", "twice", editCatalog(func(c *mcp.Catalog) {
 		c.Prompts[0].Arguments[1].Name = "title"
 	})},
 	{"raw with another name", "catalog/entries", "the name on the wire", editCatalog(func(c *mcp.Catalog) {
@@ -323,13 +323,13 @@ var brokenSources = []broken{
 	{"raw resource", "catalog/entries", "the uri on the wire", editCatalog(func(c *mcp.Catalog) {
 		c.Resources[0].Raw = json.RawMessage(`{"name":"plan","uri":"library://Plan"}`)
 	})},
-	{"schema is none", "catalog/schemas", "unknown type", editCatalog(func(c *mcp.Catalog) {
+	{"schema is none", "catalog/definitions", "unknown type", editCatalog(func(c *mcp.Catalog) {
 		c.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"strin"}}}`)
 	})},
-	{"schema of no object", "catalog/schemas", `want "object"`, editCatalog(func(c *mcp.Catalog) {
+	{"schema of no object", "catalog/definitions", `is not "object"`, editCatalog(func(c *mcp.Catalog) {
 		c.Tools[0].InputSchema = json.RawMessage(`{"type":"string"}`)
 	})},
-	{"output schema", "catalog/schemas", "outputSchema", editCatalog(func(c *mcp.Catalog) {
+	{"output schema", "catalog/definitions", "outputSchema", editCatalog(func(c *mcp.Catalog) {
 		c.Tools[0].OutputSchema = json.RawMessage(`{"$ref":"x.json"}`)
 	})},
 	{"icon of a foreign scheme", "catalog/fields", "neither https nor a data URI", editCatalog(func(c *mcp.Catalog) {
@@ -344,11 +344,11 @@ var brokenSources = []broken{
 	{"name in a key of _meta", "catalog/fields", "_meta has the key", editCatalog(func(c *mcp.Catalog) {
 		c.Templates[0].Meta = json.RawMessage(`{"x.example/-k":1}`)
 	})},
-	{"header of an argument", "catalog/fields", "want the name of a header",
+	{"header of an argument", "catalog/fields", "is not the name of a header",
 		headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}`)},
-	{"header of an argument twice", "catalog/fields", "is there twice",
+	{"header of an argument twice", "catalog/fields", "occurs twice",
 		headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"a"}}}}`)},
-	{"header of an object", "catalog/fields", "want a string, an integer or a boolean",
+	{"header of an object", "catalog/fields", "want string, integer or boolean",
 		headerAt(`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}`)},
 	{"header of an item", "catalog/fields", "cannot be reached",
 		headerAt(`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}`)},
@@ -426,9 +426,9 @@ var brokenSources = []broken{
 		answer(&mcp.CallToolResult{StructuredContent: json.RawMessage(`{`)})},
 	{"unknown content", "tools/answers", "unknown content type",
 		answer(&mcp.CallToolResult{Content: []mcp.Content{{Type: "video"}}})},
-	{"image without type", "tools/answers", "no mimeType",
+	{"image without type", "tools/answers", "mimeType: must not be empty",
 		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Image([]byte("shelf 3"), "")}})},
-	{"link without URI", "tools/answers", "no uri",
+	{"link without URI", "tools/answers", "uri: must not be empty",
 		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.ResourceLink(mcp.Resource{Name: "shelf 3"})}})},
 	{"meta", "tools/answers", "_meta",
 		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}, Meta: json.RawMessage(`[]`)})},
@@ -442,7 +442,7 @@ var brokenSources = []broken{
 			return r, err
 		}
 	}},
-	{"unknown resource is empty", "resources/unknown", "no contents", func(l *library) {
+	{"unknown resource is empty", "resources/unknown", "contents: must have at least 1 item", func(l *library) {
 		l.read = func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 			if r, err := goodRead(ctx, p); err == nil {
 				return r, nil
@@ -476,13 +476,13 @@ var brokenSources = []broken{
 	})},
 	{"contents of another", "resources/listed", "no contents carry that uri",
 		contentsOf(mcp.ResourceContents{URI: "library://plan/1", Text: "x"})},
-	{"contents without uri", "resources/listed", "no uri", contentsOf(mcp.ResourceContents{Text: "x"})},
-	{"no contents", "resources/listed", "no contents", contentsOf()},
-	{"text and blob", "resources/listed", "either text or blob",
+	{"contents without uri", "resources/listed", "uri: must not be empty", contentsOf(mcp.ResourceContents{Text: "x"})},
+	{"no contents", "resources/listed", "contents: must have at least 1 item", contentsOf()},
+	{"text and blob", "resources/listed", "must match exactly one of 2 forms",
 		rawRead(`{"contents":[{"uri":"library://plan","text":"a","blob":"AA=="}]}`)},
-	{"neither text nor blob", "resources/listed", "either text or blob",
+	{"neither text nor blob", "resources/listed", "matches none of the 2 accepted forms",
 		rawRead(`{"contents":[{"uri":"library://plan"}]}`)},
-	{"no base64", "resources/listed", "not base64", rawRead(`{"contents":[{"uri":"library://plan","blob":"?"}]}`)},
+	{"no base64", "resources/listed", "illegal base64 data", rawRead(`{"contents":[{"uri":"library://plan","blob":"?"}]}`)},
 	{"another content", "resources/answers", `want "Once"`, func(l *library) {
 		l.read = func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 			r, err := goodRead(ctx, p)
@@ -508,7 +508,7 @@ var brokenSources = []broken{
 			return goodPrompt(ctx, p)
 		}
 	}},
-	{"role", "prompts/answers", `the role "narrator"`, func(l *library) {
+	{"role", "prompts/answers", `(got "narrator")`, func(l *library) {
 		l.prompt = func(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 			r, err := goodPrompt(ctx, p)
 			if err == nil {
@@ -517,7 +517,7 @@ var brokenSources = []broken{
 			return r, err
 		}
 	}},
-	{"no messages", "prompts/answers", "no messages", func(l *library) {
+	{"no messages", "prompts/answers", "messages: must have at least 1 item", func(l *library) {
 		l.prompt = func(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 			r, err := goodPrompt(ctx, p)
 			if err == nil {
@@ -539,7 +539,7 @@ var brokenSources = []broken{
 	{"completions are not announced", "completions", "says that there are none", editCatalog(func(c *mcp.Catalog) {
 		c.Completions = false
 	})},
-	{"too many completions", "completions", "want at most 100", func(l *library) {
+	{"too many completions", "completions", "values: must have at most 100 items", func(l *library) {
 		l.complete = func(context.Context, *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 			raw, err := mcp.ParseRaw([]byte(`{"completion":{"values":[` + strings.Repeat(`"a",`, 100) + `"a"]}}`))
 			return &mcp.CompleteResult{Raw: raw}, err

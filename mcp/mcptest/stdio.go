@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -22,7 +21,7 @@ type streamLink struct {
 	read   chan struct{} // closed when everything the server wrote has been read
 }
 
-func newStreamLink(tb testing.TB, c *Client, server *mcpserver.Server) *streamLink {
+func newStreamLink(c *Client, server *mcpserver.Server) *streamLink {
 	serverIn, in := io.Pipe()
 	out, serverOut := io.Pipe()
 	l := &streamLink{client: c, in: in, served: make(chan error, 1), read: make(chan struct{})}
@@ -32,20 +31,18 @@ func newStreamLink(tb testing.TB, c *Client, server *mcpserver.Server) *streamLi
 		_ = serverOut.Close()
 		l.served <- err
 	}()
-	go func() {
-		defer close(l.read)
-		l.readLines(tb, out)
-	}()
+	go l.readLines(out)
 	return l
 }
 
-func (l *streamLink) readLines(tb testing.TB, out io.Reader) {
+func (l *streamLink) readLines(out io.Reader) {
+	defer close(l.read)
 	lines := peer.NewLineReader(out, maxMessage)
 	for {
 		line, err := lines.Next()
 		if err != nil {
 			if !isClosed(err) {
-				tb.Errorf("read from the server: %v", err)
+				l.client.tb.Errorf("read from the server: %v", err)
 			}
 			return
 		}

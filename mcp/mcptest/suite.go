@@ -2,6 +2,7 @@ package mcptest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,15 +29,9 @@ func newSuite(tb testing.TB, open func() mcp.Source, opts *Options) *suite {
 	if opts != nil {
 		s.opts = *opts
 	}
-	if s.opts.CatalogAllocs <= 0 {
-		s.opts.CatalogAllocs = 4
-	}
-	if s.opts.MaxEntries <= 0 {
-		s.opts.MaxEntries = 100
-	}
-	if s.opts.Timeout <= 0 {
-		s.opts.Timeout = 10 * time.Second
-	}
+	s.opts.CatalogAllocs = cmp.Or(max(s.opts.CatalogAllocs, 0), 4)
+	s.opts.MaxEntries = cmp.Or(max(s.opts.MaxEntries, 0), 100)
+	s.opts.Timeout = cmp.Or(max(s.opts.Timeout, 0), 10*time.Second)
 	s.source = open()
 	return s
 }
@@ -109,15 +104,15 @@ func (s *suite) finish(what string, f func()) bool {
 	}
 }
 
-// call calls a method with params, and checks the structure of its result.
+// call calls a method with params, and checks the structure of its result. wire is the
+// name of the method in the protocol.
 func call[P, R any](
-	s *suite, ctx context.Context, what string, method func(context.Context, *P) (*R, error), params P,
-	check func(what string, result *R),
+	s *suite, ctx context.Context, what, wire string, method func(context.Context, *P) (*R, error), params P,
 ) outcome[R] {
 	s.Helper()
 	out := ask(s, ctx, what, func(ctx context.Context) (*R, error) { return method(ctx, &params) })
 	if out.ok && out.result != nil {
-		check(what, out.result)
+		s.checkResult(what, wire, out.result)
 	}
 	return out
 }
@@ -126,7 +121,7 @@ func (s *suite) callTool(ctx context.Context, name string, args json.RawMessage)
 	s.Helper()
 	what := fmt.Sprintf("CallTool(%s, %s)", short(name), short(string(args)))
 	kept := bytes.Clone(args)
-	out := call(s, ctx, what, s.source.CallTool, mcp.CallToolParams{Name: name, Arguments: args}, s.checkToolResult)
+	out := call(s, ctx, what, "tools/call", s.source.CallTool, mcp.CallToolParams{Name: name, Arguments: args})
 	if !bytes.Equal(kept, args) {
 		s.Errorf("%s changes its arguments", what)
 	}
@@ -135,20 +130,28 @@ func (s *suite) callTool(ctx context.Context, name string, args json.RawMessage)
 
 func (s *suite) read(ctx context.Context, uri string) outcome[mcp.ReadResourceResult] {
 	s.Helper()
-	return call(s, ctx, fmt.Sprintf("ReadResource(%s)", short(uri)), s.source.ReadResource,
-		mcp.ReadResourceParams{URI: uri},
-		func(what string, r *mcp.ReadResourceResult) { s.checkReadResult(what, uri, r) })
+	what := fmt.Sprintf("ReadResource(%s)", short(uri))
+	out := call(s, ctx, what, "resources/read", s.source.ReadResource, mcp.ReadResourceParams{URI: uri})
+	if out.ok && out.result != nil {
+		s.checkContentsOf(what, uri, out.result)
+	}
+	return out
 }
 
 func (s *suite) getPrompt(ctx context.Context, name string, args map[string]string) outcome[mcp.GetPromptResult] {
 	s.Helper()
-	return call(s, ctx, fmt.Sprintf("GetPrompt(%s, %v)", short(name), args), s.source.GetPrompt,
-		mcp.GetPromptParams{Name: name, Arguments: args}, s.checkPromptResult)
+	what := fmt.Sprintf("GetPrompt(%s, %v)", short(name), args)
+	return call(s, ctx, what, "prompts/get", s.source.GetPrompt, mcp.GetPromptParams{Name: name, Arguments: args})
 }
 
 func (s *suite) complete(ctx context.Context, p mcp.CompleteParams) outcome[mcp.CompleteResult] {
 	s.Helper()
-	return call(s, ctx, fmt.Sprintf("Complete(%+v)", p), s.source.Complete, p, s.checkCompleteResult)
+	what := fmt.Sprintf("Complete(%+v)", p)
+	out := call(s, ctx, what, "completion/complete", s.source.Complete, p)
+	if c := s.completion(out); c.Total != nil && *c.Total < len(c.Values) {
+		s.Errorf("%s: %d values, but a total of %d", what, len(c.Values), *c.Total)
+	}
+	return out
 }
 
 // failed reports whether a tool call failed, with an error or with isError.

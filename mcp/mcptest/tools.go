@@ -11,13 +11,22 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// strangers are names that no tool or prompt has.
-var strangers = []string{"mcptest-unknown", "", "../../etc/passwd", "a\x00b", "\xff", "ünbekannt", "%2e%2e"}
+// unknownNames are names that no tool or prompt has.
+var unknownNames = []string{
+	"mcptest-unknown",
+	"",
+	"../../etc/passwd",
+	"a\x00b",
+	"\xff",
+	"ünbekannt",
+	"%2e%2e",
+	strings.Repeat("x", 100_000),
+}
 
 // checkUnknownTool: a tool that is not listed is an error with CodeInvalidParams.
 func checkUnknownTool(s *suite) {
 	cat := s.catalog()
-	names := append(slices.Clone(strangers), strings.Repeat("x", 100_000))
+	names := slices.Clone(unknownNames)
 	for _, t := range sample(s.tools(cat), 3) {
 		names = append(names, strings.ToUpper(t.Name), t.Name+" ", t.Name+"/")
 	}
@@ -63,42 +72,38 @@ func checkMissingArguments(s *suite) {
 	}
 }
 
-// malformed returns arguments that no client should send. name is an argument of the
-// tool.
-func malformed(name string) []string {
-	key := string(mustQuote(name))
-	deep := 10_000
-	return []string{
-		"null", "[]", `"text"`, "1", "true", "", " ", "{", `{"`, "{" + key, "{" + key + ":", "{" + key + ":1",
-		"{" + key + ":1}}", "}",
-		"{" + key + ":null}", "{" + key + ":1," + key + `:"two"}`, "{" + key + ":{}}", "{" + key + ":[[]]}",
-		"{" + key + ":1e999}", "{" + key + ":-9223372036854775809}", "{" + key + `:"` + "\xff" + `"}`,
-		"{" + key + `:"\ud800"}`,
-		"{" + key + `:"../../../../etc/passwd"}`, "{" + key + `:"\u0000"}`,
-		`{"mcptest-unknown":true}`, `{"":""}`, "{" + strings.ToUpper(key) + ":1}",
-		"{" + key + ":" + strings.Repeat("[", deep) + strings.Repeat("]", deep) + "}",
-		"{" + key + ":" + strings.Repeat("[", deep),
-		"{" + key + `:"` + strings.Repeat("x", 1<<20) + `"}`,
-		"{" + strings.Repeat(`"a":1,`, 50_000) + `"a":1}`,
-	}
+// malformed are arguments that no client should send, with NAME for an argument of the tool.
+var malformed = []string{
+	"null", "[]", `"text"`, "1", "true", "", " ", "{", `{"`, "}",
+	"{NAME", "{NAME:", "{NAME:1", "{NAME:1}}", "{NAME:null}", `{NAME:1,NAME:"two"}`, "{NAME:{}}", "{NAME:[[]]}",
+	"{NAME:1e999}", "{NAME:-9223372036854775809}", "{NAME:\"\xff\"}", `{NAME:"\ud800"}`,
+	`{NAME:"../../../../etc/passwd"}`, `{NAME:"\u0000"}`, `{"mcptest-unknown":true}`, `{"":""}`,
+	"{NAME:" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}",
+	"{NAME:" + strings.Repeat("[", 10_000),
+	`{NAME:"` + strings.Repeat("x", 1<<20) + `"}`,
+	"{" + strings.Repeat(`"a":1,`, 50_000) + `"a":1}`,
 }
 
-func mustQuote(name string) json.RawMessage {
+// malformedFor returns [malformed] for an argument, also with its name in capitals.
+func malformedFor(name string) []string {
 	quoted, err := mcp.Marshal(name)
 	if err != nil {
-		return json.RawMessage(`"a"`)
+		quoted = json.RawMessage(`"a"`)
 	}
-	return quoted
+	all := []string{"{" + strings.ToUpper(string(quoted)) + ":1}"}
+	for _, args := range malformed {
+		all = append(all, strings.ReplaceAll(args, "NAME", string(quoted)))
+	}
+	return all
 }
 
 // checkMalformedArguments: a call returns, whatever the arguments are, and fails if they
 // are not an object although some are required.
 func checkMalformedArguments(s *suite) {
-	tools := s.tools(s.catalog())
-	for _, t := range sample(tools, 20) {
+	for _, t := range sample(s.tools(s.catalog()), 20) {
 		in := s.inputs(t)
-		names := append(slices.Clone(in.Required), "a")
-		for _, args := range malformed(names[0]) {
+		name := append(slices.Clone(in.Required), "a")[0]
+		for _, args := range malformedFor(name) {
 			out := s.callTool(context.Background(), t.Name, json.RawMessage(args))
 			if out.ok && len(in.Required) > 0 && !isObject(args) && !failed(s, out) {
 				s.Errorf("CallTool(%s, %s) succeeds, want an error: that is no object", short(t.Name), short(args))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -15,32 +16,13 @@ func (c *Client) CallTool(name string, args any) *mcp.CallToolResult {
 	if args != nil {
 		params["arguments"] = args
 	}
-	raw := c.Call("tools/call", params)
-	var wire struct {
-		Content           []mcp.Content   `json:"content"`
-		StructuredContent json.RawMessage `json:"structuredContent"`
-		IsError           bool            `json:"isError"`
-		Meta              json.RawMessage `json:"_meta"`
-	}
-	c.decode("tools/call", raw, &wire)
-	return &mcp.CallToolResult{
-		Content:           wire.Content,
-		StructuredContent: wire.StructuredContent,
-		IsError:           wire.IsError,
-		Meta:              wire.Meta,
-	}
+	return callInto[mcp.CallToolResult](c, "tools/call", params)
 }
 
 // ReadResource reads a resource.
 func (c *Client) ReadResource(uri string) *mcp.ReadResourceResult {
 	c.tb.Helper()
-	raw := c.Call("resources/read", map[string]any{"uri": uri})
-	var wire struct {
-		Contents []mcp.ResourceContents `json:"contents"`
-		Meta     json.RawMessage        `json:"_meta"`
-	}
-	c.decode("resources/read", raw, &wire)
-	return &mcp.ReadResourceResult{Contents: wire.Contents, Meta: wire.Meta}
+	return callInto[mcp.ReadResourceResult](c, "resources/read", map[string]any{"uri": uri})
 }
 
 // GetPrompt requests the messages of a prompt. args may be nil.
@@ -50,35 +32,24 @@ func (c *Client) GetPrompt(name string, args map[string]string) *mcp.GetPromptRe
 	if args != nil {
 		params["arguments"] = args
 	}
-	raw := c.Call("prompts/get", params)
-	var wire struct {
-		Description string              `json:"description"`
-		Messages    []mcp.PromptMessage `json:"messages"`
-		Meta        json.RawMessage     `json:"_meta"`
-	}
-	c.decode("prompts/get", raw, &wire)
-	return &mcp.GetPromptResult{Description: wire.Description, Messages: wire.Messages, Meta: wire.Meta}
+	return callInto[mcp.GetPromptResult](c, "prompts/get", params)
 }
 
 // Complete requests suggestions.
 func (c *Client) Complete(p mcp.CompleteParams) mcp.Completion {
 	c.tb.Helper()
-	var wire mcp.CompleteResult
-	c.decode("completion/complete", c.Call("completion/complete", completeParams(p)), &wire)
-	return wire.Completion
+	return callInto[mcp.CompleteResult](c, "completion/complete", p).Completion
 }
 
-// completeParams returns the params as they are sent.
-func completeParams(p mcp.CompleteParams) map[string]any {
-	ref := map[string]string{"type": "ref/prompt", "name": p.Prompt}
-	if p.URITemplate != "" {
-		ref = map[string]string{"type": "ref/resource", "uri": p.URITemplate}
+// callInto sends a request and decodes its result.
+func callInto[T any](c *Client, method string, params any) *T {
+	c.tb.Helper()
+	raw := c.Call(method, params)
+	var result T
+	if err := json.Unmarshal(raw, &result); err != nil {
+		c.tb.Fatalf("%s: %v in %s", method, err, raw)
 	}
-	params := map[string]any{"ref": ref, "argument": map[string]string{"name": p.Argument, "value": p.Value}}
-	if p.Arguments != nil {
-		params["context"] = map[string]any{"arguments": p.Arguments}
-	}
-	return params
+	return &result
 }
 
 // Tools lists all tools, page by page.
@@ -114,33 +85,27 @@ func mustList[T any](c *Client, method, member string) []T {
 	return all
 }
 
+// list requests all pages of a list, which is a member of the results.
 func list[T any](c *Client, method, member string) ([]T, error) {
 	all := []T{}
-	cursor := ""
+	params := map[string]string{}
 	for {
-		var params any
-		if cursor != "" {
-			params = map[string]string{"cursor": cursor}
-		}
 		raw, err := c.request(method, params)
 		if err != nil {
 			return nil, err
 		}
-		var page map[string]json.RawMessage
-		var some []T
-		if err := json.Unmarshal(raw, &page); err != nil {
+		var page []T
+		if err := json.Unmarshal(jsonscan.Member(raw, member), &page); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(page[member], &some); err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-		last := cursor
-		if cursor = text1(page["nextCursor"]); cursor == "" {
+		all = append(all, page...)
+		cursor := memberText(raw, "nextCursor")
+		switch cursor {
+		case "":
 			return all, nil
-		}
-		if cursor == last {
+		case params["cursor"]:
 			return nil, errors.New("the cursor does not move on")
 		}
+		params["cursor"] = cursor
 	}
 }

@@ -5,23 +5,19 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// asMembers returns the encoded members of params, which must be an object.
+// asMembers returns the encoded members of params, which must be an object or nil.
 func asMembers(params any) (map[string]json.RawMessage, error) {
-	members := make(map[string]json.RawMessage)
-	if params == nil {
-		return members, nil
-	}
 	encoded, err := mcp.Marshal(params)
 	if err != nil {
 		return nil, err
 	}
+	var members map[string]json.RawMessage
 	if err := json.Unmarshal(encoded, &members); err != nil {
 		return nil, fmt.Errorf("params must be an object: %w", err)
 	}
@@ -36,19 +32,14 @@ func (c *Client) envelope(members map[string]json.RawMessage) (json.RawMessage, 
 	if !c.version.Modern() {
 		return mcp.Marshal(members)
 	}
-	meta := make(map[string]json.RawMessage)
-	if given, ok := members["_meta"]; ok {
-		if err := json.Unmarshal(given, &meta); err != nil {
-			return nil, fmt.Errorf("_meta must be an object: %w", err)
-		}
-	}
-	for key, value := range map[string]json.RawMessage{
+	meta := map[string]json.RawMessage{
 		"io.modelcontextprotocol/protocolVersion":    json.RawMessage(`"` + c.version.String() + `"`),
 		"io.modelcontextprotocol/clientCapabilities": c.opts.Capabilities,
 		"io.modelcontextprotocol/clientInfo":         clientInfo,
-	} {
-		if _, ok := meta[key]; !ok {
-			meta[key] = value
+	}
+	if given, ok := members["_meta"]; ok {
+		if err := json.Unmarshal(given, &meta); err != nil {
+			return nil, fmt.Errorf("_meta must be an object: %w", err)
 		}
 	}
 	encoded, err := mcp.Marshal(meta)
@@ -60,6 +51,16 @@ func (c *Client) envelope(members map[string]json.RawMessage) (json.RawMessage, 
 	return mcp.Marshal(members)
 }
 
+// namedBy is the member of the params that clients of 2026-07-28 repeat in Mcp-Name.
+var namedBy = map[string]string{
+	"tools/call":     "name",
+	"prompts/get":    "name",
+	"resources/read": "uri",
+	"tasks/get":      "taskId",
+	"tasks/update":   "taskId",
+	"tasks/cancel":   "taskId",
+}
+
 // header returns the HTTP headers that the version requires for a message.
 func (c *Client) header(method string, members map[string]json.RawMessage) (http.Header, error) {
 	h := c.versionHeader(method)
@@ -67,17 +68,11 @@ func (c *Client) header(method string, members map[string]json.RawMessage) (http
 		return h, nil
 	}
 	h.Set("Mcp-Method", method)
-	var name string
-	switch method {
-	case "tools/call", "prompts/get":
-		name = text1(members["name"])
-	case "resources/read":
-		name = text1(members["uri"])
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		name = text1(members["taskId"])
-	default:
+	member, named := namedBy[method]
+	if !named {
 		return h, nil
 	}
+	name, _ := jsonscan.Unquote(members[member])
 	h.Set("Mcp-Name", peer.HeaderValue(name))
 	if method != "tools/call" {
 		return h, nil
@@ -115,14 +110,14 @@ func (c *Client) rawHeader(msg []byte) http.Header {
 	return h
 }
 
-// text1 decodes a JSON string; anything else is "".
-func text1(raw json.RawMessage) string {
-	s, _ := jsonscan.Unquote(raw)
-	return s
+// memberText returns the string member of an object with that name, or "".
+func memberText(object []byte, name string) string {
+	text, _ := jsonscan.Unquote(jsonscan.Member(object, name))
+	return text
 }
 
 // headerParams returns the arguments of a tool that 2026-07-28 clients repeat in a
-// header, from its definition.
+// header, from its definition, which is requested once.
 func (c *Client) headerParams(tool string) ([]peer.HeaderParam, error) {
 	if _, ok := c.link.(*httpLink); !ok {
 		return nil, nil
@@ -137,11 +132,14 @@ func (c *Client) headerParams(tool string) ([]peer.HeaderParam, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the tools: %w", err)
 	}
-	if i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == tool }); i >= 0 {
-		found, _ = peer.HeaderParams(tools[i].InputSchema)
+	for _, t := range tools {
+		if t.Name == tool {
+			found, _ = peer.HeaderParams(t.InputSchema) // clients must not use an invalid one
+			break
+		}
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.params[tool] = found
-	c.mu.Unlock()
 	return found, nil
 }
