@@ -6,64 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// question is a [mcp.Question] as the server uses it.
-type question interface {
-	mcp.Question
-	// key identifies the question within its request.
-	key() string
-	// missing returns the capability that the client would have to declare, as a JSON
-	// object. It returns nil if caps include the capability and version v supports it.
-	missing(v mcp.Version, caps clientCapabilities) json.RawMessage
-	// wire returns the params in the form of version v.
-	wire(v mcp.Version) any
-	// check validates an answer. The error is errMalformed if the answer does not have the
-	// required structure.
-	check(raw json.RawMessage) error
-	// noted returns the question for another attempt after a wrong answer.
-	noted(why error) question
-}
-
-// The kinds of questions.
-type (
-	elicitation   mcp.ElicitParams
-	sampling      mcp.CreateMessageParams
-	rootsQuestion mcp.ListRootsParams
-)
-
-// questionOf returns q as the server uses it.
-func questionOf(q mcp.Question) (question, error) {
-	switch q := q.(type) {
-	case *mcp.ElicitParams:
-		return (*elicitation)(q), nil
-	case *mcp.CreateMessageParams:
-		return (*sampling)(q), nil
-	case *mcp.ListRootsParams:
-		return (*rootsQuestion)(q), nil
-	case question:
-		return q, nil
-	}
-	return nil, fmt.Errorf("unknown type of question: %T", q)
-}
-
 // Ask implements [mcp.Request.Ask].
 func (rc *request) Ask(ctx context.Context, asked ...mcp.Question) ([]json.RawMessage, error) {
 	caps := rc.clientCapabilities()
-	questions := make([]question, len(asked))
+	questions := make([]*question, len(asked))
 	for i := range asked {
 		q, err := questionOf(asked[i])
 		if err != nil {
 			return nil, err
 		}
-		if missing := q.missing(rc.version, caps); missing != nil {
-			return nil, rc.missingCapability(missing)
+		if missing := q.missing(rc.version, caps); missing != "" {
+			return nil, rc.missingCapability(capabilityObject(missing))
 		}
-		if p, ok := q.(*elicitation); ok {
-			if _, err := p.compileForm(); err != nil {
+		if p, ok := q.Question.(*mcp.ElicitParams); ok && q.forwarded == nil {
+			if _, err := compileForm(p); err != nil {
 				return nil, fmt.Errorf("elicitation/create: requestedSchema: %w", err)
 			}
 		}
@@ -77,7 +39,7 @@ func (rc *request) Ask(ctx context.Context, asked ...mcp.Question) ([]json.RawMe
 	}
 	answers := make([]json.RawMessage, len(questions))
 	for i, q := range questions {
-		answer, err := askUntilValid(q, func(q question) (json.RawMessage, error) { return rc.askOnce(ctx, q) })
+		answer, err := askUntilValid(q, func(q *question) (json.RawMessage, error) { return rc.askOnce(ctx, q) })
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +75,7 @@ func (rc *request) missingCapability(required json.RawMessage) error {
 
 // askUntilValid asks until the answer is valid, at most maxAttempts times. It does not
 // retry after a malformed answer, because the client would only repeat it.
-func askUntilValid(q question, once func(question) (json.RawMessage, error)) (json.RawMessage, error) {
+func askUntilValid(q *question, once func(*question) (json.RawMessage, error)) (json.RawMessage, error) {
 	asked := q
 	for attempt := 1; ; attempt++ {
 		answer, err := once(asked)
@@ -135,45 +97,31 @@ func askUntilValid(q question, once func(question) (json.RawMessage, error)) (js
 
 // askOnce sends a question on the stream of the client's request, and waits for the
 // response.
-func (rc *request) askOnce(ctx context.Context, q question) (json.RawMessage, error) {
+func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, error) {
 	if rc.session == nil || rc.stream == nil {
 		return nil, errors.New("the client cannot be asked: that needs a session and an event stream")
 	}
-	params, err := mcp.Marshal(q.wire(rc.version))
+	params, err := q.params(rc.version)
 	if err != nil {
 		return nil, err
 	}
-	pending := &pendingQuestion{rc: rc}
+	// The request occupies its body and a goroutine, although the client may have
+	// disconnected.
+	pending := &parkedCall{end: func() { rc.cancelBecause(errBudget) }}
 	ledger := rc.server.ledger
 	if !ledger.book(&pending.kept, rc.Client(), keptQuestion, 1, int64(costQuestion+rc.msg.size+len(params)), pending) {
 		return nil, errBudget
 	}
 	defer ledger.release(&pending.kept)
-	id, answer := rc.session.expect()
-	defer rc.session.forget(id)
-	rc.notify(func(dst []byte) ([]byte, bool) { return appendQuestion(dst, id, q, params), true })
-	select {
-	case got := <-answer:
-		return got.outcome(q)
-	case <-ctx.Done():
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(rc, func() { cancel(rc.Err()) })()
+	return rc.session.askOnce(ctx, q, params, func(msg []byte) error {
 		// This sends nothing if the request itself has ended.
-		rc.notify(func(dst []byte) ([]byte, bool) { return appendWithdrawal(dst, id), true })
-		return nil, ctx.Err()
-	case <-rc.Done():
-		return nil, rc.Err()
-	}
+		rc.notify(func(dst []byte) ([]byte, bool) { return append(dst, msg...), true })
+		return nil
+	})
 }
-
-// pendingQuestion is the ledger entry of a request that waits for an answer from its
-// client. It occupies its body and a goroutine, although the client may have
-// disconnected.
-type pendingQuestion struct {
-	rc   *request
-	kept kept
-}
-
-// giveUp implements keeper.
-func (p *pendingQuestion) giveUp() { p.rc.cancelBecause(errBudget) }
 
 // Keep implements [mcp.Request.Keep].
 func (rc *request) Keep(size int, giveUp func()) (release func(), err error) {
@@ -190,7 +138,8 @@ func (rc *request) Keep(size int, giveUp func()) (release func(), err error) {
 	return func() { l.release(&p.kept) }, nil
 }
 
-// parkedCall is the ledger entry of memory kept by a Source.
+// parkedCall is the ledger entry of a call that waits: for an answer from its client, or
+// until its Source continues.
 type parkedCall struct {
 	end  func()
 	kept kept
@@ -198,6 +147,56 @@ type parkedCall struct {
 
 // giveUp implements keeper.
 func (p *parkedCall) giveUp() { p.end() }
+
+// Ask implements [mcp.Session.Ask].
+func (s *session) Ask(ctx context.Context, asked mcp.Question) (json.RawMessage, error) {
+	q, err := questionOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	out, initialized := s.ensureOutgoing().direct, s.initialized
+	s.mu.Unlock()
+	v := s.Version()
+	if out == nil || v == 0 || !initialized {
+		return nil, mcp.ErrNoConnection
+	}
+	if missing := q.missing(v, clientCapabilities(s.ClientCapabilities())); missing != "" {
+		return nil, (&request{received: received{version: v, session: s}}).missingCapability(capabilityObject(missing))
+	}
+	return askUntilValid(q, func(q *question) (json.RawMessage, error) {
+		params, err := q.params(v)
+		if err != nil {
+			return nil, err
+		}
+		return s.askOnce(ctx, q, params, out.send)
+	})
+}
+
+// askOnce sends a question to the client and waits for the response until ctx ends. The
+// error is then the cause of the end.
+func (s *session) askOnce(
+	ctx context.Context, q *question, params json.RawMessage, send func(msg []byte) error,
+) (json.RawMessage, error) {
+	id, answer := s.expect()
+	defer s.forget(id)
+	err := send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, q.Method(), params))
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case got := <-answer:
+		if got.err != nil {
+			return nil, fmt.Errorf("the client answered %s with an error: %s", q.Method(), got.err)
+		}
+		return got.result, nil
+	case <-ctx.Done():
+		// The connection may have ended.
+		_ = send(fmt.Appendf(nil,
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+		return nil, context.Cause(ctx)
+	}
+}
 
 // reply is a client's response to a question.
 type reply struct{ result, err json.RawMessage }
@@ -251,9 +250,7 @@ func (rc *request) clientCapabilities() clientCapabilities {
 // has reports whether the member at a path such as "elicitation/url" is an object.
 func (c clientCapabilities) has(path string) bool {
 	value := []byte(c)
-	for len(path) > 0 {
-		var name string
-		name, path, _ = cutPath(path)
+	for name := range strings.SplitSeq(path, "/") {
 		if !jsonscan.IsObject(value) {
 			return false
 		}
@@ -262,22 +259,8 @@ func (c clientCapabilities) has(path string) bool {
 	return jsonscan.IsObject(value)
 }
 
-func cutPath(path string) (name, rest string, found bool) {
-	for i := range len(path) {
-		if path[i] == '/' {
-			return path[:i], path[i+1:], true
-		}
-	}
-	return path, "", false
-}
-
 // capabilityObject returns nested objects for the members of a path.
 func capabilityObject(path string) json.RawMessage {
-	name, rest, more := cutPath(path)
-	inner := json.RawMessage(`{}`)
-	if more {
-		inner = capabilityObject(rest)
-	}
-	object := jsonscan.AppendQuote([]byte{'{'}, name)
-	return append(append(append(object, ':'), inner...), '}')
+	open := `{"` + strings.ReplaceAll(path, "/", `":{"`) + `":{}`
+	return json.RawMessage(open + strings.Repeat("}", strings.Count(path, "/")+1))
 }

@@ -2,9 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -97,64 +94,4 @@ func (c *Clients) tell(e ClientEvent) {
 	for _, f := range c.watchers.all() {
 		f(e)
 	}
-}
-
-// Ask implements [mcp.Session.Ask].
-func (s *session) Ask(ctx context.Context, asked mcp.Question) (json.RawMessage, error) {
-	q, err := questionOf(asked)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	out, initialized := s.ensureOutgoing().direct, s.initialized
-	s.mu.Unlock()
-	v := s.Version()
-	if out == nil || v == 0 || !initialized {
-		return nil, mcp.ErrNoConnection
-	}
-	if missing := q.missing(v, clientCapabilities(s.ClientCapabilities())); missing != nil {
-		return nil, (&request{received: received{version: v, session: s}}).missingCapability(missing)
-	}
-	return askUntilValid(q, func(q question) (json.RawMessage, error) { return s.askOnce(ctx, out, v, q) })
-}
-
-func (s *session) askOnce(ctx context.Context, out stream, v mcp.Version, q question) (json.RawMessage, error) {
-	params, err := mcp.Marshal(q.wire(v))
-	if err != nil {
-		return nil, err
-	}
-	id, answer := s.expect()
-	defer s.forget(id)
-	if err := out.send(appendQuestion(nil, id, q, params)); err != nil {
-		return nil, err
-	}
-	select {
-	case got := <-answer:
-		return got.outcome(q)
-	case <-ctx.Done():
-		_ = out.send(appendWithdrawal(nil, id)) // the connection may have ended
-		return nil, ctx.Err()
-	}
-}
-
-// appendQuestion appends a request to the client.
-func appendQuestion(dst []byte, id uint64, q question, params []byte) []byte {
-	dst = strconv.AppendUint(append(dst, `{"jsonrpc":"2.0","id":`...), id, 10)
-	dst = append(append(dst, `,"method":"`...), q.Method()...)
-	dst = append(append(dst, `","params":`...), params...)
-	return append(dst, '}')
-}
-
-// appendWithdrawal appends the notification that a request to the client is cancelled.
-func appendWithdrawal(dst []byte, id uint64) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
-	return append(strconv.AppendUint(dst, id, 10), '}', '}')
-}
-
-// outcome returns the result in a client's response, or its error.
-func (r reply) outcome(q question) (json.RawMessage, error) {
-	if r.err != nil {
-		return nil, fmt.Errorf("the client answered %s with an error: %s", q.Method(), r.err)
-	}
-	return r.result, nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -57,23 +58,23 @@ type ConnOptions struct {
 // not allow another connection, the result is an [*mcp.Error] with [mcp.CodeToolBusy]. ServeConn
 // does not close conn. opts may be nil.
 func (s *Server) ServeConn(ctx context.Context, conn Conn, opts *ConnOptions) error {
-	ended := make(chan error, 1)
-	s.StartConn(ctx, conn, opts, func(err error) { ended <- err })
-	return <-ended
+	return s.newPipe(ctx, conn, opts.withDefaults()).serve()
 }
 
 // StartConn is [Server.ServeConn] for callers with many idle connections: the only
 // goroutine it holds is the one that reads. It returns immediately, and calls ended with
 // the result of ServeConn.
 func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, ended func(error)) {
-	var o ConnOptions
-	if opts != nil {
-		o = *opts
+	s.newPipe(ctx, conn, opts.withDefaults()).start(ended)
+}
+
+func (o *ConnOptions) withDefaults() ConnOptions {
+	d := ConnOptions{}
+	if o != nil {
+		d = *o
 	}
-	o.cancelAtEnd = true
-	w := &whole{conn: conn, broken: make(chan struct{})}
-	w.buffered, _ = conn.(BufferedConn)
-	s.newPipe(ctx, w, o).start(ended)
+	d.cancelAtEnd = true
+	return d
 }
 
 // ShedConn ends the oldest connection of the client that has the most connections, to
@@ -81,82 +82,68 @@ func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, en
 // the end.
 func (s *Server) ShedConn() bool { return s.ledger.shedOne(keptConnection) }
 
-// link is what a connection reads from and writes to.
-type link interface {
-	read(ctx context.Context) ([]byte, error)
-	// pending reports whether the next message can be read without waiting.
-	pending() bool
-	// write queues a message, flush sends the queued messages.
-	write(msg []byte)
-	flush() error
-	// failed is closed when writing has failed.
-	failed() <-chan struct{}
-	// limit is the size from which read rejects a message.
-	limit() int
-}
-
-// whole is the link of a Conn.
-type whole struct {
+// link reads and writes the messages of a pipe, and records that writing has failed.
+type link struct {
 	conn     Conn
-	buffered BufferedConn // nil: messages are sent one by one
-	broken   chan struct{}
+	buffered BufferedConn  // nil: messages are sent one by one
+	failed   chan struct{} // closed when writing has failed
 
 	mu  sync.Mutex
 	err error
 }
 
-func (w *whole) read(ctx context.Context) ([]byte, error) { return w.conn.ReadMessage(ctx) }
-func (w *whole) pending() bool                            { return w.buffered != nil && w.buffered.Pending() }
-func (w *whole) failed() <-chan struct{}                  { return w.broken }
-func (w *whole) limit() int                               { return 0 }
-func (w *whole) write(msg []byte)                         { _ = w.noted(w.conn.WriteMessage(msg)) }
+func newLink(conn Conn) *link {
+	l := &link{conn: conn, failed: make(chan struct{})}
+	l.buffered, _ = conn.(BufferedConn)
+	return l
+}
 
-func (w *whole) flush() error {
-	if w.buffered != nil {
-		return w.noted(w.buffered.Flush())
+// pending reports whether the next message can be read without waiting.
+func (l *link) pending() bool { return l.buffered != nil && l.buffered.Pending() }
+
+// write sends a message, or queues it for flush.
+func (l *link) write(msg []byte) { _ = l.noted(l.conn.WriteMessage(msg)) }
+
+// flush sends the queued messages. It returns the first error of any write.
+func (l *link) flush() error {
+	if l.buffered == nil {
+		return l.noted(nil)
 	}
-	return w.noted(nil)
+	return l.noted(l.buffered.Flush())
 }
 
 // noted records err, and returns the first error recorded.
-func (w *whole) noted(err error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err != nil && w.err == nil {
-		w.err = err
-		close(w.broken)
+func (l *link) noted(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.err == nil {
+		l.err = err
+		close(l.failed)
 	}
-	return w.err
+	return l.err
 }
 
-// serveLink serves a connection until it ends.
-func (s *Server) serveLink(ctx context.Context, l link, o ConnOptions) error {
-	return s.newPipe(ctx, l, o).serve()
-}
-
-func (c *pipe) serve() error {
-	ended := make(chan error, 1)
-	c.start(func(err error) { ended <- err })
-	return <-ended
-}
-
-func (s *Server) newPipe(ctx context.Context, l link, o ConnOptions) *pipe {
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = 1000
-	}
-	if o.DrainTimeout <= 0 {
-		o.DrainTimeout = 10 * time.Second
-	}
+// newPipe returns the pipe of a connection, to be served or started.
+func (s *Server) newPipe(ctx context.Context, conn Conn, o ConnOptions) *pipe {
+	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), 1000)
+	o.DrainTimeout = cmp.Or(max(o.DrainTimeout, 0), 10*time.Second)
 	c := &pipe{
 		server:  s,
 		ctx:     ctx,
 		opts:    o,
 		session: newSession(""),
-		link:    l,
+		link:    newLink(conn),
 		ended:   make(chan struct{}),
 		slots:   make(chan struct{}, o.MaxInFlight),
 	}
 	c.reading, c.stopReading = context.WithCancel(context.WithoutCancel(ctx))
 	c.news.idle.L = &c.news.mu
 	return c
+}
+
+// serve serves the connection until it ends.
+func (c *pipe) serve() error {
+	ended := make(chan error, 1)
+	c.start(func(err error) { ended <- err })
+	return <-ended
 }

@@ -86,18 +86,9 @@ var (
 // ServeHTTP rejects requests that no method should see, and dispatches the others by HTTP
 // method.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if reason := h.guard.refuses(r); reason != "" {
-		h.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
+	ctx := h.enter(w, r)
+	if ctx == nil {
 		return
-	}
-	if _, ok := first(r.Header, "Origin"); ok {
-		allowOrigin(w.Header(), r.Header["Origin"])
-	}
-	ctx := r.Context()
-	if h.opts.Authenticate != nil && r.Method != http.MethodOptions {
-		if ctx = h.opts.Authenticate(w, r); ctx == nil {
-			return
-		}
 	}
 	switch r.Method {
 	case http.MethodPost:
@@ -111,6 +102,22 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.methodNotAllowed(w, r)
 	}
+}
+
+// enter checks the Host and the Origin of a request and authenticates it. It returns the
+// context for serving the request, or nil if it has answered the request.
+func (h *HTTPHandler) enter(w http.ResponseWriter, r *http.Request) context.Context {
+	if reason := h.guard.refuses(r); reason != "" {
+		h.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
+		return nil
+	}
+	if origin, ok := r.Header["Origin"]; ok {
+		allowOrigin(w.Header(), origin)
+	}
+	if h.opts.Authenticate == nil || r.Method == http.MethodOptions {
+		return r.Context()
+	}
+	return h.opts.Authenticate(w, r)
 }
 
 // methodNotAllowed names the methods that this client could use instead: 2026-07-28 only
@@ -155,11 +162,7 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 
 // post serves r under ctx. Putting ctx into r would copy the whole request.
 func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
-		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
-		return
-	}
-	if h.refusesEncoding(w, r) {
+	if !h.acceptsBody(w, r) {
 		return
 	}
 	accept := acceptOf(r.Header["Accept"])
@@ -169,9 +172,8 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 	}
 	var held heldBody
 	defer h.server.bodies.release(&held)
-	body, err := h.readBody(ctx, r, &held)
-	if err != nil {
-		h.bodyFailed(w, err)
+	body, ok := h.receive(ctx, w, r, &held)
+	if !ok {
 		return
 	}
 	x := &exchange{handler: h, ctx: ctx, w: w, r: r, accept: accept}
@@ -182,17 +184,34 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 	x.single(body)
 }
 
-// refusesEncoding rejects requests with a compressed body (RFC 9110, section 15.5.16). It
-// reports whether it did.
-func (h *HTTPHandler) refusesEncoding(w http.ResponseWriter, r *http.Request) bool {
-	encoding, ok := first(r.Header, "Content-Encoding")
-	if !ok || encoding == "" || strings.EqualFold(encoding, "identity") {
+// acceptsBody checks the type of a body, and that it is not compressed (RFC 9110, section
+// 15.5.16). Otherwise it answers the request and returns false.
+func (h *HTTPHandler) acceptsBody(w http.ResponseWriter, r *http.Request) bool {
+	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
+		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
 		return false
 	}
-	w.Header().Set("Accept-Encoding", "identity")
-	h.reject(w, http.StatusUnsupportedMediaType,
-		invalidRequest("the Content-Encoding %s is not supported: send the body as it is", quoted(encoding)))
+	encoding, _ := first(r.Header, "Content-Encoding")
+	if encoding != "" && !strings.EqualFold(encoding, "identity") {
+		w.Header().Set("Accept-Encoding", "identity")
+		h.reject(w, http.StatusUnsupportedMediaType,
+			invalidRequest("the Content-Encoding %s is not supported: send the body as it is", quoted(encoding)))
+		return false
+	}
 	return true
+}
+
+// receive returns the body of a POST, whose memory it reserves in held. If it cannot, it
+// answers the request and returns false.
+func (h *HTTPHandler) receive(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, held *heldBody,
+) (body []byte, ok bool) {
+	body, err := h.readBody(ctx, r, held)
+	if err != nil {
+		h.bodyFailed(w, err)
+		return nil, false
+	}
+	return body, true
 }
 
 func isJSON(contentType string) bool {
@@ -299,23 +318,21 @@ func (h *HTTPHandler) readLong(
 }
 
 func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
+	status, e := http.StatusBadRequest, parseError(errors.New("the body ended early"))
 	var tooLarge *http.MaxBytesError
-	if errors.Is(err, errTooLarge) || errors.As(err, &tooLarge) {
+	switch {
+	case errors.Is(err, errTooLarge), errors.As(err, &tooLarge):
+		status = http.StatusRequestEntityTooLarge
+		e = invalidRequest("the body is larger than %d bytes", h.opts.MaxBody)
+	case errors.Is(err, errBodies):
+		status, e = errBodies.Status, errBodies
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		status, e = http.StatusRequestTimeout, invalidRequest("the body did not arrive in time")
+	}
+	if status != http.StatusBadRequest {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
-		h.reject(w, http.StatusRequestEntityTooLarge, invalidRequest("the body is larger than %d bytes", h.opts.MaxBody))
-		return
 	}
-	if errors.Is(err, errBodies) {
-		w.Header().Set("Connection", "close")
-		h.reject(w, errBodies.Status, errBodies)
-		return
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		w.Header().Set("Connection", "close")
-		h.reject(w, http.StatusRequestTimeout, invalidRequest("the body did not arrive in time"))
-		return
-	}
-	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))
+	h.reject(w, status, e)
 }
 
 // canNotify reports whether sessions can be notified of changes.

@@ -32,7 +32,7 @@ type rounds struct {
 	count   int                        // questions asked so far, for their default keys
 	answers map[string]json.RawMessage // by key
 	private json.RawMessage            // set by the source
-	open    map[string]question
+	open    map[string]*question
 	refused map[string]int // wrong answers so far, by key
 }
 
@@ -57,7 +57,7 @@ func (rc *request) SetState(state json.RawMessage) {
 
 // askModern returns the answers if all of them exist. Otherwise it records the open
 // questions.
-func (rc *request) askModern(questions []question) ([]json.RawMessage, error) {
+func (rc *request) askModern(questions []*question) ([]json.RawMessage, error) {
 	if !rc.mayAsk() {
 		return nil, fmt.Errorf("%s cannot ask the client", rc.msg.method)
 	}
@@ -70,7 +70,7 @@ func (rc *request) askModern(questions []question) ([]json.RawMessage, error) {
 	open := false
 	for i, q := range questions {
 		rc.rounds.count++
-		key := q.key()
+		key := q.key
 		if key == "" {
 			key = "input-" + strconv.Itoa(rc.rounds.count)
 		}
@@ -87,7 +87,7 @@ func (rc *request) askModern(questions []question) ([]json.RawMessage, error) {
 			q = q.noted(why)
 		}
 		if rc.rounds.open == nil {
-			rc.rounds.open = make(map[string]question)
+			rc.rounds.open = make(map[string]*question)
 		}
 		rc.rounds.open[key] = q
 		open = true
@@ -235,7 +235,7 @@ func (a *answer) inputRequired(rc *request, cat *mcp.Catalog) error {
 }
 
 // encodeQuestions returns an InputRequests object, sorted by key.
-func encodeQuestions(open map[string]question) (json.RawMessage, error) {
+func encodeQuestions(open map[string]*question) (json.RawMessage, error) {
 	keys := make([]string, 0, len(open))
 	for key := range open {
 		keys = append(keys, key)
@@ -243,7 +243,7 @@ func encodeQuestions(open map[string]question) (json.RawMessage, error) {
 	sort.Strings(keys)
 	dst := []byte{'{'}
 	for i, key := range keys {
-		params, err := mcp.Marshal(open[key].wire(mcp.LatestVersion))
+		params, err := open[key].params(mcp.LatestVersion)
 		if err != nil {
 			return nil, err
 		}

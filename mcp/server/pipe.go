@@ -30,7 +30,7 @@ type pipe struct {
 	stopReading context.CancelFunc
 	opts        ConnOptions
 	session     *session
-	link        link // the leader reads from it
+	link        *link // the leader reads from it
 	news        teller
 	subs        registry[string, *subscriber] // its subscriptions/listen requests, by raw id
 
@@ -175,7 +175,7 @@ func (c *pipe) drain() {
 	if c.opts.cancelAtEnd {
 		gone = c.ended
 	}
-	failed := c.link.failed()
+	failed := c.link.failed
 	for idle := c.work.signal(); !c.work.close(); {
 		select {
 		case <-idle:
@@ -203,8 +203,9 @@ func (c *pipe) lead() {
 	t.timer = time.AfterFunc(time.Hour, func() { c.takeOver(t.rc) })
 	t.timer.Stop()
 	for {
-		text, err := c.link.read(c.reading)
-		if err != nil && err != errTooLong {
+		text, err := c.link.conn.ReadMessage(c.reading)
+		tooLong, _ := err.(*tooLongError)
+		if err != nil && tooLong == nil {
 			if err != io.EOF {
 				c.readErr = err
 			}
@@ -215,7 +216,7 @@ func (c *pipe) lead() {
 		if !c.work.begin() {
 			return
 		}
-		leads := c.message(t, text, err != nil)
+		leads := c.message(t, text, tooLong)
 		c.work.end()
 		if !leads {
 			return
@@ -232,7 +233,7 @@ func (c *pipe) takeOver(slow *request) {
 	if slow != nil {
 		c.session.track(slow)
 		select {
-		case <-c.link.failed():
+		case <-c.link.failed:
 			slow.cancel() // it was not tracked yet when the others were cancelled
 		default:
 		}
@@ -249,12 +250,12 @@ func (c *pipe) newRequest() *request {
 }
 
 // message serves one message and reports whether this goroutine still leads.
-func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
+func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool) {
 	a := newAnswer()
 	defer a.free()
 	rc := c.newRequest()
-	if tooLong {
-		return c.refuse(rc, a, invalidRequest("the message is longer than %d bytes", c.link.limit()))
+	if tooLong != nil {
+		return c.refuse(rc, a, invalidRequest("%v", tooLong))
 	}
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {

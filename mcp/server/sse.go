@@ -21,7 +21,7 @@ type SSEHandler struct {
 	messagePath string
 	opts        ConnOptions
 
-	streams registry[string, *sseLink] // by session id
+	streams registry[string, *sseConn] // by session id
 }
 
 var _ http.Handler = (*SSEHandler)(nil)
@@ -38,20 +38,11 @@ func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
 
 // ServeHTTP implements http.Handler.
 func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if reason := h.http.guard.refuses(r); reason != "" {
-		h.http.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
+	ctx := h.http.enter(w, r)
+	if ctx == nil {
 		return
 	}
-	if origin, ok := r.Header["Origin"]; ok {
-		allowOrigin(w.Header(), origin)
-	}
-	if h.http.opts.Authenticate != nil && r.Method != http.MethodOptions {
-		ctx := h.http.opts.Authenticate(w, r)
-		if ctx == nil {
-			return
-		}
-		r = r.WithContext(ctx)
-	}
+	r = r.WithContext(ctx)
 	switch r.Method {
 	case http.MethodGet:
 		h.stream(w, r)
@@ -65,8 +56,8 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sseLink is the link of one event stream. It receives messages by POST.
-type sseLink struct {
+// sseConn is the connection of one event stream. It receives messages by POST.
+type sseConn struct {
 	owner  *mcp.Principal
 	in     chan []byte
 	queued atomic.Int64 // bytes in it, which the entry of the connection includes
@@ -81,7 +72,8 @@ type sseLink struct {
 // queuedMessages is how many messages a client may send ahead of the server.
 const queuedMessages = 64
 
-func (l *sseLink) read(ctx context.Context) ([]byte, error) {
+// ReadMessage implements Conn.
+func (l *sseConn) ReadMessage(ctx context.Context) ([]byte, error) {
 	select {
 	case msg := <-l.in:
 		l.unqueue(len(msg))
@@ -95,20 +87,18 @@ func (l *sseLink) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-func (l *sseLink) pending() bool           { return len(l.in) > 0 }
-func (l *sseLink) flush() error            { return nil }
-func (l *sseLink) failed() <-chan struct{} { return l.broken }
-func (l *sseLink) limit() int              { return 0 }
-
-func (l *sseLink) write(msg []byte) {
-	if l.out.writeEvents(appendEvent(nil, "", msg)) != nil {
+// WriteMessage implements Conn.
+func (l *sseConn) WriteMessage(msg []byte) error {
+	err := l.out.writeEvents(appendEvent(nil, "", msg))
+	if err != nil {
 		l.end()
 	}
+	return err
 }
 
 // belongsTo reports whether p may send messages, which are served with the scopes of the
 // stream: p must be the same principal, and its token must have all of these scopes.
-func (l *sseLink) belongsTo(p *mcp.Principal) bool {
+func (l *sseConn) belongsTo(p *mcp.Principal) bool {
 	if principalID(l.owner) != principalID(p) {
 		return false
 	}
@@ -117,11 +107,11 @@ func (l *sseLink) belongsTo(p *mcp.Principal) bool {
 }
 
 // end ends the stream, which cancels the requests in flight.
-func (l *sseLink) end() { l.once.Do(func() { close(l.broken) }) }
+func (l *sseConn) end() { l.once.Do(func() { close(l.broken) }) }
 
 func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
-	l := &sseLink{
+	l := &sseConn{
 		owner:  mcp.PrincipalFrom(r.Context()),
 		in:     make(chan []byte, queuedMessages),
 		out:    newResponse(w),
@@ -159,25 +149,19 @@ func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 		h.http.reject(w, http.StatusNotFound, invalidRequest("no such stream: open one by GET"))
 		return
 	}
-	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
-		h.http.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
-		return
-	}
-	if h.http.refusesEncoding(w, r) {
+	if !h.http.acceptsBody(w, r) {
 		return
 	}
 	var held heldBody
 	defer h.http.server.bodies.release(&held)
-	body, err := h.http.readBody(r.Context(), r, &held)
-	if err != nil {
-		h.http.bodyFailed(w, err)
-		return
-	}
-	if h.queue(l, body) {
+	body, ok := h.http.receive(r.Context(), w, r, &held)
+	switch {
+	case !ok:
+	case h.queue(l, body):
 		w.WriteHeader(http.StatusAccepted)
-		return
+	default:
+		h.http.reject(w, errQueueFull.Status, errQueueFull)
 	}
-	h.http.reject(w, errQueueFull.Status, errQueueFull)
 }
 
 var errQueueFull = unavailable("too many messages are waiting on this stream")
@@ -185,7 +169,7 @@ var errQueueFull = unavailable("too many messages are waiting on this stream")
 // queue passes a message to the stream. It returns false if too many messages are queued,
 // if together they exceed the maximum size of a message, or if the budget does not allow
 // it.
-func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
+func (h *SSEHandler) queue(l *sseConn, body []byte) bool {
 	size := int64(len(body))
 	if waiting := l.queued.Add(size); waiting > h.http.opts.MaxBody && waiting > size {
 		l.queued.Add(-size)
@@ -205,7 +189,7 @@ func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
 }
 
 // unqueue records that a message of size bytes has left the queue.
-func (l *sseLink) unqueue(size int) {
+func (l *sseConn) unqueue(size int) {
 	l.queued.Add(-int64(size))
 	l.ledger.grow(l.kept, -int64(size))
 }

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -38,30 +38,37 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, op
 	if o.MaxLine <= 0 {
 		o.MaxLine = defaultMaxBody
 	}
-	return s.serveLink(ctx, &lines{
-		in:      bufio.NewReaderSize(in, 64<<10),
-		maxLine: o.MaxLine,
-		w:       out,
-		broken:  make(chan struct{}),
-	}, ConnOptions{MaxInFlight: o.MaxInFlight, DrainTimeout: o.DrainTimeout, Transport: TransportStdio})
+	conn := &lines{in: bufio.NewReaderSize(in, 64<<10), maxLine: o.MaxLine, w: out}
+	return s.newPipe(ctx, conn, ConnOptions{
+		MaxInFlight:  o.MaxInFlight,
+		DrainTimeout: o.DrainTimeout,
+		Transport:    TransportStdio,
+	}).serve()
 }
 
 // lines is a pair of streams with one message per line.
 type lines struct {
 	in      *bufio.Reader
 	maxLine int
-	broken  chan struct{} // closed when writing has failed
 
 	mu  sync.Mutex
 	w   io.Writer
 	buf []byte // messages to be sent together
-	err error
+	err error  // of the first write that has failed
 }
 
-var errTooLong = errors.New("the message is too long")
+var _ BufferedConn = (*lines)(nil)
 
-// read returns the next line in newly allocated memory, so that a Source may keep it.
-func (l *lines) read(context.Context) (line []byte, err error) {
+// tooLongError is the error of ReadMessage for a message that was skipped because of its
+// size. The connection continues.
+type tooLongError struct{ limit int }
+
+func (e *tooLongError) Error() string {
+	return fmt.Sprintf("the message is longer than %d bytes", e.limit)
+}
+
+// ReadMessage returns the next line in newly allocated memory, so that a Source may keep it.
+func (l *lines) ReadMessage(context.Context) (line []byte, err error) {
 	tooLong := false
 	for {
 		part, err := l.in.ReadSlice('\n')
@@ -76,7 +83,7 @@ func (l *lines) read(context.Context) (line []byte, err error) {
 		case err == bufio.ErrBufferFull:
 			continue
 		case tooLong && (err == nil || err == io.EOF):
-			return nil, errTooLong
+			return nil, &tooLongError{l.maxLine}
 		case err == nil, err == io.EOF && len(line) > 0:
 			return bytes.TrimRight(line, "\r\n"), nil
 		}
@@ -86,10 +93,10 @@ func (l *lines) read(context.Context) (line []byte, err error) {
 
 var newline = []byte{'\n'}
 
-// pending reports whether the next message has already been read, so that its answer can
+// Pending reports whether the next message has already been read, so that its answer can
 // be sent together with earlier ones. A partial line is not enough, because the rest may
 // never arrive.
-func (l *lines) pending() bool {
+func (l *lines) Pending() bool {
 	buffered, _ := l.in.Peek(l.in.Buffered())
 	return bytes.IndexByte(buffered, '\n') >= 0
 }
@@ -97,33 +104,31 @@ func (l *lines) pending() bool {
 // gather is how many bytes may be buffered before they are sent.
 const gather = 64 << 10
 
-func (l *lines) write(msg []byte) {
+// WriteMessage implements Conn.
+func (l *lines) WriteMessage(msg []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buf = append(append(l.buf, msg...), '\n')
-	if len(l.buf) >= gather {
-		l.flushLocked()
+	if len(l.buf) < gather {
+		return l.err
 	}
+	return l.flushLocked()
 }
 
-func (l *lines) flush() error {
+// Flush implements BufferedConn.
+func (l *lines) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.flushLocked()
-	return l.err
+	return l.flushLocked()
 }
 
-func (l *lines) flushLocked() {
+func (l *lines) flushLocked() error {
 	if len(l.buf) > 0 && l.err == nil {
-		if _, l.err = l.w.Write(l.buf); l.err != nil {
-			close(l.broken)
-		}
+		_, l.err = l.w.Write(l.buf)
 	}
 	l.buf = l.buf[:0]
 	if cap(l.buf) > keepBuffer {
 		l.buf = nil
 	}
+	return l.err
 }
-
-func (l *lines) failed() <-chan struct{} { return l.broken }
-func (l *lines) limit() int              { return l.maxLine }

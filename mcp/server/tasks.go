@@ -103,8 +103,8 @@ type task struct {
 
 	mu     sync.Mutex
 	record TaskRecord
-	open   map[string]question
-	posed  map[string]question // by key; keys of answered questions are not reused
+	open   map[string]*question
+	posed  map[string]*question // by key; keys of answered questions are not reused
 	given  map[string]json.RawMessage
 	wrong  map[string]int   // wrong answers so far, by key
 	failed map[string]error // questions that had only wrong answers
@@ -124,7 +124,7 @@ func (r *taskRunner) start(
 			TTL: o.TTL, PollInterval: o.PollInterval, Principal: principalID(mcp.PrincipalFrom(rc)),
 			Tool: rc.callTool.Name, Origins: rc.callTool.Origins,
 		},
-		posed:  make(map[string]question),
+		posed:  make(map[string]*question),
 		given:  make(map[string]json.RawMessage),
 		wrong:  make(map[string]int),
 		failed: make(map[string]error),
@@ -299,7 +299,7 @@ func final(status string) bool {
 
 // ask sends questions to the client and waits for the answers. Meanwhile the task is in
 // state input_required.
-func (t *task) ask(ctx context.Context, questions []question) ([]json.RawMessage, error) {
+func (t *task) ask(ctx context.Context, questions []*question) ([]json.RawMessage, error) {
 	keys, err := t.pose(questions)
 	if err != nil {
 		return nil, err
@@ -323,18 +323,18 @@ func (t *task) ask(ctx context.Context, questions []question) ([]json.RawMessage
 }
 
 // pose assigns every question a key that is new in the task.
-func (t *task) pose(questions []question) (keys []string, err error) {
+func (t *task) pose(questions []*question) (keys []string, err error) {
 	err = context.Canceled // remains if the task has ended
 	var gone victims
 	defer func() { gone.giveUp() }()
 	t.update(func(r *TaskRecord) {
 		if t.open == nil {
-			t.open = make(map[string]question)
+			t.open = make(map[string]*question)
 		}
 		for _, q := range questions {
-			key := q.key()
+			key := q.key
 			for n := len(t.posed) + 1; key == "" || t.posed[key] != nil; n++ {
-				key = fmt.Sprintf("%sinput-%d", q.key(), n)
+				key = fmt.Sprintf("%sinput-%d", q.key, n)
 			}
 			t.posed[key] = q
 			t.open[key] = q
