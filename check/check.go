@@ -2,7 +2,9 @@
 // states what is wrong, where, and how to fix it; a [Reporter] makes findings of a [Rule];
 // a [Report] collects them and writes them as text or JSON.
 //
-//	var ruleVersion = check.Warning.Rule("mcpb/version", "a version that is not semantic", "")
+//	var rules check.RuleSet
+//
+//	var ruleVersion = rules.Warning("mcpb/version", "a version that is not semantic")
 //
 //	r := check.Reporter{Report: &check.Report{}, File: "manifest.json", Document: document}
 //	r.Add(ruleVersion, "/version", "three numbers, such as 1.0.0", "%q is not a version", version)

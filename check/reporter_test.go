@@ -11,9 +11,11 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
+var rules check.RuleSet
+
 var (
-	ruleLate  = check.Warning.Rule("a/late", "something late", "be early")
-	ruleEarly = check.Error.Rule("a/early", "something early", "")
+	ruleLate  = rules.Warning("a/late", "something late", "be early")
+	ruleEarly = rules.Error("a/early", "something early")
 )
 
 func TestReporter(t *testing.T) {

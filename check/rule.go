@@ -1,9 +1,12 @@
 package check
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Rule is one kind of problem that a check reports. Every format declares its rules as
-// package variables and lists them in a function Rules, from which the reference page is
+// Rule is one kind of problem that a check reports. Every format declares its rules in a
+// [RuleSet] and returns them from a function Rules, from which the reference page is
 // generated. A [Finding] can only be made from a Rule.
 type Rule struct {
 	// ID is the format, a slash and a slug, such as "mcpb/entry-point". It never changes,
@@ -19,20 +22,51 @@ type Rule struct {
 	Fixable bool
 }
 
-// Rule returns a rule with severity s.
-func (s Severity) Rule(id, title, hint string) Rule {
-	return Rule{ID: id, Severity: s, Title: title, Hint: hint}
+// RuleSet is the rules of one package. Each rule is a package variable that one of its
+// methods declares, so that a misspelt rule does not compile:
+//
+//	var rules check.RuleSet
+//
+//	var ruleURI = rules.Error("apps/uri", "a user interface whose URI is not `ui://…`")
+//
+// The zero value is empty. Declare rules only in package variables.
+type RuleSet struct{ all []Rule }
+
+// Error declares a rule whose findings are errors. hint, if given, is [Rule.Hint].
+func (s *RuleSet) Error(id, title string, hint ...string) Rule {
+	return s.declare(Error, id, title, hint)
 }
+
+// Warning declares a rule whose findings are warnings. hint, if given, is [Rule.Hint].
+func (s *RuleSet) Warning(id, title string, hint ...string) Rule {
+	return s.declare(Warning, id, title, hint)
+}
+
+// Note declares a rule whose findings are notes. hint, if given, is [Rule.Hint].
+func (s *RuleSet) Note(id, title string, hint ...string) Rule {
+	return s.declare(Note, id, title, hint)
+}
+
+func (s *RuleSet) declare(severity Severity, id, title string, hint []string) Rule {
+	r := Rule{ID: id, Severity: severity, Title: title, Hint: strings.Join(hint, "; ")}
+	s.all = append(s.all, r)
+	return r
+}
+
+// Fixable marks the rule that was declared last, r, as one some of whose findings a
+// command can repair.
+func (s *RuleSet) Fixable(r Rule) Rule {
+	r.Fixable = true
+	s.all[len(s.all)-1] = r
+	return r
+}
+
+// All returns the rules in the order of their declaration.
+func (s *RuleSet) All() []Rule { return slices.Clone(s.all) }
 
 // As returns r with another severity, for a finding that is more or less serious than usual.
 func (r Rule) As(s Severity) Rule {
 	r.Severity = s
-	return r
-}
-
-// WithFix returns r as a rule some of whose findings a command can repair.
-func (r Rule) WithFix() Rule {
-	r.Fixable = true
 	return r
 }
 
