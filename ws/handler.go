@@ -2,7 +2,9 @@ package ws
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -142,11 +144,7 @@ func (h *Handler) release(s *socket) {
 func (h *Handler) all() []*socket {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := make([]*socket, 0, len(h.open))
-	for s := range h.open {
-		all = append(all, s)
-	}
-	return all
+	return slices.Collect(maps.Keys(h.open))
 }
 
 // Shutdown rejects new upgrades, lets requests in flight finish, and closes each

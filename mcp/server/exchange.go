@@ -29,6 +29,7 @@ type exchange struct {
 
 	// For batches: the previous requests, the answers held until the last one, and whether
 	// an answer is due.
+	batched   bool
 	past      []*request
 	held      [][]byte
 	heldBytes int
@@ -38,8 +39,10 @@ type exchange struct {
 func (x *exchange) client() string { return accountName(mcp.PrincipalFrom(x.ctx), x.r.RemoteAddr) }
 
 func (x *exchange) newRequest() *request {
-	rc := x.handler.server.newRequest(x.ctx, x.r.RemoteAddr)
-	rc.header, rc.valid = x.r.Header, x.handler.opts.Revalidate
+	rc := x.handler.server.newRequest(x.ctx, x.r.RemoteAddr, TransportHTTP)
+	rc.header = x.r.Header
+	rc.valid = x.handler.opts.Revalidate
+	rc.batched = x.batched
 	return rc
 }
 
@@ -50,42 +53,46 @@ func (x *exchange) single(body []byte) {
 	rc := x.newRequest()
 	if e := rc.msg.scan(body); e != nil {
 		rc.version = x.headerVersion()
-		a.failure(rc, e)
-		write(x.w, a, http.StatusBadRequest)
-		x.handler.server.refused(rc, TransportHTTP, e, http.StatusBadRequest)
+		x.fail(rc, a, e, http.StatusBadRequest)
 		return
 	}
 	if e := x.admit(rc); e != nil {
-		a.failure(rc, e)
-		if a.status == 0 && !rc.msg.isRequest() {
-			a.status = http.StatusBadRequest // otherwise the client would not notice the error
+		status := http.StatusOK
+		if !rc.msg.isRequest() {
+			status = http.StatusBadRequest // otherwise the client would not notice the error
 		}
-		write(x.w, a, a.status)
-		x.handler.server.refused(rc, TransportHTTP, e, cmp.Or(a.status, http.StatusOK))
+		x.fail(rc, a, e, status)
 		return
 	}
-	x.serve(rc, a)
+	x.handle(rc, a)
 	x.finish(rc, a)
 }
 
-// serve lets the server handle an admitted message.
-func (x *exchange) serve(rc *request, a *answer) {
+// fail answers with an error instead of serving the message. status is used unless the
+// error has a status of its own.
+func (x *exchange) fail(rc *request, a *answer, e *mcp.Error, status int) {
+	a.failure(rc, e)
+	status = cmp.Or(a.status, status)
+	write(x.w, a, status)
+	x.handler.server.refused(rc, e, status)
+}
+
+// handle implements surface.
+func (x *exchange) handle(rc *request, a *answer) {
 	if x.accept&acceptsStream != 0 {
 		rc.stream = x
 	}
+	if x.rc != nil && x.rc != x.logged {
+		x.past = append(x.past, x.rc)
+	}
 	x.rc, x.session, x.version = rc, rc.session, rc.version
+	x.awaits = x.awaits || rc.msg.isRequest()
 	s := x.handler.server
 	if rc.session == nil || !rc.msg.isRequest() || rc.msg.is("initialize") {
 		s.handle(rc, a)
 		return
 	}
-	if !rc.session.track(rc) {
-		a.failure(rc, errInFlight)
-		s.refused(rc, TransportHTTP, errInFlight, http.StatusOK)
-		return
-	}
-	defer rc.session.untrack(rc)
-	s.handle(rc, a)
+	s.handleTracked(rc.session, rc, a)
 }
 
 // finish writes the answer of a single message.
@@ -148,7 +155,7 @@ func (x *exchange) remember(rc *request) {
 // version header (Streamable HTTP, "Protocol Version Header").
 const assumedVersion = mcp.Version20250326
 
-// admit determines the era, version and session of a scanned message.
+// admit implements surface.
 func (x *exchange) admit(rc *request) *mcp.Error {
 	header, hasHeader := first(x.r.Header, headerVersion)
 	if e := rc.meta.scan(rc.msg.meta); e != nil {
@@ -229,6 +236,7 @@ func (x *exchange) headerVersion() mcp.Version {
 func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
+	x.batched = true
 	probe := x.newRequest()
 	probe.version = x.headerVersion()
 	var e *mcp.Error
@@ -241,27 +249,24 @@ func (x *exchange) batch(body []byte) {
 		e = notAnObject()
 	}
 	if e == nil {
-		e = eachMessage(body, func(element []byte) {
-			a.reset()
-			x.element(element, a)
-			switch msg := a.line(); {
-			case len(msg) == 0:
-			case x.out != nil, x.accept&prefersStream != 0:
-				_ = x.send(msg)
-			default:
-				x.held = append(x.held, bytes.Clone(msg))
-				x.heldBytes += len(msg)
-			}
-		})
+		e = serveBatch(body, x, a, x.deliver)
 	}
 	if e != nil {
-		a.failure(probe, e)
-		status := cmp.Or(e.Status, http.StatusBadRequest)
-		write(x.w, a, status)
-		x.handler.server.refused(probe, TransportHTTP, e, status)
+		x.fail(probe, a, e, http.StatusBadRequest)
 		return
 	}
 	x.finishBatch(a)
+}
+
+// deliver sends or holds an answer of a batch, and returns the size of those held.
+func (x *exchange) deliver(msg []byte) (held int) {
+	if x.out != nil || x.accept&prefersStream != 0 {
+		_ = x.send(msg)
+		return x.heldBytes
+	}
+	x.held = append(x.held, bytes.Clone(msg))
+	x.heldBytes += len(msg)
+	return x.heldBytes
 }
 
 // finishBatch writes the held answers as one array, unless an element has turned the
@@ -283,20 +288,6 @@ func (x *exchange) finishBatch(a *answer) {
 		a.buf[len(a.buf)-1] = ']'
 		write(x.w, a, http.StatusOK)
 	}
-}
-
-// element serves one message of a batch.
-func (x *exchange) element(text []byte, a *answer) {
-	rc := x.newRequest()
-	rc.batched = true
-	if !rc.admitElement(text, x.heldBytes, a, TransportHTTP, x.admit) {
-		return
-	}
-	x.awaits = x.awaits || rc.msg.isRequest()
-	if x.rc != nil && x.rc != x.logged {
-		x.past = append(x.past, x.rc)
-	}
-	x.serve(rc, a)
 }
 
 // send implements stream. The first message turns the response into an event stream,

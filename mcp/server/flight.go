@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -167,38 +168,20 @@ func (f *flight) releaseLocked() {
 
 // requestSet is a set of requests that can be cancelled together.
 type requestSet struct {
-	mu  sync.Mutex
-	set map[*flight]struct{}
+	registry[*flight, *flight]
 	// watching means that another revalidation is scheduled.
-	watching bool
+	watching atomic.Bool
 }
 
 func (s *requestSet) add(f *flight) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.set == nil {
-		s.set = make(map[*flight]struct{})
-	}
-	s.set[f] = struct{}{}
+	s.registry.add(f, f)
 	if f.valid != nil {
 		s.watch()
 	}
 }
 
-func (s *requestSet) remove(f *flight) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.set, f)
-}
-
 func (s *requestSet) cancelAll() {
-	s.mu.Lock()
-	all := make([]*flight, 0, len(s.set))
-	for f := range s.set {
-		all = append(all, f)
-	}
-	s.mu.Unlock()
-	for _, f := range all {
+	for _, f := range s.all() {
 		f.cancelBecause(errEnding)
 	}
 }

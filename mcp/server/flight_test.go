@@ -11,7 +11,7 @@ import (
 // written without the lock.
 func TestFinishedRequestStaysAsItWas(t *testing.T) {
 	for _, finished := range []bool{false, true} {
-		rc := New(catalogOnly{}, nil).newRequest(context.Background(), "")
+		rc := New(catalogOnly{}, nil).newRequest(context.Background(), "", "")
 		if finished && rc.finish() {
 			t.Error("the client of the request has cancelled it")
 		}

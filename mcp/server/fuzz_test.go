@@ -136,7 +136,10 @@ func FuzzBatch(f *testing.F) {
 			return // the surfaces check this first
 		}
 		var got []string
-		e := eachMessage(text, func(element []byte) { got = append(got, string(element)) })
+		e := checkBatch(text)
+		if e == nil {
+			eachElement(text, func(element []byte) { got = append(got, string(element)) })
+		}
 		var model []json.RawMessage
 		valid := json.Unmarshal(text, &model) == nil && utf8.Valid(text) && depth(text) <= jsonscan.MaxDepth
 		switch {

@@ -99,7 +99,7 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 
 func (rc *request) operation(cat *mcp.Catalog) Operation {
 	return Operation{
-		Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport(), Batched: rc.batched,
+		Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport, Batched: rc.batched,
 	}
 }
 

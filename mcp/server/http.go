@@ -138,11 +138,11 @@ func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *mcp.Error) {
 	a := newAnswer()
 	defer a.free()
-	rc := h.server.newRequest(context.Background(), "")
+	rc := h.server.newRequest(context.Background(), "", TransportHTTP)
 	rc.version = mcp.LatestVersion
 	a.failure(rc, e)
 	write(w, a, status)
-	h.server.refused(rc, TransportHTTP, e, status)
+	h.server.refused(rc, e, status)
 }
 
 func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,10 +97,7 @@ func (h *hub) remove(l listener) {
 
 func (h *hub) changed(c change) {
 	h.mu.Lock()
-	all := make([]listener, 0, len(h.listeners))
-	for l := range h.listeners {
-		all = append(all, l)
-	}
+	all := slices.Collect(maps.Keys(h.listeners))
 	h.mu.Unlock()
 	for _, l := range all {
 		l.deliver(c)
@@ -111,10 +110,7 @@ func (h *hub) close() []*standing {
 	h.closed = true
 	stop := h.stop
 	h.stop = nil
-	open := make([]*standing, 0, len(h.standing))
-	for s := range h.standing {
-		open = append(open, s)
-	}
+	open := slices.Collect(maps.Keys(h.standing))
 	h.mu.Unlock()
 	if stop != nil {
 		stop()
@@ -299,26 +295,15 @@ func (p *pending) merge(c change, wants func(uri string) bool) bool {
 	return news
 }
 
-// take returns the pending changes of lists and resources, and removes them.
-func (p *pending) take() (lists listChanges, uris []string) {
+// take returns the pending changes, and removes them.
+func (p *pending) take() (lists listChanges, uris, ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lists = p.lists
+	uris = slices.Collect(maps.Keys(p.uris))
+	ids = slices.Collect(maps.Keys(p.ids))
 	p.lists = listChanges{}
-	for uri := range p.uris {
-		uris = append(uris, uri)
-	}
 	p.uris = nil
-	return lists, uris
-}
-
-// takeIDs returns the pending ids, and removes them.
-func (p *pending) takeIDs() (ids []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for id := range p.ids {
-		ids = append(ids, id)
-	}
 	p.ids = nil
-	return ids
+	return lists, uris, ids
 }

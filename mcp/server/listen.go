@@ -182,7 +182,7 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 	}
 	sub.tasks = make(map[string]struct{})
 	ctx := rc.parent // rc itself would keep the request in memory
-	transport := rc.transport()
+	transport := rc.transport
 	sub.mayFollow = func(record *TaskRecord) bool { return s.checkTask(ctx, record, transport) == nil }
 	for _, id := range ids {
 		record, ok, err := sub.store.GetTask(rc, id)
@@ -227,7 +227,8 @@ func (sub *subscription) end() []byte {
 // messages returns the notifications that are due.
 func (sub *subscription) messages() (all [][]byte) {
 	meta := fmt.Sprintf(`"_meta":{%q:%s}`, metaSubscriptionID, sub.id)
-	for _, id := range sub.news.takeIDs() {
+	lists, uris, ids := sub.news.take()
+	for _, id := range ids {
 		record, ok, err := sub.store.GetTask(context.Background(), id)
 		if err != nil || !ok || !sub.mayFollow(&record) {
 			continue
@@ -235,13 +236,12 @@ func (sub *subscription) messages() (all [][]byte) {
 		msg := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tasks","params":{%s,`, meta)
 		all = append(all, append(record.appendMembers(msg, true), '}', '}'))
 	}
-	return append(all, sub.news.messages(meta)...)
+	return append(all, lists.messages(uris, meta)...)
 }
 
-// messages encodes the pending changes. params are members included in every
+// messages encodes changes of lists and resources. params are members included in every
 // notification, or empty.
-func (p *pending) messages(params string) (all [][]byte) {
-	lists, uris := p.take()
+func (lists listChanges) messages(uris []string, params string) (all [][]byte) {
 	for _, list := range []struct {
 		changed bool
 		name    string
@@ -403,8 +403,9 @@ func (s *session) messages() [][]byte {
 	s.mu.Lock()
 	news := &s.ensureOutgoing().news
 	s.mu.Unlock()
-	all := news.messages("")
-	for _, id := range news.takeIDs() {
+	lists, uris, ids := news.take()
+	all := lists.messages(uris, "")
+	for _, id := range ids {
 		msg := []byte(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":`)
 		all = append(all, append(jsonscan.AppendQuote(msg, id), '}', '}'))
 	}

@@ -95,21 +95,10 @@ type Event struct {
 	Received, Sent int
 }
 
-// transport returns the name of the request's surface.
-func (rc *request) transport() string {
-	if rc.header != nil {
-		return TransportHTTP
-	}
-	if c, ok := rc.stream.(*pipe); ok {
-		return c.opts.Transport
-	}
-	return ""
-}
-
 // event returns an event with the fields common to all events of a request.
 func (rc *request) event(kind EventKind) Event {
 	return Event{
-		Kind: kind, Method: rc.methodName(), Name: rc.about, Transport: rc.transport(),
+		Kind: kind, Method: rc.methodName(), Name: rc.about, Transport: rc.transport,
 		Version: rc.version, Session: rc.Session(), Received: rc.msg.size,
 	}
 }
@@ -145,13 +134,13 @@ func (s *Server) observed(rc *request, a *answer) {
 }
 
 // refused reports a message that did not become a request.
-func (s *Server) refused(rc *request, transport string, e *mcp.Error, status int) {
+func (s *Server) refused(rc *request, e *mcp.Error, status int) {
 	if s.opts.Observer == nil {
 		return
 	}
-	told := rc.event(EventRefused)
-	told.Transport, told.Err, told.Status = transport, e, status
-	s.opts.Observer.Observe(rc, told)
+	event := rc.event(EventRefused)
+	event.Err, event.Status = e, status
+	s.opts.Observer.Observe(rc, event)
 }
 
 // sessionEnded reports the end of a session.

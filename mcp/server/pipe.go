@@ -244,8 +244,9 @@ func (c *pipe) takeOver(slow *request) {
 }
 
 func (c *pipe) newRequest() *request {
-	rc := c.server.newRequest(c.ctx, c.opts.Remote)
-	rc.detached, rc.version = true, c.session.Version()
+	rc := c.server.newRequest(c.ctx, c.opts.Remote, c.opts.Transport)
+	rc.detached = true
+	rc.version = c.session.Version()
 	return rc
 }
 
@@ -269,11 +270,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool)
 		}
 		return c.batch(t, text, a)
 	}
-	e := rc.msg.scan(text)
-	if e == nil {
-		e = c.admit(rc)
-	}
-	if e != nil {
+	if e := rc.accept(text, c); e != nil {
 		return c.refuse(rc, a, e)
 	}
 	if !rc.msg.isRequest() {
@@ -320,11 +317,11 @@ func (c *pipe) busy(held *heldBody, size int) *mcp.Error {
 // message for a leader.
 func (c *pipe) refuse(rc *request, a *answer, e *mcp.Error) bool {
 	a.failure(rc, e)
-	c.server.refused(rc, c.opts.Transport, e, 0)
+	c.server.refused(rc, e, 0)
 	return c.write(a)
 }
 
-// admit determines the era of a scanned message.
+// admit implements surface.
 func (c *pipe) admit(rc *request) *mcp.Error {
 	if e := rc.meta.scan(rc.msg.meta); e != nil {
 		return e
@@ -355,15 +352,12 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	out := []byte{'['}
 	t.rc = nil
 	t.timer.Reset(patience)
-	e := eachMessage(text, func(element []byte) {
-		a.buf, a.body = a.buf[:0], nil
-		c.element(element, len(out), a)
-		if msg := a.line(); len(msg) > 0 {
-			out = append(append(out, msg...), ',')
-		}
+	e := serveBatch(text, c, a, func(msg []byte) (held int) {
+		out = append(append(out, msg...), ',')
+		return len(out)
 	})
 	leads = t.timer.Stop()
-	a.buf, a.body = a.buf[:0], nil
+	a.reset()
 	switch {
 	case e != nil:
 		a.failure(&request{received: received{version: c.session.Version()}}, e)
@@ -378,20 +372,13 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	return leads
 }
 
-// element serves one message of a batch. held is the size of the batch's answers so far.
-func (c *pipe) element(text []byte, held int, a *answer) {
-	rc := c.newRequest()
-	if !rc.admitElement(text, held, a, c.opts.Transport, c.admit) {
+// handle implements surface.
+func (c *pipe) handle(rc *request, a *answer) {
+	if rc.msg.isRequest() {
+		c.server.handleTracked(c.session, rc, a)
 		return
 	}
-	if !rc.msg.isRequest() {
-		c.notified(rc, a)
-		return
-	}
-	if c.session.track(rc) {
-		defer c.session.untrack(rc)
-	}
-	c.server.handle(rc, a)
+	c.notified(rc, a)
 }
 
 // notified handles a notification or a response. Both belong to the connection,

@@ -46,8 +46,10 @@ type received struct {
 	session *session
 	header  http.Header // nil unless HTTP
 	remote  string      // address of the client, or empty
-	stream  stream      // nil: nothing can be sent before the answer
-	version mcp.Version // 0: not known yet
+	// transport is the name of its surface, see Event.Transport.
+	transport string
+	stream    stream      // nil: nothing can be sent before the answer
+	version   mcp.Version // 0: not known yet
 	// listChanged reports whether the surface can notify the client of list changes.
 	listChanged bool
 	// batched means that the request is one of several in a body.
@@ -75,9 +77,13 @@ type observation struct {
 	outcome Outcome
 }
 
-// newRequest returns a request that has nothing but its context and its client's address.
-func (s *Server) newRequest(parent context.Context, remote string) *request {
-	rc := &request{server: s, received: received{remote: remote}, flight: flight{parent: parent, waiting: &s.waiting}}
+// newRequest returns a request without a message, from the client at an address.
+func (s *Server) newRequest(parent context.Context, remote, transport string) *request {
+	rc := &request{
+		server:   s,
+		received: received{remote: remote, transport: transport},
+		flight:   flight{parent: parent, waiting: &s.waiting},
+	}
 	rc.public = mcp.NewRequest(rc)
 	return rc
 }

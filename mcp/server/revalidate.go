@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,27 +18,18 @@ var errRevoked = mcp.Errorf(mcp.CodeToolDenied,
 // revalidations is the maximum number of concurrent checks.
 const revalidations = 16
 
-// watch schedules the revalidation of the set's requests. s.mu is held.
+// watch schedules a revalidation of the set's requests, unless one is scheduled.
 func (s *requestSet) watch() {
-	if s.watching {
-		return
+	if s.watching.CompareAndSwap(false, true) {
+		time.AfterFunc(keepAlive, s.revalidate)
 	}
-	s.watching = true
-	time.AfterFunc(keepAlive, s.revalidate)
 }
 
 // revalidate cancels the requests whose clients may no longer wait, and schedules the
 // next run if any other requests wait.
 func (s *requestSet) revalidate() {
-	s.mu.Lock()
-	var waiting []*flight
-	for f := range s.set {
-		if f.valid != nil {
-			waiting = append(waiting, f)
-		}
-	}
-	s.watching = len(waiting) > 0
-	s.mu.Unlock()
+	s.watching.Store(false) // from here on, new requests schedule the next run
+	waiting := slices.DeleteFunc(s.all(), func(f *flight) bool { return f.valid == nil })
 	if len(waiting) == 0 {
 		return
 	}
@@ -57,5 +49,5 @@ func (s *requestSet) revalidate() {
 	}
 	close(requests)
 	workers.Wait()
-	time.AfterFunc(keepAlive, s.revalidate)
+	s.watch()
 }

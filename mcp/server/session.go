@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -330,11 +332,7 @@ func (st *sessionStore) touch(s *session) { st.ledger.touch(&s.kept) }
 func (s *session) requests() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*request, 0, len(s.inflight))
-	for _, rc := range s.inflight {
-		all = append(all, rc)
-	}
-	return all
+	return slices.Collect(maps.Values(s.inflight))
 }
 
 func (s *session) cancelAll() {

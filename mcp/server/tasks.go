@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -131,7 +133,7 @@ func (r *taskRunner) start(
 		news:   make(chan struct{}),
 		ended:  make(chan struct{}),
 	}
-	t.rc = r.server.newRequest(context.WithoutCancel(rc.parent), rc.remote)
+	t.rc = r.server.newRequest(context.WithoutCancel(rc.parent), rc.remote, rc.transport)
 	t.rc.detached, t.rc.task = true, t
 	t.rc.version, t.rc.msg, t.rc.meta, t.rc.header = rc.version, rc.msg, rc.meta, rc.header
 	t.rc.meta.progressToken, t.rc.meta.logLevel = nil, nil
@@ -429,10 +431,7 @@ func (t *task) refuse(key string, why error) {
 func (r *taskRunner) close(ctx context.Context) {
 	r.mu.Lock()
 	r.closed = true
-	running := make([]*task, 0, len(r.running))
-	for _, t := range r.running {
-		running = append(running, t)
-	}
+	running := slices.Collect(maps.Values(r.running))
 	r.mu.Unlock()
 	for _, t := range running {
 		t.rc.cancel()
@@ -518,7 +517,7 @@ func (s *Server) taskOf(rc *request) (TaskRecord, error) {
 	if !ok || record.Principal != principalID(mcp.PrincipalFrom(rc)) {
 		return TaskRecord{}, invalidParams("no such task: it may have expired")
 	}
-	return record, s.checkTask(rc, &record, rc.transport())
+	return record, s.checkTask(rc, &record, rc.transport)
 }
 
 // checkTask returns an error if a client may not follow a task, even though it belongs to
