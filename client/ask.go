@@ -121,7 +121,7 @@ func (ses *session) attribute(q *serverQuestion, origin *call) {
 	}
 	c, known := ses.ownerLocked()
 	if q.known = known; known && c != nil {
-		ses.posesLocked(q, c)
+		ses.assignLocked(q, c)
 	}
 }
 

@@ -35,7 +35,7 @@ type call struct {
 
 	// For questions that do not name their call; guarded by session.mu.
 	mayAsk bool        // other clients' calls that may ask wait for this one
-	posed  bool        // it has asked
+	asked  bool        // it has asked
 	open   int         // number of unanswered questions
 	look   *time.Timer // ends the observation of a tool's first call, or nil
 }
@@ -153,19 +153,9 @@ func cancelled(id uint64) []byte {
 	return peer.Notification("notifications/cancelled", append(params, '}'))
 }
 
-// buffer is reusable memory for one message.
-type buffer struct{ b []byte }
-
-type bufferPool struct{ pool sync.Pool }
-
-var buffers = bufferPool{sync.Pool{New: func() any { return &buffer{make([]byte, 0, 1024)} }}}
-
-func (p *bufferPool) get() *buffer { return p.pool.Get().(*buffer) }
-
-func (p *bufferPool) put(b *buffer) {
-	if cap(b.b) <= 1<<20 {
-		p.pool.Put(b)
-	}
+// message returns the request as it is sent.
+func (c *call) message() []byte {
+	return peer.AppendRequest(make([]byte, 0, 128+len(c.params)), c.id, c.method, c.params)
 }
 
 // eachOf calls do for each element of a JSON array.

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -22,64 +24,100 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 		Extensions:  extensions(jsonscan.Member(ses.capabilities, "extensions")),
 	}
 	_ = json.Unmarshal(ses.info, &cat.Server)
-	if cat.Server.Name == "" {
-		cat.Server.Name = "unknown"
-	}
-	if cat.Server.Version == "" {
-		cat.Server.Version = "0"
-	}
-	named := make(map[string]bool) // of tools
-	lists := []struct {
-		capability, method, key string
-		add                     func(raw json.RawMessage) bool
-	}{
-		{"tools", "tools/list", "tools", func(raw json.RawMessage) bool { return addTool(cat, raw, named) }},
-		{"resources", "resources/list", "resources", func(raw json.RawMessage) bool { return addResource(cat, raw) }},
-		{
-			"resources",
-			"resources/templates/list",
-			"resourceTemplates",
-			func(raw json.RawMessage) bool { return addTemplate(cat, raw) },
-		},
-		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) bool { return addPrompt(cat, raw) }},
-	}
+	cat.Server.Name = cmp.Or(cat.Server.Name, "unknown")
+	cat.Server.Version = cmp.Or(cat.Server.Version, "0")
 	size := int64(0)
-	for _, l := range lists {
+	for _, l := range listsOf(cat) {
 		if !ses.declares(l.capability) {
 			continue
 		}
-		if err := ses.readList(ctx, l.method, l.key, &size, l.add); err != nil {
+		if err := ses.readList(ctx, l, &size); err != nil {
 			return nil, err
 		}
 	}
-	if _, http := ses.link.(*httpLink); http && ses.version.Modern() {
-		ses.dropWrong(cat)
+	if ses.http != nil && ses.version.Modern() {
+		ses.dropToolsWithInvalidHeaders(cat)
 	}
 	return cat, nil
 }
 
-// dropWrong removes tools that clients must not use over HTTP.
-func (ses *session) dropWrong(cat *mcp.Catalog) {
-	_, wrong := headersOf(cat)
-	for _, name := range wrong {
-		cat.Tools = slices.DeleteFunc(cat.Tools, func(t mcp.Tool) bool { return t.Name == name })
+// dropToolsWithInvalidHeaders removes tools that clients must not use over HTTP.
+func (ses *session) dropToolsWithInvalidHeaders(cat *mcp.Catalog) {
+	_, invalid := headersOf(cat)
+	cat.Tools = slices.DeleteFunc(cat.Tools, func(t mcp.Tool) bool { return invalid[t.Name] != nil })
+	for _, name := range slices.Sorted(maps.Keys(invalid)) {
 		ses.src.report(Event{
-			What:   "log",
-			Detail: fmt.Sprintf("tool %q is left out: its x-mcp-header annotations break the rules", name),
+			What:   EventLog,
+			Detail: fmt.Sprintf("tool %q is left out: %v", name, invalid[name]),
 		})
 	}
+}
+
+// catalogList is one of the lists of a server.
+type catalogList struct {
+	capability string
+	method     string
+	member     string // of the results
+	// add appends an entry to the catalog. It returns false if the entry is invalid.
+	add func(raw json.RawMessage) bool
+}
+
+// listsOf returns the lists whose entries make up cat.
+func listsOf(cat *mcp.Catalog) []catalogList {
+	named := make(map[string]bool) // tools
+	return []catalogList{
+		{"tools", "tools/list", "tools", func(raw json.RawMessage) bool {
+			return addEntry(&cat.Tools, raw, "name", func(t *mcp.Tool, name string) bool {
+				repeated := named[name]
+				named[name] = true
+				t.Name, t.Raw = name, raw
+				t.InputSchema, t.OutputSchema = jsonscan.Member(raw, "inputSchema"), jsonscan.Member(raw, "outputSchema")
+				return !repeated
+			})
+		}},
+		{"resources", "resources/list", "resources", func(raw json.RawMessage) bool {
+			return addEntry(&cat.Resources, raw, "uri", func(r *mcp.Resource, uri string) bool {
+				r.URI, r.Raw = uri, raw
+				return true
+			})
+		}},
+		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) bool {
+			return addEntry(&cat.Templates, raw, "uriTemplate", func(t *mcp.ResourceTemplate, template string) bool {
+				t.URITemplate, t.Raw = template, raw
+				return true
+			})
+		}},
+		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) bool {
+			return addEntry(&cat.Prompts, raw, "name", func(p *mcp.Prompt, name string) bool {
+				p.Name, p.Raw = name, raw
+				return true
+			})
+		}},
+	}
+}
+
+// addEntry decodes an entry as far as possible and appends it to a list, if the member
+// that identifies it is a string that set accepts.
+func addEntry[E any](list *[]E, raw json.RawMessage, member string, set func(e *E, id string) bool) bool {
+	var e E
+	_ = json.Unmarshal(raw, &e) // a field with a wrong type stays zero
+	id := memberString(raw, member)
+	if id == "" || !set(&e, id) {
+		return false
+	}
+	*list = append(*list, e)
+	return true
 }
 
 // maxEmptyPages is how many consecutive pages may be empty and yet name another. A server
 // that filters may send a few of them.
 const maxEmptyPages = 8
 
-// listing is a list of a server that is being read page by page. Its limits keep a server
-// from exhausting memory or time with an endless list.
-type listing struct {
+// listReader reads a list of a server page by page. Its limits keep a server from
+// exhausting memory or time with an endless list.
+type listReader struct {
+	catalogList
 	src     *Source
-	method  string
-	add     func(json.RawMessage) bool
 	size    *int64 // bytes of all lists of the server so far
 	pages   int
 	empty   int // consecutive empty pages
@@ -89,14 +127,12 @@ type listing struct {
 }
 
 // readList requests one list, page by page. size counts the bytes of all lists.
-func (ses *session) readList(
-	ctx context.Context, method, key string, size *int64, add func(json.RawMessage) bool,
-) error {
-	l := &listing{src: ses.src, method: method, add: add, size: size, cursors: make(map[string]bool)}
+func (ses *session) readList(ctx context.Context, list catalogList, size *int64) error {
+	l := &listReader{catalogList: list, src: ses.src, size: size, cursors: make(map[string]bool)}
 	defer l.reportDropped()
 	var params []byte
 	for {
-		result, err := ses.request(ctx, method, params)
+		result, err := ses.request(ctx, l.method, params)
 		if err != nil {
 			var e *mcp.Error
 			if errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
@@ -104,13 +140,13 @@ func (ses *session) readList(
 			}
 			return err
 		}
-		entries := jsonscan.Member(result, key)
+		entries := jsonscan.Member(result, l.member)
 		if entries == nil || entries[0] != '[' {
-			return fmt.Errorf("%s: the answer has no array %q", method, key)
+			return fmt.Errorf("%s: the answer has no array %q", l.method, l.member)
 		}
-		cursor, err := l.page(entries, result)
+		cursor, err := l.addPage(entries, result)
 		if err != nil {
-			return fmt.Errorf("%s of %s: %w", method, ses.src.label(), err)
+			return fmt.Errorf("%s of %s: %w", l.method, ses.src.label(), err)
 		}
 		if cursor == nil {
 			return nil
@@ -119,8 +155,8 @@ func (ses *session) readList(
 	}
 }
 
-// page adds the entries of one page, and returns the cursor of the next, or nil.
-func (l *listing) page(entries, result []byte) (cursor []byte, err error) {
+// addPage adds the entries of one page, and returns the cursor of the next, or nil.
+func (l *listReader) addPage(entries, result []byte) (cursor []byte, err error) {
 	limits := &l.src.opts
 	l.pages++
 	if *l.size += int64(len(result)); *l.size > limits.MaxListBytes {
@@ -129,7 +165,7 @@ func (l *listing) page(entries, result []byte) (cursor []byte, err error) {
 	before := l.entries
 	err = eachOf(entries, func(raw []byte) {
 		if l.entries++; l.entries <= limits.MaxEntries {
-			l.take(raw)
+			l.addOrDrop(raw)
 		}
 	})
 	cursor = jsonscan.Member(result, "nextCursor")
@@ -158,9 +194,9 @@ func (l *listing) page(entries, result []byte) (cursor []byte, err error) {
 // maxDropsLogged is how many dropped entries of a list are logged individually.
 const maxDropsLogged = 10
 
-// take adds one entry. It drops an entry that is invalid, or that two parsers could read
+// addOrDrop adds one entry. It drops an entry that is invalid, or that two parsers could read
 // differently.
-func (l *listing) take(raw []byte) {
+func (l *listReader) addOrDrop(raw []byte) {
 	why := "is invalid"
 	if key := jsonscan.Duplicate(raw); key != nil {
 		why = fmt.Sprintf("has the member %.64q twice", key)
@@ -169,16 +205,15 @@ func (l *listing) take(raw []byte) {
 	}
 	l.src.junk.Add(1)
 	if l.dropped++; l.dropped <= maxDropsLogged {
-		name := memberString(raw, "name")
-		if name == "" {
-			name = memberString(raw, "uri")
-		}
-		l.src.report(Event{What: EventLog,
-			Detail: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why)})
+		name := cmp.Or(memberString(raw, "name"), memberString(raw, "uri"))
+		l.src.report(Event{
+			What:   EventLog,
+			Detail: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why),
+		})
 	}
 }
 
-func (l *listing) reportDropped() {
+func (l *listReader) reportDropped() {
 	if l.dropped > maxDropsLogged {
 		l.src.report(Event{What: EventLog, Detail: fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped)})
 	}
@@ -189,70 +224,12 @@ func compact(raw []byte) json.RawMessage {
 	return jsonscan.AppendCompact(make([]byte, 0, len(raw)), raw)
 }
 
-// lenient decodes as much as possible: a field with a wrong type stays zero.
-func lenient(raw json.RawMessage, into any) {
-	var wrong *json.UnmarshalTypeError
-	if err := json.Unmarshal(raw, into); err != nil && !errors.As(err, &wrong) {
-		return
-	}
-}
-
-func addTool(cat *mcp.Catalog, raw json.RawMessage, named map[string]bool) bool {
-	t := mcp.Tool{}
-	lenient(raw, &t)
-	t.Name = memberString(raw, "name")
-	if t.Name == "" || named[t.Name] {
-		return false
-	}
-	named[t.Name] = true
-	t.InputSchema, t.OutputSchema = jsonscan.Member(raw, "inputSchema"), jsonscan.Member(raw, "outputSchema")
-	t.Raw = raw
-	cat.Tools = append(cat.Tools, t)
-	return true
-}
-
-func addResource(cat *mcp.Catalog, raw json.RawMessage) bool {
-	r := mcp.Resource{}
-	lenient(raw, &r)
-	if r.URI = memberString(raw, "uri"); r.URI == "" {
-		return false
-	}
-	r.Raw = raw
-	cat.Resources = append(cat.Resources, r)
-	return true
-}
-
-func addTemplate(cat *mcp.Catalog, raw json.RawMessage) bool {
-	t := mcp.ResourceTemplate{}
-	lenient(raw, &t)
-	if t.URITemplate = memberString(raw, "uriTemplate"); t.URITemplate == "" {
-		return false
-	}
-	t.Raw = raw
-	cat.Templates = append(cat.Templates, t)
-	return true
-}
-
-func addPrompt(cat *mcp.Catalog, raw json.RawMessage) bool {
-	p := mcp.Prompt{}
-	lenient(raw, &p)
-	if p.Name = memberString(raw, "name"); p.Name == "" {
-		return false
-	}
-	p.Raw = raw
-	cat.Prompts = append(cat.Prompts, p)
-	return true
-}
-
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // extensions returns the server's declared extensions that can be relayed. Tasks cannot,
 // because they would have to survive a restart.
 func extensions(raw []byte) json.RawMessage {
-	if !jsonscan.IsObject(raw) {
-		return nil
-	}
-	all := make(map[string]json.RawMessage)
+	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
 		return nil
 	}
@@ -260,9 +237,6 @@ func extensions(raw []byte) json.RawMessage {
 	if len(all) == 0 {
 		return nil
 	}
-	encoded, err := mcp.Marshal(all)
-	if err != nil {
-		return nil
-	}
+	encoded, _ := mcp.Marshal(all) // valid JSON can always be encoded
 	return encoded
 }

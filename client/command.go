@@ -209,15 +209,17 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
+func (c *Command) stopTimeout() time.Duration { return cmp.Or(max(c.StopTimeout, 0), 5*time.Second) }
+
 // connect starts the child.
-func (c *Command) connect(_ context.Context, in inbox) (link, error) {
+func (c *Command) connect(_ context.Context, ses *session) (link, error) {
 	cmd, err := c.command()
 	if err != nil {
 		return nil, err
 	}
-	child, err := startChild(c, cmd)
+	ses.child, err = startChild(c, cmd)
 	if err != nil {
 		return nil, err
 	}
-	return newStream(child, in), nil
+	return newStream(ses.child, ses), nil
 }

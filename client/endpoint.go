@@ -17,6 +17,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
+// BlockedError is why an [Endpoint] refused an address, see [Endpoint.PublicOnly].
+type BlockedError = netguard.BlockedError
+
 // Endpoint is a server at a URL ("Transports", Streamable HTTP). 2026-07-28 is tried
 // first, then initialize; a server that supports only HTTP+SSE of 2024-11-05 is detected.
 // It must not be changed after [Open].
@@ -95,13 +98,14 @@ func (e *Endpoint) redact(text string) string {
 	return redact(text, values)
 }
 
-func (e *Endpoint) connect(_ context.Context, in inbox) (link, error) {
+func (e *Endpoint) connect(_ context.Context, ses *session) (link, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, permanent{fmt.Errorf("%s is not an http or https URL with a host", e)}
 	}
 	e.once.Do(func() { e.prepare(u) })
-	return newHTTPLink(e, in), nil
+	ses.http = newHTTPLink(e, ses)
+	return ses.http, nil
 }
 
 func (e *Endpoint) prepare(target *url.URL) {
@@ -132,15 +136,31 @@ func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
 	return guard.Transport(t)
 }
 
-// request returns a request to the endpoint. It takes ownership of body.
-func (e *Endpoint) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
-	r := &http.Request{Method: method, URL: e.target, Host: e.target.Host, Header: header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	if body != nil {
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+// request returns a request to the endpoint, without a body.
+func (e *Endpoint) request(ctx context.Context, method string, header http.Header) *http.Request {
+	r := &http.Request{
+		Method:     method,
+		URL:        e.target,
+		Host:       e.target.Host,
+		Header:     header,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
 	}
 	return r.WithContext(ctx)
+}
+
+// post sends a message. It takes ownership of header and body: the HTTP transport may read
+// the body after it has returned.
+func (e *Endpoint) post(ctx context.Context, to *url.URL, header http.Header, body []byte) (*http.Response, error) {
+	header["Content-Type"] = []string{"application/json"}
+	header["Accept"] = []string{"application/json, " + eventStream}
+	r := e.request(ctx, http.MethodPost, header)
+	r.URL, r.Host = to, to.Host
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, _ = r.GetBody()
+	r.ContentLength = int64(len(body))
+	return e.do(r)
 }
 
 // do makes a request, and retries it with another token if necessary.
@@ -162,7 +182,7 @@ func (e *Endpoint) send(r *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 || resp.Header.Get("Location") == "" {
 		return resp, err
 	}
-	finishBody(resp.Body)
+	drainAndClose(resp.Body)
 	if r.GetBody != nil {
 		if r.Body, err = r.GetBody(); err != nil {
 			return nil, err

@@ -161,7 +161,7 @@ func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra
 		ses.suspect.Store(true)
 		ses.startProbe()
 	}
-	if _, http := ses.link.(*httpLink); http && err != nil {
+	if ses.http != nil && err != nil {
 		ses.noteVisits(c, err) // other links do so when they read the message
 	}
 	return result, err

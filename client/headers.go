@@ -11,22 +11,21 @@ type namedValue struct{ name, value string }
 // headerParams are the header parameters of all tools that have any, by name.
 type headerParams map[string][]peer.HeaderParam
 
-// headersOf returns the annotated arguments of a catalog's tools. wrong are the tools
-// with invalid annotations: clients must not use those over HTTP.
-func headersOf(cat *mcp.Catalog) (params headerParams, wrong []string) {
+// headersOf returns the annotated arguments of a catalog's tools, and why annotations of
+// tools are invalid: clients must not use those tools over HTTP.
+func headersOf(cat *mcp.Catalog) (headerParams, map[string]error) {
+	params := make(headerParams)
+	invalid := make(map[string]error)
 	for i := range cat.Tools {
 		t := &cat.Tools[i]
-		found, err := peer.HeaderParams(t.InputSchema)
-		if err != nil {
-			wrong = append(wrong, t.Name)
-		} else if len(found) > 0 {
-			if params == nil {
-				params = make(headerParams)
-			}
+		switch found, err := peer.HeaderParams(t.InputSchema); {
+		case err != nil:
+			invalid[t.Name] = err
+		case len(found) > 0:
 			params[t.Name] = found
 		}
 	}
-	return params, wrong
+	return params, invalid
 }
 
 // headers returns the headers for a tool call.

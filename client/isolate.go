@@ -98,42 +98,34 @@ func Isolate(src *Source, opts *IsolateOptions) *Isolated {
 
 // CallTool implements [mcp.Source].
 func (i *Isolated) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	src, leave, err := i.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return src.CallTool(ctx, p)
+	return inProcess(ctx, i, p, (*Source).CallTool)
 }
 
 // ReadResource implements [mcp.Source].
 func (i *Isolated) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	src, leave, err := i.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return src.ReadResource(ctx, p)
+	return inProcess(ctx, i, p, (*Source).ReadResource)
 }
 
 // GetPrompt implements [mcp.Source].
 func (i *Isolated) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	src, leave, err := i.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return src.GetPrompt(ctx, p)
+	return inProcess(ctx, i, p, (*Source).GetPrompt)
 }
 
 // Complete implements [mcp.Source].
 func (i *Isolated) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	return inProcess(ctx, i, p, (*Source).Complete)
+}
+
+// inProcess calls a method of the process for a request.
+func inProcess[P, R any](
+	ctx context.Context, i *Isolated, params *P, method func(*Source, context.Context, *P) (*R, error),
+) (*R, error) {
 	src, leave, err := i.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	return src.Complete(ctx, p)
+	return method(src, ctx, params)
 }
 
 // ServeMethod implements [mcp.Extender].

@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"net/url"
-	"sync"
-	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp/server"
@@ -18,11 +15,10 @@ import (
 // carries everything that the server sends, and names the URL to post to.
 type oldConn struct {
 	link   *httpLink
-	post   string
+	post   *url.URL
 	events *peer.EventReader
-	body   io.ReadCloser
+	body   io.Closer
 	cancel context.CancelFunc
-	once   sync.Once
 }
 
 var _ server.Conn = (*oldConn)(nil)
@@ -36,20 +32,29 @@ func (l *httpLink) openOld(ctx context.Context) (*stream, error) {
 		cancel()
 		return nil, err
 	}
-	c := &oldConn{link: l, events: peer.NewEventReader(resp.Body, l.endpoint.maxMessage()), body: resp.Body, cancel: cancel}
-	if err := c.endpoint(resp.Request.URL); err != nil || !stop() {
-		_ = c.Close()
+	c := &oldConn{
+		link:   l,
+		events: peer.NewEventReader(resp.Body, l.endpoint.maxMessage()),
+		body:   resp.Body,
+		cancel: cancel,
+	}
+	err = c.readEndpoint(resp.Request.URL)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = c.Close() // another error is returned already
 		return nil, err
 	}
+	old := newStream(c, l.ses)
 	l.mu.Lock()
-	l.old = newStream(c, l.in)
-	old := l.old
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	l.old = old
 	return old, nil
 }
 
-// endpoint reads the event that names the URL to post to.
-func (c *oldConn) endpoint(base *url.URL) error {
+// readEndpoint reads the event that names the URL to post to.
+func (c *oldConn) readEndpoint(base *url.URL) error {
 	for {
 		ev, err := c.events.Next()
 		if err != nil {
@@ -58,11 +63,10 @@ func (c *oldConn) endpoint(base *url.URL) error {
 		if ev.Name != "endpoint" {
 			continue
 		}
-		u, err := base.Parse(string(bytes.TrimSpace(ev.Data)))
-		if err != nil || u.Scheme != base.Scheme || u.Host != base.Host {
+		c.post, err = base.Parse(string(bytes.TrimSpace(ev.Data)))
+		if err != nil || c.post.Scheme != base.Scheme || c.post.Host != base.Host {
 			return errors.New("the server names an endpoint that is not on its own host")
 		}
-		c.post = u.String()
 		return nil
 	}
 }
@@ -82,19 +86,14 @@ func (c *oldConn) ReadMessage(context.Context) ([]byte, error) {
 
 // WriteMessage implements server.Conn.
 func (c *oldConn) WriteMessage(msg []byte) error {
-	ctx, cancel := context.WithTimeout(c.link.quit, 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.link.quit, tellTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.post, bytes.NewReader(bytes.Clone(msg)))
-	if err != nil {
-		return err
-	}
-	req.Header, _ = c.link.header(nil)
-	req.Header["Content-Type"] = jsonContent
-	resp, err := c.link.endpoint.client.Do(req)
+	header, _ := c.link.header(nil)
+	resp, err := c.link.endpoint.post(ctx, c.post, header, bytes.Clone(msg))
 	if err != nil {
 		return &lostError{cause: plainCause(err), unseen: isDial(err)}
 	}
-	defer finishBody(resp.Body)
+	defer drainAndClose(resp.Body)
 	if resp.StatusCode > 299 {
 		return &lostError{cause: &StatusError{Status: resp.StatusCode}, unseen: resp.StatusCode < 500}
 	}
@@ -103,6 +102,6 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 
 // Close ends the stream.
 func (c *oldConn) Close() error {
-	c.once.Do(func() { c.cancel(); _ = c.body.Close() })
-	return nil
+	c.cancel()
+	return c.body.Close()
 }

@@ -211,8 +211,7 @@ func (ses *session) passOn(c *call, l letter, origin *call) {
 
 // waitsFor reports whether another goroutine reads the answers for the callers.
 func (ses *session) waitsFor() bool {
-	l, http := ses.link.(*httpLink)
-	return !http || l.older() != nil
+	return ses.http == nil || ses.http.older() != nil
 }
 
 // logged forwards a log line to the client that it belongs to.

@@ -67,7 +67,7 @@ func (e *Endpoint) renewed(r *http.Request, resp *http.Response) (*http.Response
 	if h == nil {
 		return resp, nil
 	}
-	finishBody(resp.Body)
+	drainAndClose(resp.Body)
 	again := r.Clone(r.Context())
 	for name, values := range h {
 		again.Header[http.CanonicalHeaderKey(name)] = values

@@ -56,7 +56,7 @@ func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]
 			}
 		}
 		result, err := ses.once(ctx, e, req, extra)
-		if err != nil || !asks(result) {
+		if err != nil || !needsInput(result) {
 			return result, err
 		}
 		if b.Round++; b.Round > maxRounds {
@@ -71,8 +71,8 @@ func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]
 	}
 }
 
-// asks reports whether a result asks for input.
-func asks(result []byte) bool {
+// needsInput reports whether a result asks for input.
+func needsInput(result []byte) bool {
 	return bytes.Contains(result, []byte(`"input_required"`)) && memberString(result, "resultType") == "input_required"
 }
 

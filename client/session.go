@@ -22,6 +22,9 @@ type session struct {
 	src  *Source
 	link link
 
+	http  *httpLink // link, if the server is an [Endpoint]
+	child *child    // the process at the other end, or nil
+
 	// Results of the handshake; set before the session is used.
 	version      mcp.Version
 	capabilities json.RawMessage
@@ -40,7 +43,7 @@ type session struct {
 	queue    []*call                       // calls that wait for their turn, see turns.go
 	resuming int                           // answers that wait for their turn
 	held     int                           // questions whose client is unknown
-	moved    chan struct{}                 // closed when calls or questions change, or nil
+	changed  chan struct{}                 // closed when calls or questions change, or nil
 
 	oneStream bool // questions do not say which call they belong to
 	roots     openRoots
@@ -61,8 +64,6 @@ type session struct {
 
 	silentWatches int64 // consecutive calls of watch without a message; used by the supervisor
 }
-
-var _ inbox = (*session)(nil)
 
 // connect connects and performs the handshake.
 func (s *Source) connect(ctx context.Context) (*session, error) {
@@ -93,8 +94,11 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 // withLastLines adds the stderr output of a child so far to the error that it is too slow: it
 // may be waiting for user input.
 func (ses *session) withLastLines(err error) error {
-	if c := ses.link.process(); c != nil && c.lastLines() != "" {
-		return fmt.Errorf("%w; last lines on stderr: %s", err, c.lastLines())
+	if ses.child == nil {
+		return err
+	}
+	if lines := ses.child.lastLines(); lines != "" {
+		return fmt.Errorf("%w; last lines on stderr: %s", err, lines)
 	}
 	return err
 }
@@ -109,7 +113,7 @@ func (ses *session) close() {
 
 var errClosed = errors.New("the server was stopped or replaced")
 
-// lost implements inbox: it fails all calls in flight.
+// lost ends the session and fails all calls in flight.
 func (ses *session) lost(err error) {
 	ses.mu.Lock()
 	if ses.end != nil {
@@ -154,12 +158,7 @@ func (ses *session) lostError() error {
 
 // alive reports whether the session has not been lost.
 func (ses *session) alive() bool {
-	select {
-	case <-ses.ended:
-		return false
-	default:
-		return true
-	}
+	return !isClosed(ses.ended)
 }
 
 // call sends a request and returns the result. c is complete except for its id.
@@ -224,7 +223,7 @@ func (ses *session) untrack(c *call) {
 	defer ses.mu.Unlock()
 	if ses.calls.Get(c.id) == c {
 		ses.calls.Take(c.id)
-		ses.leftLocked(c)
+		ses.noteEndLocked(c)
 	}
 }
 
@@ -234,13 +233,13 @@ func (ses *session) take(id uint64) *call {
 	defer ses.mu.Unlock()
 	c, waiting := ses.calls.Take(id)
 	if waiting {
-		ses.leftLocked(c)
+		ses.noteEndLocked(c)
 	}
 	return c
 }
 
-// sent implements inbox.
-func (ses *session) sent(id uint64) bool {
+// wasSent reports whether a request with that id was sent.
+func (ses *session) wasSent(id uint64) bool {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	return ses.calls.Assigned(id)
@@ -269,7 +268,8 @@ func (ses *session) busyLocked() int {
 	return n
 }
 
-// receive implements inbox.
+// receive handles one message from the server. origin is the call on whose stream it
+// arrived, or nil if that is unknown.
 func (ses *session) receive(text []byte, origin *call) {
 	var m peer.Message
 	if err := m.Scan(text); err != nil {
@@ -295,7 +295,7 @@ func (ses *session) answered(m *peer.Message) {
 	c := ses.take(peer.Number(m.ID))
 	if c == nil {
 		ses.src.junk.Add(1)
-		if why := misaddressed(m, ses.sent); why != nil {
+		if why := misaddressed(m, ses.wasSent); why != nil {
 			ses.failAll(why)
 		}
 		return
@@ -330,7 +330,7 @@ func (ses *session) shakeHands(ctx context.Context) error {
 		return ses.initialize(ctx, wanted)
 	}
 	first, second := ses.initializeLatest, ses.discoverLatest
-	firstIsModern := ses.link.modernFirst()
+	firstIsModern := ses.http != nil
 	if firstIsModern {
 		first, second = second, first
 	}
@@ -359,7 +359,7 @@ func refused(err error) bool {
 	var e *mcp.Error
 	var status *StatusError
 	var unread *UnreadableError
-	return errors.As(err, &e) || errors.As(err, &unread) || errors.As(err, &status) && status.handshake()
+	return errors.As(err, &e) || errors.As(err, &unread) || errors.As(err, &status) && status.mayRejectHandshake()
 }
 
 // initialize performs the handshake of versions up to 2025-11-25.
@@ -411,7 +411,9 @@ func (ses *session) learn(version mcp.Version, result, info []byte) {
 	ses.info = info
 	ses.instructions = memberString(result, "instructions")
 	ses.logs = ses.declares("logging")
-	ses.link.ready(version, ses.capabilities)
+	if ses.http != nil {
+		ses.http.setVersion(version)
+	}
 }
 
 // declares reports whether the server has the capability at a path of names.

@@ -123,7 +123,7 @@ type Source struct {
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
 	lot     *parkingLot
-	manners manners
+	askers  askers
 	owner   mcp.Session // its only client, see [Isolated]; or nil
 	unwatch func()      // [server.Clients]
 	alias   string      // for [State], if it is not [Options.Name]
@@ -215,9 +215,8 @@ func newSource(transport Transport, opts *Options) *Source {
 	}
 	if o.Catalog != nil {
 		s.catalog.Store(o.Catalog)
-		if params, _ := headersOf(o.Catalog); params != nil {
-			s.headers.Store(&params)
-		}
+		params, _ := headersOf(o.Catalog)
+		s.headers.Store(&params)
 	}
 	s.lot = &parkingLot{}
 	if o.Succeeds != nil {
@@ -243,8 +242,8 @@ func (s *Source) Close() error {
 	s.stop()
 	s.work.Wait()
 	s.enter(closed)
-	if r, ok := s.transport.(interface{ release() }); ok && !s.shared {
-		r.release()
+	if e, ok := s.transport.(*Endpoint); ok && !s.shared {
+		e.release()
 	}
 	s.opts.Roster.remove(s)
 	return nil

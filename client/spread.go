@@ -21,7 +21,7 @@ type spread struct {
 
 // consumes handles a line that is part of a multi-line object. The last line of a message
 // fails the requests that wait for it.
-func (s *spread) consumes(text []byte, in inbox) bool {
+func (s *spread) consumes(text []byte, ses *session) bool {
 	if s.lines == 0 {
 		if !opensSpread(text) {
 			return false
@@ -48,11 +48,11 @@ func (s *spread) consumes(text []byte, in inbox) bool {
 	switch {
 	case !s.g.marked:
 	case s.g.answer && s.g.level == 1:
-		in.unreadable(s.g.id, &UnreadableError{errSpread})
+		ses.failUnreadable(s.g.id, &UnreadableError{errSpread})
 	// A call waits for the answer to a question. Other methods are requests that the
 	// server logs.
 	case s.g.answer, s.g.asks && s.g.hasID:
-		in.unreadable(0, &UnreadableError{errSpread})
+		ses.failUnreadable(0, &UnreadableError{errSpread})
 	}
 	return true
 }

@@ -21,23 +21,19 @@ const (
 	headerEventID = "Last-Event-Id"
 )
 
-// events reads the answer to c from an event stream. It resumes a broken stream if
+// readAnswer reads the answer to c from an event stream. It resumes a broken stream if
 // possible.
-func (l *httpLink) events(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
-	var found *reply
+func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
 	lastID, wait := "", defaultRetry
 	for tries := 0; ; {
 		r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
 		r.LastID = lastID
-		err := l.readEvents(r, c, &found)
+		found, err := l.readEvents(r, c)
 		if found != nil {
 			return found.result, found.err
 		}
 		if errors.Is(err, peer.ErrTooLong) || ctx.Err() != nil {
 			return nil, err
-		}
-		if r.LastID == "" {
-			return nil, l.brokenStream(ctx, err)
 		}
 		if tries++; r.LastID != lastID {
 			tries = 1
@@ -45,42 +41,37 @@ func (l *httpLink) events(ctx context.Context, resp *http.Response, c *call) ([]
 		if r.Retry > 0 {
 			wait = min(r.Retry, longestRetry)
 		}
-		if lastID = r.LastID; tries > maxResumes || !sleep(ctx, wait) {
-			return nil, l.brokenStream(ctx, err)
+		lastID = r.LastID
+		if lastID == "" || tries > maxResumes || !sleep(ctx, wait) {
+			if errors.Is(err, io.EOF) {
+				err = errors.New("the server ended the stream without an answer")
+			}
+			return nil, l.connectionError(ctx, err)
 		}
-		next, err := l.get(ctx, lastID)
+		resp, err = l.get(ctx, lastID)
 		if err != nil {
 			return nil, err
 		}
-		defer finishStream(next.Body)
-		resp = next
+		defer drainAndCloseStream(resp.Body)
 	}
 }
 
-// brokenStream is broken for a stream that ended too early.
-func (l *httpLink) brokenStream(ctx context.Context, err error) error {
-	if errors.Is(err, io.EOF) {
-		err = errors.New("the server ended the stream without an answer")
-	}
-	return l.broken(ctx, err)
-}
-
-// readEvents reads messages until the answer to c, or the end of the stream.
-func (l *httpLink) readEvents(r *peer.EventReader, c *call, found **reply) error {
+// readEvents reads messages until the answer to c, or the end of the stream. If c is nil,
+// there is no answer.
+func (l *httpLink) readEvents(r *peer.EventReader, c *call) (*reply, error) {
 	for {
 		ev, err := r.Next()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !ev.IsMessage() {
-			continue
-		}
-		if c == nil {
-			l.in.receive(ev.Data, nil)
-			continue
-		}
-		if l.sort(ev.Data, c, found); *found != nil {
-			return nil
+		switch {
+		case !ev.IsMessage():
+		case c == nil:
+			l.ses.receive(ev.Data, nil)
+		default:
+			if found := l.takeAnswer(ev.Data, c); found != nil {
+				return found, nil
+			}
 		}
 	}
 }
@@ -101,29 +92,29 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // session.
 func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
 	header, inSession := l.header(nil)
-	header["Accept"] = eventsOnly
+	header["Accept"] = []string{eventStream}
 	if lastID != "" {
 		header[headerEventID] = []string{lastID}
 	}
-	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodGet, header, nil))
+	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodGet, header))
 	if err != nil {
-		return nil, l.broken(ctx, err)
+		return nil, l.connectionError(ctx, err)
 	}
 	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), eventStream) {
 		return resp, nil
 	}
-	defer finishBody(resp.Body)
+	defer drainAndClose(resp.Body)
 	status := &StatusError{Status: resp.StatusCode}
-	if status.forgotten(inSession) && inSession && resp.StatusCode != http.StatusBadRequest {
-		l.lose(status)
+	if inSession && status.mayForgetSession(true) && resp.StatusCode != http.StatusBadRequest {
+		l.endSession(status)
 		return nil, &lostError{cause: status}
 	}
 	return nil, status
 }
 
 // listen keeps the standing stream of a session up to 2025-11-25 open, on which the
-// server announces changes. again is called after each interruption.
-func (l *httpLink) listen(again func()) {
+// server announces changes. refresh is called when some may have been missed.
+func (l *httpLink) listen(refresh func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.endpoint.NoListen || l.closed || l.old != nil || l.version.Modern() {
@@ -141,10 +132,10 @@ func (l *httpLink) listen(again func()) {
 				failures++
 			default:
 				if failures = 0; !first && lastID == "" {
-					again()
+					refresh()
 				}
 				r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
-				_ = l.readEvents(r, nil, nil) // reopened in any case
+				_, _ = l.readEvents(r, nil) // reopened in any case
 				lastID = r.LastID
 				_ = resp.Body.Close()
 			}

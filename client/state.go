@@ -89,7 +89,7 @@ func (s *Source) State() State {
 	}
 	s.mu.Unlock()
 	if ses := s.current.Load(); ses != nil && ses.alive() {
-		st.PID, st.Version, st.InFlight = ses.link.process().pid(), ses.version, ses.inFlight()
+		st.PID, st.Version, st.InFlight = ses.child.pid(), ses.version, ses.inFlight()
 		if why := ses.unresponsive(); why != "" && st.Phase == Ready {
 			st.Phase, st.Error = Unresponsive, why
 		}

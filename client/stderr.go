@@ -54,7 +54,7 @@ type stderrTail struct {
 	mu      sync.Mutex
 	kept    []byte
 	written int64
-	left    bool
+	final   bool
 	reason  explainer
 }
 
@@ -69,7 +69,7 @@ const (
 func (t *stderrTail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.left {
+	if t.final {
 		return len(p), nil
 	}
 	t.written += int64(len(p))
@@ -99,16 +99,11 @@ func (t *stderrTail) size() int64 {
 	return t.written
 }
 
-// leave makes the tail final.
-func (t *stderrTail) leave() {
+// ignoreWrites makes the tail final.
+func (t *stderrTail) ignoreWrites() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.left = true
-}
-
-// note keeps a line of stdout that is not a message: it often contains the reason.
-func (t *stderrTail) note(line []byte) {
-	_, _ = t.Write(append(bytes.Clone(line[:min(len(line), 200)]), '\n'))
+	t.final = true
 }
 
 // String returns the last lines: at most 8, and 1 KiB.

@@ -24,13 +24,13 @@ import (
 // the question is held, and no other call is started, until the calls in flight leave
 // only one client.
 
-// manner is whether a tool asks, as far as known.
-type manner uint8
+// askState is whether a tool asks, as far as known.
+type askState uint8
 
 const (
-	unknownManner manner = iota
-	quiet                // it has been called without asking
-	asking               // it has asked
+	unknown askState = iota
+	quiet            // it has been called without asking
+	asks             // it has asked
 )
 
 const (
@@ -39,39 +39,40 @@ const (
 	firstLook = 250 * time.Millisecond
 	// longestHold is how long a question may wait for the calls of other clients.
 	longestHold = 30 * time.Second
-	// maxManners limits the number of tools whose manner is stored.
-	maxManners = 10_000
+	// maxAskers limits the number of tools whose state is stored.
+	maxAskers = 10_000
 )
 
-// manners records which tools of a server ask, across restarts.
-type manners struct {
+// askers records which tools of a server ask, across restarts.
+type askers struct {
 	mu  sync.Mutex
-	all map[string]manner
+	all map[string]askState
 }
 
-func (m *manners) get(c *call) manner {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.all[c.kind()]
-	if known == unknownManner && len(m.all) >= maxManners {
+// get returns the state of a call's tool. Tools beyond the limit count as quiet.
+func (a *askers) get(c *call) askState {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	state := a.all[c.kind()]
+	if state == unknown && len(a.all) >= maxAskers {
 		return quiet
 	}
-	return known
+	return state
 }
 
-// learn records a manner. That a tool asks is never forgotten.
-func (m *manners) learn(c *call, now manner) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.all == nil {
-		m.all = make(map[string]manner)
+// note records a state. That a tool asks is never forgotten.
+func (a *askers) note(c *call, now askState) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all == nil {
+		a.all = make(map[string]askState)
 	}
-	if _, known := m.all[c.kind()]; now > m.all[c.kind()] && (known || len(m.all) < maxManners) {
-		m.all[c.kind()] = now
+	if _, known := a.all[c.kind()]; now > a.all[c.kind()] && (known || len(a.all) < maxAskers) {
+		a.all[c.kind()] = now
 	}
 }
 
-// kind returns what calls with the same manner have in common: a tool, or a method.
+// kind returns what calls with the same [askState] have in common: a tool, or a method.
 func (c *call) kind() string {
 	if c.method == "tools/call" {
 		return c.name
@@ -86,36 +87,26 @@ func (ses *session) enter(ctx context.Context, c *call) error {
 	if !ses.oneStream {
 		return ses.trackLocked(c)
 	}
-	manner := ses.src.manners.get(c)
+	state := ses.src.askers.get(c)
 	if c.method != "tools/call" {
-		manner = max(manner, quiet)
+		state = max(state, quiet)
 	}
-	c.mayAsk = manner != quiet
+	c.mayAsk = state != quiet
 	defer ses.leaveQueueLocked(c)
 	for ses.blockedLocked(c) {
 		if err := ses.queueLocked(c); err != nil {
 			return err
 		}
-		moved := ses.movedLocked()
-		ses.mu.Unlock()
-		var err error
-		select {
-		case <-moved:
-		case <-ses.ended:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		ses.mu.Lock()
-		if err != nil {
+		if _, err := ses.awaitChangeLocked(ctx, nil); err != nil {
 			return err
 		}
-		c.mayAsk = c.mayAsk && ses.src.manners.get(c) != quiet
+		c.mayAsk = c.mayAsk && ses.src.askers.get(c) != quiet
 	}
 	if err := ses.trackLocked(c); err != nil {
 		return err
 	}
-	if c.mayAsk && ses.src.manners.get(c) == unknownManner {
-		c.look = time.AfterFunc(firstLook, func() { ses.settleManner(c) })
+	if c.mayAsk && ses.src.askers.get(c) == unknown {
+		c.look = time.AfterFunc(firstLook, func() { ses.assumeQuiet(c) })
 	}
 	return nil
 }
@@ -125,20 +116,21 @@ func (ses *session) blockedLocked(c *call) bool {
 	if ses.end != nil || ses.held == 0 && !c.mayAsk {
 		return false
 	}
-	for other := range ses.calls.All() {
-		if !other.foreign || ses.src.sameClient(c, other) {
-			continue
-		}
-		if ses.held > 0 || other.running() {
-			return true
-		}
+	blocks := func(other *call) bool {
+		return (ses.held > 0 || other.hasTurn()) && !ses.src.sameClient(c, other)
 	}
-	first := ses.resuming == 0 && (len(ses.queue) == 0 || ses.queue[0] == c || ses.src.sameClient(c, ses.queue[0]))
-	return c.mayAsk && !first && !ses.turnOfLocked(c)
+	if ses.anyLocked(blocks) {
+		return true
+	}
+	if !c.mayAsk || ses.hasTurnLocked(c) {
+		return false
+	}
+	first := len(ses.queue) == 0 || ses.queue[0] == c || ses.src.sameClient(c, ses.queue[0])
+	return ses.resuming > 0 || !first
 }
 
-// running reports whether a call has the turn: it may ask at any moment.
-func (c *call) running() bool { return c.mayAsk && c.open == 0 }
+// hasTurn reports whether a call has the turn: it may ask at any moment.
+func (c *call) hasTurn() bool { return c.mayAsk && c.open == 0 }
 
 // awaitTurn waits until the answer to a question may be sent to the server: with it the
 // asking call continues, and needs the turn that it gave up when it asked.
@@ -149,34 +141,30 @@ func (ses *session) awaitTurn(ctx context.Context, q *serverQuestion) {
 		return
 	}
 	ses.resuming++
-	for ses.end == nil && ses.calls.Get(q.call.id) == q.call && ses.othersRunLocked(q.call) && ctx.Err() == nil {
-		moved := ses.movedLocked()
-		ses.mu.Unlock()
-		select {
-		case <-moved:
-		case <-ses.ended:
-		case <-ctx.Done():
-		}
-		ses.mu.Lock()
-	}
-	ses.resuming--
-}
-
-// othersRunLocked reports whether another client has the turn.
-func (ses *session) othersRunLocked(c *call) bool {
-	for other := range ses.calls.All() {
-		if other.foreign && other.running() && !ses.src.sameClient(c, other) {
-			return true
+	defer func() { ses.resuming-- }()
+	for ses.end == nil && ses.calls.Get(q.call.id) == q.call && ses.anotherHasTurnLocked(q.call) {
+		if _, err := ses.awaitChangeLocked(ctx, nil); err != nil {
+			return
 		}
 	}
-	return false
 }
 
-// turnOfLocked reports whether the client of a call has the turn: it has a call in flight
+// anotherHasTurnLocked reports whether a client other than that of c has the turn.
+func (ses *session) anotherHasTurnLocked(c *call) bool {
+	return ses.anyLocked(func(other *call) bool { return other.hasTurn() && !ses.src.sameClient(c, other) })
+}
+
+// hasTurnLocked reports whether the client of a call has the turn: it has a call in flight
 // that may ask. Its calls may depend on each other.
-func (ses *session) turnOfLocked(c *call) bool {
-	for other := range ses.calls.All() {
-		if other.foreign && other.running() && ses.src.sameClient(c, other) {
+func (ses *session) hasTurnLocked(c *call) bool {
+	return ses.anyLocked(func(other *call) bool { return other.hasTurn() && ses.src.sameClient(c, other) })
+}
+
+// anyLocked reports whether ok accepts any of the calls in flight that are made for
+// clients.
+func (ses *session) anyLocked(ok func(*call) bool) bool {
+	for c := range ses.calls.All() {
+		if c.foreign && ok(c) {
 			return true
 		}
 	}
@@ -197,47 +185,60 @@ func (ses *session) queueLocked(c *call) error {
 func (ses *session) leaveQueueLocked(c *call) {
 	if i := slices.Index(ses.queue, c); i >= 0 {
 		ses.queue = slices.Delete(ses.queue, i, i+1)
-		ses.moveLocked()
+		ses.noteChangeLocked()
 	}
 }
 
-// movedLocked returns a channel that is closed when the set of calls in flight changes.
-func (ses *session) movedLocked() <-chan struct{} {
-	if ses.moved == nil {
-		ses.moved = make(chan struct{})
+// awaitChangeLocked unlocks the session until its calls or questions change, it ends, or
+// tick receives, if it is not nil. It returns an error if ctx is done first.
+func (ses *session) awaitChangeLocked(ctx context.Context, tick <-chan time.Time) (ticked bool, err error) {
+	if ses.changed == nil {
+		ses.changed = make(chan struct{})
 	}
-	return ses.moved
+	changed := ses.changed
+	ses.mu.Unlock()
+	defer ses.mu.Lock()
+	select {
+	case <-changed:
+	case <-ses.ended:
+	case <-tick:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	return false, nil
 }
 
-func (ses *session) moveLocked() {
-	if ses.moved != nil {
-		close(ses.moved)
-		ses.moved = nil
+// noteChangeLocked wakes the goroutines in awaitChangeLocked.
+func (ses *session) noteChangeLocked() {
+	if ses.changed != nil {
+		close(ses.changed)
+		ses.changed = nil
 	}
 }
 
-// leftLocked records that a call is no longer in flight.
-func (ses *session) leftLocked(c *call) {
+// noteEndLocked records that a call is no longer in flight.
+func (ses *session) noteEndLocked(c *call) {
 	if c.look != nil {
 		c.look.Stop()
 	}
-	if c.mayAsk && !c.posed {
-		ses.src.manners.learn(c, quiet)
+	if c.mayAsk && !c.asked {
+		ses.src.askers.note(c, quiet)
 	}
-	ses.moveLocked()
+	ses.noteChangeLocked()
 }
 
-// settleManner marks the tool of a first call as one that does not ask, if it has not
+// assumeQuiet marks the tool of a first call as one that does not ask, if it has not
 // asked by now.
-func (ses *session) settleManner(c *call) {
+func (ses *session) assumeQuiet(c *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	if c.posed || ses.calls.Get(c.id) != c {
+	if c.asked || ses.calls.Get(c.id) != c {
 		return
 	}
 	c.mayAsk = false
-	ses.src.manners.learn(c, quiet)
-	ses.moveLocked()
+	ses.src.askers.note(c, quiet)
+	ses.noteChangeLocked()
 }
 
 // ownerLocked returns the call that a question belongs to, if that is known.
@@ -247,18 +248,18 @@ func (ses *session) ownerLocked() (c *call, known bool) {
 		return c, true
 	}
 	// A call that already waits for an answer does not ask anything else.
-	c, several = ses.latestLocked((*call).running)
+	c, several = ses.latestLocked((*call).hasTurn)
 	return c, c != nil && !several
 }
 
-// posesLocked records that a question without a call id belongs to a call. A server that
+// assignLocked records that a question without a call id belongs to a call. A server that
 // asks such questions over HTTP is as ambiguous as one on a stream.
-func (ses *session) posesLocked(q *serverQuestion, c *call) {
+func (ses *session) assignLocked(q *serverQuestion, c *call) {
 	q.call, q.known, q.counted = c, true, true
-	c.posed, c.mayAsk = true, true
+	c.asked, c.mayAsk = true, true
 	c.open++
 	ses.oneStream = true
-	ses.src.manners.learn(c, asking)
+	ses.src.askers.note(c, asks)
 }
 
 // release records that a question has been answered.
@@ -273,14 +274,14 @@ func (ses *session) release(q *serverQuestion) {
 		q.held = false
 		ses.held--
 	}
-	ses.moveLocked()
+	ses.noteChangeLocked()
 }
 
 // hold waits until the call that a question belongs to is known. If all calls in flight
 // wait for held questions, one of the questions is refused.
 func (ses *session) hold(ctx context.Context, q *serverQuestion) error {
-	patience := time.NewTicker(longestHold)
-	defer patience.Stop()
+	limit := time.NewTicker(longestHold)
+	defer limit.Stop()
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	q.held = true
@@ -290,54 +291,38 @@ func (ses *session) hold(ctx context.Context, q *serverQuestion) error {
 			q.known, q.held = true, false
 			ses.held--
 			if c != nil {
-				ses.posesLocked(q, c)
+				ses.assignLocked(q, c)
 			}
-			ses.moveLocked()
+			ses.noteChangeLocked()
 			return nil
 		}
-		if ses.stuckLocked() {
-			return ses.refuseLocked()
+		if !ses.clientIsAskedLocked() && ses.held >= ses.foreignLocked() {
+			return ses.refuseLocked() // every call in flight waits for a held question
 		}
-		moved := ses.movedLocked()
-		ses.mu.Unlock()
-		var err error
-		select {
-		case <-moved:
-		case <-patience.C:
-			err = errSeveral
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		ses.mu.Lock()
-		if err == errSeveral && !ses.askingLocked() {
-			return ses.refuseLocked()
-		}
-		if err != nil && err != errSeveral {
+		overdue, err := ses.awaitChangeLocked(ctx, limit.C)
+		if err != nil {
 			return err
 		}
-	}
-}
-
-// askingLocked reports whether a client is being asked: its call continues once it has
-// answered.
-func (ses *session) askingLocked() bool {
-	for c := range ses.calls.All() {
-		if c.open > 0 {
-			return true
+		if overdue && !ses.clientIsAskedLocked() {
+			return ses.refuseLocked()
 		}
 	}
-	return false
 }
 
-// stuckLocked reports whether every call in flight waits for a held question.
-func (ses *session) stuckLocked() bool {
-	calls := 0
+// clientIsAskedLocked reports whether a client is being asked: its call continues once it
+// has answered.
+func (ses *session) clientIsAskedLocked() bool {
+	return ses.anyLocked(func(c *call) bool { return c.open > 0 })
+}
+
+// foreignLocked returns the number of calls in flight that are made for clients.
+func (ses *session) foreignLocked() (n int) {
 	for c := range ses.calls.All() {
 		if c.foreign {
-			calls++
+			n++
 		}
 	}
-	return ses.held >= calls && !ses.askingLocked()
+	return n
 }
 
 // refuseLocked gives up a question. Any of the tools may have asked it, so from now on
@@ -345,8 +330,8 @@ func (ses *session) stuckLocked() bool {
 func (ses *session) refuseLocked() error {
 	for c := range ses.calls.All() {
 		if c.foreign {
-			c.posed = true
-			ses.src.manners.learn(c, asking)
+			c.asked = true
+			ses.src.askers.note(c, asks)
 		}
 	}
 	return errSeveral

@@ -12,7 +12,7 @@ import (
 // there must be no reader left. It is called when nothing else is written.
 func unread(pipe *os.File) (n int64, known bool) {
 	// Only a write reveals whether a reader exists. An empty line is harmless to one.
-	_ = pipe.SetWriteDeadline(time.Now().Add(settle / 5))
+	_ = pipe.SetWriteDeadline(time.Now().Add(settleTime / 5))
 	if _, err := pipe.Write([]byte{'\n'}); !errors.Is(err, syscall.EPIPE) {
 		return 0, false
 	}

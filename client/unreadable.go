@@ -190,12 +190,13 @@ func isQuestion(value []byte) bool {
 func (ses *session) refuse(text []byte, err error) {
 	id, why := unreadable(text, err)
 	if why != nil {
-		ses.unreadable(id, why)
+		ses.failUnreadable(id, why)
 	}
 }
 
-// unreadable implements inbox.
-func (ses *session) unreadable(id uint64, why *UnreadableError) {
+// failUnreadable fails the request with that id, whose answer cannot be read. If the id is
+// 0, it fails all requests in flight, because one of them would wait forever.
+func (ses *session) failUnreadable(id uint64, why *UnreadableError) {
 	ses.src.report(Event{What: EventLog, Err: why, Detail: "an answer is dropped and its request fails"})
 	if id != 0 {
 		if c := ses.take(id); c != nil {

@@ -20,10 +20,7 @@ func (s *Source) show(cat *mcp.Catalog) {
 		return
 	}
 	params, _ := headersOf(cat)
-	s.headers.Store(nil)
-	if params != nil {
-		s.headers.Store(&params)
-	}
+	s.headers.Store(&params)
 	s.catalog.Store(cat)
 	if old != nil {
 		s.report(Event{What: EventChanged})
@@ -80,8 +77,8 @@ func (ses *session) listen() {
 	if !lists && !ses.declares("resources", "subscribe") {
 		return
 	}
-	if !ses.version.Modern() {
-		ses.link.listen(ses.refresh)
+	if ses.http != nil && !ses.version.Modern() {
+		ses.http.listen(ses.refresh)
 	}
 	if e, ok := ses.src.transport.(*Endpoint); ses.version.Modern() && !(ok && e.NoListen) {
 		ses.goWork(ses.subscribe)

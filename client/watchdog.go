@@ -178,7 +178,7 @@ func (ses *session) sendPing() bool {
 // that was stopped at that time is not needed to answer, such as a suspended job of a
 // shell; the process itself is never excused.
 func (ses *session) pingAnswered(err error) {
-	harmless := slices.DeleteFunc(ses.ping.stopped, func(pid int) bool { return pid == ses.link.process().pid() })
+	harmless := slices.DeleteFunc(ses.ping.stopped, func(pid int) bool { return pid == ses.child.pid() })
 	ses.ping = nil
 	if ses.quit.Err() == nil && !isAnswer(err) {
 		ses.replace(&hangError{fmt.Sprintf("it does not answer a ping: %v", err)})
@@ -230,12 +230,15 @@ func isHang(err error) bool { return errors.Is(err, ErrHang) }
 // it turns out, after the process has exited, that it never read them.
 func (ses *session) replace(why *hangError) {
 	ses.hung.Store(why)
-	if c := ses.link.process(); c != nil {
+	if c := ses.child; c != nil {
 		c.hangs.Store(true)
 		c.stop()
-		c.within(c.killGrace+4*settle, c.stopDone) // not even SIGKILL ends a process in an uninterruptible sleep
+		// Not even SIGKILL ends a process in an uninterruptible sleep.
+		closesWithin(c.command.stopTimeout()+4*settleTime, c.stopped)
 	}
-	ses.link.abort(why)
+	if ses.http != nil {
+		ses.http.abort(why)
+	}
 	ses.lost(why)
 }
 
@@ -246,11 +249,10 @@ type signs struct {
 }
 
 func (ses *session) signs() signs {
-	c := ses.link.process()
-	if c == nil {
+	if ses.child == nil {
 		return signs{}
 	}
-	return signs{cpuTime(c.pid()), c.stderr.size()}
+	return signs{cpuTime(ses.child.pid()), ses.child.stderr.size()}
 }
 
 // worksSince reports whether a process used a fiftieth of a processor during d, or
@@ -260,8 +262,8 @@ func (s signs) worksSince(before signs, d time.Duration) bool {
 }
 
 func (ses *session) stoppedProcesses() []int {
-	if c := ses.link.process(); c != nil && !c.hasExited() {
-		return stoppedProcesses(c.pid())
+	if ses.child != nil && !isClosed(ses.child.exited) {
+		return stoppedProcesses(ses.child.pid())
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ func (w *writer) start(to io.Writer, failed func()) {
 	go w.run(to)
 }
 
-// write queues msg with a newline, and returns its position for reached.
-func (w *writer) write(msg []byte) (place int64, err error) {
+// write queues msg with a newline, and returns its position for mayHaveSent.
+func (w *writer) write(msg []byte) (position int64, err error) {
 	w.mu.Lock()
 	switch {
 	case w.err != nil:
@@ -54,33 +54,33 @@ func (w *writer) write(msg []byte) (place int64, err error) {
 	}
 	w.queued = append(append(w.queued, msg...), '\n')
 	w.taken += int64(len(msg)) + 1
-	place = w.taken
+	position = w.taken
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	return place, nil
+	return position, nil
 }
 
-// reached reports whether a whole message may have reached the server. If not, it never
+// mayHaveSent reports whether a whole message may have reached the server. If not, it never
 // will, because nothing is written any more. It is called when the server has stopped, so
 // that a batch being written completes or fails.
-func (w *writer) reached(place int64) bool {
+func (w *writer) mayHaveSent(position int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.writing {
 		w.settled.Wait()
 	}
-	if place <= w.given {
+	if position <= w.given {
 		return true
 	}
 	w.stopped, w.queued = true, nil
 	return false
 }
 
-// unread subtracts n bytes that were written but never read.
-func (w *writer) unread(n int64) {
+// subtractUnread subtracts n bytes that were written but never read.
+func (w *writer) subtractUnread(n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.given -= n

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/visible"
+)
+
+// StatusError is an HTTP response that is not part of the protocol.
+type StatusError struct {
+	Status int
+	Body   string // truncated
+	// Challenge is the server's requirement with 401 or 403 (WWW-Authenticate): a scheme,
+	// and its realm, scope and resource_metadata. It is truncated and printable.
+	Challenge string
+	// Token reports whether the request had an Authorization header.
+	Token bool
+}
+
+// Refused reports whether the server requires a token, or another one (401), or whether
+// the token does not allow the request (403).
+func (e *StatusError) Refused() bool {
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+}
+
+// Error implements the error interface.
+func (e *StatusError) Error() string { return "the server answered with " + e.text() }
+
+func (e *StatusError) text() string {
+	text := fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status))
+	if e.Body != "" {
+		text += ": " + e.Body
+	}
+	if e.Challenge != "" {
+		text += "; it asks for " + e.Challenge
+	}
+	return text
+}
+
+// mayRejectHandshake reports whether the status may mean that the server does not know the
+// handshake, so that another one should be tried.
+func (e *StatusError) mayRejectHandshake() bool {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	return true
+}
+
+// mayForgetSession reports whether the status may mean that the server has forgotten the
+// session. Servers use different statuses for that.
+func (e *StatusError) mayForgetSession(inSession bool) bool {
+	switch e.Status {
+	case http.StatusNotFound, http.StatusGone, http.StatusBadRequest:
+		return inSession
+	case http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// doubtError is a response of a server that either did not understand the request, and so
+// did not act on it, or reports an error of the request itself.
+type doubtError struct{ error }
+
+func (e doubtError) Unwrap() error { return e.error }
+
+// markDoubt marks an error whose status may mean that the server now uses another version:
+// after a restart it may be a different server.
+func (e *StatusError) markDoubt(err error) error {
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusNotAcceptable, http.StatusGone,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+		http.StatusUpgradeRequired, http.StatusNotImplemented:
+		return doubtError{err}
+	}
+	return err
+}
+
+// maxChallenge is the maximum length of a WWW-Authenticate header in errors.
+const maxChallenge = 400
+
+// statusError returns the error for a response, whose body begins with text.
+func (e *Endpoint) statusError(resp *http.Response, text []byte) *StatusError {
+	status := &StatusError{Status: resp.StatusCode, Body: e.excerpt(resp, text)}
+	if resp.Request != nil {
+		status.Token = resp.Request.Header.Get("Authorization") != ""
+	}
+	if status.Refused() {
+		challenge := e.redact(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
+		status.Challenge = visible.Line(strings.ToValidUTF8(truncate(challenge, maxChallenge), "?"))
+	}
+	return status
+}
+
+// excerpt returns the first line of a body for errors, or "" for HTML.
+func (e *Endpoint) excerpt(resp *http.Response, text []byte) string {
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); strings.Contains(kind, "html") {
+		return ""
+	}
+	return e.firstLine(string(text))
+}
+
+// firstLine returns the start of the first line of a text, without secrets.
+func (e *Endpoint) firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(text, "?")), "\n")
+	return truncate(e.redact(line), 200)
+}
+
+// truncate returns at most limit bytes of a text, with an ellipsis if there are more.
+func truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return text[:limit] + "…"
+}
