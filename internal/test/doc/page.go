@@ -8,12 +8,11 @@
 //   - Pages avoid a list of words that have plainer equivalents.
 //   - The table of packages in the module's doc.go names packages that exist.
 //
-// [Load] reads the pages, [Check] applies the rules. [Sessions] parses the terminal
+// [Load] reads the pages; the tests apply the rules. [Sessions] parses the terminal
 // sessions on a page, so that a test of the command can run and compare them.
 package doc
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -53,34 +52,6 @@ func Load(fsys fs.FS) ([]Page, error) {
 		return nil
 	})
 	return pages, err
-}
-
-// Check applies every rule to the repository in fsys with the given pages, and returns
-// the problems ordered by path and line.
-func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
-	problems, err := checkWords(fsys)
-	if err != nil {
-		return nil, err
-	}
-	problems = append(problems, checkPackageTable(fsys)...)
-	for _, p := range pages {
-		problems = append(problems, checkTitle(p)...)
-		problems = append(problems, checkLinks(fsys, pages, p)...)
-		problems = append(problems, checkNames(fsys, p)...)
-		problems = append(problems, checkQuotes(fsys, p)...)
-		problems = append(problems, checkProofs(fsys, p)...)
-		problems = append(problems, checkProse(p)...)
-		if p.Path == "README.md" {
-			problems = append(problems, checkReadme(p)...)
-		}
-		_, faults := Sessions(p)
-		problems = append(problems, faults...)
-	}
-	problems = append(problems, checkOrphans(pages)...)
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line)
-	})
-	return problems, nil
 }
 
 // walk calls visit for every file that belongs to the repository. It skips test data and

@@ -1,25 +1,54 @@
-package doc_test
+package doc
 
 import (
+	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/slipway-mcp/slipway/internal/test/doc"
+	godiff "github.com/google/go-cmp/cmp"
 )
+
+// Check applies every rule to the repository in fsys with the given pages, and returns
+// the problems ordered by path and line.
+func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
+	problems, err := checkWords(fsys)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, checkPackageTable(fsys)...)
+	for _, p := range pages {
+		problems = append(problems, checkTitle(p)...)
+		problems = append(problems, checkLinks(fsys, pages, p)...)
+		problems = append(problems, checkNames(fsys, p)...)
+		problems = append(problems, checkQuotes(fsys, p)...)
+		problems = append(problems, checkProofs(fsys, p)...)
+		problems = append(problems, checkProse(p)...)
+		if p.Path == "README.md" {
+			problems = append(problems, checkReadme(p)...)
+		}
+		_, faults := Sessions(p)
+		problems = append(problems, faults...)
+	}
+	problems = append(problems, checkOrphans(pages)...)
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line)
+	})
+	return problems, nil
+}
 
 // TestRepository checks this repository.
 func TestRepository(t *testing.T) {
 	fsys := os.DirFS("../../..")
-	pages, err := doc.Load(fsys)
+	pages, err := Load(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := doc.Check(fsys, pages)
+	problems, err := Check(fsys, pages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +59,7 @@ func TestRepository(t *testing.T) {
 
 // TestGoWords checks the comments and strings of this repository.
 func TestGoWords(t *testing.T) {
-	problems, err := doc.CheckGoWords(os.DirFS("../../.."))
+	problems, err := CheckGoWords(os.DirFS("../../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +73,7 @@ func TestCheckGoWords(t *testing.T) {
 		"core/core.go": {Data: []byte("package core\n\n// F tells nobody.\nfunc F() string { return \"once more\" }\n\nvar nobody = 1\n")},
 		"core/x.txt":   {Data: []byte("nobody\n")},
 	}
-	problems, err := doc.CheckGoWords(fsys)
+	problems, err := CheckGoWords(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,11 +185,11 @@ func TestCheck(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			fsys := repository(tt.changes)
-			pages, err := doc.Load(fsys)
+			pages, err := Load(fsys)
 			if err != nil {
 				t.Fatal(err)
 			}
-			problems, err := doc.Check(fsys, pages)
+			problems, err := Check(fsys, pages)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +198,7 @@ func TestCheck(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s:%d", p.Path, p.Line))
 				t.Log(p)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := godiff.Diff(tt.want, got); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
@@ -193,23 +222,23 @@ func quote(code string) map[string]string {
 }
 
 func TestSessions(t *testing.T) {
-	p := doc.Page{Path: "p.md", Lines: strings.Split("# P\n\n```console\n"+
+	p := Page{Path: "p.md", Lines: strings.Split("# P\n\n```console\n"+
 		"$ slipway call x get 'a b' \"c d\" ''\none\n\ntwo\n$ echo $?\n1\n```\n\n```sh\nslipway serve x\n```\n", "\n")}
-	sessions, problems := doc.Sessions(p)
+	sessions, problems := Sessions(p)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	want := []doc.Session{{Page: "p.md", Line: 4, Steps: []doc.Step{
+	want := []Session{{Page: "p.md", Line: 4, Steps: []Step{
 		{Line: 4, Args: []string{"slipway", "call", "x", "get", "a b", "c d", ""}, Output: []string{"one", "", "two"}},
 		{Line: 8, Args: []string{"echo", "$?"}, Output: []string{"1"}},
 	}}}
-	if diff := cmp.Diff(want, sessions); diff != "" {
+	if diff := godiff.Diff(want, sessions); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)
 	}
 
-	got := doc.Rewrite(p, func(s doc.Step) []string { return []string{strings.ToUpper(s.Args[0])} })
+	got := Rewrite(p, func(s Step) []string { return []string{strings.ToUpper(s.Args[0])} })
 	wantText := "# P\n\n```console\n$ slipway call x get 'a b' \"c d\" ''\nSLIPWAY\n$ echo $?\nECHO\n```\n\n```sh\nslipway serve x\n```\n"
-	if diff := cmp.Diff(wantText, strings.Join(got, "\n")); diff != "" {
+	if diff := godiff.Diff(wantText, strings.Join(got, "\n")); diff != "" {
 		t.Errorf("rewritten (-want +got):\n%s", diff)
 	}
 }
@@ -233,7 +262,7 @@ func TestStepMatches(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			step := doc.Step{Output: strings.Fields(tt.page)}
+			step := Step{Output: strings.Fields(tt.page)}
 			if got := step.Matches(strings.Fields(tt.terminal)); got != tt.want {
 				t.Errorf("Matches(%q) for %q = %v, want %v", tt.terminal, tt.page, got, tt.want)
 			}

@@ -1,14 +1,3 @@
-// Package arch verifies the architecture of the module: the layer of each package,
-// the packages that may import each third-party module, and a few conventions that keep
-// packages easy to find. Layers are called floors, packages rooms, and third-party
-// modules guests. [House] is the plan, [Check] compares a source tree with it, and the
-// package's own test does so for this module.
-//
-//	problems, err := arch.Check(os.DirFS("."), arch.House())
-//
-// The sources are read with go/parser. A "go list" subprocess would return the same
-// facts, but the test cache does not track the files it reads, so a cached "ok" would
-// outlive the change that broke a rule.
 package arch
 
 import (
@@ -18,32 +7,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// Plan is the intended architecture.
-type Plan struct {
-	// Floors lists the packages of each floor, lowest floor first, as folders relative to the
-	// module root. Every package is listed, and every listed package exists.
-	Floors [][]string
-	// Depth is the largest number of imports in a chain of packages of this module.
-	// Tests and what only they import do not count.
-	Depth int
-	// Guests are the third-party modules that may be imported.
-	Guests []Guest
-}
-
-// Guest is a third-party module, with the reason for using it.
-type Guest struct {
-	// Module is the module path.
-	Module string
-	// Rooms are the packages that may import it.
-	Rooms []string
-	// Tests allows imports in all test files.
-	Tests bool
-	// Saves describes what we would otherwise write or maintain ourselves.
-	Saves string
-	// Brings lists the modules in go.mod that it requires.
-	Brings []string
-}
 
 // Problem is one violation of the plan.
 type Problem struct {

@@ -1,4 +1,4 @@
-package arch_test
+package arch
 
 import (
 	"maps"
@@ -8,13 +8,11 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/slipway-mcp/slipway/internal/test/arch"
 )
 
 // TestHouse checks this module.
 func TestHouse(t *testing.T) {
-	problems, err := arch.Check(os.DirFS("../../.."), arch.House())
+	problems, err := Check(os.DirFS("../../.."), House())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +22,7 @@ func TestHouse(t *testing.T) {
 }
 
 func TestHouseGivesReasons(t *testing.T) {
-	for _, g := range arch.House().Guests {
+	for _, g := range House().Guests {
 		if g.Saves == "" {
 			t.Errorf("guest %s: does not say what it saves", g.Module)
 		}
@@ -34,8 +32,8 @@ func TestHouseGivesReasons(t *testing.T) {
 	}
 }
 
-func plan() *arch.Plan {
-	return &arch.Plan{
+func plan() *Plan {
+	return &Plan{
 		Floors: [][]string{
 			{"internal/leaf", "internal/twig"},
 			{"core"},
@@ -44,7 +42,7 @@ func plan() *arch.Plan {
 			{"cmd/prog"},
 		},
 		Depth: 4,
-		Guests: []arch.Guest{
+		Guests: []Guest{
 			{Module: "example.org/flags", Rooms: []string{"cmd/prog"}, Saves: "flags", Brings: []string{"example.org/dashes"}},
 			{Module: "example.org/diff", Tests: true, Saves: "differences"},
 		},
@@ -63,9 +61,9 @@ require (
 )
 `
 
-// tree returns a module that satisfies every rule, with the given changes. A file with
+// moduleWith returns a module that satisfies every rule, with the given changes. A file with
 // empty content is removed.
-func tree(changes map[string]string) fstest.MapFS {
+func moduleWith(changes map[string]string) fstest.MapFS {
 	files := map[string]string{
 		"go.mod":                    module,
 		"internal/leaf/leaf.go":     "// Package leaf is a leaf.\npackage leaf\n\nimport _ \"example.org/house/internal/twig\"\n",
@@ -278,7 +276,7 @@ func TestCheckGlobals(t *testing.T) {
 
 func compare(t *testing.T, changes map[string]string, want []string) {
 	t.Helper()
-	problems, err := arch.Check(tree(changes), plan())
+	problems, err := Check(moduleWith(changes), plan())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +297,7 @@ func TestCheckUnreadable(t *testing.T) {
 	}
 	for name, changes := range tests {
 		t.Run(name, func(t *testing.T) {
-			if problems, err := arch.Check(tree(changes), plan()); err == nil {
+			if problems, err := Check(moduleWith(changes), plan()); err == nil {
 				t.Errorf("Check = %v, nil; want an error", problems)
 			}
 		})
