@@ -224,7 +224,7 @@ func (ses *session) answerTo(ctx context.Context, q *serverQuestion) (json.RawMe
 // usually not about that call, and outlives it.
 func (ses *session) answerRoots(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
 	client, err := ses.home(ctx)
-	if client == nil || err != nil || ses.src.opts.Answer != nil {
+	if client == nil || err != nil || ses.src.opts.Questions.Answer != nil {
 		return ses.answerDuring(ctx, q)
 	}
 	answer, err := askDirectly(ctx, client, q.method, q.params)
@@ -242,8 +242,8 @@ func (ses *session) answerRoots(ctx context.Context, q *serverQuestion) (json.Ra
 func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
 	req := q.call.request.Load()
 	switch {
-	case req == nil && ses.src.opts.Answer != nil:
-		return ses.src.opts.Answer(ctx, q.method, q.params)
+	case req == nil && ses.src.opts.Questions.Answer != nil:
+		return ses.src.opts.Questions.Answer(ctx, q.method, q.params)
 	case req == nil:
 		return nil, errNobody
 	case !req.Version().Modern():
@@ -267,8 +267,8 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 // answerOutside answers a question that belongs to no call. It goes to the server's only
 // client, if there is only one: on stdio, or with a process per session.
 func (ses *session) answerOutside(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if ses.src.opts.Answer != nil {
-		return ses.src.opts.Answer(ctx, method, params)
+	if ses.src.opts.Questions.Answer != nil {
+		return ses.src.opts.Questions.Answer(ctx, method, params)
 	}
 	client, err := ses.home(ctx)
 	switch {

@@ -157,14 +157,14 @@ func (ses *session) readList(ctx context.Context, list catalogList, size *int64)
 
 // addPage adds the entries of one page, and returns the cursor of the next, or nil.
 func (l *listReader) addPage(entries, result []byte) (cursor []byte, err error) {
-	limits := &l.src.opts
+	limits := &l.src.opts.Limits
 	l.pages++
-	if *l.size += int64(len(result)); *l.size > limits.MaxListBytes {
-		return nil, fmt.Errorf("the lists have more than %d bytes", limits.MaxListBytes)
+	if *l.size += int64(len(result)); *l.size > limits.ListBytes {
+		return nil, fmt.Errorf("the lists have more than %d bytes", limits.ListBytes)
 	}
 	before := l.entries
 	err = eachOf(entries, func(raw []byte) {
-		if l.entries++; l.entries <= limits.MaxEntries {
+		if l.entries++; l.entries <= limits.Entries {
 			l.addOrDrop(raw)
 		}
 	})
@@ -176,16 +176,16 @@ func (l *listReader) addPage(entries, result []byte) (cursor []byte, err error) 
 	switch {
 	case err != nil:
 		return nil, err
-	case l.entries > limits.MaxEntries:
-		return nil, fmt.Errorf("more than %d entries", limits.MaxEntries)
+	case l.entries > limits.Entries:
+		return nil, fmt.Errorf("more than %d entries", limits.Entries)
 	case last:
 		return nil, nil
 	case l.cursors[string(cursor)]:
 		return nil, errors.New("the same cursor is given twice")
 	case l.empty >= maxEmptyPages:
 		return nil, fmt.Errorf("%d empty pages in a row, each with a cursor for another", l.empty)
-	case l.pages >= limits.MaxPages:
-		return nil, fmt.Errorf("more than %d pages", limits.MaxPages)
+	case l.pages >= limits.Pages:
+		return nil, fmt.Errorf("more than %d pages", limits.Pages)
 	}
 	l.cursors[string(cursor)] = true
 	return cursor, nil

@@ -195,7 +195,7 @@ func TestRepeatsWhatDoesNoHarm(t *testing.T) {
 func TestStopsWhatIgnoresTheEnd(t *testing.T) {
 	c := command(t, "deaf")
 	c.StopTimeout = 50_000_000
-	_, err := client.Open(t.Context(), c, &client.Options{StartTimeout: 500_000_000})
+	_, err := client.Open(t.Context(), c, &client.Options{Timeouts: client.Timeouts{Start: 500_000_000}})
 	if err == nil ||
 		!strings.Contains(err.Error(), "not ready after 500ms") ||
 		!strings.Contains(err.Error(), "Ok to proceed?") {

@@ -221,7 +221,7 @@ func TestHang(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
 	c.StopTimeout = time.Minute // must not apply, because it does not notice the end of its stdin
-	src := open(t, c, &client.Options{PingTimeout: 100 * time.Millisecond})
+	src := open(t, c, &client.Options{Timeouts: client.Timeouts{Ping: 100 * time.Millisecond}})
 	first := src.State().PID
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -246,7 +246,7 @@ func TestHangOfCallLeftAlone(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
 	c.StopTimeout = 100 * time.Millisecond
-	src := open(t, c, &client.Options{PingTimeout: 100 * time.Millisecond})
+	src := open(t, c, &client.Options{Timeouts: client.Timeouts{Ping: 100 * time.Millisecond}})
 	front := httptest.NewServer(mcpserver.New(src, nil).HTTPHandler(nil))
 	defer front.Close()
 	call := func(ctx context.Context, tool string) (string, error) {
@@ -280,7 +280,7 @@ func TestHangOfCallLeftAlone(t *testing.T) {
 }
 
 func TestSlowIsNotHung(t *testing.T) {
-	src := open(t, command(t, "server"), &client.Options{PingTimeout: 5 * time.Second})
+	src := open(t, command(t, "server"), &client.Options{Timeouts: client.Timeouts{Ping: 5 * time.Second}})
 	first := pidOf(t, src)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := inFlight(t, src, ctx)
@@ -342,7 +342,7 @@ func TestHugeAnswers(t *testing.T) {
 func TestSlowLoris(t *testing.T) {
 	leaks(t)
 	u := newUpstream(t, &world{})
-	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}, &client.Options{PingTimeout: 100 * time.Millisecond})
+	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}, &client.Options{Timeouts: client.Timeouts{Ping: 100 * time.Millisecond}})
 	inner := *u.handler.Load()
 	release := make(chan struct{})
 	u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -384,8 +384,8 @@ func TestUpstreamAway(t *testing.T) {
 			}
 			web := serve(l)
 			src := open(t, &client.Endpoint{URL: "http://" + address + "/mcp"}, &client.Options{
-				Version: v,
-				MaxWait: 50 * time.Millisecond,
+				Version:  v,
+				Timeouts: client.Timeouts{Wait: 50 * time.Millisecond},
 			})
 			mustCall(t, src, "pid", "")
 			_ = web.Close()
@@ -412,7 +412,7 @@ func TestUpstreamAway(t *testing.T) {
 
 func TestLazyStartAndIdleStop(t *testing.T) {
 	leaks(t)
-	src := open(t, command(t, "server"), &client.Options{Lazy: true, IdleStop: 50 * time.Millisecond})
+	src := open(t, command(t, "server"), &client.Options{Lazy: true, Timeouts: client.Timeouts{Idle: 50 * time.Millisecond}})
 	if st := src.State(); st.Phase != client.Stopped || st.Starts != 0 {
 		t.Errorf("before the first request: %+v", st)
 	}

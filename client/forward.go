@@ -51,15 +51,15 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	if s.opts.Name != "" {
 		mcp.RequestFrom(ctx).ServedBy(&s.opts.Name)
 	}
-	if s.opts.CallTimeout <= 0 {
+	if s.opts.Timeouts.Call <= 0 {
 		return s.sendUntilSeen(ctx, e)
 	}
-	limited, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	limited, cancel := context.WithTimeout(ctx, s.opts.Timeouts.Call)
 	defer cancel()
 	result, err := s.sendUntilSeen(limited, e)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, &mcp.Error{Code: e.timeout(), Message: fmt.Sprintf(
-			"%s has not answered within %v (callTimeoutMs)", s.label(), s.opts.CallTimeout)}
+			"%s has not answered within %v (callTimeoutMs)", s.label(), s.opts.Timeouts.Call)}
 	}
 	return result, err
 }

@@ -253,7 +253,9 @@ func (i *Isolated) stopIdlestLocked(ok func(*tenant) bool) bool {
 func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	t := &tenant{key: key, principal: principal, slot: i.freeSlotLocked(), lastUse: time.Now()}
 	o := i.Source.opts
-	o.Lazy, o.Optional, o.Catalog, o.Succeeds, o.IdleStop = true, false, i.Source.catalog.Load(), nil, i.opts.IdleStop
+	o.Lazy, o.Optional = true, false
+	o.Catalog = i.Source.catalog.Load()
+	o.Timeouts.Idle = i.opts.IdleStop
 	observe := o.Observe
 	o.Observe = func(e Event) {
 		if e.What == EventStopped {

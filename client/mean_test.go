@@ -216,7 +216,7 @@ func TestClosesItsStdout(t *testing.T) {
 // then replaced, and that writers are not blocked.
 func TestDoesNotRead(t *testing.T) {
 	leaks(t)
-	src := open(t, meanly(t, "no stdin"), &client.Options{PingTimeout: 100 * time.Millisecond})
+	src := open(t, meanly(t, "no stdin"), &client.Options{Timeouts: client.Timeouts{Ping: 100 * time.Millisecond}})
 	first := src.State().PID
 	large := fmt.Appendf(nil, `{"x":"%s"}`, strings.Repeat("x", 1<<20))
 	var all sync.WaitGroup
@@ -547,13 +547,13 @@ func TestTooManyQuestions(t *testing.T) {
 	})
 	hold := make(chan struct{})
 	src := open(t, transport,
-		&client.Options{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		&client.Options{Questions: client.Questions{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
 			select {
 			case <-hold:
 			case <-ctx.Done():
 			}
 			return json.RawMessage(`{"role":"assistant","model":"m","content":{"type":"text","text":"yo"}}`), nil
-		}})
+		}}})
 	before := runtime.NumGoroutine()
 	mustCall(t, src, "one", `{"curious":true}`)
 	if n := runtime.NumGoroutine() - before; n > 1100 {

@@ -33,8 +33,8 @@ const unsetLevel = mcp.LogLevel(255)
 func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
 	const appsAlone = `{"extensions":{` + appsDeclared + `}}`
 	caps := req.ClientCapabilities()
-	if caps == nil && req == nil && s.opts.Answer != nil {
-		return append(dst, s.opts.Capabilities...)
+	if caps == nil && req == nil && s.opts.Questions.Answer != nil {
+		return append(dst, s.opts.Questions.Capabilities...)
 	}
 	if !jsonscan.IsObject(caps) || len(bytes.TrimSpace(members(caps))) == 0 {
 		return append(dst, appsAlone...)

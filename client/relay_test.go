@@ -149,15 +149,14 @@ func TestClientThatCannotBeAsked(t *testing.T) {
 func TestProgramAnswers(t *testing.T) {
 	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
 		t.Run(v.String(), func(t *testing.T) {
-			src := open(t, command(t, "server"),
-				&client.Options{Version: v,
-					Answer: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-						r, err := answerAll(method, params)
-						if err != nil {
-							return nil, err
-						}
-						return mcp.Marshal(r)
-					}})
+			answer := func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+				r, err := answerAll(method, params)
+				if err != nil {
+					return nil, err
+				}
+				return mcp.Marshal(r)
+			}
+			src := open(t, command(t, "server"), &client.Options{Version: v, Questions: client.Questions{Answer: answer}})
 			if got := mustCall(t, src, "ask", ""); got != `accept {"name":"Ann"}` {
 				t.Errorf("ask = %q", got)
 			}

@@ -118,9 +118,9 @@ func (ses *session) answers(
 	answers := make([]json.RawMessage, len(keys))
 	for i, key := range keys {
 		method, params := memberString(b.Asked[key], "method"), jsonscan.Member(b.Asked[key], "params")
-		if req == nil && ses.src.opts.Answer != nil {
+		if req == nil && ses.src.opts.Questions.Answer != nil {
 			var err error
-			if answers[i], err = ses.src.opts.Answer(ctx, method, params); err != nil {
+			if answers[i], err = ses.src.opts.Questions.Answer(ctx, method, params); err != nil {
 				return nil, err
 			}
 			continue
@@ -135,7 +135,7 @@ func (ses *session) answers(
 			return nil, fmt.Errorf("the server's question %q: %w", key, err)
 		}
 	}
-	if req == nil && ses.src.opts.Answer != nil || len(keys) == 0 {
+	if req == nil && ses.src.opts.Questions.Answer != nil || len(keys) == 0 {
 		return answers, nil
 	}
 	return req.Ask(ctx, questions...)

@@ -365,7 +365,7 @@ func refused(err error) bool {
 // initialize performs the handshake of versions up to 2025-11-25.
 func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	params := append([]byte(`{"protocolVersion":"`), wanted.String()...)
-	params = append(append(params, `","capabilities":`...), ses.src.opts.Capabilities...)
+	params = append(append(params, `","capabilities":`...), ses.src.opts.Questions.Capabilities...)
 	params = append(append(params, `,"clientInfo":`...), ses.src.clientInfo...)
 	c := newCall("initialize")
 	c.params = append(params, '}')

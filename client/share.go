@@ -15,7 +15,7 @@ func (ses *session) checkShare(c *call) error {
 	if c.method == "ping" || c.method == "server/discover" {
 		return nil // from the watchdog
 	}
-	limit := ses.src.opts.MaxInFlight
+	limit := ses.src.opts.Limits.InFlight
 	if ses.calls.Len() >= limit {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight to the server already", limit)
 	}

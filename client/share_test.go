@@ -55,7 +55,7 @@ func relayed(t *testing.T, limit int) (front string, behind *crowded, src *clien
 	behind = &crowded{released: make(chan struct{})}
 	upstream := httptest.NewServer(server.New(behind, nil).HTTPHandler(nil))
 	t.Cleanup(upstream.Close)
-	src = open(t, &client.Endpoint{URL: upstream.URL}, &client.Options{MaxInFlight: limit})
+	src = open(t, &client.Endpoint{URL: upstream.URL}, &client.Options{Limits: client.Limits{InFlight: limit}})
 	site := httptest.NewServer(server.New(src, nil).HTTPHandler(&server.HTTPOptions{
 		Authenticate: func(_ http.ResponseWriter, r *http.Request) context.Context {
 			return mcp.WithPrincipal(r.Context(), &mcp.Principal{Name: r.Header.Get("User")})

@@ -1,113 +1,17 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/server"
 )
-
-// Options configure [Open]. Nil and the zero value mean the defaults.
-type Options struct {
-	// Name is the name of the server in [Event] and [server.Event]; "" means no name.
-	Name string
-	// Origin is where the server comes from, for [Event]; it may be empty. For a server
-	// from a registry it begins with the digest.
-	Origin string
-	// Version is the protocol version to use; 0 means the newest that both sides support.
-	// An [Endpoint] is asked for 2026-07-28 first, other transports for 2025-11-25,
-	// because some programs exit on unknown requests.
-	Version mcp.Version
-	// Client is our identity for the server; the zero value means slipway.
-	Client mcp.Implementation
-	// Capabilities are the client capabilities for the server, a JSON object. Nil means
-	// everything that can be relayed to clients: elicitation, sampling and roots. A
-	// 2026-07-28 server receives the capabilities of the requesting client instead, if
-	// there is one.
-	Capabilities json.RawMessage
-	// Answer answers questions of the server during a request that was made by a program
-	// rather than by a client. It returns the result object of the method:
-	// elicitation/create, sampling/createMessage or roots/list. Nil refuses them.
-	Answer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
-
-	// Lazy delays the start of the server until it is needed: Open returns immediately,
-	// and does not report a missing server.
-	Lazy bool
-	// Catalog is the known catalog of the server before its first start, or nil. With
-	// Lazy, listing it does not start the server. Watchers are notified if the actual
-	// catalog differs.
-	Catalog *mcp.Catalog
-	// Optional means that there are other servers: Open starts the server without waiting
-	// for it, failed attempts are retried even without a request, and until the first
-	// successful start the catalog is empty instead of an error.
-	Optional bool
-	// IdleStop is the idle time after which the server is stopped until it is needed
-	// again; 0 means never.
-	IdleStop time.Duration
-	// StartTimeout is how long a start may take, from connecting to the last list; 0
-	// means 60 seconds.
-	StartTimeout time.Duration
-	// MaxWait is how long a request waits for a server that is down to be restarted; 0
-	// means 2 seconds. It does not limit an attempt in progress, and each request waits
-	// for one attempt: a request never fails with the result of an earlier one. Requests
-	// cause at most four attempts per second.
-	MaxWait time.Duration
-	// ResetAfter is how long a server that has answered no request must run before its
-	// failures are forgotten; 0 means 30 seconds.
-	ResetAfter time.Duration
-	// HangTimeout is how long a request may be in flight without any message from the
-	// server before the server is pinged; 0 means 10 seconds, and a negative value
-	// disables this check. The server is also pinged when a request is cancelled or times
-	// out and, on Linux, when one of its processes is stopped by a signal.
-	HangTimeout time.Duration
-	// PingTimeout is how long a server may take to answer a ping; 0 means 20 seconds.
-	// Without an answer, another message or a sign of activity (stderr output or, on
-	// Linux, CPU time), the server is replaced, and its requests in flight fail with the
-	// reason. Signs of activity count for at most 5 minutes. A process that is stopped by
-	// a signal is replaced after one second (Linux).
-	PingTimeout time.Duration
-	// CallTimeout is how long the server may take to answer one request of a client,
-	// including questions to the user; 0 means no limit.
-	CallTimeout time.Duration
-
-	// MaxInFlight is how many requests may be in flight, and how many may wait for the
-	// server to start; 0 means 1,000. Additional ones are refused with
-	// [mcp.CodeToolBusy], as are those of a client beyond its [mcp.Request.Share].
-	MaxInFlight int
-	// MaxEntries is the maximum number of tools, resources, templates and prompts of a
-	// server, for each list; 0 means 100,000.
-	MaxEntries int
-	// MaxListBytes is the maximum size of the responses with all lists of a server
-	// together, in bytes; 0 means 32 MiB.
-	MaxListBytes int64
-	// MaxPages is the maximum number of pages of a list; 0 means 10,000.
-	MaxPages int
-
-	// Succeeds is the Source that this one replaces, or nil: calls parked there while
-	// their clients are asked resume here, until that Source is closed.
-	Succeeds *Source
-
-	// Clients, if not nil, are the clients of the [server.Server] that serves this Source. A
-	// question that the server asks outside of a request goes to the only client; if
-	// there are several, it is refused.
-	Clients *server.Clients
-
-	// Logger logs the events of the server; nil disables logging.
-	Logger *slog.Logger
-	// Observe, if not nil, is called for events of the server. It must not block.
-	Observe func(Event)
-	// Roster, if not nil, lists the server while the Source is open.
-	Roster *Roster
-}
 
 // Source is a server in another process or at a URL. It is safe for concurrent use.
 type Source struct {
@@ -194,41 +98,28 @@ func (e *OpenError) Unwrap() error { return e.Err }
 
 func newSource(transport Transport, opts *Options) *Source {
 	s := &Source{
-		transport: transport, opened: time.Now(), phase: Stopped, since: time.Now(),
-		turn: make(chan struct{}), hurry: make(chan struct{}, 1),
-	}
-	if opts != nil {
-		s.opts = *opts
+		transport: transport,
+		opts:      opts.withDefaults(),
+		opened:    time.Now(),
+		phase:     Stopped,
+		since:     time.Now(),
+		lot:       &parkingLot{},
+		nothing:   &mcp.Catalog{Server: mcp.Implementation{Name: "starting", Version: "0"}},
+		turn:      make(chan struct{}),
+		hurry:     make(chan struct{}, 1),
+		unwatch:   func() {},
 	}
 	o := &s.opts
-	o.StartTimeout = cmp.Or(max(o.StartTimeout, 0), time.Minute)
-	o.MaxWait = cmp.Or(max(o.MaxWait, 0), 2*time.Second)
-	o.ResetAfter = cmp.Or(max(o.ResetAfter, 0), 30*time.Second)
-	o.HangTimeout = cmp.Or(o.HangTimeout, 10*time.Second)
-	o.PingTimeout = cmp.Or(max(o.PingTimeout, 0), 20*time.Second)
-	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), 1000)
-	o.MaxEntries = cmp.Or(max(o.MaxEntries, 0), 100_000)
-	o.MaxListBytes = cmp.Or(max(o.MaxListBytes, 0), 32<<20)
-	o.MaxPages = cmp.Or(max(o.MaxPages, 0), 10_000)
-	if o.Client.Name == "" {
-		o.Client = mcp.Implementation{Name: "slipway", Version: "1"}
-	}
 	if o.Catalog != nil {
 		s.catalog.Store(o.Catalog)
 		params, _ := headersOf(o.Catalog)
 		s.headers.Store(&params)
 	}
-	s.lot = &parkingLot{}
-	if o.Succeeds != nil {
-		s.lot, o.Succeeds = o.Succeeds.lot, nil // do not keep a chain of all earlier sources
+	if o.Replaces != nil {
+		s.lot, o.Replaces = o.Replaces.lot, nil // do not keep a chain of all earlier sources
 	}
-	if o.Capabilities == nil {
-		o.Capabilities = json.RawMessage(relayed)
-	}
-	s.nothing = &mcp.Catalog{Server: mcp.Implementation{Name: "starting", Version: "0"}}
 	s.clientInfo, _ = mcp.Marshal(o.Client) // strings can always be encoded
 	s.quit, s.stop = context.WithCancel(context.Background())
-	s.unwatch = func() {}
 	if o.Clients != nil {
 		s.unwatch = o.Clients.Watch(s.rootsChanged)
 	}

@@ -32,7 +32,7 @@ func (s *Source) Reach(ctx context.Context) error {
 // for it.
 func (s *Source) acquire(ctx context.Context) (*session, error) {
 	if ses := s.current.Load(); ses != nil && ses.alive() {
-		if s.opts.IdleStop > 0 {
+		if s.opts.Timeouts.Idle > 0 {
 			s.lastUse.Store(time.Now().UnixNano())
 		}
 		if !ses.doubted() || ses.proves(ctx) {
@@ -47,7 +47,7 @@ func (s *Source) acquire(ctx context.Context) (*session, error) {
 // fails only with the result of an attempt that was made while it waited.
 func (s *Source) await(ctx context.Context) (*session, error) {
 	s.mu.Lock()
-	client, err := s.waiting.enter(mcp.RequestFrom(ctx), s.opts.MaxInFlight)
+	client, err := s.waiting.enter(mcp.RequestFrom(ctx), s.opts.Limits.InFlight)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 		defer s.mu.Unlock()
 		s.waiting.leave(client)
 	}()
-	until := time.Now().Add(s.opts.MaxWait)
+	until := time.Now().Add(s.opts.Timeouts.Wait)
 	seen := s.attempts
 	for {
 		switch {
@@ -194,7 +194,7 @@ func (s *Source) pause() bool {
 // start makes one attempt to connect and get the catalog.
 func (s *Source) start() (*session, error) {
 	s.enter(connecting)
-	ctx, cancel := context.WithTimeout(s.quit, s.opts.StartTimeout)
+	ctx, cancel := context.WithTimeout(s.quit, s.opts.Timeouts.Start)
 	defer cancel()
 	ses, err := s.connect(ctx)
 	if err == nil {
@@ -209,7 +209,7 @@ func (s *Source) start() (*session, error) {
 		ses.close()
 	}
 	if errors.Is(err, context.DeadlineExceeded) && s.quit.Err() == nil {
-		err = fmt.Errorf("it was not ready after %v: %w", s.opts.StartTimeout, err)
+		err = fmt.Errorf("it was not ready after %v: %w", s.opts.Timeouts.Start, err)
 	}
 	return nil, err
 }
@@ -281,8 +281,8 @@ func backoff(n int) time.Duration {
 func (s *Source) live(ses *session) error {
 	var idle, watch <-chan time.Time // nil: never
 	var timer *time.Timer
-	if s.opts.IdleStop > 0 {
-		timer = time.NewTimer(s.opts.IdleStop)
+	if s.opts.Timeouts.Idle > 0 {
+		timer = time.NewTimer(s.opts.Timeouts.Idle)
 		defer timer.Stop()
 		idle = timer.C
 	}
@@ -301,10 +301,10 @@ func (s *Source) live(ses *session) error {
 			ses.watch()
 		case <-idle:
 			idleFor := time.Since(time.Unix(0, s.lastUse.Load()))
-			if idleFor >= s.opts.IdleStop && len(s.Subscribed()) == 0 && ses.retire() {
+			if idleFor >= s.opts.Timeouts.Idle && len(s.Subscribed()) == 0 && ses.retire() {
 				return nil
 			}
-			timer.Reset(max(s.opts.IdleStop-idleFor, s.opts.IdleStop/10))
+			timer.Reset(max(s.opts.Timeouts.Idle-idleFor, s.opts.Timeouts.Idle/10))
 		}
 	}
 }
@@ -332,7 +332,7 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	switch {
 	case lost == nil:
 		s.failures = 0
-	case uptime >= s.opts.ResetAfter || ses.served.Load(): // it was useful
+	case uptime >= s.opts.Timeouts.Reset || ses.served.Load(): // it was useful
 		s.failures = 1
 	default:
 		s.failures++
@@ -399,7 +399,7 @@ func (ses *session) proves(ctx context.Context) bool {
 // understands reports whether the server still speaks the negotiated version, after an
 // error that casts doubt on that. If it does not, the session ends.
 func (ses *session) understands(ctx context.Context, doubt error) bool {
-	limited, cancel := context.WithTimeout(ctx, ses.src.opts.PingTimeout)
+	limited, cancel := context.WithTimeout(ctx, ses.src.opts.Timeouts.Ping)
 	defer cancel()
 	_, err := ses.request(limited, ses.pingMethod(), nil)
 	var e *mcp.Error

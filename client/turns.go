@@ -175,7 +175,7 @@ func (ses *session) queueLocked(c *call) error {
 	if slices.Contains(ses.queue, c) {
 		return nil
 	}
-	if limit := ses.src.opts.MaxInFlight; len(ses.queue) >= limit {
+	if limit := ses.src.opts.Limits.InFlight; len(ses.queue) >= limit {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for their turn at the server already", limit)
 	}
 	ses.queue = append(ses.queue, c)

@@ -250,7 +250,7 @@ func TestListsAreBounded(t *testing.T) {
 			leaks(t)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			opts := &client.Options{Name: "upstream", MaxListBytes: 5_000_000, MaxPages: 50}
+			opts := &client.Options{Name: "upstream", Limits: client.Limits{ListBytes: 5_000_000, Pages: 50}}
 			src, err := client.Open(ctx, command(t, "endless", kind), opts)
 			if err == nil {
 				_ = src.Close()
@@ -304,7 +304,7 @@ func TestEntriesWithDuplicateMembers(t *testing.T) {
 func TestRecoveredUpstreamWorksAtOnce(t *testing.T) {
 	leaks(t)
 	u := newUpstream(t, &world{})
-	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}, &client.Options{MaxWait: time.Millisecond})
+	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}, &client.Options{Timeouts: client.Timeouts{Wait: time.Millisecond}})
 	mustCall(t, src, "pid", "")
 	var attempts int
 	u.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

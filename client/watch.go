@@ -39,7 +39,7 @@ func (ses *session) refresh() {
 	ses.goWork(func(ctx context.Context) {
 		for {
 			n := ses.stale.Load()
-			limited, cancel := context.WithTimeout(ctx, ses.src.opts.StartTimeout)
+			limited, cancel := context.WithTimeout(ctx, ses.src.opts.Timeouts.Start)
 			cat, err := ses.list(limited)
 			cancel()
 			switch {
@@ -201,7 +201,7 @@ func (ses *session) subscribe(ctx context.Context) {
 		if errors.As(err, &e) || ctx.Err() != nil {
 			return // the server has no subscriptions
 		}
-		if failures++; time.Since(began) > ses.src.opts.ResetAfter {
+		if failures++; time.Since(began) > ses.src.opts.Timeouts.Reset {
 			failures = 1
 		}
 		if !sleep(ctx, backoff(failures)) {
@@ -252,7 +252,7 @@ func (ses *session) listenOn(ctx context.Context, more <-chan struct{}) error {
 		case <-more:
 		}
 		next := ses.beginListening(ctx)
-		patience := time.NewTimer(ses.src.opts.PingTimeout)
+		patience := time.NewTimer(ses.src.opts.Timeouts.Ping)
 		select {
 		case <-next.call.stands.open:
 		case <-patience.C: // it does not acknowledge

@@ -11,9 +11,9 @@ import (
 )
 
 // The watchdog detects a server that hangs while its callers wait. The supervisor calls
-// watch several times per HangTimeout; a suspicious server must answer a ping.
+// watch several times per [Timeouts].Hang; a suspicious server must answer a ping.
 
-// The watchdog checks a session watchesPerTimeout times per HangTimeout, and at least
+// The watchdog checks a session watchesPerTimeout times per [Timeouts].Hang, and at least
 // once per maxWatchInterval.
 const (
 	watchesPerTimeout = 5
@@ -50,17 +50,17 @@ type ping struct {
 
 // watchInterval is how often the watchdog checks a session; 0 means never.
 func (s *Source) watchInterval() time.Duration {
-	if s.opts.HangTimeout < 0 {
+	if s.opts.Timeouts.Hang < 0 {
 		return 0
 	}
-	return min(max(s.opts.HangTimeout/watchesPerTimeout, time.Millisecond), maxWatchInterval)
+	return min(max(s.opts.Timeouts.Hang/watchesPerTimeout, time.Millisecond), maxWatchInterval)
 }
 
 // watch checks the session once. Only the supervisor calls it. Ages are counted in calls
 // of watch, which saves reading the clock for every request.
 func (ses *session) watch() {
 	interval := ses.src.watchInterval()
-	needed := int64((ses.src.opts.HangTimeout + interval - 1) / interval)
+	needed := int64((ses.src.opts.Timeouts.Hang + interval - 1) / interval)
 	ses.mu.Lock()
 	ses.watches++
 	oldest, abandoned, asking := ses.watches, false, len(ses.asking) > 0
@@ -123,7 +123,7 @@ func (ses *session) runProbe(p *probe) {
 	if !ses.sendPing() {
 		return
 	}
-	limit := ses.src.opts.PingTimeout
+	limit := ses.src.opts.Timeouts.Ping
 	ticker := time.NewTicker(min(limit, stoppedGrace))
 	defer ticker.Stop()
 	ses.silent.Store(true)
@@ -218,7 +218,7 @@ func (e *hangError) Error() string {
 }
 
 // ErrHang is in the errors of requests whose server was replaced because it hangs, see
-// [Options.HangTimeout].
+// [Timeouts].Hang.
 var ErrHang = errors.New("the server hangs")
 
 // Is implements the interface that [errors.Is] looks for.

@@ -23,7 +23,7 @@ func TestStoppedProcess(t *testing.T) {
 			leaks(t)
 			c := command(t, role)
 			c.StopTimeout = 100 * time.Millisecond
-			src := open(t, c, &client.Options{HangTimeout: 2 * time.Second, PingTimeout: 300 * time.Millisecond})
+			src := open(t, c, &client.Options{Timeouts: client.Timeouts{Hang: 2 * time.Second, Ping: 300 * time.Millisecond}})
 			pid := pidOf(t, src)
 			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)

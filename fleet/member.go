@@ -125,10 +125,10 @@ func (f *fleet) launch(
 	o := *f.opts.Client
 	o.Name, o.Optional, o.Observe = s.Name, true, f.observe(m)
 	if old != nil {
-		o.Succeeds = old.server
+		o.Replaces = old.server
 	}
 	if !s.Remote() {
-		o.IdleStop = f.opts.Idle.Stop
+		o.Timeouts.Idle = f.opts.Idle.Stop
 	}
 	if o.Lazy = f.opts.Idle.Lazy; o.Lazy {
 		m.cache = cacheOf(f.opts.Idle.CacheDir, s)

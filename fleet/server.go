@@ -19,7 +19,7 @@ func OpenServer(ctx context.Context, merged *stax.Merged, name string, opts *Opt
 	one := &single{cache: &catalogCache{}}
 	s := merged.Config.Server(name)
 	if s != nil && !s.Remote() {
-		live.IdleStop = o.Idle.Stop
+		live.Timeouts.Idle = o.Idle.Stop
 	}
 	if s != nil && o.Idle.Lazy {
 		live.Lazy = true

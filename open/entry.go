@@ -280,8 +280,8 @@ func ownName(name string) string {
 // firstEventWait returns the time limit for the first event of a stream.
 func (e *entries) firstEventWait() time.Duration {
 	const usual = 3 * time.Second
-	if l := e.opts.Live; l != nil && l.Source != nil && l.Source.StartTimeout > 0 {
-		return min(usual, l.Source.StartTimeout)
+	if l := e.opts.Live; l != nil && l.Source != nil && l.Source.Timeouts.Start > 0 {
+		return min(usual, l.Source.Timeouts.Start)
 	}
 	return usual
 }

@@ -173,19 +173,19 @@ func (o *Opened) start(
 		l = *opts.Live
 	}
 	if s.ConnectTimeoutMS > 0 {
-		l.StartTimeout = time.Duration(s.ConnectTimeoutMS) * time.Millisecond
+		l.Timeouts.Start = time.Duration(s.ConnectTimeoutMS) * time.Millisecond
 	}
 	if s.CallTimeoutMS > 0 {
-		l.CallTimeout = time.Duration(s.CallTimeoutMS) * time.Millisecond
+		l.Timeouts.Call = time.Duration(s.CallTimeoutMS) * time.Millisecond
 	}
 	if s.HangTimeoutMS > 0 {
-		l.HangTimeout = time.Duration(s.HangTimeoutMS) * time.Millisecond
+		l.Timeouts.Hang = time.Duration(s.HangTimeoutMS) * time.Millisecond
 	}
 	if s.PingTimeoutMS > 0 {
-		l.PingTimeout = time.Duration(s.PingTimeoutMS) * time.Millisecond
+		l.Timeouts.Ping = time.Duration(s.PingTimeoutMS) * time.Millisecond
 	}
-	if s.Isolate != nil && l.IdleStop == 0 { // this process only lists what the server offers
-		l.IdleStop = s.Isolate.options().IdleStop
+	if s.Isolate != nil && l.Timeouts.Idle == 0 { // this process only lists what the server offers
+		l.Timeouts.Idle = s.Isolate.options().IdleStop
 	}
 	if s.RegistryRef != nil {
 		l.Origin = s.RegistryRef.String()
