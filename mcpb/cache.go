@@ -108,12 +108,12 @@ func (c *cached) replace(ctx context.Context, l *layout) error {
 		return fmt.Errorf("the unpacked bundle %s was changed and cannot be replaced: %w", c.dir, err)
 	}
 	report := &UnpackReport{}
-	err := fsutil.CreateDir(c.dir, func(tmp string) error { return l.archive.extract(ctx, tmp, l.mode, nil, report) })
+	err := fsutil.CreateDir(c.dir, func(tmp string) error { return extract(ctx, l.archive, tmp, l.mode, nil, report) })
 	if err != nil {
 		return err
 	}
 	c.fresh = true
-	return os.Chmod(c.dir, l.mode(l.archive.tree.nodes["."]).Perm())
+	return os.Chmod(c.dir, l.mode(".", fs.ModeDir).Perm())
 }
 
 // discard removes a folder of the cache, if it exists. It renames it first, so that no

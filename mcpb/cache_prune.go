@@ -74,7 +74,7 @@ func ListCache(ctx context.Context, dir string) ([]CachedBundle, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if e.IsDir() && CheckFingerprint(e.Name()) && len(e.Name()) == 64 {
+		if e.IsDir() && isDigest(e.Name()) {
 			list = append(list, inspectCached(filepath.Join(cache, e.Name())))
 		}
 	}
@@ -183,9 +183,12 @@ func sweepCache(cache string) error {
 	var failed []error
 	for _, e := range entries {
 		sum, _, _ := strings.Cut(strings.TrimPrefix(e.Name(), "."), ".")
-		if strings.HasPrefix(e.Name(), ".") && len(sum) == 64 && CheckFingerprint(sum) {
+		if strings.HasPrefix(e.Name(), ".") && isDigest(sum) {
 			failed = append(failed, fsutil.RemoveAbandoned(filepath.Join(cache, e.Name())))
 		}
 	}
 	return errors.Join(append(failed, err)...)
 }
+
+// isDigest reports whether a name is a SHA-256 in hexadecimal.
+func isDigest(name string) bool { return len(name) == 64 && ValidFingerprint(name) }

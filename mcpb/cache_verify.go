@@ -3,6 +3,7 @@ package mcpb
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 )
 
@@ -18,6 +18,7 @@ import (
 // read-only.
 type layout struct {
 	archive  *Archive
+	fsys     fs.FS           // of the archive
 	programs map[string]bool // executable files, if the archive has no modes
 	python   bool            // started by uv, which writes its lock file next to the project
 }
@@ -28,33 +29,34 @@ const uvLock = "uv.lock"
 
 // newLayout returns the layout of an archive with the manifest m.
 func newLayout(a *Archive, m *Manifest) *layout {
-	l := &layout{archive: a}
-	if !a.hasModes() {
+	l := &layout{archive: a, fsys: a.FS()}
+	if !hasModes(a) {
 		l.programs = m.programs()
 	}
-	l.python = m.runsUV() && a.tree.nodes[uvLock] == nil
+	_, err := fs.Stat(l.fsys, uvLock)
+	l.python = m.runsUV() && err != nil
 	return l
 }
 
 // hasModes reports whether any file of the archive is executable. Bundles that were
 // packed on Windows have none, because Windows has no execute bit.
-func (a *Archive) hasModes() bool {
-	for i := range a.entries {
-		if e := &a.entries[i]; !e.Mode.IsDir() && e.Mode&0o100 != 0 {
+func hasModes(a *Archive) bool {
+	for e := range a.Entries() {
+		if !e.Mode.IsDir() && e.Mode&0o100 != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// mode returns the mode of a file or a folder in the cache.
-func (l *layout) mode(n *treeNode) fs.FileMode {
+// mode returns the mode in the cache of a file or folder with another mode in the archive.
+func (l *layout) mode(name string, mode fs.FileMode) fs.FileMode {
 	switch {
-	case n.IsDir() && n.name == "." && l.python:
+	case mode.IsDir() && name == "." && l.python:
 		return fs.ModeDir | 0o755
-	case n.IsDir():
+	case mode.IsDir():
 		return fs.ModeDir | 0o555
-	case n.mode&0o100 != 0 || l.programs[n.name]:
+	case mode&0o100 != 0 || l.programs[name]:
 		return 0o555
 	}
 	return 0o444
@@ -83,22 +85,23 @@ func (l *layout) verify(ctx context.Context, dir string) error {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	files := make(chan *treeNode, 256)
+	files := make(chan string, 256)
 	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), 8) {
 		group.Go(func() {
 			c := &comparison{layout: l, dir: dir}
-			for n := range files {
+			for name := range files {
 				if ctx.Err() != nil {
 					continue // drain the channel
 				}
-				if err := c.file(n); err != nil {
+				if err := c.compareFile(name); err != nil {
 					stop(err)
 				}
 			}
 		})
 	}
-	if err := l.verifyFolder(ctx, dir, l.archive.tree.nodes["."], files); err != nil {
+	c := &comparison{layout: l, dir: dir}
+	if err := c.compareFolder(ctx, ".", files); err != nil {
 		stop(err)
 	}
 	close(files)
@@ -106,71 +109,85 @@ func (l *layout) verify(ctx context.Context, dir string) error {
 	return context.Cause(ctx)
 }
 
-// verifyFolder compares the entries of a folder, and sends its files to the channel.
-func (l *layout) verifyFolder(ctx context.Context, dir string, n *treeNode, files chan<- *treeNode) error {
+// comparison compares files and folders one at a time.
+type comparison struct {
+	layout    *layout
+	dir       string
+	want, got [32 << 10]byte
+}
+
+// open opens a file or folder below dir, and compares its mode and size with those of the
+// one in the archive.
+func (c *comparison) open(name string) (*os.File, error) {
+	f, err := os.Open(filepath.Join(c.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, &difference{name, "cannot be read"}
+	}
+	if err := c.compareInfo(name, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (c *comparison) compareInfo(name string, f *os.File) error {
+	got, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	packed, err := fs.Stat(c.layout.fsys, name)
+	if err != nil {
+		return err
+	}
+	want := c.layout.mode(name, packed.Mode())
+	switch {
+	case got.Mode().Type() != want.Type():
+		return &difference{name, "is " + kindText(got.Mode().Type()) + " now"}
+	case runtime.GOOS != "windows" && got.Mode() != want:
+		return &difference{name, fmt.Sprintf("has the mode %v, not %v", got.Mode(), want)}
+	case !got.IsDir() && got.Size() != packed.Size():
+		return &difference{name, "was changed"}
+	}
+	return nil
+}
+
+// compareFolder compares the entries of a folder, and sends its files to the channel.
+func (c *comparison) compareFolder(ctx context.Context, name string, files chan<- string) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	entries, err := l.list(dir, n)
+	packed, err := fs.ReadDir(c.layout.fsys, name)
 	if err != nil {
+		return err
+	}
+	f, err := c.open(name)
+	if err != nil {
+		return err
+	}
+	entries, err := f.ReadDir(len(packed) + 2) // enough to notice an added one
+	if err := errors.Join(f.Close(), err); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	seen := 0
 	for _, e := range entries {
-		name := path.Join(n.name, e.Name())
-		child := l.archive.tree.nodes[name]
+		below := path.Join(name, e.Name())
+		want, err := fs.Stat(c.layout.fsys, below)
 		switch {
-		case child == nil && l.python && name == uvLock && e.Type().IsRegular():
+		case err != nil && c.layout.python && below == uvLock && e.Type().IsRegular():
 			continue
-		case child == nil:
-			return &difference{name, "was added"}
-		case e.Type() != child.Type():
-			return &difference{name, "is " + kindText(e.Type()) + " now"}
+		case err != nil:
+			return &difference{below, "was added"}
+		case e.Type() != want.Mode().Type():
+			return &difference{below, "is " + kindText(e.Type()) + " now"}
 		}
 		seen++
-		if !child.IsDir() {
-			files <- child
-			continue
-		}
-		if err := l.verifyFolder(ctx, dir, child, files); err != nil {
+		if !want.IsDir() {
+			files <- below
+		} else if err := c.compareFolder(ctx, below, files); err != nil {
 			return err
 		}
 	}
-	if seen == len(n.children) {
-		return nil
-	}
-	return &difference{n.name, "lacks files"}
-}
-
-// list compares the mode of folder n below dir, and returns its entries: at most two more
-// than expected.
-func (l *layout) list(dir string, n *treeNode) ([]fs.DirEntry, error) {
-	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(n.name)))
-	if err != nil {
-		return nil, &difference{n.name, "cannot be read"}
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if err := l.compareMode(n, info); err != nil {
-		return nil, err
-	}
-	entries, err := f.ReadDir(len(n.children) + 2)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	return entries, nil
-}
-
-func (l *layout) compareMode(n *treeNode, info fs.FileInfo) error {
-	want := l.mode(n)
-	if info.Mode().Type() != want.Type() {
-		return &difference{n.name, "is " + kindText(info.Mode().Type()) + " now"}
-	}
-	if runtime.GOOS != "windows" && info.Mode() != want {
-		return &difference{n.name, fmt.Sprintf("has the mode %v, not %v", info.Mode(), want)}
+	if seen < len(packed) {
+		return &difference{name, "lacks files"}
 	}
 	return nil
 }
@@ -187,44 +204,30 @@ func kindText(t fs.FileMode) string {
 	return "neither a file nor a folder"
 }
 
-// comparison compares files one at a time.
-type comparison struct {
-	layout    *layout
-	dir       string
-	want, got [32 << 10]byte
-}
-
-func (c *comparison) file(n *treeNode) (err error) {
-	f, err := os.Open(filepath.Join(c.dir, filepath.FromSlash(n.name)))
+func (c *comparison) compareFile(name string) error {
+	f, err := c.open(name)
 	if err != nil {
-		return &difference{n.name, "cannot be read"}
+		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	in, err := c.layout.fsys.Open(name)
 	if err != nil {
 		return err
 	}
-	if err := c.layout.compareMode(n, info); err != nil {
-		return err
-	}
-	if info.Size() != n.size {
-		return &difference{n.name, "was changed"}
-	}
-	in := c.layout.archive.open(n.index)
 	defer in.Close()
 	for {
-		packed, end := io.ReadFull(in, c.want[:])
-		if end != nil && end != io.EOF && end != io.ErrUnexpectedEOF {
-			return end
+		packed, err := readHead(in, c.want[:])
+		if err != nil {
+			return err
 		}
-		found, err := io.ReadFull(f, c.got[:packed])
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		found, err := readHead(f, c.got[:packed])
+		if err != nil {
 			return err
 		}
 		if !bytes.Equal(c.want[:packed], c.got[:found]) {
-			return &difference{n.name, "was changed"}
+			return &difference{name, "was changed"}
 		}
-		if end != nil {
+		if packed < len(c.want) {
 			return nil
 		}
 	}
@@ -233,25 +236,16 @@ func (c *comparison) file(n *treeNode) (err error) {
 // programs returns the files of the bundle that the manifest starts.
 func (m *Manifest) programs() map[string]bool {
 	found := map[string]bool{}
-	add := func(written string) {
-		name, isPath := bundlePath(written)
-		if !isPath {
-			name = written
-			isPath = literal(written) && strings.ContainsAny(written, `/\`)
-		}
-		if clean, why := inside(strings.TrimPrefix(name, "/")); isPath && why == "" {
+	add := func(name string, isPath bool) {
+		if clean, why := inside(name); isPath && why == "" {
 			found[clean] = true
 		}
 	}
-	if m.Server.Type == TypeBinary {
-		if clean, why := inside(m.Server.EntryPoint); why == "" {
-			found[clean] = true
-		}
-	}
+	add(m.Server.EntryPoint, m.Server.Type == TypeBinary)
 	if c := m.Server.Config; c != nil {
-		add(c.Command)
+		add(commandPath(c.Command))
 		for _, o := range c.Overrides {
-			add(o.Command)
+			add(commandPath(o.Command))
 		}
 	}
 	return found

@@ -27,6 +27,9 @@ type CheckOptions struct {
 	// one that packing excludes. The default is to skip none.
 	Skip func(name string, dir bool) bool
 
+	// Limits are those of [OpenArchive], for [CheckPath].
+	Limits *Limits
+
 	moved []string // files that fsys opens but does not list
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
 // maxWindowsPath limits a path in the bundle, in UTF-16 units: Windows allows 260 in
@@ -36,11 +37,11 @@ func (c *checker) newNameRules() *nameRules {
 // error if the bundle supports Windows. Folders are checked before their content.
 func (n *nameRules) look(name string) {
 	var refused *ArchiveError
-	if errors.As(checkName(name), &refused) {
+	if errors.As(zip.CheckName(name), &refused) {
 		n.in(name).Add(refused.Rule, "", "rename it", "%s", refused.Reason)
 		return
 	}
-	if why := oddName(path.Base(name)); why != "" {
+	if why := zip.WindowsFault(path.Base(name)); why != "" {
 		hint := "rename it"
 		if n.windows {
 			hint = "rename it, leave it out with .mcpbignore, or leave win32 out of compatibility.platforms"

@@ -248,3 +248,13 @@ func bundlePath(s string) (name string, ok bool) {
 	}
 	return b.String(), true
 }
+
+// commandPath returns the path in the bundle of a command, and whether it is one: it begins
+// with ${__dirname}, or has slashes and no variables.
+func commandPath(command string) (name string, isPath bool) {
+	name, isPath = bundlePath(command)
+	if !isPath {
+		name, isPath = command, literal(command) && strings.ContainsAny(command, `/\`)
+	}
+	return strings.TrimPrefix(name, "/"), isPath
+}

@@ -424,7 +424,7 @@ func TestCheckPath(t *testing.T) {
 	}
 	expect := func(name string, want ...string) {
 		t.Helper()
-		_, r, err := mcpb.CheckPath(name, nil, nil)
+		_, r, err := mcpb.CheckPath(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -458,7 +458,7 @@ func TestCheckPacked(t *testing.T) {
 		if err := os.WriteFile(name, archive.bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, r, err := mcpb.CheckPath(name, nil, nil)
+		_, r, err := mcpb.CheckPath(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -498,7 +498,7 @@ func TestLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, r, err := mcpb.CheckPath(dir, nil, nil)
+	_, r, err := mcpb.CheckPath(dir, nil)
 	if err != nil || r.OK(false) || !strings.Contains(text(r), "index.js is there, and packing leaves it out") {
 		t.Errorf("%v\n%s", err, text(r))
 	}

@@ -22,15 +22,11 @@ import (
 //
 // Findings name files by their path from the working directory; files of a packed bundle
 // follow its name and "!". CheckPath sets the fields Where, Alone and NoModes of opts.
-// limits are those of [OpenArchive].
 //
 // A refused archive is a finding. An error means that name, or the manifest in it, cannot
 // be read.
-func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *check.Report, error) {
-	var o CheckOptions
-	if opts != nil {
-		o = *opts
-	}
+func CheckPath(name string, opts *CheckOptions) (*Manifest, *check.Report, error) {
+	o := valueOf(opts)
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, nil, err
@@ -43,7 +39,7 @@ func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *che
 		return nil, nil, err
 	}
 	if packed {
-		return checkArchive(name, o, limits)
+		return checkArchive(name, o)
 	}
 	folder := filepath.Dir(name)
 	o.Where = func(file string) string {
@@ -116,12 +112,10 @@ func isPacked(name string) (bool, error) {
 	return ext == ".mcpb" || ext == ".dxt", nil
 }
 
-func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *check.Report, error) {
+func checkArchive(name string, o CheckOptions) (*Manifest, *check.Report, error) {
 	report := &check.Report{}
-	a, err := OpenArchive(name, limits)
-	var refused *ArchiveError
-	if errors.As(err, &refused) {
-		report.Add(refused.Finding(name))
+	a, err := OpenArchive(name, o.Limits)
+	if addRefusal(report, name, err) {
 		return nil, report, nil
 	}
 	if err != nil {
@@ -129,9 +123,8 @@ func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *chec
 	}
 	defer a.Close()
 	o.Where = func(file string) string { return name + "!" + file }
-	m, report, err := Check(a.FS(), &o)
+	m, checked, err := Check(a.FS(), &o)
 	if errors.Is(err, os.ErrNotExist) {
-		report = &check.Report{}
 		check.Reporter{Report: report, File: name}.Add(ruleNoManifest, "", "slipway bundle pack DIR puts it there",
 			"there is no manifest.json at the root of the bundle")
 		return nil, report, nil
@@ -139,32 +132,45 @@ func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *chec
 	if err != nil {
 		return nil, nil, err
 	}
+	report = checked
 	for _, f := range a.Notes() {
 		f.File = o.Where(f.File)
 		report.Add(f)
 	}
-	if !o.Reference {
-		a.readThrough(report, name)
-		if err := a.refuseTampered(context.Background()); errors.As(err, &refused) {
-			report.Add(refused.Finding(name))
+	if o.Reference {
+		return m, report, nil
+	}
+	for e := range a.Entries() {
+		if !e.Mode.IsDir() {
+			addRefusal(report, name, readThrough(a, e.Name))
 		}
 	}
+	v, err := Verify(context.Background(), name, &VerifyOptions{Limits: o.Limits})
+	if err != nil {
+		return nil, nil, err
+	}
+	addRefusal(report, name, v.Refusal())
 	return m, report, nil
 }
 
-// readThrough reads every file of the archive, and reports those whose data does not
-// match their headers.
-func (a *Archive) readThrough(report *check.Report, name string) {
-	for i := range a.entries {
-		if a.entries[i].Mode.IsDir() {
-			continue
-		}
-		f := a.open(i)
-		_, err := io.Copy(io.Discard, f)
-		f.Close()
-		var refused *ArchiveError
-		if errors.As(err, &refused) {
-			report.Add(refused.Finding(name))
-		}
+// readThrough reads a file of an archive to its end, where its size and checksum are
+// verified.
+func readThrough(a *Archive, name string) error {
+	f, err := a.FS().Open(name)
+	if err != nil {
+		return err
 	}
+	defer f.Close()
+	_, err = io.Copy(io.Discard, f)
+	return err
+}
+
+// addRefusal reports whether err is an [*ArchiveError], and adds that to the report.
+func addRefusal(report *check.Report, name string, err error) bool {
+	var refused *ArchiveError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	report.Add(refused.Finding(name))
+	return true
 }

@@ -73,16 +73,22 @@ var ErrSigned = errors.New("the bundle is signed, and what is changed needs a ne
 // is written, and the report contains the changes that would have been made. For a signed
 // bundle, the error is [ErrSigned] unless DropSignature is set.
 func Clean(ctx context.Context, name string, opts *CleanOptions) (*CleanReport, error) {
-	var o CleanOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := valueOf(opts)
 	a, err := OpenArchive(name, o.Limits)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
-	r := &CleanReport{Before: a.size, Repairs: []Repair{}, Removed: []RemovedFile{}, DroppedSignature: a.size > a.zipSize}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &CleanReport{
+		Before:           info.Size(),
+		Repairs:          []Repair{},
+		Removed:          []RemovedFile{},
+		DroppedSignature: a.Signed(),
+	}
 	if r.DroppedSignature && !o.DropSignature {
 		return nil, ErrSigned
 	}

@@ -2,7 +2,6 @@ package mcpb
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
 // content is a bundle that is ready to start: its folder and the data read from it.
@@ -67,7 +67,7 @@ func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *
 		return nil, err
 	}
 	defer f.Close()
-	if err := sizeWithin(f, opts.Limits); err != nil {
+	if _, err := zip.FileSize(f, opts.Limits); err != nil {
 		return nil, err
 	}
 	s, err := takeSnapshot(ctx, f)
@@ -113,29 +113,12 @@ func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *
 	return c, nil
 }
 
-// sizeWithin refuses a file that is not regular or is too large for an archive, before it
-// is read.
-func sizeWithin(f *os.File, limits *Limits) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return &fs.PathError{Op: "open", Path: f.Name(), Err: errors.New("not a regular file")}
-	}
-	l := limits.withDefaults()
-	return l.admitArchive(info.Size())
-}
-
 // refuseSigner refuses a bundle that was changed after signing, or is not signed by the
 // required signer.
 func (s *snapshot) refuseSigner(ctx context.Context, name string, opts *OpenOptions) error {
-	o := VerifyOptions{}
-	if opts.Signer != nil {
-		o = *opts.Signer
-	}
+	o := valueOf(opts.Signer)
 	o.Limits = opts.Limits
-	v, err := verify(ctx, s, s.size, &Verification{Archive: name}, &o)
+	v, err := verify(ctx, s, s.size, name, &o)
 	if err == nil {
 		err = v.Refusal()
 	}
@@ -148,21 +131,11 @@ func (s *snapshot) refuseSigner(ctx context.Context, name string, opts *OpenOpti
 	return nil
 }
 
-// refuseTampered refuses an archive that was changed after signing. Whether to accept an
-// archive without a signature, or with an unknown signer, is up to the user.
-func (a *Archive) refuseTampered(ctx context.Context) error {
-	v, err := verify(ctx, a.r, a.size, &Verification{}, &VerifyOptions{Limits: &a.limits})
-	if err != nil {
-		return err
-	}
-	return v.Refusal()
-}
-
 // Refusal returns an [*ArchiveError] if the bundle was changed after it was signed, and
 // nil otherwise.
 func (v *Verification) Refusal() error {
 	if v.Status == StatusTampered {
-		return &ArchiveError{Rule: ruleSignature, Reason: v.Reason, Unsafe: true}
+		return &ArchiveError{Rule: zip.RuleSignature, Reason: v.Reason, Unsafe: true}
 	}
 	return nil
 }
@@ -185,10 +158,10 @@ func (e *SignerError) Error() string {
 // name of a PEM file with certificates of the signer or of issuers. The error is about
 // the file or its content.
 func ParseSigner(text string) (*VerifyOptions, error) {
-	if CheckFingerprint(text) {
+	if ValidFingerprint(text) {
 		return &VerifyOptions{Fingerprint: text}, nil
 	}
-	certificates, err := fsutil.ReadRegular(os.DirFS(filepath.Dir(text)), filepath.Base(text), maxBlock)
+	certificates, err := fsutil.ReadRegular(os.DirFS(filepath.Dir(text)), filepath.Base(text), zip.MaxBlock)
 	if err != nil {
 		return nil, err
 	}

@@ -310,7 +310,7 @@ func TestOpenRefusesTampered(t *testing.T) {
 	if !errors.As(err, &refused) || !refused.Unsafe {
 		t.Errorf("got %v, want it refused", err)
 	}
-	_, r, err := mcpb.CheckPath(name, nil, nil)
+	_, r, err := mcpb.CheckPath(name, nil)
 	if err != nil || r.OK(false) || !strings.Contains(text(r), "mcpb/signature") {
 		t.Errorf("checked: %v\n%s", err, text(r))
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
 // PackOptions are the options of [Pack]. Nil and the zero value mean the defaults.
@@ -123,11 +125,7 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if !findings.OK(opts.Strict) {
 		return nil, &InvalidError{Report: findings}
 	}
-	if err := s.checkNames(); err != nil {
-		return nil, err
-	}
-	limits := opts.Limits.withDefaults()
-	if err := s.admit(&limits); err != nil {
+	if err := s.admit(opts.Limits); err != nil {
 		return nil, err
 	}
 	report := &PackReport{
@@ -141,7 +139,7 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if report.Excluded == nil {
 		report.Excluded = []Exclusion{}
 	}
-	if err := s.pack(ctx, m, report, &limits, opts); err != nil {
+	if err := s.pack(ctx, m, report, opts); err != nil {
 		return report, err
 	}
 	return report, opts.writeCompanions(report)
@@ -153,11 +151,7 @@ const checksumSuffix = ".sha256"
 // writeCompanions writes the files next to a bundle.
 func (o *PackOptions) writeCompanions(report *PackReport) error {
 	put := func(name string, text []byte) error {
-		write := fsutil.Create
-		if o.Force {
-			write = fsutil.Replace
-		}
-		return write(name, 0o644, func(w io.Writer) error {
+		return createFunc(o.Force)(name, 0o644, func(w io.Writer) error {
 			_, err := w.Write(text)
 			return err
 		})
@@ -183,18 +177,24 @@ func (o *PackOptions) writeCompanions(report *PackReport) error {
 	return put(o.SBOM, sbom)
 }
 
-// admit refuses more files or bytes than readers accept.
+// admit refuses names, and more files or bytes, than readers accept. The compression ratio
+// is checked later.
 func (s *Selection) admit(limits *Limits) error {
-	if limits.Entries >= 0 && len(s.Files) > limits.Entries {
-		return unsafef(ruleLimit, "", "it has %d files, more than the limit of %d entries", len(s.Files), limits.Entries)
+	names := make([]string, len(s.Files))
+	for i := range s.Files {
+		names[i] = s.Files[i].Name
 	}
-	total := int64(0)
+	if err := zip.CheckNames(names); err != nil {
+		return err
+	}
+	budget := zip.NewBudget(limits)
+	if err := budget.AdmitEntries(int64(len(s.Files))); err != nil {
+		return err
+	}
 	for _, f := range s.Files {
-		// The compression ratio is checked later.
-		if err := limits.admit(&Entry{Name: f.Name, Size: f.Size, PackedSize: f.Size}, total); err != nil {
+		if err := budget.AdmitFile(f.Name, f.Size, f.Size); err != nil {
 			return err
 		}
-		total += f.Size
 	}
 	return nil
 }
@@ -218,26 +218,24 @@ func (s *Selection) check(where func(name string) string) (*Manifest, *check.Rep
 	return m, findings, nil
 }
 
-// checkNames ensures that the archive can be opened again.
-func (s *Selection) checkNames() error {
-	entries := make([]Entry, len(s.Files))
-	for i, f := range s.Files {
-		if err := checkName(f.Name); err != nil {
-			return err
-		}
-		entries[i] = Entry{Name: f.Name, Mode: 0o644}
+// createFunc returns the function that creates a file, or replaces one if force is set.
+func createFunc(force bool) func(name string, mode fs.FileMode, write func(io.Writer) error) error {
+	if force {
+		return fsutil.Replace
 	}
-	_, err := newTree(entries, nil)
-	return err
+	return fsutil.Create
+}
+
+// counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }
 
 // pack writes the archive and completes the report.
-func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, limits *Limits,
-	opts *PackOptions) error {
-	put := fsutil.Create
-	if opts.Force {
-		put = fsutil.Replace
-	}
+func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, opts *PackOptions) error {
 	workers := opts.Workers
 	if workers <= 0 {
 		workers = min(runtime.GOMAXPROCS(0), 8)
@@ -249,25 +247,27 @@ func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, l
 	for _, file := range s.Files {
 		all += file.Size
 	}
-	return put(report.Archive, 0o644, func(w io.Writer) error {
+	budget := zip.NewBudget(opts.Limits)
+	return createFunc(opts.Force)(report.Archive, 0o644, func(w io.Writer) error {
+		var size counter
 		sum := sha256.New()
-		z := newZipWriter(io.MultiWriter(w, sum), opts.Time)
-		var refused error
-		err := f.run(ctx, z, workers, func(index int, n int64) {
+		z := zip.NewWriter(io.MultiWriter(w, sum, &size), opts.Time)
+		err := f.run(ctx, z, workers, func(index int, n int64) error {
 			file := &s.Files[index]
-			if refused == nil {
-				refused = limits.admit(&Entry{Name: file.Name, Size: file.Size, PackedSize: n}, report.Bytes)
-			}
 			packed = append(packed, PackedFile{Name: file.Name, Bytes: file.Size, Packed: n})
 			report.Bytes += file.Size
 			if opts.Progress != nil {
 				opts.Progress(report.Bytes, all)
 			}
+			return budget.AdmitFile(file.Name, file.Size, n)
 		})
 		if err == nil {
-			err = cmp.Or(refused, z.close(), limits.admitContent(report.Bytes, z.at), limits.admitArchive(z.at))
+			err = z.Close()
 		}
-		report.ArchiveBytes, report.SHA256 = z.at, hex.EncodeToString(sum.Sum(nil))
+		if err == nil {
+			err = cmp.Or(budget.AdmitContent(int64(size)), budget.AdmitArchive(int64(size)))
+		}
+		report.ArchiveBytes, report.SHA256 = int64(size), hex.EncodeToString(sum.Sum(nil))
 		report.Largest = largest(packed, 10)
 		return err
 	})

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"sync"
+
+	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
 // flow passes the files of a selection through the workers into an archive. The reader
@@ -19,15 +21,12 @@ import (
 type flow struct {
 	selection *Selection
 	programs  map[string]bool // executable regardless of the file system
-	root      *os.Root
+	folder    lastFolder
 
-	free  chan *piece
-	work  chan *piece
-	order chan *piece
-
+	free    chan *piece
+	work    chan *piece
+	order   chan *piece
 	readErr error // reader's error; valid after order is closed
-	in      string
-	folder  *os.Root
 }
 
 func newFlow(s *Selection, workers int) *flow {
@@ -40,11 +39,12 @@ func newFlow(s *Selection, workers int) *flow {
 }
 
 // run packs all files into z. It calls done after every file.
-func (f *flow) run(ctx context.Context, z *zipWriter, workers int, done func(index int, packed int64)) (err error) {
-	if f.root, err = os.OpenRoot(f.selection.dir); err != nil {
+func (f *flow) run(ctx context.Context, z *zip.Writer, workers int,
+	done func(index int, packed int64) error) (err error) {
+	if f.folder.root, err = os.OpenRoot(f.selection.dir); err != nil {
 		return err
 	}
-	defer f.root.Close()
+	defer f.folder.root.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -77,8 +77,8 @@ func (f *flow) run(ctx context.Context, z *zipWriter, workers int, done func(ind
 }
 
 // writeAll writes the pieces in order.
-func (f *flow) writeAll(ctx context.Context, z *zipWriter, done func(index int, packed int64)) error {
-	size := int64(0)
+func (f *flow) writeAll(ctx context.Context, z *zip.Writer, done func(index int, packed int64) error) error {
+	var sum zip.Sum
 	for p := range f.order {
 		select {
 		case err := <-p.done:
@@ -88,50 +88,52 @@ func (f *flow) writeAll(ctx context.Context, z *zipWriter, done func(index int, 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if p.first {
-			z.begin(f.header(p))
-			size = 0
-		}
-		size += int64(p.n)
+		data := p.packed.Bytes()
 		if p.stored {
-			z.write(p.data())
-		} else {
-			z.write(p.packed.Bytes())
+			data = p.data()
+		}
+		if p.first {
+			sum = zip.Sum{}
+		}
+		sum.Size += int64(p.n)
+		sum.Packed += int64(len(data))
+		sum.CRC32 = p.crc
+		if p.first {
+			if err := z.Begin(f.header(p, &sum)); err != nil {
+				return err
+			}
+		}
+		if _, err := z.Write(data); err != nil {
+			return err
 		}
 		if p.last {
-			z.end(p.crc, size)
-			done(p.file, z.at-z.start)
-		}
-		if z.err != nil {
-			return z.err
+			z.End(&sum)
+			if err := done(p.file, sum.Packed); err != nil {
+				return err
+			}
 		}
 		f.free <- p
 	}
 	return f.readErr
 }
 
-// header returns the header of the file that begins with p.
-func (f *flow) header(p *piece) zipHeader {
+// header returns the header of the file that begins with p. sum is known if p is all of it.
+func (f *flow) header(p *piece, sum *zip.Sum) *zip.File {
 	file := &f.selection.Files[p.file]
-	h := zipHeader{
-		name:       file.Name,
-		executable: file.executable || p.executable || f.programs[file.Name],
-		method:     methodDeflate,
-		later:      !p.last,
-		size:       file.Size,
+	h := &zip.File{
+		Name:       file.Name,
+		Executable: file.executable || p.executable || f.programs[file.Name],
+		Deflated:   !p.stored,
 	}
 	if p.last {
-		h.crc, h.size, h.packed = p.crc, int64(p.n), int64(p.packed.Len())
-	}
-	if p.stored {
-		h.method, h.packed = methodStore, int64(p.n)
+		h.Known = sum
 	}
 	return h
 }
 
 // readAll reads the files into pieces.
 func (f *flow) readAll(ctx context.Context) error {
-	defer f.leave()
+	defer f.folder.close()
 	for i := range f.selection.Files {
 		if err := f.readFile(ctx, i); err != nil {
 			return err
@@ -140,31 +142,15 @@ func (f *flow) readAll(ctx context.Context) error {
 	return nil
 }
 
-func (f *flow) leave() {
-	if f.folder != nil {
-		f.folder.Close()
-	}
-	f.folder, f.in = nil, ""
-}
-
-// open opens a file through its folder, which stays open for the next file. Both are
-// opened within the root, so that no link leads outside.
+// open opens a file through its folder.
 func (f *flow) open(name string) (*os.File, error) {
-	dir := path.Dir(name)
-	if dir == "." {
-		return f.root.Open(name)
-	}
-	if dir != f.in {
-		f.leave()
-		folder, err := f.root.OpenRoot(dir)
-		if err != nil {
-			return nil, err
-		}
-		f.folder, f.in = folder, dir
-	}
-	file, err := f.folder.Open(path.Base(name))
+	folder, err := f.folder.open(path.Dir(name))
 	if err != nil {
-		return f.root.Open(name) // a link to another folder of the bundle
+		return nil, err
+	}
+	file, err := folder.Open(path.Base(name))
+	if err != nil {
+		return f.folder.root.Open(name) // a link to another folder of the bundle
 	}
 	return file, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
 var rules check.RuleSet
@@ -112,26 +113,6 @@ var (
 		"a line of .mcpbignore that also excludes files of installed packages")
 )
 
-// Archives and signatures.
-var (
-	ruleDamaged = rules.Error("mcpb/archive-damaged",
-		"an archive that is damaged, incomplete or not a zip file")
-	ruleAmbiguous = rules.Error("mcpb/archive-ambiguous",
-		"an archive that different zip readers read differently")
-	ruleUnsupported = rules.Error("mcpb/archive-unsupported",
-		"an archive that is encrypted, split, or compressed with an unsupported method")
-	ruleName = rules.Error("mcpb/archive-name",
-		"a name that leads out of the archive, or has another meaning on some systems")
-	ruleCollision = rules.Error("mcpb/archive-collision",
-		"two entries with the same name, also ignoring case and Unicode form")
-	ruleLink      = rules.Error("mcpb/archive-link", "an entry that is neither a file nor a folder")
-	ruleOverlap   = rules.Error("mcpb/archive-overlap", "entries that share bytes")
-	ruleLimit     = rules.Error("mcpb/archive-limit", "more entries or bytes than allowed")
-	ruleBomb      = rules.Error("mcpb/archive-bomb", "a small archive that is far too large when unpacked")
-	ruleSignature = rules.Error("mcpb/signature", "a signed bundle that differs from what was signed")
-	rulePortable  = rules.Warning("mcpb/archive-portable", "folders that some systems treat as the same")
-)
-
 // User values and the platform, before the server starts.
 var (
 	ruleMissing     = rules.Error("mcpb/missing-value", "a required option without a value")
@@ -167,11 +148,9 @@ var (
 )
 
 // Rules returns all rules in the order of their documentation: the manifest as a document,
-// its content, the bundle's files, archives, user values, and differences between a manifest
-// and its server.
-func Rules() []check.Rule {
-	return rules.All()
-}
+// its content, the bundle's files, user values, differences between a manifest and its
+// server, and archives.
+func Rules() []check.Rule { return append(rules.All(), zip.Rules()...) }
 
 // isTolerable reports whether a host can work with a manifest that violates rule.
 func isTolerable(rule check.Rule) bool {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
@@ -42,66 +43,53 @@ type UnpackReport struct {
 // signature; use [Verify] for that. If the folder is not empty, the error matches
 // [fs.ErrExist].
 func Unpack(ctx context.Context, name, dir string, opts *UnpackOptions) (*UnpackReport, error) {
-	if opts == nil {
-		opts = &UnpackOptions{}
-	}
-	a, err := OpenArchive(name, opts.Limits)
+	o := valueOf(opts)
+	a, err := OpenArchive(name, o.Limits)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
-	return a.unpack(ctx, dir, opts)
-}
-
-func (a *Archive) unpack(ctx context.Context, dir string, opts *UnpackOptions) (*UnpackReport, error) {
-	var err error
 	if dir == "" {
-		if dir, err = a.folderName(); err != nil {
-			return nil, err
+		m, err := ReadManifest(a.FS())
+		if err != nil {
+			return nil, fmt.Errorf("the archive does not say how it is called, name a folder: %w", err)
 		}
+		dir = strings.TrimSuffix(m.FileName(), ".mcpb")
 	}
 	report := &UnpackReport{Dir: dir, Executable: []string{}}
-	err = fsutil.CreateDir(dir, func(tmp string) error { return a.extract(ctx, tmp, nil, opts.Progress, report) })
+	err = fsutil.CreateDir(dir, func(tmp string) error { return extract(ctx, a, tmp, nil, o.Progress, report) })
 	if err != nil {
 		return nil, err
 	}
 	return report, nil
 }
 
-// folderName returns the name of the folder for the content.
-func (a *Archive) folderName() (string, error) {
-	m, err := ReadManifest(a.FS())
-	if err != nil {
-		return "", fmt.Errorf("the archive does not say how it is called, name a folder: %w", err)
-	}
-	name := m.FileName()
-	return name[:len(name)-len(path.Ext(name))], nil
-}
+// modeFunc returns the mode of the written file or folder at a path in the archive, where
+// it has the given mode.
+type modeFunc func(name string, mode fs.FileMode) fs.FileMode
 
-// extract writes every file below the empty folder dir. mode returns the exact mode of
-// each written file and folder except dir itself; nil means the modes of the archive less
-// the umask.
-func (a *Archive) extract(ctx context.Context, dir string, mode func(n *treeNode) fs.FileMode,
+// extract writes every file below the empty folder dir. mode returns the exact modes of
+// everything except dir itself; nil means the modes of the archive less the umask.
+func extract(ctx context.Context, a *Archive, dir string, mode modeFunc,
 	progress func(done, all int64), report *UnpackReport) error {
-	x := &extraction{archive: a, mode: mode, buffer: make([]byte, 64<<10), made: map[string]bool{".": true}}
-	var err error
-	if x.root, err = os.OpenRoot(dir); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return err
 	}
-	defer x.root.Close()
-	defer x.leave()
-	for i := range a.entries {
-		e := &a.entries[i]
+	defer root.Close()
+	x := &extraction{fsys: a.FS(), mode: mode, folder: &lastFolder{root: root}, buffer: make([]byte, 64<<10)}
+	defer x.folder.close()
+	for e := range a.Entries() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if e.Mode.IsDir() {
-			if err := x.mkdir(e.Name); err != nil {
+			if err := root.MkdirAll(e.Name, 0o755); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := x.file(i, e); err != nil {
+		if err := x.write(&e); err != nil {
 			return err
 		}
 		report.Files++
@@ -110,93 +98,53 @@ func (a *Archive) extract(ctx context.Context, dir string, mode func(n *treeNode
 			report.Executable = append(report.Executable, e.Name)
 		}
 		if progress != nil {
-			progress(report.Bytes, a.bytes)
+			progress(report.Bytes, a.Size())
 		}
 	}
-	return x.closeFolders()
-}
-
-// extraction is the state of one unpacking. The folder of the last file stays open,
-// because the next file is usually in it, too.
-type extraction struct {
-	archive *Archive
-	mode    func(n *treeNode) fs.FileMode // nil for the modes of the archive
-	root    *os.Root
-	buffer  []byte
-	made    map[string]bool
-
-	in     string // the path of folder, or empty
-	folder *os.Root
-}
-
-func (x *extraction) leave() {
-	if x.folder != nil {
-		x.folder.Close()
-	}
-	x.folder, x.in = nil, ""
-}
-
-func (x *extraction) mkdir(name string) error {
-	if x.made[name] {
+	if mode == nil {
 		return nil
 	}
-	if err := x.mkdir(path.Dir(name)); err != nil {
-		return err
-	}
-	x.made[name] = true
-	return x.root.Mkdir(name, 0o755)
+	x.folder.close()
+	// Folders get their modes last, because some of them become read-only.
+	return fs.WalkDir(x.fsys, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() || name == "." {
+			return err
+		}
+		return root.Chmod(name, mode(name, fs.ModeDir).Perm())
+	})
 }
 
-// enter returns the opened folder of a file.
-func (x *extraction) enter(dir string) (*os.Root, error) {
-	if dir == "." {
-		return x.root, nil
-	}
-	if dir == x.in {
-		return x.folder, nil
-	}
-	if err := x.mkdir(dir); err != nil {
-		return nil, err
-	}
-	x.leave()
-	folder, err := x.root.OpenRoot(dir)
-	if err == nil {
-		x.folder, x.in = folder, dir
-	}
-	return folder, err
+// extraction writes the files of an archive.
+type extraction struct {
+	fsys   fs.FS
+	mode   modeFunc
+	folder *lastFolder
+	buffer []byte
 }
 
-func (x *extraction) file(index int, e *Entry) error {
-	folder, err := x.enter(path.Dir(e.Name))
+func (x *extraction) write(e *Entry) error {
+	dir := path.Dir(e.Name)
+	if dir != x.folder.name {
+		if err := x.folder.root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	folder, err := x.folder.open(dir)
 	if err != nil {
 		return err
 	}
+	in, err := x.fsys.Open(e.Name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	out, err := folder.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, e.Mode.Perm())
 	if err != nil {
 		return err
 	}
-	in := x.archive.open(index)
 	_, err = io.CopyBuffer(struct{ io.Writer }{out}, in, x.buffer)
 	if x.mode != nil {
-		err = errors.Join(err, out.Chmod(x.mode(x.archive.tree.nodes[e.Name])))
+		err = errors.Join(err, out.Chmod(x.mode(e.Name, e.Mode)))
 	}
-	return errors.Join(err, in.Close(), out.Close())
-}
-
-// closeFolders sets the modes of the folders. It runs last, because some of them become
-// read-only.
-func (x *extraction) closeFolders() error {
-	if x.mode == nil {
-		return nil
-	}
-	x.leave()
-	for name := range x.made {
-		if name == "." {
-			continue
-		}
-		if err := x.root.Chmod(name, x.mode(x.archive.tree.nodes[name]).Perm()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(err, out.Close())
 }

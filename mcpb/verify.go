@@ -1,17 +1,21 @@
 package mcpb
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/x509"
-	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/mcpb/internal/cms"
+	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
 
 // Status is the result of [Verify].
@@ -84,9 +88,9 @@ type Verification struct {
 	Dialect string `json:"dialect,omitempty"`
 }
 
-func (v *Verification) is(status Status, format string, args ...any) (*Verification, error) {
+// set records the result.
+func (v *Verification) set(status Status, format string, args ...any) {
 	v.Status, v.Reason = status, fmt.Sprintf(format, args...)
-	return v, nil
 }
 
 // Verify verifies the signature of the bundle at name: first that the bundle is what was
@@ -104,131 +108,106 @@ func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verificatio
 	if err != nil {
 		return nil, err
 	}
-	return verify(ctx, f, info.Size(), &Verification{Archive: name}, opts)
+	return verify(ctx, f, info.Size(), name, opts)
 }
 
-// verify is [Verify] for the first size bytes of f; the result is in v.
-func verify(
-	ctx context.Context,
-	f io.ReaderAt,
-	size int64,
-	v *Verification,
-	opts *VerifyOptions,
-) (*Verification, error) {
-	if opts == nil {
-		opts = &VerifyOptions{}
-	}
-	trust, err := opts.trust()
+// verify is [Verify] for the first size bytes of f, the content of the file called name.
+func verify(ctx context.Context, f io.ReaderAt, size int64, name string, opts *VerifyOptions) (*Verification, error) {
+	o := valueOf(opts)
+	trust, err := o.trust()
 	if err != nil {
 		return nil, err
 	}
-	block, err := findBlock(f, size)
+	block, err := zip.FindBlock(f, size)
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseTwice(f, block); err != nil {
-		return nil, err
+	v := &Verification{Archive: name}
+	_, broken := zip.New(f, size, o.Limits)
+	if block.DER == nil {
+		return v, v.setUnsigned(f, size, broken)
 	}
-	archive, broken := NewArchive(f, size, opts.Limits)
-	if !block.found {
-		return v.unsigned(f, size, broken)
-	}
-	s, err := parseSignature(block.der)
+	s, err := cms.Parse(block.DER)
 	if s != nil {
 		v.describe(s)
 	}
 	switch {
-	case errors.Is(err, errAlgorithm), errors.Is(err, errNoAttributes):
-		return v.is(StatusUntrusted, "%v", err)
+	case errors.Is(err, cms.ErrAlgorithm), errors.Is(err, cms.ErrNoAttributes):
+		v.set(StatusUntrusted, "%v", err)
+		return v, nil
 	case err != nil:
-		return v.is(StatusTampered, "the signature is malformed: %v", err)
+		v.set(StatusTampered, "the signature is malformed: %v", err)
+		return v, nil
 	}
-	if ok, err := v.digest(ctx, f, block, size, s); err != nil || !ok {
-		return v, err
-	}
-	if s.check() != nil {
-		return v.is(StatusTampered, "the signature is not by the key of its certificate")
-	}
-	if broken != nil {
-		return nil, broken
-	}
-	defer archive.Close()
-	return v.judge(s, trust, opts)
-}
-
-// unsigned sets the result for a file without a block at its end.
-func (v *Verification) unsigned(f io.ReaderAt, size int64, broken error) (*Verification, error) {
-	if broken == nil {
-		return v.is(StatusUnsigned, "there is no signature")
-	}
-	// If a block does not end with the file, it was cut, or bytes were added.
-	tail, _, err := readTail(f, size, maxBlock)
-	if err != nil {
+	if v.Dialect, err = dialectOf(ctx, f, block, s); err != nil {
 		return nil, err
 	}
-	if i := bytes.LastIndex(tail, []byte(blockHeader)); i >= 0 && bytes.Contains(tail[:i], []byte(endSignature)) {
-		return v.is(StatusTampered, "the signature does not end with the file: bytes were added or cut")
+	switch {
+	case v.Dialect == "":
+		v.set(StatusTampered, "the bundle is not what was signed")
+	case s.Check() != nil:
+		v.set(StatusTampered, "the signature is not by the key of its certificate")
+	case broken != nil:
+		return nil, broken
+	default:
+		v.judge(s, trust, &o)
 	}
-	return nil, broken
+	return v, nil
 }
 
-func (v *Verification) describe(s *signature) {
-	signer := certificateOf(s.certificate)
+// setUnsigned sets the result for a file without a block at its end.
+func (v *Verification) setUnsigned(f io.ReaderAt, size int64, broken error) error {
+	if broken == nil {
+		v.set(StatusUnsigned, "there is no signature")
+		return nil
+	}
+	lost, err := zip.HasLostBlock(f, size)
+	if err != nil || !lost {
+		return cmp.Or(err, broken)
+	}
+	v.set(StatusTampered, "the signature does not end with the file: bytes were added or cut")
+	return nil
+}
+
+func (v *Verification) describe(s *cms.Signature) {
+	signer := certificateOf(s.Certificate)
 	v.Signer = &signer
-	for _, c := range s.others {
+	for _, c := range s.Others {
 		v.Chain = append(v.Chain, certificateOf(c))
 	}
-	if !s.time.IsZero() {
-		at := s.time.UTC()
+	if !s.Time.IsZero() {
+		at := s.Time.UTC()
 		v.SignedAt = &at
 	}
 }
 
-// digest verifies the content before the block against the signed digest. ok is false if
-// v already has the result.
-func (v *Verification) digest(
-	ctx context.Context,
-	f io.ReaderAt,
-	block *block,
-	size int64,
-	s *signature,
-) (ok bool, err error) {
-	tail, begin, err := readTail(f, block.begin, endLen+maxComment)
+// dialectOf verifies the content before the block against the signed digest, and returns
+// the dialect in which it matches, or "".
+func dialectOf(ctx context.Context, f io.ReaderAt, block *zip.Block, s *cms.Signature) (string, error) {
+	before, undeclared, err := block.Signed(f)
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	content := &Archive{zipSize: block.begin, end: -1}
-	comment := 0
-	if i := bytes.LastIndex(tail, []byte(endSignature)); i >= 0 && len(tail)-i >= endLen {
-		content.end = begin + int64(i)
-		comment = int(binary.LittleEndian.Uint16(tail[i+20:]))
+	whole := dialectTrailing
+	if undeclared != nil {
+		whole = dialectComment
 	}
-	v.Dialect = dialectTrailing
-	named := content.end >= 0 && int64(comment) == size-content.end-endLen
-	if named {
-		v.Dialect = dialectComment
-	}
-	stored, err := hashContent(ctx, s.hash, io.NewSectionReader(f, 0, block.begin))
-	if err != nil {
-		return false, err
-	}
-	if subtle.ConstantTimeCompare(stored, s.digest) == 1 {
-		return true, nil
-	}
-	if named {
-		own := int(content.zipSize - content.end - endLen)
-		zeroed, err := hashContent(ctx, s.hash, zipContent(f, content, own))
+	for _, form := range []struct {
+		dialect string
+		content io.Reader
+	}{{whole, before}, {dialectZeroed, undeclared}} {
+		if form.content == nil {
+			continue
+		}
+		digest, err := hashContent(ctx, s.Hash, form.content)
 		if err != nil {
-			return false, err
+			return "", err
 		}
-		if subtle.ConstantTimeCompare(zeroed, s.digest) == 1 {
-			v.Dialect = dialectZeroed
-			return true, nil
+		if subtle.ConstantTimeCompare(digest, s.Digest) == 1 {
+			return form.dialect, nil
 		}
 	}
-	v.Dialect = ""
-	_, err = v.is(StatusTampered, "the bundle is not what was signed")
-	return false, err
+	return "", nil
 }
 
 // trust returns the certificates of Trust, or nil to use the system's.
@@ -236,72 +215,71 @@ func (o *VerifyOptions) trust() (*x509.CertPool, error) {
 	if o.Trust == nil {
 		return nil, nil
 	}
-	certificates, err := ParseCertificates(o.Trust)
-	if err != nil {
-		return nil, err
-	}
+	certificates, err := cms.ParseCertificates(o.Trust)
+	return poolOf(certificates), err
+}
+
+func poolOf(certificates []*x509.Certificate) *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, c := range certificates {
 		pool.AddCert(c)
 	}
-	return pool, nil
+	return pool
 }
 
 // judge determines whether the signer of an intact signature is trusted.
-func (v *Verification) judge(s *signature, trust *x509.CertPool, opts *VerifyOptions) (*Verification, error) {
+func (v *Verification) judge(s *cms.Signature, trust *x509.CertPool, opts *VerifyOptions) {
 	at := opts.Time
 	if at.IsZero() {
 		at = time.Now()
 	}
-	c := s.certificate
+	c := s.Certificate
 	if opts.Fingerprint != "" && plainFingerprint(opts.Fingerprint) != v.Signer.SHA256 {
-		return v.is(StatusUntrusted, "it was signed with another certificate")
+		v.set(StatusUntrusted, "it was signed with another certificate")
+		return
 	}
-	if err := purpose(c); err != nil {
-		return v.is(StatusUntrusted, "%v", err)
+	if err := cms.CheckPurpose(c); err != nil {
+		v.set(StatusUntrusted, "%v", err)
+		return
 	}
-	if at.After(c.NotAfter) {
-		return v.is(StatusExpired, "the certificate of the signer expired on %s", c.NotAfter.UTC().Format(time.DateOnly))
+	if err := cms.CheckValidity(c, at); err != nil {
+		v.set(StatusExpired, "the certificate of the signer %v", err)
+		return
 	}
-	if at.Before(c.NotBefore) {
-		return v.is(StatusExpired, "the certificate of the signer is valid from %s on",
-			c.NotBefore.UTC().Format(time.DateOnly))
-	}
-	if opts.Fingerprint != "" && trust == nil {
+	switch {
+	case opts.Fingerprint != "" && trust == nil:
 		v.Status = StatusSigned
-		return v, nil
-	}
-	if trust == nil && isSelfSigned(c) {
-		return v.is(StatusSelfSigned, "only the signer vouches for it")
-	}
-	intermediates := x509.NewCertPool()
-	for _, other := range s.others {
-		intermediates.AddCert(other)
+		return
+	case trust == nil && cms.IsSelfSigned(c):
+		v.set(StatusSelfSigned, "only the signer vouches for it")
+		return
 	}
 	_, err := c.Verify(x509.VerifyOptions{
-		Roots: trust, Intermediates: intermediates, CurrentTime: at,
-		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
+		Roots:         trust,
+		Intermediates: poolOf(s.Others),
+		CurrentTime:   at,
+		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
 	})
 	var invalid x509.CertificateInvalidError
 	switch {
+	case err == nil:
+		v.Status = StatusSigned
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return v.is(StatusExpired, "a certificate that vouches for the signer is not valid at this time")
-	case err != nil:
-		return v.is(StatusUntrusted, "no certificate that is trusted vouches for the signer: %s",
-			strings.TrimPrefix(err.Error(), "x509: "))
+		v.set(StatusExpired, "a certificate that vouches for the signer is not valid at this time")
+	default:
+		v.set(StatusUntrusted, "no certificate that is trusted vouches for the signer: %v", err)
 	}
-	v.Status = StatusSigned
-	return v, nil
 }
 
 // plainFingerprint returns a fingerprint in normalized form.
 func plainFingerprint(s string) string {
-	return strings.ToLower(strings.NewReplacer(":", "", " ", "").Replace(strings.TrimPrefix(strings.ToLower(s),
-		"sha256:")))
+	s = strings.TrimPrefix(strings.ToLower(s), "sha256:")
+	return strings.NewReplacer(":", "", " ", "").Replace(s)
 }
 
-// CheckFingerprint reports whether s is a SHA-256 fingerprint in hexadecimal.
-func CheckFingerprint(s string) bool {
-	s = plainFingerprint(s)
-	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+// ValidFingerprint reports whether s is a SHA-256 fingerprint in hexadecimal, possibly with
+// colons, spaces or the prefix "SHA256:".
+func ValidFingerprint(s string) bool {
+	sum, err := hex.DecodeString(plainFingerprint(s))
+	return err == nil && len(sum) == sha256.Size
 }

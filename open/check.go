@@ -177,7 +177,7 @@ func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 
 // checkBundle checks an .mcpb file, a bundle folder, or its manifest.
 func checkBundle(arg string, opts *CheckOptions) (*check.Report, error) {
-	_, report, err := mcpb.CheckPath(arg, opts.Bundle, nil)
+	_, report, err := mcpb.CheckPath(arg, opts.Bundle)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}

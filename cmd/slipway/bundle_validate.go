@@ -47,7 +47,7 @@ Rules: docs/reference/rules.md.`,
 						return err
 					}
 				}
-				_, report, err := mcpb.CheckPath(name, &mcpb.CheckOptions{Reference: compat != ""}, nil)
+				_, report, err := mcpb.CheckPath(name, &mcpb.CheckOptions{Reference: compat != ""})
 				if err != nil {
 					return unreadableBundle(name, err)
 				}

@@ -40,7 +40,7 @@ unsafe archive.`,
   slipway bundle verify my-server.mcpb --trust chain.pem --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("fingerprint") && !mcpb.CheckFingerprint(opts.Fingerprint) {
+			if cmd.Flags().Changed("fingerprint") && !mcpb.ValidFingerprint(opts.Fingerprint) {
 				return usage("slipway bundle verify prints it", "bundle verify: %q is no SHA-256 fingerprint", opts.Fingerprint)
 			}
 			if trust != "" {

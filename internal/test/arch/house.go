@@ -47,12 +47,13 @@ func House() *Plan {
 				"internal/fsutil",
 				"internal/js", "internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/peer",
 				"internal/schema", "internal/secrets", "internal/tree", "internal/uritemplate", "internal/visible",
+				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check", "mcp"},
 			2: {"mcp/lint", "staticmcp/search"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
-			4: {"client", "mcp/mcptest", "router", "sitebuild", "ws"},
+			4: {"client", "mcp/mcptest", "mcpb/internal/zip", "router", "sitebuild", "ws"},
 			5: {
 				"mcpb", "stax", "staticmcp/freeze", "sitebuild/docs",
 				"sitebuild/data", "sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table",
@@ -103,12 +104,12 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/klauspost/compress",
-				Rooms:  []string{"mcpb"},
+				Rooms:  []string{"mcpb", "mcpb/internal/zip"},
 				Saves:  "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it has no dependencies of its own",
 			},
 			{
 				Module: "golang.org/x/text",
-				Rooms:  []string{"mcpb"},
+				Rooms:  []string{"mcpb/internal/zip"},
 				Saves:  "Unicode normalization: which two names are one on some file systems",
 			},
 			{

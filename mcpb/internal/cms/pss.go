@@ -1,4 +1,4 @@
-package mcpb
+package cms
 
 import (
 	"crypto/rsa"
@@ -25,36 +25,29 @@ type pssParameters struct {
 const maxSalt = 2048
 
 // readPSS reads the parameters of a signature, which must use the same hash throughout.
-func (s *signature) readPSS(raw asn1.RawValue) error {
+func (s *Signature) readPSS(raw asn1.RawValue) error {
 	var p pssParameters
-	if exactly(raw.FullBytes, &p, "") != nil {
-		return errAlgorithm
-	}
 	var mask pkix.AlgorithmIdentifier
-	if !p.MGF.Algorithm.Equal(oidMGF1) || exactly(p.MGF.Parameters.FullBytes, &mask, "") != nil {
-		return errAlgorithm
+	if decode(raw.FullBytes, &p) != nil || decode(p.MGF.Parameters.FullBytes, &mask) != nil {
+		return ErrAlgorithm
 	}
-	for _, used := range []asn1.ObjectIdentifier{p.Hash.Algorithm, mask.Algorithm} {
-		if hash, ok := hashOf(used); !ok || hash != s.hash {
-			return errAlgorithm
-		}
+	sameHash := hashes[p.Hash.Algorithm.String()] == s.Hash && hashes[mask.Algorithm.String()] == s.Hash
+	if p.MGF.Algorithm.String() != oidMGF1 || !sameHash || p.Salt <= 0 || p.Salt > maxSalt || p.Trailer != 1 {
+		return ErrAlgorithm
 	}
-	if p.Salt <= 0 || p.Salt > maxSalt || p.Trailer != 1 {
-		return errAlgorithm
-	}
-	s.pss = &rsa.PSSOptions{SaltLength: p.Salt, Hash: s.hash}
+	s.pss = &rsa.PSSOptions{SaltLength: p.Salt, Hash: s.Hash}
 	return nil
 }
 
-// checkPSS is [signature.check] for RSASSA-PSS.
-func (s *signature) checkPSS() error {
-	key, err := rsaKey(s.certificate)
+// checkPSS is [Signature.Check] for RSASSA-PSS.
+func (s *Signature) checkPSS() error {
+	key, err := rsaKey(s.Certificate)
 	if err != nil {
 		return err
 	}
-	h := s.hash.New()
+	h := s.Hash.New()
 	h.Write(s.signed)
-	return rsa.VerifyPSS(key, s.hash, h.Sum(nil), s.value, s.pss)
+	return rsa.VerifyPSS(key, s.Hash, h.Sum(nil), s.value, s.pss)
 }
 
 // rsaKey returns the RSA key of a certificate, including a key that is only for
@@ -67,7 +60,7 @@ func rsaKey(c *x509.Certificate) (*rsa.PublicKey, error) {
 		Algorithm pkix.AlgorithmIdentifier
 		Key       asn1.BitString
 	}
-	if err := exactly(c.RawSubjectPublicKeyInfo, &info, ""); err != nil || !info.Algorithm.Algorithm.Equal(oidRSAPSS) {
+	if decode(c.RawSubjectPublicKeyInfo, &info) != nil || info.Algorithm.Algorithm.String() != oidRSAPSS {
 		return nil, errors.New("the key of the certificate is no RSA key")
 	}
 	return x509.ParsePKCS1PublicKey(info.Key.RightAlign())

@@ -1,4 +1,4 @@
-package mcpb
+package zip
 
 import (
 	"strings"
@@ -12,8 +12,8 @@ func TestNamesOnWindows(t *testing.T) {
 		"what?": "does not allow", "a|b": "does not allow", "com10": "", "console.js": "", "auxiliary/nul-1": "",
 		".config": "", "com¹²": "",
 	} {
-		if got := oddName(name); want == "" && got != "" || !strings.Contains(got, want) {
-			t.Errorf("oddName(%q) = %q, want %q", name, got, want)
+		if got := WindowsFault(name); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("WindowsFault(%q) = %q, want %q", name, got, want)
 		}
 		// Windows would open a device, or another file than the checked one.
 		if err := checkNameOn("windows", name); (err != nil) != (want != "") {
@@ -24,8 +24,8 @@ func TestNamesOnWindows(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a/.. /b", "a/.../b", " ", "a/. ./b"} {
-		if err := checkName(name); err == nil {
-			t.Errorf("checkName(%q) = nil", name)
+		if err := CheckName(name); err == nil {
+			t.Errorf("CheckName(%q) = nil", name)
 		}
 	}
 	for a, b := range map[string]string{"index.js": "index.js.", "lib/a": "lib /a", "A": "a. ."} {

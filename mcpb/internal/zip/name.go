@@ -1,9 +1,10 @@
-package mcpb
+package zip
 
 import (
 	"io/fs"
-	"slices"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,10 +16,10 @@ const (
 	maxSegment = 255  // of one path segment, in bytes, as in most file systems
 )
 
-// checkName checks the path of an entry: it must mean the same place on every system, and
-// that place must be in the bundle.
-func checkName(name string) error {
-	refuse := func(format string, args ...any) error { return unsafef(ruleName, name, format, args...) }
+// CheckName checks the path of an entry: it must mean the same place on every system, and
+// that place must be in the bundle. The error is an [*Error].
+func CheckName(name string) error {
+	refuse := func(format string, args ...any) error { return unsafef(RuleName, name, format, args...) }
 	switch {
 	case name == "":
 		return refuse("it has no name")
@@ -41,7 +42,7 @@ func checkName(name string) error {
 			return refuse("its name leads out of the archive")
 		case segment == "" || segment == ".":
 			return refuse("its name has an empty part")
-		case strings.Trim(segment, ". ") == "":
+		case trimOnWindows(segment) == "":
 			return refuse("a part of its name is only dots and blanks, which Windows drops")
 		case len(segment) > maxSegment:
 			return refuse("a part of its name has %d bytes, more than %d", len(segment), maxSegment)
@@ -53,55 +54,66 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkNameOn is [checkName] with the additional rules of the system goos: Windows would
+// CheckNames ensures that files with these names can be in one archive. The error is an
+// [*Error].
+func CheckNames(names []string) error {
+	entries := make([]Entry, len(names))
+	for i, name := range names {
+		if err := CheckName(name); err != nil {
+			return err
+		}
+		entries[i] = Entry{Name: name, Mode: 0o644}
+	}
+	_, err := newTree(entries, nil)
+	return err
+}
+
+// checkNameOn is [CheckName] with the additional rules of the system goos: Windows would
 // open a device, or another file than the checked one.
 func checkNameOn(goos, name string) error {
-	if err := checkName(name); err != nil || goos != "windows" {
+	if err := CheckName(name); err != nil || goos != "windows" {
 		return err
 	}
-	if why := oddName(name); why != "" {
-		return unsafef(ruleName, name, "%s", why)
+	if why := WindowsFault(name); why != "" {
+		return unsafef(RuleName, name, "%s", why)
 	}
 	return nil
 }
 
-// oddName returns why a name is invalid on Windows, or an empty string.
-func oddName(name string) string {
+// devices matches the names that Windows reserves, also if an extension follows.
+var devices = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[1-9¹²³])$`)
+})
+
+// WindowsFault returns why a name is invalid on Windows, or an empty string.
+func WindowsFault(name string) string {
 	for segment := range strings.SplitSeq(name, "/") {
 		base, _, _ := strings.Cut(strings.ToUpper(segment), ".")
 		base = strings.TrimRight(base, " ")
 		switch {
-		case trimmedOnWindows(segment) != segment:
+		case trimOnWindows(segment) != segment:
 			return "Windows drops the dot or the blank at the end of a part of its name"
 		case strings.ContainsAny(segment, `<>"|?*`):
 			return `Windows does not allow < > " | ? * in names`
-		case slices.Contains([]string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}, base), isPort(base):
+		case devices().MatchString(base):
 			return "Windows reserves the name " + base
 		}
 	}
 	return ""
 }
 
-// trimmedOnWindows returns the name that Windows uses for a path segment.
-func trimmedOnWindows(segment string) string { return strings.TrimRight(segment, ". ") }
+// trimOnWindows returns the name that Windows uses for a path segment.
+func trimOnWindows(segment string) string { return strings.TrimRight(segment, ". ") }
 
-// isPort reports whether base is COM1 to COM9 or LPT1 to LPT9, including superscript
-// digits.
-func isPort(base string) bool {
-	digit, ok := strings.CutPrefix(base, "COM")
-	if !ok {
-		digit, ok = strings.CutPrefix(base, "LPT")
-	}
-	return ok && utf8.RuneCountInString(digit) == 1 && strings.Contains("123456789¹²³", digit)
-}
+func cutSlash(name string) (path string, isFolder bool) { return strings.CutSuffix(name, "/") }
 
 // foldName returns the same string for names that a file system may treat as equal: it
 // ignores case, Unicode normalization, and trailing dots and spaces.
 func foldName(name string) string {
-	if strings.Contains(name, " ") || strings.Contains(name, "./") || strings.HasSuffix(name, ".") {
+	if strings.ContainsAny(name, ". ") {
 		segments := strings.Split(name, "/")
 		for i, segment := range segments {
-			segments[i] = trimmedOnWindows(segment)
+			segments[i] = trimOnWindows(segment)
 		}
 		name = strings.Join(segments, "/")
 	}
@@ -113,19 +125,11 @@ func foldName(name string) string {
 }
 
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // foldRune returns the same rune for all runes that differ only in case.
 func foldRune(r rune) rune {
-	if r < utf8.RuneSelf {
-		return unicode.ToLower(r)
-	}
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)

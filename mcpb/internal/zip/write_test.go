@@ -1,9 +1,11 @@
-package mcpb
+package zip
 
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"testing"
 	"time"
@@ -13,20 +15,21 @@ import (
 // count.
 func TestZip64Count(t *testing.T) {
 	var b bytes.Buffer
-	z := newZipWriter(&b, time.Time{})
+	z := NewWriter(&b, time.Time{})
 	const n = 66_000
 	for i := range n {
-		z.begin(zipHeader{name: fmt.Sprint(i)})
-		z.end(0, 0)
+		if err := z.Begin(&File{Name: fmt.Sprint(i), Known: &Sum{}}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := z.close(); err != nil {
+	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
 	standard, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil || len(standard.File) != n {
 		t.Fatalf("archive/zip: %v, %d files", err, len(standard.File))
 	}
-	a, err := NewArchive(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	a, err := New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	if err != nil || len(a.entries) != n {
 		t.Fatalf("got %v", err)
 	}
@@ -59,29 +62,32 @@ func (s *sparse) ReadAt(b []byte, at int64) (int, error) {
 // TestZip64Sizes has a file whose sizes, and one whose offset, need 64 bits.
 func TestZip64Sizes(t *testing.T) {
 	s := &sparse{parts: map[int64][]byte{}}
-	z := newZipWriter(s, time.Time{})
+	z := NewWriter(s, time.Time{})
 	const size = math.MaxUint32 + 1000
-	z.begin(zipHeader{name: "large", later: true, size: size, method: methodStore})
+	if err := z.Begin(&File{Name: "large"}); err != nil {
+		t.Fatal(err)
+	}
 	chunk := make([]byte, 1<<20)
 	for left := int64(size); left > 0; left -= int64(len(chunk)) {
-		z.write(chunk[:min(left, int64(len(chunk)))])
+		if _, err := z.Write(chunk[:min(left, int64(len(chunk)))]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	z.end(7, size)
-	z.begin(zipHeader{name: "behind", crc: 1, packed: 0, size: 0})
-	z.end(1, 0)
-	if err := z.close(); err != nil {
+	z.End(&Sum{Size: size, Packed: size, CRC32: 7})
+	err := errors.Join(z.Begin(&File{Name: "behind", Known: &Sum{CRC32: 1}}), z.Close())
+	if err != nil {
 		t.Fatal(err)
 	}
 	standard, err := zip.NewReader(s, s.size)
 	if err != nil || standard.File[0].UncompressedSize64 != size {
 		t.Fatalf("archive/zip: %v", err)
 	}
-	a, err := NewArchive(s, s.size, &Limits{ArchiveBytes: -1, FileBytes: -1, TotalBytes: -1})
+	a, err := New(s, s.size, &Limits{ArchiveBytes: -1, FileBytes: -1, TotalBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.entries[0].Size != size || a.data[1].offset <= size {
-		t.Errorf("got %+v, %+v", a.entries, a.data)
+	if a.entries[0].Size != size || a.entries[1].data <= size {
+		t.Errorf("got %+v, %+v", a.entries, a.entries[1].data)
 	}
 }
 
@@ -96,7 +102,8 @@ func TestDOSTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := dosTime(at)
+		w := NewWriter(io.Discard, at)
+		d := uint32(w.date)<<16 | uint32(w.clock)
 		got := time.Date(int(d>>25)+1980, time.Month(d>>21&15), int(d>>16&31),
 			int(d>>11&31), int(d>>5&63), int(d&31)*2, 0, time.UTC)
 		if got.Format(time.RFC3339) != want {
