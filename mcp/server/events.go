@@ -104,10 +104,7 @@ func (l *eventLog) follow(rc *request, own eventWriter) {
 	default:
 		l.of = append(l.of, f)
 	}
-	if l.out != nil && l.out != own {
-		l.out.cut()
-		l.out = nil
-	}
+	l.cutLocked(own)
 }
 
 // requests returns the requests that the messages in the log belong to.
@@ -186,14 +183,15 @@ func (l *eventLog) giveUp() {
 }
 
 // attach resumes the stream on out, after event number after. It returns false if events
-// after it are missing. A previous connection is closed.
+// after it are missing. A previous connection is closed, first because a write to it may
+// be blocked while holding the lock.
 func (l *eventLog) attach(out eventWriter, after int) bool {
-	if !l.release(out, after) {
+	if _, ok := l.replace(out, nil, after); !ok {
 		return false
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	missed, ok := l.take(out, after)
+	missed, ok := l.replace(out, out, after)
 	if !ok {
 		return false
 	}
@@ -206,39 +204,41 @@ func (l *eventLog) attach(out eventWriter, after int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.done && l.out == out {
-		out.endEvents()
-		l.out = nil
+		l.endLocked()
 	}
 	return true
 }
 
-// release closes the previous connection, on which a write may be blocked, if the events
-// after number after are still kept.
-func (l *eventLog) release(by eventWriter, after int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.holds(after) {
-		return false
-	}
-	if l.out != nil && l.out != by {
-		l.out.cut()
-		l.out = nil
-	}
-	return true
-}
-
-// take sets the connection to out and returns the events after number after.
-func (l *eventLog) take(out eventWriter, after int) (missed [][]byte, ok bool) {
+// replace cuts a connection other than own, sets the connection to next, and returns the
+// events after number after. If some of them are missing, it changes nothing and returns
+// false.
+func (l *eventLog) replace(own, next eventWriter, after int) (missed [][]byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.holds(after) {
 		return nil, false
 	}
-	if l.out != nil && l.out != out {
-		l.out.cut()
+	l.cutLocked(own)
+	if next != nil {
+		l.out = next
 	}
-	l.out = out
 	return slices.Clone(l.events[len(l.events)-(l.last-after):]), true
+}
+
+// cutLocked cuts the connection, unless it is own. mu is held.
+func (l *eventLog) cutLocked(own eventWriter) {
+	if l.out != nil && l.out != own {
+		l.out.cut()
+		l.out = nil
+	}
+}
+
+// endLocked ends the connection after the last event. mu is held.
+func (l *eventLog) endLocked() {
+	if l.out != nil {
+		l.out.endEvents()
+		l.out = nil
+	}
 }
 
 // holds reports whether all events after number after are kept.
@@ -266,10 +266,7 @@ func (l *eventLog) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done = true
-	if l.out != nil {
-		l.out.endEvents()
-		l.out = nil
-	}
+	l.endLocked()
 }
 
 // forget releases everything the log keeps.
@@ -277,10 +274,7 @@ func (l *eventLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dropAll()
-	if l.out != nil {
-		l.out.cut()
-		l.out = nil
-	}
+	l.cutLocked(nil)
 	l.done = true
 }
 
@@ -298,14 +292,15 @@ func (s *session) newLog(ledger *ledger, client string) *eventLog {
 	o.lastStream++
 	l := &eventLog{stream: o.lastStream, ledger: ledger, client: client, over: s.over}
 	o.logs = append(o.logs, l)
-	for i := 0; len(o.logs) > maxReplayLogs && i < len(o.logs); {
-		if old := o.logs[i]; old.stream != 0 && old.isDone() {
-			old.forget()
-			o.logs = append(o.logs[:i], o.logs[i+1:]...)
-			continue
+	excess := len(o.logs) - maxReplayLogs
+	o.logs = slices.DeleteFunc(o.logs, func(old *eventLog) bool {
+		if excess <= 0 || old.stream == 0 || !old.isDone() {
+			return false
 		}
-		i++
-	}
+		old.forget()
+		excess--
+		return true
+	})
 	return l
 }
 
@@ -314,35 +309,35 @@ func (s *session) standingLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.ensureOutgoing()
-	for _, l := range o.logs {
-		if l.stream == 0 {
-			return l
-		}
+	if l := o.log(0); l != nil {
+		return l
 	}
 	l := &eventLog{ledger: ledger, client: client, over: s.over}
 	o.logs = append(o.logs, l)
 	return l
 }
 
+// log returns the log of a stream, or nil.
+func (o *outgoing) log(stream int) *eventLog {
+	i := slices.IndexFunc(o.logs, func(l *eventLog) bool { return l.stream == stream })
+	if i < 0 {
+		return nil
+	}
+	return o.logs[i]
+}
+
 // logOf returns the stream and the number in an event id.
 func (s *session) logOf(eventID string) (l *eventLog, n int, ok bool) {
-	stream, number, found := strings.Cut(eventID, "-")
+	stream, number, _ := strings.Cut(eventID, "-")
 	k, err1 := strconv.Atoi(stream)
 	n, err2 := strconv.Atoi(number)
-	if !found || err1 != nil || err2 != nil {
+	if err1 != nil || err2 != nil {
 		return nil, 0, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.outgoing == nil {
-		return nil, 0, false
-	}
-	for _, l := range s.outgoing.logs {
-		if l.stream == k {
-			return l, n, true
-		}
-	}
-	return nil, 0, false
+	l = s.ensureOutgoing().log(k)
+	return l, n, l != nil
 }
 
 // response is an event stream in the HTTP response of a handler that waits.

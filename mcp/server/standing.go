@@ -51,10 +51,32 @@ type standing struct {
 	onClose func()
 }
 
-// book enters the stream into the ledger, and reports whether it fits.
-func (s *standing) book(l *ledger, client string) bool {
-	s.ledger = l
-	return l.book(&s.kept, client, keptStream, 1, costStream, s)
+// newStanding returns a stream that sends messages to the client of ctx, once it is open.
+func (h *HTTPHandler) newStanding(ctx context.Context, messages func() [][]byte) *standing {
+	st := &standing{
+		hub:      h.server.hub,
+		ledger:   h.server.ledger,
+		messages: messages,
+		valid:    h.revalidator(ctx),
+		closed:   make(chan struct{}),
+	}
+	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
+	return st
+}
+
+// signal schedules st for the writer.
+func (s *standing) signal() { s.hub.markDirty(s) }
+
+// admit books the stream and adds its listener to the hub.
+func (s *standing) admit(client string, l listener) *mcp.Error {
+	if !s.ledger.book(&s.kept, client, keptStream, 1, costStream, s) {
+		return errBudget
+	}
+	if !s.hub.add(l) {
+		s.ledger.release(&s.kept)
+		return errEnding
+	}
+	return nil
 }
 
 // giveUp implements keeper. The client may open another stream.
@@ -142,30 +164,25 @@ func (s *session) unstand(st *standing) {
 
 // listen implements listenSurface.
 func (x *exchange) listen(rc *request, sub *subscription) error {
-	h, ledger := x.handler.server.hub, x.handler.server.ledger
-	st := &standing{hub: h, messages: sub.messages, last: sub.end, closed: make(chan struct{})}
-	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
-	l := &subscriber{sub, func() { h.markDirty(st) }}
+	h := x.handler
+	st := h.newStanding(x.ctx, sub.messages)
+	st.last = sub.end
+	l := &subscriber{sub, st.signal}
 	st.onClose = func() {
-		h.remove(l)
-		ledger.release(&sub.kept)
+		st.hub.remove(l)
+		st.ledger.release(&sub.kept)
 	}
-	if !st.book(ledger, rc.Client()) {
-		return errBudget
-	}
-	if !h.add(l) {
-		ledger.release(&st.kept)
-		return errEnding
+	if e := st.admit(rc.Client(), l); e != nil {
+		return e
 	}
 	sub.onGiveUp(st.giveUp)
 	rc.dropBody(sub.id)
-	st.valid = x.handler.revalidator(x.ctx)
 	r := x.r.WithContext(x.ctx)
-	wait, err := x.handler.open(x.w, r, st)
+	wait, err := h.open(x.w, r, st)
 	if err == nil {
 		err = st.send(sub.acknowledgment())
 	}
-	x.handler.hold(r, st, wait, err)
+	h.hold(r, st, wait, err)
 	return nil
 }
 
@@ -291,17 +308,11 @@ func repeat(interval time.Duration, do func() bool) (stop func()) {
 // stand serves the standing stream of a session, starting after event number after;
 // negative means a new stream.
 func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *session, after int) {
-	hub := h.server.hub
 	client := accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr)
 	log := session.standingLog(h.server.ledger, client)
-	st := &standing{
-		hub:      hub,
-		messages: session.messages,
-		send:     log.append,
-		touch:    func() { h.server.sessions.touch(session) },
-		valid:    h.revalidator(r.Context()),
-		closed:   make(chan struct{}),
-	}
+	st := h.newStanding(r.Context(), session.messages)
+	st.send = log.append
+	st.touch = func() { h.server.sessions.touch(session) }
 	st.onClose = func() {
 		log.detach(st.out)
 		session.unstand(st)
@@ -310,7 +321,7 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *ses
 		return
 	}
 	wait, err := h.open(w, r, st)
-	if old := session.stand(st, func() { hub.markDirty(st) }); old != nil {
+	if old := session.stand(st, st.signal); old != nil {
 		old.close(false)
 	}
 	if err == nil && !log.attach(st.out, after) {
@@ -327,36 +338,26 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *ses
 // client that names no version either may be one of 2024-11-05 and expect another kind of
 // stream, so it gets an error instead.
 func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v mcp.Version) {
-	hub := h.server.hub
 	session := newSession("")
 	session.begin(v, nil, nil)
 	session.setInitialized()
-	st := &standing{
-		hub: hub, messages: session.messages, valid: h.revalidator(r.Context()), closed: make(chan struct{}),
-	}
-	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
-	st.onClose = func() { hub.remove(session) }
+	st := h.newStanding(r.Context(), session.messages)
+	st.onClose = func() { st.hub.remove(session) }
 	if !h.admitStream(w, st, accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr), session) {
 		return
 	}
 	wait, err := h.open(w, r, st)
-	session.stand(st, func() { hub.markDirty(st) })
+	session.stand(st, st.signal)
 	h.hold(r, st, wait, err)
 }
 
-// admitStream books the stream of a session and subscribes it to changes, or answers with
-// an error.
+// admitStream admits the stream of a session, or answers with an error.
 func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client string, session *session) bool {
-	if !st.book(h.server.ledger, client) {
-		h.reject(w, errBudget.Status, errBudget)
-		return false
+	e := st.admit(client, session)
+	if e != nil {
+		h.reject(w, http.StatusServiceUnavailable, e)
 	}
-	if !h.server.hub.add(session) {
-		h.server.ledger.release(&st.kept)
-		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
-		return false
-	}
-	return true
+	return e == nil
 }
 
 // open makes the response of a request the connection of a standing stream. If the
