@@ -39,11 +39,8 @@ func (p Prompt) wire(v Version) (json.RawMessage, error) {
 	if p.Arguments == nil {
 		p.Arguments = []PromptArgument{}
 	}
-	if v < Version20251125 {
-		p.Icons = nil
-	}
+	trim(v, &p.Title, &p.Icons, &p.Meta)
 	if v < Version20250618 {
-		p.Title, p.Meta = "", nil
 		arguments := make([]PromptArgument, len(p.Arguments))
 		for i, a := range p.Arguments {
 			a.Title = ""

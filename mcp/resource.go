@@ -59,12 +59,7 @@ func (r Resource) wire(v Version) (json.RawMessage, error) {
 	if r.Raw != nil {
 		return r.Raw, nil
 	}
-	if v < Version20251125 {
-		r.Icons = nil
-	}
-	if v < Version20250618 {
-		r.Title, r.Meta = "", nil
-	}
+	trim(v, &r.Title, &r.Icons, &r.Meta)
 	r.Annotations = r.Annotations.since(v)
 	return Marshal(plainResource(r))
 }
@@ -73,16 +68,23 @@ func (t ResourceTemplate) wire(v Version) (json.RawMessage, error) {
 	if t.Raw != nil {
 		return t.Raw, nil
 	}
-	if v < Version20251125 {
-		t.Icons = nil
-	}
-	if v < Version20250618 {
-		t.Title, t.Meta = "", nil
-	}
+	trim(v, &t.Title, &t.Icons, &t.Meta)
 	t.Annotations = t.Annotations.since(v)
 	return Marshal(plainResourceTemplate(t))
 }
 
+// trim clears the members of an entry that version v does not know.
+func trim(v Version, title *string, icons *[]Icon, meta *json.RawMessage) {
+	if v < Version20251125 {
+		*icons = nil
+	}
+	if v < Version20250618 {
+		*title = ""
+		*meta = nil
+	}
+}
+
+// since returns a as version v knows it.
 func (a *Annotations) since(v Version) *Annotations {
 	if a == nil || v >= Version20250618 || a.LastModified == "" {
 		return a

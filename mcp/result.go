@@ -111,59 +111,32 @@ func (r GetPromptResult) MarshalJSON() ([]byte, error) { return marshalResult(&r
 // MarshalJSON implements json.Marshaler.
 func (r CompleteResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *CallToolResult) UnmarshalJSON(text []byte) error {
-	type plain CallToolResult
-	var decoded plain
-	if err := json.Unmarshal(text, &decoded); err != nil {
-		return err
-	}
-	*r = CallToolResult(decoded)
-	return nil
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *ReadResourceResult) UnmarshalJSON(text []byte) error {
-	type plain ReadResourceResult
-	var decoded plain
-	if err := json.Unmarshal(text, &decoded); err != nil {
-		return err
-	}
-	*r = ReadResourceResult(decoded)
-	return nil
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *GetPromptResult) UnmarshalJSON(text []byte) error {
-	type plain GetPromptResult
-	var decoded plain
-	if err := json.Unmarshal(text, &decoded); err != nil {
-		return err
-	}
-	*r = GetPromptResult(decoded)
-	return nil
-}
-
 // Result is a result of a [Source]: a [*CallToolResult], [*ReadResourceResult],
 // [*GetPromptResult], [*CompleteResult] or [*MethodResult].
 type Result interface {
 	// members appends the members, without braces and without a comma after the last one.
 	members(dst []byte, f Form) ([]byte, error)
-	raw() *Raw
-	meta() json.RawMessage
-	cache() *CacheHint // nil for a result that has none
+	parts() resultParts
+}
+
+// resultParts are the parts that every result may have.
+type resultParts struct {
+	raw   *Raw            // the whole result, or nil
+	meta  json.RawMessage // or nil
+	cache *CacheHint      // nil for a result that has none
 }
 
 func marshalResult(r Result) ([]byte, error) {
-	if raw := r.raw(); raw != nil {
-		return raw.Bytes(), nil
+	parts := r.parts()
+	if parts.raw != nil {
+		return parts.raw.Bytes(), nil
 	}
 	dst, err := r.members([]byte{'{'}, authored)
 	if err != nil {
 		return nil, err
 	}
-	if meta := r.meta(); meta != nil {
-		dst = append(append(dst, `,"_meta":`...), meta...)
+	if parts.meta != nil {
+		dst = append(append(dst, `,"_meta":`...), parts.meta...)
 	}
 	return append(dst, '}'), nil
 }
@@ -171,11 +144,12 @@ func marshalResult(r Result) ([]byte, error) {
 // AppendResult appends r as the client of f receives it, including the members that every
 // result of its version must have.
 func (c *Catalog) AppendResult(dst []byte, r Result, f Form) ([]byte, error) {
-	hint := r.cache()
+	parts := r.parts()
+	hint, raw, meta := parts.cache, parts.raw, parts.meta
 	if hint != nil && f.Private {
 		hint = &CacheHint{TTL: hint.TTL}
 	}
-	if raw := r.raw(); raw != nil {
+	if raw != nil {
 		switch {
 		case f.Version.Modern():
 			return raw.appendModern(dst, c.ServerInfo(f.Version), hint), nil
@@ -189,7 +163,6 @@ func (c *Catalog) AppendResult(dst []byte, r Result, f Form) ([]byte, error) {
 		return dst, err
 	}
 	var facts metaFacts
-	meta := r.meta()
 	if meta != nil {
 		if facts, err = checkMeta(meta); err != nil {
 			return dst, err
@@ -214,24 +187,12 @@ func (c *Catalog) AppendResult(dst []byte, r Result, f Form) ([]byte, error) {
 
 var emptyObject = json.RawMessage(`{}`)
 
-func (r *CallToolResult) raw() *Raw     { return r.Raw }
-func (r *ReadResourceResult) raw() *Raw { return r.Raw }
-func (r *GetPromptResult) raw() *Raw    { return r.Raw }
-func (r *CompleteResult) raw() *Raw     { return r.Raw }
+func (r *CallToolResult) parts() resultParts     { return resultParts{raw: r.Raw, meta: r.Meta} }
+func (r *ReadResourceResult) parts() resultParts { return resultParts{r.Raw, r.Meta, &r.Cache} }
+func (r *GetPromptResult) parts() resultParts    { return resultParts{raw: r.Raw, meta: r.Meta} }
+func (r *CompleteResult) parts() resultParts     { return resultParts{raw: r.Raw} }
+func (r *MethodResult) parts() resultParts       { return resultParts{raw: r.Result, cache: r.Cache} }
 
-func (r *CallToolResult) meta() json.RawMessage     { return r.Meta }
-func (r *ReadResourceResult) meta() json.RawMessage { return r.Meta }
-func (r *GetPromptResult) meta() json.RawMessage    { return r.Meta }
-func (r *CompleteResult) meta() json.RawMessage     { return nil }
-
-func (r *CallToolResult) cache() *CacheHint     { return nil }
-func (r *ReadResourceResult) cache() *CacheHint { return &r.Cache }
-func (r *GetPromptResult) cache() *CacheHint    { return nil }
-func (r *CompleteResult) cache() *CacheHint     { return nil }
-
-func (r *MethodResult) raw() *Raw                                  { return r.Result }
-func (r *MethodResult) meta() json.RawMessage                      { return nil }
-func (r *MethodResult) cache() *CacheHint                          { return r.Cache }
 func (r *MethodResult) members(dst []byte, _ Form) ([]byte, error) { return dst, nil }
 
 // Failed reports whether r has isError, in its fields or in Raw.

@@ -114,9 +114,7 @@ func (t Tool) wire(v Version) (json.RawMessage, error) {
 	if t.InputSchema == nil {
 		t.InputSchema = emptyInputSchema
 	}
-	if v < Version20251125 {
-		t.Icons = nil
-	}
+	trim(v, &t.Title, &t.Icons, &t.Meta)
 	if v != Version20251125 {
 		t.Execution = nil
 	}
@@ -124,7 +122,7 @@ func (t Tool) wire(v Version) (json.RawMessage, error) {
 		t.OutputSchema = nil // before 2026-07-28, structuredContent is an object
 	}
 	if v < Version20250618 {
-		t.Title, t.OutputSchema, t.Meta = "", nil, nil
+		t.OutputSchema = nil
 	}
 	if v < Version20250326 {
 		t.Annotations = nil

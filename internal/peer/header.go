@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -29,28 +30,29 @@ func HeaderValue(s string) string {
 type HeaderParam struct {
 	// Name is that of the header, in canonical form.
 	Name string
-
-	path []string // member names from the root of the arguments
+	// Path is the member names from the root of the arguments.
+	Path []string
 }
 
-// HeaderParams returns the annotated properties of a schema. It returns an error if one of
-// them has an invalid or duplicate header name, a type that a header cannot represent, or
-// is not reachable through properties alone: clients must not use that tool over HTTP.
+// HeaderParams returns the valid annotated properties of a schema, sorted by header. It
+// returns an error as well if another one has an invalid or duplicate header name, a type
+// that a header cannot represent, or is not reachable through properties alone: clients
+// must not use that tool over HTTP.
 func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
 	if !bytes.Contains(inputSchema, []byte("x-mcp-header")) {
 		return nil, nil
 	}
 	var found []HeaderParam
-	if err := addAnnotated(&found, inputSchema, nil); err != nil {
-		return found, err
+	err := addAnnotated(&found, inputSchema, nil)
+	slices.SortFunc(found, func(a, b HeaderParam) int { return strings.Compare(a.Name, b.Name) })
+	if err == nil && bytes.Count(inputSchema, []byte(`"x-mcp-header"`)) != len(found) {
+		err = errors.New("an x-mcp-header cannot be reached through properties alone")
 	}
-	if bytes.Count(inputSchema, []byte(`"x-mcp-header"`)) != len(found) {
-		return found, errors.New("an x-mcp-header cannot be reached through properties alone")
-	}
-	return found, nil
+	return found, err
 }
 
-// addAnnotated appends the annotated properties of the schema at path.
+// addAnnotated appends the valid annotated properties of the schema at path, and returns
+// the first error.
 func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) error {
 	if len(path) > jsonscan.MaxDepth {
 		return errors.New("properties with an x-mcp-header may be nested too deeply")
@@ -66,29 +68,30 @@ func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) erro
 	if err := json.Unmarshal(raw, &n); err != nil {
 		return fmt.Errorf("invalid x-mcp-header: %w", err)
 	}
+	var problem error
 	if n.Header != nil {
 		p := HeaderParam{http.CanonicalHeaderKey("Mcp-Param-" + *n.Header), path}
 		switch {
 		case !schema.IsToken(*n.Header):
-			return fmt.Errorf("x-mcp-header %.64q is not the name of a header", *n.Header)
+			problem = fmt.Errorf("x-mcp-header %.64q is not the name of a header", *n.Header)
 		case n.Type != "string" && n.Type != "integer" && n.Type != "boolean":
-			return fmt.Errorf("x-mcp-header %s annotates the type %v, want string, integer or boolean", *n.Header, n.Type)
+			problem = fmt.Errorf("x-mcp-header %s annotates the type %v, want string, integer or boolean", *n.Header, n.Type)
 		case slices.ContainsFunc(*found, func(other HeaderParam) bool { return other.Name == p.Name }):
-			return fmt.Errorf("x-mcp-header %s occurs twice", *n.Header)
+			problem = fmt.Errorf("x-mcp-header %s occurs twice", *n.Header)
+			*found = append(*found, p) // servers verify both
+		default:
+			*found = append(*found, p)
 		}
-		*found = append(*found, p)
 	}
 	for name, property := range n.Properties {
-		if err := addAnnotated(found, property, append(slices.Clone(path), name)); err != nil {
-			return err
-		}
+		problem = cmp.Or(problem, addAnnotated(found, property, append(slices.Clone(path), name)))
 	}
-	return nil
+	return problem
 }
 
 // Value returns the argument in the form of text, and whether it is present.
 func (p HeaderParam) Value(arguments []byte) (string, bool) {
-	for _, name := range p.path {
+	for _, name := range p.Path {
 		arguments = jsonscan.Member(arguments, name)
 	}
 	if len(arguments) == 0 || string(arguments) == "null" {

@@ -118,18 +118,18 @@ func (rc *request) checkParamHeaders(params []mcp.HeaderParam, arguments []byte)
 		where := strings.Join(p.Path, ".")
 		value, unique := argumentAt(arguments, p.Path)
 		if !unique {
-			return headerMismatch("the argument %s is given twice, so that no %s header can repeat it", where, p.Header)
+			return headerMismatch("the argument %s is given twice, so that no %s header can repeat it", where, p.Name)
 		}
-		headers := rc.header[p.Header]
+		headers := rc.header[p.Name]
 		switch {
 		case value == nil && len(headers) > 0:
-			return headerMismatch("the %s header is set, but the argument %s is not", p.Header, where)
+			return headerMismatch("the %s header is set, but the argument %s is not", p.Name, where)
 		case value != nil && len(headers) == 0:
-			return headerMismatch("the %s header is missing: it must repeat the argument %s", p.Header, where)
+			return headerMismatch("the %s header is missing: it must repeat the argument %s", p.Name, where)
 		}
 		for _, header := range headers {
 			if !headerEquals(header, value) {
-				return headerMismatch("the %s header differs from the argument %s", p.Header, where)
+				return headerMismatch("the %s header differs from the argument %s", p.Name, where)
 			}
 		}
 	}
