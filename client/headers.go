@@ -1,7 +1,6 @@
 package client
 
 import (
-	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -9,7 +8,7 @@ import (
 type namedValue struct{ name, value string }
 
 // headerParams are the header parameters of all tools that have any, by name.
-type headerParams map[string][]peer.HeaderParam
+type headerParams map[string][]mcp.HeaderParam
 
 // headersOf returns the annotated arguments of a catalog's tools, and why annotations of
 // tools are invalid: clients must not use those tools over HTTP.
@@ -18,7 +17,7 @@ func headersOf(cat *mcp.Catalog) (headerParams, map[string]error) {
 	invalid := make(map[string]error)
 	for i := range cat.Tools {
 		t := &cat.Tools[i]
-		switch found, err := peer.HeaderParams(t.InputSchema); {
+		switch found, err := mcp.HeaderParams(t.InputSchema); {
 		case err != nil:
 			invalid[t.Name] = err
 		case len(found) > 0:

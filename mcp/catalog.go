@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/peer"
 )
 
 // DefaultPageSize is the number of entries in one page of a list, unless
@@ -134,10 +133,6 @@ func (c *Catalog) Tool(name string) *Tool {
 	return nil
 }
 
-// HeaderParam is a tool parameter that 2026-07-28 clients repeat in an HTTP header because
-// its schema has x-mcp-header.
-type HeaderParam = peer.HeaderParam
-
 // HeaderParams returns the parameters of a tool that 2026-07-28 clients repeat in headers.
 func (c *Catalog) HeaderParams(t *Tool) []HeaderParam {
 	c.index.Do(c.buildIndex)
@@ -159,7 +154,7 @@ func (c *Catalog) buildIndex() {
 	for i := len(c.Tools) - 1; i >= 0; i-- {
 		t := &c.Tools[i]
 		c.tools[t.Name] = i
-		if found, _ := peer.HeaderParams(t.InputSchema); found != nil {
+		if found, _ := HeaderParams(t.InputSchema); found != nil {
 			if c.headers == nil {
 				c.headers = make(map[string][]HeaderParam)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // rules are the constraints on a value beyond its type.
@@ -160,7 +161,7 @@ func (c *compiler) setHeader(f *field, name string) {
 		c.fault("header:%q does not apply to %v", name, f.node.typ)
 		return
 	}
-	if !schema.IsToken(name) {
+	if !mcp.ValidHeaderName(name) {
 		c.fault("header:%q is not the name of a header", name)
 	}
 	f.header = name

@@ -103,17 +103,6 @@ func (a *Auth) implied(held []string, scope string, seen []string) bool {
 	return false
 }
 
-// withScopes returns the scopes required for everything, and more.
-func (a *Auth) withScopes(more []string) []string {
-	scopes := slices.Clone(a.Scopes)
-	for _, s := range more {
-		if !slices.Contains(scopes, s) {
-			scopes = append(scopes, s)
-		}
-	}
-	return scopes
-}
-
 // supported returns all configured scopes, for the metadata.
 func (a *Auth) supported() []string {
 	scopes := slices.Clone(a.Scopes)

@@ -77,16 +77,19 @@ func callerOf(ctx context.Context) *caller {
 
 // authenticate is [server.HTTPOptions.Authenticate].
 func (d *door) authenticate(w http.ResponseWriter, r *http.Request) context.Context {
-	return d.authenticateCaller(w, r, newCaller(r))
+	c := newCaller(r)
+	p, refused := d.admit(c, r)
+	return d.answer(w, c, p, refused)
 }
 
-func (d *door) authenticateCaller(w http.ResponseWriter, r *http.Request, c *caller) context.Context {
-	p, refused := d.admit(c, r)
-	if refused != nil {
+// answer returns the context for serving a request that has been admitted. Otherwise it
+// answers the request and returns nil.
+func (d *door) answer(w http.ResponseWriter, c *caller, p *mcp.Principal, refused *refusal) context.Context {
+	switch {
+	case refused != nil:
 		d.refuse(w, c, refused)
 		return nil
-	}
-	if p == nil {
+	case p == nil:
 		return c
 	}
 	return mcp.WithPrincipal(c, p)
@@ -108,8 +111,7 @@ func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 // identify returns the holder of a token; "" means no token.
 func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
 	if token == "" {
-		return nil, d.turnedAway(c, &refusal{
-			status: http.StatusUnauthorized, message: "a bearer token is required", scopes: d.auth.Scopes})
+		return nil, d.turnedAway(c, d.unauthorized("", "a bearer token is required"))
 	}
 	p, refused := d.verify(c, token)
 	if refused != nil {
@@ -130,15 +132,23 @@ func (d *door) verify(ctx context.Context, token string) (*mcp.Principal, *refus
 	p, err := d.auth.verify(ctx, token)
 	switch {
 	case errors.Is(err, ErrToken):
-		return nil, &refusal{status: http.StatusUnauthorized, kind: kindToken,
-			message: "the token is not valid", scopes: d.auth.Scopes}
+		return nil, d.unauthorized(kindToken, "the token is not valid")
 	case err != nil:
 		return nil, d.unverified(err)
 	case d.auth.lacks(p, d.auth.Scopes):
-		return nil, &refusal{status: http.StatusForbidden, kind: kindScope,
-			message: "the token lacks a scope", scopes: d.auth.Scopes}
+		return nil, forbidden("the token lacks a scope", d.auth.Scopes)
 	}
 	return p, nil
+}
+
+// unauthorized returns the refusal of a request without a valid token.
+func (d *door) unauthorized(kind, message string) *refusal {
+	return &refusal{status: http.StatusUnauthorized, kind: kind, message: message, scopes: d.auth.Scopes}
+}
+
+// forbidden returns the refusal of a valid token without the required scopes.
+func forbidden(message string, scopes []string) *refusal {
+	return &refusal{status: http.StatusForbidden, kind: kindScope, message: message, scopes: scopes}
 }
 
 // unverified returns the refusal of a token whose validity cannot be determined at the
@@ -248,19 +258,24 @@ func (d *door) Enter(ctx context.Context, op server.Operation) error {
 	}
 	c := callerOf(ctx)
 	if c == nil { // not over a network
-		if refused := d.lacking(mcp.PrincipalFrom(ctx), op); refused != nil {
-			return mcp.Errorf(mcp.CodeToolDenied, "%s", refused.message)
-		}
+		return d.deny(nil, op, d.lacking(mcp.PrincipalFrom(ctx), op))
+	}
+	return d.deny(c, op, d.enter(ctx, c, op))
+}
+
+// deny returns a refusal, which may be nil, as the error for the client.
+func (d *door) deny(c *caller, op server.Operation, refused *refusal) error {
+	switch {
+	case refused == nil:
 		return nil
+	case c == nil:
+		return mcp.Errorf(mcp.CodeToolDenied, "%s", refused.message)
 	}
-	if refused := d.enter(ctx, c, op); refused != nil {
-		e := d.wire(c, refused)
-		if refused.kind == kindScope && op.Method == "tools/call" {
-			e.Code = mcp.CodeToolDenied
-		}
-		return e
+	e := d.wire(c, refused)
+	if refused.kind == kindScope && op.Method == "tools/call" {
+		e.Code = mcp.CodeToolDenied
 	}
-	return nil
+	return e
 }
 
 func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refusal {
@@ -303,8 +318,7 @@ func (d *door) lackingScopes(p *mcp.Principal, scopes []string, known bool) *ref
 	if known && p != nil && !d.auth.lacks(p, scopes) {
 		return nil
 	}
-	return &refusal{status: http.StatusForbidden, kind: kindScope,
-		message: "the token lacks a scope that the tool needs", scopes: d.auth.withScopes(scopes)}
+	return forbidden("the token lacks a scope that the tool needs", union(d.auth.Scopes, scopes))
 }
 
 // follow refuses the outcome of a call to a token without the scopes of its tool.
@@ -321,16 +335,7 @@ func (d *door) follow(ctx context.Context, op server.Operation) error {
 		p = c.principal.Load()
 	}
 	scopes, known := d.tools.scopesOfTool(tool)
-	refused := d.lackingScopes(p, scopes, known)
-	switch {
-	case refused == nil:
-		return nil
-	case c == nil: // not over a network
-		return mcp.Errorf(mcp.CodeToolDenied, "%s", refused.message)
-	}
-	e := d.wire(c, refused)
-	e.Code = mcp.CodeToolDenied
-	return e
+	return d.deny(c, op, d.lackingScopes(p, scopes, known))
 }
 
 // again verifies the token of a connection again if the last check was long ago.
@@ -349,12 +354,7 @@ func (d *door) recheck(ctx context.Context, c *caller) *refusal {
 		return refused
 	}
 	if was := c.principal.Load(); was == nil || was.Name != p.Name {
-		return &refusal{
-			status:  http.StatusUnauthorized,
-			kind:    kindToken,
-			message: "the token is another's now",
-			scopes:  d.auth.Scopes,
-		}
+		return d.unauthorized(kindToken, "the token belongs to another principal now")
 	}
 	c.principal.Store(p)
 	c.checked.Store(time.Now().UnixNano())

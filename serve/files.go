@@ -58,10 +58,11 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	e := server.Event{Kind: server.EventRequest, Method: op.Method, Name: op.Name, Transport: op.Transport}
 	v.observe(ctx, e)
-	out := &fileWriter{ResponseWriter: w}
+	out := &recorder{ResponseWriter: w}
 	defer func() {
 		e.Kind, e.Duration = server.EventAnswer, time.Since(began)
-		e.Status, e.Sent = out.status, out.sent
+		e.Status = out.status
+		e.Sent = out.bytes
 		if e.Err == nil && out.status >= http.StatusBadRequest {
 			e.Err = mcp.Errorf(mcp.CodeResourceNotFound, "%s", http.StatusText(out.status))
 		}
@@ -121,10 +122,8 @@ func (v *fileView) enter(ctx context.Context, op server.Operation, tools []strin
 	for _, tool := range tools {
 		call := server.Operation{Method: "tools/call", Name: tool, Catalog: op.Catalog}
 		c := callerOf(ctx)
-		if refused := v.door.lacking(c.principal.Load(), call); refused != nil {
-			e := v.door.wire(c, refused)
-			e.Code = mcp.CodeToolDenied
-			return e
+		if err := v.door.deny(c, call, v.door.lacking(c.principal.Load(), call)); err != nil {
+			return err
 		}
 	}
 	if v.gate == nil {
@@ -137,28 +136,4 @@ func (v *fileView) observe(ctx context.Context, e server.Event) {
 	if v.observer != nil {
 		v.observer.Observe(ctx, e)
 	}
-}
-
-// fileWriter records the status and size of the response.
-type fileWriter struct {
-	http.ResponseWriter
-	status, sent int
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *fileWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements [http.ResponseWriter].
-func (w *fileWriter) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	n, err := w.ResponseWriter.Write(b)
-	w.sent += n
-	return n, err
 }

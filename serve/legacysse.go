@@ -32,6 +32,8 @@ func (o *Options) legacySSE(server *mcpserver.Server, d *door) http.Handler {
 // the stream's token is rechecked as for any connection.
 func (d *door) authenticateLegacy(w http.ResponseWriter, r *http.Request) context.Context {
 	c := newCaller(r)
-	c.connection, c.posted = true, true
-	return d.authenticateCaller(w, r, c)
+	c.connection = true
+	c.posted = true
+	p, refused := d.admit(c, r)
+	return d.answer(w, c, p, refused)
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -15,28 +16,31 @@ func logged(h http.Handler, log *slog.Logger) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+		rec := &recorder{ResponseWriter: w}
 		h.ServeHTTP(rec, r)
-		log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
+		log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", cmp.Or(rec.status, http.StatusOK),
 			"bytes", rec.bytes, "duration_ms", float64(time.Since(begin).Microseconds())/1000)
 	})
 }
 
-// recorder records the status and size of a response.
+// recorder records the status and size of a response. The status is 0 until the header is
+// written.
 type recorder struct {
 	http.ResponseWriter
-	status int
-	bytes  int64
+	status, bytes int
 }
 
+// WriteHeader implements [http.ResponseWriter].
 func (r *recorder) WriteHeader(status int) {
-	r.status = status
+	r.status = cmp.Or(r.status, status)
 	r.ResponseWriter.WriteHeader(status)
 }
 
+// Write implements [http.ResponseWriter].
 func (r *recorder) Write(p []byte) (int, error) {
+	r.status = cmp.Or(r.status, http.StatusOK)
 	n, err := r.ResponseWriter.Write(p)
-	r.bytes += int64(n)
+	r.bytes += n
 	return n, err
 }
 

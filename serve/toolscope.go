@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -112,18 +113,23 @@ func (t *toolRules) remembered(tool *mcp.Tool) (was ruleSet, known bool) {
 func (t *toolRules) scopesOf(matched ruleSet) []string {
 	var scopes []string
 	for i := range t.rules {
-		if !matched.has(i) {
-			continue
-		}
-		if scopes == nil {
+		switch {
+		case !matched.has(i):
+		case scopes == nil:
 			scopes = t.rules[i].scopes
-			continue
+		default:
+			scopes = union(scopes, t.rules[i].scopes)
 		}
-		scopes = scopes[:len(scopes):len(scopes)]
-		for _, s := range t.rules[i].scopes {
-			if !slices.Contains(scopes, s) {
-				scopes = append(scopes, s)
-			}
+	}
+	return scopes
+}
+
+// union returns the scopes in either list, without changing them.
+func union(scopes, more []string) []string {
+	scopes = slices.Clip(scopes)
+	for _, s := range more {
+		if !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
 		}
 	}
 	return scopes
@@ -188,38 +194,38 @@ func identity(tool *mcp.Tool) string {
 
 // fixed returns the rules for the names of a tool that do not change.
 func (t *toolRules) fixed(tool *mcp.Tool) (matched ruleSet) {
-	for i := range t.rules {
-		pattern := t.rules[i].pattern
-		if len(tool.Origins) == 0 {
-			if t.matches(pattern, tool, tool.Name) {
-				matched.add(i)
-			}
-			continue
-		}
-		own := &tool.Origins[0]
-		if t.matches(pattern, tool, own.Name) || own.Prefixed != "" && t.matches(pattern, tool, own.Prefixed) {
-			matched.add(i)
-		}
+	if len(tool.Origins) == 0 {
+		t.addMatches(&matched, tool, tool.Name)
+		return matched
 	}
+	t.addOrigin(&matched, tool, &tool.Origins[0])
 	return matched
 }
 
 // given returns the rules for all names of a tool, including those that may change.
 func (t *toolRules) given(tool *mcp.Tool) (matched ruleSet) {
-	matched = t.fixed(tool)
-	for i := range t.rules {
-		pattern := t.rules[i].pattern
-		if t.matches(pattern, tool, tool.Name) {
-			matched.add(i)
-		}
-		for j := range tool.Origins {
-			o := &tool.Origins[j]
-			if t.matches(pattern, tool, o.Name) || o.Prefixed != "" && t.matches(pattern, tool, o.Prefixed) {
-				matched.add(i)
-			}
-		}
+	t.addMatches(&matched, tool, tool.Name)
+	for i := range tool.Origins {
+		t.addOrigin(&matched, tool, &tool.Origins[i])
 	}
 	return matched
+}
+
+// addOrigin adds the rules for the names of a tool in one of its sources.
+func (t *toolRules) addOrigin(matched *ruleSet, tool *mcp.Tool, o *mcp.Origin) {
+	t.addMatches(matched, tool, o.Name)
+	if o.Prefixed != "" {
+		t.addMatches(matched, tool, o.Prefixed)
+	}
+}
+
+// addMatches adds the rules that match one name of a tool.
+func (t *toolRules) addMatches(matched *ruleSet, tool *mcp.Tool, name string) {
+	for i := range t.rules {
+		if t.matches(t.rules[i].pattern, tool, name) {
+			matched.add(i)
+		}
+	}
 }
 
 // matches reports whether a pattern matches one name of a tool: as TOOL, or as
@@ -246,7 +252,7 @@ func (t *toolRules) comesFrom(source string, tool *mcp.Tool) bool {
 }
 
 // splits yields the ways to read a pattern as SOURCE/TOOL.
-func splits(pattern string) func(yield func(source, tool string) bool) {
+func splits(pattern string) iter.Seq2[string, string] {
 	return func(yield func(source, tool string) bool) {
 		for i := range len(pattern) {
 			if pattern[i] == '/' && !yield(pattern[:i], pattern[i+1:]) {

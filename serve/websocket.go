@@ -43,14 +43,7 @@ func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) conte
 	c := newCaller(r)
 	c.connection = true
 	p, refused := d.admitUpgrade(c, r)
-	if refused != nil {
-		d.refuse(w, c, refused)
-		return nil
-	}
-	if p == nil {
-		return c
-	}
-	return mcp.WithPrincipal(c, p)
+	return d.answer(w, c, p, refused)
 }
 
 func (d *door) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusal) {

@@ -1,7 +1,6 @@
 package peer_test
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
@@ -15,36 +14,5 @@ func TestHeaderValue(t *testing.T) {
 		if got := peer.HeaderValue(in); got != want {
 			t.Errorf("HeaderValue(%q) = %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestHeaderParams(t *testing.T) {
-	const annotated = `"properties":{"where":{"properties":{"name":{"type":"string","x-mcp-header":"Region"}}},` +
-		`"n":{"type":"integer","x-mcp-header":"n"}}`
-	params, err := peer.HeaderParams([]byte(`{"type":"object",` + annotated + `}`))
-	got := make(map[string]string)
-	for _, p := range params {
-		if value, ok := p.Value([]byte(`{"where":{"name":"a\u0062"},"n":7}`)); ok {
-			got[p.Name] = value
-		}
-		if value, ok := p.Value([]byte(`{"where":{"name":null}}`)); ok {
-			t.Errorf("%s of no argument is %q", p.Name, value)
-		}
-	}
-	if want := map[string]string{"Mcp-Param-Region": "ab", "Mcp-Param-N": "7"}; err != nil || !maps.Equal(got, want) {
-		t.Errorf("headers %v, %v, want %v", got, err, want)
-	}
-	for name, property := range map[string]string{
-		"a bad name":    `{"type":"string","x-mcp-header":"a b"}`,
-		"a bad type":    `{"type":"object","x-mcp-header":"a"}`,
-		"a twin":        `{"type":"object","properties":{"b":{"type":"string","x-mcp-header":"A"}}},"c":{"type":"string","x-mcp-header":"a"}`,
-		"not reachable": `{"items":{"type":"string","x-mcp-header":"a"}}`,
-	} {
-		if _, err := peer.HeaderParams([]byte(`{"properties":{"a":` + property + `}}`)); err == nil {
-			t.Errorf("%s is accepted", name)
-		}
-	}
-	if params, err := peer.HeaderParams([]byte(`{"type":"object"}`)); err != nil || params != nil {
-		t.Errorf("without annotations: %v, %v", params, err)
 	}
 }

@@ -52,8 +52,8 @@ type Client struct {
 	waiting       peer.Table[chan message]
 	strays        chan message // responses that no request waits for
 	notifications []Notification
-	params        map[string][]peer.HeaderParam // by tool
-	answering     sync.WaitGroup                // the goroutines of answer
+	params        map[string][]mcp.HeaderParam // by tool
+	answering     sync.WaitGroup               // the goroutines of answer
 }
 
 // Notification is a notification from the server.
@@ -107,7 +107,7 @@ func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client
 		tb:      tb,
 		version: version,
 		strays:  make(chan message, 1000),
-		params:  make(map[string][]peer.HeaderParam),
+		params:  make(map[string][]mcp.HeaderParam),
 	}
 	if opts != nil {
 		c.opts = *opts

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // checkFields: icons, _meta keys and headers follow their rules. A client omits a tool or
@@ -17,7 +17,7 @@ func checkFields(s *suite) {
 		s.checkShown(e.what, e.value)
 	}
 	for _, t := range cat.Tools {
-		if _, err := peer.HeaderParams(s.schemas(t).InputSchema); err != nil {
+		if _, err := mcp.HeaderParams(s.schemas(t).InputSchema); err != nil {
 			s.Errorf("tool %s: %v", short(t.Name), err)
 		}
 	}

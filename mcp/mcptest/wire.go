@@ -118,7 +118,7 @@ func memberText(object []byte, name string) string {
 
 // headerParams returns the arguments of a tool that 2026-07-28 clients repeat in a
 // header, from its definition, which is requested once.
-func (c *Client) headerParams(tool string) ([]peer.HeaderParam, error) {
+func (c *Client) headerParams(tool string) ([]mcp.HeaderParam, error) {
 	if _, ok := c.link.(*httpLink); !ok {
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func (c *Client) headerParams(tool string) ([]peer.HeaderParam, error) {
 	}
 	for _, t := range tools {
 		if t.Name == tool {
-			found, _ = peer.HeaderParams(t.InputSchema) // clients must not use an invalid one
+			found, _ = mcp.HeaderParams(t.InputSchema) // clients must not use an invalid one
 			break
 		}
 	}
