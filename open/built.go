@@ -3,7 +3,6 @@ package open
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/table"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -28,8 +26,8 @@ type built struct {
 
 var _ mcp.Source = (*built)(nil)
 
-// openBuilt builds a site from arg in memory. info is nil for a URL.
-func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options) (mcp.Source, error) {
+// openBuilt builds a site from arg in memory.
+func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	var o staticmcp.Options
 	if opts.Site != nil {
 		o = *opts.Site
@@ -37,9 +35,9 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	input, err := inMemory(arg, info)
+	input, err := inMemory(arg)
 	if err != nil {
-		return nil, unreadable(arg, err)
+		return nil, noInput(arg, err)
 	}
 	var roster *client.Roster // records nothing
 	if live := opts.live().Source; live != nil {
@@ -69,7 +67,7 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 
 // onDisk returns the hint for inputs that are too large for memory.
 func onDisk(arg string, err error) string {
-	if errors.As(err, new(*sitebuild.MemoryError)) || errors.As(err, new(*table.SizeError)) {
+	if errors.As(err, new(*sitebuild.MemoryError)) || errors.As(err, new(*sitebuild.SizeError)) {
 		return "slipway site build " + arg + " -o site.zip, and serve that"
 	}
 	return ""

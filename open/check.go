@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/lint"
 	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -118,7 +119,7 @@ func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Repor
 	src, openErr := Open(ctx, arg, opts.Open)
 	if openErr == nil {
 		defer closeSource(src)
-		if _, isSite := src.(*staticmcp.Site); !isSite || isLLMS(arg) {
+		if _, isSite := src.(*staticmcp.Site); !isSite || sitebuild.KindOf(arg) != "" {
 			return CheckSource(ctx, arg, src)
 		}
 	}
@@ -145,7 +146,7 @@ func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 		return nil, unreadable(arg, err)
 	case info.IsDir():
 		return checkFolder(ctx, arg, opts)
-	case !isBundleManifest(arg) && isBuilt(arg, info):
+	case !isBundleManifest(arg) && isBuilt(arg):
 		return checkInput(ctx, arg)
 	}
 	switch ext := strings.ToLower(filepath.Ext(arg)); {
@@ -169,7 +170,7 @@ func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 	if isBundleManifest(filepath.Join(arg, mcpb.ManifestName)) {
 		return checkBundle(arg, opts)
 	}
-	if info, err := os.Stat(arg); err == nil && isBuilt(arg, info) {
+	if isBuilt(arg) {
 		return checkInput(ctx, arg)
 	}
 	return checkSource(ctx, arg, opts)

@@ -6,15 +6,14 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/mapping"
 )
 
 // checkInput checks an input that a site is built from: whether it can be read, and
 // whether all of its contents can be written.
 func checkInput(ctx context.Context, arg string) (*check.Report, error) {
 	report := &check.Report{}
-	if file, ok := mapping.Find(arg); ok {
-		findings, err := mapping.Check(file)
+	if file, ok := sitebuild.FindMapping(arg); ok {
+		findings, err := sitebuild.CheckMapping(file)
 		if err != nil {
 			return nil, unreadable(arg, err)
 		}
@@ -27,7 +26,7 @@ func checkInput(ctx context.Context, arg string) (*check.Report, error) {
 		return nil, err
 	}
 	site, err := in.Site(ctx)
-	var invalid *mapping.InvalidError
+	var invalid *sitebuild.MappingError
 	if errors.As(err, &invalid) {
 		report.Add(invalid.Findings...)
 		return report, nil

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/sitebuild/docs"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
 
 // Name returns a short name for arg, consisting of lower-case letters, digits, "-" and
@@ -27,7 +27,7 @@ func Name(arg string) string {
 			arg = abs
 		}
 		base = filepath.Base(arg)
-		if ext := filepath.Ext(base); strings.EqualFold(ext, ".zip") || docs.IsDocument(base) {
+		if ext := filepath.Ext(base); strings.EqualFold(ext, ".zip") || sitebuild.IsDocument(base) {
 			base = base[:len(base)-len(ext)]
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -99,8 +100,8 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 		return openURL(ctx, arg, rest, opts)
 	case NamesBundleURL(arg):
 		return nil, bundleURL(arg)
-	case isWeb(arg) && isLLMS(arg):
-		return openBuilt(ctx, arg, nil, opts)
+	case isWeb(arg) && sitebuild.KindOf(arg) != "":
+		return openBuilt(ctx, arg, opts)
 	case isWeb(arg):
 		return siteOrServer(ctx, arg, opts)
 	case strings.Contains(arg, "://"):
@@ -144,11 +145,15 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 		return nil, unreadable(arg, err)
 	case isBundle(arg, info):
 		return openBundle(ctx, arg, opts)
-	case secondNature(arg, info) != "":
-		return nil, ambiguous(arg, secondNature(arg, info),
-			"name the folder of one of them, or choose with slipway site build "+arg+" -o DIR --as docs or --as go")
-	case isBuilt(arg, info):
-		return openBuilt(ctx, arg, info, opts)
+	}
+	if err := sitebuild.CheckAmbiguous(arg); err != nil {
+		e := noInput(arg, err)
+		e.Hint = "name the folder of one of them, or choose with slipway site build " + arg + " -o DIR --as docs or --as go"
+		return nil, e
+	}
+	switch {
+	case isBuilt(arg):
+		return openBuilt(ctx, arg, opts)
 	case info.IsDir():
 		return openFolder(ctx, arg, opts)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
@@ -17,7 +17,7 @@ func (p *program) freeze(ctx context.Context, src mcp.Source, dir string) error 
 	if err != nil {
 		return err
 	}
-	report, err := freeze.Run(ctx, plan, sitebuild.Dir(dir), nil)
+	report, err := freeze.Run(ctx, plan, sitewriter.Dir(dir), nil)
 	for _, f := range plan.Report.Findings() {
 		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, f)
 	}
@@ -25,7 +25,7 @@ func (p *program) freeze(ctx context.Context, src mcp.Source, dir string) error 
 		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, f)
 	}
 	var refused *freeze.RefusedError
-	var foreign *sitebuild.ForeignError
+	var foreign *sitewriter.ForeignError
 	switch {
 	case errors.As(err, &refused), errors.As(err, &foreign):
 		return &failure{code: exitPolicy, text: err.Error(), hint: "slipway site freeze has options for this"}

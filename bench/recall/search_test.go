@@ -25,7 +25,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/docs"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -137,7 +136,7 @@ func fetch(ctx context.Context) (string, error) {
 // open builds the site in memory.
 func open(t *testing.T, dir string) (*staticmcp.Site, error) {
 	ctx := t.Context()
-	input, err := docs.Dir(dir, &docs.Options{Name: "traefik"})
+	input, err := sitebuild.Open(dir, &sitebuild.InputOptions{As: "docs", Name: "traefik"})
 	if err != nil {
 		return nil, err
 	}

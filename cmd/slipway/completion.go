@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/internal/visible"
-	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -92,7 +92,7 @@ func promptKeys(c *openSource, name string) (keys []string) {
 // flagValues returns the values of flags with these names, in any command.
 func flagValues() map[string][]string {
 	return map[string][]string{
-		"as":          open.Inputs(),
+		"as":          sitebuild.Kinds(),
 		"client":      clientNames(),
 		"collisions":  {"disambiguate", "error"},
 		"for":         staticmcp.Readers(),

@@ -19,11 +19,6 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/lint"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/docs"
-	"github.com/slipway-mcp/slipway/sitebuild/gopkg"
-	"github.com/slipway-mcp/slipway/sitebuild/mapping"
-	"github.com/slipway-mcp/slipway/sitebuild/openapi"
-	tablerules "github.com/slipway-mcp/slipway/sitebuild/table"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 	"github.com/slipway-mcp/slipway/stax"
@@ -35,8 +30,7 @@ import (
 func rules() []check.Rule {
 	return slices.Concat(
 		lint.Rules(), apps.Rules(), staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
-		lock.Rules(), freeze.Rules(), sitebuild.Rules(), docs.Rules(), tablerules.Rules(), openapi.Rules(), gopkg.Rules(),
-		mapping.Rules(),
+		lock.Rules(), freeze.Rules(), sitebuild.Rules(),
 	)
 }
 
@@ -126,7 +120,7 @@ func ruleSources(t *testing.T) (declared map[string]string, used map[string]int)
 	declared, used = make(map[string]string), make(map[string]int)
 	declaration := regexp.MustCompile(`(?s)(\w+)\s+= (?:rules\.Fixable\()?rules\.\w+\("([a-z]+/[a-z0-9-]+)"`)
 	variable := regexp.MustCompile(`\b[rR]ule[A-Z]\w*`)
-	for _, dir := range []string{"apps", "lock", "mcp", "mcpb", "open", "sitebuild", "staticmcp", "stax", "cmd"} {
+	for _, dir := range []string{"apps", "lock", "mcp", "mcpb", "open", "sitebuild", "internal/sitewriter", "staticmcp", "stax", "cmd"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

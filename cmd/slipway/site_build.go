@@ -20,9 +20,10 @@ import (
 
 func newSiteBuild() *cobra.Command {
 	var o writing
-	var in open.BuildOptions
+	var in sitebuild.InputOptions
 	var watch bool
 	var words int
+	var noPictures bool
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "build INPUT -o DIR|FILE|-",
@@ -51,8 +52,11 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 			if watch && (o.output == "-" || o.check || o.dryRun || o.json) {
 				return usage("name a folder with -o", "build: --watch goes with a folder or a file that is written")
 			}
-			if in.WordFiles = words; words == 0 {
-				in.WordFiles = -1
+			if in.Documents.TermFiles = words; words == 0 {
+				in.Documents.TermFiles = -1
+			}
+			if noPictures {
+				in.Documents.MaxImageBytes = -1
 			}
 			source, err := open.Builder(args[0], &in)
 			if err != nil {
@@ -70,14 +74,14 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	f.BoolVar(&o.check, "check", false, "fail if the output is out of date, without writing")
 	f.BoolVar(&watch, "watch", false, "rebuild when the input changes")
 	f.DurationVar(&every, "watch-interval", time.Second, "`time` between checks for changes")
-	f.StringVar(&in.As, "as", "", "`type` of INPUT: "+strings.Join(open.Inputs(), ", ")+" (default: detected)")
-	f.StringVar(&in.Language, "language", "", "`language` of documents, such as en or pt-BR (default: detected)")
-	f.StringVar(&in.BaseURL, "base-url", "", "`URL` where the documents are published for people, for links to pages (default: from the project)")
-	f.BoolVar(&in.Drafts, "drafts", false, "include documents marked as draft, hidden or unlisted")
+	f.StringVar(&in.As, "as", "", "`type` of INPUT: "+strings.Join(sitebuild.Kinds(), ", ")+" (default: detected)")
+	f.StringVar(&in.Documents.Language, "language", "", "`language` of documents, such as en or pt-BR (default: detected)")
+	f.StringVar(&in.Documents.BaseURL, "base-url", "", "`URL` where the documents are published for people, for links to pages (default: from the project)")
+	f.BoolVar(&in.Documents.Drafts, "drafts", false, "include documents marked as draft, hidden or unlisted")
 	f.IntVar(&words, "word-files", 2000, "maximum `number` of words with precomputed search results, for readers without the index; 0 means none")
-	f.BoolVar(&in.NoPictures, "no-pictures", false, "exclude pictures of documents")
-	f.BoolVar(&in.NoSections, "no-sections", false, "exclude get_section, whose answers are most files of a site of documents")
-	f.StringSliceVar(&in.Key, "key", nil, "`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
+	f.BoolVar(&noPictures, "no-pictures", false, "exclude pictures of documents")
+	f.BoolVar(&in.Documents.NoSections, "no-sections", false, "exclude get_section, whose answers are most files of a site of documents")
+	f.StringSliceVar(&in.Table.Table.Key, "key", nil, "`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
 	f.StringVar(&in.Name, "name", "", "`name` of the site")
 	f.StringVar(&in.Title, "title", "", "human-readable `title` of the site")
 	f.StringVar(&in.Version, "site-version", "", "`version` of the site")

@@ -24,7 +24,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/sitebuild/mapping"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -102,7 +101,7 @@ func column(rows []row, name string) []string {
 // buildSite returns the files of the site.
 func buildSite(t *testing.T) fs.FS {
 	t.Helper()
-	in, err := mapping.New(mapping.Name)
+	in, err := sitebuild.OpenMapping(sitebuild.MappingName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -618,7 +617,7 @@ func TestChart(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(mapping.Name)
+	text, err := os.ReadFile(sitebuild.MappingName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/secrets"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -52,7 +52,7 @@ type Fallback struct {
 	// known are the calls that have answers according to the index, or nil without an index.
 	known map[string]bool
 
-	keep chan *sitebuild.Answer // nil if nothing is stored
+	keep chan *sitewriter.Answer // nil if nothing is stored
 	// added are the tool definitions that the manifest lacks, by name.
 	added sync.Map // of *mcp.Tool
 	// reported are the tools for which a warning was logged.
@@ -88,7 +88,7 @@ func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *F
 			f.opts.Environ = os.Environ()
 		}
 		f.secrets = secrets.New(f.opts.Environ)
-		f.keep = make(chan *sitebuild.Answer, maxKept)
+		f.keep = make(chan *sitewriter.Answer, maxKept)
 		f.keeper.Go(f.store)
 	}
 	return f
@@ -109,7 +109,7 @@ func (f *Fallback) Close() error {
 // store writes answers into the site, batching those that are queued.
 func (f *Fallback) store() {
 	for first := range f.keep {
-		list := []*sitebuild.Answer{first}
+		list := []*sitewriter.Answer{first}
 		for more := true; more && len(list) < maxKept; {
 			select {
 			case a, open := <-f.keep:
@@ -126,13 +126,13 @@ func (f *Fallback) store() {
 	}
 }
 
-func (f *Fallback) put(list []*sitebuild.Answer) error {
+func (f *Fallback) put(list []*sitewriter.Answer) error {
 	ctx := context.Background()
 	catalog, err := f.withTools(ctx, list)
 	if err != nil {
 		return err
 	}
-	stored, err := sitebuild.Add(ctx, f.opts.Dir, catalog, list, nil)
+	stored, err := sitewriter.Add(ctx, f.opts.Dir, catalog, list, nil)
 	if missing := len(list) - len(stored); missing > 0 && err == nil {
 		f.opts.Logger.Info("answers not stored: their files exist, or have no valid name", "answers", missing)
 	}
@@ -148,7 +148,7 @@ func (f *Fallback) put(list []*sitebuild.Answer) error {
 
 // withTools returns the catalog of the site, extended by the tools of the source that the
 // answers need.
-func (f *Fallback) withTools(ctx context.Context, list []*sitebuild.Answer) (*mcp.Catalog, error) {
+func (f *Fallback) withTools(ctx context.Context, list []*sitewriter.Answer) (*mcp.Catalog, error) {
 	site, err := f.site.Catalog(ctx)
 	if err != nil {
 		return nil, err
@@ -398,7 +398,7 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 		return
 	}
 	select {
-	case f.keep <- &sitebuild.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: doc}:
+	case f.keep <- &sitewriter.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: doc}:
 	default: // it will be requested again
 		f.warnOnce("", "answers are not stored: too many are waiting")
 	}

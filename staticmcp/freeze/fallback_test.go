@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
@@ -30,7 +30,7 @@ func TestFallback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := freeze.Run(ctx, plan, sitebuild.Dir(dir), nil); err != nil {
+	if _, err := freeze.Run(ctx, plan, sitewriter.Dir(dir), nil); err != nil {
 		t.Fatal(err)
 	}
 	open := func() *staticmcp.Site {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
@@ -38,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := sitebuild.NewMemory()
+	m := sitewriter.NewMemory()
 	report, err := freeze.Run(ctx, plan, m, nil)
 	if err != nil || report.Failed > 0 {
 		t.Fatalf("%v: %v", err, report.Report.Findings())
@@ -63,19 +63,19 @@ func TestRoundTripOfCollisions(t *testing.T) {
 		Description: "d",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 	}
-	original := sitebuild.NewMemory()
-	_, err := sitebuild.Write(ctx, &sitebuild.Site{
+	original := sitewriter.NewMemory()
+	_, err := sitewriter.Write(ctx, &sitewriter.Site{
 		Server: mcp.Implementation{Name: "cities", Version: "1"},
 		Tools:  []mcp.Tool{tool},
-		Answers: func(yield func(*sitebuild.Answer, error) bool) {
+		Answers: func(yield func(*sitewriter.Answer, error) bool) {
 			for _, name := range []string{"東京", "北京", "Rome", strings.Repeat("A", 250)} {
-				yield(sitebuild.Text("city", map[string]string{"name": name}, name), nil)
+				yield(sitewriter.Text("city", map[string]string{"name": name}, name), nil)
 			}
-			yield(&sitebuild.Answer{Path: ".staticmcp/search/words", Data: []byte{0, 1, 2}}, nil)
-			yield(sitebuild.TextResource("a://x", "text/plain", "1"), nil)
-			yield(sitebuild.TextResource("b://x", "text/plain", "2"), nil)
+			yield(&sitewriter.Answer{Path: ".staticmcp/search/words", Data: []byte{0, 1, 2}}, nil)
+			yield(sitewriter.TextResource("a://x", "text/plain", "1"), nil)
+			yield(sitewriter.TextResource("b://x", "text/plain", "2"), nil)
 		},
-	}, original, &sitebuild.Options{Precompress: []string{"gzip"}, Host: sitebuild.Netlify})
+	}, original, &sitewriter.Options{Precompress: []string{"gzip"}, Host: sitewriter.Netlify})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,10 +88,10 @@ func TestRoundTripOfCollisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := sitebuild.NewMemory()
-	if _, err := freeze.Run(ctx, plan, again, &sitebuild.Options{
+	again := sitewriter.NewMemory()
+	if _, err := freeze.Run(ctx, plan, again, &sitewriter.Options{
 		Precompress: []string{"gzip"},
-		Host:        sitebuild.Netlify,
+		Host:        sitewriter.Netlify,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func expansions(t *testing.T, list ...string) []freeze.Expansion {
 	return all
 }
 
-func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitebuild.Memory, *freeze.Plan, *freeze.Report, error) {
+func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitewriter.Memory, *freeze.Plan, *freeze.Report, error) {
 	t.Helper()
 	opts.Backoff = 1
 	if opts.Repeat.After == 0 {
@@ -247,7 +247,7 @@ func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitebuild.Memo
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := sitebuild.NewMemory()
+	m := sitewriter.NewMemory()
 	report, err := freeze.Run(context.Background(), plan, m, nil)
 	return m, plan, report, err
 }
@@ -463,7 +463,7 @@ func TestAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := freeze.Run(ctx, plan, sitebuild.Dir(dir), nil)
+		r, err := freeze.Run(ctx, plan, sitewriter.Dir(dir), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -45,7 +45,7 @@ type Options struct {
 	// Origin is recorded in the site.
 	Origin Origin
 	// Progress is called with the progress of a run, on the goroutine of Run.
-	Progress func(sitebuild.Progress)
+	Progress func(sitewriter.Progress)
 }
 
 // Requests configure how a source is called. A nil *Requests and the zero value mean the
@@ -151,7 +151,7 @@ func (o *Options) withDefaults() *Options {
 		d.Environ = os.Environ()
 	}
 	if d.Progress == nil {
-		d.Progress = func(sitebuild.Progress) {}
+		d.Progress = func(sitewriter.Progress) {}
 	}
 	return &d
 }

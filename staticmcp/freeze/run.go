@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -28,7 +28,7 @@ type Report struct {
 	Stored, Failed, Unstable int
 	// Build is the result of writing the output. Its report has all findings, including
 	// those of the plan and the run.
-	Build *sitebuild.Result
+	Build *sitewriter.Result
 	// Report has the findings of the run.
 	Report check.Report
 }
@@ -55,9 +55,9 @@ var ErrNoAnswers = errors.New("the source gave no answer to any")
 // cannot be obtained are omitted, with a finding. If the source answers nothing at all
 // ([ErrNoAnswers]), or an answer contains a secret ([*RefusedError]), Run returns an error and writes
 // nothing. The Report is never nil. A plan can only be run once.
-func Run(ctx context.Context, p *Plan, out sitebuild.Output, opts *sitebuild.Options) (*Report, error) {
+func Run(ctx context.Context, p *Plan, out sitewriter.Output, opts *sitewriter.Options) (*Report, error) {
 	r := newRun(p)
-	var o sitebuild.Options
+	var o sitewriter.Options
 	if opts != nil {
 		o = *opts
 	}
@@ -69,7 +69,7 @@ func Run(ctx context.Context, p *Plan, out sitebuild.Output, opts *sitebuild.Opt
 		return r.report, err
 	}
 	o.Record = record
-	result, err := sitebuild.Write(ctx, site, out, &o)
+	result, err := sitewriter.Write(ctx, site, out, &o)
 	r.report.Build = result
 	if result != nil {
 		result.Report.Add(p.Report.Findings()...)
@@ -101,10 +101,10 @@ func newRun(p *Plan) *run {
 }
 
 // site describes the site to be written.
-func (r *run) site(ctx context.Context) *sitebuild.Site {
+func (r *run) site(ctx context.Context) *sitewriter.Site {
 	p := r.plan
 	c := p.catalog
-	site := &sitebuild.Site{
+	site := &sitewriter.Site{
 		Server: c.Server, Instructions: c.Instructions, Extensions: frozenExtensions(c.Extensions),
 		Answers: r.answers(ctx),
 	}
@@ -159,8 +159,8 @@ type outcome struct {
 }
 
 // answers asks all questions, and yields the answers as they arrive.
-func (r *run) answers(ctx context.Context) iter.Seq2[*sitebuild.Answer, error] {
-	return func(yield func(*sitebuild.Answer, error) bool) {
+func (r *run) answers(ctx context.Context) iter.Seq2[*sitewriter.Answer, error] {
+	return func(yield func(*sitewriter.Answer, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		results := make(chan *outcome)
 		tasks := make(chan *outcome)
@@ -216,7 +216,7 @@ func (q *repeats) due(after time.Duration) time.Duration {
 // drive distributes questions and collects answers until none are left.
 func (r *run) drive(
 	ctx context.Context, tasks chan<- *outcome, results <-chan *outcome, pending *int,
-	yield func(*sitebuild.Answer, error) bool,
+	yield func(*sitewriter.Answer, error) bool,
 ) {
 	p := r.plan
 	next, done := 0, 0
@@ -259,7 +259,7 @@ func (r *run) drive(
 				continue
 			}
 			done++
-			p.opts.Progress(sitebuild.Progress{Stage: "asking", Done: done, Total: len(p.Questions)})
+			p.opts.Progress(sitewriter.Progress{Stage: "asking", Done: done, Total: len(p.Questions)})
 			if ctx.Err() != nil {
 				yield(nil, ctx.Err())
 				return
@@ -273,7 +273,7 @@ func (r *run) drive(
 }
 
 // end adds the files that are not answers, and decides whether the site may be written.
-func (r *run) end(ctx context.Context, yield func(*sitebuild.Answer, error) bool) {
+func (r *run) end(ctx context.Context, yield func(*sitewriter.Answer, error) bool) {
 	report, p := r.report, r.plan
 	for i := range p.opts.Expand {
 		if x := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
@@ -301,7 +301,7 @@ func (r *run) end(ctx context.Context, yield func(*sitebuild.Answer, error) bool
 		if !p.suggested(c) {
 			continue
 		}
-		a := &sitebuild.Answer{Completion: &sitebuild.Completion{
+		a := &sitewriter.Answer{Completion: &sitewriter.Completion{
 			Prompt:      c.prompt,
 			URITemplate: c.uriTemplate,
 			Argument:    c.argument,
@@ -318,7 +318,7 @@ func (r *run) end(ctx context.Context, yield func(*sitebuild.Answer, error) bool
 
 // others yields the files of a site that are not answers, such as those of a search
 // index, as far as its index lists them.
-func others(ctx context.Context, site *staticmcp.Site, yield func(*sitebuild.Answer, error) bool) {
+func others(ctx context.Context, site *staticmcp.Site, yield func(*sitewriter.Answer, error) bool) {
 	entries, err := site.Index(ctx)
 	if err != nil {
 		yield(nil, err)
@@ -333,7 +333,7 @@ func others(ctx context.Context, site *staticmcp.Site, yield func(*sitebuild.Ans
 			continue // derived from the answers
 		}
 		data, err := site.ReadFile(ctx, name)
-		if !yield(&sitebuild.Answer{Path: name, Data: data}, err) || err != nil {
+		if !yield(&sitewriter.Answer{Path: name, Data: data}, err) || err != nil {
 			return
 		}
 	}
@@ -355,7 +355,7 @@ func (p *Plan) suggested(c *completed) bool {
 }
 
 // collect records the outcome of a question and returns the answer to be stored, if any.
-func (r *run) collect(o *outcome) *sitebuild.Answer {
+func (r *run) collect(o *outcome) *sitewriter.Answer {
 	report := r.report
 	report.Asked++
 	report.Requests += o.requests
@@ -380,7 +380,7 @@ func (r *run) collect(o *outcome) *sitebuild.Answer {
 	}
 	report.Stored++
 	q := o.q
-	return &sitebuild.Answer{
+	return &sitewriter.Answer{
 		Tool:      q.Tool,
 		URI:       q.URI,
 		Prompt:    q.Prompt,

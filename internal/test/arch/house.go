@@ -53,14 +53,14 @@ func House() *Plan {
 			1: {"check", "mcp"},
 			2: {"mcp/lint", "staticmcp/search"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
-			4: {"client", "mcp/mcptest", "mcpb/internal/zip", "router", "sitebuild", "ws"},
+			4: {"client", "mcp/mcptest", "mcpb/internal/zip", "router", "internal/sitewriter", "ws"},
 			5: {
-				"mcpb", "stax", "staticmcp/freeze", "sitebuild/docs",
-				"sitebuild/data", "sitebuild/gopkg", "sitebuild/openapi", "sitebuild/table",
+				"mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
+				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
 				"internal/test/sitetest", "internal/test/tabletest",
 			},
 			6: {"fleet", "serve", "stax/clients", "stax/registry"},
-			7: {"sitebuild/mapping"},
+			7: {"sitebuild"},
 			8: {"open"},
 			9: {
 				"cmd/slipway", "examples/embedded", "examples/http-reference-source", "examples/todo", "examples/weather",
@@ -114,7 +114,7 @@ func House() *Plan {
 			},
 			{
 				Module: "modernc.org/sqlite",
-				Rooms:  []string{"sitebuild/table"},
+				Rooms:  []string{"sitebuild/internal/table"},
 				Saves:  "SQLite itself, translated to Go: every table, view and write-ahead log that there is",
 				Brings: []string{
 					"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/mattn/go-isatty",
@@ -124,7 +124,7 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/yuin/goldmark",
-				Rooms:  []string{"sitebuild/docs"},
+				Rooms:  []string{"sitebuild/internal/docs"},
 				Saves:  "Markdown by the letter of CommonMark, with tables; it has no dependencies of its own",
 			},
 			{
@@ -134,12 +134,12 @@ func House() *Plan {
 			},
 			{
 				Module: "go.yaml.in/yaml/v3",
-				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "internal/tree", "sitebuild/docs", "cmd/slipway"},
+				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "internal/tree", "sitebuild/internal/docs", "cmd/slipway"},
 				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
 			},
 			{
 				Module: "github.com/pelletier/go-toml/v2",
-				Rooms:  []string{"stax", "stax/internal/edit", "internal/tree", "mcpb", "sitebuild/docs"},
+				Rooms:  []string{"stax", "stax/internal/edit", "internal/tree", "mcpb", "sitebuild/internal/docs"},
 				Saves:  "TOML, with the bytes of each value; it has no dependencies of its own",
 			},
 			{

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -33,8 +33,8 @@ func Folder(t testing.TB, files map[string]string) string {
 
 // Built is a site that was written and opened again.
 type Built struct {
-	From  *sitebuild.Site // as built by the input
-	Files *sitebuild.Memory
+	From  *sitewriter.Site // as built by the input
+	Files *sitewriter.Memory
 	Site  *staticmcp.Site
 
 	t testing.TB
@@ -43,14 +43,14 @@ type Built struct {
 // Open writes the site of in and opens it. It returns only errors of in. The test fails
 // unless the site can be written, passes [staticmcp.Check], opens in strict mode, and has
 // each resource where a reader that knows only the standard expects it. opts may be nil.
-func Open(t testing.TB, in sitebuild.Input, opts *sitebuild.Options) (*Built, error) {
+func Open(t testing.TB, in sitewriter.Input, opts *sitewriter.Options) (*Built, error) {
 	t.Helper()
 	from, err := in.Site(t.Context())
 	if err != nil {
 		return nil, err
 	}
-	b := &Built{From: from, Files: sitebuild.NewMemory(), t: t}
-	if r, err := sitebuild.Write(t.Context(), from, b.Files, opts); err != nil {
+	b := &Built{From: from, Files: sitewriter.NewMemory(), t: t}
+	if r, err := sitewriter.Write(t.Context(), from, b.Files, opts); err != nil {
 		t.Fatalf("%v: %v", err, r.Report.Findings())
 	}
 	b.check()

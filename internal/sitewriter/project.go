@@ -1,0 +1,257 @@
+package sitewriter
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/zlib"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// maxServerName is the maximum length of a site name derived from a title. It is short
+// because clients prefix the names of tools with it.
+const maxServerName = 32
+
+// ServerName derives a name for programs from a title for people: lower-case words
+// separated by sep, without the subtitle, as many as fit in 32 characters. Words in
+// tellNothing are skipped unless there are no others. The name is empty if the title has
+// no letter or digit that a name can contain.
+func ServerName(title, sep string, tellNothing ...string) string {
+	title = strings.ReplaceAll(title, "’", "'")
+	title = possessive.ReplaceAllString(title, "$1")
+	title = strings.ReplaceAll(title, "'", "")
+	for _, subtitle := range []string{" - ", " – ", " — ", " | ", ": ", " + "} {
+		if head, _, _ := strings.Cut(title, subtitle); len(nameWords(head)) > 0 {
+			title = head
+		}
+	}
+	words := nameWords(title)
+	telling := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return slices.Contains(tellNothing, word)
+	})
+	if len(telling) > 0 {
+		words = telling
+	}
+	name := ""
+	for _, word := range words {
+		if name == "" {
+			name = word[:min(len(word), maxServerName)]
+			continue
+		}
+		if len(name)+len(sep)+len(word) > maxServerName {
+			break
+		}
+		name += sep + word
+	}
+	return name
+}
+
+// possessive matches the "'s" of "GitHub's".
+var possessive = regexp.MustCompile(`(\pL)'s\b`)
+
+func nameWords(text string) []string {
+	return strings.FieldsFunc(staticmcp.EncodeName(text), func(r rune) bool { return r == '_' || r == '-' })
+}
+
+// contentFolders are folder names that do not identify a project.
+var contentFolders = []string{
+	"docs", "doc", "documentation", "content", "contents", "src", "source", "website", "site", "web", "www", "pages",
+}
+
+// IsContentFolder reports whether a folder name, such as "docs", only indicates that the
+// folder has content.
+func IsContentFolder(name string) bool { return slices.Contains(contentFolders, strings.ToLower(name)) }
+
+// ProjectFolder returns the folder of the project that a content folder belongs to: the
+// nearest folder at or above dir whose name is more specific than "docs".
+func ProjectFolder(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	const most = 3
+	folder := abs
+	for range most {
+		up := filepath.Dir(folder)
+		if !IsContentFolder(filepath.Base(folder)) || up == folder || filepath.Base(up) == string(filepath.Separator) {
+			return folder
+		}
+		folder = up
+	}
+	return folder
+}
+
+// ProjectVersion returns the version of the project that a folder belongs to: from a Git
+// tag of its current commit, or else from its package.json. It is empty if neither
+// exists.
+func ProjectVersion(dir string) string {
+	root := ProjectFolder(dir)
+	if version := gitTag(filepath.Join(root, ".git")); version != "" {
+		return version
+	}
+	text, err := readSmall(filepath.Join(root, "package.json"))
+	if err != nil {
+		return ""
+	}
+	var pkg struct {
+		Version string `json:"version"`
+	}
+	if json.Unmarshal(text, &pkg) != nil || strings.Trim(pkg.Version, "0.") == "" || !versionTag.MatchString(pkg.Version) {
+		return ""
+	}
+	return pkg.Version
+}
+
+// maxProjectFile limits the size of each file that is read to find a version.
+const maxProjectFile = 4 << 20
+
+func readSmall(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxProjectFile {
+		return nil, os.ErrInvalid
+	}
+	return os.ReadFile(name)
+}
+
+// versionTag matches tags that are versions.
+var versionTag = regexp.MustCompile(`^v?([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(?:-[0-9A-Za-z.-]{1,40})?)$`)
+
+// objectID matches a Git object hash.
+var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+// gitTag returns the version in a tag of the current commit; if there are several, the
+// greatest, with numbers compared as numbers. It reads files only: running git would execute commands that
+// the repository configures.
+func gitTag(git string) string {
+	head := gitRef(git, "HEAD")
+	if head == "" {
+		return ""
+	}
+	var versions []string
+	add := func(tag string) {
+		if m := versionTag.FindStringSubmatch(tag); m != nil {
+			versions = append(versions, m[1])
+		}
+	}
+	packed, _ := readSmall(filepath.Join(git, "packed-refs"))
+	for tag, commit := range packedTags(packed) {
+		if commit == head {
+			add(tag)
+		}
+	}
+	const most = 10_000
+	loose, _ := os.ReadDir(filepath.Join(git, "refs", "tags"))
+	for _, entry := range loose[:min(len(loose), most)] {
+		if !versionTag.MatchString(entry.Name()) {
+			continue
+		}
+		id := gitRef(git, "refs/tags/"+entry.Name())
+		if id == head || id != "" && taggedCommit(git, id) == head {
+			add(entry.Name())
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(versions, compareVersions)
+}
+
+// compareVersions compares two versions that match versionTag: 1.10.0 is greater than
+// 1.9.0, and a release is greater than its pre-releases.
+func compareVersions(a, b string) int {
+	a, preA, isPreA := strings.Cut(a, "-")
+	b, preB, isPreB := strings.Cut(b, "-")
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		numberA, _ := strconv.Atoi(x[i])
+		numberB, _ := strconv.Atoi(y[i])
+		if c := cmp.Compare(numberA, numberB); c != 0 {
+			return c
+		}
+	}
+	if isPreA != isPreB {
+		return strings.Compare(preB, preA) // the release has no text
+	}
+	return strings.Compare(preA, preB)
+}
+
+// gitRef returns the hash of a reference, or "".
+func gitRef(git, name string) string {
+	text, err := readSmall(filepath.Join(git, filepath.FromSlash(name)))
+	value := strings.TrimSpace(string(text))
+	if branch, ok := strings.CutPrefix(value, "ref: refs/heads/"); ok && name == "HEAD" && filepath.IsLocal(branch) {
+		name = "refs/heads/" + branch
+		if text, err = readSmall(filepath.Join(git, filepath.FromSlash(name))); err == nil {
+			value = strings.TrimSpace(string(text))
+		}
+	}
+	if err == nil && objectID.MatchString(value) {
+		return value
+	}
+	packed, _ := readSmall(filepath.Join(git, "packed-refs"))
+	for line := range strings.Lines(string(packed)) {
+		if id, ref, ok := strings.Cut(strings.TrimSpace(line), " "); ok && ref == name && objectID.MatchString(id) {
+			return id
+		}
+	}
+	return ""
+}
+
+// packedTags returns the commits of the tags in packed-refs, where a line "^hash" after
+// an annotated tag gives its commit.
+func packedTags(packed []byte) map[string]string {
+	tags := make(map[string]string)
+	last := ""
+	scanner := bufio.NewScanner(bytes.NewReader(packed))
+	for scanner.Scan() {
+		line := scanner.Text()
+		if commit, ok := strings.CutPrefix(line, "^"); ok {
+			if last != "" {
+				tags[last] = commit
+			}
+			continue
+		}
+		id, ref, _ := strings.Cut(line, " ")
+		tag, ok := strings.CutPrefix(ref, "refs/tags/")
+		if last = ""; ok {
+			tags[tag], last = id, tag
+		}
+	}
+	return tags
+}
+
+// taggedCommit returns the commit of an annotated tag stored as a loose object.
+func taggedCommit(git, id string) string {
+	if !objectID.MatchString(id) {
+		return ""
+	}
+	packed, err := readSmall(filepath.Join(git, "objects", id[:2], id[2:]))
+	if err != nil {
+		return ""
+	}
+	r, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return ""
+	}
+	const most = 1 << 10
+	text, _ := io.ReadAll(io.LimitReader(r, most))
+	header, body, _ := strings.Cut(string(text), "\x00")
+	commit, ok := strings.CutPrefix(body, "object ")
+	if !ok || !strings.HasPrefix(header, "tag ") {
+		return ""
+	}
+	commit, _, _ = strings.Cut(commit, "\n")
+	return commit
+}

@@ -1,0 +1,128 @@
+package sitewriter
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/search"
+)
+
+// SearchEntry is a searchable entry.
+type SearchEntry struct {
+	// ID is the argument for the tool that returns the entry; Title is for people.
+	ID, Title string
+	// Keywords are additional words that describe the entry.
+	Keywords []string
+	// Text is the full text of the entry.
+	Text string
+}
+
+// SearchOptions configure the search tool.
+type SearchOptions struct {
+	// Title and Description are the tool's title and description.
+	Title, Description string
+	// Hint is appended to results. It explains how to use an ID, which results call path.
+	Hint string
+	// Words is the number of single words with a stored answer, for other readers.
+	// Default: 300.
+	Words int
+}
+
+const defaultWords = 300
+
+// Search is a keyword search tool. It is safe for concurrent use.
+type Search struct {
+	tool  string
+	opts  SearchOptions
+	files search.Memory
+	words []string
+}
+
+// fewEntries is the number of entries below which listing is as good as searching.
+const fewEntries = 10
+
+// NewSearch builds the index of the entries. Its files are in a folder named after the tool, so
+// that a site can have several indexes. It returns a nil Search if there are too few
+// entries or no usable words.
+func NewSearch(tool string, entries iter.Seq[SearchEntry], opts *SearchOptions) (*Search, error) {
+	s := &Search{tool: tool}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.Words <= 0 {
+		s.opts.Words = defaultWords
+	}
+	b := search.NewBuilder(&search.Options{Language: "en", Hint: s.opts.Hint}, s.files.Write)
+	n := 0
+	for e := range entries {
+		n++
+		page := search.Page{ID: e.ID, Title: e.Title, Keywords: e.Keywords, Sections: []search.Section{{Text: e.Text}}}
+		if err := b.Add(page); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.Close(); err != nil {
+		return nil, err
+	}
+	for _, w := range b.Words(s.opts.Words) {
+		// The file name must stand for this word only.
+		if len(w) > 2 && staticmcp.EncodeName(w) == w && w[0] >= 'a' && w[0] <= 'z' {
+			s.words = append(s.words, w)
+		}
+	}
+	if n < fewEntries || len(s.words) == 0 {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// Extend adds the tool and its answers to a site. A nil Search adds nothing.
+func (s *Search) Extend(ctx context.Context, site *Site) {
+	if s == nil {
+		return
+	}
+	site.Tools = append(site.Tools, s.definition())
+	answers := site.Answers
+	site.Answers = func(yield func(*Answer, error) bool) {
+		for a, err := range answers {
+			if !yield(a, err) {
+				return
+			}
+		}
+		s.answers(ctx)(yield)
+	}
+}
+
+func (s *Search) dir() string { return search.Dir + "-" + s.tool }
+
+func (s *Search) definition() mcp.Tool {
+	// Strings always encode.
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": s.dir(), "argument": "query"}})
+	return mcp.Tool{Name: s.tool, Title: s.opts.Title, Description: s.opts.Description, Meta: meta,
+		InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"query":{"type":"string","description":"A few words to look for; there are no operators","minLength":1}},"required":["query"],"additionalProperties":false}`)}
+}
+
+// answers yields the answers to single words, and the files of the index.
+func (s *Search) answers(ctx context.Context) iter.Seq2[*Answer, error] {
+	return func(yield func(*Answer, error) bool) {
+		x := search.New(&s.files)
+		for _, w := range s.words {
+			found, err := x.Search(ctx, w)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(found.Hits) > 0 && !yield(Text(s.tool, map[string]string{"query": w}, found.Text()), nil) {
+				return
+			}
+		}
+		s.files.Each(func(name string, data []byte) bool {
+			return yield(&Answer{Path: s.dir() + "/" + strings.TrimPrefix(name, search.Dir+"/"), Data: data}, nil)
+		})
+	}
+}

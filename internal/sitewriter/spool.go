@@ -1,0 +1,96 @@
+package sitewriter
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+// spool stores written data, in memory up to a limit and then in a temporary file.
+type spool struct {
+	limit int64
+	dir   string
+
+	memory []byte
+	file   *os.File // nil while everything is in memory
+	out    *bufio.Writer
+	size   int64
+}
+
+// write appends data and returns its offset.
+func (s *spool) write(data []byte) (at int64, err error) {
+	at = s.size
+	s.size += int64(len(data))
+	if s.file == nil && s.size <= s.limit {
+		s.memory = append(s.memory, data...)
+		return at, nil
+	}
+	if s.file == nil {
+		if err := s.spill(); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := s.out.Write(data); err != nil {
+		return 0, fmt.Errorf("write temporary file: %w", err)
+	}
+	return at, nil
+}
+
+func (s *spool) spill() error {
+	f, err := os.CreateTemp(s.dir, ".slipway-build-*")
+	if err != nil {
+		return fmt.Errorf("make temporary file: %w", err)
+	}
+	// Unlink the file immediately where possible, so that a killed process leaves nothing
+	// behind.
+	os.Remove(f.Name())
+	s.file, s.out = f, bufio.NewWriterSize(f, 1<<18)
+	_, err = s.out.Write(s.memory)
+	s.memory = nil
+	return err
+}
+
+// read returns size bytes from offset at.
+func (s *spool) read(at, size int64) ([]byte, error) {
+	if s.file == nil {
+		return s.memory[at : at+size : at+size], nil
+	}
+	data := make([]byte, size)
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	if _, err := s.file.ReadAt(data, at); err != nil {
+		return nil, fmt.Errorf("read temporary file: %w", err)
+	}
+	return data, nil
+}
+
+// reader returns size bytes from offset at as a stream.
+func (s *spool) reader(at, size int64) (io.Reader, error) {
+	if s.file == nil || size <= 1<<20 {
+		data, err := s.read(at, size)
+		return bytes.NewReader(data), err
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	return io.NewSectionReader(s.file, at, size), nil
+}
+
+func (s *spool) settle() error {
+	if s.out.Buffered() == 0 {
+		return nil
+	}
+	return s.out.Flush()
+}
+
+// close releases the memory and the temporary file.
+func (s *spool) close() {
+	s.memory = nil
+	if s.file != nil {
+		s.file.Close()
+		os.Remove(s.file.Name())
+	}
+}

@@ -1,0 +1,149 @@
+package sitewriter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// manifestName is the file that makes a folder a site.
+const manifestName = "mcp.json"
+
+// InvalidError reports that a site was not written because it has errors, which are in
+// the report of the accompanying [Result].
+type InvalidError struct{ Errors int }
+
+// Error implements the error interface.
+func (e *InvalidError) Error() string {
+	if e.Errors == 1 {
+		return "the site has an error; nothing was written"
+	}
+	return fmt.Sprintf("the site has %d errors; nothing was written", e.Errors)
+}
+
+// Write writes site to out.
+//
+// It collects and checks all answers first: a site with errors, or one whose sequences
+// fail, leaves out unchanged. The error is then an [*InvalidError] or that of the
+// sequence. The Result is never nil, and contains the findings even if there is an error.
+// Write may be called again with the same Output, but not concurrently.
+func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {
+	w := &writer{site: site, opts: opts.withDefaults(), result: &Result{}, taken: make(map[string]bool)}
+	if w.opts.OmitUnanswered {
+		w.answered = make(map[[16]byte]bool)
+	}
+	if err := w.settings(); err != nil {
+		return w.result, err
+	}
+	prefix := ""
+	if w.opts.SiteRoot != "" {
+		var err error
+		if prefix, err = w.sitePrefix(out); err != nil {
+			return w.result, err
+		}
+	}
+	target, err := out.begin(w.opts)
+	if err != nil {
+		return w.result, err
+	}
+	defer target.close()
+	w.spool = &spool{limit: w.opts.SpoolBytes, dir: w.tempDir(target)}
+	defer w.spool.close()
+	if err := w.prepare(ctx); err != nil {
+		return w.result, err
+	}
+	err = target.commit(ctx, w)
+	if err == nil && w.opts.SiteRoot != "" {
+		err = w.rootFiles(prefix)
+	}
+	if err == nil {
+		w.opts.Progress(Progress{Stage: "done", Done: w.result.Files, Total: w.result.Files, Bytes: w.result.Bytes})
+	}
+	return w.result, err
+}
+
+// writer is the state of one write.
+type writer struct {
+	site   *Site
+	opts   *Options
+	result *Result
+
+	tools   map[string]*toolPlan
+	prompts map[string]*mcp.Prompt
+
+	spool *spool
+	files []file          // sorted by path once prepared
+	inner []file          // files below .staticmcp, the index itself last
+	taken map[string]bool // paths of files that are not answers
+	// answered holds hashes of the names and URIs that have answers, if they must be
+	// known.
+	answered map[[16]byte]bool
+
+	scratch bytes.Buffer
+}
+
+func (w *writer) settings() error {
+	for _, form := range w.opts.Precompress {
+		if form != "gzip" {
+			return fmt.Errorf("unknown compression %q: gzip is known", form)
+		}
+	}
+	if _, err := w.opts.Host.profile(); err != nil {
+		return err
+	}
+	switch w.opts.Collisions {
+	case Disambiguate, Refuse:
+		return nil
+	}
+	return fmt.Errorf("unknown policy for collisions %q", w.opts.Collisions)
+}
+
+func (w *writer) tempDir(t target) string {
+	if w.opts.TempDir != "" {
+		return w.opts.TempDir
+	}
+	if dir := t.dir(); dir != "" && !w.opts.DryRun {
+		return dir
+	}
+	return os.TempDir()
+}
+
+// prepare completes w.files and w.inner.
+func (w *writer) prepare(ctx context.Context) error {
+	w.result.Report.Add(w.site.Findings...)
+	if err := w.collect(ctx); err != nil {
+		return err
+	}
+	if err := w.resolve(); err != nil {
+		return err
+	}
+	if err := w.manifest(ctx); err != nil {
+		return err
+	}
+	if err := w.extras(); err != nil {
+		return err
+	}
+	if err := w.precompress(ctx); err != nil {
+		return err
+	}
+	w.sort()
+	w.limits(w.files)
+	if n := w.result.Report.Count(check.Error); n > 0 && !w.opts.Lenient {
+		return &InvalidError{n}
+	}
+	if err := w.index(); err != nil {
+		return err
+	}
+	for _, list := range [][]file{w.files, w.inner} {
+		for i := range list {
+			w.result.Files++
+			w.result.Bytes += list[i].size
+		}
+	}
+	return errors.Join(ctx.Err())
+}

@@ -1,0 +1,223 @@
+package docs
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// Folder is a folder of documents as an input of a site.
+type Folder struct {
+	dir    string
+	parent []string // the names of navigation files in the parent folder
+	opts   Options
+}
+
+var _ sitewriter.Input = (*Folder)(nil)
+
+// Dir returns the folder of documents called dir. Links that lead out of it are not
+// followed. If dir is the documents folder of a project, the navigation files next to it
+// in the project are read as well.
+func Dir(dir string, opts *Options) (*Folder, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", dir)
+	}
+	f := &Folder{dir: dir}
+	if opts != nil {
+		f.opts = *opts
+	}
+	f.parent = []string{"mkdocs.yml", "mkdocs.yaml"}
+	for _, name := range []string{"sidebars", "docusaurus.config"} {
+		f.parent = append(f.parent, variants(name, ".js", ".ts", ".json", ".mjs", ".cjs", ".mts")...)
+	}
+	return f, nil
+}
+
+// folderName names a site after the folder, or after its project if the folder's name is
+// generic.
+func folderName(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	name := filepath.Base(abs)
+	project := filepath.Base(sitewriter.ProjectFolder(abs))
+	switch {
+	case !sitewriter.IsContentFolder(name) || sitewriter.IsContentFolder(project):
+		return name
+	case strings.HasPrefix(strings.ToLower(name), "doc"):
+		return project + "-" + name
+	}
+	return project + "-docs"
+}
+
+// Paths implements [sitewriter.Input].
+func (f *Folder) Paths() []string {
+	paths := []string{f.dir}
+	for _, name := range []string{".vitepress", "docs/.vitepress"} {
+		if sub := filepath.Join(f.dir, filepath.FromSlash(name)); isFolder(sub) {
+			paths = append(paths, sub)
+		}
+	}
+	for _, name := range f.parent {
+		paths = append(paths, filepath.Join(filepath.Dir(filepath.Clean(f.dir)), name))
+	}
+	return paths
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// Read reads the current documents.
+func (f *Folder) Read(ctx context.Context) (*Set, error) {
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	set, err := read(ctx, root.FS(), filepath.ToSlash(filepath.Clean(f.dir)), f.beside(), &f.opts)
+	if err != nil {
+		return nil, fmt.Errorf("read documents: %w", err)
+	}
+	if len(set.Pages) == 0 {
+		return nil, fmt.Errorf("%s has no Markdown that is not hidden", f.dir)
+	}
+	set.place = folderName(f.dir)
+	return set, nil
+}
+
+// Site implements [sitewriter.Input].
+func (f *Folder) Site(ctx context.Context) (*sitewriter.Site, error) {
+	set, err := f.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	opts := f.opts
+	opts.Version = first(opts.Version, sitewriter.ProjectVersion(f.dir))
+	return set.Site(ctx, &opts)
+}
+
+// beside returns the configuration in the parent folder's navigation files, if it applies
+// to this folder.
+func (f *Folder) beside() *config {
+	abs, err := filepath.Abs(f.dir)
+	if err != nil || filepath.Dir(abs) == abs {
+		return nil
+	}
+	up, err := os.OpenRoot(filepath.Dir(abs))
+	if err != nil {
+		return nil
+	}
+	defer up.Close()
+	there := make(files)
+	for _, name := range f.parent {
+		if info, err := up.Stat(name); err == nil && info.Mode().IsRegular() {
+			there[name] = info
+		}
+	}
+	if len(there) == 0 || isSystem(f.dir) {
+		return nil
+	}
+	name := filepath.Base(abs)
+	d := &detector{fsys: up.FS(), there: there, docs: name}
+	c := d.named(name)
+	if c == nil {
+		return nil
+	}
+	c.file = "../" + c.file
+	for i := range c.found {
+		c.found[i].File = "../" + c.found[i].File
+	}
+	return c
+}
+
+// isSystem reports whether a folder has its own navigation files.
+func isSystem(dir string) bool {
+	for _, name := range []string{"mkdocs.yml", "mkdocs.yaml", "book.toml", ".vitepress", "SUMMARY.md"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// named returns the configuration that the files have for the folder with that name next
+// to them.
+func (d *detector) named(name string) *config {
+	if c := d.mkdocs(); c != nil && d.mkdocsDir == name {
+		return c
+	}
+	if name == "docs" {
+		return d.docusaurus()
+	}
+	return nil
+}
+
+// address returns the published address of a page, or the URI of its resource.
+func (m *maker) address(p *Page) string {
+	if link := m.link(p); link != "" {
+		return link
+	}
+	parts := strings.Split(strings.TrimPrefix(p.URI(), Scheme), "/")
+	for i, part := range parts {
+		parts[i] = staticmcp.EncodeName(part)
+	}
+	return "resources/" + strings.Join(parts, "/") + ".json"
+}
+
+// HasDocuments reports whether fsys has documents at its top or in a folder below,
+// reading a limited number of files.
+func HasDocuments(fsys fs.FS) bool {
+	const most = 2000
+	seen, found := 0, false
+	// Unreadable folders contain nothing that could be built.
+	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if seen++; err != nil || seen > most {
+			return fs.SkipAll
+		}
+		if d.IsDir() {
+			if name != "." && (leftOut(filepath.Base(name)) || strings.Count(name, "/") >= 3) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if found = isDocument(name); found {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// NavigationFile returns the configuration file of a documentation generator at the top
+// of a project, such as mkdocs.yml, or "".
+func NavigationFile(fsys fs.FS) string {
+	scripts := []string{".ts", ".js", ".mts", ".mjs", ".cjs", ".cts"}
+	names := []string{"mkdocs.yml", "mkdocs.yaml", "book.toml", "_quarto.yml", "antora.yml"}
+	names = append(names, variants("docusaurus.config", scripts...)...)
+	names = append(names, variants(".vitepress/config", scripts...)...)
+	names = append(names, variants("docs/.vitepress/config", scripts...)...)
+	names = append(names, variants("hugo", ".toml", ".yaml", ".yml", ".json")...)
+	names = append(names, "config/_default/hugo.toml", "config/_default/hugo.yaml")
+	if info, err := fs.Stat(fsys, "content"); err == nil && info.IsDir() { // older Hugo
+		names = append(names, variants("config", ".toml", ".yaml", ".yml")...)
+	}
+	for _, name := range names {
+		if info, err := fs.Stat(fsys, name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}

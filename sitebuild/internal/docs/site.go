@@ -1,0 +1,429 @@
+package docs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/search"
+)
+
+// Names of the tools.
+const (
+	toolSearch  = "search"
+	toolList    = "list_pages"
+	toolPage    = "get_page"
+	toolSection = "get_section"
+	toolNav     = "get_nav"
+)
+
+// pagesPerList is how many pages list_pages returns at once.
+const pagesPerList = 100
+
+// Site builds a site from the documents. The set must not be modified while the site is
+// in use. The set's findings become those of the site.
+func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error) {
+	m := &maker{set: s, opts: opts.withDefaults(folderPages, folderBytes), nav: newNavTree(s.Nav)}
+	if err := m.index(ctx); err != nil {
+		return nil, err
+	}
+	site := &sitewriter.Site{
+		Server:       mcp.Implementation{Name: m.name(), Title: s.Title, Version: m.opts.Version, Description: s.Description},
+		Instructions: first(m.opts.Instructions, m.instructions()),
+		Tools:        m.tools(),
+		Resources:    m.resources,
+		Answers:      func(yield func(*sitewriter.Answer, error) bool) { m.answers(ctx, yield) },
+		Findings:     s.Report.Findings(),
+	}
+	return site, nil
+}
+
+// maker builds the site of a set.
+type maker struct {
+	set  *Set
+	opts *Options
+	nav  *navTree
+
+	files search.Memory // the index
+	words []string      // words whose search results are stored
+}
+
+// name returns the site's name for programs: the first candidate that still has letters
+// after encoding, which a Chinese title, for example, does not.
+func (m *maker) name() string {
+	if name := strings.Trim(staticmcp.EncodeName(m.opts.Name), "_-"); name != "" {
+		return name
+	}
+	for _, name := range []string{m.set.named, m.set.place, m.set.Title} {
+		if name = sitewriter.ServerName(name, "-"); name != "" {
+			return name
+		}
+	}
+	return "docs"
+}
+
+func (m *maker) title() string { return first(m.set.Title, m.name()) }
+
+func (m *maker) instructions() string {
+	then, heading := "read one section with get_section, or a whole page with get_page", " and heading linux"
+	if m.opts.NoSections {
+		then, heading = "read one with get_page", ""
+	}
+	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and "+
+		"list_pages; then %s. A link such as docs://guide/install#linux means path guide/install%s.",
+		m.title(), len(m.set.Pages), then, heading)
+}
+
+const (
+	searchHint     = "Read one with get_section (path and heading) or get_page (path)."
+	searchPageHint = "Read one with get_page (path)."
+)
+
+// index builds the search index.
+func (m *maker) index(ctx context.Context) error {
+	hint := searchHint
+	if m.opts.NoSections {
+		hint = searchPageHint
+	}
+	b := search.NewBuilder(&search.Options{Language: m.set.Language, Hint: hint}, m.files.Write)
+	for _, p := range m.set.Pages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.Unsearched {
+			continue
+		}
+		page := search.Page{ID: p.ID, Title: p.Title, Keywords: p.Keywords, Link: m.link(p)}
+		for _, s := range p.Sections {
+			page.Sections = append(page.Sections, search.Section{Slug: s.Slug, Heading: s.Heading, Text: s.Text})
+		}
+		if err := b.Add(page); err != nil {
+			return err
+		}
+	}
+	if err := b.Close(); err != nil {
+		return err
+	}
+	m.words = fileWords(b, max(0, m.opts.TermFiles))
+	return nil
+}
+
+// fileWords returns the words whose search results are stored as files: those that encode
+// to themselves and are likely to be searched for.
+func fileWords(b *search.Builder, limit int) []string {
+	var words []string
+	for _, w := range b.Words(limit) {
+		if staticmcp.EncodeName(w) == w && len(w) > 2 && strings.ContainsAny(w[:1], "abcdefghijklmnopqrstuvwxyz") {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// schema returns the inputSchema of a tool. properties are in path order.
+func schema(required []string, properties ...string) json.RawMessage {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}`)
+	if len(required) > 0 {
+		list, _ := json.Marshal(required)
+		b.WriteString(`,"required":` + string(list))
+	}
+	b.WriteString(`,"additionalProperties":false}`)
+	return json.RawMessage(b.String())
+}
+
+// property returns a property of a schema; more is the text of its other members.
+func property(name, kind, description, more string) string {
+	return string(jsonscan.AppendQuote(nil, name)) + `:{"type":"` + kind + `",` + more + `"description":` +
+		string(jsonscan.AppendQuote(nil, description)) + `}`
+}
+
+const (
+	fromOne  = `"minimum":1,"default":1,`
+	notEmpty = `"minLength":1,`
+)
+
+// tools returns the definitions of the tools.
+func (m *maker) tools() []mcp.Tool {
+	no := false
+	hints := &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
+	page := property("path", "string",
+		"The path of the page, such as guide/install, as search, get_nav and list_pages name it.", notEmpty)
+	part := property("part", "integer", "Of a long text, which part; the answer says how many there are.", fromOne)
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{
+		"index":    search.Dir,
+		"argument": "query",
+	}})
+	paths := m.pathMeta()
+	title := m.title()
+	less := " To read only what is needed, use get_section."
+	if m.opts.NoSections {
+		less = ""
+	}
+	tools := []mcp.Tool{
+		{Name: toolSearch, Title: "Search the documentation", Annotations: hints, Meta: meta,
+			Description: "Search the documentation of " + title +
+				" for pages and the sections that fit best. Use a few words that the page itself would use, such as \"rate limit header\"; there are no operators. The best page comes first.",
+			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty))},
+		{Name: toolPage, Title: "Read a page", Annotations: hints, Meta: paths,
+			Description: "Read a page of the documentation of " + title + " as Markdown." + less,
+			InputSchema: schema([]string{"path"}, page, part)},
+		{Name: toolSection, Title: "Read a section of a page", Annotations: hints, Meta: paths,
+			Description: "Read one section of a page of the documentation of " + title +
+				", with the sections below it, as Markdown.",
+			InputSchema: schema([]string{"path", "heading"}, page,
+				property("heading", "string",
+					"The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as search names it.",
+					notEmpty),
+				part)},
+		{Name: toolNav, Title: "Show the table of contents", Annotations: hints,
+			Description: "Show how the documentation of " + title +
+				" is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be asked for by their name.",
+			InputSchema: schema(nil,
+				property("group", "string",
+					"Show only this group, as the table of contents names it. Default: the top.", notEmpty))},
+		{Name: toolList, Title: "List all pages", Annotations: hints,
+			Description: "List the pages of the documentation of " + title +
+				" with their titles and what they are about, 100 at a time.",
+			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne))},
+	}
+	if m.opts.NoSections {
+		tools = slices.DeleteFunc(tools, func(t mcp.Tool) bool { return t.Name == toolSection })
+	}
+	return tools
+}
+
+// pathMeta returns the _meta that declares how the path of a page may be spelled. The
+// published address is an accepted spelling only if no page is published under another
+// page's path.
+func (m *maker) pathMeta() json.RawMessage {
+	bases := []string{Scheme}
+	if base := m.base(); base != "" && !m.crossed() {
+		bases = append(bases, base)
+	}
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaPage: map[string]any{"argument": "path", "home": homeID,
+		"bases": bases}})
+	return meta
+}
+
+// crossed reports whether a page is published under another page's path.
+func (m *maker) crossed() bool {
+	for _, p := range m.set.Pages {
+		if other := m.set.byID[m.set.route(p)]; other != nil && other != p {
+			return true
+		}
+	}
+	return false
+}
+
+// resources yields the definitions of pages and images.
+func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
+	for _, p := range m.set.Pages {
+		r := &mcp.Resource{URI: p.URI(), Name: p.Title, Description: first(p.Description, p.Title), MIMEType: "text/markdown"}
+		if link := m.link(p); link != "" {
+			r.Meta, _ = json.Marshal(map[string]string{staticmcp.MetaURL: link})
+		}
+		if !yield(r, nil) {
+			return
+		}
+	}
+	for _, i := range m.set.Images {
+		if !yield(&mcp.Resource{
+			URI:         i.URI(),
+			Name:        path.Base(i.ID),
+			Description: "A picture in the documentation.",
+			MIMEType:    i.MIMEType,
+		}, nil) {
+			return
+		}
+	}
+}
+
+// answers yields all answers and the other files.
+func (m *maker) answers(ctx context.Context, yield func(*sitewriter.Answer, error) bool) {
+	for _, each := range []iter.Seq2[*sitewriter.Answer, error]{
+		m.pageAnswers,
+		m.lists,
+		m.nav.answers(m.opts.PartBytes),
+		m.searches(ctx),
+		m.others,
+	} {
+		for a, err := range each {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(a, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// titled returns the Markdown of a page, preceded by its title if it has no top heading.
+func (p *Page) titled() string {
+	for _, s := range p.Sections {
+		if s.Level == 1 {
+			return p.Body
+		}
+	}
+	return "# " + p.Title + "\n\n" + p.Body
+}
+
+// pageAnswers yields the answers of get_page and get_section, and the resources.
+func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
+	for _, p := range m.set.Pages {
+		text := p.titled()
+		a := sitewriter.TextResource(p.URI(), "text/markdown", m.linked(p, text))
+		a.Title, a.From = p.Title, p.File
+		if !yield(a, nil) || !m.parts(yield, toolPage, p, "", text) {
+			return
+		}
+		for i, s := range p.Sections {
+			if m.opts.NoSections || s.Slug == "" || staticmcp.EncodeName(s.Slug) == "" {
+				continue
+			}
+			start, end := p.through(i)
+			if !m.parts(yield, toolSection, p, s.Slug, p.Body[start:end]) {
+				return
+			}
+		}
+	}
+	for _, i := range m.set.Images {
+		result := fmt.Appendf(nil, `{"uri":%s,"mimeType":%q,"blob":%q}`,
+			jsonscan.AppendQuote(nil, i.URI()), i.MIMEType, i.blob())
+		if !yield(&sitewriter.Answer{URI: i.URI(), Result: result, From: i.ID}, nil) {
+			return
+		}
+	}
+}
+
+// parts yields the answers to one call, one for each part of a text.
+func (m *maker) parts(yield func(*sitewriter.Answer, error) bool, tool string, p *Page, slug, text string) bool {
+	list := split(text, m.opts.PartBytes)
+	for i, part := range list {
+		arguments := map[string]any{"path": p.ID}
+		title := p.Title
+		if slug != "" {
+			arguments["heading"] = slug
+			title += ": " + slug
+		}
+		if len(list) > 1 {
+			part += fmt.Sprintf("\n---\nThis is part %d of %d.", i+1, len(list))
+			if i+1 < len(list) {
+				part += fmt.Sprintf(" The next one: %s with part=%d.", tool, i+2)
+			}
+			if i == 0 && slug == "" && !m.opts.NoSections {
+				part += "\n" + p.outline()
+			}
+		}
+		part = m.linked(p, part)
+		if i == 0 && !m.part(yield, tool, arguments, title, p.File, part) {
+			return false
+		}
+		arguments["part"] = i + 1
+		if len(list) > 1 && !m.part(yield, tool, arguments, title, p.File, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// part yields one answer; arguments may be modified afterwards.
+func (m *maker) part(yield func(*sitewriter.Answer, error) bool, tool string, arguments map[string]any, title, file,
+	text string) bool {
+	a := sitewriter.Text(tool, arguments, text)
+	a.Title, a.From = title, file
+	return yield(a, nil)
+}
+
+// maxOutline is how many sections an outline lists.
+const maxOutline = 60
+
+// outline lists the sections of a long page.
+func (p *Page) outline() string {
+	var slugs []string
+	for _, s := range p.Sections {
+		if s.Slug != "" && (s.Level <= 2 || len(p.Sections) <= maxOutline) && len(slugs) < maxOutline {
+			slugs = append(slugs, s.Slug)
+		}
+	}
+	return "Sections for get_section: " + strings.Join(slugs, ", ") + "."
+}
+
+// lists yields the answers of list_pages.
+func (m *maker) lists(yield func(*sitewriter.Answer, error) bool) {
+	count := max(1, (len(m.set.Pages)+pagesPerList-1)/pagesPerList)
+	for n := range count {
+		var b strings.Builder
+		from := n * pagesPerList
+		for _, p := range m.set.Pages[from:min(len(m.set.Pages), from+pagesPerList)] {
+			fmt.Fprintf(&b, "- %s: %s", p.ID, p.Title)
+			if p.Description != "" && p.Description != p.Title {
+				b.WriteString(". " + p.Description)
+			}
+			b.WriteByte('\n')
+		}
+		head := fmt.Sprintf("%d pages", len(m.set.Pages))
+		var arguments any
+		if count > 1 {
+			head += fmt.Sprintf(", list %d of %d", n+1, count)
+			if n+1 < count {
+				fmt.Fprintf(&b, "\nThe next: list_pages with page=%d.\n", n+2)
+			}
+		}
+		if n > 0 {
+			arguments = map[string]int{"page": n + 1}
+		}
+		if !yield(sitewriter.Text(toolList, arguments, head+":\n\n"+b.String()), nil) {
+			return
+		}
+	}
+}
+
+// searches yields the answers to single words, and the index.
+func (m *maker) searches(ctx context.Context) iter.Seq2[*sitewriter.Answer, error] {
+	return func(yield func(*sitewriter.Answer, error) bool) {
+		x := search.New(&m.files)
+		for _, w := range m.words {
+			found, err := x.Search(ctx, w)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(found.Hits) > 0 && !yield(sitewriter.Text(toolSearch, map[string]string{"query": w}, found.Text()), nil) {
+				return
+			}
+		}
+		m.files.Each(func(name string, data []byte) bool {
+			return yield(&sitewriter.Answer{Path: search.Dir + "/" + name, Data: data}, nil)
+		})
+	}
+}
+
+// others yields llms.txt.
+func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
+	yield(&sitewriter.Answer{Path: "llms.txt", Data: m.llms()}, nil)
+}
+
+// clip returns at most n bytes of text. It cuts between characters, or between bytes
+// where the text is not UTF-8.
+func clip(text string, n int) string {
+	if n >= len(text) {
+		return text
+	}
+	for at := n; at > max(0, n-utf8.UTFMax); at-- {
+		if utf8.RuneStart(text[at]) {
+			return text[:at]
+		}
+	}
+	return text[:n]
+}

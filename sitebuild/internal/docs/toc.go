@@ -1,0 +1,174 @@
+package docs
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+)
+
+// navTree is the navigation with names for its groups.
+type navTree struct {
+	top    []*NavItem
+	groups []*NavItem // in order
+	names  map[*NavItem]string
+	taken  map[string]bool
+}
+
+func newNavTree(items []*NavItem) *navTree {
+	t := &navTree{top: items, names: make(map[*NavItem]string), taken: make(map[string]bool)}
+	t.name(items, "")
+	return t
+}
+
+// name gives each group a name: the slugs of the titles on the path to it.
+func (t *navTree) name(items []*NavItem, above string) {
+	for _, item := range items {
+		if len(item.Items) == 0 {
+			continue
+		}
+		base := first(slugOf(item.Title), "group")
+		if above != "" {
+			base = above + "/" + base
+		}
+		name := base
+		for n := 1; t.taken[name]; n++ {
+			name = base + "-" + strconv.Itoa(n)
+		}
+		t.taken[name] = true
+		t.names[item] = name
+		t.groups = append(t.groups, item)
+		t.name(item.Items, name)
+	}
+}
+
+// answers yields the answers of get_nav: the top level, and each group.
+func (t *navTree) answers(limit int) iter.Seq2[*sitewriter.Answer, error] {
+	return func(yield func(*sitewriter.Answer, error) bool) {
+		if !yield(sitewriter.Text(toolNav, nil, t.text(t.top, limit)), nil) {
+			return
+		}
+		for _, g := range t.groups {
+			a := sitewriter.Text(toolNav, map[string]string{"group": t.names[g]}, "# "+g.Title+"\n\n"+t.text(g.Items, limit))
+			a.Title = g.Title
+			if !yield(a, nil) {
+				return
+			}
+		}
+	}
+}
+
+// text writes items as a list, as deep as fits in limit bytes; deeper groups are listed
+// with the name to call get_nav with.
+func (t *navTree) text(items []*NavItem, limit int) string {
+	deepest := depthOf(items)
+	for depth := deepest; ; depth-- {
+		var b strings.Builder
+		t.write(&b, items, 0, depth)
+		if b.Len() <= limit || depth <= 1 {
+			if depth < deepest {
+				b.WriteString("\nMore is below the groups: get_nav with group.\n")
+			}
+			return b.String()
+		}
+	}
+}
+
+func depthOf(items []*NavItem) int {
+	deepest := 0
+	for _, item := range items {
+		deepest = max(deepest, 1+depthOf(item.Items))
+	}
+	return deepest
+}
+
+func (t *navTree) write(b *strings.Builder, items []*NavItem, level, depth int) {
+	for _, item := range items {
+		b.WriteString(strings.Repeat("  ", level) + "- " + item.Title)
+		switch {
+		case item.Page != nil:
+			b.WriteString(" — " + item.Page.ID)
+		case item.URL != "":
+			b.WriteString(" — " + item.URL)
+		}
+		if len(item.Items) > 0 && level+1 >= depth {
+			fmt.Fprintf(b, " (group %s: %d pages)", t.names[item], countPages(item.Items))
+		}
+		b.WriteByte('\n')
+		if level+1 < depth {
+			t.write(b, item.Items, level+1, depth)
+		}
+	}
+}
+
+func countPages(items []*NavItem) int {
+	n := 0
+	for _, item := range items {
+		if item.Page != nil {
+			n++
+		}
+		n += countPages(item.Items)
+	}
+	return n
+}
+
+// llms returns the text of llms.txt: a summary of the site for programs that read only
+// that.
+func (m *maker) llms() []byte {
+	var b strings.Builder
+	b.WriteString("# " + m.title() + "\n")
+	if m.set.Description != "" {
+		b.WriteString("\n> " + m.set.Description + "\n")
+	}
+	if m.base() == "" {
+		b.WriteString("\nEach link leads to a JSON file; its member `text` is the page in Markdown.\n")
+	}
+	seen := make(map[*Page]bool)
+	var loose, rest []*Page
+	for _, item := range m.nav.top {
+		if len(item.Items) == 0 && item.Page != nil && !seen[item.Page] {
+			seen[item.Page] = true
+			loose = append(loose, item.Page)
+		}
+	}
+	m.llmsSection(&b, "Documentation", loose)
+	for _, item := range m.nav.top {
+		if len(item.Items) > 0 {
+			m.llmsSection(&b, item.Title, pagesOf(item, seen, nil))
+		}
+	}
+	for _, p := range m.set.Pages {
+		if !seen[p] {
+			rest = append(rest, p)
+		}
+	}
+	m.llmsSection(&b, "Other pages", rest)
+	return []byte(b.String())
+}
+
+func pagesOf(item *NavItem, seen map[*Page]bool, list []*Page) []*Page {
+	if item.Page != nil && !seen[item.Page] {
+		seen[item.Page] = true
+		list = append(list, item.Page)
+	}
+	for _, sub := range item.Items {
+		list = pagesOf(sub, seen, list)
+	}
+	return list
+}
+
+func (m *maker) llmsSection(b *strings.Builder, title string, pages []*Page) {
+	if len(pages) == 0 {
+		return
+	}
+	b.WriteString("\n## " + title + "\n\n")
+	for _, p := range pages {
+		fmt.Fprintf(b, "- [%s](%s)", strings.NewReplacer("[", "(", "]", ")").Replace(p.Title), m.address(p))
+		if p.Description != "" {
+			b.WriteString(": " + p.Description)
+		}
+		b.WriteByte('\n')
+	}
+}

@@ -1,0 +1,338 @@
+package gopkg
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// book holds all packages.
+type book struct {
+	module   module
+	packages []*pkg
+}
+
+func (b *book) instructions() string {
+	what := b.packages[0].path
+	if len(b.packages) > 1 {
+		what = fmt.Sprintf("%d packages", len(b.packages))
+		if b.module.path != "" {
+			what += " of the module " + b.module.path
+		}
+	}
+	return "Documentation of Go code: " + what +
+		". list_packages names the packages, get_package describes one with all that it exports, " +
+		"get_symbol has the declaration, comment and examples of a constant, variable, function, type or method such as Client.Do, and find_symbols tells where a name is."
+}
+
+const (
+	packagesOutput = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"packages":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"name":{"type":"string"},"synopsis":{"type":"string"}},"required":["importPath","name"]}}},"required":["packages"]}`
+	packageOutput  = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"importPath":{"type":"string"},"name":{"type":"string"},"doc":{"type":"string"},"symbols":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string"},"signature":{"type":"string"},"synopsis":{"type":"string"}},"required":["name","kind","signature"]}}},"required":["importPath","name"]}`
+	symbolOutput   = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"},"declaration":{"type":"string"},"doc":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"examples":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"doc":{"type":"string"},"code":{"type":"string"},"output":{"type":"string"}},"required":["code"]}}},"required":["importPath","symbol","kind"]}`
+	findOutput     = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"symbols":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"}},"required":["importPath","symbol","kind"]}}},"required":["symbols"]}`
+)
+
+func tool(name, title, about, output string, properties ...mcp.Property) mcp.Tool {
+	input := mcp.Schema{
+		Type:       "object",
+		Properties: properties,
+		Extra:      map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")},
+	}
+	for _, p := range properties {
+		if p.Schema.Type == "string" { // page and part numbers have a default
+			input.Required = append(input.Required, p.Name)
+		}
+	}
+	// A schema of strings always encodes.
+	raw, _ := mcp.Marshal(input)
+	return mcp.Tool{Name: name, Title: title, Description: about, InputSchema: raw, OutputSchema: json.RawMessage(output)}
+}
+
+func (b *book) tools() []mcp.Tool {
+	importPath := mcp.Property{
+		Name:   "import_path",
+		Schema: mcp.Schema{Type: "string", Description: "The import path of the package"},
+	}
+	const few = 50
+	if len(b.packages) <= few {
+		for _, p := range b.packages {
+			importPath.Schema.Enum = append(importPath.Schema.Enum, p.path)
+		}
+	}
+	name := func(about string) mcp.Property {
+		return mcp.Property{Name: "symbol", Schema: mcp.Schema{Type: "string", Description: about}}
+	}
+	pages := func(long bool, argument mcp.Property, more ...mcp.Property) []mcp.Property {
+		if long {
+			more = append(more, argument)
+		}
+		return more
+	}
+	page, part := sitewriter.PageArgument(), sitewriter.PartArgument()
+	longPackage := slices.ContainsFunc(b.packages, func(p *pkg) bool { return sitewriter.NeedsParts(p.describe()) })
+	longSymbol := slices.ContainsFunc(b.packages, func(p *pkg) bool {
+		return slices.ContainsFunc(p.symbols, func(s *symbol) bool { return sitewriter.NeedsParts(p.symbolText(s)) })
+	})
+	// More answers than names means that some name occurs in so many packages that its
+	// answer has pages.
+	finds, names := b.finds()
+	symbol := mcp.Property{Name: "name",
+		Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"}}
+	return []mcp.Tool{
+		tool("list_packages", "List packages", fmt.Sprintf("The %d packages with what each is for.", len(b.packages)),
+			packagesOutput,
+			pages(len(b.listing()) > 1, page)...),
+		tool("get_package", "Get package", "One package: its comment, and all that it exports on a line each.", packageOutput,
+			pages(longPackage, part, importPath)...),
+		tool("get_symbol", "Get symbol",
+			"One exported name: declaration, comment, place and examples; of a type also its methods.", symbolOutput,
+			pages(longSymbol, part, importPath, name("The name, of a method with its type: Client.Do"))...),
+		tool("find_symbols", "Find symbols", "In which packages a name is exported.", findOutput,
+			pages(len(finds) > names, page, symbol)...),
+	}
+}
+
+func (p *pkg) uri() string { return "godoc://" + p.path }
+
+func (b *book) resources() iter.Seq2[*mcp.Resource, error] {
+	return func(yield func(*mcp.Resource, error) bool) {
+		for _, p := range b.packages {
+			about := p.synopsis
+			if about == "" {
+				about = "The Go package " + p.path
+			}
+			if !yield(&mcp.Resource{URI: p.uri(), Name: p.path, Description: about, MIMEType: "text/plain"}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// answers yields all answers.
+func (b *book) answers() iter.Seq2[*sitewriter.Answer, error] {
+	return func(yield func(*sitewriter.Answer, error) bool) {
+		send := func(answers ...*sitewriter.Answer) bool {
+			for _, a := range answers {
+				if !yield(a, nil) {
+					return false
+				}
+			}
+			return true
+		}
+		if !send(b.listing()...) {
+			return
+		}
+		for _, p := range b.packages {
+			text := p.describe()
+			head := value(packageHead{p.path, p.name, p.synopsis})
+			parts := sitewriter.Parts("get_package", map[string]any{"import_path": p.path}, text, p.json(), head)
+			if !send(parts...) || !send(sitewriter.TextResource(p.uri(), "text/plain", text)) {
+				return
+			}
+			seen := map[string]bool{}
+			for _, s := range p.symbols {
+				if seen[s.name] {
+					continue // declared once per platform
+				}
+				seen[s.name] = true
+				args := map[string]any{"import_path": p.path, "symbol": s.name}
+				head := value(place{p.path, s.name, s.kind})
+				if !send(sitewriter.Parts("get_symbol", args, p.symbolText(s), p.symbolJSON(s), head)...) {
+					return
+				}
+			}
+		}
+		finds, _ := b.finds()
+		send(finds...)
+	}
+}
+
+// value encodes v, which contains only strings and numbers.
+func value(v any) json.RawMessage {
+	raw, _ := mcp.Marshal(v)
+	return raw
+}
+
+type packageHead struct {
+	ImportPath string `json:"importPath"`
+	Name       string `json:"name"`
+	Synopsis   string `json:"synopsis,omitempty"`
+}
+
+func (b *book) listing() []*sitewriter.Answer {
+	items := make([]sitewriter.PageItem, 0, len(b.packages))
+	for _, p := range b.packages {
+		line := p.path
+		if p.synopsis != "" {
+			line += " — " + p.synopsis
+		}
+		items = append(items, sitewriter.PageItem{Text: line + "\n", JSON: value(packageHead{p.path, p.name, p.synopsis})})
+	}
+	return sitewriter.Pages("list_packages", nil, "packages", items)
+}
+
+// describe returns the text of a package.
+func (p *pkg) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s // import %q\n", p.name, p.path)
+	if p.text != "" {
+		b.WriteString("\n" + p.text + "\n")
+	}
+	b.WriteByte('\n')
+	member := map[*symbol]bool{}
+	for _, s := range p.symbols {
+		if !member[s] {
+			b.WriteString(s.signature + "\n")
+		}
+		for _, m := range s.members {
+			member[m] = true
+			b.WriteString("    " + m.signature + "\n")
+		}
+	}
+	writeExamples(&b, p.examples)
+	return b.String()
+}
+
+type symbolHead struct {
+	Name      string `json:"name"`
+	Kind      kind   `json:"kind"`
+	Signature string `json:"signature"`
+	Synopsis  string `json:"synopsis,omitempty"`
+}
+
+func (p *pkg) json() json.RawMessage {
+	out := struct {
+		ImportPath string       `json:"importPath"`
+		Name       string       `json:"name"`
+		Doc        string       `json:"doc,omitempty"`
+		Symbols    []symbolHead `json:"symbols"`
+	}{p.path, p.name, p.text, []symbolHead{}}
+	for _, s := range p.symbols {
+		out.Symbols = append(out.Symbols, symbolHead{s.name, s.kind, s.signature, s.synopsis()})
+	}
+	return value(out)
+}
+
+// symbolText returns the text of a symbol.
+func (p *pkg) symbolText(s *symbol) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s // import %q\n\n%s\n", p.name, p.path, s.declaration)
+	if s.text != "" {
+		b.WriteString("\n" + s.text + "\n")
+	}
+	if len(s.members) > 0 {
+		b.WriteByte('\n')
+		for _, m := range s.members {
+			b.WriteString(m.signature + "\n")
+		}
+	}
+	writeExamples(&b, s.examples)
+	fmt.Fprintf(&b, "\nDeclared in %s:%d\n", s.file, s.line)
+	return b.String()
+}
+
+func writeExamples(b *strings.Builder, list []example) {
+	for _, e := range list {
+		b.WriteString("\nExample")
+		if e.name != "" {
+			b.WriteString(" (" + e.name + ")")
+		}
+		b.WriteString(":\n")
+		if e.text != "" {
+			b.WriteString(e.text + "\n")
+		}
+		b.WriteString("\n" + indent(e.code) + "\n")
+		if e.output != "" {
+			b.WriteString("\nOutput:\n\n" + indent(e.output) + "\n")
+		}
+	}
+}
+
+func indent(text string) string {
+	return strings.ReplaceAll("\t"+strings.ReplaceAll(text, "\n", "\n\t"), "\t\n", "\n")
+}
+
+type exampleJSON struct {
+	Name   string `json:"name,omitempty"`
+	Doc    string `json:"doc,omitempty"`
+	Code   string `json:"code"`
+	Output string `json:"output,omitempty"`
+}
+
+func (p *pkg) symbolJSON(s *symbol) json.RawMessage {
+	out := struct {
+		ImportPath  string        `json:"importPath"`
+		Symbol      string        `json:"symbol"`
+		Kind        kind          `json:"kind"`
+		Declaration string        `json:"declaration"`
+		Doc         string        `json:"doc,omitempty"`
+		File        string        `json:"file"`
+		Line        int           `json:"line"`
+		Examples    []exampleJSON `json:"examples,omitempty"`
+	}{p.path, s.name, s.kind, s.declaration, s.text, s.file, s.line, nil}
+	for _, e := range s.examples {
+		out.Examples = append(out.Examples, exampleJSON{e.name, e.text, e.code, e.output})
+	}
+	return value(out)
+}
+
+// search returns the tool that finds packages and symbols by words.
+func (b *book) search() (*sitewriter.Search, error) {
+	entries := func(yield func(sitewriter.SearchEntry) bool) {
+		for _, p := range b.packages {
+			if !yield(sitewriter.SearchEntry{ID: p.path, Title: "package " + p.name, Keywords: []string{p.synopsis}, Text: p.text}) {
+				return
+			}
+			for _, s := range p.symbols {
+				if !yield(sitewriter.SearchEntry{
+					ID:       p.path + " " + s.name,
+					Title:    s.signature,
+					Keywords: []string{s.name, p.name},
+					Text:     s.text,
+				}) {
+					return
+				}
+			}
+		}
+	}
+	return sitewriter.NewSearch("search_docs", entries, &sitewriter.SearchOptions{
+		Title:       "Search documentation",
+		Description: "Packages and what they export, by words of their names and comments, the best first.",
+		Hint:        "Read one with get_symbol: the path named here is its import_path and symbol; or with get_package.",
+	})
+}
+
+type place struct {
+	ImportPath string `json:"importPath"`
+	Symbol     string `json:"symbol"`
+	Kind       kind   `json:"kind"`
+}
+
+// finds returns the answers of find_symbols, and the number of distinct names. Names are
+// lower-cased, like the file names that answers are stored under.
+func (b *book) finds() (answers []*sitewriter.Answer, names int) {
+	places := map[string][]place{}
+	for _, p := range b.packages {
+		for _, s := range p.symbols {
+			name := strings.ToLower(s.name[strings.LastIndexByte(s.name, '.')+1:])
+			if at := (place{p.path, s.name, s.kind}); !slices.Contains(places[name], at) {
+				places[name] = append(places[name], at)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		items := make([]sitewriter.PageItem, 0, len(places[name]))
+		for _, at := range places[name] {
+			text := fmt.Sprintf("%s %s in %s\n", at.Kind, at.Symbol, at.ImportPath)
+			items = append(items, sitewriter.PageItem{Text: text, JSON: value(at)})
+		}
+		answers = append(answers, sitewriter.Pages("find_symbols", map[string]any{"name": name}, "symbols", items)...)
+	}
+	return answers, len(places)
+}

@@ -1,0 +1,312 @@
+package sitebuild_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/sitetest"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+func inputs() map[string]string {
+	return map[string]string{
+		"data/countries.csv": "code;name;continent\nfr;France;Europe\nde;Germany;Europe\njp;Japan;Asia\ncn;China;Asia\n",
+		"api.yaml":           "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/x: {get: {operationId: getX, tags: [t], responses: {}}, put: {operationId: putX, responses: {}}}}\n",
+		"lib/lib.go":         "// Package lib is small.\npackage lib\n\n// F does it.\nfunc F() {}\n",
+		"lib/go.mod":         "module example.org/lib\n",
+		"docs/index.md":      "# Welcome\n\nRead this.\n",
+	}
+}
+
+const whole = `name: everything
+title: All of it
+version: 2.0
+instructions: Ask.
+output: public/mcp
+host: github-pages
+collisions: error
+inputs:
+  - table: data/countries.csv
+    name: lands
+    delimiter: ";"
+    key: name
+    columns: [name, code]
+    find: []
+    resourceRows: 0
+    tools:
+      get_land: {name: land, title: A land, description: What there is to know.}
+      list_lands: false
+  - openapi: api.yaml
+    prefix: api_
+    tags: [t]
+  - go: lib
+    resources: false
+  - docs: docs
+`
+
+func open(t *testing.T, dir string) (*sitebuild.Site, *staticmcp.Site, error) {
+	t.Helper()
+	path, ok := sitebuild.FindMapping(dir)
+	if !ok {
+		t.Fatal("the file is not found")
+	}
+	in, err := sitebuild.OpenMapping(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := sitetest.Open(t, in, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.From, b.Site, nil
+}
+
+func TestWhole(t *testing.T) {
+	files := inputs()
+	files[sitebuild.MappingName] = whole
+	dir := sitetest.Folder(t, files)
+	from, site, err := open(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := from.Server; s.Name != "everything" ||
+		s.Title != "All of it" ||
+		s.Version != "2.0" ||
+		from.Instructions != "Ask." {
+		t.Errorf("server %+v, %q", s, from.Instructions)
+	}
+	var names []string
+	for _, tool := range from.Tools {
+		names = append(names, tool.Name)
+	}
+	for _, name := range []string{
+		"land", "api_list_operations", "api_get_operation", "list_packages", "get_symbol",
+		"get_page",
+	} {
+		if !slices.Contains(names, name) {
+			t.Errorf("no tool %s in %v", name, names)
+		}
+	}
+	for _, name := range []string{"get_land", "list_lands", "list_operations", "find_lands_by_continent", "land_by_code"} {
+		if slices.Contains(names, name) {
+			t.Errorf("there is a tool %s in %v", name, names)
+		}
+	}
+	for _, c := range [][3]string{
+		{"land", `{"name":"France"}`, `{\"name\":\"France\",\"code\":\"fr\"}`},
+		{"api_get_operation", `{"operation_id":"getX"}`, "GET /x"},
+		{"get_symbol", `{"import_path":"example.org/lib","symbol":"F"}`, "F does it."},
+	} {
+		result, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: c[0], Arguments: json.RawMessage(c[1])})
+		raw, _ := json.Marshal(result)
+		if err != nil || !strings.Contains(string(raw), c[2]) {
+			t.Errorf("%s %s: %s %v, want %s", c[0], c[1], raw, err, c[2])
+		}
+	}
+	cat, err := site.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range cat.Resources {
+		if strings.HasPrefix(r.URI, "godoc:") || r.URI == "table://lands/France" {
+			t.Errorf("there is %s", r.URI)
+		}
+	}
+	if tool := cat.Tool("land"); tool.Title != "A land" || tool.Description != "What there is to know." {
+		t.Errorf("%q %q", tool.Title, tool.Description)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	files := inputs()
+	files[sitebuild.MappingName] = whole
+	dir := sitetest.Folder(t, files)
+	in, err := sitebuild.OpenMapping(filepath.Join(dir, sitebuild.MappingName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := in.Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &sitebuild.MappingSettings{Output: filepath.Join(dir, "public", "mcp"), Host: sitebuild.GitHubPages, Collisions: "error"}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Error(diff)
+	}
+	if paths := in.Paths(); !slices.Contains(paths, filepath.Join(dir, "data", "countries.csv")) ||
+		!slices.Contains(paths, filepath.Join(dir, sitebuild.MappingName)) {
+		t.Errorf("paths %v", paths)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	files := inputs()
+	files[sitebuild.MappingName] = "inputs: [{table: data/countries.csv}, {openapi: api.yaml}]\n"
+	dir := sitetest.Folder(t, files)
+	from, _, err := open(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from.Server.Name != filepath.Base(dir) ||
+		!strings.Contains(from.Instructions, "get_country") ||
+		!strings.Contains(from.Instructions, "list_operations") {
+		t.Errorf("%+v %s", from.Server, from.Instructions)
+	}
+}
+
+// TestTwoOfAKind: two inputs of one kind do not share a search index.
+func TestTwoOfAKind(t *testing.T) {
+	files := map[string]string{
+		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, resources: false}\n",
+	}
+	for _, page := range []string{"one", "two", "three"} {
+		files["a/"+page+".md"] = "# " + page + "\n\nApples are red.\n"
+		files["b/"+page+".md"] = "# " + page + "\n\nBananas are yellow.\n"
+	}
+	_, site, err := open(t, sitetest.Folder(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tool, query := range map[string]string{"a_search": "red apples", "b_search": "yellow bananas"} {
+		result, err := site.CallTool(t.Context(), &mcp.CallToolParams{
+			Name:      tool,
+			Arguments: json.RawMessage(`{"query":"` + query + `"}`),
+		})
+		raw, _ := json.Marshal(result)
+		if err != nil || !strings.Contains(string(raw), "3 pages match") {
+			t.Errorf("%s: %s %v", tool, raw, err)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"syntax": {"inputs: [\n", []string{"1:1: error: did not find expected node content [mapping/syntax]"}},
+		"unknown": {
+			"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n",
+			[]string{
+				`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, instructions, output, siteRoot, host, collisions, compact, precompress, inputs) [mapping/schema]`,
+				"4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?",
+			},
+		},
+		"type": {
+			"name: [x]\ninputs:\n- table: data/countries.csv\n  tables: {a b: {pageRows: x}}\n",
+			[]string{
+				"1:1: error: name: must be a string (got an array) [mapping/schema]",
+				`4:18: error: inputs[0].tables["a b"].pageRows: must be an integer (got "x") [mapping/schema]`,
+			},
+		},
+		"no input": {"name: x\n", []string{"1:1: error: inputs: required [mapping/schema]"}},
+		"no kind": {
+			"inputs:\n  - key: x\n",
+			[]string{"2:5: error: it does not say what is read: an input has one of data, docs, go, openapi, table [mapping/kind]"},
+		},
+		"two": {
+			"inputs:\n  - table: data/countries.csv\n    go: lib\n",
+			[]string{"2:5: error: an input is either go or table; write two inputs [mapping/kind]"},
+		},
+		"other's": {
+			"inputs:\n  - go: lib\n    key: x\n",
+			[]string{`3:5: error: "key" says something about table, and this is go [mapping/member]`},
+		},
+		"path": {
+			"inputs:\n  - table: nothing.csv\n",
+			[]string{"2:12: error: nothing.csv: no such file or folder [mapping/path]"},
+		},
+		"templates": {
+			"inputs:\n  - data: data\n    templates: nothing\n",
+			[]string{"3:16: error: nothing: no such file or folder [mapping/path]"},
+		},
+		"expression": {
+			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      arguments: [{name: a, values: lands}]\n",
+			[]string{`5:29: error: answers[0].arguments[0].values: template: [0].arguments[0].values:1: function "lands" not defined [mapping/answers]`},
+		},
+		"column": {
+			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      description: '{{column \"nane\" countries}}'\n",
+			[]string{`5:7: error: answers[0].description: template: [0].description:1:2: executing "[0].description" at <column "nane" countries>: error calling column: no column "nane" [mapping/answers]`},
+		},
+		"list": {
+			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      arguments: [{name: a, values: 1}]\n",
+			[]string{"5:29: error: inputs[0].answers[0].arguments[0].values: must be a string (got 1) [mapping/schema]"},
+		},
+		"address": {
+			"inputs:\n  - openapi: https://example.org/a.yaml\n",
+			[]string{"2:14: error: https://example.org/a.yaml is an address; download it first [mapping/path]"},
+		},
+		"tool": {
+			"inputs:\n  - table: data/countries.csv\n    tools: {get_contry: false}\n",
+			[]string{`3:13: error: the input has no tool "get_contry"; did you mean "get_country"? [mapping/tool]`},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			files := inputs()
+			files[sitebuild.MappingName] = test.text
+			dir := sitetest.Folder(t, files)
+			_, _, err := open(t, dir)
+			var invalid *sitebuild.MappingError
+			if !errors.As(err, &invalid) {
+				t.Fatalf("got %v", err)
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != len(test.want) {
+				t.Errorf("got %q", lines)
+			}
+			for i, line := range lines[:min(len(lines), len(test.want))] {
+				if got := strings.TrimPrefix(line, filepath.Join(dir, sitebuild.MappingName)+":"); !strings.HasPrefix(got, test.want[i]) {
+					t.Errorf("got  %s\nwant %s", got, test.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir := sitetest.Folder(t, map[string]string{"a/" + sitebuild.MappingName: "", "b/shop.site.yaml": "", "b/other.yaml": ""})
+	for path, want := range map[string]bool{
+		"a":                          true,
+		"a/" + sitebuild.MappingName: true,
+		"b":                          false,
+		"b/shop.site.yaml":           true,
+		"b/other.yaml":               false,
+		"c":                          false,
+	} {
+		if _, ok := sitebuild.FindMapping(filepath.Join(dir, path)); ok != want {
+			t.Errorf("Find(%s) = %v", path, ok)
+		}
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add(whole)
+	f.Add("inputs: [{docs: docs}]")
+	f.Add(`{"inputs":[{"table":"data/countries.csv","tables":{"x":{}}}]}`)
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
+		if strings.Contains(text, "/") || strings.Contains(text, "..") {
+			return // leads outside the folder
+		}
+		files := map[string]string{"c.csv": "a,b\n1,2\n", sitebuild.MappingName: text}
+		in, err := sitebuild.OpenMapping(filepath.Join(sitetest.Folder(t, files), sitebuild.MappingName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		site, err := in.Site(context.Background())
+		if err != nil {
+			return
+		}
+		_, _ = sitebuild.Write(context.Background(), site, sitebuild.NewMemory(), &sitebuild.Options{Lenient: true})
+	})
+}

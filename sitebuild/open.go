@@ -1,0 +1,308 @@
+package sitebuild
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/gopkg"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/openapi"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/table"
+)
+
+// InputOptions configure [Open]. The zero value and nil are the defaults.
+type InputOptions struct {
+	// As is the name of the input kind, one of [Kinds]. Default: detected.
+	As string
+	// Name, Title, Version and Instructions override those of the input.
+	Name, Title, Version, Instructions string
+	// Documents, Table, OpenAPI and Go configure the input of that kind.
+	Documents DocumentOptions
+	Table     TableOptions
+	OpenAPI   OpenAPIOptions
+	Go        GoOptions
+}
+
+// The options of each kind of input.
+type (
+	// DocumentOptions configure how Markdown and llms.txt are read.
+	DocumentOptions = docs.Options
+	// TableOptions configure how tables are read and which tools they get.
+	TableOptions = table.Options
+	// OpenAPIOptions configure how OpenAPI documents are read.
+	OpenAPIOptions = openapi.Options
+	// GoOptions configure how Go packages are read.
+	GoOptions = gopkg.Options
+)
+
+// InputError is the reason that no input can be opened.
+type InputError struct {
+	Why  string
+	Hint string // the next step, or empty
+	// Ambiguous reports that the folder can be read in several ways, which As selects.
+	Ambiguous bool
+}
+
+// Error implements the error interface. It does not include the hint.
+func (e *InputError) Error() string { return e.Why }
+
+// siteManifest is the file that marks a folder as a finished site.
+const siteManifest = "mcp.json"
+
+// kind is a kind of input that a site can be built from.
+type kind struct {
+	name  string // for InputOptions.As
+	about string // description for messages
+	// fits reports whether path is of this kind. info is nil if path is not a file or
+	// folder.
+	fits func(path string, info fs.FileInfo) bool
+	open func(path string, o *InputOptions) (Input, error)
+}
+
+// kinds returns all kinds, in the order in which they are tried.
+func kinds() []kind {
+	return []kind{
+		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
+		{"go", "a folder with Go packages", isGo, openGo},
+		{"docs", "a folder of Markdown, a Markdown file, or an llms.txt", isDocuments, openDocuments},
+		{"openapi", "an OpenAPI 3 document", isOpenAPI, openOpenAPI},
+		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
+	}
+}
+
+// Kinds returns the names of the input kinds that [Open] supports.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// KindOf returns the name of the kind of input at path, or "" if no site can be built from
+// it. A URL is an input only if it is that of an llms.txt.
+func KindOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		info = nil
+	}
+	for _, k := range kinds() {
+		if k.fits(path, info) {
+			return k.name
+		}
+	}
+	return ""
+}
+
+// Open returns the input at path, a file, a folder or the URL of an llms.txt. The error is
+// an [*InputError], or that of reading the path.
+func Open(path string, opts *InputOptions) (Input, error) {
+	if opts == nil {
+		opts = &InputOptions{}
+	}
+	info, err := os.Stat(path)
+	if err != nil && !strings.Contains(path, "://") {
+		return nil, err
+	}
+	if opts.As == "" {
+		if err := CheckAmbiguous(path); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range kinds() {
+		if opts.As != k.name && (opts.As != "" || !k.fits(path, info)) {
+			continue
+		}
+		if len(opts.Table.Table.Key) > 0 && k.name != "table" {
+			return nil, &InputError{Why: "a key is for a table, and this is " + k.about}
+		}
+		found, err := k.open(path, opts)
+		if err != nil {
+			return nil, err
+		}
+		return &renamed{found, opts}, nil
+	}
+	if opts.As != "" {
+		return nil, &InputError{
+			Why:  "there is no input called " + opts.As,
+			Hint: "inputs are " + strings.Join(Kinds(), ", "),
+		}
+	}
+	return nil, &InputError{Why: "no site can be built of it", Hint: hint(path, info)}
+}
+
+// hint lists the supported inputs.
+func hint(path string, info fs.FileInfo) string {
+	if isSite(path, info) {
+		return "it is a site already: slipway site freeze " + path + " rewrites it"
+	}
+	var list []string
+	for _, k := range kinds() {
+		list = append(list, k.about)
+	}
+	return "a site is built of " + strings.Join(list, "; ")
+}
+
+// renamed is an input with overridden site names.
+type renamed struct {
+	Input
+	opts *InputOptions
+}
+
+// Site implements [Input].
+func (r *renamed) Site(ctx context.Context) (*Site, error) {
+	site, err := r.Input.Site(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &site.Server
+	s.Name = cmp.Or(r.opts.Name, s.Name)
+	s.Title = cmp.Or(r.opts.Title, s.Title)
+	s.Version = cmp.Or(r.opts.Version, s.Version)
+	site.Instructions = cmp.Or(r.opts.Instructions, site.Instructions)
+	return site, nil
+}
+
+// CheckAmbiguous returns an [*InputError] if path is a folder of Go packages that is also
+// the project of a documentation site. A slipway.site.yaml settles the choice.
+func CheckAmbiguous(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || isMapping(path, info) || !isGo(path, info) {
+		return nil
+	}
+	folder := os.DirFS(path)
+	if !docs.HasDocuments(folder) {
+		return nil
+	}
+	file := docs.NavigationFile(folder)
+	if file == "" {
+		return nil
+	}
+	return &InputError{
+		Why:       "the folder has Go packages and documents (" + file + ")",
+		Hint:      "choose with --as docs or --as go",
+		Ambiguous: true,
+	}
+}
+
+func isFile(info fs.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
+
+// isSite reports whether path is the folder of a finished site.
+func isSite(path string, info fs.FileInfo) bool {
+	if info == nil || !info.IsDir() {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(path, siteManifest))
+	return err == nil
+}
+
+// isMapping reports whether path is a slipway.site.yaml, or a folder with one.
+func isMapping(path string, info fs.FileInfo) bool {
+	_, ok := FindMapping(path)
+	return info != nil && ok
+}
+
+func openMapping(path string, _ *InputOptions) (Input, error) {
+	file, ok := FindMapping(path)
+	if !ok {
+		file = path // given explicitly as one
+	}
+	return OpenMapping(file)
+}
+
+// isGo reports whether path is a folder with Go packages that is not itself a site.
+func isGo(path string, info fs.FileInfo) bool {
+	return info != nil && info.IsDir() && !isSite(path, info) && gopkg.Reads(path)
+}
+
+func openGo(path string, o *InputOptions) (Input, error) { return gopkg.New(path, &o.Go) }
+
+// IsDocument reports whether name is that of a Markdown file.
+func IsDocument(name string) bool { return docs.IsDocument(name) }
+
+// isDocuments reports whether path is a Markdown folder that is not itself a site, a
+// Markdown file, or an llms.txt.
+func isDocuments(path string, info fs.FileInfo) bool {
+	if info == nil || !info.IsDir() {
+		return isLLMS(path) || isFile(info) && docs.IsDocument(path)
+	}
+	if isSite(path, info) {
+		return false
+	}
+	folder := os.DirFS(path)
+	for _, answers := range []string{"tools/*.json", "tools/*/*.json", "resources/*.json"} {
+		if found, _ := fs.Glob(folder, answers); len(found) > 0 {
+			return false // a site that lost its manifest
+		}
+	}
+	return docs.HasDocuments(folder)
+}
+
+// isLLMS reports whether name is an llms.txt or llms-full.txt, as a file or URL.
+func isLLMS(name string) bool {
+	base := strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
+	return base == "llms.txt" || base == "llms-full.txt"
+}
+
+func openDocuments(path string, o *InputOptions) (Input, error) {
+	opts := o.Documents
+	opts.Name = cmp.Or(o.Name, opts.Name)
+	opts.Title = cmp.Or(o.Title, opts.Title)
+	opts.Version = cmp.Or(o.Version, opts.Version)
+	opts.Instructions = cmp.Or(o.Instructions, opts.Instructions)
+	if isLLMS(path) {
+		return docs.LLMS(path, &opts)
+	}
+	if info, err := os.Stat(path); docs.IsDocument(path) && (err != nil || !info.IsDir()) {
+		return docs.OneFile(path, &opts)
+	}
+	return docs.Dir(path, &opts)
+}
+
+// isOpenAPI reports whether path is an OpenAPI document.
+func isOpenAPI(path string, info fs.FileInfo) bool {
+	return isFile(info) && hasExt(path, ".json", ".yaml", ".yml") && openapi.Reads(beginning(path))
+}
+
+func openOpenAPI(path string, o *InputOptions) (Input, error) { return openapi.New(path, &o.OpenAPI) }
+
+func isTable(path string, info fs.FileInfo) bool { return isFile(info) && table.Reads(path) }
+
+func openTable(path string, o *InputOptions) (Input, error) { return table.New(path, &o.Table) }
+
+// IsJSONObject reports whether the file at path is JSON that does not begin with an array,
+// so that it is not certain to be a table.
+func IsJSONObject(path string) bool {
+	if !hasExt(path, ".json") {
+		return false
+	}
+	text := bytes.TrimPrefix(beginning(path), []byte("\ufeff"))
+	return !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("["))
+}
+
+func hasExt(name string, extensions ...string) bool {
+	return slices.Contains(extensions, strings.ToLower(filepath.Ext(name)))
+}
+
+// beginning returns the first bytes of a file, or fewer if it cannot be read.
+func beginning(name string) []byte {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	const enough = 64 << 10
+	text, _ := io.ReadAll(io.LimitReader(f, enough)) // unreadable files are not recognized
+	return text
+}
+
+var _ sitewriter.Input = (*renamed)(nil)
