@@ -83,11 +83,23 @@ type Catalog struct {
 // and names added to the withheld ones. The entries are shared with c.
 func (c *Catalog) Copy() *Catalog {
 	return &Catalog{
-		Server: c.Server, Instructions: c.Instructions,
-		Tools: c.Tools, Resources: c.Resources, Templates: c.Templates, Prompts: c.Prompts,
-		Completions: c.Completions, Subscribe: c.Subscribe, Tasks: c.Tasks, Logging: c.Logging, Growing: c.Growing,
-		WithheldTools: maps.Clone(c.WithheldTools), WithheldPrompts: maps.Clone(c.WithheldPrompts),
-		Sources: c.Sources, Extensions: c.Extensions, PageSize: c.PageSize, Cache: c.Cache,
+		Server:          c.Server,
+		Instructions:    c.Instructions,
+		Tools:           c.Tools,
+		Resources:       c.Resources,
+		Templates:       c.Templates,
+		Prompts:         c.Prompts,
+		Completions:     c.Completions,
+		Subscribe:       c.Subscribe,
+		Tasks:           c.Tasks,
+		Logging:         c.Logging,
+		Growing:         c.Growing,
+		WithheldTools:   maps.Clone(c.WithheldTools),
+		WithheldPrompts: maps.Clone(c.WithheldPrompts),
+		Sources:         c.Sources,
+		Extensions:      c.Extensions,
+		PageSize:        c.PageSize,
+		Cache:           c.Cache,
 	}
 }
 

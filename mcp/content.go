@@ -49,12 +49,20 @@ func Text(s string) Content { return Content{Type: TypeText, Text: s} }
 
 // Image returns an image block; data is the content of the image file.
 func Image(data []byte, mimeType string) Content {
-	return Content{Type: TypeImage, Data: data, MIMEType: mimeType}
+	return Content{
+		Type:     TypeImage,
+		Data:     data,
+		MIMEType: mimeType,
+	}
 }
 
 // Audio returns an audio block; data is the content of the audio file.
 func Audio(data []byte, mimeType string) Content {
-	return Content{Type: TypeAudio, Data: data, MIMEType: mimeType}
+	return Content{
+		Type:     TypeAudio,
+		Data:     data,
+		MIMEType: mimeType,
+	}
 }
 
 // EmbeddedResource returns a block that contains a resource and its contents.
@@ -240,7 +248,14 @@ func (c *Content) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}
-	*c = Content{Type: w.Type, Text: w.Text, Data: w.Data, MIMEType: w.MIMEType, Annotations: w.Annotations, Meta: w.Meta}
+	*c = Content{
+		Type:        w.Type,
+		Text:        w.Text,
+		Data:        w.Data,
+		MIMEType:    w.MIMEType,
+		Annotations: w.Annotations,
+		Meta:        w.Meta,
+	}
 	switch w.Type {
 	case TypeText, TypeImage, TypeAudio:
 		return nil
@@ -251,7 +266,9 @@ func (c *Content) UnmarshalJSON(text []byte) error {
 		c.Resource = new(ResourceContents)
 		return json.Unmarshal(*w.Resource, c.Resource)
 	case TypeResourceLink:
-		c.MIMEType, c.Annotations, c.Meta = "", nil, nil
+		c.MIMEType = ""
+		c.Annotations = nil
+		c.Meta = nil
 		c.Link = new(Resource)
 		return json.Unmarshal(text, c.Link)
 	case "":
@@ -275,7 +292,13 @@ func (r *ResourceContents) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}
-	*r = ResourceContents{Name: w.Name, URI: w.URI, MIMEType: w.MIMEType, Title: w.Title, Meta: w.Meta}
+	*r = ResourceContents{
+		Name:     w.Name,
+		URI:      w.URI,
+		MIMEType: w.MIMEType,
+		Title:    w.Title,
+		Meta:     w.Meta,
+	}
 	switch {
 	case w.Blob != nil && w.Text != nil:
 		return fmt.Errorf("resource %s has both text and blob", strconv.Quote(w.URI))

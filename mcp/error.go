@@ -75,7 +75,11 @@ type Error struct {
 // client may read.
 func Errorf(code Code, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: wrapped.Error(), Cause: errors.Unwrap(wrapped)}
+	return &Error{
+		Code:    code,
+		Message: wrapped.Error(),
+		Cause:   errors.Unwrap(wrapped),
+	}
 }
 
 // InvalidArguments returns the error for arguments that a tool cannot accept. Clients up
@@ -83,7 +87,11 @@ func Errorf(code Code, format string, args ...any) *Error {
 // with isError, so that the model can correct itself (SEP-1303). Write message for a
 // model.
 func InvalidArguments(message string) *Error {
-	return &Error{Code: CodeInvalidParams, Message: message, ToModel: true}
+	return &Error{
+		Code:    CodeInvalidParams,
+		Message: message,
+		ToModel: true,
+	}
 }
 
 // UnknownTool returns the error for a tool that is not in the catalog.
@@ -104,7 +112,11 @@ func ResourceNotFound(uri, message string) *Error {
 	if message == "" {
 		message = "resource not found"
 	}
-	return &Error{Code: CodeResourceNotFound, Message: message, Data: uriData(uri)}
+	return &Error{
+		Code:    CodeResourceNotFound,
+		Message: message,
+		Data:    uriData(uri),
+	}
 }
 
 // URLElicitationRequired returns the error for a call that cannot continue until the user
@@ -114,9 +126,17 @@ func ResourceNotFound(uri, message string) *Error {
 func URLElicitationRequired(message string, elicitations ...ElicitParams) *Error {
 	data, err := Marshal(map[string]any{"elicitations": elicitations})
 	if err != nil {
-		return &Error{Code: CodeInternalError, Message: message, Cause: err}
+		return &Error{
+			Code:    CodeInternalError,
+			Message: message,
+			Cause:   err,
+		}
 	}
-	return &Error{Code: CodeURLElicitationRequired, Message: message, Data: data}
+	return &Error{
+		Code:    CodeURLElicitationRequired,
+		Message: message,
+		Data:    data,
+	}
 }
 
 func uriData(uri string) json.RawMessage {

@@ -24,7 +24,9 @@ type Icon struct {
 
 func (i Implementation) wire(v Version) (json.RawMessage, error) {
 	if v < Version20251125 {
-		i.Description, i.WebsiteURL, i.Icons = "", "", nil
+		i.Description = ""
+		i.WebsiteURL = ""
+		i.Icons = nil
 	}
 	if v < Version20250618 {
 		i.Title = ""

@@ -137,7 +137,11 @@ func (e *Error) UnmarshalJSON(text []byte) error {
 	if !ok {
 		return errors.New("error: message is missing or not a string")
 	}
-	*e = Error{Code: Code(code), Message: message, Data: orNil(members["data"])}
+	*e = Error{
+		Code:    Code(code),
+		Message: message,
+		Data:    orNil(members["data"]),
+	}
 	return nil
 }
 

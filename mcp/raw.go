@@ -80,7 +80,9 @@ func (r *Raw) note(key []byte, i int) (int, error) {
 
 func (r *Raw) noteMeta(i int) (int, error) {
 	end, facts, err := scanMeta(r.doc, i)
-	r.metaStart, r.metaEnd, r.meta = i, end, facts
+	r.metaStart = i
+	r.metaEnd = end
+	r.meta = facts
 	return end, err
 }
 

@@ -145,7 +145,9 @@ func marshalResult(r Result) ([]byte, error) {
 // result of its version must have.
 func (c *Catalog) AppendResult(dst []byte, r Result, f Form) ([]byte, error) {
 	parts := r.parts()
-	hint, raw, meta := parts.cache, parts.raw, parts.meta
+	hint := parts.cache
+	raw := parts.raw
+	meta := parts.meta
 	if hint != nil && f.Private {
 		hint = &CacheHint{TTL: hint.TTL}
 	}
@@ -178,7 +180,8 @@ func (c *Catalog) AppendResult(dst []byte, r Result, f Form) ([]byte, error) {
 		}
 		dst = append(dst, `,"_meta":`...)
 		if meta == nil {
-			meta, facts.empty = emptyObject, true
+			meta = emptyObject
+			facts.empty = true
 		}
 		dst = facts.append(dst, meta, c.ServerInfo(f.Version))
 	}

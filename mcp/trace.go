@@ -52,7 +52,10 @@ func parseTrace(s string) (t Trace, ok bool) {
 	if len(s) < size || len(s) > 256 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return Trace{}, false
 	}
-	version, trace, span, flags := s[:2], s[3:35], s[36:52], s[53:55]
+	version := s[:2]
+	trace := s[3:35]
+	span := s[36:52]
+	flags := s[53:55]
 	switch {
 	case !isHex(version), version == "ff", version == "00" && len(s) > size, len(s) > size && s[size] != '-':
 		return Trace{}, false
@@ -60,7 +63,12 @@ func parseTrace(s string) (t Trace, ok bool) {
 		return Trace{}, false
 	}
 	sampled := unhex(flags[1])&1 == 1
-	return Trace{TraceID: trace, SpanID: span, Sampled: sampled, Parent: s}, true
+	return Trace{
+		TraceID: trace,
+		SpanID:  span,
+		Sampled: sampled,
+		Parent:  s,
+	}, true
 }
 
 func isHex(s string) bool {

@@ -16,9 +16,11 @@ func ParseAddr(text string) (string, error) {
 	bare := strings.Trim(text, "[]")
 	switch {
 	case isNumber(text):
-		host, port = defaultHost, text
+		host = defaultHost
+		port = text
 	case err != nil && (net.ParseIP(bare) != nil || text != "" && !strings.Contains(text, ":")):
-		host, port = bare, defaultPort
+		host = bare
+		port = defaultPort
 	case err != nil || port == "":
 		return "", fmt.Errorf("%q is not an address such as %s", text, DefaultAddr)
 	}

@@ -231,7 +231,8 @@ func (a *Audit) flush() error {
 		a.untold = 0
 	}
 	batch := a.pending
-	a.pending, a.spare = a.spare[:0], nil
+	a.pending = a.spare[:0]
+	a.spare = nil
 	a.scheduled = false
 	a.mu.Unlock()
 	if len(batch) == 0 {
@@ -280,7 +281,8 @@ func (a *Audit) put(batch []byte) (int, error) {
 	}
 	before := 0
 	if a.torn { // start on a new line
-		batch, before = append([]byte{'\n'}, batch...), 1
+		batch = append([]byte{'\n'}, batch...)
+		before = 1
 	}
 	n, err := a.out.Write(batch)
 	if err == nil && n < len(batch) {
@@ -311,7 +313,8 @@ func (a *Audit) inPlace() bool {
 // metrics adds the line counts.
 func (a *Audit) metrics(t *exposition) {
 	a.mu.Lock()
-	written, lost := a.written, a.lost
+	written := a.written
+	lost := a.lost
 	a.mu.Unlock()
 	t.counter("slipway_audit_lines_total", "Lines written to the audit log.", float64(written))
 	t.counter("slipway_audit_lost_total", "Lines that could not be written to the audit log.", float64(lost))

@@ -62,7 +62,12 @@ func (a auditor) Enter(ctx context.Context, op server.Operation) error {
 		return nil
 	}
 	req := mcp.RequestFrom(ctx)
-	e := server.Event{Method: op.Method, Name: op.Name, Transport: op.Transport, Session: req.Session()}
+	e := server.Event{
+		Method:    op.Method,
+		Name:      op.Name,
+		Transport: op.Transport,
+		Session:   req.Session(),
+	}
 	if req != nil {
 		e.Version = req.Version()
 	}

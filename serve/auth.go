@@ -159,7 +159,11 @@ func bearer(r *http.Request) (string, *refusal) {
 func queryToken(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "access_token=") }
 
 func malformed(message string) *refusal {
-	return &refusal{status: http.StatusBadRequest, kind: kindRequest, message: message}
+	return &refusal{
+		status:  http.StatusBadRequest,
+		kind:    kindRequest,
+		message: message,
+	}
 }
 
 // maxToken is the longest token that is accepted, in bytes.

@@ -71,10 +71,14 @@ const (
 func newCard(server mcp.Implementation, public *url.URL, auth *Auth) serverCard {
 	namespace, name := cardName(server.Name, public.Hostname())
 	c := serverCard{
-		Schema: cardSchema, Name: namespace + "/" + name, Version: shortened(server.Version, maxCardVersion),
-		Description: shortened(server.Description, maxCardText), Title: shortened(server.Title, maxCardText),
-		WebsiteURL: server.WebsiteURL, Icons: server.Icons,
-		Remotes: []remote{{Type: "streamable-http", URL: public.String() + EndpointPath}},
+		Schema:      cardSchema,
+		Name:        namespace + "/" + name,
+		Version:     shortened(server.Version, maxCardVersion),
+		Description: shortened(server.Description, maxCardText),
+		Title:       shortened(server.Title, maxCardText),
+		WebsiteURL:  server.WebsiteURL,
+		Icons:       server.Icons,
+		Remotes:     []remote{{Type: "streamable-http", URL: public.String() + EndpointPath}},
 	}
 	if c.Description == "" {
 		c.Description = shortened("The MCP server "+server.Name, maxCardText)
@@ -173,9 +177,11 @@ func (d *discovery) serves(w http.ResponseWriter, r *http.Request) bool {
 	case metadata:
 		document = d.metadata(r, cat)
 	case path == cardPath:
-		document, contentType = newCard(cat.Server, d.public, d.auth), cardType
+		document = newCard(cat.Server, d.public, d.auth)
+		contentType = cardType
 	default:
-		document, contentType = newAICatalog(cat.Server, d.public), catalogType
+		document = newAICatalog(cat.Server, d.public)
+		contentType = catalogType
 	}
 	text, err := mcp.Marshal(document)
 	if err != nil {

@@ -49,7 +49,12 @@ type caller struct {
 }
 
 func newCaller(r *http.Request) *caller {
-	return &caller{Context: r.Context(), remote: r.RemoteAddr, host: r.Host, secure: r.TLS != nil}
+	return &caller{
+		Context: r.Context(),
+		remote:  r.RemoteAddr,
+		host:    r.Host,
+		secure:  r.TLS != nil,
+	}
 }
 
 type callerKey struct{}
@@ -143,21 +148,36 @@ func (d *door) verify(ctx context.Context, token string) (*mcp.Principal, *refus
 
 // unauthorized returns the refusal of a request without a valid token.
 func (d *door) unauthorized(kind, message string) *refusal {
-	return &refusal{status: http.StatusUnauthorized, kind: kind, message: message, scopes: d.auth.Scopes}
+	return &refusal{
+		status:  http.StatusUnauthorized,
+		kind:    kind,
+		message: message,
+		scopes:  d.auth.Scopes,
+	}
 }
 
 // forbidden returns the refusal of a valid token without the required scopes.
 func forbidden(message string, scopes []string) *refusal {
-	return &refusal{status: http.StatusForbidden, kind: kindScope, message: message, scopes: scopes}
+	return &refusal{
+		status:  http.StatusForbidden,
+		kind:    kindScope,
+		message: message,
+		scopes:  scopes,
+	}
 }
 
 // unverified returns the refusal of a token whose validity cannot be determined at the
 // moment.
 func (d *door) unverified(err error) *refusal {
-	r := &refusal{status: http.StatusServiceUnavailable, message: "tokens cannot be verified now", after: 5}
+	r := &refusal{
+		status:  http.StatusServiceUnavailable,
+		message: "tokens cannot be verified now",
+		after:   5,
+	}
 	var throttled *throttledError
 	if errors.As(err, &throttled) {
-		r.message, r.after = "the token names a key that is not known yet", int((throttled.after+time.Second-1)/time.Second)
+		r.message = "the token names a key that is not known yet"
+		r.after = int((throttled.after + time.Second - 1) / time.Second)
 		return r
 	}
 	d.complain(err)
@@ -229,7 +249,12 @@ func (d *door) wire(c *caller, why *refusal) *mcp.Error {
 		}
 		header.Set("WWW-Authenticate", why.challenge(metadata))
 	}
-	return &mcp.Error{Code: code, Message: why.message, Status: why.status, Header: header}
+	return &mcp.Error{
+		Code:    code,
+		Message: why.message,
+		Status:  why.status,
+		Header:  header,
+	}
 }
 
 // baseURL returns the address at which a client reaches the server: the public one,

@@ -56,7 +56,12 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	op.Transport = transportFiles
 	began := time.Now()
-	e := server.Event{Kind: server.EventRequest, Method: op.Method, Name: op.Name, Transport: op.Transport}
+	e := server.Event{
+		Kind:      server.EventRequest,
+		Method:    op.Method,
+		Name:      op.Name,
+		Transport: op.Transport,
+	}
 	v.observe(ctx, e)
 	out := &recorder{ResponseWriter: w}
 	defer func() {
@@ -74,7 +79,11 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	if err := v.enter(ctx, op, tools); err != nil {
 		if !errors.As(err, &e.Err) {
-			e.Err = &mcp.Error{Code: mcp.CodeInternalError, Message: "internal error", Cause: err}
+			e.Err = &mcp.Error{
+				Code:    mcp.CodeInternalError,
+				Message: "internal error",
+				Cause:   err,
+			}
 		}
 		server.WriteError(out, e.Err)
 		return
@@ -99,7 +108,11 @@ func (v *fileView) use(ctx context.Context, path string) (op server.Operation, t
 	for i := range cat.Tools {
 		tools = append(tools, cat.Tools[i].Name)
 	}
-	return server.Operation{Method: "resources/read", Name: path, Catalog: cat}, tools
+	return server.Operation{
+		Method:  "resources/read",
+		Name:    path,
+		Catalog: cat,
+	}, tools
 }
 
 // hides reports whether a file lists a hidden tool, or may contain its answer.
@@ -120,7 +133,11 @@ func (v *fileView) hides(op server.Operation, tools []string) bool {
 // enter calls the gate, after checking the scopes of all tools that a file belongs to.
 func (v *fileView) enter(ctx context.Context, op server.Operation, tools []string) error {
 	for _, tool := range tools {
-		call := server.Operation{Method: "tools/call", Name: tool, Catalog: op.Catalog}
+		call := server.Operation{
+			Method:  "tools/call",
+			Name:    tool,
+			Catalog: op.Catalog,
+		}
 		c := callerOf(ctx)
 		if err := v.door.deny(c, call, v.door.lacking(c.principal.Load(), call)); err != nil {
 			return err

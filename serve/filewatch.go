@@ -24,7 +24,11 @@ type fileWatch struct {
 
 // newFileWatch starts with the current state of the files.
 func newFileWatch(paths ...string) *fileWatch {
-	w := &fileWatch{paths: paths, began: time.Now(), seen: make([]os.FileInfo, len(paths))}
+	w := &fileWatch{
+		paths: paths,
+		began: time.Now(),
+		seen:  make([]os.FileInfo, len(paths)),
+	}
 	w.look()
 	w.next.Store(int64(lookEvery))
 	return w

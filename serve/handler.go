@@ -46,7 +46,12 @@ func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src,
 
 func newHandler(src mcp.Source, o Options) *Handler {
 	h := &Handler{health: health{source: src, servers: o.upstreams}, discovery: discovery{source: src, auth: o.Auth}}
-	d := &door{auth: o.Auth, limiter: newLimiter(o.Limits), log: o.Logger, tools: o.tools}
+	d := &door{
+		auth:    o.Auth,
+		limiter: newLimiter(o.Limits),
+		log:     o.Logger,
+		tools:   o.tools,
+	}
 	if d.tools == nil {
 		d.tools = newToolRules(o.Auth)
 	}
@@ -68,7 +73,8 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.server = mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(h.server)
 	endpoint := h.server.HTTPHandler(&o.HTTP)
-	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly
+	h.sockets = o.sockets(h.server, d)
+	h.postOnly = o.HTTP.PostOnly
 	h.legacy = o.legacySSE(h.server, d)
 	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src, public: d.public})
 	h.view.Store(&h.landing)
@@ -77,15 +83,23 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		if !ok || o.NoFiles {
 			return
 		}
-		files := &fileView{files: v.FileHandler(), source: src, door: d, gate: o.Server.Gate, appTools: o.appTools,
-			observer: o.Server.Observer}
+		files := &fileView{
+			files:    v.FileHandler(),
+			source:   src,
+			door:     d,
+			gate:     o.Server.Gate,
+			appTools: o.appTools,
+			observer: o.Server.Observer,
+		}
 		files.uses, _ = opened.(fileUser)
 		view := endpoint.Protect(d.protect(files))
 		h.view.Store(&view)
 	}
 	h.showFiles(src)
 	if m != nil {
-		m.stats, m.audit, m.upstreams = h.server.Stats, o.Audit, o.upstreams
+		m.stats = h.server.Stats
+		m.audit = o.Audit
+		m.upstreams = o.upstreams
 		h.metrics = endpoint.Protect(d.protect(m))
 	}
 	return h

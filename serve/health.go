@@ -59,8 +59,13 @@ func (h *health) state(ctx context.Context) Health {
 		status = StatusStarting
 	}
 	return Health{
-		Status: status, Name: cat.Server.Name, Version: cat.Server.Version,
-		Tools: len(cat.Tools), Resources: len(cat.Resources), Templates: len(cat.Templates), Prompts: len(cat.Prompts),
+		Status:    status,
+		Name:      cat.Server.Name,
+		Version:   cat.Server.Version,
+		Tools:     len(cat.Tools),
+		Resources: len(cat.Resources),
+		Templates: len(cat.Templates),
+		Prompts:   len(cat.Prompts),
 	}
 }
 

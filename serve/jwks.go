@@ -81,7 +81,12 @@ func newKeySet(o *JWTOptions) *keySet {
 		}
 		return nil
 	}
-	return &keySet{opts: o, client: &client, jwksURL: o.JWKSURL, fetching: make(chan struct{}, 1)}
+	return &keySet{
+		opts:     o,
+		client:   &client,
+		jwksURL:  o.JWKSURL,
+		fetching: make(chan struct{}, 1),
+	}
 }
 
 // loaded returns the keys if they are available and not too old, without waiting. If they
@@ -136,7 +141,8 @@ func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
 		k = s.loaded(time.Now())
 	}
 	s.mu.Lock()
-	failure, tried := s.failure, s.tried
+	failure := s.failure
+	tried := s.tried
 	s.mu.Unlock()
 	switch {
 	case k != nil && k.has(id):
@@ -166,7 +172,8 @@ func (s *keySet) fetch(ctx context.Context) error {
 	k, err := s.get(ctx)
 	now := time.Now()
 	s.mu.Lock()
-	s.tried, s.failure = now, err
+	s.tried = now
+	s.failure = err
 	s.mu.Unlock()
 	if err != nil {
 		return err

@@ -204,7 +204,11 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 	if c.Expiry == nil {
 		return invalid("no exp")
 	}
-	expected := jwt.Expected{Issuer: v.opts.Issuer, AnyAudience: v.opts.Audience, Time: now}
+	expected := jwt.Expected{
+		Issuer:      v.opts.Issuer,
+		AnyAudience: v.opts.Audience,
+		Time:        now,
+	}
 	if err := c.ValidateWithLeeway(expected, v.opts.Leeway); err != nil {
 		return invalid("%w", err)
 	}
@@ -321,7 +325,8 @@ func (v *verified) add(token string, k *keys, p *mcp.Principal, until time.Time)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.keys != k || v.byID == nil {
-		v.keys, v.byID = k, make(map[uint64]remembered)
+		v.keys = k
+		v.byID = make(map[uint64]remembered)
 	}
 	if len(v.byID) >= maxVerified {
 		v.forget(time.Now())
@@ -332,7 +337,8 @@ func (v *verified) add(token string, k *keys, p *mcp.Principal, until time.Time)
 // forget makes room: it drops expired tokens or, if there are none, a tenth of all
 // tokens.
 func (v *verified) forget(now time.Time) {
-	before, n := len(v.byID), 0
+	before := len(v.byID)
+	n := 0
 	for id, r := range v.byID {
 		if !now.Before(r.until) {
 			delete(v.byID, id)

@@ -75,7 +75,11 @@ func newLimiter(l Limits) *limiter {
 		l.Burst = max(10, int(math.Ceil(2*l.Rate)))
 	}
 	l.Clients = cmp.Or(max(l.Clients, 0), 10_000)
-	return &limiter{limits: l, start: time.Now(), seed: maphash.MakeSeed()}
+	return &limiter{
+		limits: l,
+		start:  time.Now(),
+		seed:   maphash.MakeSeed(),
+	}
 }
 
 // addressKey returns the key of the client at the other end of a connection.
@@ -151,18 +155,30 @@ func (l *limiter) take(c *client) *refusal {
 		return nil
 	}
 	wait := math.Ceil((1 - c.tokens) / l.limits.Rate)
-	return &refusal{status: http.StatusTooManyRequests, message: "too many requests", after: int(min(wait, 3600))}
+	return &refusal{
+		status:  http.StatusTooManyRequests,
+		message: "too many requests",
+		after:   int(min(wait, 3600)),
+	}
 }
 
 // enter counts a request in flight, if another one is allowed.
 func (l *limiter) enter(c *client) *refusal {
 	if n := l.limits.ClientInFlight; c.inFlight.Add(1) > int64(n) && n > 0 {
 		c.inFlight.Add(-1)
-		return &refusal{status: http.StatusTooManyRequests, message: "too many requests at the same time", after: 1}
+		return &refusal{
+			status:  http.StatusTooManyRequests,
+			message: "too many requests at the same time",
+			after:   1,
+		}
 	}
 	if n := l.limits.InFlight; l.all.Add(1) > int64(n) && n > 0 {
 		l.leave(c)
-		return &refusal{status: http.StatusServiceUnavailable, message: "the server is busy", after: 1}
+		return &refusal{
+			status:  http.StatusServiceUnavailable,
+			message: "the server is busy",
+			after:   1,
+		}
 	}
 	return nil
 }

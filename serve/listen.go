@@ -81,8 +81,10 @@ func infoOf(addr net.Addr, secure bool) *Info {
 	}
 	url := baseURL("", host, secure)
 	return &Info{
-		URL: url, Endpoint: url + EndpointPath,
-		WebSocket: "ws" + strings.TrimPrefix(url, "http") + WebSocketPath, Health: url + "/healthz",
+		URL:       url,
+		Endpoint:  url + EndpointPath,
+		WebSocket: "ws" + strings.TrimPrefix(url, "http") + WebSocketPath,
+		Health:    url + "/healthz",
 	}
 }
 

@@ -50,8 +50,12 @@ const (
 // on stderr.
 func Main[S mcp.Source](src S, err error) {
 	p := &program{
-		name: strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), args: os.Args[1:],
-		stdin: os.Stdin, stdout: os.Stdout, stderr: visible.NewWriter(os.Stderr), getenv: os.Getenv,
+		name:   strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"),
+		args:   os.Args[1:],
+		stdin:  os.Stdin,
+		stdout: os.Stdout,
+		stderr: visible.NewWriter(os.Stderr),
+		getenv: os.Getenv,
 	}
 	ctx, stop := Signals(context.Background(), func(os.Signal) {
 		fmt.Fprintf(p.stderr, "%s: draining requests; press Ctrl-C again to exit now\n", p.name)
@@ -157,12 +161,16 @@ func (p *program) serveHTTP(ctx context.Context, src mcp.Source, s *settings) er
 	if err != nil {
 		return err
 	}
-	opts := &Options{Addr: s.addr, Logger: p.logger(s), Observer: Observer{Started: func(info *Info) {
-		p.banner(cat, info, s.token != "")
-		if p.started != nil {
-			p.started(info)
-		}
-	}}}
+	opts := &Options{
+		Addr:   s.addr,
+		Logger: p.logger(s),
+		Observer: Observer{Started: func(info *Info) {
+			p.banner(cat, info, s.token != "")
+			if p.started != nil {
+				p.started(info)
+			}
+		}},
+	}
 	if s.token != "" {
 		tokens, err := NewTokens(Token{Name: "client", Token: s.token})
 		if err != nil {

@@ -43,9 +43,11 @@ func (a *addrFlag) IsBoolFlag() bool { return true } // the value is optional
 func (a *addrFlag) Set(text string) error {
 	switch on, err := strconv.ParseBool(text); {
 	case err == nil && (text == "true" || text == "false"):
-		a.given, a.value = on, ""
+		a.given = on
+		a.value = ""
 	default:
-		a.given, a.value = true, text
+		a.given = true
+		a.value = text
 	}
 	return nil
 }
@@ -95,7 +97,8 @@ func (p *program) parseFlags(fs *flag.FlagSet, s *settings) error {
 		default:
 			return nil
 		}
-		s.http.value, rest = rest[0], rest[1:]
+		s.http.value = rest[0]
+		rest = rest[1:]
 	}
 }
 

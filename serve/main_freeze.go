@@ -28,7 +28,11 @@ func (p *program) freeze(ctx context.Context, src mcp.Source, dir string) error 
 	var foreign *sitewriter.ForeignError
 	switch {
 	case errors.As(err, &refused), errors.As(err, &foreign):
-		return &failure{code: exitPolicy, text: err.Error(), hint: "slipway site freeze has options for this"}
+		return &failure{
+			code: exitPolicy,
+			text: err.Error(),
+			hint: "slipway site freeze has options for this",
+		}
 	case err != nil:
 		return err
 	}

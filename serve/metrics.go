@@ -244,7 +244,8 @@ func keptMetrics(t *exposition, st *server.Stats) {
 
 // process reports metrics of the process itself.
 func (m *metrics) process(t *exposition) {
-	version, revision := "", ""
+	version := ""
+	revision := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 		for _, s := range info.Settings {

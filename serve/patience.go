@@ -74,7 +74,8 @@ func (c *patientConn) extend() bool {
 func (c *patientConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.theirs, c.until = !t.IsZero(), t
+	c.theirs = !t.IsZero()
+	c.until = t
 	return c.Conn.SetWriteDeadline(t)
 }
 

@@ -77,20 +77,27 @@ func (o *Options) announce(endpoint string, server *mcpserver.Server, wait time.
 	describe := func() *Process {
 		st := server.Stats()
 		p := &Process{
-			PID: os.Getpid(), Command: o.Announce.Command, Started: started, Endpoint: endpoint,
+			PID:      os.Getpid(),
+			Command:  o.Announce.Command,
+			Started:  started,
+			Endpoint: endpoint,
 			Sessions: ProcessSessions{
 				Count:  st.Sessions,
 				Oldest: server.OldestSession(),
 				TTL:    st.SessionTTL.Seconds(),
 				Max:    st.MaxSessions,
 			},
-			Streams: st.Streams, Tasks: st.Tasks, Goroutines: runtime.NumGoroutine(), Servers: o.upstreams(),
+			Streams:    st.Streams,
+			Tasks:      st.Tasks,
+			Goroutines: runtime.NumGoroutine(),
+			Servers:    o.upstreams(),
 		}
 		p.Descriptors, p.Memory = usage()
 		return p
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	done, listens := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	listens := make(chan struct{})
 	go func() {
 		defer close(done)
 		ln, err := listenPrivate(o.Announce.Dir)

@@ -159,7 +159,11 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	if err := o.checkToolScopes(ctx, src); err != nil {
 		return err
 	}
-	d := &door{auth: o.Auth, log: o.Logger, tools: o.tools}
+	d := &door{
+		auth:  o.Auth,
+		log:   o.Logger,
+		tools: o.tools,
+	}
 	o.observe(d)
 	if d.tools != nil {
 		if mcp.PrincipalFrom(ctx) == nil {

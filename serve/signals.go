@@ -34,12 +34,14 @@ func (i *Interrupted) ExitCode() int {
 // the program returns.
 func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	received, hangups := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	received := make(chan os.Signal, 2)
+	hangups := make(chan os.Signal, 1)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
 		signal.Notify(hangups, syscall.SIGHUP)
 	}
-	stopped, ended := make(chan struct{}), make(chan struct{})
+	stopped := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s := firstSignal(received, hangups, stopped)

@@ -26,11 +26,19 @@ type certificate struct {
 // config returns a TLS configuration for a server with that certificate. It supports
 // HTTP/2 and HTTP/1.1.
 func (f TLSFiles) config(log *slog.Logger) (*tls.Config, error) {
-	c := &certificate{files: f, log: log, watch: newFileWatch(f.Cert, f.Key)}
+	c := &certificate{
+		files: f,
+		log:   log,
+		watch: newFileWatch(f.Cert, f.Key),
+	}
 	if err := c.load(); err != nil {
 		return nil, err
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get}, nil
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: c.get,
+	}, nil
 }
 
 func (c *certificate) load() error {

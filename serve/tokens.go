@@ -73,7 +73,11 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	t := &Tokens{path: path, log: log, watch: newFileWatch(path)}
+	t := &Tokens{
+		path:  path,
+		log:   log,
+		watch: newFileWatch(path),
+	}
 	if _, err := t.load(); err != nil {
 		return nil, err
 	}
@@ -121,7 +125,11 @@ func ParseTokens(text []byte) ([]Token, error) {
 		}
 		t := Token{Name: "token", Token: words[0]}
 		if len(words) > 1 {
-			t = Token{Name: words[0], Token: words[1], Scopes: words[2:]}
+			t = Token{
+				Name:   words[0],
+				Token:  words[1],
+				Scopes: words[2:],
+			}
 		}
 		if err := t.check(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)

@@ -265,18 +265,23 @@ func splits(pattern string) iter.Seq2[string, string] {
 // globMatches reports whether name matches a pattern in which "*" matches any text and
 // "?" any one byte.
 func globMatches(pattern, name string) bool {
-	star, mark := -1, 0 // the last "*", and how much of name it has matched
-	p, n := 0, 0
+	star := -1
+	mark := 0 // the last "*", and how much of name it has matched
+	p := 0
+	n := 0
 	for n < len(name) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, n
+			star = p
+			mark = n
 			p++
 		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
-			p, n = p+1, n+1
+			p = p + 1
+			n = n + 1
 		case star >= 0:
 			mark++
-			p, n = star+1, mark
+			p = star + 1
+			n = mark
 		default:
 			return false
 		}
@@ -429,7 +434,8 @@ func (t *toolRules) matchesNothing(cat *mcp.Catalog, pattern string) error {
 	for _, s := range cat.Sources {
 		sources = append(sources, s.Name)
 	}
-	sourceKnown, qualified := false, false
+	sourceKnown := false
+	qualified := false
 	for source := range splits(pattern) {
 		qualified = true
 		sourceKnown = sourceKnown || slices.ContainsFunc(sources, func(name string) bool { return globMatches(source, name) })

@@ -26,7 +26,9 @@ type Upstream struct {
 
 // open returns the public part: names and numbers.
 func (u Upstream) open() Upstream {
-	u.Target, u.PID, u.Error = "", 0, ""
+	u.Target = ""
+	u.PID = 0
+	u.Error = ""
 	return u
 }
 
@@ -57,7 +59,8 @@ func upstreamMetrics(t *exposition, all []Upstream) {
 		r := byName[u.Name]
 		if r == nil {
 			r = &row{label: u.Name}
-			byName[u.Name], rows = r, append(rows, r)
+			byName[u.Name] = r
+			rows = append(rows, r)
 		}
 		if u.up() {
 			r.values[0] = 1

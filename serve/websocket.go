@@ -19,7 +19,8 @@ func (o *Options) sockets(server *mcpserver.Server, d *door) *ws.Handler {
 		return nil
 	}
 	w := o.WebSocket
-	w.AllowedHosts, w.AllowedOrigins = o.HTTP.AllowedHosts, o.HTTP.AllowedOrigins
+	w.AllowedHosts = o.HTTP.AllowedHosts
+	w.AllowedOrigins = o.HTTP.AllowedOrigins
 	w.MaxMessage = o.HTTP.MaxBody
 	w.DrainTimeout = o.DrainTimeout
 	w.Logger = o.Logger

@@ -141,7 +141,11 @@ func dialError(err error, response *http.Response) error {
 	if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
 		body, _ := io.ReadAll(response.Body) // the library keeps only the first KiB
 		reason := strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?")
-		return &HandshakeError{Status: response.StatusCode, Header: response.Header, Reason: reason}
+		return &HandshakeError{
+			Status: response.StatusCode,
+			Header: response.Header,
+			Reason: reason,
+		}
 	}
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -156,7 +160,11 @@ func withoutSecrets(target string) string {
 	if err != nil {
 		return "a URL that is none"
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	return (&url.URL{
+		Scheme: u.Scheme,
+		Host:   u.Host,
+		Path:   u.Path,
+	}).String()
 }
 
 // Subprotocol returns the subprotocol that the server selected, or "".

@@ -64,7 +64,8 @@ func (d *direct) read() (buf *[inputSize]byte, n int, err error) {
 		return nil, 0, nil
 	}
 	err = d.raw.Read(d.tryRead)
-	buf, d.in = d.in, nil
+	buf = d.in
+	d.in = nil
 	switch {
 	case err != nil:
 		return buf, 0, err

@@ -54,7 +54,8 @@ func offered(r *http.Request) (names []string) {
 // choose returns the subprotocol to use, or "".
 func choose(offer []string) string {
 	version := ""
-	v1, plain := false, false
+	v1 := false
+	plain := false
 	for _, name := range offer {
 		v1 = v1 || name == ProtocolV1
 		plain = plain || name == Protocol

@@ -81,7 +81,8 @@ func (w *wire) fetch() error {
 		n, err = w.Conn.Read(buf[:])
 	}
 	if n > 0 {
-		w.in.buf, w.in.unread = buf, buf[:n]
+		w.in.buf = buf
+		w.in.unread = buf[:n]
 		w.in.heard.Store(true)
 		return nil
 	}
@@ -135,7 +136,8 @@ func (w *wire) Read(p []byte) (n int, err error) {
 func (in *input) take(n int) {
 	if in.unread = in.unread[n:]; len(in.unread) == 0 {
 		inputs.Put(in.buf)
-		in.buf, in.unread = nil, nil
+		in.buf = nil
+		in.unread = nil
 	}
 }
 
@@ -153,7 +155,8 @@ func (w *wire) nextFrame() error {
 	for {
 		h, ok := frameHeader(in.unread)
 		if ok {
-			in.left, in.length = h.size+h.payload, h.payload
+			in.left = h.size + h.payload
+			in.length = h.payload
 			if !h.control {
 				in.between = !h.final
 			}
@@ -191,8 +194,10 @@ func frameHeader(b []byte) (h header, ok bool) {
 	if len(b) < 2 {
 		return h, false
 	}
-	h.final, h.control = b[0]&0x80 != 0, b[0]&0x08 != 0
-	h.size, h.payload = 2, uint64(b[1]&0x7f)
+	h.final = b[0]&0x80 != 0
+	h.control = b[0]&0x08 != 0
+	h.size = 2
+	h.payload = uint64(b[1] & 0x7f)
 	switch h.payload {
 	case 126:
 		if len(b) < 4 {

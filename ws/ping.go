@@ -29,7 +29,8 @@ func (h *Handler) ping(stop <-chan struct{}) {
 func (s *socket) check() {
 	heard := s.wire.in.heard.Swap(false)
 	if s.pinged && !s.wire.in.ponged.Load() {
-		doing, wasAway := s.reader.Load(), s.away
+		doing := s.reader.Load()
+		wasAway := s.away
 		s.away = doing == away
 		if s.away || wasAway || doing == receiving && heard {
 			return
@@ -38,7 +39,8 @@ func (s *socket) check() {
 		s.drop()
 		return
 	}
-	s.pinged, s.away = true, false
+	s.pinged = true
+	s.away = false
 	s.wire.in.ponged.Store(false)
 	s.writing.Lock()
 	defer s.writing.Unlock()

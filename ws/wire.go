@@ -50,7 +50,11 @@ const (
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func newWire(limit int, timeout time.Duration) *wire {
-	return &wire{limit: limit, timeout: timeout, in: input{lock: make(chan struct{}, 1)}}
+	return &wire{
+		limit:   limit,
+		timeout: timeout,
+		in:      input{lock: make(chan struct{}, 1)},
+	}
 }
 
 func (w *wire) attach(conn net.Conn) {
@@ -143,7 +147,8 @@ func (w *wire) send(p []byte) error {
 		if p = p[n:]; len(p) == 0 {
 			return nil
 		}
-		w.flushing, w.done = true, make(chan struct{})
+		w.flushing = true
+		w.done = make(chan struct{})
 		go w.flush()
 	}
 	w.queue = append(w.queue, p...)
@@ -163,7 +168,8 @@ func (w *wire) flush() {
 		}
 		w.queue = w.queue[len(part):]
 	}
-	w.flushing, w.queue = false, nil
+	w.flushing = false
+	w.queue = nil
 	if w.err != nil {
 		_ = w.Conn.Close()
 		return

@@ -40,7 +40,12 @@ func (a *answer) free() {
 }
 
 // reset prepares a for another message.
-func (a *answer) reset() { a.buf, a.body, a.status, a.header = a.buf[:0], nil, 0, nil }
+func (a *answer) reset() {
+	a.buf = a.buf[:0]
+	a.body = nil
+	a.status = 0
+	a.header = nil
+}
 
 // empty reports whether there is nothing to write, as after a notification.
 func (a *answer) empty() bool { return len(a.buf) == 0 }
@@ -113,8 +118,10 @@ var modernStatus = map[mcp.Code]int{
 
 // failure writes e as the answer to rc.
 func (a *answer) failure(rc *request, e *mcp.Error) {
-	a.buf, a.body = a.buf[:0], nil
-	a.status, a.header = e.Status, e.Header
+	a.buf = a.buf[:0]
+	a.body = nil
+	a.status = e.Status
+	a.header = e.Header
 	if a.status == 0 && rc.version.Modern() {
 		a.status = modernStatus[e.Code]
 	}

@@ -155,7 +155,8 @@ func (s *session) Ask(ctx context.Context, asked mcp.Question) (json.RawMessage,
 		return nil, err
 	}
 	s.mu.Lock()
-	out, initialized := s.ensureOutgoing().direct, s.initialized
+	out := s.ensureOutgoing().direct
+	initialized := s.initialized
 	s.mu.Unlock()
 	v := s.Version()
 	if out == nil || v == 0 || !initialized {

@@ -33,7 +33,8 @@ type heldBody struct {
 var errBodies = unavailable("the requests in flight use as much memory as they may: try again later")
 
 func (b *bodies) init(o *Budget) {
-	b.total, b.share = o.RequestBytes, o.ClientRequestBytes
+	b.total = o.RequestBytes
+	b.share = o.ClientRequestBytes
 	if b.total <= 0 {
 		b.total = 256 << 20
 	}
@@ -107,4 +108,6 @@ func (s *Server) ReserveBody(ctx context.Context, remote string, m *BodyMemory, 
 }
 
 // ReleaseBody releases the memory of m.
-func (s *Server) ReleaseBody(m *BodyMemory) { s.bodies.release(&m.held) }
+func (s *Server) ReleaseBody(m *BodyMemory) {
+	s.bodies.release(&m.held)
+}

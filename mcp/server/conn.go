@@ -80,7 +80,9 @@ func (o *ConnOptions) withDefaults() ConnOptions {
 // ShedConn ends the oldest connection of the client that has the most connections, to
 // make room for another client. It reports whether there was one. It does not wait for
 // the end.
-func (s *Server) ShedConn() bool { return s.ledger.shedOne(keptConnection) }
+func (s *Server) ShedConn() bool {
+	return s.ledger.shedOne(keptConnection)
+}
 
 // link reads and writes the messages of a pipe, and records that writing has failed.
 type link struct {
@@ -99,10 +101,14 @@ func newLink(conn Conn) *link {
 }
 
 // pending reports whether the next message can be read without waiting.
-func (l *link) pending() bool { return l.buffered != nil && l.buffered.Pending() }
+func (l *link) pending() bool {
+	return l.buffered != nil && l.buffered.Pending()
+}
 
 // write sends a message, or queues it for flush.
-func (l *link) write(msg []byte) { _ = l.noted(l.conn.WriteMessage(msg)) }
+func (l *link) write(msg []byte) {
+	_ = l.noted(l.conn.WriteMessage(msg))
+}
 
 // flush sends the queued messages. It returns the first error of any write.
 func (l *link) flush() error {

@@ -25,10 +25,14 @@ type message struct {
 }
 
 // isRequest reports whether an answer is due.
-func (m *message) isRequest() bool { return m.id != nil && !m.response }
+func (m *message) isRequest() bool {
+	return m.id != nil && !m.response
+}
 
 // is reports whether the method is name.
-func (m *message) is(name string) bool { return string(m.method) == name }
+func (m *message) is(name string) bool {
+	return string(m.method) == name
+}
 
 // shape is the state of the scan of an envelope.
 type shape struct {
@@ -172,7 +176,9 @@ func notAnObject() *mcp.Error {
 	return invalidRequest("want a JSON object; arrays of them exist in protocol version %s only", mcp.Version20250326)
 }
 
-func badID() *mcp.Error { return invalidRequest(`"id" must be a string or an integer`) }
+func badID() *mcp.Error {
+	return invalidRequest(`"id" must be a string or an integer`)
+}
 
 func (m *message) checkShape(s *shape) *mcp.Error {
 	if s.seen&keyJSONRPC == 0 {

@@ -74,7 +74,9 @@ const (
 	maxLoggedName     = 8 << 10 // bytes of a URI
 )
 
-func (l *eventLog) id(n int) string { return strconv.Itoa(l.stream) + "-" + strconv.Itoa(n) }
+func (l *eventLog) id(n int) string {
+	return strconv.Itoa(l.stream) + "-" + strconv.Itoa(n)
+}
 
 // prime sends an event without data, so that the client has an id for resuming before the
 // first message.
@@ -171,7 +173,9 @@ func (l *eventLog) dropOldest() {
 
 // dropAll drops the events and their ledger entry.
 func (l *eventLog) dropAll() {
-	l.events, l.size, l.booked = nil, 0, false
+	l.events = nil
+	l.size = 0
+	l.booked = false
 	l.ledger.release(&l.kept)
 }
 
@@ -290,7 +294,12 @@ func (s *session) newLog(ledger *ledger, client string) *eventLog {
 	defer s.mu.Unlock()
 	o := s.ensureOutgoing()
 	o.lastStream++
-	l := &eventLog{stream: o.lastStream, ledger: ledger, client: client, over: s.over}
+	l := &eventLog{
+		stream: o.lastStream,
+		ledger: ledger,
+		client: client,
+		over:   s.over,
+	}
 	o.logs = append(o.logs, l)
 	excess := len(o.logs) - maxReplayLogs
 	o.logs = slices.DeleteFunc(o.logs, func(old *eventLog) bool {
@@ -312,7 +321,11 @@ func (s *session) standingLog(ledger *ledger, client string) *eventLog {
 	if l := o.log(0); l != nil {
 		return l
 	}
-	l := &eventLog{ledger: ledger, client: client, over: s.over}
+	l := &eventLog{
+		ledger: ledger,
+		client: client,
+		over:   s.over,
+	}
 	o.logs = append(o.logs, l)
 	return l
 }

@@ -36,7 +36,9 @@ type exchange struct {
 	awaits    bool
 }
 
-func (x *exchange) client() string { return accountName(mcp.PrincipalFrom(x.ctx), x.r.RemoteAddr) }
+func (x *exchange) client() string {
+	return accountName(mcp.PrincipalFrom(x.ctx), x.r.RemoteAddr)
+}
 
 func (x *exchange) newRequest() *request {
 	rc := x.handler.server.newRequest(x.ctx, x.r.RemoteAddr, TransportHTTP)
@@ -85,7 +87,9 @@ func (x *exchange) handle(rc *request, a *answer) {
 	if x.rc != nil && x.rc != x.logged {
 		x.past = append(x.past, x.rc)
 	}
-	x.rc, x.session, x.version = rc, rc.session, rc.version
+	x.rc = rc
+	x.session = rc.session
+	x.version = rc.version
 	x.awaits = x.awaits || rc.msg.isRequest()
 	s := x.handler.server
 	if rc.session == nil || !rc.msg.isRequest() || rc.msg.is("initialize") {

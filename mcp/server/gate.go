@@ -60,7 +60,11 @@ func (f followed) equal(other followed) bool {
 
 // followed returns the description of a request that the gate has admitted.
 func (rc *request) followed() followed {
-	f := followed{method: rc.methodName(), name: rc.about, origins: rc.callTool.Origins}
+	f := followed{
+		method:  rc.methodName(),
+		name:    rc.about,
+		origins: rc.callTool.Origins,
+	}
 	if f.method == methodCallTool {
 		f.name = rc.callTool.Name
 	}
@@ -89,7 +93,13 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 			cat.Tools = []mcp.Tool{{Name: f.name, Origins: f.origins}}
 		}
 	}
-	op := Operation{Method: f.method, Name: f.name, Catalog: cat, Transport: transport, Follows: true}
+	op := Operation{
+		Method:    f.method,
+		Name:      f.name,
+		Catalog:   cat,
+		Transport: transport,
+		Follows:   true,
+	}
 	if err := g.Enter(ctx, op); err != nil {
 		return err
 	}
@@ -99,7 +109,11 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 
 func (rc *request) operation(cat *mcp.Catalog) Operation {
 	return Operation{
-		Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport, Batched: rc.batched,
+		Method:    rc.methodName(),
+		Name:      rc.about,
+		Catalog:   cat,
+		Transport: rc.transport,
+		Batched:   rc.batched,
 	}
 }
 

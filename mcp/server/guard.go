@@ -19,7 +19,11 @@ type guard struct {
 }
 
 func newGuard(hosts, origins []string) guard {
-	g := guard{hosts: make(map[string]bool), origins: make(map[string]bool), checkHosts: len(hosts) > 0}
+	g := guard{
+		hosts:      make(map[string]bool),
+		origins:    make(map[string]bool),
+		checkHosts: len(hosts) > 0,
+	}
 	for _, h := range hosts {
 		g.anyHost = g.anyHost || h == "*"
 		g.hosts[strings.ToLower(h)] = true

@@ -176,7 +176,13 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 	if !ok {
 		return
 	}
-	x := &exchange{handler: h, ctx: ctx, w: w, r: r, accept: accept}
+	x := &exchange{
+		handler: h,
+		ctx:     ctx,
+		w:       w,
+		r:       r,
+		accept:  accept,
+	}
 	if i := jsonscan.Space(body, 0); i < len(body) && body[i] == '[' {
 		x.batch(body)
 		return
@@ -325,7 +331,8 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 		status = http.StatusRequestEntityTooLarge
 		e = invalidRequest("the body is larger than %d bytes", h.opts.MaxBody)
 	case errors.Is(err, errBodies):
-		status, e = errBodies.Status, errBodies
+		status = errBodies.Status
+		e = errBodies
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		status, e = http.StatusRequestTimeout, invalidRequest("the body did not arrive in time")
 	}

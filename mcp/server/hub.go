@@ -87,7 +87,8 @@ func (h *hub) remove(l listener) {
 	delete(h.listeners, l)
 	var stop func()
 	if was && len(h.listeners) == 0 {
-		stop, h.stop = h.stop, nil
+		stop = h.stop
+		h.stop = nil
 	}
 	h.mu.Unlock()
 	if stop != nil {
@@ -218,7 +219,8 @@ func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
 	defer h.mu.Unlock()
 	if len(h.standing) == 0 {
 		h.idle.Stop()
-		h.writing, h.dirty = false, nil
+		h.writing = false
+		h.dirty = nil
 		return nil, false, nil
 	}
 	for i, s := range h.dirty {
@@ -228,7 +230,9 @@ func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
 			continue
 		}
 		h.dirty = h.dirty[i+1:]
-		idle, s.idle, s.writing = s.idle, false, true
+		idle = s.idle
+		s.idle = false
+		s.writing = true
 		return s, idle, nil
 	}
 	h.dirty = nil

@@ -17,7 +17,9 @@ type inflight struct {
 func (f *inflight) begin() bool { return f.n.Add(1) > 0 }
 
 // close prevents further starts if the count is zero, and reports whether it is.
-func (f *inflight) close() bool { return f.n.CompareAndSwap(0, math.MinInt32) }
+func (f *inflight) close() bool {
+	return f.n.CompareAndSwap(0, math.MinInt32)
+}
 
 func (f *inflight) end() {
 	if f.n.Add(-1) > 0 || f.idle.Load() == nil {

@@ -179,7 +179,8 @@ func (rc *request) openState(state string) error {
 	if json.Unmarshal(plain, &s) != nil || time.Now().Unix() > s.Expires {
 		return errState
 	}
-	rc.rounds.private, rc.rounds.refused = s.Private, s.Refused
+	rc.rounds.private = s.Private
+	rc.rounds.refused = s.Refused
 	for key, answer := range s.Answers {
 		rc.rounds.answers[key] = answer
 	}
@@ -222,7 +223,8 @@ func (a *answer) inputRequired(rc *request, cat *mcp.Catalog) error {
 	if err != nil {
 		return err
 	}
-	a.buf, a.body = a.buf[:0], nil
+	a.buf = a.buf[:0]
+	a.body = nil
 	a.begin(rc)
 	a.buf = append(append(a.buf, `{"resultType":"input_required","inputRequests":`...), questions...)
 	state, err := rc.sealState()

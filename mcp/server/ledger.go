@@ -84,7 +84,9 @@ var keptNames = [keptKinds]string{
 
 // isWork reports whether entries of the kind have a goroutine. Such entries are asked to
 // end when they are given up, and count until they have ended.
-func (k keptKind) isWork() bool { return k == keptRunning || k == keptQuestion || k == keptParked }
+func (k keptKind) isWork() bool {
+	return k == keptRunning || k == keptQuestion || k == keptParked
+}
 
 // The measured cost of an entry, in addition to the client's own bytes.
 const (
@@ -123,7 +125,10 @@ type keeper interface{ giveUp() }
 // tally is a number of entries and their size.
 type tally struct{ n, bytes int64 }
 
-func (t *tally) add(n, bytes int64) { t.n, t.bytes = t.n+n, t.bytes+bytes }
+func (t *tally) add(n, bytes int64) {
+	t.n = t.n + n
+	t.bytes = t.bytes + bytes
+}
 
 // account is the usage of one client.
 type account struct {
@@ -168,8 +173,12 @@ func newLedger(o *Options) *ledger {
 		return int64(other)
 	}
 	l := &ledger{
-		start: time.Now(), ttl: o.SessionTTL, accounts: make(map[string]*account),
-		bytes: b.Bytes, share: b.ClientBytes, percent: or(b.ClientPercent, 25),
+		start:    time.Now(),
+		ttl:      o.SessionTTL,
+		accounts: make(map[string]*account),
+		bytes:    b.Bytes,
+		share:    b.ClientBytes,
+		percent:  or(b.ClientPercent, 25),
 	}
 	if l.bytes <= 0 {
 		l.bytes = 256 << 20
@@ -193,7 +202,9 @@ func newLedger(o *Options) *ledger {
 	return l
 }
 
-func (l *ledger) now() time.Duration { return time.Since(l.start) }
+func (l *ledger) now() time.Duration {
+	return time.Since(l.start)
+}
 
 // touch marks k as used.
 func (l *ledger) touch(k *kept) { k.seen.Store(int64(l.now())) }
@@ -211,7 +222,9 @@ func accountName(p *mcp.Principal, remote string) string {
 }
 
 // shareOf returns how many entries of a kind a client may have.
-func (l *ledger) shareOf(a *account, kind keptKind) int64 { return l.shareIn(l.limits[kind], a.name) }
+func (l *ledger) shareOf(a *account, kind keptKind) int64 {
+	return l.shareIn(l.limits[kind], a.name)
+}
 
 // shareIn returns the share of a client in limit entries of any kind.
 func (l *ledger) shareIn(limit int64, client string) int64 {
@@ -233,8 +246,12 @@ var errBudget = unavailable("the server keeps as much as it may: try again later
 
 // unavailable returns an error for a request that may succeed a second later.
 func unavailable(message string) *mcp.Error {
-	return &mcp.Error{Code: mcp.CodeToolBusy, Message: message,
-		Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"1"}}}
+	return &mcp.Error{
+		Code:    mcp.CodeToolBusy,
+		Message: message,
+		Status:  http.StatusServiceUnavailable,
+		Header:  http.Header{"Retry-After": {"1"}},
+	}
 }
 
 // book enters k for a client, as n entries of a kind with size bytes, and gives up other
@@ -518,11 +535,16 @@ func (l *ledger) closeIfEmpty(a *account) {
 func (l *ledger) stats(st *Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st.KeptBytes, st.MaxKeptBytes = l.all.bytes, l.bytes
+	st.KeptBytes = l.all.bytes
+	st.MaxKeptBytes = l.bytes
 	st.Kept = make([]KeptStats, keptKinds)
 	for i := range st.Kept {
 		st.Kept[i] = KeptStats{
-			Kind: keptNames[i], Count: l.used[i].n, Bytes: l.used[i].bytes, Shed: l.shed[i], Refused: l.refused[i],
+			Kind:    keptNames[i],
+			Count:   l.used[i].n,
+			Bytes:   l.used[i].bytes,
+			Shed:    l.shed[i],
+			Refused: l.refused[i],
 		}
 	}
 }
@@ -530,8 +552,10 @@ func (l *ledger) stats(st *Stats) {
 // entryHeap orders entries of one kind of one client, least recently used first.
 type entryHeap []*kept
 
-func (h entryHeap) Len() int           { return len(h) }
-func (h entryHeap) Less(i, j int) bool { return h[i].order < h[j].order }
+func (h entryHeap) Len() int { return len(h) }
+func (h entryHeap) Less(i, j int) bool {
+	return h[i].order < h[j].order
+}
 
 func (h entryHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]

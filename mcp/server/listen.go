@@ -99,7 +99,11 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 	if err := checkListenSizes(rc.msg.id, asked.URIs); err != nil {
 		return err
 	}
-	sub := &subscription{id: bytes.Clone(rc.msg.id), filter: s.honoured(asked, cat), store: s.tasks.store}
+	sub := &subscription{
+		id:     bytes.Clone(rc.msg.id),
+		filter: s.honoured(asked, cat),
+		store:  s.tasks.store,
+	}
 	sub.watchTasks(s, rc, asked.TaskIDs)
 	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
 	w, remote := s.source.(mcp.Subscriber)
@@ -135,7 +139,9 @@ func checkListenSizes(id []byte, uris []string) error {
 }
 
 // entries returns how many subscriptions it counts as.
-func (sub *subscription) entries() int { return max(1, len(sub.uris)+len(sub.tasks)) }
+func (sub *subscription) entries() int {
+	return max(1, len(sub.uris)+len(sub.tasks))
+}
 
 // size returns the number of bytes it keeps, in addition to its stream.
 func (sub *subscription) size() int64 {
@@ -385,7 +391,8 @@ func (s *session) ElicitationComplete(id string) {
 // note records a change, and signals the writer if the client must be notified of it.
 func (s *session) note(c change) {
 	s.mu.Lock()
-	o, initialized := s.ensureOutgoing(), s.initialized
+	o := s.ensureOutgoing()
+	initialized := s.initialized
 	s.mu.Unlock()
 	if !initialized || !o.news.merge(c, s.isSubscribed) {
 		return

@@ -58,7 +58,9 @@ var methods = []method{
 }
 
 // beforeInitialize reports whether m may be called before the handshake of a stream.
-func (m *method) beforeInitialize() bool { return m.name == "initialize" || m.name == "ping" }
+func (m *method) beforeInitialize() bool {
+	return m.name == "initialize" || m.name == "ping"
+}
 
 func hasTools(c *mcp.Catalog) bool       { return c.Growing || len(c.Tools)+len(c.WithheldTools) > 0 }
 func hasResources(c *mcp.Catalog) bool   { return c.Growing || len(c.Resources)+len(c.Templates) > 0 }
@@ -302,7 +304,11 @@ func (s *Server) callTool(rc *request, cat *mcp.Catalog, a *answer) error {
 			return err
 		}
 	}
-	rc.callTool = mcp.CallToolParams{Name: tool.Name, Arguments: arguments, Origins: tool.Origins}
+	rc.callTool = mcp.CallToolParams{
+		Name:      tool.Name,
+		Arguments: arguments,
+		Origins:   tool.Origins,
+	}
 	result, err := s.source.CallTool(rc, &rc.callTool)
 	if rc.started != nil {
 		a.taskCreated(rc, cat)
@@ -338,7 +344,11 @@ func toolFailure(err error, v mcp.Version, ended error) (*mcp.CallToolResult, er
 		return nil, err // the questions are the answer
 	case ended != nil && isContextError(err):
 		if errors.Is(ended, context.DeadlineExceeded) {
-			return nil, &mcp.Error{Code: mcp.CodeToolTimeout, Message: "the tool ran out of time", Cause: err}
+			return nil, &mcp.Error{
+				Code:    mcp.CodeToolTimeout,
+				Message: "the tool ran out of time",
+				Cause:   err,
+			}
 		}
 		return nil, err
 	}
@@ -373,11 +383,19 @@ func readFailure(err error, uri string, ended error) error {
 	case errors.As(err, &e), !errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(ended, context.DeadlineExceeded):
-		return &mcp.Error{Code: mcp.CodeResourceTimeout, Message: "reading the resource ran out of time",
-			Data: mcp.ResourceNotFound(uri, "").Data, Cause: err}
+		return &mcp.Error{
+			Code:    mcp.CodeResourceTimeout,
+			Message: "reading the resource ran out of time",
+			Data:    mcp.ResourceNotFound(uri, "").Data,
+			Cause:   err,
+		}
 	}
-	return &mcp.Error{Code: mcp.CodeResourceUnavailable, Message: "the resource cannot be reached in time",
-		Data: mcp.ResourceNotFound(uri, "").Data, Cause: err}
+	return &mcp.Error{
+		Code:    mcp.CodeResourceUnavailable,
+		Message: "the resource cannot be reached in time",
+		Data:    mcp.ResourceNotFound(uri, "").Data,
+		Cause:   err,
+	}
 }
 
 func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {

@@ -98,8 +98,13 @@ type Event struct {
 // event returns an event with the fields common to all events of a request.
 func (rc *request) event(kind EventKind) Event {
 	return Event{
-		Kind: kind, Method: rc.methodName(), Name: rc.about, Transport: rc.transport,
-		Version: rc.version, Session: rc.Session(), Received: rc.msg.size,
+		Kind:      kind,
+		Method:    rc.methodName(),
+		Name:      rc.about,
+		Transport: rc.transport,
+		Version:   rc.version,
+		Session:   rc.Session(),
+		Received:  rc.msg.size,
 	}
 }
 
@@ -139,7 +144,8 @@ func (s *Server) refused(rc *request, e *mcp.Error, status int) {
 		return
 	}
 	event := rc.event(EventRefused)
-	event.Err, event.Status = e, status
+	event.Err = e
+	event.Status = status
 	s.opts.Observer.Observe(rc, event)
 }
 
@@ -150,8 +156,11 @@ func (s *Server) sessionEnded(session *session, transport string, used time.Dura
 		return
 	}
 	s.opts.Observer.Observe(context.Background(), Event{
-		Kind: EventSessionEnd, Session: session, Version: session.Version(),
-		Transport: transport, Duration: max(used, 0),
+		Kind:      EventSessionEnd,
+		Session:   session,
+		Version:   session.Version(),
+		Transport: transport,
+		Duration:  max(used, 0),
 	})
 }
 
@@ -217,7 +226,8 @@ func (s *Server) Stats() Stats {
 	s.ledger.stats(&st)
 	st.Sessions = int(st.Kept[keptSession].Count)
 	st.Tasks = int(st.Kept[keptRunning].Count)
-	st.RequestBytes, st.MaxRequestBytes = s.bodies.used.Load(), s.bodies.total
+	st.RequestBytes = s.bodies.used.Load()
+	st.MaxRequestBytes = s.bodies.total
 	st.RequestsTooMany = s.bodies.refused.Load()
 	s.hub.mu.Lock()
 	st.Streams = len(s.hub.standing)

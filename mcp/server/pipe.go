@@ -82,7 +82,9 @@ func (c *pipe) start(ended func(error)) {
 }
 
 // client returns the client's name in the ledger.
-func (c *pipe) client() string { return accountName(mcp.PrincipalFrom(c.ctx), c.opts.Remote) }
+func (c *pipe) client() string {
+	return accountName(mcp.PrincipalFrom(c.ctx), c.opts.Remote)
+}
 
 // book enters the connection into the ledger unless it is already booked, and reports
 // whether it fits.
@@ -115,7 +117,8 @@ func (c *pipe) flush() error {
 // first have no effect.
 func (c *pipe) windUp() {
 	c.mu.Lock()
-	again, shed := c.winding, c.shed
+	again := c.winding
+	shed := c.shed
 	c.winding = true
 	c.mu.Unlock()
 	if again {

@@ -70,17 +70,20 @@ func (q *question) missing(v mcp.Version, caps clientCapabilities) (capability s
 	since := mcp.Version20241105
 	switch p := q.Question.(type) {
 	case *mcp.ElicitParams:
-		capability, since = "elicitation", mcp.Version20250618
+		capability = "elicitation"
+		since = mcp.Version20250618
 		switch {
 		case p.Mode == "url":
-			capability, since = "elicitation/url", mcp.Version20251125
+			capability = "elicitation/url"
+			since = mcp.Version20251125
 		case caps.has("elicitation/url") && !caps.has("elicitation/form"): // an empty elicitation object declares forms only
 			capability = "elicitation/form"
 		}
 	case *mcp.CreateMessageParams:
 		capability = "sampling"
 		if len(p.Tools) > 0 {
-			capability, since = "sampling/tools", mcp.Version20251125
+			capability = "sampling/tools"
+			since = mcp.Version20251125
 		}
 	default:
 		capability = "roots"
@@ -194,7 +197,9 @@ func (q *question) check(raw json.RawMessage) error {
 	return nil
 }
 
-func isArray(raw []byte) bool { return bytes.HasPrefix(raw, []byte{'['}) }
+func isArray(raw []byte) bool {
+	return bytes.HasPrefix(raw, []byte{'['})
+}
 
 // compileForm returns the compiled RequestedSchema, or nil if there is none.
 func compileForm(p *mcp.ElicitParams) (*schema.Schema, error) {

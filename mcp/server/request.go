@@ -183,13 +183,15 @@ func (rc *request) form() mcp.Form {
 
 // The following methods implement those of [mcp.Request].
 
-func (rc *request) Version() mcp.Version    { return rc.version }
-func (rc *request) Method() string          { return string(rc.msg.method) }
-func (rc *request) Params() json.RawMessage { return rc.msg.params }
-func (rc *request) Meta() json.RawMessage   { return rc.meta.raw }
-func (rc *request) Header() http.Header     { return rc.header }
-func (rc *request) RemoteAddr() string      { return rc.remote }
-func (rc *request) ServedBy(name *string)   { rc.servedBy.Store(name) }
+func (rc *request) Version() mcp.Version { return rc.version }
+func (rc *request) Method() string       { return string(rc.msg.method) }
+func (rc *request) Params() json.RawMessage {
+	return rc.msg.params
+}
+func (rc *request) Meta() json.RawMessage { return rc.meta.raw }
+func (rc *request) Header() http.Header   { return rc.header }
+func (rc *request) RemoteAddr() string    { return rc.remote }
+func (rc *request) ServedBy(name *string) { rc.servedBy.Store(name) }
 
 // Session returns a nil interface, rather than a nil pointer, if there is no session.
 func (rc *request) Session() mcp.Session {
@@ -243,7 +245,8 @@ func (rc *request) notifyProgress(progress float64, encode func(dst []byte) ([]b
 		if rc.progressed && progress <= rc.progress {
 			return dst, false
 		}
-		rc.progressed, rc.progress = true, progress
+		rc.progressed = true
+		rc.progress = progress
 		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
 		dst, ok := encode(append(dst, token...))
 		return append(dst, '}', '}'), ok

@@ -107,7 +107,8 @@ func New(source mcp.Source, opts *Options) *Server {
 	if s.opts.Tasks == nil {
 		s.opts.Tasks = &memoryTasks{ledger: s.ledger}
 	}
-	s.tasks.server, s.tasks.store = s, s.opts.Tasks
+	s.tasks.server = s
+	s.tasks.store = s.opts.Tasks
 	s.SetStateKeys(s.opts.StateKeys)
 	s.log = s.opts.Logger
 	if s.log == nil {
@@ -182,7 +183,8 @@ func (s *Server) request(rc *request, a *answer) *mcp.Error {
 		ended = rc.Err()
 	}
 	if rc.finish() || rc.outcome == OutcomeStream {
-		a.buf, a.body = a.buf[:0], nil
+		a.buf = a.buf[:0]
+		a.body = nil
 		return nil
 	}
 	if rc.because != nil {
@@ -305,16 +307,25 @@ func asError(err error, v mcp.Version, ended error) *mcp.Error {
 	var e *mcp.Error
 	if !errors.As(err, &e) {
 		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ended, context.DeadlineExceeded) {
-			return &mcp.Error{Code: mcp.CodeInternalError, Message: "the request ran out of time", Cause: err}
+			return &mcp.Error{
+				Code:    mcp.CodeInternalError,
+				Message: "the request ran out of time",
+				Cause:   err,
+			}
 		}
-		return &mcp.Error{Code: mcp.CodeInternalError, Message: "internal error", Cause: err}
+		return &mcp.Error{
+			Code:    mcp.CodeInternalError,
+			Message: "internal error",
+			Cause:   err,
+		}
 	}
 	copied := *e
 	switch {
 	case e.Code == mcp.CodeResourceNotFound && v.Modern():
 		copied.Code = mcp.CodeInvalidParams
 	case e.Code == mcp.CodeURLElicitationRequired && v != mcp.Version20251125:
-		copied.Code, copied.Data = mcp.CodeInternalError, nil
+		copied.Code = mcp.CodeInternalError
+		copied.Data = nil
 	default:
 		return e
 	}
@@ -362,7 +373,8 @@ func (rc *request) param(name string) (value []byte, ok bool) {
 			if ok {
 				return end, errors.New("given twice")
 			}
-			value, ok = rc.msg.params[i:end], true
+			value = rc.msg.params[i:end]
+			ok = true
 		}
 		return end, err
 	})
@@ -399,7 +411,8 @@ func (rc *request) checkEnvelope() *mcp.Error {
 	}
 	if v, ok := mcp.ParseVersion(requested); !ok || !v.Modern() {
 		e := mcp.Errorf(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version %q", requested)
-		e.Data, e.Status = supportedData(requested), 400
+		e.Data = supportedData(requested)
+		e.Status = 400
 		return e
 	}
 	if rc.header != nil {
@@ -421,6 +434,7 @@ func (rc *request) checkEnvelope() *mcp.Error {
 
 func missingMeta(key, want string) *mcp.Error {
 	e := invalidParams("params._meta[%q] is required and must be %s", key, want)
-	e.Data, e.Status = supportedData(""), 400
+	e.Data = supportedData("")
+	e.Status = 400
 	return e
 }

@@ -73,11 +73,15 @@ func newSession(id string) *session {
 func (s *session) ID() string { return s.id }
 
 // Version returns the negotiated version, or 0 before initialize.
-func (s *session) Version() mcp.Version { return mcp.Version(s.version.Load()) }
+func (s *session) Version() mcp.Version {
+	return mcp.Version(s.version.Load())
+}
 
 // LogLevel returns the least severe level that the client wants to receive. The default
 // is [mcp.LogInfo].
-func (s *session) LogLevel() mcp.LogLevel { return mcp.LogLevel(s.logLevel.Load()) }
+func (s *session) LogLevel() mcp.LogLevel {
+	return mcp.LogLevel(s.logLevel.Load())
+}
 
 // ClientInfo returns the client's clientInfo object, or nil. At most 16 KiB are kept,
 // including the capabilities; members that do not fit are missing.
@@ -100,7 +104,8 @@ func (s *session) begin(v mcp.Version, client, capabilities json.RawMessage) (si
 	capabilities = trimmed(capabilities, maxClientInfo)
 	client = trimmed(client, maxClientInfo-len(capabilities))
 	s.mu.Lock()
-	s.client, s.capabilities = client, capabilities
+	s.client = client
+	s.capabilities = capabilities
 	s.mu.Unlock()
 	s.version.Store(uint32(v))
 	return len(client) + len(capabilities)
@@ -316,8 +321,11 @@ func (s *session) close(l *ledger) (standing *standing, logs []*eventLog) {
 	s.over = true
 	var subscribed map[string]*subscribedURI
 	if o := s.outgoing; o != nil {
-		standing, logs, subscribed = o.standing, o.logs, o.subscribed
-		o.logs, o.subscribed = nil, nil
+		standing = o.standing
+		logs = o.logs
+		subscribed = o.subscribed
+		o.logs = nil
+		o.subscribed = nil
 	}
 	s.mu.Unlock()
 	for _, u := range subscribed {
@@ -326,7 +334,9 @@ func (s *session) close(l *ledger) (standing *standing, logs []*eventLog) {
 	return standing, logs
 }
 
-func (st *sessionStore) touch(s *session) { st.ledger.touch(&s.kept) }
+func (st *sessionStore) touch(s *session) {
+	st.ledger.touch(&s.kept)
+}
 
 // requests returns the requests in flight.
 func (s *session) requests() []*request {

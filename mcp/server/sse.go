@@ -31,8 +31,9 @@ var _ http.Handler = (*SSEHandler)(nil)
 // origins, sizes and authentication, and the Budget of the server; opts may be nil.
 func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
 	return &SSEHandler{
-		http: s.HTTPHandler(opts), messagePath: messagePath,
-		opts: ConnOptions{Transport: TransportSSE, cancelAtEnd: true},
+		http:        s.HTTPHandler(opts),
+		messagePath: messagePath,
+		opts:        ConnOptions{Transport: TransportSSE, cancelAtEnd: true},
 	}
 }
 
@@ -128,7 +129,8 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 		h.http.reject(w, errBudget.Status, errBudget)
 		return
 	}
-	l.ledger, l.kept = h.http.server.ledger, &c.session.kept
+	l.ledger = h.http.server.ledger
+	l.kept = &c.session.kept
 	defer l.ledger.release(l.kept)
 	h.streams.add(id, l)
 	defer h.streams.remove(id)

@@ -150,7 +150,9 @@ func (s *session) stand(st *standing, onNews func()) (old *standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.ensureOutgoing()
-	old, o.standing, o.onNews = o.standing, st, onNews
+	old = o.standing
+	o.standing = st
+	o.onNews = onNews
 	return old
 }
 
@@ -158,7 +160,8 @@ func (s *session) unstand(st *standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o := s.ensureOutgoing(); o.standing == st {
-		o.standing, o.onNews = nil, nil
+		o.standing = nil
+		o.onNews = nil
 	}
 }
 
@@ -189,7 +192,11 @@ func (x *exchange) listen(rc *request, sub *subscription) error {
 // dropBody releases the request's body, which may be large, since the handler may wait as
 // long as its stream is open.
 func (rc *request) dropBody(id []byte) {
-	rc.msg = message{id: id, method: bytes.Clone(rc.msg.method), size: rc.msg.size}
+	rc.msg = message{
+		id:     id,
+		method: bytes.Clone(rc.msg.method),
+		size:   rc.msg.size,
+	}
 	rc.meta = requestMeta{}
 }
 

@@ -38,7 +38,11 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, op
 	if o.MaxLine <= 0 {
 		o.MaxLine = defaultMaxBody
 	}
-	conn := &lines{in: bufio.NewReaderSize(in, 64<<10), maxLine: o.MaxLine, w: out}
+	conn := &lines{
+		in:      bufio.NewReaderSize(in, 64<<10),
+		maxLine: o.MaxLine,
+		w:       out,
+	}
 	return s.newPipe(ctx, conn, ConnOptions{
 		MaxInFlight:  o.MaxInFlight,
 		DrainTimeout: o.DrainTimeout,
@@ -75,7 +79,8 @@ func (l *lines) ReadMessage(context.Context) (line []byte, err error) {
 		switch {
 		case tooLong:
 		case len(line)+len(bytes.TrimSuffix(part, newline)) > l.maxLine:
-			line, tooLong = nil, true
+			line = nil
+			tooLong = true
 		default:
 			line = append(line, part...)
 		}

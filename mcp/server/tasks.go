@@ -122,9 +122,15 @@ func (r *taskRunner) start(
 	t := &task{
 		runner: r,
 		record: TaskRecord{
-			ID: rand.Text(), Status: TaskWorking, Created: now, Updated: now,
-			TTL: o.TTL, PollInterval: o.PollInterval, Principal: principalID(mcp.PrincipalFrom(rc)),
-			Tool: rc.callTool.Name, Origins: rc.callTool.Origins,
+			ID:           rand.Text(),
+			Status:       TaskWorking,
+			Created:      now,
+			Updated:      now,
+			TTL:          o.TTL,
+			PollInterval: o.PollInterval,
+			Principal:    principalID(mcp.PrincipalFrom(rc)),
+			Tool:         rc.callTool.Name,
+			Origins:      rc.callTool.Origins,
 		},
 		posed:  make(map[string]*question),
 		given:  make(map[string]json.RawMessage),
@@ -134,9 +140,14 @@ func (r *taskRunner) start(
 		ended:  make(chan struct{}),
 	}
 	t.rc = r.server.newRequest(context.WithoutCancel(rc.parent), rc.remote, rc.transport)
-	t.rc.detached, t.rc.task = true, t
-	t.rc.version, t.rc.msg, t.rc.meta, t.rc.header = rc.version, rc.msg, rc.meta, rc.header
-	t.rc.meta.progressToken, t.rc.meta.logLevel = nil, nil
+	t.rc.detached = true
+	t.rc.task = t
+	t.rc.version = rc.version
+	t.rc.msg = rc.msg
+	t.rc.meta = rc.meta
+	t.rc.header = rc.header
+	t.rc.meta.progressToken = nil
+	t.rc.meta.logLevel = nil
 	if !r.admit(rc, t) {
 		return nil, errTasksBusy
 	}
@@ -152,7 +163,8 @@ var errTasksBusy = busy("too many tasks are running: try again later")
 // admit books a new task. If older tasks are cancelled to make room, it waits briefly for
 // their work to return.
 func (r *taskRunner) admit(rc *request, t *task) bool {
-	client, size := rc.Client(), int64(costTask+rc.msg.size)
+	client := rc.Client()
+	size := int64(costTask + rc.msg.size)
 	gone, ok := r.server.ledger.enter(&t.kept, client, keptRunning, 1, size, t)
 	gone.giveUp()
 	if ok || len(gone) == 0 {
@@ -214,7 +226,11 @@ func notStored(err error) error {
 	if errors.As(err, &e) {
 		return err
 	}
-	return &mcp.Error{Code: mcp.CodeInternalError, Message: "the task could not be stored", Cause: err}
+	return &mcp.Error{
+		Code:    mcp.CodeInternalError,
+		Message: "the task could not be stored",
+		Cause:   err,
+	}
 }
 
 // run is the goroutine of a task. It ends when work returns.
@@ -240,7 +256,8 @@ func (t *task) run(work func(context.Context) (*mcp.CallToolResult, error)) {
 			e := t.runner.server.wireError(t.rc, err, ended)
 			r.Status, r.Error = TaskFailed, object(e)
 		default:
-			r.Status, r.Result = TaskCompleted, encoded
+			r.Status = TaskCompleted
+			r.Result = encoded
 		}
 	})
 	t.runner.mu.Lock()

@@ -133,7 +133,9 @@ func (t *storedTask) giveUp() {
 	}
 }
 
-func (r *TaskRecord) expired() bool { return r.TTL > 0 && time.Since(r.Created) > r.TTL }
+func (r *TaskRecord) expired() bool {
+	return r.TTL > 0 && time.Since(r.Created) > r.TTL
+}
 
 // GetTask implements TaskStore.
 func (m *memoryTasks) GetTask(_ context.Context, id string) (TaskRecord, bool, error) {
