@@ -12,8 +12,10 @@ import (
 )
 
 const bundleManifest = `{
-  "manifest_version": "0.3", "name": "foreign", "version": "1.0.0", "description": "Goes from one program to another.", "author": {"name": "interop"},
-  "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js"]}}
+  "manifest_version": "0.3", "name": "foreign", "version": "1.0.0",
+  "description": "Goes from one program to another.", "author": {"name": "interop"},
+  "server": {"type": "node", "entry_point": "server/index.js",
+    "mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js"]}}
 }
 `
 

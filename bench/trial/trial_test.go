@@ -64,7 +64,11 @@ func (p program) Measure(_ context.Context, w fix.Workload, f trial.Figures) err
 func TestRun(t *testing.T) {
 	var log []string
 	o := &trial.Options{Rounds: 2, Out: t.TempDir()}
-	tr := &trial.Trial{Options: o, Workloads: []fix.Workload{{Name: "one"}, {Name: "two", Session: true}}, Progress: io.Discard}
+	tr := &trial.Trial{
+		Options:   o,
+		Workloads: []fix.Workload{{Name: "one"}, {Name: "two", Session: true}},
+		Progress:  io.Discard,
+	}
 	rows := []trial.Row{program{"a", nil, &log}, program{"b", nil, &log}, program{"c", errors.New("no npm"), &log}}
 	if err := tr.Prepare(t.Context(), rows); err != nil {
 		t.Fatal(err)

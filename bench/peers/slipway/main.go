@@ -95,7 +95,10 @@ func serve(cfg contract.Config) (http.Handler, error) {
 // means none of them.
 func serveWith(cfg contract.Config) (http.Handler, error) {
 	with := func(what string) bool { return cfg.With == what || cfg.With == "all" }
-	opts := &slipway.Options{Features: slipway.Features{NoMetrics: !with("metrics")}, HTTP: mcpserver.HTTPOptions{NoSessions: !cfg.Session}}
+	opts := &slipway.Options{
+		Features: slipway.Features{NoMetrics: !with("metrics")},
+		HTTP:     mcpserver.HTTPOptions{NoSessions: !cfg.Session},
+	}
 	if cfg.With == "jwt" {
 		tokens, err := jwt()
 		if err != nil {
