@@ -64,7 +64,7 @@ func (k *code) declaredPackages() {
 	if len(absent) == 0 {
 		return
 	}
-	message := fmt.Sprintf("it names %s, which the bundle does not have", someOf(absent))
+	message := fmt.Sprintf("it names %s, which the bundle does not have", firstNames(absent, 3))
 	hint := "npm install --omit=dev; if the server was bundled into one file, move them to devDependencies"
 	severity := check.Note
 	switch at := slices.IndexFunc(k.unclear, func(u unclear) bool { return !u.bundled }); {
@@ -85,14 +85,6 @@ func pronoun(names []string) string {
 		return "it"
 	}
 	return "them"
-}
-
-// someOf returns up to three names as text.
-func someOf(names []string) string {
-	if len(names) <= 3 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 }
 
 // bundlerNames returns identifiers that bundlers write into their output.

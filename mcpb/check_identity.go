@@ -9,16 +9,17 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 func (c *checker) checkIdentity() {
-	if n := c.root.member("name"); n.is(kindString) && !isMachineName(n.text) {
+	if n := c.root.Get("name"); n.Is(tree.String) && !isMachineName(n.Text) {
 		c.Add(ruleIdentity, "/name",
 			"use letters, digits, \".\", \"_\" and \"-\", and put the name for people into display_name",
-			"%q is not a name for machines", n.text)
+			"%q is not a name for machines", n.Text)
 	}
-	if n := c.root.member("version"); n.is(kindString) && !isSemver(n.text) {
-		c.Add(ruleSemver, "/version", "three numbers, such as 1.0.0", "%q is not a semantic version", n.text)
+	if n := c.root.Get("version"); n.Is(tree.String) && !isSemver(n.Text) {
+		c.Add(ruleSemver, "/version", "three numbers, such as 1.0.0", "%q is not a semantic version", n.Text)
 	}
 }
 
@@ -34,12 +35,12 @@ func isMachineName(s string) bool {
 func (c *checker) checkLists() {
 	for _, list := range []string{"tools", "prompts"} {
 		seen := map[string]bool{}
-		for i, n := range c.root.member(list).list() {
-			name := n.member("name").str()
+		for i, n := range c.root.Get(list).Elements() {
+			name := textOf(n.Get("name"))
 			if seen[name] && name != "" {
 				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "", "%q is in %s twice", name, list)
 			}
-			if n.member("name").is(kindString) && name == "" {
+			if n.Get("name").Is(tree.String) && name == "" {
 				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "", "the name is empty")
 			}
 			seen[name] = true
@@ -94,13 +95,13 @@ func (c *checker) checkRuntimes(runtimes map[string]string) {
 }
 
 func (c *checker) checkMeta() {
-	for _, m := range c.root.member("_meta").each() {
-		labels := strings.Split(m.name, ".")
+	for _, m := range membersOf(c.root.Get("_meta")) {
+		labels := strings.Split(m.Key, ".")
 		bad := slices.ContainsFunc(labels,
 			func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
 		if len(labels) < 2 || bad {
-			c.At(m.at).Add(ruleMetaKey, "/_meta/"+jsonscan.EscapeToken(m.name), "such as com.example",
-				"%q is not a reversed domain name", m.name)
+			c.At(m.KeyStart).Add(ruleMetaKey, "/_meta/"+jsonscan.EscapeToken(m.Key), "such as com.example",
+				"%q is not a reversed domain name", m.Key)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (c *checker) checkIcons() {
 			continue
 		}
 		c.checkIconSize(pointer+"/src", name, p)
-		if _, why := formatIconSize(icon.Size); why == "" && !p.is(icon.Size) {
+		if isIconSize(icon.Size) && !p.is(icon.Size) {
 			c.Add(ruleIcons, pointer+"/size", strconv.Quote(p.String()), "%s is %s, not %s", name, p, icon.Size)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // platforms returns the platforms that a bundle can support.
@@ -27,7 +28,7 @@ func (c *checker) declared() (names []string, explicit bool) {
 
 func (c *checker) checkServer() {
 	s := &c.m.Server
-	if c.root.member("server").member("entry_point").is(kindString) {
+	if c.root.Get("server", "entry_point").Is(tree.String) {
 		c.checkEntryPoint(s)
 	}
 	if s.Type == TypeUV {
@@ -172,7 +173,7 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 		}
 		c.checkCommandFile(pointer+"/command", command, name)
 	} else if command == "" &&
-		c.root.member("server").member("mcp_config").member("command").is(kindString) &&
+		c.root.Get("server", "mcp_config", "command").Is(tree.String) &&
 		!strings.Contains(pointer, "platform_overrides") {
 		c.Add(ruleCommand.As(check.Warning), pointer+"/command", "", "the command is empty")
 	}

@@ -3,31 +3,27 @@ package mcpb
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // checkVisible reports texts and names with invisible characters: people do not see them,
 // but models read them.
-func (d *document) checkVisible(n *jsonNode, pointer string) {
-	switch {
-	case n.is(kindString):
-		d.visible(n.at, pointer, n.text)
-	case n.is(kindArray):
-		for i, item := range n.items {
-			d.checkVisible(item, pointer+"/"+strconv.Itoa(i))
-		}
-	case n.is(kindObject):
-		for _, m := range n.members {
-			below := pointer + "/" + jsonscan.EscapeToken(m.name)
-			d.visible(m.at, below, m.name)
-			d.checkVisible(m.value, below)
-		}
+func (d *document) checkVisible(n *tree.Node, pointer string) {
+	if n.Is(tree.String) {
+		d.visible(n.Start, pointer, n.Text)
+	}
+	for i, item := range n.Items {
+		d.checkVisible(item, fmt.Sprintf("%s/%d", pointer, i))
+	}
+	for _, m := range n.Members {
+		below := pointerTo(pointer, m.Key)
+		d.visible(m.KeyStart, below, m.Key)
+		d.checkVisible(m.Value, below)
 	}
 }
 

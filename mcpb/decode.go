@@ -2,8 +2,11 @@ package mcpb
 
 import (
 	"encoding/json"
-	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // manifest checks the document as a manifest and decodes it. It returns nil if the
@@ -12,23 +15,20 @@ func (d *document) manifest() *Manifest {
 	if d.root == nil {
 		return nil
 	}
-	if d.root.kind != kindObject {
-		d.At(d.root.at).Add(ruleType, "", "", "the manifest must be an object and is %s", d.root.kind.String())
+	if d.root.Kind != tree.Object {
+		d.At(d.root.Start).Add(ruleType, "", "", "the manifest must be an object and is %s", d.root.Kind)
 		return nil
 	}
 	version, known := d.version()
-	j := judge{d, version}
-	shape := manifestShape(version)
-	if !known { // an invalid version is already reported
-		for i := range shape.fields {
-			if name := shape.fields[i].name; name == "manifest_version" || name == "dxt_version" {
-				shape.fields[i].shape = anyShape
-			}
-		}
-	}
-	j.value(d.root, shape, "")
-	m := d.decode(shape)
+	s := manifestShape(version)
+	j := judge{document: d, version: version, anyVersion: !known, typeRule: ruleType}
+	j.value(d.root, s, "")
+	m := &Manifest{source: d.text, Unknown: d.unknown(d.root, s)}
+	d.decode(d.root, s, reflect.ValueOf(m).Elem())
 	m.SpecVersion = version
+	if m.Compatibility != nil {
+		m.Compatibility.Clients = clientsOf(d.root.Get("compatibility"))
+	}
 	return m
 }
 
@@ -36,231 +36,151 @@ func (d *document) manifest() *Manifest {
 // otherwise dxt_version. If neither is, version reports that and returns the newest, so
 // that the rest can still be checked.
 func (d *document) version() (version string, known bool) {
-	written := [2]*jsonNode{d.root.member("manifest_version"), d.root.member("dxt_version")}
-	for i, n := range written {
-		if n.is(kindString) && slices.Contains(Versions(), n.text) {
-			if i == 1 && written[0] == nil {
+	versions := Versions()
+	pointer, message := "/manifest_version", `"manifest_version" is missing`
+	for i, name := range []string{"manifest_version", "dxt_version"} {
+		n := d.root.Get(name)
+		if slices.Contains(versions, textOf(n)) {
+			if i == 1 && d.root.Member("manifest_version") == nil {
 				d.Add(ruleDXT, "/dxt_version", "slipway bundle validate --fix renames it",
 					`"dxt_version" is the old name of "manifest_version"`)
 			}
-			return n.text, true
+			return n.Text, true
+		}
+		if n != nil && (i == 0 || d.root.Member("manifest_version") == nil) {
+			pointer = "/" + name
+			message = "no version of the manifest is called " + string(d.text[n.Start:n.End])
 		}
 	}
-	newest := Versions()[len(Versions())-1]
-	pointer, message := "/manifest_version", `"manifest_version" is missing`
-	if n := written[0]; n != nil {
-		message = fmt.Sprintf("no version of the manifest is called %s", d.text[n.at:n.end])
-	} else if n := written[1]; n != nil {
-		pointer, message = "/dxt_version", fmt.Sprintf("no version of the manifest is called %s", d.text[n.at:n.end])
-	}
-	hint := "the versions are the strings " + oneOf(Versions())
-	d.Add(ruleVersion, pointer, hint, "%s", message)
-	return newest, false
+	d.Add(ruleVersion, pointer, "the versions are the strings "+oneOf(versions), "%s", message)
+	return versions[len(versions)-1], false
 }
 
-// decode copies the values of the right type; the others are already reported.
-func (d *document) decode(s *shape) *Manifest {
-	r := d.root
-	text := func(name string) string { return r.member(name).str() }
-	m := &Manifest{
-		source:          d.text,
-		Schema:          text("$schema"),
-		Name:            text("name"),
-		DisplayName:     text("display_name"),
-		Version:         text("version"),
-		Description:     text("description"),
-		LongDescription: text("long_description"),
-		Author: Author{
-			r.member("author").member("name").str(),
-			r.member("author").member("email").str(),
-			r.member("author").member("url").str(),
-		},
-		Homepage:         text("homepage"),
-		Documentation:    text("documentation"),
-		Support:          text("support"),
-		Keywords:         r.member("keywords").strings(),
-		License:          text("license"),
-		PrivacyPolicies:  r.member("privacy_policies").strings(),
-		Icon:             text("icon"),
-		Screenshots:      r.member("screenshots").strings(),
-		ToolsGenerated:   r.member("tools_generated").yes(),
-		PromptsGenerated: r.member("prompts_generated").yes(),
-		Meta:             d.raw(r.member("_meta"), nil),
-		Unknown:          d.raw(r, s.fields),
-	}
-	if n := r.member("repository"); n.is(kindObject) {
-		m.Repository = &Repository{n.member("type").str(), n.member("url").str()}
-	}
-	if n := r.member("localization"); n.is(kindObject) {
-		m.Localization = &Localization{n.member("resources").str(), n.member("default_locale").str()}
-	}
-	for _, n := range r.member("icons").list() {
-		m.Icons = append(m.Icons, Icon{n.member("src").str(), n.member("size").str(), n.member("theme").str()})
-	}
-	for _, n := range r.member("tools").list() {
-		m.Tools = append(m.Tools, Tool{n.member("name").str(), n.member("description").str()})
-	}
-	for _, n := range r.member("prompts").list() {
-		m.Prompts = append(m.Prompts, Prompt{
-			n.member("name").str(),
-			n.member("description").str(),
-			n.member("arguments").strings(),
-			n.member("text").str(),
-		})
-	}
-	m.Server = decodeServer(r.member("server"))
-	m.Compatibility = decodeCompatibility(r.member("compatibility"))
-	m.UserConfig = decodeOptions(r.member("user_config"))
-	return m
-}
-
-func decodeServer(n *jsonNode) Server {
-	s := Server{Type: n.member("type").str(), EntryPoint: n.member("entry_point").str()}
-	c := n.member("mcp_config")
-	if !c.is(kindObject) {
-		return s
-	}
-	s.Config = &Config{Command: c.member("command").str(), Args: c.member("args").strings(), Env: c.member("env").texts()}
-	for _, m := range c.member("platform_overrides").each() {
-		if s.Config.Overrides == nil {
-			s.Config.Overrides = map[string]Override{}
+// decode copies values of the right type to v; the others are already reported. Lists and
+// maps of strings are nil only if the value is missing or of another type.
+func (d *document) decode(n *tree.Node, s *shape, v reflect.Value) {
+	if s.scalar {
+		if value := scalarOf(n); value != nil {
+			v.Set(reflect.ValueOf(value))
 		}
-		s.Config.Overrides[m.name] = Override{
-			m.value.member("command").str(),
-			m.value.member("args").strings(),
-			m.value.member("env").texts(),
-		}
+		return
 	}
-	return s
-}
-
-func decodeCompatibility(n *jsonNode) *Compatibility {
-	if !n.is(kindObject) {
-		return nil
+	if !n.Is(s.kind) {
+		return
 	}
-	c := &Compatibility{Platforms: n.member("platforms").strings(), Runtimes: n.member("runtimes").texts()}
-	for _, m := range n.each() {
-		if m.name != "platforms" && m.name != "runtimes" && m.value.is(kindString) {
-			if c.Clients == nil {
-				c.Clients = map[string]string{}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.decode(n, s, v.Elem())
+	case reflect.String:
+		v.SetString(n.Text)
+	case reflect.Bool:
+		v.SetBool(n.True())
+	case reflect.Float64:
+		v.SetFloat(numberOf(n))
+	case reflect.Slice:
+		d.decodeSlice(n, s, v)
+	case reflect.Map:
+		d.decodeMap(n, s, v)
+	case reflect.Struct:
+		for _, f := range s.fields {
+			if below := n.Get(f.name); below != nil && f.index >= 0 {
+				d.decode(below, f.shape, v.Field(f.index))
 			}
-			c.Clients[m.name] = m.value.text
 		}
 	}
-	return c
 }
 
-func decodeOptions(n *jsonNode) []Option {
-	var options []Option
-	for _, m := range n.each() {
-		v := m.value
-		options = append(options, Option{
-			Key:         m.name,
-			Type:        v.member("type").str(),
-			Title:       v.member("title").str(),
-			Description: v.member("description").str(),
-			Required:    v.member("required").yes(),
-			Default:     v.member("default").value(),
-			Multiple:    v.member("multiple").yes(),
-			Sensitive:   v.member("sensitive").yes(),
-			Min:         v.member("min").bound(),
-			Max:         v.member("max").bound(),
-		})
+func (d *document) decodeSlice(n *tree.Node, s *shape, v reflect.Value) {
+	items, t := n.Items, v.Type()
+	members := membersOf(n)
+	for _, m := range members { // an object of options
+		items = append(items, m.Value)
 	}
-	return options
+	if len(items) == 0 && t.Elem().Kind() != reflect.String {
+		return
+	}
+	v.Set(reflect.MakeSlice(t, len(items), len(items)))
+	for i, item := range items {
+		d.decode(item, s.elem, v.Index(i))
+	}
+	for i, m := range members {
+		v.Index(i).FieldByName("Key").SetString(m.Key)
+	}
 }
 
-// raw returns the members that fields does not name, as written.
-func (d *document) raw(n *jsonNode, fields []field) map[string]json.RawMessage {
-	var found map[string]json.RawMessage
-	for _, m := range n.each() {
-		if slices.ContainsFunc(fields, func(f field) bool { return f.name == m.name }) {
+func (d *document) decodeMap(n *tree.Node, s *shape, v reflect.Value) {
+	if v.Type() == reflect.TypeFor[map[string]json.RawMessage]() {
+		v.Set(reflect.ValueOf(d.unknown(n, &shape{})))
+		return
+	}
+	texts := v.Type().Elem().Kind() == reflect.String
+	for _, m := range membersOf(n) {
+		if texts && !m.Value.Is(tree.String) {
+			continue
+		}
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		elem := reflect.New(v.Type().Elem()).Elem()
+		d.decode(m.Value, s.elem, elem)
+		v.SetMapIndex(reflect.ValueOf(m.Key), elem)
+	}
+	if texts && v.IsNil() {
+		v.Set(reflect.MakeMap(v.Type()))
+	}
+}
+
+// clientsOf returns the version ranges of clients: the strings in compatibility.
+func clientsOf(n *tree.Node) (clients map[string]string) {
+	for _, m := range membersOf(n) {
+		if !m.Value.Is(tree.String) || m.Key == "platforms" || m.Key == "runtimes" {
+			continue
+		}
+		if clients == nil {
+			clients = map[string]string{}
+		}
+		clients[m.Key] = m.Value.Text
+	}
+	return clients
+}
+
+// unknown returns the members that s has no field for, as written.
+func (d *document) unknown(n *tree.Node, s *shape) (found map[string]json.RawMessage) {
+	for _, m := range membersOf(n) {
+		if s.field(m.Key) != nil {
 			continue
 		}
 		if found == nil {
 			found = map[string]json.RawMessage{}
 		}
-		found[m.name] = json.RawMessage(d.text[m.value.at:m.value.end:m.value.end])
+		found[m.Key] = json.RawMessage(d.text[m.Value.Start:m.Value.End:m.Value.End])
 	}
 	return found
 }
 
-func (n *jsonNode) yes() bool { return n.is(kindBool) && n.truth }
+// numberOf returns the value of a number. One that is too large is infinite, as in
+// JSON.parse.
+func numberOf(n *tree.Node) float64 {
+	f, _ := strconv.ParseFloat(n.Text, 64)
+	return f
+}
 
-// list returns the items of an array, or none for other values.
-func (n *jsonNode) list() []*jsonNode {
-	if n.is(kindArray) {
-		return n.items
+// scalarOf returns the value of a string, a number, a boolean or a list of strings, or nil.
+func scalarOf(n *tree.Node) any {
+	switch n.Kind {
+	case tree.String:
+		return n.Text
+	case tree.Number:
+		return numberOf(n)
+	case tree.Bool:
+		return n.True()
+	case tree.Array:
+		list := make([]string, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = textOf(item)
+		}
+		return list
 	}
 	return nil
-}
-
-// each returns the members of an object in order. If a name is repeated, the last one
-// wins.
-func (n *jsonNode) each() []member {
-	if !n.is(kindObject) {
-		return nil
-	}
-	seen := map[string]int{}
-	var members []member
-	for _, m := range n.members {
-		if at, ok := seen[m.name]; ok {
-			members[at] = m
-			continue
-		}
-		seen[m.name] = len(members)
-		members = append(members, m)
-	}
-	return members
-}
-
-// strings returns the strings of an array. It is nil only for values that are not arrays.
-func (n *jsonNode) strings() []string {
-	if !n.is(kindArray) {
-		return nil
-	}
-	all := make([]string, 0, len(n.items))
-	for _, item := range n.items {
-		all = append(all, item.str())
-	}
-	return all
-}
-
-// texts returns the string members of an object. It is nil only for values that are not
-// objects.
-func (n *jsonNode) texts() map[string]string {
-	if !n.is(kindObject) {
-		return nil
-	}
-	all := make(map[string]string, len(n.members))
-	for _, m := range n.members {
-		if m.value.is(kindString) {
-			all[m.name] = m.value.text
-		}
-	}
-	return all
-}
-
-// value returns the default of an option.
-func (n *jsonNode) value() any {
-	switch {
-	case n == nil:
-		return nil
-	case n.kind == kindString:
-		return n.text
-	case n.kind == kindNumber:
-		return n.number
-	case n.kind == kindBool:
-		return n.truth
-	case n.kind == kindArray:
-		return n.strings()
-	}
-	return nil
-}
-
-func (n *jsonNode) bound() *float64 {
-	if !n.is(kindNumber) {
-		return nil
-	}
-	return &n.number
 }

@@ -69,21 +69,12 @@ func (d *drift) tools() {
 	}
 	if unknown != nil && !d.m.ToolsGenerated {
 		d.Add(ruleDriftTool, "/tools", `slipway bundle test --update lists them; or say "tools_generated": true`,
-			"the manifest leaves out tools of the server: %s", few(unknown))
+			"the manifest leaves out tools of the server: %s", firstNames(unknown, 5))
 	}
 	if silent != nil {
 		d.Add(ruleDriftHint, "/tools", "annotate them in the server",
-			"tools that have neither readOnlyHint nor destructiveHint: %s", few(silent))
+			"tools that have neither readOnlyHint nor destructiveHint: %s", firstNames(silent, 5))
 	}
-}
-
-// few lists the first few names.
-func few(names []string) string {
-	const shown = 5
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 func saysWhatItDoes(t *mcp.Tool) bool {
@@ -117,7 +108,7 @@ func (d *drift) prompts() {
 	if unknown != nil && !d.m.PromptsGenerated {
 		d.Add(ruleDriftPrompt, "/prompts",
 			`slipway bundle test --update lists them; or say "prompts_generated": true`,
-			"the manifest leaves out prompts of the server: %s", few(unknown))
+			"the manifest leaves out prompts of the server: %s", firstNames(unknown, 5))
 	}
 }
 

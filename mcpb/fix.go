@@ -1,9 +1,9 @@
 package mcpb
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // Repair is one change made by [Fix].
@@ -46,85 +47,99 @@ func fix(text []byte, drop bool) (fixed []byte, repairs []Repair) {
 	for range rounds {
 		f := &fixer{document: readDocument(text, "", &check.Report{}), drop: drop}
 		f.fix()
-		if len(f.edits) == 0 {
+		if len(f.edits) == 0 && f.bom == 0 {
 			break
 		}
-		text = f.apply()
-		repairs = append(repairs, f.made...)
+		if f.bom > 0 {
+			f.edit(0, 0, "", "", "removed the byte order mark")
+		}
+		var made []edit
+		text, made = applyEdits(f.text, f.edits)
+		for _, e := range made {
+			repairs = append(repairs, e.repair)
+		}
 	}
 	return text, repairs
 }
 
-// edit replaces bytes of the text.
+// edit replaces bytes of a text.
 type edit struct {
 	at, end int
 	with    string
+	repair  Repair
+}
+
+// applyEdits makes the edits in the order of the text. Of two overlapping ones it makes
+// only the first.
+func applyEdits(text []byte, edits []edit) (edited []byte, made []edit) {
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	done := 0
+	for _, e := range edits {
+		if e.at < done {
+			continue
+		}
+		edited = append(edited, text[done:e.at]...)
+		edited = append(edited, e.with...)
+		done = e.end
+		made = append(made, e)
+	}
+	return append(edited, text[done:]...), made
 }
 
 type fixer struct {
 	*document
 	edits []edit
-	about map[edit]Repair
-	made  []Repair // the repairs made by apply, in the order of the text
-	drop  bool     // remove fields that no version knows
+	drop  bool // remove fields that no version knows
 }
 
 func (f *fixer) fix() {
-	if f.bom > 0 {
-		f.edit(0, 0, 0, "", "", "removed the byte order mark")
-	}
-	if f.root == nil {
+	switch {
+	case f.root == nil:
 		f.fixSyntax()
 		return
-	}
-	if f.root.kind != kindObject {
+	case f.root.Kind != tree.Object:
 		return
 	}
 	version, known := f.version()
-	if !known || f.root.member("dxt_version") != nil {
+	if !known || f.root.Member("dxt_version") != nil {
 		f.fixVersion(known)
 		return // the allowed fields depend on it
 	}
 	if needed := f.needed(); needed > version {
-		n := f.root.member("manifest_version")
-		f.replace(n, "/manifest_version", strconv.Quote(needed),
+		f.replace(f.root.Get("manifest_version"), "/manifest_version", strconv.Quote(needed),
 			fmt.Sprintf("set the version from %s to %s, which the fields need", version, needed))
 		return
 	}
 	f.object(f.root, manifestShape(version), "", version)
-	f.fixEntryPoint()
-}
-
-// edit replaces text[from:to]. at is the position of the repair.
-func (f *fixer) edit(from, to, at int, with, pointer, about string) {
-	line, column := f.Document.Position(at)
-	e := edit{from, to, with}
-	if f.about == nil {
-		f.about = map[edit]Repair{}
+	entry := f.root.Get("server", "entry_point")
+	if clean, why := inside(textOf(entry)); why == "" && strings.Contains(entry.Text, `\`) {
+		f.replace(entry, "/server/entry_point", quote(clean), "wrote the path with slashes")
 	}
-	f.edits = append(f.edits, e)
-	f.about[e] = Repair{line, column, pointer, about}
 }
 
-func (f *fixer) replace(n *jsonNode, pointer, with, about string) {
-	f.edit(n.at, n.end, n.at, with, pointer, about)
+// edit replaces text[from:to].
+func (f *fixer) edit(from, to int, with, pointer, about string) {
+	f.editAt(from, from, to, with, pointer, about)
 }
 
-func (f *fixer) rename(m member, pointer, to string) {
-	f.edit(m.at, m.at+quotedLen(f.text[m.at:]), m.at, strconv.Quote(to),
-		pointer, fmt.Sprintf("renamed %q to %q", m.name, to))
+// editAt is edit for a repair with another position.
+func (f *fixer) editAt(at, from, to int, with, pointer, about string) {
+	line, column := f.Document.Position(at)
+	f.edits = append(f.edits, edit{from, to, with, Repair{line, column, pointer, about}})
 }
 
-// quotedLen returns the length of the string at the start of text.
-func quotedLen(text []byte) int {
-	end, _ := jsonscan.Value(text, 0)
-	return end
+func (f *fixer) replace(n *tree.Node, pointer, with, about string) {
+	f.edit(n.Start, n.End, with, pointer, about)
+}
+
+func (f *fixer) rename(m *tree.Member, pointer, to string) {
+	f.edit(m.KeyStart, m.KeyEnd, strconv.Quote(to), pointer, fmt.Sprintf("renamed %q to %q", m.Key, to))
 }
 
 // remove removes a member with the comma after it or, for the last one, the comma before
 // it, and the whitespace before it.
-func (f *fixer) remove(m member, pointer, about string) {
-	from, to := m.at, m.value.end
+func (f *fixer) remove(m *tree.Member, pointer, about string) {
+	from, to := m.KeyStart, m.Value.End
 	for from > 0 && strings.ContainsRune(" \t\r\n", rune(f.text[from-1])) {
 		from--
 	}
@@ -133,104 +148,75 @@ func (f *fixer) remove(m member, pointer, about string) {
 	} else if from > 0 && f.text[from-1] == ',' {
 		from--
 	}
-	f.edit(from, to, m.at, "", pointer, about)
-}
-
-// apply makes the edits. Of two overlapping edits it makes only the first; the next round
-// finds the other again.
-func (f *fixer) apply() []byte {
-	slices.SortStableFunc(f.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
-	text, done := make([]byte, 0, len(f.text)), 0
-	for _, e := range f.edits {
-		if e.at < done {
-			continue
-		}
-		text = append(append(text, f.text[done:e.at]...), e.with...)
-		done = e.end
-		f.made = append(f.made, f.about[e])
-	}
-	return append(text, f.text[done:]...)
+	f.editAt(m.KeyStart, from, to, "", pointer, about)
 }
 
 // fixVersion repairs the version. known means that a known one is already set.
 func (f *fixer) fixVersion(known bool) {
-	var written, old *member
-	for i := range f.root.members {
-		switch m := &f.root.members[i]; m.name {
-		case "manifest_version":
-			written = m
-		case "dxt_version":
-			old = m
-		}
-	}
-	isKnown := func(m *member) bool {
-		return m != nil && slices.Contains(Versions(), strings.Trim(string(f.text[m.value.at:m.value.end]), `"`))
-	}
+	written, old := f.root.Member("manifest_version"), f.root.Member("dxt_version")
+	isKnown := func(m *tree.Member) bool { return slices.Contains(Versions(), m.Value.String()) }
 	switch {
-	case old != nil && (written != nil && isKnown(written)):
-		f.remove(*old, "/dxt_version", `removed "dxt_version", the old name of "manifest_version"`)
+	case old != nil && written != nil && isKnown(written):
+		f.remove(old, "/dxt_version", `removed "dxt_version", the old name of "manifest_version"`)
 	case old != nil && written == nil && isKnown(old):
-		f.rename(*old, "/dxt_version", "manifest_version")
-	case !known && written != nil && written.value.is(kindNumber) && isKnown(written):
-		f.replace(written.value, "/manifest_version",
-			strconv.Quote(string(f.text[written.value.at:written.value.end])), "made the version a string")
+		f.rename(old, "/dxt_version", "manifest_version")
+	case !known && written != nil && written.Value.Is(tree.Number) && isKnown(written):
+		f.replace(written.Value, "/manifest_version", strconv.Quote(written.Value.Text), "made the version a string")
 	}
 }
 
 // needed returns the first version that knows every top-level field and the type of the
 // server.
 func (f *fixer) needed() string {
+	if textOf(f.root.Get("server", "type")) == TypeUV {
+		return "0.4"
+	}
 	version := ""
 	for _, field := range manifestShape("0.4").fields {
-		if f.root.member(field.name) != nil {
+		if f.root.Member(field.name) != nil {
 			version = max(version, field.since)
 		}
-	}
-	if f.root.member("server").member("type").str() == TypeUV {
-		version = "0.4"
 	}
 	return version
 }
 
-func (f *fixer) object(n *jsonNode, s *shape, pointer, version string) {
-	for _, m := range n.each() {
-		below := pointer + "/" + jsonscan.EscapeToken(m.name)
-		if s.fields == nil {
-			f.value(m.value, s.elem, below, version)
-			continue
-		}
-		i := slices.IndexFunc(s.fields, func(k field) bool { return k.name == m.name })
+func (f *fixer) object(n *tree.Node, s *shape, pointer, version string) {
+	for _, m := range membersOf(n) {
+		below := pointerTo(pointer, m.Key)
+		known := s.field(m.Key)
 		switch {
-		case i < 0 && s.others == nil:
-			f.fixName(n, m, names(s.fields, version), below)
-		case i < 0:
-		case m.value.kind == kindNull && !s.fields[i].required:
-			f.remove(m, below, fmt.Sprintf("removed %q, which was null", m.name))
+		case s.fields == nil:
+			f.value(m.Value, s.elem, below, version)
+		case known == nil && !s.inexact:
+			f.fixName(n, &m, s.names(version), below)
+		case known == nil:
+		case m.Value.Kind == tree.Null && !known.required:
+			f.remove(&m, below, fmt.Sprintf("removed %q, which was null", m.Key))
 		default:
-			f.value(m.value, s.fields[i].shape, below, version)
+			f.value(m.Value, known.shape, below, version)
 		}
 	}
 }
 
 // fixName renames a field if its right name is certain and not yet used, or drops it.
-func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
-	to := renamedField(m.name)
-	folded := fold(m.name)
+func (f *fixer) fixName(n *tree.Node, m *tree.Member, known []string, pointer string) {
+	to := renamedField(m.Key)
+	folded := foldField(m.Key)
 	for _, name := range known {
-		if fold(name) == folded {
+		if foldField(name) == folded {
 			to = name
 		}
 	}
 	switch {
-	case slices.Contains(known, to) && n.member(to) == nil:
+	case slices.Contains(known, to) && n.Member(to) == nil:
 		f.rename(m, pointer, to)
 	case f.drop:
-		f.remove(m, pointer, fmt.Sprintf("removed %q, which no field is called", m.name))
+		f.remove(m, pointer, fmt.Sprintf("removed %q, which no field is called", m.Key))
 	}
 }
 
-// fold removes differences that people often get wrong: case and separators.
-func fold(s string) string {
+// foldField removes differences that people often get wrong: case and separators.
+func foldField(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-. ", r) {
 			return -1
@@ -239,125 +225,109 @@ func fold(s string) string {
 	}, s)
 }
 
-func (f *fixer) value(n *jsonNode, s *shape, pointer, version string) {
+func (f *fixer) value(n *tree.Node, s *shape, pointer, version string) {
 	switch {
 	case s.any || s.scalar:
-	case n.kind == s.kind && n.kind == kindObject:
+	case n.Kind == s.kind && n.Kind == tree.Object:
 		f.object(n, s, pointer, version)
-	case n.kind == s.kind && n.kind == kindArray:
-		for i, item := range n.items {
-			f.value(item, s.elem, pointer+"/"+strconv.Itoa(i), version)
+	case n.Kind == s.kind && n.Kind == tree.Array:
+		for i, item := range n.Items {
+			f.value(item, s.elem, fmt.Sprintf("%s/%d", pointer, i), version)
 		}
-	case n.kind == kindString && s.kind != kindString:
+	case n.Kind == tree.String && s.kind != tree.String:
 		f.fixString(n, s, pointer)
 	}
 }
 
 // fixString converts a string to the type of the field, if its meaning is clear.
-func (f *fixer) fixString(n *jsonNode, s *shape, pointer string) {
+func (f *fixer) fixString(n *tree.Node, s *shape, pointer string) {
+	isBool := n.Text == "true" || n.Text == "false"
+	isNumber := !isBool && n.Text != "null" && jsonscan.Valid([]byte(n.Text)) == nil &&
+		!strings.ContainsAny(n.Text, "\"[{ \n")
 	switch {
 	case pointer == "/author":
-		f.replace(n, pointer, authorObject(n.text), "made the author an object")
+		f.replace(n, pointer, authorObject(n.Text), "made the author an object")
 	case pointer == "/repository":
-		url := strings.TrimPrefix(n.text, "git+")
-		if owner, ok := strings.CutPrefix(url, "github:"); ok {
-			url = "https://github.com/" + owner
-		}
-		if urlFault(url) == "" {
+		if url := repositoryURL(n.Text); url != "" {
 			f.replace(n, pointer, fmt.Sprintf(`{ "type": "git", "url": %s }`, quote(url)), "made the repository an object")
 		}
-	case s.kind == kindArray && s.elem.kind == kindString && n.text != "":
-		f.replace(n, pointer, "["+string(f.text[n.at:n.end])+"]", "made a list of the string")
-	case s.kind == kindBool && (n.text == "true" || n.text == "false"):
-		f.replace(n, pointer, n.text, "took the quotes from "+n.text)
-	case s.kind == kindNumber && jsonscan.Valid([]byte(n.text)) == nil && !strings.ContainsAny(n.text, "\"[{tfn \n"):
-		f.replace(n, pointer, n.text, "took the quotes from "+n.text)
+	case s.kind == tree.Array && s.elem.kind == tree.String && n.Text != "":
+		f.replace(n, pointer, "["+string(f.text[n.Start:n.End])+"]", "made a list of the string")
+	case s.kind == tree.Bool && isBool, s.kind == tree.Number && isNumber:
+		f.replace(n, pointer, n.Text, "took the quotes from "+n.Text)
 	}
 }
 
-// authorObject parses "Name <address> (url)", npm's form for people.
+// repositoryURL returns the URL that a repository in npm's form means, or "".
+func repositoryURL(text string) string {
+	text = strings.TrimPrefix(text, "git+")
+	if name, ok := strings.CutPrefix(text, "github:"); ok {
+		text = "https://github.com/" + name
+	}
+	if urlFault(text) != "" {
+		return ""
+	}
+	return text
+}
+
+// parseAuthor parses "Name <address> (url)", npm's form for people. It omits an invalid
+// address or URL.
+func parseAuthor(s string) Author {
+	name, url, _ := strings.Cut(s, "(")
+	name, email, _ := strings.Cut(name, "<")
+	trim := func(s, end string) string { return strings.TrimSuffix(strings.TrimSpace(s), end) }
+	return validAuthor(Author{strings.TrimSpace(name), trim(email, ">"), trim(url, ")")})
+}
+
+// validAuthor omits an invalid address or URL.
+func validAuthor(a Author) Author {
+	if !isEmail(a.Email) {
+		a.Email = ""
+	}
+	if urlFault(a.URL) != "" {
+		a.URL = ""
+	}
+	return a
+}
+
+// authorObject returns the JSON object for an author in npm's form.
 func authorObject(s string) string {
-	name, email, url := s, "", ""
-	if before, rest, ok := strings.Cut(name, "("); ok {
-		name, url = before, strings.TrimSuffix(strings.TrimSpace(rest), ")")
+	a := parseAuthor(s)
+	object := `{ "name": ` + quote(a.Name)
+	if a.Email != "" {
+		object += `, "email": ` + quote(a.Email)
 	}
-	if before, rest, ok := strings.Cut(name, "<"); ok {
-		name, email = before, strings.TrimSuffix(strings.TrimSpace(rest), ">")
-	}
-	object := `{ "name": ` + quote(strings.TrimSpace(name))
-	if isEmail(email) {
-		object += `, "email": ` + quote(email)
-	}
-	if url != "" && urlFault(url) == "" {
-		object += `, "url": ` + quote(url)
+	if a.URL != "" {
+		object += `, "url": ` + quote(a.URL)
 	}
 	return object + " }"
 }
 
 func quote(s string) string { return string(jsonscan.AppendQuote(nil, s)) }
 
-func (f *fixer) fixEntryPoint() {
-	n := f.root.member("server").member("entry_point")
-	if clean, why := inside(n.str()); why == "" && strings.Contains(n.text, `\`) {
-		f.replace(n, "/server/entry_point", quote(clean), "wrote the path with slashes")
-	}
-}
+// looseSyntax matches strings, comments, and commas that are followed by a closing bracket
+// after only comments and whitespace.
+const looseSyntax = `"(?:[^"\\]|\\.)*"|//[^\n]*|(?s:/\*.*?\*/)|,(?:\s|//[^\n]*\n|(?s:/\*.*?\*/))*[\]}]`
 
 // fixSyntax removes comments and trailing commas, if that results in valid JSON.
 func (f *fixer) fixSyntax() {
-	trial := &fixer{document: f.document}
-	for _, s := range looseSyntax(f.text) {
-		about := "removed a comment"
-		if f.text[s.from] == ',' {
-			about = "removed a comma before a closing bracket"
+	comment := regexp.MustCompile(looseSyntax)
+	for at := 0; ; {
+		found := comment.FindIndex(f.text[at:])
+		if found == nil {
+			break
 		}
-		trial.edit(s.from, s.to, s.from, "", "", about)
-	}
-	if jsonscan.Valid(trial.apply()) == nil {
-		f.edits, f.about = trial.edits, trial.about
-	}
-}
-
-// stretch is a range of a text.
-type stretch struct{ from, to int }
-
-// looseSyntax finds comments, and commas that are followed by a closing bracket after
-// only comments and whitespace.
-func looseSyntax(text []byte) []stretch {
-	var found []stretch
-	comma := -1
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			end, err := jsonscan.Value(text, i)
-			if err != nil {
-				return nil
-			}
-			i, comma = end-1, -1
-		case c == '/' && bytes.HasPrefix(text[i:], []byte("//")):
-			end := len(text)
-			if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
-				end = i + n
-			}
-			found = append(found, stretch{i, end})
-			i = end - 1
-		case c == '/' && bytes.HasPrefix(text[i:], []byte("/*")):
-			length := bytes.Index(text[i:], []byte("*/"))
-			if length < 0 {
-				return nil
-			}
-			found = append(found, stretch{i, i + length + 2})
-			i += length + 1
-		case c == ',':
-			comma = i
-		case c == '}' || c == ']':
-			if comma >= 0 {
-				found = append(found, stretch{comma, comma + 1})
-			}
-			comma = -1
-		case !strings.ContainsRune(" \t\r\n", rune(c)):
-			comma = -1
+		from, to := at+found[0], at+found[1]
+		at = to
+		switch f.text[from] {
+		case '/':
+			f.edit(from, to, "", "", "removed a comment")
+		case ',':
+			f.edit(from, from+1, "", "", "removed a comma before a closing bracket")
+			at = from + 1
 		}
 	}
-	return found
+	if fixed, _ := applyEdits(f.text, slices.Clone(f.edits)); jsonscan.Valid(fixed) != nil {
+		f.edits = nil
+	}
 }

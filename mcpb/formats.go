@@ -10,52 +10,46 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Formats of strings. Each function returns a rule and the problem, or "" for both. URLs
-// and e-mail addresses follow the reference implementation: the parser of the URL
-// standard, and zod's expression.
+// format checks a string. It returns a rule and the problem, or "" for both. URLs and
+// e-mail addresses follow the reference implementation: the parser of the URL standard,
+// and zod's expression.
+type format func(s string) (rule check.Rule, why string)
 
-func formatURL(s string) (rule check.Rule, why string) {
-	if why := urlFault(s); why != "" {
-		return ruleURL, strconv.Quote(s) + " is not a URL: " + why
+// formats returns the formats by the words in the tags of a manifest.
+func formats() map[string]format {
+	return map[string]format{
+		"url": func(s string) (rule check.Rule, why string) {
+			if why := urlFault(s); why != "" {
+				return ruleURL, strconv.Quote(s) + " is not a URL: " + why
+			}
+			return rule, ""
+		},
+		"email":     formatOf(ruleEmail, isEmail, " is not an e-mail address"),
+		"size":      formatOf(ruleFormat, isIconSize, " is not WIDTHxHEIGHT, such as 128x128"),
+		"theme":     formatOf(ruleFormat, isTheme, " is no theme; a theme that is given has a name, such as light or dark"),
+		"resources": formatOf(ruleFormat, hasLocale, " has no "+localeVariable+" in it"),
+		"locale":    formatOf(ruleFormat, isLocale, " is not a language tag, such as en-US"),
 	}
-	return rule, ""
 }
 
-func formatEmail(s string) (rule check.Rule, why string) {
-	if !isEmail(s) {
-		return ruleEmail, strconv.Quote(s) + " is not an e-mail address"
+// formatOf returns a format from a function that reports whether a string is valid.
+func formatOf(rule check.Rule, valid func(s string) bool, why string) format {
+	return func(s string) (check.Rule, string) {
+		if valid(s) {
+			return rule, ""
+		}
+		return rule, strconv.Quote(s) + why
 	}
-	return rule, ""
 }
 
-func formatIconSize(s string) (rule check.Rule, why string) {
-	width, height, ok := strings.Cut(s, "x")
-	if !ok || !digits(width) || !digits(height) {
-		return ruleFormat, strconv.Quote(s) + " is not WIDTHxHEIGHT, such as 128x128"
-	}
-	return rule, ""
+func isIconSize(s string) bool {
+	width, height, _ := strings.Cut(s, "x")
+	return digits(width) && digits(height)
 }
 
-func formatTheme(s string) (rule check.Rule, why string) {
-	if s == "" {
-		return ruleFormat, "a theme that is given has a name, such as light or dark"
-	}
-	return rule, ""
-}
+func isTheme(s string) bool { return s != "" }
 
-func formatResources(s string) (rule check.Rule, why string) {
-	if !strings.Contains(strings.ToLower(s), localeVariable) {
-		return ruleFormat, strconv.Quote(s) + " has no " + localeVariable + " in it"
-	}
-	return rule, ""
-}
-
-func formatLocale(s string) (rule check.Rule, why string) {
-	if !isLocale(s) {
-		return ruleFormat, strconv.Quote(s) + " is not a language tag, such as en-US"
-	}
-	return rule, ""
-}
+func hasLocale(s string) bool { return strings.Contains(strings.ToLower(s), localeVariable) }
 
 // localeVariable is the placeholder for the language in the path of translations.
 const localeVariable = "${locale}"

@@ -35,7 +35,7 @@ type Info struct {
 	MoreTools       bool              `json:"moreTools,omitempty"` // more are known only at run time
 	Prompts         []Prompt          `json:"prompts"`
 	MorePrompts     bool              `json:"morePrompts,omitempty"`
-	Options         []OptionInfo      `json:"options"`
+	Options         []Option          `json:"options"`                // defaults of sensitive ones are redacted
 	Locales         []string          `json:"locales,omitempty"`      // available translations
 	Translations    []string          `json:"translations,omitempty"` // translations in use, the best first
 	Files           int               `json:"files"`
@@ -44,20 +44,6 @@ type Info struct {
 	Largest         []FileInfo        `json:"largest"`
 	// Signature is the result of [Verify] with default options. It is nil for a folder.
 	Signature *Verification `json:"signature,omitempty"`
-}
-
-// OptionInfo is a user option. The default of a sensitive option is omitted.
-type OptionInfo struct {
-	Key         string   `json:"key"`
-	Type        string   `json:"type"`
-	Title       string   `json:"title"`
-	Description string   `json:"description"`
-	Required    bool     `json:"required,omitempty"`
-	Multiple    bool     `json:"multiple,omitempty"`
-	Sensitive   bool     `json:"sensitive,omitempty"`
-	Default     any      `json:"default,omitempty"`
-	Min         *float64 `json:"min,omitempty"`
-	Max         *float64 `json:"max,omitempty"`
 }
 
 // FileInfo is a file of a bundle.
@@ -140,24 +126,11 @@ func (i *Info) describe(m *Manifest) {
 	}
 	i.Tools, i.MoreTools = append([]Tool{}, m.Tools...), m.ToolsGenerated
 	i.Prompts, i.MorePrompts = append([]Prompt{}, m.Prompts...), m.PromptsGenerated
-	i.Options = []OptionInfo{}
-	for _, o := range m.UserConfig {
-		shown := OptionInfo{
-			o.Key,
-			o.Type,
-			o.Title,
-			o.Description,
-			o.Required,
-			o.Multiple,
-			o.Sensitive,
-			o.Default,
-			o.Min,
-			o.Max,
+	i.Options = append([]Option{}, m.UserConfig...)
+	for k := range i.Options {
+		if o := &i.Options[k]; o.Sensitive && o.Default != nil {
+			o.Default = Redacted
 		}
-		if o.Sensitive && o.Default != nil {
-			shown.Default = Redacted
-		}
-		i.Options = append(i.Options, shown)
 	}
 }
 

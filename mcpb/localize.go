@@ -1,31 +1,24 @@
 package mcpb
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // resources returns the path of the translations, with its variable.
-func (l *Localization) resources() string {
-	if l.Resources != "" {
-		return l.Resources
-	}
-	return DefaultResources
-}
+func (l *Localization) resources() string { return cmp.Or(l.Resources, DefaultResources) }
 
 // defaultLocale returns the language of the manifest itself.
-func (l *Localization) defaultLocale() string {
-	if l.DefaultLocale != "" {
-		return l.DefaultLocale
-	}
-	return DefaultLocale
-}
+func (l *Localization) defaultLocale() string { return cmp.Or(l.DefaultLocale, DefaultLocale) }
 
 // around returns the parts of the path before and after the variable.
 func (l *Localization) around() (before, after string) {
@@ -144,8 +137,8 @@ func (m *Manifest) Localized(fsys fs.FS, locale string) (*Manifest, []string) {
 		if err != nil {
 			continue
 		}
-		if d := readDocument(text, "", &check.Report{}); d.root.is(kindObject) {
-			translated.apply(d.root)
+		if t := readDocument(text, "", &check.Report{}).translation(); t != nil {
+			translated.apply(t)
 			used = append(used, name)
 		}
 	}
@@ -153,41 +146,86 @@ func (m *Manifest) Localized(fsys fs.FS, locale string) (*Manifest, []string) {
 	return &translated, used
 }
 
-// apply copies the texts of a translation.
-func (m *Manifest) apply(root *jsonNode) {
-	set := func(into *string, n *jsonNode) {
-		if n.is(kindString) {
-			*into = n.text
-		}
-	}
-	set(&m.DisplayName, root.member("display_name"))
-	set(&m.Description, root.member("description"))
-	set(&m.LongDescription, root.member("long_description"))
-	set(&m.Author.Name, root.member("author").member("name"))
-	if words := root.member("keywords").strings(); words != nil {
-		m.Keywords = words
-	}
-	tools, prompts := byName(root.member("tools")), byName(root.member("prompts"))
-	for i := range m.Tools {
-		set(&m.Tools[i].Description, tools[m.Tools[i].Name].member("description"))
-	}
-	for i := range m.Prompts {
-		n := prompts[m.Prompts[i].Name]
-		set(&m.Prompts[i].Description, n.member("description"))
-		set(&m.Prompts[i].Text, n.member("text"))
-	}
+// translation is the content of a file with the texts of one language. A nil text is
+// missing.
+type translation struct {
+	Schema          *string  `json:"$schema"`
+	DisplayName     *string  `json:"display_name"`
+	Description     *string  `json:"description"`
+	LongDescription *string  `json:"long_description"`
+	Keywords        []string `json:"keywords"`
+	Author          struct {
+		Name *string `json:"name"`
+	} `json:"author"`
+	Tools []struct {
+		Name        string  `json:"name"`
+		Description *string `json:"description"`
+	} `json:"tools"`
+	Prompts []translatedPrompt `json:"prompts"`
 }
 
-// byName returns the items of an array by name. If a name is repeated, the first one
-// wins.
-func byName(list *jsonNode) map[string]*jsonNode {
-	items := map[string]*jsonNode{}
-	for _, n := range list.list() {
-		if name := n.member("name").str(); items[name] == nil {
-			items[name] = n
+type translatedPrompt struct {
+	Name        string  `json:"name"`
+	Description *string `json:"description"`
+	Text        *string `json:"text"`
+}
+
+// translation decodes the document as a translation. It returns nil if the document is not
+// an object.
+func (d *document) translation() *translation {
+	if !d.root.Is(tree.Object) {
+		return nil
+	}
+	t := &translation{}
+	d.decode(d.root, translationShape(), reflect.ValueOf(t).Elem())
+	return t
+}
+
+func translationShape() *shape { return structShape(reflect.TypeFor[translation](), "") }
+
+// description returns the description of a tool, or nil. If a name is repeated, the first
+// one counts.
+func (t *translation) description(tool string) *string {
+	for i := range t.Tools {
+		if t.Tools[i].Name == tool {
+			return t.Tools[i].Description
 		}
 	}
-	return items
+	return nil
+}
+
+// prompt returns the texts of a prompt, which are nil if it is missing.
+func (t *translation) prompt(name string) *translatedPrompt {
+	for i := range t.Prompts {
+		if t.Prompts[i].Name == name {
+			return &t.Prompts[i]
+		}
+	}
+	return &translatedPrompt{}
+}
+
+// apply copies the texts of a translation.
+func (m *Manifest) apply(t *translation) {
+	set := func(into *string, text *string) {
+		if text != nil {
+			*into = *text
+		}
+	}
+	set(&m.DisplayName, t.DisplayName)
+	set(&m.Description, t.Description)
+	set(&m.LongDescription, t.LongDescription)
+	set(&m.Author.Name, t.Author.Name)
+	if t.Keywords != nil {
+		m.Keywords = t.Keywords
+	}
+	for i := range m.Tools {
+		set(&m.Tools[i].Description, t.description(m.Tools[i].Name))
+	}
+	for i := range m.Prompts {
+		p := t.prompt(m.Prompts[i].Name)
+		set(&m.Prompts[i].Description, p.Description)
+		set(&m.Prompts[i].Text, p.Text)
+	}
 }
 
 // describe lists the languages of a chain as text.

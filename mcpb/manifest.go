@@ -30,46 +30,49 @@ const (
 
 // Manifest is the content of manifest.json. Omitted fields are zero. A Manifest returned
 // by this package is read-only and may be shared.
+//
+// The fields, their JSON names and the tag "manifest" also are the schema by which
+// [ParseManifest] and [Check] read the file; see shape. Encoding a Manifest as JSON omits
+// UserConfig, Meta and Unknown; [Manifest.JSON] is the text of a parsed one.
 type Manifest struct {
+	// Schema is the $schema of the file.
+	Schema string `json:"$schema,omitzero"`
 	// SpecVersion is the version of the format, one of [Versions]. Its field in the file
 	// is manifest_version, or dxt_version in old files.
-	SpecVersion string
-	// Schema is the $schema of the file.
-	Schema string
+	SpecVersion string `json:"manifest_version" manifest:"version"`
 
-	Name            string
-	DisplayName     string
-	Version         string
-	Description     string
-	LongDescription string // Markdown
-	Author          Author
-	Repository      *Repository
-	Homepage        string
-	Documentation   string
-	Support         string
-	Keywords        []string
-	License         string
-	PrivacyPolicies []string
+	Name            string      `json:"name" manifest:"required"`
+	DisplayName     string      `json:"display_name,omitzero"`
+	Version         string      `json:"version" manifest:"required"`
+	Description     string      `json:"description" manifest:"required"`
+	LongDescription string      `json:"long_description,omitzero"` // Markdown
+	Author          Author      `json:"author" manifest:"required"`
+	Homepage        string      `json:"homepage,omitzero" manifest:"url"`
+	Repository      *Repository `json:"repository,omitzero"`
+	Documentation   string      `json:"documentation,omitzero" manifest:"url"`
+	Support         string      `json:"support,omitzero" manifest:"url"`
+	License         string      `json:"license,omitzero"`
+	Keywords        []string    `json:"keywords,omitzero"`
+	PrivacyPolicies []string    `json:"privacy_policies,omitzero" manifest:"url,since=0.2"`
 
-	Icon        string // a path in the bundle, or a URL
-	Icons       []Icon
-	Screenshots []string
+	Icon        string   `json:"icon,omitzero"` // a path in the bundle, or a URL
+	Icons       []Icon   `json:"icons,omitzero" manifest:"since=0.3"`
+	Screenshots []string `json:"screenshots,omitzero"`
 
-	Server           Server
-	Tools            []Tool
-	ToolsGenerated   bool // more tools are known only at run time
-	Prompts          []Prompt
-	PromptsGenerated bool
+	Server           Server   `json:"server" manifest:"required"`
+	Tools            []Tool   `json:"tools,omitzero"`
+	ToolsGenerated   bool     `json:"tools_generated,omitzero"` // more tools are known only at run time
+	Prompts          []Prompt `json:"prompts,omitzero"`
+	PromptsGenerated bool     `json:"prompts_generated,omitzero"`
 
-	Compatibility *Compatibility
+	Compatibility *Compatibility `json:"compatibility,omitzero"`
 	// UserConfig are the options, in the order of the file.
-	UserConfig   []Option
-	Localization *Localization
+	UserConfig   []Option      `json:"-" manifest:"name=user_config"`
+	Localization *Localization `json:"localization,omitzero" manifest:"since=0.3"`
 	// Meta is _meta, by the reverse domain name of its consumer.
-	Meta map[string]json.RawMessage
-
+	Meta map[string]json.RawMessage `json:"-" manifest:"name=_meta,since=0.3"`
 	// Unknown are the top-level members that no version of the format knows.
-	Unknown map[string]json.RawMessage
+	Unknown map[string]json.RawMessage `json:"-"`
 
 	source []byte
 }
@@ -120,32 +123,32 @@ func (m *Manifest) FileName() string {
 
 // Author is the author of the bundle.
 type Author struct {
-	Name  string `json:"name"`
-	Email string `json:"email,omitempty"`
-	URL   string `json:"url,omitempty"`
+	Name  string `json:"name" manifest:"required"`
+	Email string `json:"email,omitempty" manifest:"email"`
+	URL   string `json:"url,omitempty" manifest:"url"`
 }
 
 // Repository is the location of the source code.
 type Repository struct {
-	Type string `json:"type"`
-	URL  string `json:"url"`
+	Type string `json:"type" manifest:"required"`
+	URL  string `json:"url" manifest:"required,url"`
 }
 
 // Icon is one of several icons.
 type Icon struct {
-	Src   string `json:"src"`
-	Size  string `json:"size"` // such as 128x128
-	Theme string `json:"theme,omitempty"`
+	Src   string `json:"src" manifest:"required"`
+	Size  string `json:"size" manifest:"required,size"` // such as 128x128
+	Theme string `json:"theme,omitempty" manifest:"theme"`
 }
 
 // Localization is the location of translations.
 type Localization struct {
 	// Resources is a path in the bundle with ${locale} in it. Empty means
 	// [DefaultResources].
-	Resources string
+	Resources string `json:"resources" manifest:"required,resources"`
 	// DefaultLocale is the language of the manifest itself. Empty means
 	// [DefaultLocale].
-	DefaultLocale string
+	DefaultLocale string `json:"default_locale" manifest:"required,locale"`
 }
 
 // Defaults of a [Localization].
@@ -156,51 +159,51 @@ const (
 
 // Server specifies how the server is started.
 type Server struct {
-	Type       string // one of the Type constants
-	EntryPoint string // a path in the bundle
+	Type       string `json:"type" manifest:"required,type"`   // one of the Type constants
+	EntryPoint string `json:"entry_point" manifest:"required"` // a path in the bundle
 	// Config is optional for [TypeUV], and otherwise not nil.
-	Config *Config
+	Config *Config `json:"mcp_config,omitzero" manifest:"required"`
 }
 
 // Config is mcp_config: a command line with variables, which [Expand] replaces.
 type Config struct {
-	Command string
-	Args    []string
-	Env     map[string]string
+	Command string            `json:"command" manifest:"required"`
+	Args    []string          `json:"args,omitzero"`
+	Env     map[string]string `json:"env,omitzero"`
 	// Overrides are by platform: "darwin", "linux", "win32".
-	Overrides map[string]Override
+	Overrides map[string]Override `json:"platform_overrides,omitzero"`
 }
 
 // Override replaces parts of a [Config] on one platform. "" and nil keep the base value;
 // empty non-nil Args replace it.
 type Override struct {
-	Command string
-	Args    []string
-	Env     map[string]string
+	Command string            `json:"command,omitzero"`
+	Args    []string          `json:"args,omitzero"`
+	Env     map[string]string `json:"env,omitzero"`
 }
 
 // Tool is a tool in the manifest.
 type Tool struct {
-	Name        string `json:"name"`
+	Name        string `json:"name" manifest:"required"`
 	Description string `json:"description,omitempty"`
 }
 
 // Prompt is a prompt in the manifest.
 type Prompt struct {
-	Name        string   `json:"name"`
+	Name        string   `json:"name" manifest:"required"`
 	Description string   `json:"description,omitempty"`
 	Arguments   []string `json:"arguments,omitempty"`
-	Text        string   `json:"text"` // contains ${arguments.NAME}
+	Text        string   `json:"text" manifest:"required"` // contains ${arguments.NAME}
 }
 
 // Compatibility specifies where the bundle works.
 type Compatibility struct {
 	// Platforms are "darwin", "linux" and "win32"; nil means all.
-	Platforms []string
+	Platforms []string `json:"platforms,omitzero" manifest:"platform"`
 	// Runtimes are version ranges for "node" and "python".
-	Runtimes map[string]string
+	Runtimes map[string]string `json:"runtimes,omitzero" manifest:"names=python node"`
 	// Clients are version ranges by the name of the client, such as "claude_desktop".
-	Clients map[string]string
+	Clients map[string]string `json:"-" manifest:"names=claude_desktop,others"`
 }
 
 // The types of options.
@@ -214,17 +217,19 @@ const (
 
 // Option is a value to request from the user.
 type Option struct {
-	Key         string
-	Type        string // one of the Option constants
-	Title       string
-	Description string
-	Required    bool
+	Key         string `json:"key" manifest:"-"`
+	Type        string `json:"type" manifest:"required,option"` // one of the Option constants
+	Title       string `json:"title" manifest:"required"`
+	Description string `json:"description" manifest:"required"`
+	Required    bool   `json:"required,omitempty"`
+	Multiple    bool   `json:"multiple,omitempty"`  // several directories or files
+	Sensitive   bool   `json:"sensitive,omitempty"` // a secret: never show it
 	// Default is nil, a string, a float64, a bool or a []string. Strings may contain
 	// variables such as ${HOME}.
-	Default   any
-	Multiple  bool     // several directories or files
-	Sensitive bool     // a secret: never show it
-	Min, Max  *float64 // bounds of a number
+	Default any `json:"default,omitempty"`
+	// Min and Max are the bounds of a number.
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
 }
 
 // ManifestError reports all reasons why a manifest cannot be used.
@@ -256,8 +261,7 @@ func (e *ManifestError) Error() string {
 // field is missing or has the wrong type. data must not change afterwards.
 func ParseManifest(data []byte) (*Manifest, error) {
 	var r check.Report
-	d := readDocument(data, ManifestName, &r)
-	m := d.manifest()
+	m := readDocument(data, ManifestName, &r).manifest()
 	var fatal []check.Finding
 	for _, f := range r.Findings() {
 		if f.Severity == check.Error && !isTolerable(f.Rule) {

@@ -90,7 +90,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		"byte order mark": {"\ufeff" + small("", ""), ""},
 		"unknown field":   {small(`"name"`, `"nmae":1,"name"`), ""},
 		"no JSON":         {small("{", "{{"), "line 1: not JSON"},
-		"no object":       {`[]`, "must be an object and is an array"},
+		"no object":       {`[]`, "must be an object and is a list"},
 		"no version":      {small(`"manifest_version":"0.3",`, ""), `"manifest_version" is missing`},
 		"other version":   {small("0.3", "9.9"), `no version of the manifest is called "9.9"`},
 		"a number":        {small(`"0.3"`, `0.3`), `no version of the manifest is called 0.3`},

@@ -99,7 +99,7 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 	names := slices.Sorted(maps.Keys(unneeded))
 	return []check.Finding{check.Reporter{File: where("package.json")}.Finding(ruleDevelopment, "",
 		"slipway bundle pack --prune leaves out what only development needs",
-		"no dependency leads to %s (%.1f MB), which the bundle has", someOf(names), float64(bytes)/1e6)}
+		"no dependency leads to %s (%.1f MB), which the bundle has", firstNames(names, 3), float64(bytes)/1e6)}
 }
 
 // installed returns the folders of the packages in node_modules.

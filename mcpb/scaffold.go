@@ -3,7 +3,6 @@ package mcpb
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -95,7 +94,7 @@ func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
 	if urlFault(p.Homepage) == "" {
 		d.Homepage = p.Homepage
 	}
-	d.Author = personOf(p.Author)
+	d.Author = authorOf(p.Author)
 	d.Repository = repositoryOf(p.Repository)
 	entries := []string{p.Main}
 	var bins map[string]string
@@ -135,23 +134,15 @@ func firstFile(fsys fs.FS, names []string, otherwise string) string {
 	return otherwise
 }
 
-// personOf reads an author in npm's form: a string or an object.
-func personOf(raw json.RawMessage) Author {
+// authorOf reads an author in npm's form: a string or an object.
+func authorOf(raw json.RawMessage) Author {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		raw = json.RawMessage(authorObject(text))
+		return parseAuthor(text)
 	}
 	var a Author
-	if json.Unmarshal(raw, &a) != nil {
-		return Author{}
-	}
-	if !isEmail(a.Email) {
-		a.Email = ""
-	}
-	if urlFault(a.URL) != "" {
-		a.URL = ""
-	}
-	return a
+	_ = json.Unmarshal(raw, &a) // another value is no author
+	return validAuthor(a)
 }
 
 func repositoryOf(raw json.RawMessage) string {
@@ -160,14 +151,7 @@ func repositoryOf(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &text) != nil && json.Unmarshal(raw, &object) == nil {
 		text = object.URL
 	}
-	text = strings.TrimPrefix(text, "git+")
-	if name, ok := strings.CutPrefix(text, "github:"); ok {
-		text = "https://github.com/" + name
-	}
-	if urlFault(text) != "" {
-		return ""
-	}
-	return text
+	return repositoryURL(text)
 }
 
 func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
@@ -261,7 +245,7 @@ func (d *Draft) fromCargo(_ fs.FS, text []byte) bool {
 		word(p.Name), word(p.Version), word(p.Description), word(p.License)
 	d.Repository, d.Homepage, d.Keywords = word(p.Repository), word(p.Homepage), p.Keywords
 	if len(p.Authors) > 0 {
-		d.Author = personOf(json.RawMessage(quote(p.Authors[0])))
+		d.Author = parseAuthor(p.Authors[0])
 	}
 	d.EntryPoint = "server/" + machineName(d.Name)
 	return true
@@ -287,75 +271,55 @@ func (d *Draft) Fill() {
 	set(&d.EntryPoint, "server/"+machineName(d.Name))
 }
 
-type draftConfig struct {
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env,omitempty"`
-}
-
 // config returns the command line for the type of the server.
-func (d *Draft) config() draftConfig {
+func (d *Draft) config() *Config {
 	entry := "${" + varDir + "}/" + d.EntryPoint
 	switch d.Type {
 	case TypePython:
-		return draftConfig{"python", []string{entry}, map[string]string{"PYTHONPATH": "${" + varDir + "}/server/lib"}}
+		path := map[string]string{"PYTHONPATH": "${" + varDir + "}/server/lib"}
+		return &Config{Command: "python", Args: []string{entry}, Env: path}
 	case TypeUV:
-		return draftConfig{"uv", []string{"run", "--directory", "${" + varDir + "}", d.EntryPoint}, nil}
+		return &Config{Command: "uv", Args: []string{"run", "--directory", "${" + varDir + "}", d.EntryPoint}}
 	case TypeBinary:
-		return draftConfig{entry, []string{}, nil}
+		return &Config{Command: entry, Args: []string{}}
 	}
-	return draftConfig{"node", []string{entry}, nil}
+	return &Config{Command: "node", Args: []string{entry}}
 }
 
 // Manifest returns the text of the manifest: JSON, indented by two spaces, with a
 // newline. Call [Draft.Fill] first.
 func (d *Draft) Manifest() ([]byte, error) {
-	type pair struct {
-		name  string
-		value any
+	m := &Manifest{
+		SpecVersion: d.SpecVersion,
+		Name:        d.Name,
+		DisplayName: d.DisplayName,
+		Version:     d.Version,
+		Description: d.Description,
+		Author:      d.Author,
+		Homepage:    d.Homepage,
+		License:     d.License,
+		Keywords:    d.Keywords,
+		Server:      Server{Type: d.Type, EntryPoint: d.EntryPoint, Config: d.config()},
 	}
-	server := struct {
-		Type       string      `json:"type"`
-		EntryPoint string      `json:"entry_point"`
-		Config     draftConfig `json:"mcp_config"`
-	}{d.Type, d.EntryPoint, d.config()}
-	fields := []pair{
-		{"manifest_version", d.SpecVersion}, {"name", d.Name}, {"display_name", d.DisplayName}, {"version", d.Version},
-		{"description", d.Description}, {"author", d.Author},
-		{"homepage", d.Homepage}, {"repository", nil}, {"license", d.License},
-		{"keywords", d.Keywords}, {"server", server}, {"compatibility", nil},
+	if len(m.Keywords) == 0 {
+		m.Keywords = nil
 	}
 	if d.Repository != "" {
-		fields[7].value = Repository{Type: "git", URL: d.Repository}
+		m.Repository = &Repository{Type: "git", URL: d.Repository}
 	}
-	if runtime := map[string]string{
-		TypeNode:   "node",
-		TypePython: "python",
-		TypeUV:     "python",
-	}[d.Type]; runtime != "" && d.Runtime != "" {
-		fields[11].value = map[string]any{"runtimes": map[string]string{runtime: d.Runtime}}
+	runtime := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[d.Type]
+	if runtime != "" && d.Runtime != "" {
+		m.Compatibility = &Compatibility{Runtimes: map[string]string{runtime: d.Runtime}}
 	}
+	return m.encode()
+}
+
+// encode returns the JSON of the fields that a new manifest has, indented by two spaces.
+func (m *Manifest) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	b.WriteByte('{')
-	for _, f := range fields {
-		if list, ok := f.value.([]string); f.value == nil || f.value == "" || ok && len(list) == 0 {
-			continue
-		}
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "%q:", f.name)
-		if err := enc.Encode(f.value); err != nil {
-			return nil, err
-		}
-	}
-	b.WriteByte('}')
-	var text bytes.Buffer
-	if err := json.Indent(&text, b.Bytes(), "", "  "); err != nil {
-		return nil, err
-	}
-	text.WriteByte('\n')
-	return text.Bytes(), nil
+	enc.SetIndent("", "  ")
+	err := enc.Encode(m)
+	return b.Bytes(), err
 }

@@ -1,26 +1,39 @@
 package mcpb
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
-// shape describes valid values.
+// shape describes valid values. It is made from a Go type, and the tag "manifest" of its
+// fields, a list of these words:
+//
+//	required     the field must exist
+//	since=0.3    the first version that knows the field
+//	name=x       the JSON name, if the field has none by the tag "json"
+//	names=a b    the members of the map that have names; any other is unknown
+//	others       the map holds the members of the object that no field is for
+//	url          the strings of the field have that format; see formats
+//	type         the strings of the field are one of those; see words
+//
+// A list of options is an object in JSON, whose names are the keys of the options.
 type shape struct {
-	kind   kind
-	enum   []string                                     // of a string
-	format func(s string) (rule check.Rule, why string) // of a string; "" means valid
-	fields []field                                      // of an object; nil means any names
-	elem   *shape                                       // of an array, or of an object with any names
-	others *shape                                       // of object members that fields does not name
-	scalar bool                                         // a string, number, boolean or array of strings
-	any    bool                                         // any value
+	kind    tree.Kind
+	words   []string // of a string; nil means any
+	format  format   // of a string; nil means any
+	fields  []field  // of an object; nil means any names
+	elem    *shape   // of an array, or of an object with any names
+	inexact bool     // other names are valid, too, although the reference refuses them
+	scalar  bool     // a string, number, boolean or array of strings
+	any     bool     // any value
 }
 
 // field is a member of an object.
@@ -29,212 +42,184 @@ type field struct {
 	shape    *shape
 	since    string // the first version that knows the field; "" means all
 	required bool
-	// excused, if not nil, returns why a missing required field is only a warning.
-	excused func(root *jsonNode) (why string)
+	index    int // in the Go type, or -1
 }
 
-var (
-	anyShape    = &shape{any: true}
-	textShape   = &shape{kind: kindString}
-	boolShape   = &shape{kind: kindBool}
-	numberShape = &shape{kind: kindNumber}
-	urlShape    = &shape{kind: kindString, format: formatURL}
-	textsShape  = &shape{kind: kindArray, elem: textShape}
-	envShape    = &shape{kind: kindObject, elem: textShape}
-
-	overrideShape = &shape{kind: kindObject, fields: []field{
-		{name: "command", shape: textShape}, {name: "args", shape: textsShape}, {name: "env", shape: envShape},
-	}}
-	configShape = &shape{kind: kindObject, fields: []field{
-		{name: "command", shape: textShape, required: true},
-		{name: "args", shape: textsShape}, {name: "env", shape: envShape},
-		{name: "platform_overrides", shape: &shape{kind: kindObject, elem: overrideShape}},
-	}}
-	optionShape = &shape{kind: kindObject, fields: []field{
-		{
-			name: "type",
-			shape: &shape{
-				kind: kindString,
-				enum: []string{OptionString, OptionNumber, OptionBoolean, OptionDirectory, OptionFile},
-			},
-			required: true,
-		},
-		{name: "title", shape: textShape, required: true},
-		{name: "description", shape: textShape, required: true},
-		{name: "required", shape: boolShape},
-		{name: "default", shape: &shape{scalar: true}},
-		{name: "multiple", shape: boolShape},
-		{name: "sensitive", shape: boolShape},
-		{name: "min", shape: numberShape},
-		{name: "max", shape: numberShape},
-	}}
-	iconShape = &shape{kind: kindObject, fields: []field{
-		{name: "src", shape: textShape, required: true},
-		{name: "size", shape: &shape{kind: kindString, format: formatIconSize}, required: true},
-		{name: "theme", shape: &shape{kind: kindString, format: formatTheme}},
-	}}
-	localizationShape = &shape{kind: kindObject, fields: []field{
-		{
-			name:     "resources",
-			shape:    &shape{kind: kindString, format: formatResources},
-			required: true,
-			excused:  excuseDefault(DefaultResources),
-		},
-		{
-			name:     "default_locale",
-			shape:    &shape{kind: kindString, format: formatLocale},
-			required: true,
-			excused:  excuseDefault(DefaultLocale),
-		},
-	}}
-	compatibilityShape = &shape{kind: kindObject, others: textShape, fields: []field{
-		{name: "claude_desktop", shape: textShape},
-		{
-			name: "platforms",
-			shape: &shape{kind: kindArray,
-				elem: &shape{kind: kindString, enum: []string{"darwin", "win32", "linux"}}},
-		},
-		{
-			name: "runtimes",
-			shape: &shape{
-				kind:   kindObject,
-				fields: []field{{name: "python", shape: textShape}, {name: "node", shape: textShape}},
-			},
-		},
-	}}
-)
+// words returns the values that a field allows.
+func words(name, version string) []string {
+	switch name {
+	case "version":
+		return []string{version}
+	case "type":
+		types := []string{TypePython, TypeNode, TypeBinary}
+		if version >= "0.4" {
+			types = append(types, TypeUV)
+		}
+		return types
+	case "option":
+		return []string{OptionString, OptionNumber, OptionBoolean, OptionDirectory, OptionFile}
+	case "platform":
+		return platforms()
+	}
+	return nil
+}
 
 // manifestShape returns the shape of a manifest of one version.
 func manifestShape(version string) *shape {
-	literal := &shape{kind: kindString, enum: []string{version}}
-	types := []string{TypePython, TypeNode, TypeBinary}
-	if version >= "0.4" {
-		types = append(types, TypeUV)
-	}
-	server := &shape{kind: kindObject, fields: []field{
-		{name: "type", shape: &shape{kind: kindString, enum: types}, required: true},
-		{name: "entry_point", shape: textShape, required: true},
-		{name: "mcp_config", shape: configShape, required: true, excused: excuseUV},
-	}}
-	named := func(more ...field) *shape {
-		return &shape{kind: kindObject, fields: append([]field{{name: "name", shape: textShape, required: true}}, more...)}
-	}
-	description := field{name: "description", shape: textShape}
-	return &shape{kind: kindObject, fields: []field{
-		{name: "$schema", shape: textShape},
-		{name: "manifest_version", shape: literal},
-		{name: "dxt_version", shape: literal},
-		{name: "name", shape: textShape, required: true},
-		{name: "display_name", shape: textShape},
-		{name: "version", shape: textShape, required: true},
-		{name: "description", shape: textShape, required: true},
-		{name: "long_description", shape: textShape},
-		{
-			name:     "author",
-			required: true,
-			shape: named(field{name: "email", shape: &shape{kind: kindString, format: formatEmail}},
-				field{name: "url", shape: urlShape}),
-		},
-		{
-			name: "repository",
-			shape: &shape{
-				kind: kindObject,
-				fields: []field{{name: "type", shape: textShape, required: true},
-					{name: "url", shape: urlShape, required: true}},
-			},
-		},
-		{name: "homepage", shape: urlShape},
-		{name: "documentation", shape: urlShape},
-		{name: "support", shape: urlShape},
-		{name: "icon", shape: textShape},
-		{name: "icons", since: "0.3", shape: &shape{kind: kindArray, elem: iconShape}},
-		{name: "screenshots", shape: textsShape},
-		{name: "localization", since: "0.3", shape: localizationShape},
-		{name: "server", shape: server, required: true},
-		{name: "tools", shape: &shape{kind: kindArray, elem: named(description)}},
-		{name: "tools_generated", shape: boolShape},
-		{
-			name: "prompts",
-			shape: &shape{
-				kind: kindArray,
-				elem: named(description, field{name: "arguments", shape: textsShape}, field{
-					name:     "text",
-					shape:    textShape,
-					required: true,
-				}),
-			},
-		},
-		{name: "prompts_generated", shape: boolShape},
-		{name: "keywords", shape: textsShape},
-		{name: "license", shape: textShape},
-		{name: "privacy_policies", since: "0.2", shape: &shape{kind: kindArray, elem: urlShape}},
-		{name: "compatibility", shape: compatibilityShape},
-		{name: "user_config", shape: &shape{kind: kindObject, elem: optionShape}},
-		{name: "_meta", since: "0.3",
-			shape: &shape{kind: kindObject, elem: &shape{kind: kindObject, elem: anyShape}}},
-	}}
+	s := structShape(reflect.TypeFor[Manifest](), version)
+	dxt := &shape{kind: tree.String, words: []string{version}}
+	s.fields = append(s.fields, field{name: "dxt_version", shape: dxt, index: -1})
+	return s
 }
 
-func excuseDefault(value string) func(*jsonNode) string {
-	return func(*jsonNode) string { return "means " + strconv.Quote(value) }
+// shapeOf returns the shape of a Go type. tags are those of its field.
+func shapeOf(t reflect.Type, tags []string, version string) *shape {
+	switch t {
+	case reflect.TypeFor[any]():
+		return &shape{scalar: true}
+	case reflect.TypeFor[json.RawMessage]():
+		return &shape{any: true}
+	case reflect.TypeFor[[]Option]():
+		return &shape{kind: tree.Object, elem: shapeOf(t.Elem(), nil, version)}
+	case reflect.TypeFor[map[string]json.RawMessage](): // _meta is an object of objects
+		objects := &shape{kind: tree.Object, elem: &shape{any: true}}
+		return &shape{kind: tree.Object, elem: objects}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return shapeOf(t.Elem(), tags, version)
+	case reflect.Bool:
+		return &shape{kind: tree.Bool}
+	case reflect.Float64:
+		return &shape{kind: tree.Number}
+	case reflect.Slice:
+		return &shape{kind: tree.Array, elem: shapeOf(t.Elem(), tags, version)}
+	case reflect.Map:
+		s := &shape{kind: tree.Object, elem: shapeOf(t.Elem(), nil, version)}
+		for _, name := range strings.Fields(tagged(tags, "names")) {
+			s.fields = append(s.fields, field{name: name, shape: s.elem, index: -1})
+		}
+		return s
+	case reflect.Struct:
+		return structShape(t, version)
+	}
+	s := &shape{kind: tree.String}
+	for _, tag := range tags {
+		if f := formats()[tag]; f != nil {
+			s.format = f
+		}
+		s.words = append(s.words, words(tag, version)...)
+	}
+	return s
 }
 
-func excuseUV(root *jsonNode) string {
-	if root.member("server").member("type").str() == TypeUV {
-		return "is left to the host for servers of type uv"
+func structShape(t reflect.Type, version string) *shape {
+	s := &shape{kind: tree.Object}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		tags := strings.Split(f.Tag.Get("manifest"), ",")
+		below := shapeOf(f.Type, tags, version)
+		if name == "-" {
+			name = tagged(tags, "name")
+		}
+		switch {
+		case slices.Contains(tags, "others"):
+			s.inexact = true
+			s.fields = append(s.fields, below.fields...)
+		case name != "" && f.Tag.Get("manifest") != "-":
+			required := slices.Contains(tags, "required")
+			s.fields = append(s.fields, field{name, below, tagged(tags, "since"), required, i})
+		}
+	}
+	return s
+}
+
+// tagged returns the value of a word such as since=0.3 in tags, or "".
+func tagged(tags []string, name string) string {
+	for _, tag := range tags {
+		if value, ok := strings.CutPrefix(tag, name+"="); ok {
+			return value
+		}
 	}
 	return ""
+}
+
+// field returns the field of an object, or nil.
+func (s *shape) field(name string) *field {
+	i := slices.IndexFunc(s.fields, func(f field) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.fields[i]
+}
+
+// names returns the names of the fields that a version knows.
+func (s *shape) names(version string) []string {
+	var known []string
+	for _, f := range s.fields {
+		if f.since <= version {
+			known = append(known, f.name)
+		}
+	}
+	return known
 }
 
 // judge checks a tree against its shape and reports every difference.
 type judge struct {
 	*document
-	version string
+	version     string
+	anyVersion  bool       // the version is invalid, which is already reported
+	translation bool       // the document is a translation, whose differences are warnings
+	typeRule    check.Rule // the rule about values of another type
 }
 
-func (j *judge) value(n *jsonNode, s *shape, pointer string) {
+func (j *judge) value(n *tree.Node, s *shape, pointer string) {
 	switch {
 	case s.any:
-	case s.scalar:
-		j.scalar(n, pointer)
-	case n.kind != s.kind:
-		j.typed(s.kind.String(), n, pointer)
-	case s.kind == kindString:
-		j.text(n, s, pointer)
-	case s.kind == kindArray:
-		for i, item := range n.items {
-			j.value(item, s.elem, pointer+"/"+strconv.Itoa(i))
+	case s.scalar && n.Kind != tree.Null && n.Kind != tree.Object:
+		for i, item := range n.Items {
+			j.value(item, &shape{kind: tree.String}, fmt.Sprintf("%s/%d", pointer, i))
 		}
-	case s.kind == kindObject:
+	case s.scalar:
+		j.addType("a string, a number, a boolean or a list of strings", n, pointer)
+	case n.Kind != s.kind:
+		j.addType(s.kind.String(), n, pointer)
+	case s.kind == tree.String:
+		j.text(n, s, pointer)
+	case s.kind == tree.Array:
+		for i, item := range n.Items {
+			j.value(item, s.elem, fmt.Sprintf("%s/%d", pointer, i))
+		}
+	case s.kind == tree.Object:
 		j.object(n, s, pointer)
 	}
 }
 
-func (j *judge) typed(want string, n *jsonNode, pointer string) {
+// addType reports a value of another type.
+func (j *judge) addType(want string, n *tree.Node, pointer string) {
 	hint := ""
 	switch {
-	case n.kind == kindNull:
+	case n.Kind == tree.Null:
 		hint = "leave the field out"
-	case want == "a string" && (n.kind == kindNumber || n.kind == kindBool):
+	case want == tree.String.String() && (n.Kind == tree.Number || n.Kind == tree.Bool):
 		hint = "write it in quotes"
-	case n.kind == kindString && pointer == "/author":
-		hint = "write " + authorObject(n.text) + "; slipway bundle validate --fix does that"
-	case n.kind == kindString && pointer == "/repository":
+	case n.Kind == tree.String && pointer == "/author":
+		hint = "write " + authorObject(n.Text) + "; slipway bundle validate --fix does that"
+	case n.Kind == tree.String && pointer == "/repository":
 		hint = `write { "type": "git", "url": "https://…" }; slipway bundle validate --fix does that`
 	}
-	j.At(n.at).Add(ruleType, pointer, hint, "%s must be %s and is %s", last(pointer), want, n.kind)
+	j.At(n.Start).Add(j.typeRule, pointer, hint, "%s must be %s and is %s", last(pointer), want, n.Kind)
 }
 
-// meant returns a hint for a value that a field does not allow: the name in the
+// hintMeant returns a hint for a value that a field does not allow: the name in the
 // specification, or the most similar allowed value.
-func (j *judge) meant(word string, allowed []string) string {
+func (j *judge) hintMeant(word string, allowed []string) string {
 	others := map[string]string{
 		"macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "win32", "win": "win32", "win64": "win32",
 		"integer": "number", "int": "number", "float": "number", "bool": "boolean", "text": "string",
-		"folder": "directory",
-		"path":   "file",
-		"nodejs": TypeNode, "javascript": TypeNode, "typescript": TypeNode, "exe": TypeBinary,
-		"executable": TypeBinary,
+		"folder": "directory", "path": "file",
+		"nodejs": TypeNode, "javascript": TypeNode, "typescript": TypeNode, "exe": TypeBinary, "executable": TypeBinary,
 	}
 	if same := others[strings.ToLower(word)]; slices.Contains(allowed, same) {
 		return fmt.Sprintf("it is called %q", same)
@@ -245,125 +230,96 @@ func (j *judge) meant(word string, allowed []string) string {
 	return j.near(word, allowed)
 }
 
-func (j *judge) scalar(n *jsonNode, pointer string) {
-	switch n.kind {
-	case kindNull, kindObject:
-		j.typed("a string, a number, a boolean or an array of strings", n, pointer)
-	case kindArray:
-		for i, item := range n.items {
-			j.value(item, textShape, pointer+"/"+strconv.Itoa(i))
-		}
-	}
-}
-
-func (j *judge) text(n *jsonNode, s *shape, pointer string) {
-	if s.enum != nil && !slices.Contains(s.enum, n.text) {
-		j.At(n.at).Add(ruleEnum, pointer, j.meant(n.text, s.enum), "%s is %q and must be %s", last(pointer), n.text,
-			oneOf(s.enum))
+func (j *judge) text(n *tree.Node, s *shape, pointer string) {
+	if s.words != nil && !slices.Contains(s.words, n.Text) {
+		j.At(n.Start).Add(ruleEnum, pointer, j.hintMeant(n.Text, s.words), "%s is %q and must be %s", last(pointer),
+			n.Text, oneOf(s.words))
 	}
 	if s.format == nil {
 		return
 	}
-	if rule, why := s.format(n.text); why != "" {
-		j.At(n.at).Add(rule, pointer, "", "%s: %s", last(pointer), why)
+	if rule, why := s.format(n.Text); why != "" {
+		j.At(n.Start).Add(rule, pointer, "", "%s: %s", last(pointer), why)
 	}
 }
 
-func (j *judge) object(n *jsonNode, s *shape, pointer string) {
-	done := map[string]bool{}
-	for _, m := range n.each() {
-		done[m.name] = true
-		below := pointer + "/" + jsonscan.EscapeToken(m.name)
-		at := slices.IndexFunc(s.fields, func(f field) bool { return f.name == m.name })
+func (j *judge) object(n *tree.Node, s *shape, pointer string) {
+	for _, m := range membersOf(n) {
+		below := pointerTo(pointer, m.Key)
+		f := s.field(m.Key)
+		at := j.At(m.KeyStart)
 		switch {
+		case j.anyVersion && (below == "/manifest_version" || below == "/dxt_version"):
 		case s.fields == nil:
-			j.value(m.value, s.elem, below)
-		case at >= 0 && s.fields[at].since <= j.version:
-			j.value(m.value, s.fields[at].shape, below)
-		case at >= 0:
-			j.At(m.at).Add(ruleTooNew, below, fmt.Sprintf("set manifest_version to %q", s.fields[at].since),
-				"%q is known from version %s on, and this is %s", m.name, s.fields[at].since, j.version)
-		case s.others != nil && m.value.kind == s.others.kind:
-			j.At(m.at).Add(ruleReference, below, j.near(m.name, names(s.fields, j.version)),
-				"the reference CLI refuses %q, which the specification allows", m.name)
+			j.value(m.Value, s.elem, below)
+		case f != nil && f.since <= j.version:
+			j.value(m.Value, f.shape, below)
+		case f != nil:
+			at.Add(ruleTooNew, below, fmt.Sprintf("set manifest_version to %q", f.since),
+				"%q is known from version %s on, and this is %s", m.Key, f.since, j.version)
+		case s.inexact && m.Value.Is(tree.String):
+			at.Add(ruleReference, below, j.near(m.Key, s.names(j.version)),
+				"the reference CLI refuses %q, which the specification allows", m.Key)
+		case j.translation:
+			at.Add(j.typeRule, below, j.near(m.Key, s.names("")), "%q cannot be translated", m.Key)
 		default:
-			j.unknown(m, s.fields, below)
+			known := s.names(j.version)
+			hint := j.near(m.Key, known)
+			if renamed := renamedField(m.Key); slices.Contains(known, renamed) {
+				hint = fmt.Sprintf("did you mean %q?", renamed)
+			}
+			at.Add(ruleUnknown, below, hint, "no field is called %q here", m.Key)
 		}
 	}
 	for _, f := range s.fields {
-		if f.required && !done[f.name] {
-			j.missing(n, f, pointer)
+		if !f.required || n.Member(f.name) != nil {
+			continue
 		}
+		below := pointerTo(pointer, f.name)
+		if why := j.excuse(below); why != "" {
+			j.At(n.Start).Add(ruleReference, below, "", "%q is missing, which %s; the reference CLI refuses that",
+				f.name, why)
+			continue
+		}
+		j.At(n.Start).Add(ruleRequired, below, "", "%q is missing", f.name)
 	}
 }
 
-func (j *judge) unknown(m member, fields []field, pointer string) {
-	known := names(fields, j.version)
-	hint := j.near(m.name, known)
-	if renamed := renamedField(m.name); renamed != "" && slices.Contains(known, renamed) {
-		hint = fmt.Sprintf("did you mean %q?", renamed)
+// excuse returns why a missing required field is only a warning, or "".
+func (j *judge) excuse(pointer string) string {
+	switch {
+	case pointer == "/localization/resources":
+		return "means " + strconv.Quote(DefaultResources)
+	case pointer == "/localization/default_locale":
+		return "means " + strconv.Quote(DefaultLocale)
+	case pointer == "/server/mcp_config" && textOf(j.root.Get("server", "type")) == TypeUV:
+		return "is left to the host for servers of type uv"
 	}
-	j.At(m.at).Add(ruleUnknown, pointer, hint, "no field is called %q here", m.name)
-}
-
-func names(fields []field, version string) []string {
-	var known []string
-	for _, f := range fields {
-		if f.since <= version {
-			known = append(known, f.name)
-		}
-	}
-	return known
+	return ""
 }
 
 // renamedField returns the name of a field that other formats, or earlier drafts, call
 // name; "" if there is none.
 func renamedField(name string) string {
-	switch name {
-	case "minimum":
-		return "min"
-	case "maximum":
-		return "max"
-	case "dxtVersion", "manifestVersion", "dxt_version":
-		return "manifest_version"
-	case "secret", "password":
-		return "sensitive"
-	case "label":
-		return "title"
-	case "settings", "config", "configuration":
-		return "user_config"
-	case "main", "entryPoint":
-		return "entry_point"
-	}
-	return ""
+	return map[string]string{
+		"minimum": "min", "maximum": "max",
+		"dxtVersion": "manifest_version", "manifestVersion": "manifest_version", "dxt_version": "manifest_version",
+		"secret": "sensitive", "password": "sensitive",
+		"label":    "title",
+		"settings": "user_config", "config": "user_config", "configuration": "user_config",
+		"main": "entry_point", "entryPoint": "entry_point",
+	}[name]
 }
 
-func (j *judge) missing(n *jsonNode, f field, pointer string) {
-	below := pointer + "/" + jsonscan.EscapeToken(f.name)
-	if f.excused != nil {
-		if why := f.excused(j.root); why != "" {
-			j.At(n.at).Add(ruleReference, below, "", "%q is missing, which %s; the reference CLI refuses that",
-				f.name, why)
-			return
-		}
-	}
-	j.At(n.at).Add(ruleRequired, below, "", "%q is missing", f.name)
-}
-
-func didYouMean(name string, names []string) string {
-	if near := nearest.DidYouMean(name, names); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return ""
-}
+// pointerTo appends a name to a JSON pointer.
+func pointerTo(pointer, name string) string { return pointer + "/" + jsonscan.EscapeToken(name) }
 
 // last returns the name of the value at pointer in messages.
 func last(pointer string) string {
 	if pointer == "" {
 		return "the manifest"
 	}
-	token := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	token = jsonscan.UnescapeToken(token)
+	token := jsonscan.UnescapeToken(pointer[strings.LastIndexByte(pointer, '/')+1:])
 	if _, err := strconv.Atoi(token); err == nil {
 		return "item " + token
 	}
@@ -372,12 +328,15 @@ func last(pointer string) string {
 
 // oneOf joins words as in: "a", "b" or "c".
 func oneOf(words []string) string {
-	quoted := make([]string, len(words))
+	all := ""
 	for i, w := range words {
-		quoted[i] = strconv.Quote(w)
+		switch {
+		case i > 0 && i == len(words)-1:
+			all += " or "
+		case i > 0:
+			all += ", "
+		}
+		all += strconv.Quote(w)
 	}
-	if len(quoted) == 1 {
-		return quoted[0]
-	}
-	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
+	return all
 }

@@ -1,10 +1,8 @@
 package mcpb
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -64,89 +61,52 @@ func SiteManifest(ctx context.Context, dir string, platforms []string, opts *Sit
 	if err := errors.Join(err, site.Close()); err != nil {
 		return nil, err
 	}
-	m := siteManifest{
-		Version: "0.3",
-		Name:    cmp.Or(opts.Name, machineName(cat.Server.Name)),
-		Title:   cat.Server.Title,
-		Release: cmp.Or(opts.Version, cat.Server.Version),
+	m := &Manifest{
+		SpecVersion: DefaultSpecVersion,
+		Name:        cmp.Or(opts.Name, machineName(cat.Server.Name)),
+		DisplayName: cat.Server.Title,
+		Version:     cmp.Or(opts.Version, cat.Server.Version),
+		Description: cmp.Or(opts.Description, cat.Server.Description,
+			firstSentence(cat.Instructions), "The StaticMCP site "+cat.Server.Name),
+		Author:           Author{Name: cmp.Or(opts.Author, cat.Server.Name)},
+		PromptsGenerated: len(cat.Prompts) > 0,
+		Compatibility:    &Compatibility{Platforms: slices.Sorted(slices.Values(platforms))},
 	}
-	m.Description = cmp.Or(opts.Description, cat.Server.Description,
-		firstSentence(cat.Instructions), "The StaticMCP site "+cat.Server.Name)
-	m.Author.Name = cmp.Or(opts.Author, cat.Server.Name)
-	if err := m.start(platforms); err != nil {
+	for i := range cat.Tools {
+		m.Tools = append(m.Tools, Tool{Name: cat.Tools[i].Name, Description: cat.Tools[i].Description})
+	}
+	if m.Server, err = siteServer(platforms); err != nil {
 		return nil, err
 	}
-	m.add(cat)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err = enc.Encode(m)
-	return b.Bytes(), err
+	return m.encode()
 }
 
-type command struct {
-	Command string   `json:"command"`
-	Args    []string `json:"args,omitempty"`
-}
-
-type siteManifest struct {
-	Version     string `json:"manifest_version"`
-	Name        string `json:"name"`
-	Title       string `json:"display_name,omitempty"`
-	Release     string `json:"version"`
-	Description string `json:"description"`
-	Author      struct {
-		Name string `json:"name"`
-	} `json:"author"`
-	Server struct {
-		Type       string `json:"type"`
-		EntryPoint string `json:"entry_point"`
-		Config     struct {
-			command
-			Overrides map[string]command `json:"platform_overrides,omitempty"`
-		} `json:"mcp_config"`
-	} `json:"server"`
-	Tools            []Tool `json:"tools,omitempty"`
-	PromptsGenerated bool   `json:"prompts_generated,omitempty"`
-	Compatibility    struct {
-		Platforms []string `json:"platforms"`
-	} `json:"compatibility"`
-}
-
-// start sets how the bundle is started on each of platforms.
-func (m *siteManifest) start(platforms []string) error {
-	m.Server.Type = TypeBinary
-	m.Compatibility.Platforms = slices.Sorted(slices.Values(platforms))
+// siteServer returns how the bundle is started on each of platforms.
+func siteServer(platforms []string) (s Server, err error) {
 	for _, platform := range platforms {
 		if _, ok := siteProgram(platform); !ok {
-			return fmt.Errorf("no program can be for %q: the platforms are darwin, linux and win32", platform)
+			return s, fmt.Errorf("no program can be for %q: the platforms are darwin, linux and win32", platform)
 		}
 	}
-
-	overrides := map[string]command{}
+	s.Type = TypeBinary
+	overrides := map[string]Override{}
 	for _, p := range sitePrograms {
 		if !slices.Contains(platforms, p.platform) {
 			continue
 		}
-		start := command{Command: "${" + varDir + "}/" + p.path}
-		overrides[p.platform] = start
-		if m.Server.EntryPoint == "" {
+		start := Override{Command: "${" + varDir + "}/" + p.path}
+		if s.Config == nil {
 			start.Args = []string{"serve", "--stdio", "${" + varDir + "}/" + siteFolder}
-			m.Server.EntryPoint, m.Server.Config.command = p.path, start
+			s.EntryPoint = p.path
+			s.Config = &Config{Command: start.Command, Args: start.Args}
 		}
+		start.Args = nil
+		overrides[p.platform] = start
 	}
 	if len(overrides) > 1 {
-		m.Server.Config.Overrides = overrides
+		s.Config.Overrides = overrides
 	}
-	return nil
-}
-
-func (m *siteManifest) add(cat *mcp.Catalog) {
-	for i := range cat.Tools {
-		m.Tools = append(m.Tools, Tool{Name: cat.Tools[i].Name, Description: cat.Tools[i].Description})
-	}
-	m.PromptsGenerated = len(cat.Prompts) > 0
+	return s, nil
 }
 
 // firstSentence returns the first sentence or line of a text.

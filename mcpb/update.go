@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -23,9 +25,9 @@ func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &updater{document: readDocument(m.JSON(), "", &check.Report{}), ctx: ctx, m: m, cat: cat, src: src}
-	if u.root == nil || u.root.kind != kindObject {
-		return nil, fmt.Errorf("the manifest is no JSON object")
+	u := &updater{document: readDocument(m.JSON(), "", &check.Report{}), m: m, cat: cat, src: src}
+	if !u.root.Is(tree.Object) {
+		return nil, errors.New("the manifest is no JSON object")
 	}
 	if !m.ToolsGenerated {
 		if err := u.tools(); err != nil {
@@ -33,38 +35,24 @@ func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 		}
 	}
 	if !m.PromptsGenerated {
-		if err := u.prompts(); err != nil {
+		if err := u.prompts(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if err := u.static(); err != nil {
 		return nil, err
 	}
-	return u.written(), nil
+	text, _ := applyEdits(u.text, u.edits)
+	return text, nil
 }
 
+// updater is one call of [Update].
 type updater struct {
 	*document
-	ctx     context.Context
-	m       *Manifest
-	cat     *mcp.Catalog
-	src     mcp.Source
-	splices []splice // in any order; they do not overlap
-}
-
-// splice replaces some bytes.
-type splice struct {
-	at, end int
-	text    string
-}
-
-func (u *updater) written() []byte {
-	slices.SortStableFunc(u.splices, func(a, b splice) int { return b.at - a.at })
-	text := bytes.Clone(u.text)
-	for _, s := range u.splices {
-		text = slices.Replace(text, s.at, s.end, []byte(s.text)...)
-	}
-	return text
+	m     *Manifest
+	cat   *mcp.Catalog
+	src   mcp.Source
+	edits []edit // they do not overlap
 }
 
 func (u *updater) tools() error {
@@ -76,14 +64,14 @@ func (u *updater) tools() error {
 	if slices.Equal(list, u.m.Tools) {
 		return nil
 	}
-	return u.set("tools", list, len(list) == 0)
+	return u.set("tools", list, len(list))
 }
 
-func (u *updater) prompts() error {
+func (u *updater) prompts(ctx context.Context) error {
 	var list []Prompt
 	for i := range u.cat.Prompts {
 		p := &u.cat.Prompts[i]
-		text, err := u.textOf(p)
+		text, err := u.promptText(ctx, p)
 		if err != nil {
 			return fmt.Errorf("prompt %q: %w", p.Name, err)
 		}
@@ -98,11 +86,11 @@ func (u *updater) prompts() error {
 	if slices.EqualFunc(list, u.m.Prompts, same) {
 		return nil
 	}
-	return u.set("prompts", list, len(list) == 0)
+	return u.set("prompts", list, len(list))
 }
 
-// textOf returns the text of a prompt with its variables.
-func (u *updater) textOf(p *mcp.Prompt) (string, error) {
+// promptText returns the text of a prompt with its variables.
+func (u *updater) promptText(ctx context.Context, p *mcp.Prompt) (string, error) {
 	if i := slices.IndexFunc(u.m.Prompts, func(o Prompt) bool { return o.Name == p.Name }); i >= 0 {
 		return u.m.Prompts[i].Text, nil
 	}
@@ -110,9 +98,9 @@ func (u *updater) textOf(p *mcp.Prompt) (string, error) {
 	for _, name := range argumentNames(p) {
 		arguments[name] = "${" + argumentsPrefix + name + "}"
 	}
-	result, err := u.src.GetPrompt(u.ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
+	result, err := u.src.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
 	var refused *mcp.Error
-	if errors.As(err, &refused) && u.ctx.Err() == nil {
+	if errors.As(err, &refused) && ctx.Err() == nil {
 		return cmp.Or(p.Description, p.Name), nil // a variable is not a number or a date
 	}
 	if err != nil {
@@ -142,47 +130,40 @@ func (u *updater) static() error {
 	if u.m.StaticCatalog() == nil {
 		return nil
 	}
-	n := u.root
-	for _, name := range []string{"_meta", metaWindows, "static_responses", "tools/list", "tools"} {
-		n = n.member(name)
-	}
+	n := u.root.Get("_meta", metaWindows, "static_responses", "tools/list", "tools")
 	var list []json.RawMessage
 	for i := range u.cat.Tools {
 		list = append(list, definition(&u.cat.Tools[i]))
 	}
-	return u.write(n.at, n.end, list, "          ")
+	return u.write(n.Start, n.End, "", list, "          ")
 }
 
-// set sets a top-level member.
-func (u *updater) set(name string, value any, empty bool) error {
-	if n := u.root.member(name); n != nil {
-		return u.write(n.at, n.end, value, "  ")
+// set sets a top-level member, which is not added with an empty list.
+func (u *updater) set(name string, list any, length int) error {
+	if n := u.root.Get(name); n != nil {
+		return u.write(n.Start, n.End, "", list, "  ")
 	}
-	if empty {
+	if length == 0 {
 		return nil
 	}
-	last := u.root.members[len(u.root.members)-1].value.end
-	if err := u.write(last, last, value, "  "); err != nil {
-		return err
-	}
-	added := &u.splices[len(u.splices)-1]
-	added.text = ",\n  " + quote(name) + ": " + added.text
-	return nil
+	last := u.root.Members[len(u.root.Members)-1].Value.End
+	return u.write(last, last, ",\n  "+quote(name)+": ", list, "  ")
 }
 
-// write replaces some bytes with value. Its lines are prefixed with prefix.
-func (u *updater) write(at, end int, value any, prefix string) error {
+// write replaces some bytes with before and list. The lines of the list are prefixed with
+// indent.
+func (u *updater) write(at, end int, before string, list any, indent string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, "  ")
-	if err := enc.Encode(value); err != nil {
+	enc.SetIndent(indent, "  ")
+	if err := enc.Encode(list); err != nil {
 		return err
 	}
-	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if string(text) == "null" {
-		text = []byte("[]")
+	text := strings.TrimSuffix(b.String(), "\n")
+	if text == "null" {
+		text = "[]"
 	}
-	u.splices = append(u.splices, splice{at, end, string(text)})
+	u.edits = append(u.edits, edit{at: at, end: end, with: before + text})
 	return nil
 }

@@ -86,10 +86,10 @@ func (e *entries) signed(ctx context.Context, file string, args []string) ([]str
 }
 
 // options adds the options of a bundle to the definition.
-func (e *entries) options(entry *registry.Entry, options []mcpb.OptionInfo) error {
+func (e *entries) options(entry *registry.Entry, options []mcpb.Option) error {
 	s := entry.Server()
 	for given := range e.opts.Document.Values {
-		if !slices.ContainsFunc(options, func(o mcpb.OptionInfo) bool { return o.Key == given }) && entry.Bundle == nil {
+		if !slices.ContainsFunc(options, func(o mcpb.Option) bool { return o.Key == given }) && entry.Bundle == nil {
 			return &registry.UnfitError{Why: fmt.Sprintf("the bundle has no option %q", given), Answers: true}
 		}
 	}

@@ -159,7 +159,7 @@ func ranges(of map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-func optionNotes(o mcpb.OptionInfo) string {
+func optionNotes(o mcpb.Option) string {
 	notes := []string{o.Type}
 	if o.Multiple {
 		notes = append(notes, "several")

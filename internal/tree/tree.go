@@ -270,5 +270,10 @@ func Parse(text []byte, format Format) (*Node, []Problem) {
 	return parseJSON(text, format == JSONC, definitions())
 }
 
+// ParseJSON is [Parse] for a JSON text with up to depth nested arrays and objects.
+func ParseJSON(text []byte, depth int) (*Node, []Problem) {
+	return parseJSON(text, false, limits{depth: depth})
+}
+
 // pointerTo appends a name to a JSON pointer.
 func pointerTo(pointer, key string) string { return pointer + "/" + jsonscan.EscapeToken(key) }
