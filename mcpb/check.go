@@ -65,14 +65,18 @@ type checker struct {
 	natives []native          // the machine code in the bundle
 	options map[string]Option // by key
 	told    string            // file that checkEntryPoint has already reported
-	modules map[string]bool   // result of hasPython
+	content []contentEntry    // of fsys, without what is skipped
+}
+
+// contentEntry is a file or a folder of the bundle.
+type contentEntry struct {
+	name    string
+	dir     bool
+	regular bool
 }
 
 func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
-	c := &checker{fsys: fsys}
-	if opts != nil {
-		c.opts = *opts
-	}
+	c := &checker{fsys: fsys, opts: valueOf(opts)}
 	if c.opts.Where == nil {
 		c.opts.Where = func(name string) string { return name }
 	}

@@ -38,7 +38,8 @@ type code struct {
 
 	lastName string
 
-	packages map[string]*codePackage // by folder
+	packages map[string]*packageJSON // by folder
+	modules  map[string]bool         // result of hasPython
 }
 
 // unclear is a place where the server may load any module.
@@ -57,7 +58,7 @@ func (c *checker) checkCode() {
 	k := &code{
 		checker: c, strict: true,
 		seen: map[string]bool{}, told: map[string]bool{}, used: map[string]string{}, merged: map[string]bool{},
-		packages: map[string]*codePackage{},
+		packages: map[string]*packageJSON{},
 	}
 	k.start()
 	switch c.m.Server.Type {
@@ -83,6 +84,13 @@ func (k *code) add(name string) {
 		k.seen[name] = true
 		k.queue = append(k.queue, name)
 	}
+}
+
+// first reports whether a missing module was not reported before, and marks it as reported.
+func (k *code) first(module string) bool {
+	first := !k.told[module]
+	k.told[module] = true
+	return first
 }
 
 // doubt records that the server may load modules that no file names. Only the first
@@ -201,10 +209,9 @@ func (k *code) relative(name string, text []byte, i *jsImport, module string) {
 	if found != "" && packageOf(found) == "" {
 		k.add(found)
 	}
-	if found != "" && exact || i.optional || k.told[target] {
+	if found != "" && exact || i.optional || !k.first(target) {
 		return
 	}
-	k.told[target] = true
 	message, hint := fmt.Sprintf("%s is not in the bundle, and this file loads it", target), k.similar(target)
 	if found != "" {
 		message = fmt.Sprintf("%q names no file, and import adds neither an extension nor an index to it", module)
@@ -265,10 +272,9 @@ func (k *code) installed(name string, text []byte, i *jsImport, module string) {
 	if top.OptionalDependencies[pkg] != "" {
 		wanted = false
 	}
-	if i.optional && !wanted || k.told[pkg] || k.isSelf(name, pkg) {
+	if i.optional && !wanted || k.isSelf(name, pkg) || !k.first(pkg) {
 		return
 	}
-	k.told[pkg] = true
 	message := fmt.Sprintf("the package %s is not in the bundle, and this file loads it", pkg)
 	hint := "npm install " + pkg
 	_, development := top.DevDependencies[pkg]
@@ -292,32 +298,13 @@ func (k *code) installed(name string, text []byte, i *jsImport, module string) {
 	k.inCode(name, text).At(i.at).Add(ruleImport.As(severity), "", hint, "%s", message)
 }
 
-// packageName returns the package of a bare module name.
-func packageName(module string) string {
-	parts := strings.SplitN(module, "/", 3)
-	if !strings.HasPrefix(module, "@") {
-		return parts[0]
-	}
-	if len(parts) < 2 {
-		return ""
-	}
-	return parts[0] + "/" + parts[1]
-}
-
 // findPackage returns the folder of a package as Node resolves it from the folder from,
 // or "".
 func (k *code) findPackage(from, name string) string {
-	for dir := from; ; dir = path.Dir(dir) {
-		if path.Base(dir) != "node_modules" {
-			found := path.Join(dir, "node_modules", name)
-			if info, missing := k.stat(found); !missing && (info.IsDir() || info.Mode()&fs.ModeSymlink != 0) {
-				return found
-			}
-		}
-		if dir == "." || dir == "/" {
-			return ""
-		}
-	}
+	return resolvePackage(from, name, func(dir string) bool {
+		info, missing := k.stat(dir)
+		return !missing && (info.IsDir() || info.Mode()&fs.ModeSymlink != 0)
+	})
 }
 
 // ignoredPackage returns the folder of an installed package that packing excludes, or "".
@@ -332,40 +319,24 @@ func (k *code) ignoredPackage(name string) string {
 
 // isSelf reports whether pkg is the package that the file belongs to.
 func (k *code) isSelf(name, pkg string) bool {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+	for dir := range parents(path.Dir(name)) {
 		if p := k.readPackage(dir); p.Name != "" {
 			return p.Name == pkg
 		}
-		if dir == "." || dir == "/" {
-			return false
-		}
 	}
+	return false
 }
 
-// codePackage is the part of a package.json that concerns code.
-type codePackage struct {
-	Name                 string                     `json:"name"`
-	Main                 string                     `json:"main"`
-	Scripts              map[string]string          `json:"scripts"`
-	Imports              map[string]json.RawMessage `json:"imports"`
-	Dependencies         map[string]string          `json:"dependencies"`
-	DevDependencies      map[string]string          `json:"devDependencies"`
-	OptionalDependencies map[string]string          `json:"optionalDependencies"`
-}
-
-// readPackage reads a package.json. If it cannot be read, the result is empty.
-func (k *code) readPackage(dir string) *codePackage {
+// readPackage reads a package.json once. Fields that cannot be read stay empty.
+func (k *code) readPackage(dir string) *packageJSON {
 	if p := k.packages[dir]; p != nil {
 		return p
 	}
-	p := &codePackage{}
-	text, err := fsutil.ReadRegular(k.fsys, path.Join(dir, "package.json"), MaxManifest)
-	if err == nil {
-		err = json.Unmarshal(text, p) // fields of another type stay empty
-	}
+	p, text, err := readPackageJSON(k.fsys, dir)
+	name := path.Join(dir, "package.json")
 	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && !k.opts.Skip(path.Join(dir, "package.json"), false) {
-		k.inCode(path.Join(dir, "package.json"), text).At(int(syntax.Offset)).Add(ruleDependency, "", "",
+	if errors.As(err, &syntax) && !k.opts.Skip(name, false) {
+		k.inCode(name, text).At(int(syntax.Offset)).Add(ruleDependency, "", "",
 			"it is not JSON, so Node does not start what is beside it")
 	}
 	k.packages[dir] = p
@@ -410,10 +381,9 @@ func (k *code) pythonModule(name string, text []byte, at int, module string) {
 		k.add(file)
 		return
 	}
-	if k.hasPython()[top] {
+	if k.hasPython()[top] || !k.first(top) {
 		return
 	}
-	k.told[top] = true
 	k.inCode(name, text).At(at).Add(ruleImport, "",
 		"pip install --target server/lib "+top+", or use a server of type uv",
 		"the module %s is not in the bundle, and this file loads it", top)
@@ -433,29 +403,21 @@ func (k *code) pythonFile(dir, module string) string {
 
 // hasPython returns the names of all modules anywhere in the bundle, because the code can
 // extend Python's search path.
-func (c *checker) hasPython() map[string]bool {
-	if c.modules != nil {
-		return c.modules
+func (k *code) hasPython() map[string]bool {
+	if k.modules != nil {
+		return k.modules
 	}
-	c.modules = map[string]bool{}
-	_ = fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error { // unreadable folders have no modules
+	k.modules = map[string]bool{}
+	for _, e := range k.content {
+		module, ext, _ := strings.Cut(path.Base(e.name), ".")
 		switch {
-		case err != nil || name == ".":
-			return nil
-		case c.opts.Skip(name, d.IsDir()):
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-		case d.IsDir():
-			c.modules[d.Name()] = true
-		case strings.HasSuffix(name, ".py"), strings.HasSuffix(name, ".pyc"), strings.HasSuffix(name, ".so"),
-			strings.HasSuffix(name, ".pyd"):
-			module, _, _ := strings.Cut(d.Name(), ".")
-			c.modules[module] = true
+		case e.dir:
+			k.modules[path.Base(e.name)] = true
+		case slices.Contains([]string{".py", ".pyc", ".so", ".pyd"}, path.Ext("."+ext)):
+			k.modules[module] = true
 		}
-		return nil
-	})
-	return c.modules
+	}
+	return k.modules
 }
 
 // pythonModules are the modules of Python itself, in all versions still in use.

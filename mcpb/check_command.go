@@ -2,14 +2,12 @@ package mcpb
 
 import (
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // developerPath matches home folders and other paths that exist on one machine only.
@@ -34,8 +32,8 @@ func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 
 // checkEnv reports machine-specific paths in the environment variables of a server.
 func (c *checker) checkEnv(pointer string, env map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		c.checkDeveloper(check.Warning, pointer+"/env/"+jsonscan.EscapeToken(name), env[name])
+	for _, name := range sortedKeys(env) {
+		c.checkDeveloper(check.Warning, pointer+pointerTo("/env", name), env[name])
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -17,7 +16,7 @@ import (
 // that are missing.
 func (k *code) dependencies() {
 	k.declaredPackages()
-	queue := slices.Sorted(maps.Keys(k.used))
+	queue := sortedKeys(k.used)
 	seen := map[string]bool{}
 	for len(queue) > 0 && len(seen) < maxWalk {
 		dir := queue[0]
@@ -27,13 +26,12 @@ func (k *code) dependencies() {
 		}
 		seen[dir] = true
 		p := k.readPackage(dir)
-		for _, name := range slices.Sorted(maps.Keys(p.Dependencies)) {
+		for _, name := range sortedKeys(p.Dependencies) {
 			found := k.findPackage(dir, name)
 			switch {
 			case found != "":
 				queue = append(queue, found)
-			case p.OptionalDependencies[name] == "" && !strings.HasPrefix(name, "@types/") && !k.told[name]:
-				k.told[name] = true
+			case p.OptionalDependencies[name] == "" && !strings.HasPrefix(name, "@types/") && k.first(name):
 				k.in(path.Join(dir, "package.json")).Add(ruleDependency, "", "npm install --omit=dev",
 					"%s needs the package %s, which is not in the bundle", p.Name, name)
 			}
@@ -50,7 +48,7 @@ func (k *code) dependencies() {
 func (k *code) declaredPackages() {
 	top := k.readPackage(".")
 	var absent []string
-	for _, name := range slices.Sorted(maps.Keys(top.Dependencies)) {
+	for _, name := range sortedKeys(top.Dependencies) {
 		switch {
 		case k.findPackage(".", name) != "", k.findPackage("server", name) != "":
 			if slices.ContainsFunc(k.unclear, func(u unclear) bool { return !u.bundled }) {

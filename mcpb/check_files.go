@@ -38,12 +38,13 @@ func (c *checker) walk() error {
 		case !d.IsDir() && c.opts.Skip(name, false):
 			return nil
 		}
+		c.content = append(c.content, contentEntry{name, d.IsDir(), d.Type().IsRegular()})
 		names.look(name)
 		if !d.Type().IsRegular() {
 			return nil
 		}
 		if files++; files > maxWalk {
-			return fs.SkipAll
+			return nil
 		}
 		c.look(name, buffer)
 		return nil

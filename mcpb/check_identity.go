@@ -2,13 +2,11 @@ package mcpb
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -53,15 +51,15 @@ func (c *checker) checkCompatibility() {
 	if compatibility == nil {
 		return
 	}
-	for _, client := range slices.Sorted(maps.Keys(compatibility.Clients)) {
-		c.ranged("/compatibility/"+jsonscan.EscapeToken(client), compatibility.Clients[client], dialectSemver)
+	for _, client := range sortedKeys(compatibility.Clients) {
+		c.ranged(pointerTo("/compatibility", client), compatibility.Clients[client], dialectSemver)
 	}
-	for _, runtime := range slices.Sorted(maps.Keys(compatibility.Runtimes)) {
+	for _, runtime := range sortedKeys(compatibility.Runtimes) {
 		dialect := dialectSemver
 		if runtime == "python" {
 			dialect = dialectPython
 		}
-		c.ranged("/compatibility/runtimes/"+jsonscan.EscapeToken(runtime), compatibility.Runtimes[runtime], dialect)
+		c.ranged(pointerTo("/compatibility/runtimes", runtime), compatibility.Runtimes[runtime], dialect)
 	}
 	c.checkRuntimes(compatibility.Runtimes)
 	if compatibility.Platforms != nil && len(compatibility.Platforms) == 0 {
@@ -86,9 +84,9 @@ func (c *checker) ranged(pointer, text string, d dialect) {
 // checkRuntimes reports a runtime that the server's type does not use.
 func (c *checker) checkRuntimes(runtimes map[string]string) {
 	uses := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[c.m.Server.Type]
-	for _, runtime := range slices.Sorted(maps.Keys(runtimes)) {
+	for _, runtime := range sortedKeys(runtimes) {
 		if uses != runtime && c.m.Server.Type != "" {
-			c.Add(ruleRuntimes, "/compatibility/runtimes/"+jsonscan.EscapeToken(runtime),
+			c.Add(ruleRuntimes, pointerTo("/compatibility/runtimes", runtime),
 				"name only what the server uses", "a server of type %s does not run on %s", c.m.Server.Type, runtime)
 		}
 	}
@@ -100,7 +98,7 @@ func (c *checker) checkMeta() {
 		bad := slices.ContainsFunc(labels,
 			func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
 		if len(labels) < 2 || bad {
-			c.At(m.KeyStart).Add(ruleMetaKey, "/_meta/"+jsonscan.EscapeToken(m.Key), "such as com.example",
+			c.At(m.KeyStart).Add(ruleMetaKey, pointerTo("/_meta", m.Key), "such as com.example",
 				"%q is not a reversed domain name", m.Key)
 		}
 	}
@@ -141,7 +139,7 @@ func (c *checker) external() string {
 		return ""
 	}
 	env := c.m.Server.Config.Env
-	for _, name := range slices.Sorted(maps.Keys(env)) {
+	for _, name := range sortedKeys(env) {
 		if strings.HasPrefix(env[name], "https://") || strings.HasPrefix(env[name], "http://") {
 			return fmt.Sprintf("%s is the URL of a service", name)
 		}

@@ -45,7 +45,7 @@ func (c *checker) checkLibraries(declared []string, started map[string]bool) {
 			f.tagged = n.name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(families)) {
+	for _, name := range sortedKeys(families) {
 		f := families[name]
 		if c.m.Server.Type != TypeBinary {
 			c.checkSystems(f, declared)
@@ -56,7 +56,7 @@ func (c *checker) checkLibraries(declared []string, started map[string]bool) {
 
 // checkSystems reports declared systems and CPUs for which a package has no code.
 func (c *checker) checkSystems(f *family, declared []string) {
-	have := slices.Sorted(maps.Keys(f.systems))
+	have := sortedKeys(f.systems)
 	var missing []string
 	for _, platform := range declared {
 		cpus, ok := f.systems[platform]

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // checkOptions checks what a schema cannot express: whether the fields of a user option
@@ -13,7 +11,7 @@ import (
 func (c *checker) checkOptions() {
 	for i := range c.m.UserConfig {
 		o := &c.m.UserConfig[i]
-		pointer := "/user_config/" + jsonscan.EscapeToken(o.Key)
+		pointer := pointerTo("/user_config", o.Key)
 		warn := func(field, format string, args ...any) {
 			c.Add(ruleOption, pointer+field, "", "%s%s", fmt.Sprintf("option %q: ", o.Key), fmt.Sprintf(format,
 				args...))

@@ -5,13 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -40,8 +38,8 @@ func (c *checker) checkServer() {
 	c.checkCommand("/server/mcp_config", s.Config.Command, s.Config.Args)
 	c.checkEnv("/server/mcp_config", s.Config.Env)
 	declared, explicit := c.declared()
-	for _, platform := range slices.Sorted(maps.Keys(s.Config.Overrides)) {
-		pointer := "/server/mcp_config/platform_overrides/" + jsonscan.EscapeToken(platform)
+	for _, platform := range sortedKeys(s.Config.Overrides) {
+		pointer := pointerTo("/server/mcp_config/platform_overrides", platform)
 		o := s.Config.Overrides[platform]
 		switch {
 		case !slices.Contains(platforms(), platform):

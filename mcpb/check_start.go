@@ -3,13 +3,10 @@ package mcpb
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // start adds the files of the bundle that the manifest starts on any system.
@@ -20,7 +17,7 @@ func (k *code) start() {
 		return
 	}
 	k.commandLine("/server/mcp_config", s.Config.Command, s.Config.Args)
-	for _, platform := range slices.Sorted(maps.Keys(s.Config.Overrides)) {
+	for _, platform := range sortedKeys(s.Config.Overrides) {
 		o := s.Config.Overrides[platform]
 		command, args := o.Command, o.Args
 		if command == "" {
@@ -30,7 +27,7 @@ func (k *code) start() {
 			args = s.Config.Args
 		}
 		if o.Command != "" || o.Args != nil {
-			k.commandLine("/server/mcp_config/platform_overrides/"+jsonscan.EscapeToken(platform), command, args)
+			k.commandLine(pointerTo("/server/mcp_config/platform_overrides", platform), command, args)
 		}
 	}
 }
@@ -77,10 +74,9 @@ func (k *code) preloaded(pointer, command string, args []string) {
 		}
 		pkg := packageName(module)
 		if pkg == "" || !literal(module) || strings.HasPrefix(module, ".") || strings.HasPrefix(module, "/") ||
-			nodeBuiltin(module) || k.findPackage(".", pkg) != "" || k.told[pkg] {
+			nodeBuiltin(module) || k.findPackage(".", pkg) != "" || !k.first(pkg) {
 			continue
 		}
-		k.told[pkg] = true
 		k.Add(ruleImport, fmt.Sprintf("%s/args/%d", pointer, i), "npm install "+pkg,
 			"the package %s is not in the bundle, and %s loads it", pkg, flag)
 	}
@@ -122,10 +118,9 @@ func (k *code) scriptCommand(pointer, script, command string) {
 	switch {
 	case !needed && !development && k.findPackage(".", command) == "" && !k.isTool(command):
 		return
-	case k.told[command]:
+	case !k.first(command):
 		return
 	}
-	k.told[command] = true
 	k.Add(ruleCommand, pointer+"/args",
 		`start the server with "node" and "${__dirname}/" in front of its file; compile TypeScript before you pack`,
 		"the script %q of package.json runs %s from node_modules/.bin, which packing leaves out", script, command)
@@ -184,10 +179,9 @@ func (k *code) launcher(name, text string) {
 
 // launches reports a packaged program that a launcher starts.
 func (k *code) launches(launcher, name string) {
-	if k.told[name] || !fs.ValidPath(name) {
+	if !fs.ValidPath(name) || !k.first(name) {
 		return
 	}
-	k.told[name] = true
 	why := "is not in the bundle"
 	switch {
 	case strings.HasPrefix(name, "node_modules/.bin/"):
@@ -264,21 +258,17 @@ func (k *code) codeFiles() *sources {
 	}
 	k.sources = &sources{byFolder: map[string][]string{}, bySuffix: map[string][]string{}}
 	files := 0
-	_ = fs.WalkDir(k.fsys, ".", func(name string, d fs.DirEntry, err error) error { // unreadable folders have no code
-		switch {
-		case err != nil || name == ".":
-			return nil
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || k.opts.Skip(name, true)):
-			return fs.SkipDir
-		case d.Type().IsRegular() && !k.opts.Skip(name, false) && codePath.FindString(name) == name:
-			if files++; files > maxCodeFiles {
-				k.doubt(false, "the server has more than %d files of code", maxCodeFiles)
-				return fs.SkipAll
-			}
-			k.sources.add(name)
+	for _, e := range k.content {
+		installed := strings.Contains("/"+e.name, "/node_modules/")
+		if installed || !e.regular || codePath.FindString(e.name) != e.name {
+			continue
 		}
-		return nil
-	})
+		if files++; files > maxCodeFiles {
+			k.doubt(false, "the server has more than %d files of code", maxCodeFiles)
+			break
+		}
+		k.sources.add(e.name)
+	}
 	return k.sources
 }
 

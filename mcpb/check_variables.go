@@ -2,13 +2,11 @@ package mcpb
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 func (c *checker) checkVariables() {
@@ -20,9 +18,9 @@ func (c *checker) checkVariables() {
 	if config := c.m.Server.Config; config != nil {
 		c.checkTexts("/server/mcp_config", config.Command, config.Args, config.Env, used)
 		c.checkFlags("/server/mcp_config", config.Command, config.Args)
-		for _, platform := range slices.Sorted(maps.Keys(config.Overrides)) {
+		for _, platform := range sortedKeys(config.Overrides) {
 			o := config.Overrides[platform]
-			at := "/server/mcp_config/platform_overrides/" + jsonscan.EscapeToken(platform)
+			at := pointerTo("/server/mcp_config/platform_overrides", platform)
 			c.checkTexts(at, o.Command, o.Args, o.Env, used)
 			c.checkOverriddenFlags(at, config, o)
 		}
@@ -32,7 +30,7 @@ func (c *checker) checkVariables() {
 	}
 	for _, o := range c.m.UserConfig {
 		if !used[o.Key] {
-			c.Add(ruleUnused, "/user_config/"+jsonscan.EscapeToken(o.Key),
+			c.Add(ruleUnused, pointerTo("/user_config", o.Key),
 				"${"+userConfigPrefix+o.Key+"} in args or env passes it to the server", "nothing uses option %q",
 				o.Key)
 		}
@@ -61,8 +59,8 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 			c.checkArrays(at, arg)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		at := pointer + "/env/" + jsonscan.EscapeToken(name)
+	for _, name := range sortedKeys(env) {
+		at := pointer + pointerTo("/env", name)
 		c.checkText(at, env[name], used)
 		c.checkArrays(at, env[name])
 	}

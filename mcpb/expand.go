@@ -254,11 +254,11 @@ func (e *expansion) launch() *Launch {
 			l.shownArgs = append(l.shownArgs, t.shown)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(config.Env)) {
+	for _, name := range sortedKeys(config.Env) {
 		if key, alone := onlyOption(config.Env[name]); alone && e.unset(key) {
 			continue
 		}
-		t := e.text(pointer+"/env/"+jsonscan.EscapeToken(name), config.Env[name])
+		t := e.text(pointer+pointerTo("/env", name), config.Env[name])
 		l.Env[name], l.shownEnv[name] = t.text, t.shown
 	}
 	for _, v := range e.values {
@@ -266,6 +266,7 @@ func (e *expansion) launch() *Launch {
 			l.secrets = append(l.secrets, v.texts...)
 		}
 	}
+	slices.SortFunc(l.secrets, func(a, b string) int { return len(b) - len(a) })
 	l.Warnings = e.warnings.Report.Findings()
 	return l
 }

@@ -3,6 +3,7 @@ package mcpb
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -39,10 +40,11 @@ type IgnoreRule struct {
 	Line int `json:"line"`
 
 	glob     string
-	include  bool // it begins with "!"
-	folders  bool // it ends with "/"
-	files    bool // for files only, which the syntax cannot express
-	anchored bool // it is matched against the whole path
+	pattern  *regexp.Regexp // of glob, if that has special characters
+	include  bool           // it begins with "!"
+	folders  bool           // it ends with "/"
+	files    bool           // for files only, which the syntax cannot express
+	anchored bool           // it is matched against the whole path
 	anyCase  bool
 }
 
@@ -55,15 +57,15 @@ type ignoreRules []IgnoreRule
 func newIgnoreRules(text []byte) ignoreRules {
 	var rules ignoreRules
 	for i, line := range defaultIgnores() {
-		if rule, ok := parseIgnore(line); ok {
-			rule.File, rule.Line, rule.anyCase = defaultsName, i+1, true
+		if rule, ok := parseIgnore(line, true); ok {
+			rule.File, rule.Line = defaultsName, i+1
 			rule.files = line == "*.map" || line == "*.log" || line == "*.d.ts"
 			rules = append(rules, rule)
 		}
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	for i, line := range strings.Split(string(text), "\n") {
-		if rule, ok := parseIgnore(strings.TrimSuffix(line, "\r")); ok {
+		if rule, ok := parseIgnore(strings.TrimSuffix(line, "\r"), false); ok {
 			rule.File, rule.Line = IgnoreName, i+1
 			rules = append(rules, rule)
 		}
@@ -71,9 +73,10 @@ func newIgnoreRules(text []byte) ignoreRules {
 	return rules
 }
 
-// parseIgnore parses one line like git. ok is false for a line without a rule.
-func parseIgnore(line string) (rule IgnoreRule, ok bool) {
-	rule.Pattern = line
+// parseIgnore parses one line like git. ok is false for a line without a rule that can
+// match.
+func parseIgnore(line string, anyCase bool) (rule IgnoreRule, ok bool) {
+	rule.Pattern, rule.anyCase = line, anyCase
 	glob := trimIgnore(line)
 	if strings.HasPrefix(glob, "#") {
 		return rule, false
@@ -84,7 +87,11 @@ func parseIgnore(line string) (rule IgnoreRule, ok bool) {
 	glob, rule.folders = strings.CutSuffix(glob, "/")
 	rule.anchored = strings.Contains(glob, "/")
 	rule.glob = strings.TrimPrefix(glob, "/")
-	return rule, rule.glob != ""
+	if !strings.ContainsAny(rule.glob, `*?[\`) {
+		return rule, rule.glob != ""
+	}
+	rule.pattern = compileGlob(rule.glob, anyCase)
+	return rule, rule.pattern != nil
 }
 
 // trimIgnore removes trailing spaces, unless they are escaped with a backslash.
@@ -120,7 +127,13 @@ func (rule *IgnoreRule) fits(name string, isDir bool) bool {
 	if !rule.anchored {
 		name = path.Base(name)
 	}
-	return wildmatch(rule.glob, name, rule.anyCase)
+	switch {
+	case rule.pattern != nil:
+		return rule.pattern.MatchString(latin1(name))
+	case rule.anyCase:
+		return strings.EqualFold(rule.glob, name)
+	}
+	return rule.glob == name
 }
 
 // decide returns the rule that excludes a path or one of its parent folders, with the

@@ -1,160 +1,149 @@
 package mcpb
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 )
 
-// wildmatch reports whether a gitignore pattern matches a path: * and ? do not match a
-// slash, ** between slashes matches any number of folders, brackets match one byte of a
-// class, and a backslash escapes the next byte. Like git, it works on bytes.
-func wildmatch(pattern, name string, anyCase bool) bool {
-	if anyCase {
-		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
+// maxGlob limits a pattern, in bytes. A path in a bundle is not longer.
+const maxGlob = 4 << 10
+
+// latin1 returns a string with one character for each byte, because git matches bytes.
+func latin1(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteRune(rune(s[i]))
 	}
-	m := matcher{steps: maxMatchSteps}
-	return m.match(pattern, name, true)
+	return b.String()
 }
 
-// maxMatchSteps limits the cost of a pattern with many stars on one path.
-const maxMatchSteps = 1 << 20
-
-type matcher struct{ steps int }
-
-// match matches the whole of name. begins means that the pattern is at its start or after
-// a slash, where ** is special.
-func (m *matcher) match(pattern, name string, begins bool) bool {
-	for pattern != "" {
-		if m.steps--; m.steps < 0 {
-			return false
-		}
-		switch c := pattern[0]; c {
+// compileGlob compiles a gitignore pattern for paths in [latin1]: * and ? do not match a
+// slash, ** between slashes matches any number of folders, brackets match one byte of a
+// class, and a backslash escapes the next byte. It returns nil for a pattern that matches
+// nothing.
+func compileGlob(glob string, anyCase bool) *regexp.Regexp {
+	if len(glob) > maxGlob {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString(`^(?s`)
+	if anyCase {
+		b.WriteByte('i')
+	}
+	b.WriteByte(':')
+	begins := true // at the start or after a slash, where ** is special
+	for glob != "" {
+		c := glob[0]
+		glob = glob[1:]
+		switch c {
 		case '*':
-			return m.star(pattern, name, begins)
+			rest := strings.TrimLeft(glob, "*")
+			// More than two stars equal two; git accepts an escaped slash after them, too.
+			double := len(rest) < len(glob) && begins
+			glob = rest
+			switch {
+			case double && strings.HasPrefix(rest, "/"):
+				b.WriteString(`(?:.*/)?`)
+				glob = rest[1:]
+				continue
+			case double && (rest == "" || strings.HasPrefix(rest, `\/`)):
+				b.WriteString(`.*`)
+			default:
+				b.WriteString(`[^/]*`)
+			}
 		case '?':
-			if name == "" || name[0] == '/' {
-				return false
-			}
-			pattern, name = pattern[1:], name[1:]
+			b.WriteString(`[^/]`)
 		case '[':
-			if name == "" || name[0] == '/' {
-				return false
+			class, rest, ok := bracket(glob)
+			if !ok {
+				return nil
 			}
-			fits, rest, ok := class(pattern[1:], name[0])
-			if !ok || !fits {
-				return false
-			}
-			pattern, name = rest, name[1:]
+			b.WriteString(class)
+			glob = rest
 		default:
 			if c == '\\' {
-				if pattern = pattern[1:]; pattern == "" {
-					return false
+				if glob == "" {
+					return nil
 				}
-				c = pattern[0]
+				c = glob[0]
+				glob = glob[1:]
 			}
-			if name == "" || name[0] != c {
-				return false
-			}
-			pattern, name = pattern[1:], name[1:]
+			b.WriteString(regexp.QuoteMeta(string(rune(c))))
 			begins = c == '/'
 			continue
 		}
 		begins = false
 	}
-	return name == ""
+	b.WriteString(`)$`)
+	pattern, err := regexp.Compile(b.String())
+	if err != nil {
+		return nil
+	}
+	return pattern
 }
 
-// star matches a pattern that begins with one or more stars.
-func (m *matcher) star(pattern, name string, begins bool) bool {
-	rest := strings.TrimLeft(pattern, "*")
-	// More than two stars equal two; git accepts an escaped slash after them, too.
-	double := len(pattern)-len(rest) > 1 && begins && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
-	if double && (rest == "" || (rest[0] == '/' && m.match(rest[1:], name, true))) {
-		return true
+// bracket converts the bracket expression that begins after "[" to a class of a regular
+// expression, which never matches a slash. ok is false if the expression is not closed.
+func bracket(glob string) (class, rest string, ok bool) {
+	class = "["
+	if strings.HasPrefix(glob, "!") || strings.HasPrefix(glob, "^") {
+		class = "[^/"
+		glob = glob[1:]
 	}
-	for i := 0; ; i++ {
-		if m.match(rest, name[i:], false) {
-			return true
+	for first := true; glob != ""; first = false {
+		if glob[0] == ']' && !first {
+			return class + "]", glob[1:], true
 		}
-		if i == len(name) || (name[i] == '/' && !double) {
-			return false
-		}
-	}
-}
-
-// class reads the bracket expression at pattern, after its "[", and reports whether it
-// matches c. ok is false if it is not closed.
-func class(pattern string, c byte) (fits bool, rest string, ok bool) {
-	negated := pattern != "" && (pattern[0] == '!' || pattern[0] == '^')
-	if negated {
-		pattern = pattern[1:]
-	}
-	for first := true; ; first = false {
-		if pattern == "" {
-			return false, "", false
-		}
-		if pattern[0] == ']' && !first {
-			return fits != negated, pattern[1:], true
-		}
-		if name, behind, found := strings.Cut(strings.TrimPrefix(pattern, "[:"),
-			":]"); found && strings.HasPrefix(pattern, "[:") {
-			in, known := namedClass(name, c)
-			if !known {
-				return false, "", false
-			}
-			fits, pattern = fits || in, behind
+		if name, after, found := strings.Cut(strings.TrimPrefix(glob, "[:"), ":]"); found && strings.HasPrefix(glob, "[:") {
+			class += namedClass(name)
+			glob = after
 			continue
 		}
-		low, behind, whole := classByte(pattern)
+		low, after, whole := classByte(glob)
 		high := low
-		if whole && len(behind) >= 2 && behind[0] == '-' && behind[1] != ']' {
-			high, behind, whole = classByte(behind[1:])
+		if whole && len(after) >= 2 && after[0] == '-' && after[1] != ']' {
+			high, after, whole = classByte(after[1:])
 		}
 		if !whole {
-			return false, "", false
+			break
 		}
-		fits, pattern = fits || c == low || (low <= c && c <= high), behind
+		class += byteRange(low, low) + byteRange(low, high)
+		glob = after
 	}
+	return "", "", false
 }
 
 // classByte reads one byte of a bracket expression.
-func classByte(pattern string) (c byte, rest string, ok bool) {
-	if pattern[0] == '\\' {
-		if pattern = pattern[1:]; pattern == "" {
-			return 0, "", false
-		}
+func classByte(glob string) (c byte, rest string, ok bool) {
+	glob = strings.TrimPrefix(glob, `\`)
+	if glob == "" {
+		return 0, "", false
 	}
-	return pattern[0], pattern[1:], true
+	return glob[0], glob[1:], true
 }
 
-// namedClass reports whether c is in a POSIX class, as in [[:digit:]].
-func namedClass(name string, c byte) (in, known bool) {
-	lower, upper, digit := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9'
-	graph := 0x21 <= c && c <= 0x7e
-	switch name {
-	case "alnum":
-		return lower || upper || digit, true
-	case "alpha":
-		return lower || upper, true
-	case "blank":
-		return c == ' ' || c == '\t', true
-	case "cntrl":
-		return c < 0x20 || c == 0x7f, true
-	case "digit":
-		return digit, true
-	case "graph":
-		return graph, true
-	case "lower":
-		return lower, true
-	case "print":
-		return graph || c == ' ', true
-	case "punct":
-		return graph && !lower && !upper && !digit, true
-	case "space":
-		return c == ' ' || ('\t' <= c && c <= '\r'), true
-	case "upper":
-		return upper, true
-	case "xdigit":
-		return digit || ('a' <= c && c <= 'f') || ('A' <= c && c <= 'F'), true
+// byteRange returns the bytes from low to high without the slash, for a class.
+func byteRange(low, high byte) string {
+	switch {
+	case low > high, low == '/' && high == '/':
+		return ""
+	case low <= '/' && '/' <= high:
+		return byteRange(low, '/'-1) + byteRange('/'+1, high)
 	}
-	return false, false
+	return fmt.Sprintf(`\x%02x-\x%02x`, low, high)
+}
+
+// namedClass returns a POSIX class such as digit without the slash, for a class. The
+// compiler of regular expressions refuses an unknown one.
+func namedClass(name string) string {
+	switch name {
+	case "graph":
+		return `!-.0-~`
+	case "print":
+		return ` -.0-~`
+	case "punct":
+		return "!-.:-@\\[-`{-~"
+	}
+	return "[:" + name + ":]"
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // runner is a program that runs another one, or code from its arguments.
@@ -165,7 +164,7 @@ func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
 	}
 	for _, t := range expanded {
 		if strings.HasPrefix(t.text, "-") {
-			e.faults.Add(ruleInterpreter, "/user_config/"+jsonscan.EscapeToken(key), "",
+			e.faults.Add(ruleInterpreter, pointerTo("/user_config", key), "",
 				"option %q (%s) begins with -, and %s would take it for one of its own options", key, o.Title, name)
 			return
 		}

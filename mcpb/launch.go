@@ -3,7 +3,6 @@ package mcpb
 import (
 	"encoding/json"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,14 +26,14 @@ type Launch struct {
 	shownCommand string
 	shownArgs    []string
 	shownEnv     map[string]string
-	secrets      []string
+	secrets      []string // the longest first, as one may contain another
 }
 
 // Environ returns base, a list of NAME=VALUE such as the one of os.Environ, followed by
 // Env. If a name is repeated, the last one wins.
 func (l Launch) Environ(base []string) []string {
 	env := slices.Clone(base)
-	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
+	for _, name := range sortedKeys(l.Env) {
 		env = append(env, name+"="+l.Env[name])
 	}
 	return env
@@ -54,9 +53,7 @@ func (l Launch) HasSecrets() bool { return len(l.secrets) > 0 }
 // options replaced by [Redacted]. Values shorter than four bytes are kept, because they
 // occur everywhere.
 func (l Launch) Redact(text string) string {
-	longest := slices.Clone(l.secrets)
-	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
-	for _, s := range longest {
+	for _, s := range l.secrets {
 		if len(s) >= 4 {
 			text = strings.ReplaceAll(text, s, Redacted)
 		}
@@ -68,7 +65,7 @@ func (l Launch) Redact(text string) string {
 // without secrets.
 func (l Launch) String() string {
 	var words []string
-	for _, name := range slices.Sorted(maps.Keys(l.shownEnv)) {
+	for _, name := range sortedKeys(l.shownEnv) {
 		words = append(words, name+"="+shellQuote(l.shownEnv[name]))
 	}
 	words = append(words, shellQuote(l.shownCommand))

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
@@ -217,46 +216,12 @@ func (l *Launch) transport(ctx context.Context, m *Manifest, stderr io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	c := &client.Command{
+	return &client.Command{
 		Path:   line[0],
 		Args:   append(line[1:], l.Args...),
 		Dir:    l.Dir,
 		Env:    l.Environ(nil),
+		Stderr: stderr,
 		Redact: slices.Clone(l.secrets),
-	}
-	if stderr != nil {
-		c.Stderr = &redacting{launch: l, to: stderr}
-	}
-	return c, nil
-}
-
-// redacting forwards the output of a server without secrets.
-type redacting struct {
-	launch *Launch
-	to     io.Writer
-	held   string // a suffix that may be the beginning of a secret
-}
-
-// Write implements io.Writer.
-func (w *redacting) Write(p []byte) (int, error) {
-	text := w.launch.Redact(w.held + string(p))
-	w.held = text[len(text)-w.launch.begun(text):]
-	if _, err := io.WriteString(w.to, text[:len(text)-len(w.held)]); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// begun returns the length of the longest suffix of text that may be the beginning of a
-// secret.
-func (l *Launch) begun(text string) int {
-	most := 0
-	for _, secret := range l.secrets {
-		for n := min(len(secret)-1, len(text)); n > most; n-- {
-			if strings.HasSuffix(text, secret[:n]) {
-				most = n
-			}
-		}
-	}
-	return most
+	}, nil
 }

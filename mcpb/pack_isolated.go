@@ -1,18 +1,14 @@
 package mcpb
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Some package managers keep every package separate and connect them with links: pnpm in
@@ -73,7 +69,7 @@ func (s *Selection) isolated(root *os.Root, name string) error {
 			return err
 		}
 	}
-	for _, at := range slices.Sorted(maps.Keys(l.placed)) {
+	for _, at := range sortedKeys(l.placed) {
 		if err := l.copy(at, l.placed[at]); err != nil {
 			return err
 		}
@@ -136,40 +132,22 @@ func (l *placement) place(at, real string) {
 	}
 }
 
-// visible returns the folder of the package that Node resolves name to at a place in the
-// bundle, or "".
-func (l *placement) visible(at, name string) string {
-	for dir := at; ; dir = path.Dir(dir) {
-		if path.Base(dir) != "node_modules" {
-			if real := l.placed[path.Join(dir, "node_modules", name)]; real != "" {
-				return real
-			}
-		}
-		if dir == "." || dir == path.Dir(l.top) {
-			return ""
-		}
-	}
+// placedFor returns the source folder of the package that Node resolves name to at a place
+// in the bundle, or "".
+func (l *placement) placedFor(at, name string) string {
+	return l.placed[resolvePackage(at, name, func(dir string) bool { return l.placed[dir] != "" })]
 }
 
 // dependencies places the dependencies of the package at that place.
 func (l *placement) dependencies(at string) error {
 	real := l.placed[at]
-	p := &packageJSON{}
-	if text, err := fsutil.ReadRegular(l.root.FS(), path.Join(real, "package.json"), MaxManifest); err == nil {
-		_ = json.Unmarshal(text, p) // a malformed file has no dependencies
-	}
-	names := map[string]bool{}
-	for _, wanted := range []map[string]string{p.Dependencies, p.OptionalDependencies, p.PeerDependencies} {
-		for name := range wanted {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	p, _, _ := readPackageJSON(l.root.FS(), real) // a malformed file has no dependencies
+	for _, name := range slices.Compact(slices.Sorted(p.needed())) {
 		target, err := l.resolve(real, name)
 		if err != nil {
 			return err
 		}
-		switch found := l.visible(at, name); {
+		switch found := l.placedFor(at, name); {
 		case target == "" || found == target: // optional and absent, or already there
 		case found == "":
 			l.place(path.Join(l.top, name), target)
@@ -181,21 +159,17 @@ func (l *placement) dependencies(at string) error {
 }
 
 // resolve returns the real folder of the package that Node resolves name to from a real
-// folder, or "".
+// folder, or "". If that is outside the root, the error is that of realPath.
 func (l *placement) resolve(from, name string) (string, error) {
-	for dir := from; ; dir = path.Dir(dir) {
-		if path.Base(dir) != "node_modules" {
-			at := path.Join(dir, "node_modules", name)
-			if info, err := l.root.Stat(at); err == nil && info.IsDir() {
-				return l.realPath(at)
-			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return l.realPath(at) // a link out of the folder: realPath returns the error
-			}
-		}
-		if dir == "." {
-			return "", nil
-		}
+	found := resolvePackage(from, name, func(dir string) bool {
+		info, err := l.root.Stat(dir)
+		leadsOut := err != nil && !errors.Is(err, fs.ErrNotExist)
+		return leadsOut || err == nil && info.IsDir()
+	})
+	if found == "" {
+		return "", nil
 	}
+	return l.realPath(found)
 }
 
 // copy adds the files of a package. Packages in its own node_modules are placed

@@ -1,37 +1,13 @@
 package mcpb
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
-
-// packageJSON is the part of a package.json that determines the needed packages.
-type packageJSON struct {
-	Name                 string            `json:"name"`
-	Version              string            `json:"version"`
-	License              json.RawMessage   `json:"license"`
-	Dependencies         map[string]string `json:"dependencies"`
-	DevDependencies      map[string]string `json:"devDependencies"`
-	OptionalDependencies map[string]string `json:"optionalDependencies"`
-	PeerDependencies     map[string]string `json:"peerDependencies"`
-}
-
-func (s *Selection) readPackage(dir string) (*packageJSON, error) {
-	text, err := fsutil.ReadRegular(s.view, path.Join(dir, "package.json"), MaxManifest)
-	if err != nil {
-		return nil, err
-	}
-	p := &packageJSON{}
-	return p, json.Unmarshal(text, p)
-}
 
 // prune excludes packages in node_modules that the package.json next to the manifest does
 // not depend on.
@@ -52,31 +28,31 @@ func (s *Selection) prune() error {
 // dependencies. They are resolved like in Node: in node_modules of the package, then of
 // its parent folders.
 func (s *Selection) packages() (installed, needed map[string]bool, err error) {
-	s.view = s.fs()
-	top, err := s.readPackage(".")
+	view := s.fs()
+	top, _, err := readPackageJSON(view, ".")
 	if err != nil {
 		return nil, nil, err
 	}
-	installed, needed = s.installed(), map[string]bool{}
-	type todo struct {
-		dir string
-		p   *packageJSON
+	installed, needed = map[string]bool{}, map[string]bool{}
+	for _, f := range s.Files {
+		if dir := packageOf(f.Name); dir != "" {
+			installed[dir] = true
+		}
 	}
-	for queue := []todo{{".", top}}; len(queue) > 0; queue = queue[1:] {
-		at := queue[0]
-		for _, wanted := range []map[string]string{at.p.Dependencies, at.p.OptionalDependencies, at.p.PeerDependencies} {
-			for name := range wanted {
-				dir := resolvePackage(installed, at.dir, name)
-				if dir == "" || needed[dir] {
-					continue
-				}
-				needed[dir] = true
-				if p, err := s.readPackage(dir); err == nil {
-					queue = append(queue, todo{dir, p})
-				}
+	var add func(from string, p *packageJSON)
+	add = func(from string, p *packageJSON) {
+		for name := range p.needed() {
+			dir := resolvePackage(from, name, func(dir string) bool { return installed[dir] })
+			if dir == "" || needed[dir] {
+				continue
+			}
+			needed[dir] = true
+			if p, _, err := readPackageJSON(view, dir); err == nil {
+				add(dir, p)
 			}
 		}
 	}
+	add(".", top)
 	return installed, needed, nil
 }
 
@@ -96,53 +72,10 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 	if len(unneeded) == 0 {
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(unneeded))
+	names := sortedKeys(unneeded)
 	return []check.Finding{check.Reporter{File: where("package.json")}.Finding(ruleDevelopment, "",
 		"slipway bundle pack --prune leaves out what only development needs",
 		"no dependency leads to %s (%.1f MB), which the bundle has", firstNames(names, 3), float64(bytes)/1e6)}
-}
-
-// installed returns the folders of the packages in node_modules.
-func (s *Selection) installed() map[string]bool {
-	found := map[string]bool{}
-	for _, f := range s.Files {
-		if dir := packageOf(f.Name); dir != "" {
-			found[dir] = true
-		}
-	}
-	return found
-}
-
-// packageOf returns the folder of the package in node_modules that a file belongs to, or
-// an empty string.
-func packageOf(name string) string {
-	segments := strings.Split(name, "/")
-	for i := len(segments) - 2; i >= 0; i-- {
-		if segments[i] != "node_modules" {
-			continue
-		}
-		n := i + 2
-		if strings.HasPrefix(segments[i+1], "@") {
-			n++
-		}
-		if n < len(segments) {
-			return strings.Join(segments[:n], "/")
-		}
-	}
-	return ""
-}
-
-func resolvePackage(installed map[string]bool, from, name string) string {
-	for dir := from; ; dir = path.Dir(dir) {
-		if path.Base(dir) != "node_modules" {
-			if found := path.Join(dir, "node_modules", name); installed[found] {
-				return found
-			}
-		}
-		if dir == "." || dir == "/" {
-			return ""
-		}
-	}
 }
 
 func (s *Selection) dropPackages(installed, needed map[string]bool) {

@@ -51,7 +51,6 @@ type Selection struct {
 	rules  ignoreRules
 	links  Links
 	except []os.FileInfo
-	view   fs.FS // for reading selected files
 }
 
 // SelectedFile is a file to pack.

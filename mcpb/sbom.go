@@ -136,12 +136,11 @@ func (b *inventory) look(a *Archive, e *Entry) error {
 }
 
 func (b *inventory) lookNode(a *Archive, e *Entry) error {
-	text, err := fsutil.ReadRegular(a.FS(), e.Name, 4<<20)
-	if err != nil {
+	p, text, err := readPackageJSON(a.FS(), path.Dir(e.Name))
+	switch {
+	case text == nil:
 		return err
-	}
-	var p packageJSON
-	if json.Unmarshal(text, &p) != nil || p.Name == "" {
+	case err != nil || p.Name == "":
 		return nil // many packages contain such files that do not describe a package
 	}
 	c := component{

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -99,7 +97,7 @@ func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
 	entries := []string{p.Main}
 	var bins map[string]string
 	if json.Unmarshal(p.Bin, &bins) == nil {
-		for _, name := range slices.Sorted(maps.Keys(bins)) {
+		for _, name := range sortedKeys(bins) {
 			entries = append(entries, bins[name])
 		}
 	}
@@ -184,7 +182,7 @@ func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 	if len(p.Project.Authors) > 0 {
 		d.Author = Author{Name: p.Project.Authors[0].Name, Email: p.Project.Authors[0].Email}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Project.URLs)) {
+	for _, name := range sortedKeys(p.Project.URLs) {
 		switch url := p.Project.URLs[name]; strings.ToLower(name) {
 		case "homepage":
 			d.Homepage = url

@@ -5,7 +5,9 @@ import (
 	"crypto"
 	"errors"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
@@ -179,3 +181,6 @@ func valueOf[T any](opts *T) T {
 	}
 	return *opts
 }
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,7 +142,7 @@ func PackSite(
 		}
 		programs = map[string]string{ThisPlatform(): self}
 	}
-	text, err := SiteManifest(ctx, dir, slices.Sorted(maps.Keys(programs)), as)
+	text, err := SiteManifest(ctx, dir, sortedKeys(programs), as)
 	if err != nil {
 		return nil, err
 	}

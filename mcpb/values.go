@@ -2,7 +2,6 @@ package mcpb
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // ThisPlatform returns the current system's name in the format: "darwin", "linux" or
@@ -26,13 +24,13 @@ func ThisPlatform() string {
 
 // resolve determines the value of every option.
 func (e *expansion) resolve() {
-	for _, key := range slices.Sorted(maps.Keys(e.opts.Values)) {
+	for _, key := range sortedKeys(e.opts.Values) {
 		if !e.declared[key] {
 			var keys []string
 			for _, o := range e.m.UserConfig {
 				keys = append(keys, o.Key)
 			}
-			e.faults.Add(ruleValueKey, check.Pointer("user_config", key), didYouMean(key, keys),
+			e.faults.Add(ruleValueKey, pointerTo("/user_config", key), didYouMean(key, keys),
 				"the bundle has no option %q", key)
 		}
 	}
@@ -42,7 +40,7 @@ func (e *expansion) resolve() {
 }
 
 func (e *expansion) option(o *Option) {
-	pointer := "/user_config/" + jsonscan.EscapeToken(o.Key)
+	pointer := pointerTo("/user_config", o.Key)
 	given, ok := filled(o, e.opts.Values[o.Key])
 	if ok {
 		if texts, why := e.given(o, given); why != "" {
