@@ -44,7 +44,8 @@ func FuzzRaw(f *testing.F) {
 		`{"resultType":"complete","ttlMs":1,"cacheScope":"public"}`, `{"ttlMs":1}`,
 		`{"cacheScope":"private","_meta":{"x":{"_meta":{}}}}`, `{"a":1,"a":2}`, `{"\u005fmeta":{}}`,
 		`{"_meta":[]}`, `{"_meta":null}`,
-		`{"content":[{"type":"audio","data":"AA==","mimeType":"a"},{"type":"resource_link","name":"n","uri":"u:"}],"isError":true}`,
+		`{"content":[{"type":"audio","data":"AA==","mimeType":"a"},{"type":"resource_link","name":"n","uri":"u:"}],` +
+			`"isError":true}`,
 		`{"messages":[{"role":"user","content":{"type":"audio","data":"*"}}]}`,
 		`{"content":"audio\"resource_link\""}`, "{\"a\":\"\xff\"}", `[]`, ` `, `{}{}`,
 	} {

@@ -83,7 +83,8 @@ func (s shelf) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.
 }
 
 func (s shelf) GetPrompt(context.Context, *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("the result")}}}, nil
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser,
+		Content: mcp.Text("the result")}}}, nil
 }
 
 func TestAudit(t *testing.T) {
@@ -100,7 +101,8 @@ func TestAudit(t *testing.T) {
 	h := serve.NewHandler(src, &serve.Options{Audit: audit, Auth: testAuth(t)})
 	bearer := []string{"Authorization", "Bearer " + readerToken}
 	id := exchange(h, "POST", "/mcp", initialize, bearer...).Header().Get("Mcp-Session-Id")
-	in := append([]string{"Mcp-Session-Id", id, "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+	in := append([]string{"Mcp-Session-Id", id, "Traceparent",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
 		bearer...)
 	request := func(method, params string) {
 		exchange(h, "POST", "/mcp", `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`, in...)
@@ -114,8 +116,10 @@ func TestAudit(t *testing.T) {
 	request("resources/read", `{"uri":"other://x"}`)
 	request("prompts/get", `{"name":"r_prompt","arguments":{"who":"hunter22"}}`)
 	exchange(h, "POST", "/mcp",
-		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"l_tool","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
-		"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"new \u0041","version":"3"}}}}`,
+		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"l_tool",
+		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities":{},
+		"io.modelcontextprotocol/clientInfo":{"name":"new \u0041","version":"3"}}}}`,
 		append([]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "l_tool"},
 			bearer...)...)
 	exchange(h, "POST", "/mcp", list, "Authorization", "Bearer hunter22hunter22hunter22")
@@ -173,7 +177,8 @@ func TestAudit(t *testing.T) {
 		line(who, "method", "initialize"),
 		line(who, "method", "tools/call", "name", "r_tool", "server", "right",
 			"trace_id", trace, "arguments", hashed(`{"city": "hunter22"}`, 32)),
-		line(who, "method", "tools/call", "name", "r_fails", "server", "right", "trace_id", trace, "outcome", "tool_error"),
+		line(who, "method", "tools/call", "name", "r_fails", "server", "right", "trace_id", trace, "outcome",
+			"tool_error"),
 		line(who, "method", "tools/call", "name", "hidden_tool", "trace_id", trace, "outcome",
 			"error", "code", -32602.0, "arguments", hashed(`{"city":"hunter22"}`, 32)),
 		line(who, "method", "resources/read", "uri", "l://host/way", "server", "left", "trace_id", trace),
@@ -253,7 +258,8 @@ func TestAuditOfStdio(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := strings.NewReader(initialize + "\n" + toolCall("l_tool") + "\n")
-	if err := serve.Stdio(t.Context(), shelf{name: "l"}, in, &bytes.Buffer{}, &serve.Options{Audit: audit}); err != nil {
+	if err := serve.Stdio(t.Context(), shelf{name: "l"}, in, &bytes.Buffer{}, &serve.Options{Audit: audit}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	var events []string
@@ -445,7 +451,8 @@ func TestAuditOfSeveral(t *testing.T) {
 				return
 			}
 			for range 500 {
-				audit.Server(&serve.AuditServer{Name: fmt.Sprint("server ", i), Address: strings.Repeat("x", 300), What: "started"})
+				audit.Server(&serve.AuditServer{Name: fmt.Sprint("server ", i), Address: strings.Repeat("x", 300),
+					What: "started"})
 			}
 			if err := audit.Close(); err != nil {
 				t.Error(err)

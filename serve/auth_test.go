@@ -115,10 +115,12 @@ func testAuth(t *testing.T) *serve.Auth {
 func TestAuthChallenges(t *testing.T) {
 	const metadata = `resource_metadata="http://localhost/.well-known/oauth-protected-resource/mcp"`
 	const missing = `Bearer scope="read", ` + metadata
-	const invalid = `Bearer error="invalid_token", error_description="the token is not valid", scope="read", ` + metadata
+	const invalid = `Bearer error="invalid_token", error_description="the token is not valid", scope="read", ` +
+		metadata
 	const lacking = `Bearer error="insufficient_scope", error_description="the token lacks a scope", scope="read", ` +
 		metadata
-	const lackingTool = `Bearer error="insufficient_scope", error_description="the token lacks a scope that the tool needs", scope="read sink", ` +
+	const lackingTool = `Bearer error="insufficient_scope", error_description="the token lacks a scope that the ` +
+		`tool needs", scope="read sink", ` +
 		metadata
 	badRequest := func(why string) string {
 		return `Bearer error="invalid_request", error_description="` + why + `", ` + metadata
@@ -141,9 +143,11 @@ func TestAuthChallenges(t *testing.T) {
 			invalid, ""},
 		{"without the scope", "POST", "/mcp", toolCall("look"), bearer(powerlessToken), 403, lacking, ""},
 		{"empty token", "POST", "/mcp", toolCall("look"), bearer(""), 400, badRequest("malformed bearer token"), ""},
-		{"token of two words", "POST", "/mcp", toolCall("look"), bearer("a b"), 400, badRequest("malformed bearer token"),
+		{"token of two words", "POST", "/mcp", toolCall("look"), bearer("a b"), 400,
+			badRequest("malformed bearer token"),
 			""},
-		{"token with a quote", "POST", "/mcp", toolCall("look"), bearer(`a"b`), 400, badRequest("malformed bearer token"),
+		{"token with a quote", "POST", "/mcp", toolCall("look"), bearer(`a"b`), 400,
+			badRequest("malformed bearer token"),
 			""},
 		{"token without end", "POST", "/mcp", toolCall("look"), bearer(strings.Repeat("a", 20_000)), 400,
 			badRequest("malformed bearer token"), ""},
@@ -152,14 +156,17 @@ func TestAuthChallenges(t *testing.T) {
 		{"token in the query", "POST", "/mcp?access_token=" + readerToken, toolCall("look"), nil, 400,
 			badRequest("send the token in the Authorization header: addresses are logged"), ""},
 		{"fine", "POST", "/mcp", toolCall("look"), bearer(readerToken), 200, "", "look by reader"},
-		{"the scheme in lower case", "POST", "/mcp", toolCall("look"), []string{"Authorization", "bearer " + readerToken},
+		{"the scheme in lower case", "POST", "/mcp", toolCall("look"), []string{"Authorization", "bearer " +
+			readerToken},
 			200, "", "look by reader"},
 		{"a hashed token", "POST", "/mcp", toolCall("look"), bearer(adminToken), 200, "", "look by admin"},
 		{"tool without its scope", "POST", "/mcp", toolCall("sink"), bearer(readerToken), 403, lackingTool,
 			`"id":1,"error":{"code":-31006`},
-		{"tool with its scope, implied", "POST", "/mcp", toolCall("sink"), bearer(adminToken), 200, "", "sink by admin"},
+		{"tool with its scope, implied", "POST", "/mcp", toolCall("sink"), bearer(adminToken), 200, "",
+			"sink by admin"},
 		{"2026-07-28, no token", "POST", "/mcp", modernCall("look"), modern("x", "look")[2:], 401, missing, ""},
-		{"2026-07-28, fine", "POST", "/mcp", modernCall("look"), modern(readerToken, "look"), 200, "", "look by reader"},
+		{"2026-07-28, fine", "POST", "/mcp", modernCall("look"), modern(readerToken, "look"), 200, "",
+			"look by reader"},
 		{"2026-07-28, tool without its scope", "POST", "/mcp", modernCall("sink"), modern(readerToken, "sink"), 403,
 			lackingTool, "-31006"},
 		{"2026-07-28, tool with its scope", "POST", "/mcp", modernCall("sink"), modern(adminToken, "sink"), 200, "",
@@ -170,7 +177,8 @@ func TestAuthChallenges(t *testing.T) {
 		{"GET", "GET", "/mcp", "", nil, 401, missing, ""},
 		{"DELETE", "DELETE", "/mcp", "", nil, 401, missing, ""},
 		{"files", "GET", "/mcp.json", "", nil, 401, missing, ""},
-		{"files that may hold any answer, without the scope of a tool", "GET", "/mcp.json", "", bearer(readerToken), 403,
+		{"files that may hold any answer, without the scope of a tool", "GET", "/mcp.json", "", bearer(readerToken),
+			403,
 			lackingTool, "-31006"},
 		{"files, with the scopes of all tools", "GET", "/mcp.json", "", bearer(adminToken), 200, "", "file"},
 		{"metrics", "GET", "/metrics", "", nil, 401, missing, ""},
@@ -274,14 +282,19 @@ func TestMetadataOfTheProtectedResource(t *testing.T) {
 		want string
 	}{
 		{"as the client names the server", serve.Options{Auth: testAuth(t)},
-			`{"resource":"http://localhost/mcp","resource_name":"harbour","authorization_servers":["https://id.example.com"],"scopes_supported":["read","sink"],"bearer_methods_supported":["header"]}`},
+			`{"resource":"http://localhost/mcp","resource_name":"harbour",` +
+				`"authorization_servers":["https://id.example.com"],"scopes_supported":["read","sink"],` +
+				`"bearer_methods_supported":["header"]}`},
 		{"by its public address", serve.Options{Auth: testAuth(t), PublicURL: "https://mcp.example.com/"},
-			`{"resource":"https://mcp.example.com/mcp","resource_name":"harbour","authorization_servers":["https://id.example.com"],"scopes_supported":["read","sink"],"bearer_methods_supported":["header"]}`},
+			`{"resource":"https://mcp.example.com/mcp","resource_name":"harbour",` +
+				`"authorization_servers":["https://id.example.com"],"scopes_supported":["read","sink"],` +
+				`"bearer_methods_supported":["header"]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := serve.NewHandler(tools{}, &tt.opts)
-			for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
+			for _, path := range []string{"/.well-known/oauth-protected-resource",
+				"/.well-known/oauth-protected-resource/mcp"} {
 				w := exchange(h, "GET", path, "")
 				if w.Body.String() != tt.want ||
 					w.Header().Get("Content-Type") != "application/json" ||
@@ -321,7 +334,8 @@ func TestParseTokens(t *testing.T) {
 		{"lines", lines, "", want},
 		{
 			"JSON",
-			`{"tokens":[{"name":"ci","token":"` + readerToken + `","scopes":["read","write"]},{"name":"token","token":"` +
+			`{"tokens":[{"name":"ci","token":"` + readerToken +
+				`","scopes":["read","write"]},{"name":"token","token":"` +
 				adminToken + `"}]}`,
 			"",
 			want,

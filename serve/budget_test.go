@@ -176,7 +176,8 @@ func (c *tenant) post(t *testing.T, body, session string) *reply {
 func (c *tenant) initialize(t *testing.T, clientInfo string) string {
 	t.Helper()
 	got := c.post(t,
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":`+
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+			`"capabilities":{"roots":{}},"clientInfo":`+
 			clientInfo+
 			`}}`,
 		"")
@@ -341,7 +342,8 @@ func TestRetainedBytes(t *testing.T) {
 		}},
 		{"subscribe", 1 << 20, func(t *testing.T, c *tenant, session string, i int) {
 			got := c.post(t,
-				fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://%d/%s"}}`, i, uri),
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://%d/%s"}}`, i,
+					uri),
 				session)
 			if got.code() != int(mcp.CodeInvalidParams) {
 				t.Errorf("URI of 4 MB: %.200s", got.body)
@@ -373,7 +375,8 @@ func TestRetainedBytes(t *testing.T) {
 			session := c.initialize(t, plainInfo)
 			for range 8 {
 				c.post(t,
-					`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stream","arguments":{"size":900000},"_meta":{"progressToken":1}}}`,
+					`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stream",`+
+						`"arguments":{"size":900000},"_meta":{"progressToken":1}}}`,
 					session)
 			}
 		}},
@@ -408,7 +411,8 @@ func TestRetainedQuestions(t *testing.T) {
 	got := retained(func() {
 		for i := range 40 {
 			r := alice.request(http.MethodPost,
-				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{"x":%q}}}`,
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask",`+
+					`"arguments":{"x":%q}}}`,
 					i+10, padding),
 				session)
 			answer, err := alice.http.Do(r)
@@ -495,7 +499,8 @@ func TestStreamsOfOthersStay(t *testing.T) {
 	onEstates(t, opts, func(t *testing.T, e *estate) {
 		alice, bob := e.clients[0], e.clients[1]
 		listen := func(c *tenant) <-chan struct{} {
-			return c.stream(t, c.modern("subscriptions/listen", "", `"notifications":{"resourceSubscriptions":["x://1"]}`))
+			return c.stream(t, c.modern("subscriptions/listen", "",
+				`"notifications":{"resourceSubscriptions":["x://1"]}`))
 		}
 		get := func(c *tenant) <-chan struct{} {
 			return c.stream(t, c.request(http.MethodGet, "", c.initialize(t, plainInfo)))
@@ -613,7 +618,8 @@ func TestNoRoomAtAll(t *testing.T) {
 	e := newEstate(t, false, server.Options{Budget: server.Budget{Bytes: 100, ClientBytes: 100}})
 	for _, c := range e.clients {
 		got := c.post(t,
-			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":`+
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+				`"capabilities":{},"clientInfo":`+
 				plainInfo+
 				`}}`,
 			"")
@@ -732,7 +738,8 @@ func TestBatchStreams(t *testing.T) {
 	defer site.Close()
 	client := &tenant{url: site.URL, http: site.Client()}
 	r := client.request(http.MethodPost,
-		`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}]`,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call",`+
+			`"params":{"name":"slow"}}]`,
 		"")
 	r.Header.Set("Accept", "text/event-stream, application/json")
 	r.Header.Set("MCP-Protocol-Version", "2025-03-26")

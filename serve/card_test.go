@@ -28,13 +28,15 @@ func TestServerCard(t *testing.T) {
 		{"card", "/mcp/server-card", "application/mcp-server-card+json", card + `}]}`, opts},
 		{"card of a server with tokens of its own", "/mcp/server-card", "application/mcp-server-card+json",
 			card +
-				`,"headers":[{"name":"Authorization","description":"Bearer and a token that was given to you","isRequired":true,"isSecret":true}]}]}`,
+				`,"headers":[{"name":"Authorization","description":"Bearer and a token that was given to you",` +
+				`"isRequired":true,"isSecret":true}]}]}`,
 			&serve.Options{PublicURL: opts.PublicURL, Auth: &serve.Auth{}}},
 		{"card of a server with an authorization server", "/mcp/server-card",
 			"application/mcp-server-card+json", card + `}]}`,
 			&serve.Options{PublicURL: opts.PublicURL, Auth: testAuth(t)}},
 		{"catalog", "/.well-known/ai-catalog.json", "application/ai-catalog+json",
-			`{"specVersion":"1.0","entries":[{"identifier":"urn:air:mcp.example.com:mcp:harbour","type":"application/mcp-server-card+json","url":"https://mcp.example.com/mcp/server-card"}]}`,
+			`{"specVersion":"1.0","entries":[{"identifier":"urn:air:mcp.example.com:mcp:harbour",` +
+				`"type":"application/mcp-server-card+json","url":"https://mcp.example.com/mcp/server-card"}]}`,
 			opts},
 	}
 	for _, tt := range tests {
@@ -54,9 +56,11 @@ func TestServerCard(t *testing.T) {
 				}
 			}
 			tag := header.Get("ETag")
-			for condition, status := range map[string]int{tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200} {
+			for condition, status := range map[string]int{tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304,
+				`"x"`: 200} {
 				if w := exchange(h, "GET", tt.path, "", "If-None-Match",
-					condition); w.Code != status || status == 304 && (w.Body.Len() > 0 || w.Header().Get("ETag") != tag) {
+					condition); w.Code != status || status == 304 && (w.Body.Len() > 0 || w.Header().Get("ETag") !=
+					tag) {
 					t.Errorf("If-None-Match: %s = %d with %d bytes, want %d", condition, w.Code, w.Body.Len(), status)
 				}
 			}
@@ -108,7 +112,8 @@ func TestServerCardFitsItsSchema(t *testing.T) {
 			t.Errorf("name of %q at %s = %q, want %q", tt.server, tt.public, card.Name, tt.want)
 		}
 		if n := utf8.RuneCountInString; n(card.Version) > 255 || n(card.Title) != 100 || n(card.Description) != 100 {
-			t.Errorf("%d, %d and %d characters, want at most 255, 100, 100", n(card.Version), n(card.Title), n(card.Description))
+			t.Errorf("%d, %d and %d characters, want at most 255, 100, 100", n(card.Version), n(card.Title),
+				n(card.Description))
 		}
 	}
 }

@@ -76,7 +76,8 @@ func variants() []variant {
 			return &serve.Options{Features: serve.Features{NoMetrics: true}, Audit: audit}
 		}},
 		{"log", 1, func(testing.TB, *issuer) *serve.Options {
-			return &serve.Options{Features: serve.Features{NoMetrics: true}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+			return &serve.Options{Features: serve.Features{NoMetrics: true},
+				Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		}},
 	}
 }
@@ -252,7 +253,8 @@ func (c *child) cpu(b *testing.B) int64 {
 func (c *child) load(b *testing.B, n int) {
 	text := toolCall("look")
 	request := fmt.Sprintf(
-		"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+		"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json,"+
+			" text/event-stream\r\n"+
 			"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", readerToken, len(text), text)
 	var all sync.WaitGroup
 	for range 8 {

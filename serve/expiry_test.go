@@ -44,7 +44,8 @@ func (l *lease) fail(err error) { l.failure.Store(&err) }
 var streams = map[string]func(t *testing.T, r *running){
 	"GET of a session": func(t *testing.T, r *running) {
 		w := r.ask(t, "POST", "/mcp",
-			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+				`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 		_, _ = io.Copy(io.Discard, w.Body)
 		r.session = w.Header.Get("Mcp-Session-Id")
 		w = r.ask(t, "GET", "/mcp", "")
@@ -55,8 +56,10 @@ var streams = map[string]func(t *testing.T, r *running){
 	},
 	"subscriptions/listen": func(t *testing.T, r *running) {
 		w := r.ask(t, "POST", "/mcp",
-			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
-				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen",`+
+				`"params":{"notifications":{"toolsListChanged":true},"_meta":{`+
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+				`"io.modelcontextprotocol/clientCapabilities":{}}}}`)
 		if w.StatusCode != http.StatusOK {
 			t.Fatalf("listen = %s", w.Status)
 		}
@@ -110,9 +113,12 @@ func (r *running) ask(t *testing.T, method, path, body string) *http.Response {
 // of their token.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	ends := map[string]func(l *lease){
-		"expired":           func(*lease) {},
-		"revoked":           func(l *lease) { l.fail(serve.ErrToken) },
-		"another holder":    func(l *lease) { l.principal.Store(&mcp.Principal{Name: "bob", Scopes: []string{"read"}}) },
+		"expired": func(*lease) {},
+		"revoked": func(l *lease) { l.fail(serve.ErrToken) },
+		"another holder": func(l *lease) {
+			l.principal.Store(&mcp.Principal{Name: "bob",
+				Scopes: []string{"read"}})
+		},
 		"a scope is lost":   func(l *lease) { l.principal.Store(&mcp.Principal{Name: "ann"}) },
 		"cannot be checked": func(l *lease) { l.fail(errors.New("the issuer is down")) },
 	}
@@ -171,7 +177,8 @@ func TestStreamsEndWithTheirTokenFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := start(t, serve.Options{Features: serve.Features{LegacySSE: true}, Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}})
+		r := start(t, serve.Options{Features: serve.Features{LegacySSE: true},
+			Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}})
 		defer func() {
 			r.cancel()
 			<-r.done

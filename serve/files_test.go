@@ -25,7 +25,8 @@ func openShop(t *testing.T) *staticmcp.Site {
 		"mcp.json": `{"protocolVersion":"2025-06-18","serverInfo":{"name":"shop","version":"1"},"capabilities":{
 			"resources":[{"uri":"shop://prices/today","name":"prices"}],
 			"tools":[{"name":"look","description":"Looks","inputSchema":{"type":"object"}},
-				{"name":"sell","description":"Sells","inputSchema":{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}}]}}`,
+				{"name":"sell","description":"Sells",
+				"inputSchema":{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}}]}}`,
 		"resources/prices/today.json": `{"uri":"shop://prices/today","text":"low"}`,
 		"tools/look.json":             `{"content":[{"type":"text","text":"a view"}]}`,
 		"tools/sell/boat.json":        `{"content":[{"type":"text","text":"a secret price"}]}`,
@@ -80,7 +81,8 @@ func TestFilesAreRecorded(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"event":"request","method":"tools/call","name":"look","principal":"reader","transport":"files"`,
-		`"event":"request","method":"tools/call","name":"sell","principal":"reader","transport":"files","remote":"192.0.2.1:1234","outcome":"error","code":-31006,"status":403`,
+		`"event":"request","method":"tools/call","name":"sell","principal":"reader","transport":"files",` +
+			`"remote":"192.0.2.1:1234","outcome":"error","code":-31006,"status":403`,
 		`"event":"request","method":"resources/read","uri":"shop://prices/today","principal":"reader"`,
 	} {
 		if !strings.Contains(lines.String(), want) {
@@ -93,7 +95,8 @@ func TestFilesAreRecorded(t *testing.T) {
 	}
 	metrics := exchange(h, "GET", "/metrics", "", reader...).Body.String()
 	for _, want := range []string{
-		`mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="look",network_transport="tcp"} 1`,
+		`mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="look",` +
+			`network_transport="tcp"} 1`,
 		`error_type="-31006"`,
 		"mcp_server_requests_in_flight 0",
 	} {

@@ -122,7 +122,9 @@ func TestLegacySSEBehindTheDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(serve.NewHandler(newSource(), &serve.Options{
-		Features: serve.Features{LegacySSE: true}, Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}, Limits: serve.Limits{Rate: 0.001, Burst: 5},
+		Features: serve.Features{LegacySSE: true},
+		Auth:     &serve.Auth{Verifiers: []serve.Verifier{tokens}},
+		Limits:   serve.Limits{Rate: 0.001, Burst: 5},
 	}))
 	t.Cleanup(server.Close) // after the streams
 	for token, want := range map[string]int{"": 401, "wrong-wrong-wrong-wrong-wrong-12": 401} {

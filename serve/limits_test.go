@@ -41,7 +41,8 @@ func TestRateLimit(t *testing.T) {
 				if w.Code != status {
 					t.Errorf("request %d of %s = %d %s, want %d", i+1, remote, w.Code, w.Body, status)
 				}
-				if status == 429 && (w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"code":-31003`)) {
+				if status == 429 && (w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(),
+					`"code":-31003`)) {
 					t.Errorf("429 with %v %s, want Retry-After 1 and -31003", w.Header(), w.Body)
 				}
 			}
@@ -64,7 +65,8 @@ func TestRateLimitCountsEachRequestOfABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := serve.NewHandler(tools{}, &serve.Options{Limits: serve.Limits{Rate: 1, Burst: 4}})
 		w := from(h, "192.0.2.1:1", "["+strings.Repeat(list+",", 5)+list+"]", "MCP-Protocol-Version", "2025-03-26")
-		if got := w.Body.String(); w.Code != 200 || strings.Count(got, `"tools"`) != 3 || strings.Count(got, "-31003") != 3 {
+		if got := w.Body.String(); w.Code != 200 || strings.Count(got, `"tools"`) != 3 || strings.Count(got,
+			"-31003") != 3 {
 			t.Errorf("answer = %d %s, want three results and three errors", w.Code, got)
 		}
 	})
@@ -116,7 +118,8 @@ func TestConcurrencyLimits(t *testing.T) {
 					t.Errorf("one more = %d %s, want %d", w.Code, w.Body, tt.status)
 				}
 				if tt.status != 200 &&
-					(w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-31003`)) {
+					(w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(),
+						`"id":1,"error":{"code":-31003`)) {
 					t.Errorf("refused with %v %s", w.Header(), w.Body)
 				}
 				for range 2 {
@@ -155,7 +158,8 @@ func TestWhatIsRefusedIsNotInFlight(t *testing.T) {
 }
 
 func TestClientsAreForgotten(t *testing.T) {
-	h := serve.NewHandler(tools{}, &serve.Options{Features: serve.Features{NoMetrics: true}, Limits: serve.Limits{Rate: 1, Burst: 2, Clients: 160}})
+	h := serve.NewHandler(tools{}, &serve.Options{Features: serve.Features{NoMetrics: true},
+		Limits: serve.Limits{Rate: 1, Burst: 2, Clients: 160}})
 	memory := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

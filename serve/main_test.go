@@ -113,7 +113,8 @@ func TestMainAnswersAndExits(t *testing.T) {
 		{"no catalog", "-version", nil, lost, nil, 1, "", "quay: the register is gone"},
 		{"no catalog over HTTP", "-http 127.0.0.1:0", nil, lost, nil, 1, "", "quay: the register is gone"},
 		{"no catalog to check", "-check", nil, lost, nil, 1, "", "quay: the register is gone"},
-		{"a source that does not close", "-version", nil, stuck, nil, 1, "quay 1.2.3", "quay: close: the rope is stuck"},
+		{"a source that does not close", "-version", nil, stuck, nil, 1, "quay 1.2.3",
+			"quay: close: the rope is stuck"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -306,7 +307,8 @@ func TestCheck(t *testing.T) {
 		change func(*mcp.Catalog)
 		want   string // the finding, or only the summary
 	}{
-		{"all well", func(*mcp.Catalog) {}, "quay 1.2.3: 1 tool, 1 resource, 1 template, 1 prompt; 0 errors, 0 warnings\n"},
+		{"all well", func(*mcp.Catalog) {}, "quay 1.2.3: 1 tool, 1 resource, 1 template, 1 prompt; 0 errors," +
+			" 0 warnings\n"},
 		{"pages", func(c *mcp.Catalog) { c.PageSize = 1; tool("sail", plain)(c) }, "quay 1.2.3: 2 tools"},
 		{"no name", func(c *mcp.Catalog) { c.Server.Name = "" }, "error: /server: the server has no name"},
 		{"a tool twice", tool("moor", plain), `error: /tools/1: there are two of tool "moor"`},
@@ -314,7 +316,8 @@ func TestCheck(t *testing.T) {
 		{"no snake case", tool("layUp", plain), `warning: /tools/1/name: tool "layUp": the name is not in snake_case`},
 		{"a slash", tool("lay/up", plain), `warning: /tools/1/name: tool "lay/up": the name has a slash`},
 		{"a long name", tool(strings.Repeat("a", 65), plain), "the name has 65 characters"},
-		{"a schema that is none", tool("sail", `{"type":"objekt"}`), `error: /tools/1/inputSchema/type: the inputSchema of tool "sail" is no JSON Schema`},
+		{"a schema that is none", tool("sail", `{"type":"objekt"}`), `error: /tools/1/inputSchema/type: the ` +
+			`inputSchema of tool "sail" is no JSON Schema`},
 		{
 			"arguments that are no object",
 			tool("sail", `{"type":"string"}`),
@@ -334,10 +337,14 @@ func TestCheck(t *testing.T) {
 			func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"type":1}`) },
 			`error: /tools/0/outputSchema/type: the outputSchema of tool "moor" is no JSON Schema`,
 		},
-		{"no description", func(c *mcp.Catalog) { c.Tools[0].Description = "" }, `warning: /tools/0/description: tool "moor" has no description`},
-		{"no URI", func(c *mcp.Catalog) { c.Resources[0].URI = "ships" }, `error: /resources/0/uri: resource "ships" is no URI`},
-		{"no resource name", func(c *mcp.Catalog) { c.Resources[0].Name = "" }, `error: /resources/0/name: the resource has no name`},
-		{"no template", func(c *mcp.Catalog) { c.Templates[0].URITemplate = "quay://{" }, `error: /resourceTemplates/0/uriTemplate: template "quay://{": `},
+		{"no description", func(c *mcp.Catalog) { c.Tools[0].Description = "" },
+			`warning: /tools/0/description: tool "moor" has no description`},
+		{"no URI", func(c *mcp.Catalog) { c.Resources[0].URI = "ships" }, `error: /resources/0/uri: resource ` +
+			`"ships" is no URI`},
+		{"no resource name", func(c *mcp.Catalog) { c.Resources[0].Name = "" },
+			`error: /resources/0/name: the resource has no name`},
+		{"no template", func(c *mcp.Catalog) { c.Templates[0].URITemplate = "quay://{" },
+			`error: /resourceTemplates/0/uriTemplate: template "quay://{": `},
 		{"two templates", func(c *mcp.Catalog) {
 			c.Templates = append(c.Templates, mcp.ResourceTemplate{Name: "b", URITemplate: "quay://ships/{b}"})
 		}, `warning: template "quay://ships/{b}": `},

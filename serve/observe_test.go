@@ -178,7 +178,8 @@ func TestRequestLog(t *testing.T) {
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	bearer := []string{"Authorization", "Bearer " + readerToken}
 	exchange(h, "POST", "/mcp",
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","arguments":{"password":"swordfish"},"_meta":{"traceparent":"`+
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","arguments":{"password":"swordfish"},`+
+			`"_meta":{"traceparent":"`+
 			trace+
 			`"}}}`,
 		bearer...)
@@ -257,12 +258,14 @@ func TestNoSecretIsEverWritten(t *testing.T) {
 			{"Authorization", "Basic " + secret},
 			{"Authorization", secret},
 			{"Authorization", "Bearer " + secret + " " + secret},
-			{"Authorization", "Bearer " + adminToken, "Mcp-Session-Id", secret, "Mcp-Name", secret, "Mcp-Method", secret},
+			{"Authorization", "Bearer " + adminToken, "Mcp-Session-Id", secret, "Mcp-Name", secret, "Mcp-Method",
+				secret},
 			{"Authorization", "Bearer " + adminToken, "Traceparent", secret},
 			{"Cookie", secret},
 		} {
 			for _, body := range []string{
-				`{"jsonrpc":"2.0","id":"` + secret + `","method":"tools/call","params":{"name":"look","arguments":{"a":"` +
+				`{"jsonrpc":"2.0","id":"` + secret + `","method":"tools/call","params":{"name":"look",` +
+					`"arguments":{"a":"` +
 					secret + `"}}}`,
 				toolCall(secret), `{"jsonrpc":"2.0","id":1,"method":"` + secret + `"}`,
 				`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"` + secret + `"}}`,

@@ -89,7 +89,8 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
 	if o.Auth != nil && o.TLS.Cert == "" && !strings.HasPrefix(o.PublicURL, "https:") && !onLoopback(ln.Addr()) {
 		o.Logger.Warn(
-			"tokens cross the network unencrypted; give it a certificate, or name the https address of the proxy in front as the public URL")
+			"tokens cross the network unencrypted; give it a certificate," +
+				" or name the https address of the proxy in front as the public URL")
 	}
 	defer o.announce(info.Endpoint, handler.server, 100*time.Millisecond)()
 	if o.Observer.Started != nil {
@@ -176,7 +177,8 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	defer o.announce("stdio", server, 0)()
 	ctx, opening := o.awaitOpening(ctx, src, func(mcp.Source) {})
 	defer opening.close()
-	err := server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
+	err := server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{MaxLine: int(o.HTTP.MaxBody),
+		DrainTimeout: o.DrainTimeout})
 	if failure := opening.wait(ctx, o.DrainTimeout); failure != nil {
 		return failure
 	}

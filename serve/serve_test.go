@@ -64,7 +64,8 @@ func (site) FileHandler() http.Handler {
 	})
 }
 
-const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+	`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
 const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`
 
@@ -95,7 +96,8 @@ func foreign(r *http.Request) {
 func TestHealth(t *testing.T) {
 	healthy := newSource()
 	broken := &source{err: errors.New("secret path /srv/x is gone")}
-	const summary = `{"status":"ok","name":"harbour","version":"1.2.3","tools":1,"resources":2,"templates":0,"prompts":0}` +
+	const summary = `{"status":"ok","name":"harbour","version":"1.2.3","tools":1,"resources":2,"templates":0,` +
+		`"prompts":0}` +
 		"\n"
 	const empty = `,"tools":0,"resources":0,"templates":0,"prompts":0}` + "\n"
 	tests := []struct {
@@ -133,7 +135,8 @@ func TestHealth(t *testing.T) {
 				t.Errorf("HEAD %s = %d, want %d", tt.path, got.StatusCode, tt.status)
 			}
 			if got := do(h, "POST", tt.path, nil); got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD" {
-				t.Errorf("POST %s = %d, Allow %q, want 405 and GET, HEAD", tt.path, got.StatusCode, got.Header.Get("Allow"))
+				t.Errorf("POST %s = %d, Allow %q, want 405 and GET, HEAD", tt.path, got.StatusCode,
+					got.Header.Get("Allow"))
 			}
 		})
 	}
@@ -354,7 +357,8 @@ func (r *running) call() <-chan string {
 	return answer
 }
 
-const halfSent = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{"
+const halfSent = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
+	"90\r\n\r\n{"
 
 // send opens a connection and writes text to it.
 func (r *running) send(t *testing.T, text string) net.Conn {
@@ -465,7 +469,8 @@ func TestDrainDelayLetsOthersSeeThatItEnds(t *testing.T) {
 
 func TestReadTimeoutsEndSlowRequestsButNotSlowTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, serve.Options{Connections: serve.Connections{ReadHeaderTimeout: time.Second, ReadTimeout: 2 * time.Second}})
+		r := start(t, serve.Options{Connections: serve.Connections{ReadHeaderTimeout: time.Second,
+			ReadTimeout: 2 * time.Second}})
 		answer := r.call()
 		<-r.src.entered
 		for _, tt := range []struct {
@@ -512,7 +517,8 @@ func TestStdio(t *testing.T) {
 	src.release <- struct{}{}
 	var out bytes.Buffer
 	in := strings.NewReader(initialize + "\n" + call + "\n" + strings.Repeat("x", 200) + "\n")
-	if err := serve.Stdio(t.Context(), src, in, &out, &serve.Options{HTTP: server.HTTPOptions{MaxBody: 180}}); err != nil {
+	if err := serve.Stdio(t.Context(), src, in, &out, &serve.Options{HTTP: server.HTTPOptions{MaxBody: 180}}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	var last struct{ Error *mcp.Error }

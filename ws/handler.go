@@ -37,7 +37,8 @@ func NewHandler(server *mcpserver.Server, opts *Options) *Handler {
 		open:   make(map[*socket]struct{}),
 		quiet:  make(chan struct{}),
 	}
-	guard := server.HTTPHandler(&mcpserver.HTTPOptions{AllowedHosts: h.opts.AllowedHosts, AllowedOrigins: h.opts.AllowedOrigins})
+	guard := server.HTTPHandler(&mcpserver.HTTPOptions{AllowedHosts: h.opts.AllowedHosts,
+		AllowedOrigins: h.opts.AllowedOrigins})
 	h.guarded = guard.Protect(http.HandlerFunc(h.upgrade))
 	return h
 }

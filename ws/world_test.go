@@ -225,7 +225,8 @@ func call(id int, tool, arguments string) string {
 		id, tool, arguments)
 }
 
-const envelope = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+const envelope = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
 func modern(id int, method, params string) string {
 	if params != "" {
@@ -236,7 +237,8 @@ func modern(id int, method, params string) string {
 
 func begin(version, capabilities string) string {
 	return fmt.Sprintf(
-		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,`+
+			`"clientInfo":{"name":"t","version":"1"}}}`,
 		version, capabilities)
 }
 

@@ -57,9 +57,12 @@ func (r *rerun) serve() int {
 }
 
 const (
-	legacyEcho = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`
-	envelope   = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-	modernEcho = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"},` +
+	legacyEcho = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",` +
+		`"arguments":{"message":"hello"}}}`
+	envelope = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}`
+	modernEcho = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",` +
+		`"arguments":{"message":"hello"},` +
 		envelope + `}}`
 )
 
@@ -102,7 +105,8 @@ func workloads() []workload {
 		{"list-2025", list, legacyHeader(), 4},
 		{"list-2026", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + envelope + `}}`,
 			modernHeader("tools/list", ""), 4},
-		{"read-2025", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://text"}}`, legacyHeader(), 6},
+		{"read-2025", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://text"}}`,
+			legacyHeader(), 6},
 	}
 }
 

@@ -151,11 +151,14 @@ var questions = []struct {
 	{"url", askVisit, mcp.Version20251125, "elicitation/url", "elicitation/create",
 		`{"mode":"url","message":"visit","url":"https://visit.example/"}`, `{"action":"accept"}`, "accept"},
 	{"sampling", askModel, mcp.Version20241105, "sampling", "sampling/createMessage",
-		`{"messages":[{"role":"user","content":{"type":"text","text":"2+2?"}}],"systemPrompt":"be brief","temperature":0.5,"maxTokens":9}`,
+		`{"messages":[{"role":"user","content":{"type":"text","text":"2+2?"}}],"systemPrompt":"be brief",` +
+			`"temperature":0.5,"maxTokens":9}`,
 		`{"role":"assistant","content":{"type":"text","text":"4"},"model":"m"}`, "assistant 4"},
 	{"sampling with tools", askModelWithTools, mcp.Version20251125, "sampling/tools", "sampling/createMessage",
-		`{"messages":[{"role":"user","content":{"type":"text","text":"2+2?"}}],"maxTokens":9,"tools":[{"name":"add","description":"adds","inputSchema":{"type":"object"}}],"toolChoice":{"mode":"auto"}}`,
-		`{"role":"assistant","content":[{"type":"tool_use","id":"u1","name":"add","input":{}}],"model":"m","stopReason":"toolUse"}`,
+		`{"messages":[{"role":"user","content":{"type":"text","text":"2+2?"}}],"maxTokens":9,"tools":[{"name":"add",` +
+			`"description":"adds","inputSchema":{"type":"object"}}],"toolChoice":{"mode":"auto"}}`,
+		`{"role":"assistant","content":[{"type":"tool_use","id":"u1","name":"add","input":{}}],"model":"m",` +
+			`"stopReason":"toolUse"}`,
 		"toolUse"},
 	{"roots", askRoots, mcp.Version20241105, "roots", "roots/list",
 		`{}`, `{"roots":[{"uri":"file:///a","name":"a"},{"uri":"file:///b"}]}`, "[{file:///a a} {file:///b }]"},
@@ -233,8 +236,10 @@ func TestAskAnswers(t *testing.T) {
 		{"more members", `"result":{"action":"accept","content":{"name":"Ann","x":1},"_meta":{},"more":1}`, askName,
 			`accept {"name":"Ann","x":1}`},
 		{"no action", `"result":{}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
-		{"unknown action", `"result":{"action":"maybe","content":{}}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
-		{"accepted without content", `"result":{"action":"accept"}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
+		{"unknown action", `"result":{"action":"maybe","content":{}}`, askName, fmt.Sprintf(malformed,
+			"elicitation/create")},
+		{"accepted without content", `"result":{"action":"accept"}`, askName, fmt.Sprintf(malformed,
+			"elicitation/create")},
 		{"content that is no object", `"result":{"action":"accept","content":"Ann"}`, askName,
 			fmt.Sprintf(malformed, "elicitation/create")},
 		{"null", `"result":null`, askName, fmt.Sprintf(malformed, "elicitation/create")},
@@ -244,7 +249,8 @@ func TestAskAnswers(t *testing.T) {
 		{"url accepted", `"result":{"action":"accept"}`, askVisit, "accept"},
 		{"url declined", `"result":{"action":"decline"}`, askVisit, "decline"},
 		{"message of several blocks",
-			`"result":{"role":"assistant","content":[{"type":"text","text":"4"},{"type":"text","text":"!"}],"model":"m"}`,
+			`"result":{"role":"assistant","content":[{"type":"text","text":"4"},{"type":"text","text":"!"}],` +
+				`"model":"m"}`,
 			askModel, "assistant 4!"},
 		{"message without a role", `"result":{"content":{"type":"text","text":"4"},"model":"m"}`, askModel,
 			fmt.Sprintf(malformed, "sampling/createMessage")},
@@ -290,9 +296,12 @@ func TestAskUndeclared(t *testing.T) {
 	}
 	all = append(all,
 		question{"form, elicitation alone", askName, `{"elicitation":{}}`, "", mcp.LatestVersion},
-		question{"form, url alone", askName, `{"elicitation":{"url":{}}}`, `{"elicitation":{"form":{}}}`, mcp.LatestVersion},
-		question{"url, elicitation alone", askVisit, `{"elicitation":{}}`, `{"elicitation":{"url":{}}}`, mcp.LatestVersion},
-		question{"url, form alone", askVisit, `{"elicitation":{"form":{}}}`, `{"elicitation":{"url":{}}}`, mcp.LatestVersion},
+		question{"form, url alone", askName, `{"elicitation":{"url":{}}}`, `{"elicitation":{"form":{}}}`,
+			mcp.LatestVersion},
+		question{"url, elicitation alone", askVisit, `{"elicitation":{}}`, `{"elicitation":{"url":{}}}`,
+			mcp.LatestVersion},
+		question{"url, form alone", askVisit, `{"elicitation":{"form":{}}}`, `{"elicitation":{"url":{}}}`,
+			mcp.LatestVersion},
 		question{"tools, sampling alone", askModelWithTools, `{"sampling":{}}`, `{"sampling":{"tools":{}}}`,
 			mcp.LatestVersion},
 	)
@@ -324,10 +333,12 @@ func TestAskUndeclared(t *testing.T) {
 						if got.Error == nil ||
 							got.Error.Code != noCapability ||
 							string(got.Error.Data) != `{"requiredCapabilities":`+q.required+`}` {
-							t.Errorf("answered %s%v, want error %d about %s", got.Result, got.Error, noCapability, q.required)
+							t.Errorf("answered %s%v, want error %d about %s", got.Result, got.Error, noCapability,
+								q.required)
 						}
 					default:
-						if want := "error: the client does not support this: it would have to declare " + q.required; textOf(t, got) != want {
+						if want := "error: the client does not support this: it would have to declare " +
+							q.required; textOf(t, got) != want {
 							t.Errorf("answered %s, want %s", got.Result, want)
 						}
 					}
@@ -380,11 +391,13 @@ func TestAskTwoAtOnce(t *testing.T) {
 		first := messages(t, p.call(askCall), 1)[0]
 		second := messages(t, p.call(askCall2), 1)[0]
 		p.send(reply(second, answer("second")))
-		if got := messages(t, p.received(), 1)[0]; string(got.ID) != `"c2"` || textOf(t, got) != `accept {"name":"second"}` {
+		if got := messages(t, p.received(), 1)[0]; string(got.ID) != `"c2"` || textOf(t, got) !=
+			`accept {"name":"second"}` {
 			t.Errorf("id %s: %s", got.ID, got.Result)
 		}
 		p.send(reply(first, answer("first")))
-		if got := messages(t, p.received(), 1)[0]; string(got.ID) != `"c1"` || textOf(t, got) != `accept {"name":"first"}` {
+		if got := messages(t, p.received(), 1)[0]; string(got.ID) != `"c1"` || textOf(t, got) !=
+			`accept {"name":"first"}` {
 			t.Errorf("id %s: %s", got.ID, got.Result)
 		}
 	})
@@ -557,7 +570,8 @@ func TestAskEnds(t *testing.T) {
 		got := messages(t, p.received(), 2)
 		if string(got[0].Params) != `{"requestId":1}` ||
 			!strings.Contains(string(got[1].Result), "context deadline exceeded") {
-			t.Errorf("said %s and answered %s%v, want the question cancelled first", got[0].Params, got[1].Result, got[1].Error)
+			t.Errorf("said %s and answered %s%v, want the question cancelled first", got[0].Params, got[1].Result,
+				got[1].Error)
 		}
 	})
 }

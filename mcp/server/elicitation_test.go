@@ -14,8 +14,10 @@ import (
 
 // contactForm has every kind of field that is possible in a form.
 const contactForm = `{"type":"object","properties":{` +
-	`"name":{"type":"string","minLength":2},"mail":{"type":"string","format":"email"},"born":{"type":"string","format":"date"},` +
-	`"age":{"type":"integer","minimum":0},"plan":{"type":"string","oneOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]},` +
+	`"name":{"type":"string","minLength":2},"mail":{"type":"string","format":"email"},"born":{"type":"string",` +
+	`"format":"date"},` +
+	`"age":{"type":"integer","minimum":0},"plan":{"type":"string","oneOf":[{"const":"a","title":"A"},{"const":"b",` +
+	`"title":"B"}]},` +
 	`"tags":{"type":"array","items":{"type":"string","enum":["x","y"]}}},"required":["name"]}`
 
 func askContact(ctx context.Context, r *mcp.Request) (string, error) {
@@ -57,7 +59,8 @@ var wrongForms = []struct{ name, content, why string }{
 // A form that does not match requestedSchema is never passed to the source: the user is
 // asked again, with the reason, and a correct answer is then accepted.
 func TestWrongFormIsAskedAgain(t *testing.T) {
-	const right = `{"action":"accept","content":{"name":"Ann","mail":"ann@example.com","born":"1999-12-31","age":1e1,"plan":"b","tags":["y"]}}`
+	const right = `{"action":"accept","content":{"name":"Ann","mail":"ann@example.com","born":"1999-12-31",` +
+		`"age":1e1,"plan":"b","tags":["y"]}}`
 	for _, asker := range []struct {
 		name string
 		ask  askFunc
@@ -72,7 +75,8 @@ func TestWrongFormIsAskedAgain(t *testing.T) {
 					again := messages(t, p.received(), 1)[0]
 					if again.Method != "elicitation/create" ||
 						!strings.Contains(string(again.Params), "not accepted: "+strings.ReplaceAll(c.why, `"`, `\"`)) {
-						t.Fatalf("after a wrong answer came %s %s, want the question again with %q", again.Method, again.Params, c.why)
+						t.Fatalf("after a wrong answer came %s %s, want the question again with %q", again.Method,
+							again.Params, c.why)
 					}
 					p.send(reply(again, right))
 					if got := textOf(t, messages(t, p.received(), 1)[0]); got != right {
@@ -86,7 +90,8 @@ func TestWrongFormIsAskedAgain(t *testing.T) {
 					r := p.round("tools/call", askTool, "", "")
 					r = p.round("tools/call", askTool, `{"input-1":`+wrong+`}`, r.State)
 					if r.keys() != "asks input-1" ||
-						!strings.Contains(string(r.Requests["input-1"]), "not accepted: "+strings.ReplaceAll(c.why, `"`, `\"`)) {
+						!strings.Contains(string(r.Requests["input-1"]), "not accepted: "+strings.ReplaceAll(c.why, `"`,
+							`\"`)) {
 						t.Fatalf("after a wrong answer: %s, want the question again with %q", r.raw, c.why)
 					}
 					if r = p.round("tools/call", askTool, `{"input-1":`+right+`}`, r.State); r.text != right {
@@ -179,7 +184,8 @@ func TestFormThatIsNoSchema(t *testing.T) {
 		return answerTo(ctx, r, &mcp.ElicitParams{Message: "who?", RequestedSchema: json.RawMessage(broken)})
 	}
 	relayed := func(ctx context.Context, r *mcp.Request) (string, error) {
-		q, err := server.Forward("", "elicitation/create", json.RawMessage(`{"message":"who?","requestedSchema":`+broken+`}`))
+		q, err := server.Forward("", "elicitation/create",
+			json.RawMessage(`{"message":"who?","requestedSchema":`+broken+`}`))
 		if err != nil {
 			return "", err
 		}

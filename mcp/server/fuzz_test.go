@@ -20,8 +20,10 @@ import (
 
 var envelopeSeeds = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
-	`{"method":"tools/call","params":{"name":"echo","arguments":{"a":[1.50,{}]},"_meta":{"progressToken":"x"}},"jsonrpc":"2.0","id":"\u00fc"}`,
-	"\t{ \"jsonrpc\" : \"2.0\" , \"id\" : -0 , \"method\" : \"resources\\/read\" , \"params\" : { \"uri\" : \"x:\" , \"cursor\" : null } }\r\n",
+	`{"method":"tools/call","params":{"name":"echo","arguments":{"a":[1.50,{}]},"_meta":{"progressToken":"x"}},` +
+		`"jsonrpc":"2.0","id":"\u00fc"}`,
+	"\t{ \"jsonrpc\" : \"2.0\" , \"id\" : -0 , \"method\" : \"resources\\/read\" , \"params\" : { \"uri\" : \"x:\" ," +
+		" \"cursor\" : null } }\r\n",
 	`{"jsonrpc":"2.0","id":9007199254740993,"result":{"a":1}}`,
 	`{"jsonrpc":"2.0","error":{"code":1,"message":"m"},"id":null}`,
 	`{"jsonrpc":"2.0","id":1e2,"method":"x","params":null}`,

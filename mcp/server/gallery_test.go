@@ -69,7 +69,9 @@ func galleryTools(calls map[string]func(context.Context) (*mcp.CallToolResult, e
 		{
 			Name: "full", Title: "Full", Description: "has <every> field",
 			InputSchema: json.RawMessage(
-				`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"z":{"type":"integer"},"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}},"additionalProperties":false}`),
+				`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",` +
+					`"properties":{"z":{"type":"integer"},"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}},` +
+					`"additionalProperties":false}`),
 			OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}}}`),
 			Annotations: &mcp.ToolAnnotations{
 				Title:           "Hinted",
@@ -165,7 +167,8 @@ func galleryCalls() map[string]func(context.Context) (*mcp.CallToolResult, error
 		"raw-meta":    raw(`{"_meta":{"com.example/a":1},"content":[]}`),
 		"raw-server":  raw(`{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"far","version":"9"}}}`),
 		"raw-media": raw(
-			`{"content":[{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"},{"type":"resource_link","name":"l","uri":"gallery://l"}],"isError":false}`),
+			`{"content":[{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"},{"type":"resource_link",` +
+				`"name":"l","uri":"gallery://l"}],"isError":false}`),
 	}
 }
 
@@ -241,8 +244,9 @@ func galleryPromptList(prompts map[string]*mcp.GetPromptResult) []mcp.Prompt {
 	return []mcp.Prompt{
 		{
 			Name: "full", Title: "Full", Description: "has every field",
-			Arguments: []mcp.PromptArgument{{Name: "style", Title: "Style", Description: "which style", Required: true}},
-			Icons:     galleryIcons, Meta: galleryMeta,
+			Arguments: []mcp.PromptArgument{{Name: "style", Title: "Style", Description: "which style",
+				Required: true}},
+			Icons: galleryIcons, Meta: galleryMeta,
 		},
 		{Name: "bare"},
 		{Name: "raw", Raw: json.RawMessage(`{"name":"raw","arguments":[],"more":1}`)},
@@ -261,7 +265,8 @@ func galleryPrompts() map[string]*mcp.GetPromptResult {
 		"full": full,
 		"bare": {},
 		"raw": {
-			Raw: parsed(`{"messages":[{"role":"user","content":{"type":"resource_link","name":"l","uri":"gallery://l"}}],"description":"kept"}`),
+			Raw: parsed(`{"messages":[{"role":"user","content":{"type":"resource_link","name":"l",` +
+				`"uri":"gallery://l"}}],"description":"kept"}`),
 		},
 	}
 }

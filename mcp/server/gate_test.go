@@ -21,7 +21,8 @@ func (f gateFunc) Enter(ctx context.Context, op mcpserver.Operation) error { ret
 func (gateFunc) Leave(context.Context, mcpserver.Operation)                {}
 
 func TestGateKnowsWhatIsAskedFor(t *testing.T) {
-	const batch = `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fine"}},{"jsonrpc":"2.0","id":2,"method":"tools/list"}]`
+	const batch = `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fine"}},{"jsonrpc":"2.0","id":2,` +
+		`"method":"tools/list"}]`
 	tests := []struct {
 		name, body string
 		header     []string

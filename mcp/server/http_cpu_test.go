@@ -88,7 +88,8 @@ func dial(t *testing.T, addr string, w workload) *bareClient {
 	}
 	t.Cleanup(func() { conn.Close() })
 	request := fmt.Sprintf(
-		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n",
+		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json,"+
+			" text/event-stream\r\nContent-Length: %d\r\n",
 		addr, len(w.body))
 	for name, values := range w.header {
 		request += name + ": " + values[0] + "\r\n"

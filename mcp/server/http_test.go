@@ -24,16 +24,21 @@ type rung struct {
 }
 
 const (
-	parse, invalid, noMethod, badParams = mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound, mcp.CodeInvalidParams
-	mismatch, noCapability, noVersion   = mcp.CodeHeaderMismatch, mcp.CodeMissingClientCapability, mcp.CodeUnsupportedProtocolVersion
+	parse, invalid, noMethod, badParams = mcp.CodeParseError, mcp.CodeInvalidRequest,
+		mcp.CodeMethodNotFound, mcp.CodeInvalidParams
+	mismatch, noCapability, noVersion = mcp.CodeHeaderMismatch,
+		mcp.CodeMissingClientCapability, mcp.CodeUnsupportedProtocolVersion
 )
 
 // The messages on which the cases are based. They are valid requests.
 const (
 	ladderPing   = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	ladderNote   = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`
-	ladderModern = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	ladderInit   = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	ladderModern = `{"jsonrpc":"2.0","id":1,"method":"tools/list",` +
+		`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	ladderInit = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 )
 
 // modern returns a request of 2026-07-28 with additional members of params.
@@ -82,10 +87,12 @@ func rungHosts() []rung {
 	return []rung{
 		{name: "rung 2 no origin", send: post(ladderPing), status: 200, id: "1"},
 		{name: "rung 2 evil host", send: post(ladderPing, "Host: evil.example.com"), status: 403, code: invalid},
-		{name: "rung 2 evil host modern", send: post(ladderModern, "Host: evil.example.com"), status: 403, code: invalid},
+		{name: "rung 2 evil host modern", send: post(ladderModern, "Host: evil.example.com"), status: 403,
+			code: invalid},
 		{name: "rung 2 evil origin", send: post(ladderPing, evil), status: 403, code: invalid},
 		{name: "rung 2 evil origin modern", send: post(ladderModern, evil), status: 403, code: invalid},
-		{name: "rung 2 malformed origin", send: post(ladderPing, "Origin: http//localhost"), status: 403, code: invalid},
+		{name: "rung 2 malformed origin", send: post(ladderPing, "Origin: http//localhost"), status: 403,
+			code: invalid},
 		{name: "rung 2 empty origin", send: post(ladderPing, "Origin:"), status: 403, code: invalid},
 		{name: "rung 2 null origin", send: post(ladderModern, "Origin: null"), status: 403, code: invalid},
 		{name: "rung 2 two origins", send: post(ladderPing, "Origin: http://localhost", "+"+evil),
@@ -93,7 +100,8 @@ func rungHosts() []rung {
 		{name: "rung 2 local origin", send: post(ladderPing, "Origin: http://localhost:5173"), status: 200, id: "1"},
 		{name: "rung 2 before rung 4", send: request("PUT", evil), status: 403, code: invalid},
 		{name: "rung 2 before rung 4 get", send: request("GET", evil), status: 403, code: invalid},
-		{name: "rung 2 before rung 4 delete", send: request("DELETE", evil, "Mcp-Session-Id: x"), status: 403, code: invalid},
+		{name: "rung 2 before rung 4 delete", send: request("DELETE", evil, "Mcp-Session-Id: x"), status: 403,
+			code: invalid},
 		{name: "rung 2 before rung 4 preflight", send: request("OPTIONS", evil), status: 403, code: invalid},
 		{name: "rung 2 before rung 5", send: post("{", evil, "Content-Type: text/plain"), status: 403, code: invalid},
 	}
@@ -115,10 +123,12 @@ func rungMethods() []rung {
 			send:   request("GET", "Accept: text/event-stream", "Mcp-Session-Id: none"),
 			status: 404, code: invalid},
 		{name: "rung 4 get in 2026-07-28",
-			send:   request("GET", "Accept: text/event-stream", "Mcp-Session-Id: none", "MCP-Protocol-Version: 2026-07-28"),
+			send: request("GET", "Accept: text/event-stream", "Mcp-Session-Id: none",
+				"MCP-Protocol-Version: 2026-07-28"),
 			status: 405, code: invalid, allow: modern},
 		{name: "rung 4 get that resumes in 2026-07-28",
-			send:   request("GET", "Accept: text/event-stream", "Last-Event-ID: 1-1", "MCP-Protocol-Version: 2026-07-28"),
+			send: request("GET", "Accept: text/event-stream", "Last-Event-ID: 1-1",
+				"MCP-Protocol-Version: 2026-07-28"),
 			status: 405, code: invalid, allow: modern},
 		{name: "rung 4 delete without a session", send: request("DELETE"), status: 400, code: invalid},
 		{name: "rung 4 delete of an unknown session", send: request("DELETE", "Mcp-Session-Id: none"),
@@ -159,17 +169,20 @@ func rungBodies() []rung {
 		{name: "rung 5 accept json", send: post(ladderModern, "Accept: application/json"), status: 200, id: "1"},
 		{name: "rung 5 accept events", send: post(ladderModern, "Accept: text/event-stream"), status: 200, id: "1"},
 		{name: "rung 5 accept lists",
-			send:   post(ladderPing, "Accept: text/html;q=0.9", "+Accept: APPLICATION/JSON ; q=0.1 , text/event-stream"),
+			send: post(ladderPing, "Accept: text/html;q=0.9",
+				"+Accept: APPLICATION/JSON ; q=0.1 , text/event-stream"),
 			status: 200, id: "1"},
 		{name: "rung 5 accept html", send: post(ladderPing, "Accept: text/html"), status: 406, code: invalid},
-		{name: "rung 5 accept not json", send: post(ladderPing, "Accept: application/json; q=0"), status: 406, code: invalid},
+		{name: "rung 5 accept not json", send: post(ladderPing, "Accept: application/json; q=0"), status: 406,
+			code: invalid},
 		{name: "rung 5 accept nothing", send: post(ladderPing, "Accept:"), status: 406, code: invalid},
 		{name: "rung 5 errors are json also where events are accepted",
 			send:   post(modern("no/such", ""), "Accept: text/event-stream"),
 			status: 404, code: noMethod, id: "1"},
 		{name: "rung 5 415 before 406", send: post(ladderPing, "Content-Type", "Accept: text/html"),
 			status: 415, code: invalid},
-		{name: "rung 5 406 before 413", send: post(ladderPing, "Accept: text/html", longer), status: 406, code: invalid},
+		{name: "rung 5 406 before 413", send: post(ladderPing, "Accept: text/html", longer), status: 406,
+			code: invalid},
 		{name: "rung 5 the longest body", send: post(ladderPing + long), status: 200, id: "1"},
 		{name: "rung 5 a longer body", send: post(ladderPing, longer), status: 413, code: invalid},
 		{name: "rung 5 chunks", send: chunked(ladderPing), status: 200, id: "1"},
@@ -226,7 +239,8 @@ func rungMessages() []rung {
 		{name: "rung 6 batch 2025-11-25", send: post("["+ladderPing+"]", v2025), status: 400, code: invalid},
 		{name: "rung 6 batch 2026-07-28", send: post("["+ladderPing+"]", v2026), status: 400, code: invalid},
 		{name: "rung 6 empty batch", send: post("[]"), status: 400, code: invalid, id: "null"},
-		{name: "rung 6 largest batch", send: post("[" + strings.Repeat(ladderNote+",", 999) + ladderNote + "]"), status: 202},
+		{name: "rung 6 largest batch", send: post("[" + strings.Repeat(ladderNote+",", 999) + ladderNote + "]"),
+			status: 202},
 		{name: "rung 6 larger batch", send: post("[" + strings.Repeat(ladderNote+",", 1000) + ladderNote + "]"),
 			status: 400, code: invalid, id: "null"},
 		{name: "rung 6 broken batch", send: post("["+ladderPing, v2025), status: 400, code: parse},
@@ -238,7 +252,8 @@ func rungMessages() []rung {
 // Rung 7: the era. The body takes precedence over the header.
 func rungEras() []rung {
 	header := func(v string) string { return "MCP-Protocol-Version: " + v }
-	legacyMeta := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-06-18"}}}`
+	legacyMeta := `{"jsonrpc":"2.0","id":1,"method":"ping",` +
+		`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-06-18"}}}`
 	return []rung{
 		{name: "rung 7 no version at all", send: post(ladderPing), status: 200, id: "1"},
 		{name: "rung 7 header alone says modern", send: post(ladderPing, header("2026-07-28")),
@@ -254,14 +269,16 @@ func rungEras() []rung {
 		{name: "rung 7 initialize", send: post(ladderInit), status: 200, id: "1"},
 		{name: "rung 7 initialize beside a modern header", send: post(ladderInit, header("2026-07-28")),
 			status: 200, id: "1", result: `"protocolVersion":"2025-06-18"`},
-		{name: "rung 7 initialize beside an unknown header", send: post(ladderInit, header("1.0")), status: 200, id: "1"},
+		{name: "rung 7 initialize beside an unknown header", send: post(ladderInit, header("1.0")), status: 200,
+			id: "1"},
 		{name: "rung 7 initialize in an envelope", send: post(modern("initialize", `"protocolVersion":"2025-06-18"`)),
 			status: 404, code: noMethod, id: "1"},
 		{name: "rung 7 header unsupported", send: post(ladderPing, header("2024-10-07")),
 			status: 400, code: invalid, id: "1", result: `"requested":"2024-10-07"`},
 		{name: "rung 7 header empty", send: post(ladderPing, header("")), status: 400, code: invalid, id: "1"},
 		{name: "rung 7 legacy version in meta", send: post(legacyMeta, header("2025-06-18")), status: 200, id: "1"},
-		{name: "rung 7 legacy version in meta alone", send: post(legacyMeta, "MCP-Protocol-Version"), status: 200, id: "1"},
+		{name: "rung 7 legacy version in meta alone", send: post(legacyMeta, "MCP-Protocol-Version"), status: 200,
+			id: "1"},
 		{name: "rung 7 legacy version in meta, modern header", send: post(legacyMeta, header("2026-07-28")),
 			status: 400, code: mismatch, id: "1"},
 		{name: "rung 7 notification", send: post(ladderNote), status: 202},
@@ -275,12 +292,15 @@ func rungEras() []rung {
 		{name: "rung 7 notification with malformed meta",
 			send:   post(`{"jsonrpc":"2.0","method":"notifications/x","params":{"_meta":1}}`),
 			status: 400, code: badParams, id: "null"},
-		{name: "rung 7 response", send: post(`{"jsonrpc":"2.0","id":1,"result":{}}`, header("2025-06-18")), status: 202},
+		{name: "rung 7 response", send: post(`{"jsonrpc":"2.0","id":1,"result":{}}`, header("2025-06-18")),
+			status: 202},
 		{name: "rung 7 error response without id", send: post(`{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`),
 			status: 202},
-		{name: "rung 7 response in 2026-07-28", send: post(`{"jsonrpc":"2.0","id":1,"result":{}}`, header("2026-07-28")),
+		{name: "rung 7 response in 2026-07-28", send: post(`{"jsonrpc":"2.0","id":1,"result":{}}`,
+			header("2026-07-28")),
 			status: 400, code: invalid},
-		{name: "rung 7 unknown session", send: post(ladderPing, "Mcp-Session-Id: none"), status: 404, code: invalid, id: "1"},
+		{name: "rung 7 unknown session", send: post(ladderPing, "Mcp-Session-Id: none"), status: 404, code: invalid,
+			id: "1"},
 		{name: "rung 7 notification of an unknown session", send: post(ladderNote, "Mcp-Session-Id: none"),
 			status: 404, code: invalid, id: "null"},
 		{name: "rung 7 modern ignores sessions", send: post(ladderModern, "Mcp-Session-Id: none", "Last-Event-ID: 7-7"),
@@ -291,13 +311,15 @@ func rungEras() []rung {
 // Rungs 8 to 10: the version, in the header and in the body.
 func rungVersions() []rung {
 	unknown := strings.Replace(ladderModern, "2026-07-28", "v999", 1)
-	incomplete := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v999"}}}`
+	incomplete := `{"jsonrpc":"2.0","id":1,"method":"tools/list",` +
+		`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v999"}}}`
 	return []rung{
 		{name: "rung 8 both agree", send: post(ladderModern), status: 200, id: "1", result: `"resultType":"complete"`},
 		{name: "rung 8 header name in lower case",
 			send:   post(ladderModern, "MCP-Protocol-Version", "mcp-protocol-version: 2026-07-28"),
 			status: 200, id: "1"},
-		{name: "rung 8 no header", send: post(ladderModern, "MCP-Protocol-Version"), status: 400, code: mismatch, id: "1"},
+		{name: "rung 8 no header", send: post(ladderModern, "MCP-Protocol-Version"), status: 400, code: mismatch,
+			id: "1"},
 		{name: "rung 8 legacy header", send: post(ladderModern, "MCP-Protocol-Version: 2025-06-18"),
 			status: 400, code: mismatch, id: "1"},
 		{name: "rung 8 unknown header", send: post(ladderModern, "MCP-Protocol-Version: v999"),
@@ -313,7 +335,8 @@ func rungVersions() []rung {
 		{name: "rung 9 capabilities are no object", send: post(strings.Replace(ladderModern, "{}", "[]", 1)),
 			status: 400, code: badParams, id: "1"},
 		{name: "rung 9 version is no string",
-			send:   post(strings.Replace(ladderModern, `"2026-07-28"`, "20260728", 1), "MCP-Protocol-Version: 2026-07-28"),
+			send: post(strings.Replace(ladderModern, `"2026-07-28"`, "20260728", 1),
+				"MCP-Protocol-Version: 2026-07-28"),
 			status: 400, code: badParams, id: "1"},
 		{name: "rung 9 before rung 10", send: post(incomplete), status: 400, code: badParams, id: "1"},
 		{name: "rung 10 unknown in both", send: post(unknown),
@@ -360,7 +383,8 @@ func rungMethodHeaders() []rung {
 		no("too much padding", name("=?base64?ZWNobw===?=")),
 		no("bits behind the end", name("=?base64?ZWNobx==?=")),
 		no("bad alphabet", name("=?base64?ZWNo!bw=?=")),
-		no("alphabet of urls", post(modern("prompts/get", `"name":"\u00ff\u00ff\u00fe"`), "Mcp-Name: =?base64?w7_Dv8O-?=")),
+		no("alphabet of urls", post(modern("prompts/get", `"name":"\u00ff\u00ff\u00fe"`),
+			"Mcp-Name: =?base64?w7_Dv8O-?=")),
 		no("encoded bytes that are no text", name("=?base64?/w==?=")),
 		no("prefix without suffix", name("=?base64?ZWNobw==")),
 		no("suffix without prefix", name("ZWNobw==?=")),
@@ -487,13 +511,15 @@ func rungParamHeaders() []rung {
 		ok("nothing on the way to it", call(`"deep":7`)),
 		no("nothing on the way to it, a header", call(`"deep":7`, "Mcp-Param-Dry: true")),
 		ok("annotations elsewhere do not count",
-			post(modern("tools/call", `"name":"misplaced","arguments":{"list":[{"item":"x"}],"either":"y","fraction":0.5}`))),
+			post(modern("tools/call", `"name":"misplaced","arguments":{"list":[{"item":"x"}],"either":"y",`+
+				`"fraction":0.5}`))),
 		ok("unknown headers do not count", call("", "Mcp-Param-Other: x")),
 		ok("other tools do not count", post(modern("tools/call", `"name":"echo"`), "Mcp-Param-Region: x")),
 		{name: "rung 14 unknown tool", send: post(modern("tools/call", `"name":"none"`), "Mcp-Param-Region: x"),
 			status: 200, code: badParams, id: "1"},
 		ok("not before 2026-07-28",
-			post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"headers","arguments":{"region":"eu"}}}`)),
+			post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"headers",`+
+				`"arguments":{"region":"eu"}}}`)),
 	}
 }
 
@@ -520,7 +546,8 @@ func TestLadderWithOptions(t *testing.T) {
 			},
 		},
 		{"post only", rung{name: "delete", send: request("DELETE", "Mcp-Session-Id: x"), status: 404, code: invalid}},
-		{"post only", rung{name: "nothing to hear", send: post(ladderInit), status: 200, id: "1", result: `"tools":{}`}},
+		{"post only", rung{name: "nothing to hear", send: post(ladderInit), status: 200, id: "1",
+			result: `"tools":{}`}},
 		{
 			"no sessions",
 			rung{
@@ -542,7 +569,8 @@ func TestLadderWithOptions(t *testing.T) {
 			},
 		},
 		{"no sessions", rung{name: "initialize", send: post(ladderInit), status: 200, id: "1", result: `"tools":{}`}},
-		{"no sessions", rung{name: "session id ignored", send: post(ladderPing, "Mcp-Session-Id: x"), status: 200, id: "1"}},
+		{"no sessions", rung{name: "session id ignored", send: post(ladderPing, "Mcp-Session-Id: x"), status: 200,
+			id: "1"}},
 		{"small", rung{name: "fits", send: post(ladderPing), status: 200, id: "1"}},
 		{"small", rung{name: "does not fit", send: post(ladderPing + " "), status: 413, code: invalid}},
 	} {
@@ -565,11 +593,14 @@ func TestLadderHeaders(t *testing.T) {
 		want map[string]string // an empty value: the field is absent
 	}{
 		{"json", post(ladderModern),
-			map[string]string{"Content-Type": "application/json", "Access-Control-Allow-Origin": "", "Mcp-Session-Id": ""}},
+			map[string]string{"Content-Type": "application/json", "Access-Control-Allow-Origin": "",
+				"Mcp-Session-Id": ""}},
 		{"events", post(ladderModern, "Accept: text/event-stream"),
-			map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}},
+			map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache",
+				"X-Accel-Buffering": "no"}},
 		{"progress",
-			post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`),
+			post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress",` +
+				`"_meta":{"progressToken":1}}}`),
 			map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}},
 		{"accepted", post(ladderNote), map[string]string{"Content-Type": "", "Content-Length": "0"}},
 		{

@@ -24,8 +24,7 @@ func (slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
 // overtake it, however long it takes.
 func TestStdioInitializeIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := strings.NewReader(
-			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+		in := strings.NewReader(ladderInit + `
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 `)

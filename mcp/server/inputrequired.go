@@ -164,7 +164,8 @@ type sealedState struct {
 	Refused map[string]int             `json:"r,omitempty"`
 }
 
-var errState = invalidParams("params.requestState is not valid here: it was changed, has expired, or belongs to another request")
+var errState = invalidParams("params.requestState is not valid here: it was changed, has expired," +
+	" or belongs to another request")
 
 func (rc *request) openState(state string) error {
 	sealed, err := base64url.Decode(state)

@@ -50,7 +50,8 @@ func (p *peer) round(method, request, answers, state string) *round {
 		request += `,"requestState":"` + state + `"`
 	}
 	got := messages(p.t,
-		p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, len(p.said)+1, method, request)), 1)[0]
+		p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, len(p.said)+1, method,
+			request)), 1)[0]
 	return roundOf(p.t, got)
 }
 
@@ -169,7 +170,8 @@ func TestRoundAnswers(t *testing.T) {
 	both := strings.Repeat(accept, 2)
 	for _, c := range []struct{ name, answers, want string }{
 		{"all", `{"who":` + accept + `,"whom":` + accept + `}`, both},
-		{"declined", `{"who":{"action":"decline"},"whom":{"action":"cancel"}}`, `{"action":"decline"}{"action":"cancel"}`},
+		{"declined", `{"who":{"action":"decline"},"whom":{"action":"cancel"}}`,
+			`{"action":"decline"}{"action":"cancel"}`},
 		{"others, too", `{"who":` + accept + `,"whom":` + accept + `,"when":7,"":{}}`, both},
 		{"none", `{}`, "asks who whom"},
 		{"null", `null`, "asks who whom"},
@@ -224,9 +226,11 @@ func TestManyRounds(t *testing.T) {
 			if got := r.keys(); got != "asks "+key {
 				t.Fatalf("round %d: %s", i, got)
 			}
-			r = p.round("tools/call", askTool, fmt.Sprintf(`{%q:{"action":"accept","content":{"name":"%d"}}}`, key, i), r.State)
+			r = p.round("tools/call", askTool, fmt.Sprintf(`{%q:{"action":"accept","content":{"name":"%d"}}}`, key, i),
+				r.State)
 		}
-		if got := p.round("tools/call", askTool, `{"input-4":{"roots":[]}}`, r.State).text; got != `accept {"name":"0"}accept {"name":"1"}accept {"name":"2"}[]` {
+		if got := p.round("tools/call", askTool, `{"input-4":{"roots":[]}}`, r.State).text; got !=
+			`accept {"name":"0"}accept {"name":"1"}accept {"name":"2"}[]` {
 			t.Errorf("the source got %q", got)
 		}
 	})
@@ -313,10 +317,12 @@ func TestRoundStateIsHeldAgainstTheRequest(t *testing.T) {
 		want           string
 	}{
 		{"as it was", "tools/call", request, nil, done},
-		{"members in another order", "tools/call", askTool + `,"arguments":{ "b":{"d":[1,2],"c":"\u0078"},"a":1}`, nil, done},
+		{"members in another order", "tools/call", askTool + `,"arguments":{ "b":{"d":[1,2],"c":"\u0078"},"a":1}`, nil,
+			done},
 		{"more of _meta", "tools/call", request + `,"task":{"ttl":1}`, nil, done},
 		{"another argument", "tools/call", strings.Replace(request, `"x"`, `"y"`, 1), nil, refused},
-		{"arguments in an array in another order", "tools/call", strings.Replace(request, `[1,2]`, `[2,1]`, 1), nil, refused},
+		{"arguments in an array in another order", "tools/call", strings.Replace(request, `[1,2]`, `[2,1]`, 1), nil,
+			refused},
 		{"no arguments", "tools/call", askTool, nil, refused},
 		{"another tool", "tools/call", strings.Replace(request, `"ask"`, `"too"`, 1), nil, refused},
 		{"another method", "prompts/get", askTool, nil, refused},
@@ -472,7 +478,8 @@ func TestRoundStandsWhateverTheSourceReturns(t *testing.T) {
 		return "an answer without the answer", nil
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if got := connectModern(t, httpTransport, ask, nil).round("tools/call", askTool, "", "").keys(); got != "asks input-1" {
+		if got := connectModern(t, httpTransport, ask, nil).round("tools/call", askTool, "", "").keys(); got !=
+			"asks input-1" {
 			t.Errorf("%s, want the question", got)
 		}
 	})

@@ -32,11 +32,16 @@ func TestJSON(t *testing.T) {
 		{"Tool", mcp.Tool{}, `{"name":"","description":"","inputSchema":{"type":"object"}}`},
 		{"Tool with empty slices", mcp.Tool{Name: "t", Icons: []mcp.Icon{}},
 			`{"name":"t","description":"","inputSchema":{"type":"object"}}`},
-		{"Tool in full", newGallery().catalog.Tools[0], `{"name":"full","title":"Full","description":"has <every> field",` +
-			`"inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"z":{"type":"integer"},"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}},"additionalProperties":false},` +
+		{"Tool in full", newGallery().catalog.Tools[0], `{"name":"full","title":"Full","description":"has <every> ` +
+			`field",` +
+			`"inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",` +
+			`"properties":{"z":{"type":"integer"},"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}},` +
+			`"additionalProperties":false},` +
 			`"outputSchema":{"type":"object","properties":{"n":{"type":"number"}}},` +
-			`"annotations":{"title":"Hinted","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},` +
-			`"icons":[{"src":"data:image/svg+xml;base64,PHN2Zy8+","mimeType":"image/svg+xml","sizes":["any"],"theme":"dark"}],"_meta":{"com.example/shelf":7}}`},
+			`"annotations":{"title":"Hinted","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,` +
+			`"openWorldHint":false},` +
+			`"icons":[{"src":"data:image/svg+xml;base64,PHN2Zy8+","mimeType":"image/svg+xml","sizes":["any"],` +
+			`"theme":"dark"}],"_meta":{"com.example/shelf":7}}`},
 		{"Tool kept as it was written",
 			mcp.Tool{Name: "t", Title: "unused", Raw: json.RawMessage(`{"name":"t","x":1.50}`)}, `{"name":"t","x":1.50}`},
 
@@ -69,7 +74,8 @@ func TestJSON(t *testing.T) {
 			mcp.Schema{
 				Type:        "string",
 				Description: "d",
-				Extra:       map[string]json.RawMessage{"minLength": json.RawMessage(`1`), "$comment": json.RawMessage(`"<"`)},
+				Extra: map[string]json.RawMessage{"minLength": json.RawMessage(`1`),
+					"$comment": json.RawMessage(`"<"`)},
 			},
 			`{"type":"string","description":"d","$comment":"<","minLength":1}`,
 		},
@@ -80,7 +86,8 @@ func TestJSON(t *testing.T) {
 				{Name: "a", Schema: mcp.Schema{Type: "string", Enum: []any{"<", nil, 1, true}}},
 			},
 			Required: []string{"z"},
-		}, `{"type":"object","title":"T","description":"d","properties":{"z":{"type":"array","items":{"type":"number"}},"a":{"type":"string","enum":["<",null,1,true]}},"required":["z"]}`},
+		}, `{"type":"object","title":"T","description":"d","properties":{"z":{"type":"array",` +
+			`"items":{"type":"number"}},"a":{"type":"string","enum":["<",null,1,true]}},"required":["z"]}`},
 
 		{"CallToolResult", mcp.CallToolResult{}, `{"content":[],"isError":false}`},
 		{"CallToolResult by pointer", &mcp.CallToolResult{IsError: true}, `{"content":[],"isError":true}`},
@@ -105,7 +112,8 @@ func TestJSON(t *testing.T) {
 		{"Content resource_link", mcp.ResourceLink(mcp.Resource{Name: "n", URI: "u:"}),
 			`{"type":"resource_link","name":"n","uri":"u:"}`},
 		{"Content with annotations",
-			mcp.Content{Type: mcp.TypeText, Annotations: &mcp.Annotations{Priority: ptr(0.0)}, Meta: json.RawMessage(`{}`)},
+			mcp.Content{Type: mcp.TypeText, Annotations: &mcp.Annotations{Priority: ptr(0.0)},
+				Meta: json.RawMessage(`{}`)},
 			`{"type":"text","text":"","annotations":{"priority":0},"_meta":{}}`},
 		{"Content resource_link with annotations twice", mcp.Content{
 			Type: mcp.TypeResourceLink, Annotations: &mcp.Annotations{Priority: ptr(1.0)}, Meta: json.RawMessage(`{"a":1}`),
@@ -118,9 +126,11 @@ func TestJSON(t *testing.T) {
 		}, `{"type":"resource_link","name":"n","uri":"u:","annotations":{"priority":1},"_meta":{"a":1}}`},
 
 		{"Prompt", mcp.Prompt{}, `{"name":"","description":"","arguments":[]}`},
-		{"Prompt in full", newGallery().catalog.Prompts[0], `{"name":"full","title":"Full","description":"has every field",` +
+		{"Prompt in full", newGallery().catalog.Prompts[0], `{"name":"full","title":"Full",` +
+			`"description":"has every field",` +
 			`"arguments":[{"name":"style","title":"Style","description":"which style","required":true}],` +
-			`"icons":[{"src":"data:image/svg+xml;base64,PHN2Zy8+","mimeType":"image/svg+xml","sizes":["any"],"theme":"dark"}],"_meta":{"com.example/shelf":7}}`},
+			`"icons":[{"src":"data:image/svg+xml;base64,PHN2Zy8+","mimeType":"image/svg+xml","sizes":["any"],` +
+			`"theme":"dark"}],"_meta":{"com.example/shelf":7}}`},
 		{"PromptArgument", mcp.PromptArgument{}, `{"name":"","description":"","required":false}`},
 		{"PromptMessage", mcp.PromptMessage{Role: mcp.RoleSystem, Content: mcp.Text("be")},
 			`{"role":"system","content":{"type":"text","text":"be"}}`},
@@ -147,7 +157,8 @@ func TestJSON(t *testing.T) {
 			mcp.CompleteResult{Completion: mcp.Completion{Values: make([]string, 101), HasMore: ptr(false)}},
 			`{"completion":{"values":[` + strings.Repeat(`"",`, 99) + `""],"total":101,"hasMore":true}}`,
 		},
-		{"CompleteResult of as many as may be", mcp.CompleteResult{Completion: mcp.Completion{Values: make([]string, 100)}},
+		{"CompleteResult of as many as may be", mcp.CompleteResult{Completion: mcp.Completion{Values: make([]string,
+			100)}},
 			`{"completion":{"values":[` + strings.Repeat(`"",`, 99) + `""]}}`},
 		{
 			"CompleteResult with its own total",
@@ -160,12 +171,14 @@ func TestJSON(t *testing.T) {
 			`{"name":"n","uri":"u:","size":0}`},
 		{"ResourceTemplate", mcp.ResourceTemplate{}, `{"name":"","uriTemplate":""}`},
 		{"ResourceContents", mcp.ResourceContents{}, `{"uri":"","text":""}`},
-		{"ResourceContents of an empty file", mcp.ResourceContents{URI: "u:", Blob: []byte{}}, `{"uri":"u:","blob":""}`},
+		{"ResourceContents of an empty file", mcp.ResourceContents{URI: "u:", Blob: []byte{}},
+			`{"uri":"u:","blob":""}`},
 		{"ResourceContents with both", mcp.ResourceContents{URI: "u:", Text: "unused", Blob: []byte("b")},
 			`{"uri":"u:","blob":"Yg=="}`},
 		{
 			"ResourceContents in full",
-			mcp.ResourceContents{Name: "n", URI: "u:", MIMEType: "m", Text: "t", Title: "T", Meta: json.RawMessage(`{}`)},
+			mcp.ResourceContents{Name: "n", URI: "u:", MIMEType: "m", Text: "t", Title: "T",
+				Meta: json.RawMessage(`{}`)},
 			`{"name":"n","uri":"u:","mimeType":"m","text":"t","title":"T","_meta":{}}`,
 		},
 		{"ReadResourceResult", mcp.ReadResourceResult{}, `{"contents":[]}`},
@@ -259,7 +272,8 @@ func everyValue() []any {
 		mcp.ElicitParams{Mode: "url", Message: "m", RequestedSchema: json.RawMessage(`{}`), URL: "https://x",
 			ElicitationID: "e"},
 		mcp.ElicitResult{Action: "accept", Content: json.RawMessage(`{"a":1}`)},
-		mcp.CreateMessageResult{SamplingMessage: mcp.SamplingText("assistant", "<hi>"), Model: "m", StopReason: "endTurn"},
+		mcp.CreateMessageResult{SamplingMessage: mcp.SamplingText("assistant", "<hi>"), Model: "m",
+			StopReason: "endTurn"},
 		mcp.ListRootsResult{Roots: []mcp.Root{{URI: "file:///x", Name: "x"}}},
 	}
 	for _, c := range galleryContent() {
@@ -344,7 +358,9 @@ func TestJSONEscapesNothing(t *testing.T) {
 
 // Manually written schemas keep their content and order.
 func TestSchemaOrder(t *testing.T) {
-	const text = `{"type":"object","description":"d","properties":{"operation":{"type":"string","enum":["add","subtract"]},"b":{"type":"number","minimum":0},"a":{"type":"number","default":0.50}},"required":["operation","a","b"],"$defs":{"z":1,"a":2},"additionalProperties":false,"x-order":["b","a"]}`
+	const text = `{"type":"object","description":"d","properties":{"operation":{"type":"string","enum":["add",` +
+		`"subtract"]},"b":{"type":"number","minimum":0},"a":{"type":"number","default":0.50}},` +
+		`"required":["operation","a","b"],"$defs":{"z":1,"a":2},"additionalProperties":false,"x-order":["b","a"]}`
 	var s mcp.Schema
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)
@@ -406,13 +422,15 @@ func TestDocumentedExamples(t *testing.T) {
 			"inputSchema": {
 				"type": "object",
 				"properties": {
-					"operation": {"type": "string", "description": "Operation to perform", "enum": ["add", "subtract", "multiply", "divide"]},
+					"operation": {"type": "string", "description": "Operation to perform",
+						"enum": ["add", "subtract", "multiply", "divide"]},
 					"a": {"type": "number", "description": "First operand"},
 					"b": {"type": "number", "description": "Second operand"}
 				},
 				"required": ["operation", "a", "b"]
 			},
-			"annotations": {"title": "Calculator", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+			"annotations": {"title": "Calculator", "readOnlyHint": true, "destructiveHint": false,
+				"idempotentHint": true, "openWorldHint": false}
 		}`},
 		{"call result", mcp.CallToolResult{
 			Content:           []mcp.Content{mcp.Text("Weather in NYC: 72F")},
@@ -426,10 +444,11 @@ func TestDocumentedExamples(t *testing.T) {
 		}`},
 		{
 			"prompt",
-			mcp.Prompt{Name: "code_review", Description: "Generates a code review prompt", Arguments: []mcp.PromptArgument{
-				{Name: "language", Description: "Programming language", Required: true},
-				{Name: "code", Description: "Code to review", Required: true},
-			}}, `{
+			mcp.Prompt{Name: "code_review", Description: "Generates a code review prompt",
+				Arguments: []mcp.PromptArgument{
+					{Name: "language", Description: "Programming language", Required: true},
+					{Name: "code", Description: "Code to review", Required: true},
+				}}, `{
 			"name": "code_review",
 			"description": "Generates a code review prompt",
 			"arguments": [
@@ -452,7 +471,8 @@ func TestDocumentedExamples(t *testing.T) {
 				Title:       "App Config",
 			},
 			`{
-			"name": "config", "uri": "file:///app/config.json", "description": "Application configuration file", "mimeType": "application/json", "title": "App Config"
+			"name": "config", "uri": "file:///app/config.json", "description": "Application configuration file",
+			"mimeType": "application/json", "title": "App Config"
 		}`,
 		},
 		{
@@ -465,7 +485,8 @@ func TestDocumentedExamples(t *testing.T) {
 				Title:       "User Profile",
 			},
 			`{
-			"name": "user", "uriTemplate": "https://api.example.com/users/{id}", "description": "User profile data", "mimeType": "application/json", "title": "User Profile"
+			"name": "user", "uriTemplate": "https://api.example.com/users/{id}", "description": "User profile data",
+			"mimeType": "application/json", "title": "User Profile"
 		}`,
 		},
 		{"read result", mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{
@@ -490,7 +511,8 @@ func TestDocumentedExamples(t *testing.T) {
 				Title:    "Example File",
 			},
 			`{
-			"name": "example.txt", "uri": "file:///path/to/example.txt", "mimeType": "text/plain", "text": "File content here...", "title": "Example File"
+			"name": "example.txt", "uri": "file:///path/to/example.txt", "mimeType": "text/plain",
+			"text": "File content here...", "title": "Example File"
 		}`,
 		},
 		{

@@ -107,7 +107,8 @@ func TestSessionHearsOfChanges(t *testing.T) {
 				if got := p.heard(); got != "" {
 					t.Errorf("heard %s without a subscription", got)
 				}
-				if got := messages(t, p.call(uriRequest(1, "resources/subscribe", "news://a")), 1)[0]; string(got.Result) != "{}" {
+				if got := messages(t, p.call(uriRequest(1, "resources/subscribe", "news://a")),
+					1)[0]; string(got.Result) != "{}" {
 					t.Errorf("subscribe: %s", got.Result)
 				}
 				source.tell(mcp.Change{URI: "news://b"})
@@ -115,7 +116,8 @@ func TestSessionHearsOfChanges(t *testing.T) {
 				if got := p.heard(); got != updated("news://a") {
 					t.Errorf("heard %s", got)
 				}
-				if got := messages(t, p.call(uriRequest(2, "resources/unsubscribe", "news://a")), 1)[0]; string(got.Result) != "{}" {
+				if got := messages(t, p.call(uriRequest(2, "resources/unsubscribe", "news://a")),
+					1)[0]; string(got.Result) != "{}" {
 					t.Errorf("unsubscribe: %s", got.Result)
 				}
 				source.tell(mcp.Change{URI: "news://a"})
@@ -202,7 +204,8 @@ func TestDeclaredCapabilities(t *testing.T) {
 	quiet := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t"}}}  // only tools
 	all := &mcp.Catalog{Completions: true, Logging: true}  // no lists
 	tasks := &mcp.Catalog{Tools: quiet.Tools, Tasks: true} // an extension of 2026-07-28
-	const changes = `"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true}`
+	const changes = `"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},` +
+		`"tools":{"listChanged":true}`
 	const nothing = `"prompts":{},"resources":{},"tools":{}`
 	for _, c := range []struct {
 		name    string
@@ -217,9 +220,12 @@ func TestDeclaredCapabilities(t *testing.T) {
 		{"never changes", still, nil, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
 		{"never changes", still, nil, mcp.Version20260728, `{"logging":{},` + nothing + `}`},
 		{"says that it never changes", says, nil, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
-		{"no GET", newNews(), &mcpserver.HTTPOptions{PostOnly: true}, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
-		{"no GET", newNews(), &mcpserver.HTTPOptions{PostOnly: true}, mcp.Version20260728, `{"logging":{},` + changes + `}`},
-		{"no sessions", newNews(), &mcpserver.HTTPOptions{NoSessions: true}, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
+		{"no GET", newNews(), &mcpserver.HTTPOptions{PostOnly: true}, mcp.Version20250618, `{"logging":{},` + nothing +
+			`}`},
+		{"no GET", newNews(), &mcpserver.HTTPOptions{PostOnly: true}, mcp.Version20260728, `{"logging":{},` + changes +
+			`}`},
+		{"no sessions", newNews(), &mcpserver.HTTPOptions{NoSessions: true}, mcp.Version20250618, `{"logging":{},` +
+			nothing + `}`},
 		{"tools alone", &news{catalog: quiet}, nil, mcp.Version20250618, `{"tools":{"listChanged":true}}`},
 		{"no lists", &news{catalog: all}, nil, mcp.Version20241105, `{"logging":{}}`},
 		{"no lists", &news{catalog: all}, nil, mcp.Version20250326, `{"completions":{},"logging":{}}`},
@@ -260,7 +266,8 @@ func tagged(id, method, members string) string {
 		members = "," + members
 	}
 	return fmt.Sprintf(
-		`{"jsonrpc":"2.0","method":"notifications/%s","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`+
+		`{"jsonrpc":"2.0","method":"notifications/%s",`+
+			`"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`+
 			"\n",
 		method, id, members)
 }
@@ -289,15 +296,18 @@ func TestListenFilter(t *testing.T) {
 		{
 			"all",
 			`9007199254740993`,
-			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"],"more":[1]}`,
-			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`,
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,` +
+				`"resourceSubscriptions":["news://a"],"more":[1]}`,
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,` +
+				`"resourceSubscriptions":["news://a"]}`,
 			"tools resources prompts a", nil,
 		},
 		{"nothing", `1`, `{}`, `{}`, "", nil},
 		{
 			"what is not offered",
 			`1`,
-			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`,
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,` +
+				`"resourceSubscriptions":["news://a"]}`,
 			`{"toolsListChanged":true}`,
 			"tools",
 			toolsOnly,
@@ -373,7 +383,8 @@ func TestListenBesideRequests(t *testing.T) {
 		p := connect(t, transport, mcp.Version20260728, mcpserver.New(newNews(), nil), "")
 		p.call(listenLine(`"s"`, `{"toolsListChanged":true}`))
 		got := p.call(
-			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk","_meta":{"progressToken":"t","io.modelcontextprotocol/logLevel":"debug"}}}`)
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk","_meta":{"progressToken":"t",` +
+				`"io.modelcontextprotocol/logLevel":"debug"}}}`)
 		messages(t, got, 3)
 		if strings.Contains(got, "subscriptionId") {
 			t.Errorf("answered as if it were news: %s", got)
@@ -422,7 +433,8 @@ func TestListenCancelled(t *testing.T) {
 func TestListenEnds(t *testing.T) {
 	result := func(id string) string {
 		return fmt.Sprintf(
-			`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%[1]s}}}`+"\n",
+			`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete",`+
+				`"_meta":{"io.modelcontextprotocol/subscriptionId":%[1]s}}}`+"\n",
 			id)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -495,16 +507,19 @@ func TestElicitationComplete(t *testing.T) {
 					heard += p.heard()
 				}
 				if v != mcp.Version20251125 {
-					if got.Error == nil || got.Error.Code != mcp.CodeInternalError || got.Error.Data != nil || heard != "" {
+					if got.Error == nil || got.Error.Code != mcp.CodeInternalError || got.Error.Data != nil || heard !=
+						"" {
 						t.Errorf("answered %v %s, then heard %q", got.Error, got.Result, heard)
 					}
 					return
 				}
 				if got.Error == nil || got.Error.Code != mcp.CodeURLElicitationRequired ||
-					string(got.Error.Data) != `{"elicitations":[{"mode":"url","message":"sign in","url":"https://sign.example/","elicitationId":"e1"}]}` {
+					string(got.Error.Data) != `{"elicitations":[{"mode":"url","message":"sign in",`+
+						`"url":"https://sign.example/","elicitationId":"e1"}]}` {
 					t.Errorf("answered %v", got.Error)
 				}
-				if want := `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}` +
+				if want := `{"jsonrpc":"2.0","method":"notifications/elicitation/complete",` +
+					`"params":{"elicitationId":"e1"}}` +
 					"\n"; heard != want {
 					t.Errorf("heard %q, want %q", heard, want)
 				}

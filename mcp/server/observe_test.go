@@ -140,7 +140,8 @@ func TestObserverIsToldOnceOfEachEnd(t *testing.T) {
 		{"prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"greet"}}`,
 			mcpserver.Event{Method: "prompts/get", Name: "greet", Sent: 1}},
 		{"resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://text"}}`,
-			mcpserver.Event{Method: "resources/read", Name: "test://text", Sent: 1, Err: coded(mcp.CodeResourceUnavailable)}},
+			mcpserver.Event{Method: "resources/read", Name: "test://text", Sent: 1,
+				Err: coded(mcp.CodeResourceUnavailable)}},
 		{"list", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, mcpserver.Event{Method: "tools/list", Sent: 1}},
 	}
 	for _, tt := range tests {
@@ -187,7 +188,8 @@ func TestObserverIsToldOfWhatIsRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			n := &notes{}
-			w := postTo(mcpserver.New(watched{}, &mcpserver.Options{Observer: n}).HTTPHandler(nil), tt.body, tt.header...)
+			w := postTo(mcpserver.New(watched{}, &mcpserver.Options{Observer: n}).HTTPHandler(nil), tt.body,
+				tt.header...)
 			got := n.take()
 			if len(got) != 1 ||
 				got[0].Kind != mcpserver.EventRefused ||
@@ -250,7 +252,8 @@ func TestObserverIsToldOfSessions(t *testing.T) {
 	})
 	t.Run("no id, no session", func(t *testing.T) {
 		n := &notes{}
-		postTo(mcpserver.New(watched{}, &mcpserver.Options{Observer: n}).HTTPHandler(&mcpserver.HTTPOptions{NoSessions: true}),
+		postTo(mcpserver.New(watched{}, &mcpserver.Options{Observer: n}).
+			HTTPHandler(&mcpserver.HTTPOptions{NoSessions: true}),
 			initialize)
 		if got := kinds(n.take()); len(got) != 2 {
 			t.Errorf("events = %v, want request and answer", got)
@@ -273,7 +276,8 @@ func TestRequestTimeoutEndsWhatReportsProgress(t *testing.T) {
 	t.Run("http", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
-			w := postTo(mcpserver.New(watched{}, opts).HTTPHandler(nil), call, "Accept", "application/json, text/event-stream")
+			w := postTo(mcpserver.New(watched{}, opts).HTTPHandler(nil), call, "Accept",
+				"application/json, text/event-stream")
 			check(t, begin, w.Body.String())
 		})
 	})
@@ -282,7 +286,8 @@ func TestRequestTimeoutEndsWhatReportsProgress(t *testing.T) {
 			begin := time.Now()
 			var out bytes.Buffer
 			// The input ends long before the request, so the drain timeout must be longer.
-			err := mcpserver.New(watched{}, opts).ServeStdio(t.Context(), strings.NewReader(initialize+"\n"+call+"\n"), &out,
+			err := mcpserver.New(watched{}, opts).ServeStdio(t.Context(), strings.NewReader(initialize+"\n"+call+"\n"),
+				&out,
 				&mcpserver.StdioOptions{DrainTimeout: time.Hour})
 			if err != nil {
 				t.Fatal(err)
@@ -299,7 +304,8 @@ func TestRequestTimeoutEndsWhatReportsProgress(t *testing.T) {
 				}
 				return nil
 			})
-			postTo(mcpserver.New(watched{}, &mcpserver.Options{RequestTimeout: opts.RequestTimeout, Gate: g}).HTTPHandler(nil),
+			postTo(mcpserver.New(watched{}, &mcpserver.Options{RequestTimeout: opts.RequestTimeout,
+				Gate: g}).HTTPHandler(nil),
 				callOf("fine"))
 		})
 	})

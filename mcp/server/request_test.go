@@ -26,7 +26,9 @@ func (a asking) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallT
 
 // The information about its request that is available to a Source.
 func TestRequest(t *testing.T) {
-	const params = `{"name":"echo","_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}`
+	const params = `{"name":"echo","_meta":{"progressToken":1,` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}`
 	type facts struct {
 		version      mcp.Version
 		params, meta string

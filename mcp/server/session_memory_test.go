@@ -9,7 +9,9 @@ import (
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
-const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"an-ordinary-client","version":"1.2.3"}}}`
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+	`"capabilities":{"roots":{"listChanged":true},"sampling":{}},"clientInfo":{"name":"an-ordinary-client",` +
+	`"version":"1.2.3"}}}`
 
 func heap() uint64 {
 	runtime.GC()

@@ -61,15 +61,18 @@ func newDemo() *demo {
 					Name:        "headers",
 					Description: "has a parameter in a header",
 					InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-						`"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"},` +
+						`"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer",` +
+						`"x-mcp-header":"Level"},` +
 						`"deep":{"type":"object","properties":{"dry":{"type":"boolean","x-mcp-header":"Dry"}}}}}`),
 				},
 				{
 					Name:        "misplaced",
 					Description: "wants parameters in headers that cannot stand there",
 					InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-						`"list":{"type":"array","items":{"type":"object","properties":{"item":{"type":"string","x-mcp-header":"Item"}}}},` +
-						`"either":{"oneOf":[{"type":"string","x-mcp-header":"Either"}]},"fraction":{"type":"number","x-mcp-header":"Fraction"}}}`),
+						`"list":{"type":"array","items":{"type":"object","properties":{"item":{"type":"string",` +
+						`"x-mcp-header":"Item"}}}},` +
+						`"either":{"oneOf":[{"type":"string","x-mcp-header":"Either"}]},"fraction":{"type":"number",` +
+						`"x-mcp-header":"Fraction"}}}`),
 				},
 				{Name: "needs", Description: "needs a client with a model", InputSchema: object},
 			},

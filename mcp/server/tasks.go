@@ -51,7 +51,8 @@ func (rc *request) knowsTasks() bool {
 		return false
 	}
 	caps := rc.clientCapabilities()
-	return caps.has("extensions") && jsonscan.IsObject(jsonscan.Member(jsonscan.Member(caps, "extensions"), tasksExtension))
+	return caps.has("extensions") && jsonscan.IsObject(jsonscan.Member(jsonscan.Member(caps, "extensions"),
+		tasksExtension))
 }
 
 // Task implements [mcp.Request.Task].
@@ -278,7 +279,8 @@ func encodeTaskResult(result *mcp.CallToolResult) (json.RawMessage, error) {
 	return bytes.Clone(encoded), err // drops the spare capacity, or the buffer it is part of
 }
 
-func (t *task) survive(work func(context.Context) (*mcp.CallToolResult, error)) (result *mcp.CallToolResult, err error) {
+func (t *task) survive(work func(context.Context) (*mcp.CallToolResult, error)) (result *mcp.CallToolResult,
+	err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.runner.server.log.Error("panic in a task", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

@@ -136,7 +136,8 @@ func (p *peer) get(id string) *taskState {
 
 func (p *peer) wantAck(method, id, members string) {
 	p.t.Helper()
-	const ack = `{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"worker","version":"1"}}}`
+	const ack = `{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"worker",` +
+		`"version":"1"}}}`
 	if got := p.task(method, id, members); string(got.Result) != ack {
 		p.t.Errorf("%s: %s %v, want an empty acknowledgment", method, got.Result, got.Error)
 	}
@@ -156,7 +157,8 @@ func TestTaskOutcomes(t *testing.T) {
 		found  string // in the result, or in the error
 		code   mcp.Code
 	}{
-		{"done", func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }, mcpserver.TaskCompleted,
+		{"done", func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil },
+			mcpserver.TaskCompleted,
 			`"text":"done"`, 0},
 		{"stored", func(context.Context) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Raw: parsed(`{"content":[],"n":1.50}`)}, nil
@@ -167,17 +169,24 @@ func TestTaskOutcomes(t *testing.T) {
 		{"error of the tool",
 			func(context.Context) (*mcp.CallToolResult, error) { return nil, errors.New("the disk is full") },
 			mcpserver.TaskCompleted, `"isError":true`, 0},
-		{"bad arguments", func(context.Context) (*mcp.CallToolResult, error) { return nil, mcp.InvalidArguments("size") },
+		{"bad arguments", func(context.Context) (*mcp.CallToolResult, error) {
+			return nil,
+				mcp.InvalidArguments("size")
+		},
 			mcpserver.TaskCompleted, `"isError":true`, 0},
 		{"error of the protocol", func(context.Context) (*mcp.CallToolResult, error) {
 			return nil, &mcp.Error{Code: mcp.CodeToolUnavailable, Message: "gone", Cause: errors.New("secret")}
 		}, mcpserver.TaskFailed, "gone", mcp.CodeToolUnavailable},
 		{"a part of it out of time",
-			func(context.Context) (*mcp.CallToolResult, error) { return nil, context.DeadlineExceeded }, mcpserver.TaskCompleted,
+			func(context.Context) (*mcp.CallToolResult, error) {
+				return nil,
+					context.DeadlineExceeded
+			}, mcpserver.TaskCompleted,
 			"context deadline exceeded", 0},
 		{"panic", func(context.Context) (*mcp.CallToolResult, error) { panic("boom") }, mcpserver.TaskFailed,
 			"the tool crashed", mcp.CodeToolCrashed},
-		{"nothing", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil }, mcpserver.TaskFailed, "no result",
+		{"nothing", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil }, mcpserver.TaskFailed,
+			"no result",
 			mcp.CodeToolBadOutput},
 		{"no JSON", func(context.Context) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{`)}, nil
@@ -192,10 +201,12 @@ func TestTaskOutcomes(t *testing.T) {
 				}}
 				p := connectWorker(t, transport, w, nil)
 				begun := p.begin()
-				if begun.Type != "task" || begun.Status != mcpserver.TaskWorking || *begun.TTL != 3_600_000 || *begun.Poll != 1000 {
+				if begun.Type != "task" || begun.Status != mcpserver.TaskWorking || *begun.TTL != 3_600_000 ||
+					*begun.Poll != 1000 {
 					t.Errorf("begun as %+v", begun)
 				}
-				if got := p.get(begun.ID); got.Type != "complete" || got.Status != mcpserver.TaskWorking || got.Created != begun.Created {
+				if got := p.get(begun.ID); got.Type != "complete" || got.Status != mcpserver.TaskWorking ||
+					got.Created != begun.Created {
 					t.Errorf("at work it is %+v", got)
 				}
 				time.Sleep(time.Second)
@@ -225,7 +236,8 @@ func TestTaskWithoutTheExtension(t *testing.T) {
 	}{
 		{mcp.Version20251125, taskCaps}, {mcp.Version20241105, "{}"},
 		{mcp.Version20260728, "{}"}, {mcp.Version20260728, `{"extensions":{}}`},
-		{mcp.Version20260728, `{"extensions":{"io.modelcontextprotocol/tasks":null}}`}, {mcp.Version20260728, `{"tasks":{}}`},
+		{mcp.Version20260728, `{"extensions":{"io.modelcontextprotocol/tasks":null}}`}, {mcp.Version20260728,
+			`{"tasks":{}}`},
 	} {
 		onTransports(t, func(t *testing.T, transport string) {
 			w := &worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("waited"), nil }}
@@ -289,7 +301,8 @@ func TestTaskMethodsRefused(t *testing.T) {
 			{"tasks/result", `"taskId":"` + id + `"`, noMethod},
 			{"tasks/list", ``, noMethod},
 		} {
-			got := messages(t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":%q,"params":{%s}}`, c.method, c.params)),
+			got := messages(t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":%q,"params":{%s}}`, c.method,
+				c.params)),
 				1)[0]
 			if got.Error == nil || got.Error.Code != c.code {
 				t.Errorf("%s {%s}: %s %v, want %d", c.method, c.params, got.Result, got.Error, c.code)
@@ -348,7 +361,8 @@ func TestTaskAsks(t *testing.T) {
 			t.Fatalf("%s, asks %v", asked.Status, keys)
 		}
 		if q := asked.Requests["who"]; q.Method != "elicitation/create" ||
-			canonicalJSON(t, string(q.Params)) != canonicalJSON(t, `{"message":"name?","requestedSchema":`+nameForm+`}`) {
+			canonicalJSON(t, string(q.Params)) != canonicalJSON(t,
+				`{"message":"name?","requestedSchema":`+nameForm+`}`) {
 			t.Errorf("asks %s %s", q.Method, q.Params)
 		}
 		p.wantAck("tasks/update", id, `"inputResponses":{"whom":{"action":"decline"},"unknown":7}`)
@@ -432,7 +446,10 @@ func TestTaskAsksUndeclared(t *testing.T) {
 // Rounds of the call precede the task.
 func TestTaskAfterRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &asksFirst{worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}}
+		source := &asksFirst{worker{work: func(context.Context) (*mcp.CallToolResult, error) {
+			return text("done"),
+				nil
+		}}}
 		p := connect(t, httpTransport, mcp.Version20260728, mcpserver.New(source, nil), taskCaps)
 		first := p.round("tools/call", `"name":"work"`, "", "")
 		if got := first.keys(); got != "asks input-1" {
@@ -534,7 +551,8 @@ func TestTaskOutlivesItsRequest(t *testing.T) {
 		p.close()
 		close(release)
 		synctest.Wait()
-		if got := connect(t, httpTransport, mcp.Version20260728, server, taskCaps).get(id); got.Status != mcpserver.TaskCompleted {
+		if got := connect(t, httpTransport, mcp.Version20260728, server, taskCaps).get(id); got.Status !=
+			mcpserver.TaskCompleted {
 			t.Errorf("it is %s", got.Status)
 		}
 	})
@@ -584,7 +602,8 @@ func TestRunningTasksAreLimited(t *testing.T) {
 
 func testRunningTasksAreLimited(t *testing.T, deaf bool) {
 	release := make(chan struct{})
-	w := &worker{opts: &mcp.TaskOptions{TTL: time.Minute}, work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+	w := &worker{opts: &mcp.TaskOptions{TTL: time.Minute}, work: func(ctx context.Context) (*mcp.CallToolResult,
+		error) {
 		if deaf {
 			<-release
 			return text("done"), nil

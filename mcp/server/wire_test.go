@@ -146,7 +146,8 @@ func (c *conversation) play(t *testing.T) []txtar.File {
 	return files
 }
 
-const handshake = `{"jsonrpc":"2.0","id":"handshake","method":"initialize","params":{"protocolVersion":"$VERSION","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}}`
+const handshake = `{"jsonrpc":"2.0","id":"handshake","method":"initialize","params":{"protocolVersion":"$VERSION",` +
+	`"capabilities":{},"clientInfo":{"name":"wire","version":"1"}}}`
 
 // inVersion returns the messages of the conversation as written by a client of version v,
 // and the number of messages that only start it.
@@ -170,7 +171,8 @@ func (c *conversation) inVersion(v mcp.Version) (messages []string, preamble int
 // inEnvelope adds the members that 2026-07-28 requires in every request, and keeps the
 // other bytes of the message.
 func inEnvelope(m string) string {
-	const members = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
+	const members = `"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}`
 	switch {
 	case !strings.HasPrefix(m, "{") || !strings.Contains(m, `"method"`) || !json.Valid([]byte(m)):
 		return m
