@@ -1,6 +1,7 @@
 package sitebuild
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -92,23 +92,28 @@ func (l *loader) parse(data []byte) (*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.validate(root); err != nil || !l.Report.OK(false) {
+	text := root.AppendJSON(nil)
+	if err := l.validate(root, text); err != nil || !l.Report.OK(false) {
 		return nil, err
 	}
-	s := &spec{instructions: root.Get("instructions").String()}
-	s.server = mcp.Implementation{Name: root.Get("name").String(),
-		Title: root.Get("title").String(), Version: root.Get("version").String(),
-		Description: root.Get("description").String(), WebsiteURL: root.Get("website").String()}
-	if s.server.Name == "" {
-		s.server.Name = folderName(l.File)
+	var file struct {
+		MappingSettings
+		Name, Title, Description, Website, Instructions string
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, err
+	}
+	s := &spec{MappingSettings: file.MappingSettings, instructions: file.Instructions}
+	s.server = mcp.Implementation{
+		Name:        cmp.Or(file.Name, folderName(l.File)),
+		Title:       file.Title,
+		Version:     root.Get("version").String(), // may be a number
+		Description: file.Description,
+		WebsiteURL:  file.Website,
 	}
 	if s.server.Version == "" {
 		s.server.Version = sitewriter.ProjectVersion(filepath.Dir(l.File))
 	}
-	s.SiteRoot = root.Get("siteRoot").String()
-	s.Output, s.Host, s.Collisions =
-		root.Get("output").String(), Host(root.Get("host").String()), root.Get("collisions").String()
-	s.Compact, s.Precompress = root.Get("compact").True(), root.Get("precompress").Strings()
 	for _, n := range root.Get("inputs").Elements() {
 		if p := l.part(n); p != nil {
 			s.parts = append(s.parts, p)
@@ -127,13 +132,13 @@ func folderName(path string) string {
 }
 
 // validate validates the file against the schema.
-func (l *loader) validate(root *tree.Node) error {
+func (l *loader) validate(root *tree.Node, text []byte) error {
 	compiled, err := schema.Compile(schemaText)
 	if err != nil {
 		return err
 	}
 	var invalid *schema.Error
-	if !errors.As(compiled.Validate(root.AppendJSON(nil)), &invalid) {
+	if !errors.As(compiled.Validate(text), &invalid) {
 		return nil
 	}
 	for _, p := range invalid.Problems {
@@ -154,15 +159,16 @@ func (l *loader) part(n *tree.Node) *part {
 	p := &part{node: n, line: n.Line}
 	for _, kind := range names {
 		m := n.Member(kind)
-		switch {
-		case m == nil:
-		case p.kind != "":
+		if m == nil {
+			continue
+		}
+		if p.kind != "" {
 			l.AtLine(m.Line, m.Column).Add(ruleKind, "", "", "an input is either %s or %s; write two inputs",
 				p.kind, kind)
 			return nil
-		default:
-			p.kind, p.path = kind, m.Value.String()
 		}
+		p.kind = kind
+		p.path = m.Value.String()
 	}
 	if p.kind == "" {
 		l.AtLine(n.Line, n.Column).Add(ruleKind, "", "", "it does not say what is read: an input has one of %s",
@@ -181,7 +187,7 @@ func (l *loader) part(n *tree.Node) *part {
 	return l.resolve(p)
 }
 
-// resolve makes the path of a part usable and verifies it.
+// resolve makes the paths of a part usable and verifies them.
 func (l *loader) resolve(p *part) *part {
 	m := p.node.Member(p.kind)
 	if strings.Contains(p.path, "://") {
@@ -192,129 +198,119 @@ func (l *loader) resolve(p *part) *part {
 		return nil
 	}
 	if !filepath.IsAbs(p.path) {
-		p.path = filepath.Join(filepath.Dir(l.File), filepath.FromSlash(p.path))
+		p.path = l.beside(p.path)
 	}
-	if _, err := os.Stat(p.path); err != nil {
-		l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s: %v", m.Value.Text, plainStat(err))
+	if !l.exists(p.path, m) {
 		return nil
 	}
 	if m := p.node.Member("templates"); m != nil {
-		p.templates = filepath.Join(filepath.Dir(l.File), filepath.FromSlash(m.Value.Text))
-		if _, err := os.Stat(p.templates); err != nil {
-			l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s: %v", m.Value.Text, plainStat(err))
+		if p.templates = l.beside(m.Value.Text); !l.exists(p.templates, m) {
 			return nil
 		}
 	}
-	if d := p.node.Get("delimiter").String(); d != "" && d != "tab" && utf8.RuneCountInString(d) != 1 {
-		m := p.node.Member("delimiter")
-		l.AtLine(m.Value.Line, m.Value.Column).Add(ruleDelimiter, "", "", `%q is not one character, nor "tab"`, d)
+	if m := p.node.Member("delimiter"); m != nil && m.Value.Text != "tab" && utf8.RuneCountInString(m.Value.Text) != 1 {
+		l.AtLine(m.Value.Line, m.Value.Column).Add(ruleDelimiter, "", "", `%q is not one character, nor "tab"`,
+			m.Value.Text)
 		return nil
 	}
 	return p
 }
 
-func plainStat(err error) error {
-	if file := plainPath(err); errors.Is(err, os.ErrNotExist) {
-		return errors.New("no such file or folder")
-	} else {
-		return file
-	}
+// beside returns a path that is relative to the file.
+func (l *loader) beside(path string) string {
+	return filepath.Join(filepath.Dir(l.File), filepath.FromSlash(path))
 }
 
-// open returns the part's input.
+// exists reports whether the path in a member exists, and adds a finding if not.
+func (l *loader) exists(path string, m *tree.Member) bool {
+	_, err := os.Stat(path)
+	if err == nil {
+		return true
+	}
+	if err = plainPath(err); errors.Is(err, os.ErrNotExist) {
+		err = errors.New("no such file or folder")
+	}
+	l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s: %v", m.Value.Text, err)
+	return false
+}
+
+// open returns the part's input. The members of a part are named like the fields of the
+// options of its kind.
 func (p *part) open() (Input, error) {
-	n := p.node
+	text := p.node.AppendJSON(nil)
 	switch p.kind {
 	case "docs":
-		o := &docs.Options{
-			Language:  n.Get("language").String(),
-			BaseURL:   n.Get("baseURL").String(),
-			Drafts:    n.Get("drafts").True(),
-			PartBytes: number(n, "partBytes"),
-		}
-		if words := n.Get("wordFiles"); words != nil {
-			if o.TermFiles = number(n, "wordFiles"); o.TermFiles == 0 {
-				o.TermFiles = -1
-			}
-		}
-		if pictures := n.Get("pictures"); pictures != nil && !pictures.True() {
-			o.MaxImageBytes = -1
-		}
-		sections := n.Get("sections")
-		o.NoSections = sections != nil && !sections.True()
-		if base := strings.ToLower(filepath.Base(p.path)); base == "llms.txt" || base == "llms-full.txt" {
-			return docs.LLMS(p.path, o)
-		}
-		return docs.Dir(p.path, o)
+		return p.openDocs(text)
 	case "data":
-		return p.openData()
+		var o data.Options
+		err := json.Unmarshal(text, &o)
+		o.Templates = p.templates
+		return opened(data.New, p.path, &o, err)
 	case "openapi":
-		return openapi.New(p.path, &openapi.Options{Tags: n.Get("tags").Strings()})
+		var o openapi.Options
+		return opened(openapi.New, p.path, &o, json.Unmarshal(text, &o))
 	case "go":
-		return gopkg.New(p.path, &gopkg.Options{
-			Internal: n.Get("internal").True(),
-			GOOS:     n.Get("goos").String(),
-			GOARCH:   n.Get("goarch").String(),
-		})
+		var o gopkg.Options
+		return opened(gopkg.New, p.path, &o, json.Unmarshal(text, &o))
 	}
-	o := &table.Options{
-		Table:     tableOf(n),
-		Only:      n.Get("only").Strings(),
-		Delimiter: delimiter(n.Get("delimiter").String()),
-	}
-	if h := n.Get("header"); h != nil {
-		has := h.True()
-		o.Header = &has
-	}
-	for _, m := range n.Get("tables").Fields() {
-		if o.Tables == nil {
-			o.Tables = make(map[string]table.Table)
-		}
-		o.Tables[m.Key] = tableOf(m.Value)
-	}
-	return table.New(p.path, o)
+	return p.openTable(text)
 }
 
-func (p *part) openData() (Input, error) {
-	o := &data.Options{Templates: p.templates}
-	if answers := p.node.Get("answers"); answers != nil {
-		if err := json.Unmarshal(answers.AppendJSON(nil), &o.Answers); err != nil {
-			return nil, err
-		}
-	}
-	return data.New(p.path, o)
-}
-
-func number(n *tree.Node, name string) int {
-	i, err := strconv.Atoi(n.Get(name).String())
+// opened calls open unless the options could not be decoded.
+func opened[I Input, O any](open func(string, *O) (I, error), path string, o *O, err error) (Input, error) {
 	if err != nil {
-		return 0
+		return nil, err
 	}
-	return i
+	return open(path, o)
 }
 
-func delimiter(s string) rune {
-	if s == "tab" {
-		return '\t'
+func (p *part) openDocs(text []byte) (Input, error) {
+	var o struct {
+		docs.Options
+		WordFiles          *int
+		Pictures, Sections *bool
 	}
-	if s == "" {
-		return 0
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, err
 	}
-	r, _ := utf8.DecodeRuneInString(s)
-	return r
+	if o.WordFiles != nil {
+		o.TermFiles = cmp.Or(*o.WordFiles, -1)
+	}
+	if o.Pictures != nil && !*o.Pictures {
+		o.MaxImageBytes = -1
+	}
+	o.NoSections = o.Sections != nil && !*o.Sections
+	return openDocuments(p.path, &InputOptions{Documents: o.Options})
 }
 
-func tableOf(n *tree.Node) table.Table {
-	t := table.Table{Name: n.Get("name").String(), Title: n.Get("title").String(),
-		Description: n.Get("description").String(),
-		Key:         n.Get("key").Strings(), Columns: n.Get("columns").Strings(),
-		List: n.Get("list").Strings(), Find: n.Get("find").Strings(),
-		PageRows: number(n, "pageRows"), ResourceRows: number(n, "resourceRows")}
-	if n.Get("find") != nil && t.Find == nil {
-		t.Find = []string{}
+func (p *part) openTable(text []byte) (Input, error) {
+	var o struct {
+		table.Table
+		Tables    map[string]table.Table
+		Only      []string
+		Delimiter string
+		Header    *bool
 	}
+	if err := json.Unmarshal(text, &o); err != nil {
+		return nil, err
+	}
+	withResourceRows(&o.Table, p.node)
+	for name, t := range o.Tables {
+		withResourceRows(&t, p.node.Get("tables", name))
+		o.Tables[name] = t
+	}
+	opts := &table.Options{Table: o.Table, Tables: o.Tables, Only: o.Only, Header: o.Header}
+	if o.Delimiter == "tab" {
+		opts.Delimiter = '\t'
+	} else if o.Delimiter != "" {
+		opts.Delimiter, _ = utf8.DecodeRuneInString(o.Delimiter)
+	}
+	return table.New(p.path, opts)
+}
+
+// withResourceRows disables the resources of a table whose limit is set to 0.
+func withResourceRows(t *table.Table, n *tree.Node) {
 	if n.Get("resourceRows") != nil && t.ResourceRows == 0 {
 		t.ResourceRows = -1
 	}
-	return t
 }

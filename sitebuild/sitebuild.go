@@ -170,6 +170,6 @@ func TextResource(uri, mimeType, text string) *Answer {
 // Rules returns the rules for building sites, of all inputs.
 func Rules() []check.Rule {
 	return slices.Concat(
-		sitewriter.Rules(), docs.Rules(), table.Rules(), openapi.Rules(), gopkg.Rules(), mappingRules.All(),
+		sitewriter.Rules(), docs.Rules(), table.Rules(), openapi.Rules(), gopkg.Rules(), rules.All(),
 	)
 }

@@ -81,7 +81,7 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	f.IntVar(&words, "word-files", 2000, "maximum `number` of words with precomputed search results, for readers without the index; 0 means none")
 	f.BoolVar(&noPictures, "no-pictures", false, "exclude pictures of documents")
 	f.BoolVar(&in.Documents.NoSections, "no-sections", false, "exclude get_section, whose answers are most files of a site of documents")
-	f.StringSliceVar(&in.Table.Table.Key, "key", nil, "`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
+	f.StringSliceVar((*[]string)(&in.Table.Table.Key), "key", nil, "`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
 	f.StringVar(&in.Name, "name", "", "`name` of the site")
 	f.StringVar(&in.Title, "title", "", "human-readable `title` of the site")
 	f.StringVar(&in.Version, "site-version", "", "`version` of the site")

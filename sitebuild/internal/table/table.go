@@ -12,7 +12,9 @@
 package table
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,21 +73,33 @@ type Table struct {
 	// Key are the columns that identify a row. Default: the database's primary key;
 	// otherwise a unique column that is named like a key, or the first column if it is
 	// unique; otherwise rows are identified by their numbers.
-	Key []string
+	Key Columns
 	// Columns are the columns to show, in this order. Default: all.
-	Columns []string
+	Columns Columns
 	// List are the columns to show in lists of rows. Default: those of Columns whose texts
 	// average at most 200 bytes.
-	List []string
+	List Columns
 	// Find are the columns to find rows by. Default: foreign keys, and columns with few
 	// distinct values. A non-nil empty slice means none.
-	Find []string
+	Find Columns
 	// PageRows is the number of rows per page. Default: as many as fit in about 32 KiB,
 	// between 5 and 100.
 	PageRows int
 	// ResourceRows is the largest number of rows for which each row is also a resource.
 	// Default: 1,000. A negative value disables these resources.
 	ResourceRows int
+}
+
+// Columns are names of columns. In JSON, a single name can replace the list.
+type Columns []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Columns) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte{'"'}) {
+		*c = make(Columns, 1)
+		return json.Unmarshal(text, &(*c)[0])
+	}
+	return json.Unmarshal(text, (*[]string)(c))
 }
 
 const (
