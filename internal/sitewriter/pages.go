@@ -3,6 +3,7 @@ package sitewriter
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"strconv"
 	"strings"
@@ -32,6 +33,32 @@ func PageArgument() mcp.Property {
 func number(name, description string) mcp.Property {
 	extra := map[string]json.RawMessage{"minimum": json.RawMessage("1"), "default": json.RawMessage("1")}
 	return mcp.Property{Name: name, Schema: mcp.Schema{Type: "integer", Description: description, Extra: extra}}
+}
+
+// NewTool returns the definition of a tool. The first arguments, as many as required says,
+// are required. output is the outputSchema.
+func NewTool(name, title, about, output string, required int, arguments ...mcp.Property) mcp.Tool {
+	input := mcp.Schema{
+		Type:       "object",
+		Properties: arguments,
+		Extra:      map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")},
+	}
+	for _, a := range arguments[:required] {
+		input.Required = append(input.Required, a.Name)
+	}
+	raw, _ := mcp.Marshal(input) // valid JSON always encodes
+	return mcp.Tool{Name: name, Title: title, Description: about, InputSchema: raw, OutputSchema: json.RawMessage(output)}
+}
+
+// Sequence returns a sequence of the elements of list, without an error.
+func Sequence[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, element := range list {
+			if !yield(element, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Parts returns the answers of one call whose text may be long. full is the complete

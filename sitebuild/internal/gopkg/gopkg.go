@@ -9,6 +9,7 @@
 package gopkg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,12 +98,8 @@ func New(dir string, opts *Options) (*Input, error) {
 		in.opts = *opts
 	}
 	o := &in.opts
-	if o.GOOS == "" {
-		o.GOOS = "linux"
-	}
-	if o.GOARCH == "" {
-		o.GOARCH = "amd64"
-	}
+	o.GOOS = cmp.Or(o.GOOS, "linux")
+	o.GOARCH = cmp.Or(o.GOARCH, "amd64")
 	if o.MaxPackages <= 0 {
 		o.MaxPackages = 2000
 	}
@@ -132,18 +129,19 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 			in.dir)
 	}
 	b := &book{module: m, packages: r.packages}
-	site := &sitewriter.Site{Server: in.server(m, b), Instructions: in.opts.Instructions, Tools: b.tools()}
-	if site.Instructions == "" {
-		site.Instructions = b.instructions()
+	site := &sitewriter.Site{
+		Server:       in.server(m, b),
+		Instructions: cmp.Or(in.opts.Instructions, b.instructions()),
+		Tools:        b.tools(),
+		Resources:    b.resources(),
+		Answers:      b.answers(),
+		Findings:     slices.Clone(r.report.Findings()),
 	}
 	find, err := b.search()
 	if err != nil {
 		return nil, fmt.Errorf("read Go packages in %s: %w", in.dir, err)
 	}
-	site.Resources = b.resources()
-	site.Answers = b.answers()
 	find.Extend(ctx, site)
-	site.Findings = slices.Clone(r.report.Findings())
 	return site, nil
 }
 
@@ -157,9 +155,7 @@ func (in *Input) server(m module, b *book) mcp.Implementation {
 		s.Title = name
 		s.Name = strings.Trim(staticmcp.EncodeName(path.Base(name)), "_")
 	}
-	if s.Name == "" {
-		s.Name = "go"
-	}
+	s.Name = cmp.Or(s.Name, "go")
 	if s.Version == "" {
 		s.Version = sitewriter.ProjectVersion(in.dir)
 	}

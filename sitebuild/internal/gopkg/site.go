@@ -1,6 +1,7 @@
 package gopkg
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -38,22 +39,6 @@ const (
 	findOutput     = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"symbols":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"}},"required":["importPath","symbol","kind"]}}},"required":["symbols"]}`
 )
 
-func tool(name, title, about, output string, properties ...mcp.Property) mcp.Tool {
-	input := mcp.Schema{
-		Type:       "object",
-		Properties: properties,
-		Extra:      map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")},
-	}
-	for _, p := range properties {
-		if p.Schema.Type == "string" { // page and part numbers have a default
-			input.Required = append(input.Required, p.Name)
-		}
-	}
-	// A schema of strings always encodes.
-	raw, _ := mcp.Marshal(input)
-	return mcp.Tool{Name: name, Title: title, Description: about, InputSchema: raw, OutputSchema: json.RawMessage(output)}
-}
-
 func (b *book) tools() []mcp.Tool {
 	importPath := mcp.Property{
 		Name:   "import_path",
@@ -65,8 +50,9 @@ func (b *book) tools() []mcp.Tool {
 			importPath.Schema.Enum = append(importPath.Schema.Enum, p.path)
 		}
 	}
-	name := func(about string) mcp.Property {
-		return mcp.Property{Name: "symbol", Schema: mcp.Schema{Type: "string", Description: about}}
+	name := mcp.Property{
+		Name:   "symbol",
+		Schema: mcp.Schema{Type: "string", Description: "The name, of a method with its type: Client.Do"},
 	}
 	pages := func(long bool, argument mcp.Property, more ...mcp.Property) []mcp.Property {
 		if long {
@@ -82,19 +68,22 @@ func (b *book) tools() []mcp.Tool {
 	// More answers than names means that some name occurs in so many packages that its
 	// answer has pages.
 	finds, names := b.finds()
-	symbol := mcp.Property{Name: "name",
-		Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"}}
+	symbol := mcp.Property{
+		Name:   "name",
+		Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"},
+	}
 	return []mcp.Tool{
-		tool("list_packages", "List packages", fmt.Sprintf("The %d packages with what each is for.", len(b.packages)),
-			packagesOutput,
-			pages(len(b.listing()) > 1, page)...),
-		tool("get_package", "Get package", "One package: its comment, and all that it exports on a line each.", packageOutput,
-			pages(longPackage, part, importPath)...),
-		tool("get_symbol", "Get symbol",
-			"One exported name: declaration, comment, place and examples; of a type also its methods.", symbolOutput,
-			pages(longSymbol, part, importPath, name("The name, of a method with its type: Client.Do"))...),
-		tool("find_symbols", "Find symbols", "In which packages a name is exported.", findOutput,
-			pages(len(finds) > names, page, symbol)...),
+		sitewriter.NewTool("list_packages", "List packages",
+			fmt.Sprintf("The %d packages with what each is for.", len(b.packages)),
+			packagesOutput, 0, pages(len(b.listing()) > 1, page)...),
+		sitewriter.NewTool("get_package", "Get package",
+			"One package: its comment, and all that it exports on a line each.",
+			packageOutput, 1, pages(longPackage, part, importPath)...),
+		sitewriter.NewTool("get_symbol", "Get symbol",
+			"One exported name: declaration, comment, place and examples; of a type also its methods.",
+			symbolOutput, 2, pages(longSymbol, part, importPath, name)...),
+		sitewriter.NewTool("find_symbols", "Find symbols", "In which packages a name is exported.",
+			findOutput, 1, pages(len(finds) > names, page, symbol)...),
 	}
 }
 
@@ -103,10 +92,7 @@ func (p *pkg) uri() string { return "godoc://" + p.path }
 func (b *book) resources() iter.Seq2[*mcp.Resource, error] {
 	return func(yield func(*mcp.Resource, error) bool) {
 		for _, p := range b.packages {
-			about := p.synopsis
-			if about == "" {
-				about = "The Go package " + p.path
-			}
+			about := cmp.Or(p.synopsis, "The Go package "+p.path)
 			if !yield(&mcp.Resource{URI: p.uri(), Name: p.path, Description: about, MIMEType: "text/plain"}, nil) {
 				return
 			}

@@ -11,6 +11,7 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,22 +135,17 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 		return nil, fmt.Errorf("read %s: %w", in.path, err)
 	}
 	list, more := a.answers() // while the folder is open for references
-	site := &sitewriter.Site{Server: a.server(), Instructions: in.opts.Instructions, Tools: a.tools(more)}
-	if site.Instructions == "" {
-		site.Instructions = a.overview()
+	site := &sitewriter.Site{
+		Server:       a.server(),
+		Instructions: cmp.Or(in.opts.Instructions, a.overview()),
+		Tools:        a.tools(more),
+		Resources:    a.resources(),
+		Answers:      sitewriter.Sequence(list),
 	}
 	in.remember(a.files)
-	site.Resources = a.resources()
 	find, err := a.search()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.path, err)
-	}
-	site.Answers = func(yield func(*sitewriter.Answer, error) bool) {
-		for _, answer := range list {
-			if !yield(answer, nil) {
-				return
-			}
-		}
 	}
 	find.Extend(ctx, site)
 	site.Findings = slices.Clone(a.report.Findings())
@@ -172,15 +168,14 @@ type api struct {
 
 // file is one file of the document.
 type file struct {
-	path string // relative to the folder, with slashes
-	root *tree.Node
+	path  string // relative to the folder, with slashes
+	place        // of the root
 }
 
 // schema is a named schema.
 type schema struct {
 	name string
-	node *tree.Node
-	file *file
+	place
 }
 
 func (a *api) read(ctx context.Context) error {
@@ -188,18 +183,18 @@ func (a *api) read(ctx context.Context) error {
 	if a.main, err = a.open(filepath.Base(a.in.path)); err != nil {
 		return err
 	}
-	switch version := a.main.root.Get("openapi").String(); {
+	switch version, swagger := a.main.text("openapi"), a.main.text("swagger"); {
 	case strings.HasPrefix(version, "3."):
-	case a.main.root.Get("swagger") != nil:
+	case swagger != "":
 		return fmt.Errorf("it is Swagger %s, and OpenAPI 3 is read; convert it first, such as with swagger2openapi",
-			a.main.root.Get("swagger").String())
+			swagger)
 	case version != "":
 		return fmt.Errorf("its version is %s, and OpenAPI 3 is read", version)
 	default:
 		return errors.New(`it is no OpenAPI document: the member "openapi" is missing`)
 	}
-	for _, m := range a.main.root.Get("components", "schemas").Fields() {
-		a.schemaAt(a.main, "/components/schemas/"+jsonscan.EscapeToken(m.Key), m.Value, m.Key)
+	for _, m := range a.main.fields("components", "schemas") {
+		a.schemaAt(a.main, "/components/schemas/"+jsonscan.EscapeToken(m.name), m.node, m.name)
 	}
 	if err := a.collect(ctx); err != nil {
 		return err
@@ -238,7 +233,8 @@ func (a *api) open(path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{path, root}
+	f := &file{path: path}
+	f.place = place{root, f}
 	a.files[path] = f
 	return f, nil
 }

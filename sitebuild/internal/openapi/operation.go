@@ -13,12 +13,10 @@ import (
 type operation struct {
 	id, method, path string
 	webhook          bool
-	at               place
-	item             place   // the path item it belongs to
-	parameters       []place // the path's parameters that it does not override, then its own
+	place
+	item       place   // the path item it belongs to
+	parameters []place // the path's parameters that it does not override, then its own
 }
-
-func (o *operation) text(name string) string { return o.at.node.Get(name).String() }
 
 // summary returns a one-line summary of the operation.
 func (o *operation) summary() string {
@@ -28,19 +26,23 @@ func (o *operation) summary() string {
 	return firstLine(o.text("description"))
 }
 
-func (o *operation) tags() []string { return o.at.node.Get("tags").Strings() }
+func (o *operation) tags() []string { return o.node.Get("tags").Strings() }
 
-func (o *operation) deprecated() bool { return o.at.node.Get("deprecated").True() }
+func (o *operation) deprecated() bool { return o.flag("deprecated") }
 
 // firstLine returns the first line of a text, truncated for use in lists.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line = strings.TrimSpace(line)
 	const most = 160
-	if runes := []rune(line); len(runes) > most {
+	return clip(strings.TrimSpace(line), most)
+}
+
+// clip truncates a text to a number of characters.
+func clip(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
-	return line
+	return text
 }
 
 // isMethod reports whether a member of a path item is an operation.
@@ -52,23 +54,23 @@ func isMethod(name string) bool {
 func (a *api) collect(ctx context.Context) error {
 	ids := map[string]bool{}
 	for _, group := range []string{"paths", "webhooks"} {
-		for _, m := range a.main.root.Get(group).Fields() {
-			if strings.HasPrefix(m.Key, "x-") {
+		for _, m := range a.main.fields(group) {
+			if strings.HasPrefix(m.name, "x-") {
 				continue
 			}
-			item, ok := a.follow(place{m.Value, a.main})
+			item, ok := a.follow(m.place)
 			if !ok {
 				continue
 			}
-			for _, method := range item.node.Fields() {
-				if !isMethod(method.Key) || !method.Value.Is(tree.Object) {
+			for _, method := range item.fields() {
+				if !isMethod(method.name) || !method.node.Is(tree.Object) {
 					continue
 				}
 				o := &operation{
-					method:  strings.ToUpper(method.Key),
-					path:    m.Key,
+					method:  strings.ToUpper(method.name),
+					path:    m.name,
 					webhook: group == "webhooks",
-					at:      place{method.Value, item.file},
+					place:   method.place,
 					item:    item,
 				}
 				if a.wanted(o) {
@@ -104,7 +106,8 @@ func (a *api) name(o *operation, ids map[string]bool) {
 		unique = o.id + "_" + strconv.Itoa(n)
 	}
 	if unique != o.id {
-		a.found(ruleOperationID, o.at.file, o.at.node, "give it an id of its own", "%q is the id of two operations; the later one is called %q", o.id, unique)
+		a.found(ruleOperationID, o.file, o.node, "give it an id of its own",
+			"%q is the id of two operations; the later one is called %q", o.id, unique)
 		o.id = unique
 	}
 	ids[o.id] = true
@@ -125,19 +128,19 @@ func pathWords(p string) string {
 func (a *api) parameters(o *operation) {
 	own := map[string]bool{}
 	var list []place
-	add := func(nodes []*tree.Node, f *file) {
-		for _, n := range nodes {
-			at, ok := a.follow(place{n, f})
-			key := at.node.Get("in").String() + " " + at.node.Get("name").String()
+	add := func(places []place) {
+		for _, p := range places {
+			at, ok := a.follow(p)
+			key := at.text("in") + " " + at.text("name")
 			if ok && !own[key] {
 				own[key] = true
 				list = append(list, at)
 			}
 		}
 	}
-	add(o.at.node.Get("parameters").Elements(), o.at.file)
+	add(o.list("parameters"))
 	mine := len(list)
-	add(o.item.node.Get("parameters").Elements(), o.item.file)
+	add(o.item.list("parameters"))
 	o.parameters = append(slices.Clone(list[mine:]), list[:mine]...)
 }
 
@@ -146,13 +149,12 @@ func (a *api) visitParts(o *operation) {
 	for _, p := range o.parameters {
 		a.visitMedia(p)
 	}
-	if body := o.at.node.Get("requestBody"); body != nil {
-		if at, ok := a.follow(place{body, o.at.file}); ok {
-			a.visitMedia(at)
-		}
+	parts := []place{o.get("requestBody")}
+	for _, m := range o.fields("responses") {
+		parts = append(parts, m.place)
 	}
-	for _, m := range o.at.node.Get("responses").Fields() {
-		if at, ok := a.follow(place{m.Value, o.at.file}); ok {
+	for _, p := range parts {
+		if at, ok := a.follow(p); ok {
 			a.visitMedia(at)
 		}
 	}
@@ -161,8 +163,8 @@ func (a *api) visitParts(o *operation) {
 // visitMedia visits the schemas of a parameter, request body or response.
 func (a *api) visitMedia(at place) {
 	a.visit(at.node.Get("schema"), at.file)
-	for _, m := range at.node.Get("content").Fields() {
-		if media, ok := a.follow(place{m.Value, at.file}); ok {
+	for _, m := range at.fields("content") {
+		if media, ok := a.follow(m.place); ok {
 			a.visit(media.node.Get("schema"), media.file)
 		}
 	}

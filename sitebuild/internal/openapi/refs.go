@@ -24,6 +24,39 @@ type place struct {
 	file *file
 }
 
+// get returns the member at a path of names below p. Its node is nil if it does not exist.
+func (p place) get(path ...string) place { return place{p.node.Get(path...), p.file} }
+
+// text returns the text of a member, or "".
+func (p place) text(name string) string { return p.node.Get(name).String() }
+
+// flag reports whether a member is true.
+func (p place) flag(name string) bool { return p.node.Get(name).True() }
+
+// list returns the elements of a member.
+func (p place) list(name string) []place {
+	var list []place
+	for _, n := range p.node.Get(name).Elements() {
+		list = append(list, place{n, p.file})
+	}
+	return list
+}
+
+// field is a member of an object.
+type field struct {
+	name string
+	place
+}
+
+// fields returns the members of a member.
+func (p place) fields(path ...string) []field {
+	var list []field
+	for _, m := range p.node.Get(path...).Fields() {
+		list = append(list, field{m.Key, place{m.Value, p.file}})
+	}
+	return list
+}
+
 // refOf returns the reference in a node, or "".
 func refOf(n *tree.Node) string {
 	if ref := n.Get("$ref"); ref.Is(tree.String) {
@@ -64,7 +97,7 @@ func (a *api) follow(at place) (place, bool) {
 			a.found(ruleRef, at.file, at.node, "put the file into the folder of the document", "the reference %q cannot be followed: %v", ref, err)
 			return place{}, false
 		}
-		next := f.root.At(pointer)
+		next := f.node.At(pointer)
 		if next == nil {
 			a.found(ruleRef, at.file, at.node, "", "the reference %q leads to nothing", ref)
 			return place{}, false
@@ -87,7 +120,7 @@ func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 	if s := a.targets[other.path+"#"+pointer]; s != nil {
 		return s
 	}
-	node := other.root.At(pointer)
+	node := other.node.At(pointer)
 	if node == nil {
 		a.once(ruleRef, f, from, "", fmt.Sprintf("the reference %q leads to nothing", ref))
 		return nil
@@ -115,7 +148,7 @@ func (a *api) schemaAt(f *file, pointer string, node *tree.Node, name string) *s
 		unique = name + "_" + strconv.Itoa(n)
 	}
 	a.names[unique] = true
-	s := &schema{unique, node, f}
+	s := &schema{unique, place{node, f}}
 	a.targets[f.path+"#"+pointer] = s
 	a.schemas = append(a.schemas, s)
 	return s

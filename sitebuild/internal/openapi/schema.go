@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -26,12 +27,12 @@ func (a *api) describe(at place, depth int) string {
 		return "…"
 	}
 	words := []string{a.typeWords(at, depth)}
-	if n.Get("nullable").True() {
+	if at.flag("nullable") {
 		words[0] += " or null"
 	}
 	words = append(words, limits(n)...)
 	for _, flag := range []string{"readOnly", "writeOnly", "deprecated"} {
-		if n.Get(flag).True() {
+		if at.flag(flag) {
 			words = append(words,
 				strings.ToLower(strings.TrimSuffix(flag, "Only"))+map[bool]string{true: " only"}[flag != "deprecated"])
 		}
@@ -49,10 +50,10 @@ func (a *api) typeWords(at place, depth int) string {
 		return "always " + string(value.AppendJSON(nil))
 	}
 	for _, c := range []struct{ keyword, joint string }{{"oneOf", " | "}, {"anyOf", " | "}, {"allOf", " & "}} {
-		if parts := n.Get(c.keyword).Elements(); len(parts) > 0 {
+		if parts := at.list(c.keyword); len(parts) > 0 {
 			var words []string
 			for _, part := range parts {
-				words = append(words, a.describe(place{part, at.file}, depth+1))
+				words = append(words, a.describe(part, depth+1))
 			}
 			return strings.Join(words, c.joint)
 		}
@@ -71,13 +72,13 @@ func (a *api) typeWords(at place, depth int) string {
 	for i, t := range types {
 		switch {
 		case t == "array" && n.Get("items") != nil:
-			types[i] = "array of " + a.describe(place{n.Get("items"), at.file}, depth+1)
+			types[i] = "array of " + a.describe(at.get("items"), depth+1)
 		case t == "object" && n.Get("properties") == nil && n.Get("additionalProperties").Is(tree.Object):
-			types[i] = "object with values: " + a.describe(place{n.Get("additionalProperties"), at.file}, depth+1)
+			types[i] = "object with values: " + a.describe(at.get("additionalProperties"), depth+1)
 		}
 	}
 	text := strings.Join(types, " or ")
-	if format := n.Get("format").String(); format != "" {
+	if format := at.text("format"); format != "" {
 		text += " (" + format + ")"
 	}
 	return text
@@ -122,10 +123,7 @@ func limits(n *tree.Node) []string {
 // short truncates a text that appears within a line.
 func short(s string) string {
 	const most = 200
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return s
+	return clip(s, most)
 }
 
 // writeMembers writes the members of a schema as a list: those of an object, of an
@@ -135,57 +133,49 @@ func (a *api) writeMembers(b *strings.Builder, at place, indent string, depth in
 	if refOf(n) != "" || depth > maxNesting {
 		return // named schemas have their own answer; deeper nesting is not shown
 	}
-	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
-		for _, part := range n.Get(keyword).Elements() {
-			a.writeMembers(b, place{part, at.file}, indent, depth+1)
-		}
+	parts := slices.Concat(at.list("allOf"), at.list("oneOf"), at.list("anyOf"))
+	if items := at.get("items"); items.node != nil {
+		parts = append(parts, items)
 	}
-	if items := n.Get("items"); items != nil {
-		a.writeMembers(b, place{items, at.file}, indent, depth+1)
+	if more := at.get("additionalProperties"); more.node.Is(tree.Object) {
+		parts = append(parts, more)
 	}
-	if more := n.Get("additionalProperties"); more.Is(tree.Object) {
-		a.writeMembers(b, place{more, at.file}, indent, depth+1)
+	for _, part := range parts {
+		a.writeMembers(b, part, indent, depth+1)
 	}
 	required := n.Get("required").Strings()
-	for _, m := range n.Get("properties").Fields() {
-		b.WriteString(indent + "- " + m.Key + ": " + a.describe(place{m.Value, at.file}, depth))
-		for _, name := range required {
-			if name == m.Key {
-				b.WriteString(", required")
-			}
+	for _, m := range at.fields("properties") {
+		b.WriteString(indent + "- " + m.name + ": " + a.describe(m.place, depth))
+		if slices.Contains(required, m.name) {
+			b.WriteString(", required")
 		}
-		if about := oneLine(m.Value.Get("description").String()); about != "" {
+		if about := oneLine(m.text("description")); about != "" {
 			b.WriteString(" — " + about)
 		}
 		b.WriteByte('\n')
-		a.writeMembers(b, place{m.Value, at.file}, indent+"  ", depth+1)
+		a.writeMembers(b, m.place, indent+"  ", depth+1)
 	}
 }
 
 // oneLine returns a description without its line breaks, truncated.
 func oneLine(text string) string {
 	const most = 500
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
+	return clip(strings.Join(strings.Fields(text), " "), most)
 }
 
 // schemaText returns the answer of get_schema as text.
 func (a *api) schemaText(s *schema) string {
 	var b strings.Builder
-	at := place{s.node, s.file}
-	b.WriteString(s.name + ": " + a.describe(at, 0) + "\n")
-	if about := strings.TrimSpace(s.node.Get("description").String()); about != "" {
+	b.WriteString(s.name + ": " + a.describe(s.place, 0) + "\n")
+	if about := strings.TrimSpace(s.text("description")); about != "" {
 		b.WriteString("\n" + about + "\n")
 	}
 	var members strings.Builder
-	a.writeMembers(&members, at, "", 0)
+	a.writeMembers(&members, s.place, "", 0)
 	if members.Len() > 0 {
 		b.WriteString("\n" + members.String())
 	}
-	if d := s.node.Get("discriminator", "propertyName").String(); d != "" {
+	if d := s.get("discriminator").text("propertyName"); d != "" {
 		b.WriteString("\nWhich of them it is says the member " + d + ".\n")
 	}
 	for _, example := range append([]*tree.Node{s.node.Get("example")}, s.node.Get("examples").Elements()...) {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -18,20 +19,16 @@ func (a *api) server() mcp.Implementation {
 		s.Name = sitewriter.ServerName(a.title(), "_", "official", "openapi", "swagger", "spec", "specification")
 		s.Title = a.title()
 	}
-	if s.Name == "" {
-		s.Name = "api"
-	}
-	if version := a.main.root.Get("info", "version").String(); s.Version == "" {
-		s.Version = version
-	}
+	s.Name = cmp.Or(s.Name, "api")
+	s.Version = cmp.Or(s.Version, a.main.get("info").text("version"))
 	return s
 }
 
 // tags returns the tags of all operations, in document order.
 func (a *api) tags() []string {
 	var list []string
-	for _, t := range a.main.root.Get("tags").Elements() {
-		list = append(list, t.Get("name").String())
+	for _, t := range a.main.list("tags") {
+		list = append(list, t.text("name"))
 	}
 	for _, o := range a.operations {
 		list = append(list, o.tags()...)
@@ -48,37 +45,20 @@ func (a *api) tags() []string {
 // enumNames is the maximum number of names in an enum.
 const enumNames = 50
 
-// nameSchema returns the schema of an argument that takes one of names.
-func nameSchema(description string, names []string) mcp.Schema {
+// nameArgument returns an argument that takes one of names.
+func nameArgument(argument, description string, names []string) mcp.Property {
 	s := mcp.Schema{Type: "string", Description: description}
 	values := make([]any, 0, len(names))
 	for _, name := range names {
 		values = append(values, name)
 	}
+	const examples = 5
 	if len(values) <= enumNames {
 		s.Enum = values
-		return s
-	}
-	const examples = 5
-	raw, err := mcp.Marshal(values[:examples])
-	if err == nil {
+	} else if raw, err := mcp.Marshal(values[:examples]); err == nil {
 		s.Extra = map[string]json.RawMessage{"examples": raw}
 	}
-	return s
-}
-
-func tool(name, title, description string, output string, required []string, arguments ...mcp.Property) mcp.Tool {
-	input := mcp.Schema{Type: "object", Required: required, Properties: arguments}
-	input.Extra = map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")}
-	// A schema of strings always encodes.
-	raw, _ := mcp.Marshal(input)
-	return mcp.Tool{
-		Name:         name,
-		Title:        title,
-		Description:  description,
-		InputSchema:  raw,
-		OutputSchema: json.RawMessage(output),
-	}
+	return mcp.Property{Name: argument, Schema: s}
 }
 
 const (
@@ -102,47 +82,37 @@ func (n numbered) need(answers []*sitewriter.Answer, property mcp.Property) []*s
 // tools returns the tool definitions; more holds the arguments for long answers.
 func (a *api) tools(more numbered) []mcp.Tool {
 	var tools []mcp.Tool
+	add := func(name, title, about, output string, required int, arguments ...mcp.Property) {
+		arguments = append(arguments, more[name]...)
+		tools = append(tools, sitewriter.NewTool(name, title, about, output, required, arguments...))
+	}
 	if len(a.operations) > 0 {
 		about := fmt.Sprintf("The %d operations of %s: id, method, path and summary.", len(a.operations), a.title())
 		var arguments []mcp.Property
 		if tags := a.tags(); len(tags) > 0 {
-			arguments = append(arguments, mcp.Property{Name: "tag", Schema: nameSchema("Only those with this tag", tags)})
+			arguments = append(arguments, nameArgument("tag", "Only those with this tag", tags))
 		}
-		arguments = append(arguments, more["list_operations"]...)
-		id := mcp.Property{Name: "operation_id", Schema: nameSchema("The id of the operation, from list_operations", a.ids())}
-		tools = append(tools,
-			tool("list_operations", "List operations", about, operationsOutput, nil, arguments...),
-			tool("get_operation", "Get operation",
-				"One operation: parameters, request body, responses, security and examples.", operationOutput,
-				[]string{id.Name}, append([]mcp.Property{id}, more["get_operation"]...)...))
+		add("list_operations", "List operations", about, operationsOutput, 0, arguments...)
+		var ids []string
+		for _, o := range a.operations {
+			ids = append(ids, o.id)
+		}
+		add("get_operation", "Get operation",
+			"One operation: parameters, request body, responses, security and examples.", operationOutput, 1,
+			nameArgument("operation_id", "The id of the operation, from list_operations", ids))
 	}
 	if len(a.schemas) > 0 {
-		name := mcp.Property{Name: "name", Schema: nameSchema("The name of the schema", a.schemaNames())}
 		about := fmt.Sprintf("The names of the %d schemas of %s.", len(a.schemas), a.title())
-		tools = append(tools,
-			tool("list_schemas", "List schemas", about, schemasOutput, nil, more["list_schemas"]...),
-			tool("get_schema", "Get schema",
-				"One schema by the name that operations and other schemas call it: its members, as text and as JSON Schema.",
-				schemaOutput,
-				[]string{name.Name}, append([]mcp.Property{name}, more["get_schema"]...)...))
+		add("list_schemas", "List schemas", about, schemasOutput, 0)
+		var names []string
+		for _, s := range a.schemas {
+			names = append(names, s.name)
+		}
+		add("get_schema", "Get schema",
+			"One schema by the name that operations and other schemas call it: its members, as text and as JSON Schema.",
+			schemaOutput, 1, nameArgument("name", "The name of the schema", names))
 	}
 	return tools
-}
-
-func (a *api) ids() []string {
-	list := make([]string, 0, len(a.operations))
-	for _, o := range a.operations {
-		list = append(list, o.id)
-	}
-	return list
-}
-
-func (a *api) schemaNames() []string {
-	list := make([]string, 0, len(a.schemas))
-	for _, s := range a.schemas {
-		list = append(list, s.name)
-	}
-	return list
 }
 
 // answers returns all answers, and the arguments that number their parts. They are built
@@ -161,8 +131,8 @@ func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 	}
 	for _, o := range a.operations {
 		text := a.operationText(o)
-		head := append(o.appendHead([]byte{'{'}, true), '}')
-		parts := sitewriter.Parts("get_operation", map[string]any{"operation_id": o.id}, text, a.operationJSON(o), head)
+		arguments := map[string]any{"operation_id": o.id}
+		parts := sitewriter.Parts("get_operation", arguments, text, encode(a.details(o)), encode(o.head(true)))
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitewriter.TextResource(operationURI(o), "text/plain", text))
 	}
@@ -171,10 +141,12 @@ func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 	}
 	for _, s := range a.schemas {
 		text := a.schemaText(s)
-		name := quote([]byte(`{"name":`), s.name)
-		full := append(slices.Clone(name), `,"schema":`...)
-		full = append(a.appendJSON(full, place{s.node, s.file}, inside, 0), '}')
-		parts := sitewriter.Parts("get_schema", map[string]any{"name": s.name}, text, full, append(name, '}'))
+		head := schemaHead{Name: s.name}
+		full := encode(struct {
+			schemaHead
+			Schema json.RawMessage `json:"schema"`
+		}{head, a.appendJSON(nil, s.place, inside, 0)})
+		parts := sitewriter.Parts("get_schema", map[string]any{"name": s.name}, text, full, encode(head))
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitewriter.TextResource(schemaURI(s), "text/plain", text))
 	}
@@ -186,11 +158,13 @@ func (a *api) search() (*sitewriter.Search, error) {
 	entries := func(yield func(sitewriter.SearchEntry) bool) {
 		for _, o := range a.operations {
 			// The words of the path weigh less than those of the summary.
-			title, where := o.summary(), o.method+" "+o.path
-			if title == "" {
-				title = where
+			where := o.method + " " + o.path
+			e := sitewriter.SearchEntry{
+				ID:       o.id,
+				Title:    cmp.Or(o.summary(), where),
+				Keywords: []string{o.id},
+				Text:     where + "\n" + o.text("description"),
 			}
-			e := sitewriter.SearchEntry{ID: o.id, Title: title, Keywords: []string{o.id}, Text: where + "\n" + o.text("description")}
 			if !yield(e) {
 				return
 			}
@@ -220,13 +194,7 @@ func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
 	for _, s := range a.schemas {
 		add(schemaURI(s), s.name, "The schema "+s.name)
 	}
-	return func(yield func(*mcp.Resource, error) bool) {
-		for _, r := range list {
-			if !yield(r, nil) {
-				return
-			}
-		}
-	}
+	return sitewriter.Sequence(list)
 }
 
 // manyOperations is the size above which a list contains only ids and paths.
@@ -244,7 +212,7 @@ func (a *api) listing(tag string, operations []*operation) []*sitewriter.Answer 
 		if o.deprecated() {
 			line += " (deprecated)"
 		}
-		items = append(items, sitewriter.PageItem{Text: line + "\n", JSON: append(o.appendHead([]byte{'{'}, full), '}')})
+		items = append(items, sitewriter.PageItem{Text: line + "\n", JSON: encode(o.head(full))})
 	}
 	var arguments map[string]any
 	if tag != "" {
@@ -253,81 +221,83 @@ func (a *api) listing(tag string, operations []*operation) []*sitewriter.Answer 
 	return sitewriter.Pages("list_operations", arguments, "operations", items)
 }
 
-// appendHead appends the members that identify an operation.
-func (o *operation) appendHead(dst []byte, full bool) []byte {
-	dst = quote(append(dst, `"operationId":`...), o.id)
-	dst = quote(append(dst, `,"method":`...), o.method)
-	dst = quote(append(dst, `,"path":`...), o.path)
-	if s := o.summary(); s != "" && full {
-		dst = quote(append(dst, `,"summary":`...), s)
-	}
-	if tags := o.tags(); len(tags) > 0 && full {
-		dst = append(dst, `,"tags":`...)
-		dst = appendStrings(dst, tags)
-	}
-	if o.deprecated() {
-		dst = append(dst, `,"deprecated":true`...)
-	}
-	return dst
+// operationHead identifies an operation in structured content.
+type operationHead struct {
+	OperationID string   `json:"operationId"`
+	Method      string   `json:"method"`
+	Path        string   `json:"path"`
+	Summary     string   `json:"summary,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	Deprecated  bool     `json:"deprecated,omitempty"`
 }
 
-func appendStrings(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = quote(dst, s)
+// head returns the members that identify an operation, with its summary and tags if full.
+func (o *operation) head(full bool) operationHead {
+	h := operationHead{OperationID: o.id, Method: o.method, Path: o.path, Deprecated: o.deprecated()}
+	if full {
+		h.Summary = o.summary()
+		h.Tags = o.tags()
 	}
-	return append(dst, ']')
+	return h
 }
 
-// operationJSON returns the operation as JSON: references to schemas are kept, all others
-// are expanded.
-func (a *api) operationJSON(o *operation) json.RawMessage {
-	dst := o.appendHead([]byte{'{'}, true)
-	if about := o.text("description"); about != "" {
-		dst = quote(append(dst, `,"description":`...), about)
-	}
-	if urls := a.servers(o); len(urls) > 0 {
-		dst = appendStrings(append(dst, `,"servers":`...), urls)
-	}
-	if len(o.parameters) > 0 {
-		dst = append(dst, `,"parameters":[`...)
-		for i, p := range o.parameters {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = a.appendJSON(dst, p, outside, 0)
+// operationDetails is an operation as structured content: references to schemas are kept,
+// all others are expanded.
+type operationDetails struct {
+	operationHead
+	Description string            `json:"description,omitempty"`
+	Servers     []string          `json:"servers,omitempty"`
+	Parameters  []json.RawMessage `json:"parameters,omitempty"`
+	RequestBody json.RawMessage   `json:"requestBody,omitempty"`
+	Responses   json.RawMessage   `json:"responses,omitempty"`
+	Security    json.RawMessage   `json:"security,omitempty"`
+}
+
+func (a *api) details(o *operation) *operationDetails {
+	expanded := func(at place) json.RawMessage {
+		if at.node == nil {
+			return nil
 		}
-		dst = append(dst, ']')
+		return a.appendJSON(nil, at, outside, 0)
 	}
-	for _, name := range []string{"requestBody", "responses"} {
-		if n := o.at.node.Get(name); n != nil {
-			dst = append(quote(append(dst, ','), name), ':')
-			dst = a.appendJSON(dst, place{n, o.at.file}, outside, 0)
-		}
+	d := &operationDetails{
+		operationHead: o.head(true),
+		Description:   o.text("description"),
+		Servers:       a.servers(o),
+		RequestBody:   expanded(o.get("requestBody")),
+		Responses:     expanded(o.get("responses")),
 	}
-	security := o.at.node.Get("security")
-	if security == nil {
-		security = a.main.root.Get("security")
+	for _, p := range o.parameters {
+		d.Parameters = append(d.Parameters, expanded(p))
 	}
-	if security != nil {
-		dst = security.AppendJSON(append(dst, `,"security":`...))
+	if security := a.requirements(o.place); security != nil {
+		d.Security = security.AppendJSON(nil)
 	}
-	return append(dst, '}')
+	return d
+}
+
+// encode encodes v, which contains only strings, booleans and valid JSON.
+func encode(v any) json.RawMessage {
+	raw, _ := mcp.Marshal(v)
+	return raw
+}
+
+// schemaHead identifies a schema in structured content.
+type schemaHead struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
 }
 
 // schemaListing returns the answers of list_schemas.
 func (a *api) schemaListing() []*sitewriter.Answer {
 	items := make([]sitewriter.PageItem, 0, len(a.schemas))
 	for _, s := range a.schemas {
-		text, raw := s.name, quote([]byte(`{"name":`), s.name)
-		if about := firstLine(s.node.Get("description").String()); about != "" {
-			text += " — " + about
-			raw = quote(append(raw, `,"description":`...), about)
+		head := schemaHead{s.name, firstLine(s.text("description"))}
+		text := s.name
+		if head.Description != "" {
+			text += " — " + head.Description
 		}
-		items = append(items, sitewriter.PageItem{Text: text + "\n", JSON: append(raw, '}')})
+		items = append(items, sitewriter.PageItem{Text: text + "\n", JSON: encode(head)})
 	}
 	return sitewriter.Pages("list_schemas", nil, "schemas", items)
 }

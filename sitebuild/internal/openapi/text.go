@@ -10,14 +10,14 @@ import (
 // servers returns the server URLs of an operation, or else those of its path or of the
 // document.
 func (a *api) servers(o *operation) []string {
-	var levels []*tree.Node
+	levels := []place{a.main.place}
 	if o != nil {
-		levels = append(levels, o.at.node, o.item.node)
+		levels = []place{o.place, o.item, a.main.place}
 	}
-	for _, n := range append(levels, a.main.root) {
+	for _, level := range levels {
 		var urls []string
-		for _, s := range n.Get("servers").Elements() {
-			if u := s.Get("url").String(); u != "" {
+		for _, s := range level.list("servers") {
+			if u := s.text("url"); u != "" {
 				urls = append(urls, u)
 			}
 		}
@@ -28,13 +28,19 @@ func (a *api) servers(o *operation) []string {
 	return nil
 }
 
-// security describes the authentication that a node requires, or returns "" if
-// unspecified.
-func (a *api) security(n *tree.Node) string {
-	list := n.Get("security")
-	if list == nil {
-		list = a.main.root.Get("security")
+// requirements returns the security requirements of a place, or else those of the
+// document, or nil.
+func (a *api) requirements(at place) *tree.Node {
+	if list := at.node.Get("security"); list != nil {
+		return list
 	}
+	return a.main.node.Get("security")
+}
+
+// security describes the authentication that a place requires, or returns "" if
+// unspecified.
+func (a *api) security(at place) string {
+	list := a.requirements(at)
 	if list == nil {
 		return ""
 	}
@@ -57,26 +63,20 @@ func (a *api) security(n *tree.Node) string {
 
 // scheme describes a security scheme.
 func (a *api) scheme(name string, scopes []string) string {
-	at, ok := a.follow(place{a.main.root.Get("components", "securitySchemes", name), a.main})
+	at, ok := a.follow(a.main.get("components", "securitySchemes", name))
 	if !ok || at.node == nil {
 		return name
 	}
-	n := at.node
-	var words string
-	switch n.Get("type").String() {
+	words := at.text("type")
+	switch words {
 	case "apiKey":
-		words = fmt.Sprintf("a key as %s %q", n.Get("in").String(), n.Get("name").String())
+		words = fmt.Sprintf("a key as %s %q", at.text("in"), at.text("name"))
 	case "http":
-		words = "HTTP " + n.Get("scheme").String()
-		if f := n.Get("bearerFormat").String(); f != "" {
-			words += " " + f
-		}
+		words = strings.TrimSuffix("HTTP "+at.text("scheme")+" "+at.text("bearerFormat"), " ")
 	case "oauth2":
 		words = "OAuth 2"
 	case "openIdConnect":
-		words = "OpenID Connect " + n.Get("openIdConnectUrl").String()
-	default:
-		words = n.Get("type").String()
+		words = "OpenID Connect " + at.text("openIdConnectUrl")
 	}
 	if len(scopes) > 0 {
 		words += ", scopes " + strings.Join(scopes, " ")
@@ -87,15 +87,15 @@ func (a *api) scheme(name string, scopes []string) string {
 // overview summarizes the document.
 func (a *api) overview() string {
 	var b strings.Builder
-	info := a.main.root.Get("info")
-	fmt.Fprintf(&b, "%s, version %s.", a.title(), info.Get("version").String())
-	if about := oneLine(info.Get("description").String()); about != "" {
+	info := a.main.get("info")
+	fmt.Fprintf(&b, "%s, version %s.", a.title(), info.text("version"))
+	if about := oneLine(info.text("description")); about != "" {
 		b.WriteString(" " + about)
 	}
 	if urls := a.servers(nil); len(urls) > 0 {
 		b.WriteString("\nServers: " + strings.Join(urls, ", "))
 	}
-	if how := a.security(a.main.root); how != "" {
+	if how := a.security(a.main.place); how != "" {
 		b.WriteString("\nSecurity: " + how)
 	}
 	fmt.Fprintf(&b, "\n%d operations: list_operations names them, get_operation describes one.", len(a.operations))
@@ -106,7 +106,7 @@ func (a *api) overview() string {
 }
 
 func (a *api) title() string {
-	if t := oneLine(a.main.root.Get("info", "title").String()); t != "" {
+	if t := oneLine(a.main.get("info").text("title")); t != "" {
 		return t
 	}
 	return "API"
@@ -130,13 +130,13 @@ func (a *api) operationText(o *operation) string {
 	if urls := a.servers(o); len(urls) > 0 && !o.webhook {
 		b.WriteString("Servers: " + strings.Join(urls, ", ") + "\n")
 	}
-	if how := a.security(o.at.node); how != "" {
+	if how := a.security(o.place); how != "" {
 		b.WriteString("Security: " + how + "\n")
 	}
 	a.writeParameters(&b, o)
-	if body, ok := a.follow(place{o.at.node.Get("requestBody"), o.at.file}); ok && body.node != nil {
+	if body, ok := a.follow(o.get("requestBody")); ok && body.node != nil {
 		b.WriteString("\nRequest body")
-		if !body.node.Get("required").True() {
+		if !body.flag("required") {
 			b.WriteString(" (optional)")
 		}
 		a.writeContent(&b, body)
@@ -163,23 +163,22 @@ func (a *api) writeParameters(b *strings.Builder, o *operation) {
 	}
 	b.WriteString("\nParameters\n")
 	for _, p := range o.parameters {
-		n := p.node
 		need := "optional"
-		if n.Get("required").True() {
+		if p.flag("required") {
 			need = "required"
 		}
-		at := place{n.Get("schema"), p.file}
-		if content := n.Get("content").Fields(); at.node == nil && len(content) > 0 {
-			at.node = content[0].Value.Get("schema")
+		at := p.get("schema")
+		if content := p.fields("content"); at.node == nil && len(content) > 0 {
+			at = content[0].get("schema")
 		}
-		fmt.Fprintf(b, "- %s (%s, %s): %s", n.Get("name").String(), n.Get("in").String(), need, a.describe(at, 0))
-		if n.Get("deprecated").True() {
+		fmt.Fprintf(b, "- %s (%s, %s): %s", p.text("name"), p.text("in"), need, a.describe(at, 0))
+		if p.flag("deprecated") {
 			b.WriteString(", deprecated")
 		}
-		if about := oneLine(n.Get("description").String()); about != "" {
+		if about := oneLine(p.text("description")); about != "" {
 			b.WriteString(" — " + about)
 		}
-		if e := n.Get("example"); e != nil {
+		if e := p.node.Get("example"); e != nil {
 			b.WriteString(" Example: " + short(string(e.AppendJSON(nil))))
 		}
 		b.WriteByte('\n')
@@ -188,50 +187,50 @@ func (a *api) writeParameters(b *strings.Builder, o *operation) {
 
 // writeContent writes the description and media types of a body, after its heading.
 func (a *api) writeContent(b *strings.Builder, body place) {
-	if about := oneLine(body.node.Get("description").String()); about != "" {
+	if about := oneLine(body.text("description")); about != "" {
 		b.WriteString(" — " + about)
 	}
 	b.WriteByte('\n')
-	for _, m := range body.node.Get("content").Fields() {
-		media, ok := a.follow(place{m.Value, body.file})
+	for _, m := range body.fields("content") {
+		media, ok := a.follow(m.place)
 		if !ok {
 			continue
 		}
-		at := place{media.node.Get("schema"), media.file}
-		b.WriteString("  " + m.Key)
+		at := media.get("schema")
+		b.WriteString("  " + m.name)
 		if at.node != nil {
 			b.WriteString(": " + a.describe(at, 0))
 		}
 		b.WriteByte('\n')
 		a.writeMembers(b, at, "  ", 1)
 		writeExample(b, "", media.node.Get("example"))
-		for _, e := range media.node.Get("examples").Fields() {
-			if example, ok := a.follow(place{e.Value, media.file}); ok {
-				writeExample(b, e.Key, example.node.Get("value"))
+		for _, e := range media.fields("examples") {
+			if example, ok := a.follow(e.place); ok {
+				writeExample(b, e.name, example.node.Get("value"))
 			}
 		}
 	}
 }
 
 func (a *api) writeResponses(b *strings.Builder, o *operation) {
-	fields := o.at.node.Get("responses").Fields()
-	if len(fields) == 0 {
+	responses := o.fields("responses")
+	if len(responses) == 0 {
 		return
 	}
 	b.WriteString("\nResponses\n")
-	for _, m := range fields {
-		if strings.HasPrefix(m.Key, "x-") {
+	for _, m := range responses {
+		if strings.HasPrefix(m.name, "x-") {
 			continue
 		}
-		response, ok := a.follow(place{m.Value, o.at.file})
+		response, ok := a.follow(m.place)
 		if !ok {
 			continue
 		}
-		b.WriteString("- " + m.Key)
+		b.WriteString("- " + m.name)
 		a.writeContent(b, response)
-		for _, h := range response.node.Get("headers").Fields() {
-			if header, ok := a.follow(place{h.Value, response.file}); ok {
-				fmt.Fprintf(b, "  header %s: %s\n", h.Key, a.describe(place{header.node.Get("schema"), header.file}, 0))
+		for _, h := range response.fields("headers") {
+			if header, ok := a.follow(h.place); ok {
+				fmt.Fprintf(b, "  header %s: %s\n", h.name, a.describe(header.get("schema"), 0))
 			}
 		}
 	}
