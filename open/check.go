@@ -14,8 +14,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/lint"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -224,7 +224,7 @@ func CheckSource(ctx context.Context, name string, src mcp.Source) (*check.Repor
 		return nil, &Error{Arg: name, Why: err.Error(), Kind: Remote, Err: err}
 	}
 	report := &check.Report{}
-	for _, f := range append(lint.Catalog(cat), apps.Check(cat)...) {
+	for _, f := range append(cataloglint.Catalog(cat), apps.Check(cat)...) {
 		f.File = name
 		report.Add(f)
 	}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/lint"
 )
 
 // check prints the problems of what src offers, and returns 1 if there are errors.
@@ -36,7 +36,7 @@ func (p *program) check(ctx context.Context, src mcp.Source) int {
 	return exitOK
 }
 
-// checker checks a catalog. It adds to package lint what only the author of a program can
+// checker checks a catalog. It adds to package cataloglint what only the author of a program can
 // fix.
 type checker struct {
 	cat    *mcp.Catalog
@@ -54,7 +54,7 @@ func (c *checker) warnf(format string, args ...any) {
 }
 
 func (c *checker) all() {
-	for _, f := range slices.Concat(lint.Catalog(c.cat), apps.Check(c.cat)) {
+	for _, f := range slices.Concat(cataloglint.Catalog(c.cat), apps.Check(c.cat)) {
 		report := c.warnf
 		if f.Severity == check.Error {
 			report = c.errorf
@@ -97,7 +97,7 @@ func (c *checker) templates() {
 	for _, t := range c.cat.Templates {
 		one, err := uritemplate.Parse(t.URITemplate)
 		if err != nil {
-			continue // reported by package lint
+			continue // reported by package cataloglint
 		}
 		for _, other := range parsed {
 			if uri, both := uritemplate.Overlap(one, other); both {

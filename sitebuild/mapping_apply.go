@@ -8,8 +8,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/internal/tree"
-	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
 // searchDir is the prefix of search index folders.

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
-	"github.com/slipway-mcp/slipway/mcp/lint"
 )
 
 // listedTool is a tool in the manifest, or a prompt, whose files are laid out the same
@@ -63,7 +63,7 @@ func (site *siteUnderCheck) template(e entryAt) {
 func (site *siteUnderCheck) tool(e entryAt, members []located) {
 	s := site.sheet
 	refused := false // no folder can have the name
-	for _, f := range lint.ToolName(e.name) {
+	for _, f := range cataloglint.ToolName(e.name) {
 		s.At(e.at).Include(f, e.path()+"/name")
 		refused = refused || f.Severity == check.Error
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/staticmcp/search"
+	"github.com/slipway-mcp/slipway/internal/search"
 )
 
 // indexed is the entry of one file in the index of a site.

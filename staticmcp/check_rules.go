@@ -125,7 +125,7 @@ var (
 )
 
 // Rules returns all rules of a site in reading order: the manifest, the files, their
-// contents, the host. The names of tools have their own rules, those of [lint.ToolName].
+// contents, the host. The names of tools have their own rules, those of [cataloglint.ToolName].
 func Rules() []check.Rule {
 	return rules.All()
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-mcp/slipway/staticmcp/search"
+	"github.com/slipway-mcp/slipway/internal/search"
 )
 
 // storedFile is a file of the site as stored.

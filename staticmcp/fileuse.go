@@ -3,8 +3,8 @@ package staticmcp
 import (
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
 // FileUse maps a file of [Site.FileHandler] to the protocol: method and name are those of

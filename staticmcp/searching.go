@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
 // MetaSearch, in the _meta of a tool's definition, declares that its answers can be

@@ -15,8 +15,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/lock"
-	"github.com/slipway-mcp/slipway/mcp/lint"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -29,7 +29,7 @@ import (
 // rules returns all rules of all formats.
 func rules() []check.Rule {
 	return slices.Concat(
-		lint.Rules(), apps.Rules(), staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
+		cataloglint.Rules(), apps.Rules(), staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
 		lock.Rules(), freeze.Rules(), sitebuild.Rules(),
 	)
 }

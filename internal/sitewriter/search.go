@@ -6,9 +6,9 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
 // SearchEntry is a searchable entry.

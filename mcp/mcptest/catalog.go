@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/lint"
 )
 
 // checkCatalogKept: Catalog returns the same value until something changes, because the
@@ -143,11 +143,11 @@ func entriesOf(cat *mcp.Catalog) []entry {
 	return all
 }
 
-// checkDefinitions: the definitions pass package lint, except that templates may use all
+// checkDefinitions: the definitions pass package cataloglint, except that templates may use all
 // levels of RFC 6570. Names and URIs are UTF-8, not empty, and unique.
 func checkDefinitions(s *suite) {
 	cat := s.catalog()
-	for _, f := range lint.Catalog(cat) {
+	for _, f := range cataloglint.Catalog(cat) {
 		if f.Severity == check.Error && f.Rule.ID != "mcp/uri-template" {
 			s.Errorf("%s: %s", f.Pointer, f.Message)
 		}

@@ -51,7 +51,7 @@ func House() *Plan {
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check", "mcp"},
-			2: {"mcp/lint", "staticmcp/search"},
+			2: {"internal/cataloglint", "internal/search"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"client", "mcp/mcptest", "mcpb/internal/zip", "router", "internal/sitewriter", "ws"},
 			5: {
@@ -129,7 +129,7 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/blevesearch/snowballstem",
-				Rooms:  []string{"staticmcp/search"},
+				Rooms:  []string{"internal/search"},
 				Saves:  "stems of words in 15 languages; it has no dependencies of its own",
 			},
 			{

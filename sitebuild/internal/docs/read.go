@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/staticmcp/search"
+	"github.com/slipway-mcp/slipway/internal/search"
 )
 
 // reader reads a folder of documents.

@@ -1,4 +1,4 @@
-package lint
+package cataloglint
 
 import "github.com/slipway-mcp/slipway/check"
 

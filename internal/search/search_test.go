@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
-	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
 func page(id, title string, sections ...string) search.Page {

@@ -1,11 +1,11 @@
-// Package lint checks what a server offers: the names of its tools and the definitions in
-// its catalog. Its findings apply to every kind of source; the formats add rules of their
-// own.
+// Package cataloglint checks what a server offers: the names of its tools and the
+// definitions in its catalog. Its findings apply to every kind of source; the formats add
+// rules of their own.
 //
-//	for _, f := range lint.Catalog(cat) {
+//	for _, f := range cataloglint.Catalog(cat) {
 //		fmt.Println(f)
 //	}
-package lint
+package cataloglint
 
 import (
 	"encoding/json"

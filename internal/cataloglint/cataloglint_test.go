@@ -1,4 +1,4 @@
-package lint_test
+package cataloglint_test
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/lint"
 )
 
 func TestToolName(t *testing.T) {
@@ -23,7 +23,7 @@ func TestToolName(t *testing.T) {
 		"getUser":                "warning mcp/tool-name-style",
 		"get-user":               "warning mcp/tool-name-style",
 	} {
-		if got := strings.Join(saidOf(lint.ToolName(name)), ", "); strings.TrimSpace(got) != want {
+		if got := strings.Join(saidOf(cataloglint.ToolName(name)), ", "); strings.TrimSpace(got) != want {
 			t.Errorf("CheckToolName(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestCatalog(t *testing.T) {
 		Templates: []mcp.ResourceTemplate{{URITemplate: "r://{x}", Name: "t"}},
 		Prompts:   []mcp.Prompt{{Name: "a"}},
 	}
-	if got := lint.Catalog(fine); got != nil {
+	if got := cataloglint.Catalog(fine); got != nil {
 		t.Errorf("CheckCatalog(fine) = %v", got)
 	}
 	bad := &mcp.Catalog{
@@ -74,7 +74,7 @@ func TestCatalog(t *testing.T) {
 		"error mcp/uri /resources/0/uri",
 		"error mcp/uri-template /resourceTemplates/0/uriTemplate",
 	}
-	if diff := cmp.Diff(want, saidOf(lint.Catalog(bad))); diff != "" {
+	if diff := cmp.Diff(want, saidOf(cataloglint.Catalog(bad))); diff != "" {
 		t.Errorf("CheckCatalog (- want, + got):\n%s", diff)
 	}
 }
