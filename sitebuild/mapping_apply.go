@@ -45,7 +45,8 @@ func (p *part) apply(site *Site, path string, before []string) error {
 	site.Interchangeable = slices.DeleteFunc(site.Interchangeable, func(name string) bool { return name == "" })
 	noResources := p.node.Get("resources").Is(tree.Bool) && !p.node.Get("resources").True()
 	if noResources {
-		site.Resources, site.Templates = nil, nil
+		site.Resources = nil
+		site.Templates = nil
 	}
 	answers := site.Answers
 	site.Answers = func(yield func(*Answer, error) bool) {

@@ -299,7 +299,12 @@ func (p *part) openTable(text []byte) (Input, error) {
 		withResourceRows(&t, p.node.Get("tables", name))
 		o.Tables[name] = t
 	}
-	opts := &table.Options{Table: o.Table, Tables: o.Tables, Only: o.Only, Header: o.Header}
+	opts := &table.Options{
+		Table:  o.Table,
+		Tables: o.Tables,
+		Only:   o.Only,
+		Header: o.Header,
+	}
 	if o.Delimiter == "tab" {
 		opts.Delimiter = '\t'
 	} else if o.Delimiter != "" {

@@ -139,7 +139,11 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &sitebuild.MappingSettings{Output: filepath.Join(dir, "public", "mcp"), Host: sitebuild.GitHubPages, Collisions: "error"}
+	want := &sitebuild.MappingSettings{
+		Output:     filepath.Join(dir, "public", "mcp"),
+		Host:       sitebuild.GitHubPages,
+		Collisions: "error",
+	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Error(diff)
 	}
@@ -266,7 +270,8 @@ func TestFaults(t *testing.T) {
 				t.Errorf("got %q", lines)
 			}
 			for i, line := range lines[:min(len(lines), len(test.want))] {
-				if got := strings.TrimPrefix(line, filepath.Join(dir, sitebuild.MappingName)+":"); !strings.HasPrefix(got, test.want[i]) {
+				if got := strings.TrimPrefix(line,
+					filepath.Join(dir, sitebuild.MappingName)+":"); !strings.HasPrefix(got, test.want[i]) {
 					t.Errorf("got  %s\nwant %s", got, test.want[i])
 				}
 			}
@@ -275,7 +280,11 @@ func TestFaults(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	dir := sitetest.Folder(t, map[string]string{"a/" + sitebuild.MappingName: "", "b/shop.site.yaml": "", "b/other.yaml": ""})
+	dir := sitetest.Folder(t, map[string]string{
+		"a/" + sitebuild.MappingName: "",
+		"b/shop.site.yaml":           "",
+		"b/other.yaml":               "",
+	})
 	for path, want := range map[string]bool{
 		"a":                          true,
 		"a/" + sitebuild.MappingName: true,

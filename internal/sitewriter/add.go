@@ -33,8 +33,17 @@ func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answe
 	if t.index == nil {
 		return nil, &ForeignError{Path: dir}
 	}
-	site := &Site{Server: catalog.Server, Tools: catalog.Tools, Prompts: catalog.Prompts}
-	w := &writer{site: site, opts: opts.withDefaults(), result: &Result{}, taken: make(map[string]bool)}
+	site := &Site{
+		Server:  catalog.Server,
+		Tools:   catalog.Tools,
+		Prompts: catalog.Prompts,
+	}
+	w := &writer{
+		site:   site,
+		opts:   opts.withDefaults(),
+		result: &Result{},
+		taken:  make(map[string]bool),
+	}
 	w.spool = &spool{limit: w.opts.SpoolBytes, dir: os.TempDir()}
 	defer w.spool.close()
 	if err := w.definitions(); err != nil {
@@ -195,7 +204,8 @@ func memberOf(doc []byte, i int, name string) (at, end int, err error) {
 		i = jsonscan.Space(doc, i)
 		last, err := jsonscan.Value(doc, i)
 		if err == nil && string(key) == name {
-			at, end = i, last
+			at = i
+			end = last
 		}
 		return last, err
 	})
@@ -274,7 +284,8 @@ func (t *dirTarget) addToShards(w *writer, added map[string]staticmcp.IndexEntry
 			return fmt.Errorf("read %s: %w", shard.Path, err)
 		}
 		list = inserted(list, part)
-		shard.First, shard.Count = list[0].Path, len(list)
+		shard.First = list[0].Path
+		shard.Count = len(list)
 		doc, err := entryLines(list)
 		if err != nil {
 			return err
@@ -292,5 +303,9 @@ func (t *dirTarget) replace(w *writer, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return t.put(w, &file{path: name, at: at, size: int64(len(data))})
+	return t.put(w, &file{
+		path: name,
+		at:   at,
+		size: int64(len(data)),
+	})
 }

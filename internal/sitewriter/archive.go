@@ -102,7 +102,11 @@ type zipPacking struct{ *zip.Writer }
 func packZip(w io.Writer) packing { return zipPacking{zip.NewWriter(w)} }
 
 func (z zipPacking) add(name string, _ int64) (io.Writer, error) {
-	return z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: epoch})
+	return z.CreateHeader(&zip.FileHeader{
+		Name:     name,
+		Method:   zip.Deflate,
+		Modified: epoch,
+	})
 }
 
 type tarPacking struct{ *tar.Writer }
@@ -110,7 +114,13 @@ type tarPacking struct{ *tar.Writer }
 func packTar(w io.Writer) packing { return tarPacking{tar.NewWriter(w)} }
 
 func (t tarPacking) add(name string, size int64) (io.Writer, error) {
-	err := t.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o644, ModTime: epoch, Typeflag: tar.TypeReg})
+	err := t.WriteHeader(&tar.Header{
+		Name:     name,
+		Size:     size,
+		Mode:     0o644,
+		ModTime:  epoch,
+		Typeflag: tar.TypeReg,
+	})
 	return t, err
 }
 
@@ -128,7 +138,11 @@ func (a *archiveFile) begin(o *Options) (target, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, &fs.PathError{Op: "write", Path: a.name, Err: errors.New("it is a folder")}
+		return nil, &fs.PathError{
+			Op:   "write",
+			Path: a.name,
+			Err:  errors.New("it is a folder"),
+		}
 	case !o.Adopt && !o.DryRun && !isOurs(a.name):
 		return nil, &ForeignError{Path: a.name}
 	}
@@ -215,7 +229,8 @@ func (a *archiveFile) compare(ctx context.Context, w *writer) error {
 // sameBytes reports whether two streams are equal. It reads a to its end if they are.
 func sameBytes(a, b io.Reader) (bool, error) {
 	const size = 1 << 15
-	one, two := make([]byte, size), make([]byte, size)
+	one := make([]byte, size)
+	two := make([]byte, size)
 	for {
 		n, errA := io.ReadFull(a, one)
 		m, errB := io.ReadFull(b, two)

@@ -76,10 +76,18 @@ func (w *writer) collect(ctx context.Context) error {
 		}
 		w.result.Answers++
 		if w.result.Answers%progressStep == 0 {
-			w.opts.Progress(Progress{Stage: "reading", Done: w.result.Answers, Bytes: w.spool.size})
+			w.opts.Progress(Progress{
+				Stage: "reading",
+				Done:  w.result.Answers,
+				Bytes: w.spool.size,
+			})
 		}
 	}
-	w.opts.Progress(Progress{Stage: "reading", Done: w.result.Answers, Bytes: w.spool.size})
+	w.opts.Progress(Progress{
+		Stage: "reading",
+		Done:  w.result.Answers,
+		Bytes: w.spool.size,
+	})
 	return nil
 }
 
@@ -201,7 +209,8 @@ func (w *writer) takeFile(a *Answer) error {
 func (w *writer) takeValues(c *Completion) error {
 	path := staticmcp.CompletionPath(c.Prompt, c.URITemplate, c.Argument)
 	if w.taken[path] {
-		return refuse(ruleCompletion, "", "the values of %q are handed over twice, or under two names that are encoded alike", c.Argument)
+		return refuse(ruleCompletion, "",
+			"the values of %q are handed over twice, or under two names that are encoded alike", c.Argument)
 	}
 	w.taken[path] = true
 	values := c.Values
@@ -218,7 +227,8 @@ func (w *writer) takeValues(c *Completion) error {
 func (w *writer) takeTool(a *Answer) error {
 	t := w.tools[a.Tool]
 	if t == nil {
-		return refuse(ruleUnknownTool, "add its definition", "there is an answer of the tool %q, which is not defined", a.Tool)
+		return refuse(ruleUnknownTool, "add its definition", "there is an answer of the tool %q, which is not defined",
+			a.Tool)
 	}
 	ordered, err := t.layout.Ordered(a.Arguments)
 	if err != nil {
@@ -228,10 +238,16 @@ func (w *writer) takeTool(a *Answer) error {
 	if err != nil {
 		return refuse(ruleArguments, "", "an answer of %s: %v", a.Tool, err)
 	}
-	q := &question{Tool: a.Tool, Arguments: ordered, Title: a.Title, From: a.From}
+	q := &question{
+		Tool:      a.Tool,
+		Arguments: ordered,
+		Title:     a.Title,
+		From:      a.From,
+	}
 	if t.input != nil {
 		if err := t.input.Validate(ordered); err != nil {
-			return refuse(ruleArguments, "readers check a call first: they never ask for this answer", "%s: the arguments do not follow the inputSchema: %v", q, err)
+			return refuse(ruleArguments, "readers check a call first: they never ask for this answer",
+				"%s: the arguments do not follow the inputSchema: %v", q, err)
 		}
 	}
 	raw, err := mcp.ParseRaw(a.Result)
@@ -293,7 +309,11 @@ func (w *writer) takeResource(a *Answer) error {
 	if err != nil {
 		return refuse(ruleResult, "", "%s: %v", a.URI, err)
 	}
-	return w.keepAnswer(staticmcp.ResourceAddress(a.URI), &question{URI: a.URI, Title: a.Title, From: a.From}, doc)
+	return w.keepAnswer(staticmcp.ResourceAddress(a.URI), &question{
+		URI:   a.URI,
+		Title: a.Title,
+		From:  a.From,
+	}, doc)
 }
 
 // flat returns the contents of a resource in the standard's form, the single item itself.
@@ -342,7 +362,8 @@ func onlyMember(doc []byte) bool {
 func (w *writer) takePrompt(a *Answer) error {
 	p := w.prompts[a.Prompt]
 	if p == nil {
-		return refuse(ruleUnknownPrompt, "add its definition", "there is an answer of the prompt %q, which is not defined", a.Prompt)
+		return refuse(ruleUnknownPrompt, "add its definition",
+			"there is an answer of the prompt %q, which is not defined", a.Prompt)
 	}
 	arguments := make(map[string]string)
 	if len(a.Arguments) > 0 {
@@ -350,7 +371,12 @@ func (w *writer) takePrompt(a *Answer) error {
 			return refuse(ruleArguments, "", "prompt %s: the arguments: %v", a.Prompt, err)
 		}
 	}
-	q := &question{Prompt: a.Prompt, Arguments: promptArguments(p, arguments), Title: a.Title, From: a.From}
+	q := &question{
+		Prompt:    a.Prompt,
+		Arguments: promptArguments(p, arguments),
+		Title:     a.Title,
+		From:      a.From,
+	}
 	raw, err := mcp.ParseRaw(a.Result)
 	if err != nil {
 		return refuse(ruleResult, "", "%s: the result: %v", q, err)
@@ -393,11 +419,13 @@ func promptArguments(p *mcp.Prompt, arguments map[string]string) json.RawMessage
 // withMeta returns the object doc with a member added to its _meta.
 func withMeta(doc []byte, name string, value json.RawMessage) ([]byte, error) {
 	added := append(append(quote(name), ':'), value...)
-	at, end := -1, 0
+	at := -1
+	end := 0
 	_, err := jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
 		e, err := jsonscan.Value(doc, i)
 		if string(key) == "_meta" {
-			at, end = i, e
+			at = i
+			end = e
 		}
 		return e, err
 	})
@@ -430,7 +458,8 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 	data := w.document(doc)
 	switch size := int64(len(data)); {
 	case size > w.opts.MaxAnswerBytes:
-		return refuse(ruleSize, "split it into pages", "%s: the answer has %d bytes, and readers take %d", q, size, w.opts.MaxAnswerBytes)
+		return refuse(ruleSize, "split it into pages", "%s: the answer has %d bytes, and readers take %d", q, size,
+			w.opts.MaxAnswerBytes)
 	case size > largeAnswer:
 		w.in(q.From).Add(ruleLargeAnswer, "", "split it into pages", "%s: no model can use an answer of %d bytes",
 			q, size)

@@ -65,7 +65,11 @@ func (d *directory) begin(o *Options) (target, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, &fs.PathError{Op: "write", Path: d.path, Err: errors.New("it is not a folder")}
+		return nil, &fs.PathError{
+			Op:   "write",
+			Path: d.path,
+			Err:  errors.New("it is not a folder"),
+		}
 	}
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
@@ -412,7 +416,8 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 		return err
 	}
 	last := -1
-	done, total := 0, w.result.Created+w.result.Changed
+	done := 0
+	total := w.result.Created + w.result.Changed
 	var bytes int64
 	write := func(i int) error {
 		if plan.states[i] == same {

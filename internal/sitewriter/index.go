@@ -34,7 +34,11 @@ func (w *writer) index() error {
 	if w.opts.NoIndex {
 		return nil
 	}
-	index := staticmcp.Index{Format: indexFormat, Generator: "slipway", Count: len(answers)}
+	index := staticmcp.Index{
+		Format:    indexFormat,
+		Generator: "slipway",
+		Count:     len(answers),
+	}
 	for i := range answers {
 		index.Bytes += answers[i].size
 	}
@@ -57,7 +61,11 @@ func (w *writer) index() error {
 }
 
 func (w *writer) keepInner(path string, data []byte) error {
-	f := file{path: path, size: int64(len(data)), sum: sha256.Sum256(data)}
+	f := file{
+		path: path,
+		size: int64(len(data)),
+		sum:  sha256.Sum256(data),
+	}
 	var err error
 	f.at, err = w.spool.write(data)
 	w.inner = append(w.inner, f)
@@ -82,7 +90,8 @@ func (w *writer) shards(files []file, index *staticmcp.Index) error {
 		first := sha256.Sum256([]byte(part[0].Path))
 		shard := staticmcp.IndexShard{
 			Path:  indexDir + "index/" + hex.EncodeToString(first[:8]) + ".json",
-			First: part[0].Path, Count: len(part),
+			First: part[0].Path,
+			Count: len(part),
 		}
 		doc, err := entryLines(part)
 		if err != nil {
@@ -98,7 +107,12 @@ func (w *writer) shards(files []file, index *staticmcp.Index) error {
 }
 
 func (w *writer) entry(f *file) (staticmcp.IndexEntry, error) {
-	e := staticmcp.IndexEntry{Path: f.path, Size: f.size, SHA256: hex.EncodeToString(f.sum[:]), Alias: f.spare}
+	e := staticmcp.IndexEntry{
+		Path:   f.path,
+		Size:   f.size,
+		SHA256: hex.EncodeToString(f.sum[:]),
+		Alias:  f.spare,
+	}
 	if f.question == 0 {
 		return e, nil
 	}
@@ -106,7 +120,10 @@ func (w *writer) entry(f *file) (staticmcp.IndexEntry, error) {
 	if err != nil {
 		return e, err
 	}
-	e.Tool, e.URI, e.Prompt, e.Arguments = q.Tool, q.URI, q.Prompt, q.Arguments
+	e.Tool = q.Tool
+	e.URI = q.URI
+	e.Prompt = q.Prompt
+	e.Arguments = q.Arguments
 	return e, nil
 }
 
@@ -129,12 +146,14 @@ func entryLines[T any](entries []T) ([]byte, error) {
 // lines encodes an index, with its lists in the form of [entryLines].
 func lines(index *staticmcp.Index) ([]byte, error) {
 	head := *index
-	head.Files, head.Shards = nil, nil
+	head.Files = nil
+	head.Shards = nil
 	doc, err := mcp.Marshal(head)
 	if err != nil {
 		return nil, err
 	}
-	name, list := "files", []byte(nil)
+	name := "files"
+	list := []byte(nil)
 	if index.Shards != nil {
 		name = "shards"
 		list, err = entryLines(index.Shards)

@@ -19,7 +19,11 @@ import (
 
 // manifest writes mcp.json to the spool, entry by entry.
 func (w *writer) manifest(ctx context.Context) error {
-	m := &manifestWriter{w: w, sum: sha256.New(), at: w.spool.size}
+	m := &manifestWriter{
+		w:   w,
+		sum: sha256.New(),
+		at:  w.spool.size,
+	}
 	server := w.site.Server
 	server.Version = cmp.Or(server.Version, "1.0.0")
 	m.open()
@@ -49,7 +53,11 @@ func (w *writer) manifest(ctx context.Context) error {
 	if m.err != nil {
 		return m.err
 	}
-	f := file{path: manifestName, at: m.at, size: w.spool.size - m.at}
+	f := file{
+		path: manifestName,
+		at:   m.at,
+		size: w.spool.size - m.at,
+	}
 	m.sum.Sum(f.sum[:0])
 	w.files = append(w.files, f)
 	return nil

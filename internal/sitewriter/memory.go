@@ -107,7 +107,12 @@ func (m *Memory) commit(ctx context.Context, w *writer) error {
 		if err != nil {
 			return err
 		}
-		after.add(f.path, &memoryFile{name: path.Base(f.path), data: bytes.Clone(data), sum: f.sum, modified: now})
+		after.add(f.path, &memoryFile{
+			name:     path.Base(f.path),
+			data:     bytes.Clone(data),
+			sum:      f.sum,
+			modified: now,
+		})
 	}
 	for name, old := range before.files {
 		if !old.folder && after.files[name] == nil {
@@ -158,14 +163,22 @@ func (m *Memory) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &openFile{memoryFile: f, reader: bytes.NewReader(f.data), entries: t.dirs[name]}, nil
+	return &openFile{
+		memoryFile: f,
+		reader:     bytes.NewReader(f.data),
+		entries:    t.dirs[name],
+	}, nil
 }
 
 // ReadFile implements fs.ReadFileFS.
 func (m *Memory) ReadFile(name string) ([]byte, error) {
 	f, err := m.tree.Load().lookup("read", name)
 	if err == nil && f.folder {
-		err = &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+		err = &fs.PathError{
+			Op:   "read",
+			Path: name,
+			Err:  fs.ErrInvalid,
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -178,7 +191,11 @@ func (m *Memory) ReadDir(name string) ([]fs.DirEntry, error) {
 	t := m.tree.Load()
 	f, err := t.lookup("readdir", name)
 	if err == nil && !f.folder {
-		err = &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrInvalid}
+		err = &fs.PathError{
+			Op:   "readdir",
+			Path: name,
+			Err:  fs.ErrInvalid,
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -197,12 +214,20 @@ func (m *Memory) Stat(name string) (fs.FileInfo, error) {
 
 func (t *memoryTree) lookup(op, name string) (*memoryFile, error) {
 	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+		return nil, &fs.PathError{
+			Op:   op,
+			Path: name,
+			Err:  fs.ErrInvalid,
+		}
 	}
 	if f := t.files[name]; f != nil {
 		return f, nil
 	}
-	return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	return nil, &fs.PathError{
+		Op:   op,
+		Path: name,
+		Err:  fs.ErrNotExist,
+	}
 }
 
 // Name implements fs.FileInfo.
@@ -241,7 +266,11 @@ func (o *openFile) Stat() (fs.FileInfo, error) { return o.memoryFile, nil }
 // Read implements fs.File.
 func (o *openFile) Read(p []byte) (int, error) {
 	if o.folder {
-		return 0, &fs.PathError{Op: "read", Path: o.name, Err: fs.ErrInvalid}
+		return 0, &fs.PathError{
+			Op:   "read",
+			Path: o.name,
+			Err:  fs.ErrInvalid,
+		}
 	}
 	return o.reader.Read(p)
 }
@@ -260,7 +289,11 @@ func (o *openFile) Close() error { return nil }
 // ReadDir implements fs.ReadDirFile.
 func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	if !o.folder {
-		return nil, &fs.PathError{Op: "readdir", Path: o.name, Err: fs.ErrInvalid}
+		return nil, &fs.PathError{
+			Op:   "readdir",
+			Path: o.name,
+			Err:  fs.ErrInvalid,
+		}
 	}
 	if n <= 0 || n > len(o.entries) {
 		if n > 0 && len(o.entries) == 0 {

@@ -21,7 +21,12 @@ type target interface {
 // progress reports progress at intervals, and the last file.
 func (w *writer) progress(stage string, done, total int, bytes int64) {
 	if done%progressStep == 0 || done == total {
-		w.opts.Progress(Progress{Stage: stage, Done: done, Total: total, Bytes: bytes})
+		w.opts.Progress(Progress{
+			Stage: stage,
+			Done:  done,
+			Total: total,
+			Bytes: bytes,
+		})
 	}
 }
 

@@ -32,7 +32,14 @@ func PageArgument() mcp.Property {
 
 func number(name, description string) mcp.Property {
 	extra := map[string]json.RawMessage{"minimum": json.RawMessage("1"), "default": json.RawMessage("1")}
-	return mcp.Property{Name: name, Schema: mcp.Schema{Type: "integer", Description: description, Extra: extra}}
+	return mcp.Property{
+		Name: name,
+		Schema: mcp.Schema{
+			Type:        "integer",
+			Description: description,
+			Extra:       extra,
+		},
+	}
 }
 
 // NewTool returns the definition of a tool. The first arguments, as many as required says,
@@ -47,7 +54,13 @@ func NewTool(name, title, about, output string, required int, arguments ...mcp.P
 		input.Required = append(input.Required, a.Name)
 	}
 	raw, _ := mcp.Marshal(input) // valid JSON always encodes
-	return mcp.Tool{Name: name, Title: title, Description: about, InputSchema: raw, OutputSchema: json.RawMessage(output)}
+	return mcp.Tool{
+		Name:         name,
+		Title:        title,
+		Description:  about,
+		InputSchema:  raw,
+		OutputSchema: json.RawMessage(output),
+	}
 }
 
 // Sequence returns a sequence of the elements of list, without an error.
@@ -96,10 +109,13 @@ type PageItem struct {
 // structured content.
 func Pages(tool string, arguments map[string]any, member string, items []PageItem) []*Answer {
 	var pages [][]PageItem
-	texts, raws := 0, 0
+	texts := 0
+	raws := 0
 	for i, item := range items {
 		if i == 0 || texts+len(item.Text) > PageBytes || raws+len(item.JSON) > 2*PageBytes {
-			pages, texts, raws = append(pages, nil), 0, 0
+			pages = append(pages, nil)
+			texts = 0
+			raws = 0
 		}
 		last := len(pages) - 1
 		pages[last] = append(pages[last], item)

@@ -173,7 +173,8 @@ func gitTag(git string) string {
 func compareVersions(a, b string) int {
 	a, preA, isPreA := strings.Cut(a, "-")
 	b, preB, isPreB := strings.Cut(b, "-")
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	x := strings.Split(a, ".")
+	y := strings.Split(b, ".")
 	for i := range min(len(x), len(y)) {
 		numberA, _ := strconv.Atoi(x[i])
 		numberB, _ := strconv.Atoi(y[i])
@@ -226,7 +227,8 @@ func packedTags(packed []byte) map[string]string {
 		id, ref, _ := strings.Cut(line, " ")
 		tag, ok := strings.CutPrefix(ref, "refs/tags/")
 		if last = ""; ok {
-			tags[tag], last = id, tag
+			tags[tag] = id
+			last = tag
 		}
 	}
 	return tags

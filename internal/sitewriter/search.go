@@ -60,7 +60,12 @@ func NewSearch(tool string, entries iter.Seq[SearchEntry], opts *SearchOptions) 
 	n := 0
 	for e := range entries {
 		n++
-		page := search.Page{ID: e.ID, Title: e.Title, Keywords: e.Keywords, Sections: []search.Section{{Text: e.Text}}}
+		page := search.Page{
+			ID:       e.ID,
+			Title:    e.Title,
+			Keywords: e.Keywords,
+			Sections: []search.Section{{Text: e.Text}},
+		}
 		if err := b.Add(page); err != nil {
 			return nil, err
 		}
@@ -102,9 +107,14 @@ func (s *Search) dir() string { return search.Dir + "-" + s.tool }
 func (s *Search) definition() mcp.Tool {
 	// Strings always encode.
 	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": s.dir(), "argument": "query"}})
-	return mcp.Tool{Name: s.tool, Title: s.opts.Title, Description: s.opts.Description, Meta: meta,
+	return mcp.Tool{
+		Name:        s.tool,
+		Title:       s.opts.Title,
+		Description: s.opts.Description,
+		Meta:        meta,
 		InputSchema: json.RawMessage(
-			`{"type":"object","properties":{"query":{"type":"string","description":"A few words to look for; there are no operators","minLength":1}},"required":["query"],"additionalProperties":false}`)}
+			`{"type":"object","properties":{"query":{"type":"string","description":"A few words to look for; there are no operators","minLength":1}},"required":["query"],"additionalProperties":false}`),
+	}
 }
 
 // answers yields the answers to single words, and the files of the index.
@@ -122,7 +132,10 @@ func (s *Search) answers(ctx context.Context) iter.Seq2[*Answer, error] {
 			}
 		}
 		s.files.Each(func(name string, data []byte) bool {
-			return yield(&Answer{Path: s.dir() + "/" + strings.TrimPrefix(name, search.Dir+"/"), Data: data}, nil)
+			return yield(&Answer{
+				Path: s.dir() + "/" + strings.TrimPrefix(name, search.Dir+"/"),
+				Data: data,
+			}, nil)
 		})
 	}
 }

@@ -100,7 +100,11 @@ type Completion struct {
 // encodes as an object, or nil; if it cannot be encoded, [Write] reports an error.
 func Text(tool string, arguments any, text string) *Answer {
 	result := append([]byte(`{"content":[{"type":"text","text":`), quote(text)...)
-	return &Answer{Tool: tool, Arguments: object(arguments), Result: append(result, "}]}"...)}
+	return &Answer{
+		Tool:      tool,
+		Arguments: object(arguments),
+		Result:    append(result, "}]}"...),
+	}
 }
 
 // Structured returns a tool answer with a text and the equivalent structured content.
@@ -108,7 +112,11 @@ func Text(tool string, arguments any, text string) *Answer {
 func Structured(tool string, arguments any, text string, structured json.RawMessage) *Answer {
 	result := append([]byte(`{"content":[{"type":"text","text":`), quote(text)...)
 	result = append(append(append(result, `}],"structuredContent":`...), structured...), '}')
-	return &Answer{Tool: tool, Arguments: object(arguments), Result: result}
+	return &Answer{
+		Tool:      tool,
+		Arguments: object(arguments),
+		Result:    result,
+	}
 }
 
 // TextResource returns the contents of a text resource.

@@ -120,7 +120,8 @@ func mergeMarked(text, prefix, part string) (string, error) {
 	if name == "" {
 		name = "/"
 	}
-	begin, end := markBegin+name+"\n", markEnd+name+"\n"
+	begin := markBegin + name + "\n"
+	end := markEnd + name + "\n"
 	part = begin + part + end
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -33,7 +33,12 @@ func (e *InvalidError) Error() string {
 // sequence. The Result is never nil, and contains the findings even if there is an error.
 // Write may be called again with the same Output, but not concurrently.
 func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {
-	w := &writer{site: site, opts: opts.withDefaults(), result: &Result{}, taken: make(map[string]bool)}
+	w := &writer{
+		site:   site,
+		opts:   opts.withDefaults(),
+		result: &Result{},
+		taken:  make(map[string]bool),
+	}
 	if w.opts.OmitUnanswered {
 		w.answered = make(map[[16]byte]bool)
 	}
@@ -62,7 +67,12 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 		err = w.rootFiles(prefix)
 	}
 	if err == nil {
-		w.opts.Progress(Progress{Stage: "done", Done: w.result.Files, Total: w.result.Files, Bytes: w.result.Bytes})
+		w.opts.Progress(Progress{
+			Stage: "done",
+			Done:  w.result.Files,
+			Total: w.result.Files,
+			Bytes: w.result.Bytes,
+		})
 	}
 	return w.result, err
 }

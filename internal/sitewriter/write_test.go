@@ -175,7 +175,8 @@ func TestCollisions(t *testing.T) {
 	if diff := cmp.Diff(contents(t, m), contents(t, other)); diff != "" {
 		t.Errorf("the order of answers matters: %s", diff)
 	}
-	_, err = sitewriter.Write(ctx, site(list...), sitewriter.NewMemory(), &sitewriter.Options{Collisions: sitewriter.Refuse})
+	_, err = sitewriter.Write(ctx, site(list...), sitewriter.NewMemory(),
+		&sitewriter.Options{Collisions: sitewriter.Refuse})
 	var invalid *sitewriter.InvalidError
 	if !errors.As(err, &invalid) || invalid.Errors != 5 {
 		t.Errorf("got %v", err)
@@ -323,7 +324,8 @@ func TestForeignSite(t *testing.T) {
 	if data, _ := os.ReadFile(filepath.Join(dir, "mcp.json")); string(data) != "{}" {
 		t.Errorf("got %s", data)
 	}
-	if _, err := sitewriter.Write(context.Background(), site(), sitewriter.Dir(dir), &sitewriter.Options{Adopt: true}); err != nil {
+	if _, err := sitewriter.Write(context.Background(), site(), sitewriter.Dir(dir),
+		&sitewriter.Options{Adopt: true}); err != nil {
 		t.Error(err)
 	}
 }

@@ -49,7 +49,11 @@ func Open(t testing.TB, in sitewriter.Input, opts *sitewriter.Options) (*Built, 
 	if err != nil {
 		return nil, err
 	}
-	b := &Built{From: from, Files: sitewriter.NewMemory(), t: t}
+	b := &Built{
+		From:  from,
+		Files: sitewriter.NewMemory(),
+		t:     t,
+	}
 	if r, err := sitewriter.Write(t.Context(), from, b.Files, opts); err != nil {
 		t.Fatalf("%v: %v", err, r.Report.Findings())
 	}
@@ -94,7 +98,10 @@ type Answer struct {
 // Call calls a tool.
 func (b *Built) Call(tool, arguments string) Answer {
 	b.t.Helper()
-	result, err := b.Site.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	result, err := b.Site.CallTool(b.t.Context(), &mcp.CallToolParams{
+		Name:      tool,
+		Arguments: json.RawMessage(arguments),
+	})
 	if err != nil {
 		return Answer{Text: err.Error()}
 	}

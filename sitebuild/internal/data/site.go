@@ -31,7 +31,9 @@ func (a *Argument) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	a.Name, a.Values, a.Optional = own.Name, own.Values, own.Optional
+	a.Name = own.Name
+	a.Values = own.Values
+	a.Optional = own.Optional
 	if err := json.Unmarshal(text, &a.Schema); err != nil {
 		return err
 	}
@@ -114,7 +116,10 @@ func (b *builder) define(site *sitewriter.Site, i int) error {
 		}
 		no := false
 		site.Tools = append(site.Tools, mcp.Tool{
-			Name: item.Tool, Title: title, Description: description, InputSchema: input,
+			Name:        item.Tool,
+			Title:       title,
+			Description: description,
+			InputSchema: input,
 			// A stored answer changes nothing, and is the same each time.
 			Annotations: &mcp.ToolAnnotations{
 				ReadOnlyHint:    true,
@@ -124,13 +129,21 @@ func (b *builder) define(site *sitewriter.Site, i int) error {
 			},
 		})
 	case item.Prompt != "":
-		p := mcp.Prompt{Name: item.Prompt, Title: title, Description: description}
+		p := mcp.Prompt{
+			Name:        item.Prompt,
+			Title:       title,
+			Description: description,
+		}
 		for j, a := range item.Arguments {
 			text, err := b.text(fmt.Sprintf("%s.arguments[%d].description", path, j), a.Schema.Description, nil)
 			if err != nil {
 				return err
 			}
-			argument := mcp.PromptArgument{Name: a.Name, Description: text, Required: !a.Optional}
+			argument := mcp.PromptArgument{
+				Name:        a.Name,
+				Description: text,
+				Required:    !a.Optional,
+			}
 			p.Arguments = append(p.Arguments, argument)
 		}
 		raw, err := shortPrompt(&p)
@@ -141,8 +154,11 @@ func (b *builder) define(site *sitewriter.Site, i int) error {
 		site.Prompts = append(site.Prompts, p)
 	case item.Template != "":
 		site.Templates = append(site.Templates, mcp.ResourceTemplate{
-			URITemplate: item.Template, Name: item.Name, Title: title, Description: description,
-			MIMEType: item.MIMEType,
+			URITemplate: item.Template,
+			Name:        item.Name,
+			Title:       title,
+			Description: description,
+			MIMEType:    item.MIMEType,
 		})
 	}
 	return nil
@@ -161,7 +177,11 @@ func shortPrompt(p *mcp.Prompt) (json.RawMessage, error) {
 		Title       string     `json:"title,omitempty"`
 		Description string     `json:"description,omitempty"`
 		Arguments   []argument `json:"arguments,omitempty"`
-	}{Name: p.Name, Title: p.Title, Description: p.Description}
+	}{
+		Name:        p.Name,
+		Title:       p.Title,
+		Description: p.Description,
+	}
 	for _, a := range p.Arguments {
 		short.Arguments = append(short.Arguments, argument{a.Name, a.Description, a.Required})
 	}
@@ -313,7 +333,11 @@ func (b *builder) answer(path string, item *Item, answer *Answer, row map[string
 		prompt.Messages = append(prompt.Messages, message)
 	}
 	raw, err := mcp.Marshal(prompt)
-	return &sitewriter.Answer{Prompt: item.Prompt, Arguments: with, Result: raw}, err
+	return &sitewriter.Answer{
+		Prompt:    item.Prompt,
+		Arguments: with,
+		Result:    raw,
+	}, err
 }
 
 func (b *builder) message(path string, m Message, row map[string]any) (mcp.PromptMessage, error) {

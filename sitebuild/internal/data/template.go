@@ -16,8 +16,14 @@ import (
 // sets of data.
 func functions(dir string) template.FuncMap {
 	return template.FuncMap{
-		"column": column, "join": join, "lower": strings.ToLower, "match": match, "replace": replace,
-		"sentence": sentence, "sort": sortRows, "where": where,
+		"column":   column,
+		"join":     join,
+		"lower":    strings.ToLower,
+		"match":    match,
+		"replace":  replace,
+		"sentence": sentence,
+		"sort":     sortRows,
+		"where":    where,
 		"read": func(name string) (string, error) {
 			text, err := readFile(dir, name)
 			return string(text), err

@@ -45,7 +45,8 @@ func (c *cleaner) clean(body string) string {
 		c.text(body[text:at])
 		end := fenceEnd(body, next, mark)
 		c.keep(body[at:end])
-		at, text = end, end
+		at = end
+		text = end
 	}
 	c.text(body[text:])
 	if !c.jsx {
@@ -78,7 +79,8 @@ func dedent(text string, depths []int) string {
 		return depths[i-1]
 	}
 	for i := 0; i < len(lines); {
-		end, common := i, -1
+		end := i
+		common := -1
 		for ; end < len(lines) && depth(end) == depth(i); end++ {
 			bare := strings.TrimLeft(lines[end], " \t")
 			if n := len(lines[end]) - len(bare); strings.TrimSpace(bare) != "" && (common < 0 || n < common) {

@@ -131,7 +131,11 @@ func (s *script) sidebar(v *jsValue, depth int) []navEntry {
 		var entries []navEntry
 		for _, key := range v.keys {
 			if items := s.sidebar(v.members[key], depth+1); items != nil {
-				entries = append(entries, navEntry{title: key, items: items, line: s.line(v.members[key])})
+				entries = append(entries, navEntry{
+					title: key,
+					items: items,
+					line:  s.line(v.members[key]),
+				})
 			}
 		}
 		return entries

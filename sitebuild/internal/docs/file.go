@@ -70,7 +70,11 @@ type oneFile struct {
 // Open implements fs.FS.
 func (o *oneFile) Open(name string) (fs.File, error) {
 	if name != "." && name != o.name {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{
+			Op:   "open",
+			Path: name,
+			Err:  fs.ErrNotExist,
+		}
 	}
 	return o.FS.Open(name)
 }
@@ -78,7 +82,11 @@ func (o *oneFile) Open(name string) (fs.File, error) {
 // ReadDir implements fs.ReadDirFS.
 func (o *oneFile) ReadDir(name string) ([]fs.DirEntry, error) {
 	if name != "." {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{
+			Op:   "readdir",
+			Path: name,
+			Err:  fs.ErrNotExist,
+		}
 	}
 	info, err := fs.Stat(o.FS, o.name)
 	if err != nil {

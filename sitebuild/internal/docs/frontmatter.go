@@ -181,7 +181,8 @@ func readFront(v map[string]any) *frontMatter {
 	f.slug = first(str(v["slug"]), str(v["permalink"]), str(v["url"]))
 	for _, key := range []string{"sidebar_position", "weight", "order", "nav_order"} {
 		if n, ok := number(v[key]); ok && !f.positioned {
-			f.position, f.positioned = n, true
+			f.position = n
+			f.positioned = true
 		}
 	}
 	for _, key := range []string{"draft", "hidden", "unlisted", "headless"} {

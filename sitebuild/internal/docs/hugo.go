@@ -97,7 +97,10 @@ func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
 		if e.weight == 0 {
 			e.weight = p.front.position
 		}
-		n := &node{item: &NavItem{Title: first(e.name, p.front.label, p.Title), Page: p}, entry: e}
+		n := &node{
+			item:  &NavItem{Title: first(e.name, p.front.label, p.Title), Page: p},
+			entry: e,
+		}
 		nodes = append(nodes, n)
 		seen[p] = true
 		for _, name := range []string{e.id, n.item.Title, p.Title} {

@@ -37,7 +37,11 @@ type includer struct {
 // include returns body with its includes expanded. base is how many lines of the file
 // precede body.
 func (r *reader) include(file, body string, base int) (string, *includer) {
-	n := &includer{r: r, file: file, left: maxIncluded}
+	n := &includer{
+		r:    r,
+		file: file,
+		left: maxIncluded,
+	}
 	if !strings.Contains(body, "{{") &&
 		!strings.Contains(body, "8<") &&
 		!strings.Contains(body, "@include") &&
@@ -88,7 +92,8 @@ func (n *includer) read(instead, wanted, file string, number, depth int) string 
 	}
 	text, ok := n.text(name, file)
 	if !ok || depth >= maxIncludeDepth || len(text) > n.left {
-		n.found = append(n.found, finding(ruleInclude, n.r.place(n.file), number, "", "%s is not included: it is no file of the folder, or too much", name))
+		n.found = append(n.found, finding(ruleInclude, n.r.place(n.file), number, "",
+			"%s is not included: it is no file of the folder, or too much", name))
 		return instead
 	}
 	n.left -= len(text)
@@ -141,7 +146,8 @@ func wantedLines(text, part string) string {
 	case errFirst != nil || errLast != nil:
 		return between(lines, part)
 	}
-	first, last = max(1, first), min(last, len(lines))
+	first = max(1, first)
+	last = min(last, len(lines))
 	if first > last {
 		return ""
 	}

@@ -131,7 +131,11 @@ func (f *Folder) beside() *config {
 		return nil
 	}
 	name := filepath.Base(abs)
-	d := &detector{fsys: up.FS(), there: there, docs: name}
+	d := &detector{
+		fsys:  up.FS(),
+		there: there,
+		docs:  name,
+	}
 	c := d.named(name)
 	if c == nil {
 		return nil
@@ -181,7 +185,8 @@ func (m *maker) address(p *Page) string {
 // reading a limited number of files.
 func HasDocuments(fsys fs.FS) bool {
 	const most = 2000
-	seen, found := 0, false
+	seen := 0
+	found := false
 	// Unreadable folders contain nothing that could be built.
 	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if seen++; err != nil || seen > most {

@@ -95,10 +95,15 @@ func newJS(src string, load func(string) string, nested int) *jsFile {
 	}
 	steps := maxJSSteps
 	return &jsFile{
-		steps: &steps,
-		src:   strings.ToValidUTF8(src, "\ufffd"), load: load, nested: nested, exported: -1,
-		names: make(map[string]int), returns: make(map[string]int),
-		reading: make(map[string]bool), imports: make(map[string]jsImport),
+		steps:    &steps,
+		src:      strings.ToValidUTF8(src, "\ufffd"),
+		load:     load,
+		nested:   nested,
+		exported: -1,
+		names:    make(map[string]int),
+		returns:  make(map[string]int),
+		reading:  make(map[string]bool),
+		imports:  make(map[string]jsImport),
 	}
 }
 

@@ -48,7 +48,8 @@ func parseTag(s string, i int) (*tag, bool) {
 			t.end = j + 1
 			return t, true
 		case c == '/' && j+1 < len(s) && s[j+1] == '>':
-			t.alone, t.end = true, j+2
+			t.alone = true
+			t.end = j + 2
 			return t, true
 		case c == '{':
 			end := closingBrace(s, j)

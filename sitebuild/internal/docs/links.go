@@ -85,7 +85,8 @@ func (r *reader) link(p *Page) {
 		rewritten[i].End = out.Len()
 	}
 	if len(p.Sections) > 0 {
-		p.Body, p.Sections = out.String(), rewritten
+		p.Body = out.String()
+		p.Sections = rewritten
 	}
 }
 
@@ -117,7 +118,11 @@ func squeezed(text string) string {
 func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 	body := p.Body
 	var open []bool // for each open bracket, whether it belongs to an image
-	line := bracketLine{body: body, text: start, at: start}
+	line := bracketLine{
+		body: body,
+		text: start,
+		at:   start,
+	}
 	done := start
 	replace := func(from, to int, image bool) {
 		target, ok := r.target(p, body[from:to], from, image)
@@ -150,7 +155,8 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 			case '{':
 				if to := attributesAt(body, line.beginning(i), i, end); to > i {
 					out.WriteString(strings.TrimRight(body[done:i], " \t"))
-					done, i = to, to-1
+					done = to
+					i = to - 1
 				}
 			case '<':
 				if m := htmlTarget().FindStringSubmatchIndex(body[i:min(end, i+2000)]); m != nil {
@@ -196,7 +202,8 @@ func (l *bracketLine) read(i int) {
 	for ; l.at < i; l.at++ {
 		switch c := l.body[l.at]; {
 		case c == '\n':
-			l.text, l.opened = l.at+1, 0
+			l.text = l.at + 1
+			l.opened = 0
 		case c == '[':
 			l.opened++
 		case c == ' ' && l.text == l.at:
@@ -481,7 +488,8 @@ func (r *reader) image(name string) *Image {
 		return known
 	}
 	r.images[name] = nil
-	kind, size := imageType(name), r.files[name].Size()
+	kind := imageType(name)
+	size := r.files[name].Size()
 	if kind == "" ||
 		size > r.opts.MaxImageBytes ||
 		size == 0 ||
@@ -499,7 +507,11 @@ func (r *reader) image(name string) *Image {
 		return nil
 	}
 	r.imageSum += size
-	image := &Image{ID: strings.TrimPrefix(name, r.config.root+"/"), MIMEType: kind, Data: data}
+	image := &Image{
+		ID:       strings.TrimPrefix(name, r.config.root+"/"),
+		MIMEType: kind,
+		Data:     data,
+	}
 	r.images[name] = image
 	r.set.Images = append(r.set.Images, image)
 	return image

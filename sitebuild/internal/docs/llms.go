@@ -93,7 +93,8 @@ var (
 
 // parseLLMS reads the title, the description and the links of an llms.txt.
 func parseLLMS(text string) (title, description string, pages []*listed) {
-	group, n := "", 0
+	group := ""
+	n := 0
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimRight(line, " \t\r\n")
@@ -109,7 +110,13 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 			description = strings.TrimSpace(quote)
 		}
 		if m := llmsLink().FindStringSubmatch(line); m != nil {
-			pages = append(pages, &listed{group: group, title: m[1], address: m[2], notes: m[3], line: n})
+			pages = append(pages, &listed{
+				group:   group,
+				title:   m[1],
+				address: m[2],
+				notes:   m[3],
+				line:    n,
+			})
 		}
 	}
 	return title, description, pages
@@ -118,7 +125,12 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 // Read reads the list and the pages that it lists.
 func (l *List) Read(ctx context.Context) (*Set, error) {
 	opts := l.opts.withDefaults(llmsPages, llmsBytes)
-	f := &fetcher{list: l, opts: opts, left: opts.MaxTotalBytes, client: l.client()}
+	f := &fetcher{
+		list:   l,
+		opts:   opts,
+		left:   opts.MaxTotalBytes,
+		client: l.client(),
+	}
 	if l.base == nil {
 		root, err := os.OpenRoot(filepath.Dir(l.arg))
 		if err != nil {
@@ -133,8 +145,14 @@ func (l *List) Read(ctx context.Context) (*Set, error) {
 	}
 	title, description, pages := parseLLMS(text)
 	r := newReader(nil, "", opts)
-	r.system, r.set.System = "llms.txt", "llms.txt"
-	r.config = &config{system: "llms.txt", title: title, description: description, file: l.arg}
+	r.system = "llms.txt"
+	r.set.System = "llms.txt"
+	r.config = &config{
+		system:      "llms.txt",
+		title:       title,
+		description: description,
+		file:        l.arg,
+	}
 	pages = f.choose(r, pages)
 	if len(pages) == 0 {
 		// All the documents are in the file itself.
@@ -174,7 +192,11 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 		}
 		p.Description = first(l.notes, p.Description)
 		pages = append(pages, p)
-		entry := navEntry{title: p.Title, ref: p.File, line: l.line}
+		entry := navEntry{
+			title: p.Title,
+			ref:   p.File,
+			line:  l.line,
+		}
 		if l.group == "" {
 			r.config.nav = append(r.config.nav, entry)
 			continue

@@ -126,7 +126,11 @@ func (r *reader) navPage(e navEntry) *Page {
 		}
 	}
 	if strings.HasPrefix(e.ref, "/") {
-		if p := r.resolve(&Page{front: &frontMatter{}, File: "x.md", ID: "x"}, e.ref); p != nil {
+		if p := r.resolve(&Page{
+			front: &frontMatter{},
+			File:  "x.md",
+			ID:    "x",
+		}, e.ref); p != nil {
 			return p
 		}
 	}
@@ -240,12 +244,17 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 			continue
 		}
 		name := path.Base(sub.path)
-		item := &NavItem{Title: sub.label.title, Page: sub.index, Items: r.folderItems(sub, false)}
+		item := &NavItem{
+			Title: sub.label.title,
+			Page:  sub.index,
+			Items: r.folderItems(sub, false),
+		}
 		entry := placed{item, sub.label.position, sub.label.positioned, name}
 		if sub.index != nil {
 			item.Title = first(item.Title, sub.index.front.label, sub.index.Title)
 			if !entry.positioned {
-				entry.position, entry.positioned = sub.index.front.position, sub.index.front.positioned
+				entry.position = sub.index.front.position
+				entry.positioned = sub.index.front.positioned
 			}
 		}
 		item.Title = first(item.Title, titleOf(name+".md"))
@@ -269,7 +278,8 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 
 // naturally compares names; leading numbers are compared as numbers.
 func naturally(a, b string) int {
-	x, y := leadingNumber(a), leadingNumber(b)
+	x := leadingNumber(a)
+	y := leadingNumber(b)
 	if x >= 0 && y >= 0 {
 		if c := cmp.Compare(x, y); c != 0 {
 			return c
@@ -279,7 +289,8 @@ func naturally(a, b string) int {
 }
 
 func leadingNumber(s string) int {
-	n, digits := 0, 0
+	n := 0
+	digits := 0
 	for digits < len(s) && digits < 9 && '0' <= s[digits] && s[digits] <= '9' {
 		n = n*10 + int(s[digits]-'0')
 		digits++

@@ -29,9 +29,14 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 		if errors.As(err, &fe) {
 			line = max(1, fe.line)
 		}
-		found = append(found, finding(ruleFrontMatter, r.place(file), line, "only its plain lines such as title: Text are used", "%s", err.Error()))
+		found = append(found, finding(ruleFrontMatter, r.place(file), line,
+			"only its plain lines such as title: Text are used", "%s", err.Error()))
 	}
-	p := &Page{File: file, front: readFront(values), lines: lines}
+	p := &Page{
+		File:  file,
+		front: readFront(values),
+		lines: lines,
+	}
 	if p.front.hidden && !r.opts.Drafts {
 		return nil, found
 	}
@@ -39,7 +44,10 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	found = append(found, included.found...)
 	p.extra = included.extra
 	mdx := path.Ext(file) == ".mdx"
-	c := cleaner{jsx: mdx || r.system == "docusaurus" || r.system == "vitepress", shortcode: r.system == "hugo"}
+	c := cleaner{
+		jsx:       mdx || r.system == "docusaurus" || r.system == "vitepress",
+		shortcode: r.system == "hugo",
+	}
 	p.Body = strings.TrimRight(c.clean(body), " \t\n") + "\n"
 	p.raw = r.markdown.parse(p.Body, mdx)
 	found = append(found, r.cut(p)...)
@@ -67,7 +75,8 @@ func (r *reader) cut(p *Page) []check.Finding {
 	slugs := newSlugger()
 	for _, h := range p.raw.headings {
 		if h.id != "" && !slugs.take(h.id) {
-			found = append(found, finding(ruleDuplicateSlug, r.place(p.File), p.lineOf(h.at), "give one of them another id", "the id \"%s\" is already that of another heading of the page", h.id))
+			found = append(found, finding(ruleDuplicateSlug, r.place(p.File), p.lineOf(h.at), "give one of them another id",
+				"the id \"%s\" is already that of another heading of the page", h.id))
 		}
 	}
 	end := len(p.Body)

@@ -71,7 +71,11 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 	src := []byte(source)
 	balanceRows(src)
 	boundMarks(src)
-	w := &walker{src: src, source: source, out: &parsed{}}
+	w := &walker{
+		src:    src,
+		source: source,
+		out:    &parsed{},
+	}
 	_ = ast.Walk(p.Parse(text.NewReader(src)), w.visit) // visit never fails
 	w.flush()
 	return w.out
@@ -120,7 +124,8 @@ func boundMarks(src []byte) {
 		line := src[start:end]
 		boundNesting(line)
 		if len(bytes.TrimSpace(line)) == 0 {
-			brackets, emphasis = 0, 0
+			brackets = 0
+			emphasis = 0
 		}
 		for i, c := range line {
 			switch c {
@@ -289,14 +294,19 @@ func (w *walker) heading(h *ast.Heading) {
 	if h.Lines().Len() == 0 {
 		return // an empty heading has no name
 	}
-	start, stop := h.Lines().At(0).Start, h.Lines().At(h.Lines().Len()-1).Stop
+	start := h.Lines().At(0).Start
+	stop := h.Lines().At(h.Lines().Len() - 1).Stop
 	found.at = strings.LastIndexByte(w.source[:start], '\n') + 1
 	_, found.body = lineAt(w.source, max(start, stop-1))
 	if line, next := lineAt(w.source, min(found.body, len(w.source))); isUnderline(line) &&
 		!strings.HasPrefix(strings.TrimLeft(w.source[found.at:], " >"), "#") {
 		found.body = next
 	}
-	sub := &walker{src: w.src, source: w.source, out: &parsed{}}
+	sub := &walker{
+		src:    w.src,
+		source: w.source,
+		out:    &parsed{},
+	}
 	_ = ast.Walk(h, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if n.Type() == ast.TypeInline {
 			sub.inline(n, entering)

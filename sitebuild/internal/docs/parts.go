@@ -23,7 +23,9 @@ func split(text string, limit int) []string {
 
 // cutAt returns the end of the first part.
 func cutAt(text string, limit int) int {
-	heading, blank, line := 0, 0, 0
+	heading := 0
+	blank := 0
+	line := 0
 	for at := 0; at < limit; {
 		l, next := lineAt(text, at)
 		if mark := fenceMark(l); mark != "" {

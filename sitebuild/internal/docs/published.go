@@ -21,7 +21,8 @@ func publishedAt(base string, below ...string) string {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return ""
 	}
-	u.RawQuery, u.Fragment = "", ""
+	u.RawQuery = ""
+	u.Fragment = ""
 	u = u.JoinPath(below...)
 	return strings.TrimSuffix(u.String(), "/") + "/"
 }
@@ -50,7 +51,8 @@ func (m *maker) link(p *Page) string {
 // route returns the path under which a page is published: its id, unless its front matter
 // sets another one for the publishing system.
 func (s *Set) route(p *Page) string {
-	slug, id := p.front.slug, p.ID
+	slug := p.front.slug
+	id := p.ID
 	switch {
 	case (s.System == "docusaurus" || s.System == "hugo") && strings.HasPrefix(slug, "/"):
 		return strings.Trim(slug, "/")

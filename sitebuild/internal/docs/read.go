@@ -63,9 +63,14 @@ func read(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts *
 
 func newReader(fsys fs.FS, prefix string, opts *Options) *reader {
 	return &reader{
-		fsys: fsys, prefix: prefix, opts: opts, markdown: newMarkdown(),
-		files: make(map[string]fs.FileInfo), routes: make(map[string]*Page), images: make(map[string]*Image),
-		set: &Set{byID: make(map[string]*Page)},
+		fsys:     fsys,
+		prefix:   prefix,
+		opts:     opts,
+		markdown: newMarkdown(),
+		files:    make(map[string]fs.FileInfo),
+		routes:   make(map[string]*Page),
+		images:   make(map[string]*Image),
+		set:      &Set{byID: make(map[string]*Page)},
 	}
 }
 
@@ -79,7 +84,8 @@ func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 			return nil, err
 		}
 		r.link(p)
-		p.raw, p.extra = nil, nil
+		p.raw = nil
+		p.extra = nil
 	}
 	slices.SortFunc(r.set.Images, func(a, b *Image) int { return strings.Compare(a.ID, b.ID) })
 	r.set.identify(r.config, r.opts)
@@ -270,7 +276,8 @@ func namesAnyPage(title string) bool {
 
 // identify sets the title and the language of the set.
 func (s *Set) identify(c *config, o *Options) {
-	s.named, s.published = c.title, c.published
+	s.named = c.title
+	s.published = c.published
 	s.Title = first(o.Title, c.title)
 	if home := s.byID[homeID]; s.Title == "" && home != nil && !namesAnyPage(home.Title) {
 		s.Title = home.Title

@@ -32,12 +32,21 @@ const pagesPerList = 100
 // Site builds a site from the documents. The set must not be modified while the site is
 // in use. The set's findings become those of the site.
 func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error) {
-	m := &maker{set: s, opts: opts.withDefaults(folderPages, folderBytes), nav: newNavTree(s.Nav)}
+	m := &maker{
+		set:  s,
+		opts: opts.withDefaults(folderPages, folderBytes),
+		nav:  newNavTree(s.Nav),
+	}
 	if err := m.index(ctx); err != nil {
 		return nil, err
 	}
 	site := &sitewriter.Site{
-		Server:       mcp.Implementation{Name: m.name(), Title: s.Title, Version: m.opts.Version, Description: s.Description},
+		Server: mcp.Implementation{
+			Name:        m.name(),
+			Title:       s.Title,
+			Version:     m.opts.Version,
+			Description: s.Description,
+		},
 		Instructions: first(m.opts.Instructions, m.instructions()),
 		Tools:        m.tools(),
 		Resources:    m.resources,
@@ -74,9 +83,11 @@ func (m *maker) name() string {
 func (m *maker) title() string { return first(m.set.Title, m.name()) }
 
 func (m *maker) instructions() string {
-	then, heading := "read one section with get_section, or a whole page with get_page", " and heading linux"
+	then := "read one section with get_section, or a whole page with get_page"
+	heading := " and heading linux"
 	if m.opts.NoSections {
-		then, heading = "read one with get_page", ""
+		then = "read one with get_page"
+		heading = ""
 	}
 	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and "+
 		"list_pages; then %s. A link such as docs://guide/install#linux means path guide/install%s.",
@@ -94,7 +105,10 @@ func (m *maker) index(ctx context.Context) error {
 	if m.opts.NoSections {
 		hint = searchPageHint
 	}
-	b := search.NewBuilder(&search.Options{Language: m.set.Language, Hint: hint}, m.files.Write)
+	b := search.NewBuilder(&search.Options{
+		Language: m.set.Language,
+		Hint:     hint,
+	}, m.files.Write)
 	for _, p := range m.set.Pages {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -102,9 +116,18 @@ func (m *maker) index(ctx context.Context) error {
 		if p.Unsearched {
 			continue
 		}
-		page := search.Page{ID: p.ID, Title: p.Title, Keywords: p.Keywords, Link: m.link(p)}
+		page := search.Page{
+			ID:       p.ID,
+			Title:    p.Title,
+			Keywords: p.Keywords,
+			Link:     m.link(p),
+		}
 		for _, s := range p.Sections {
-			page.Sections = append(page.Sections, search.Section{Slug: s.Slug, Heading: s.Heading, Text: s.Text})
+			page.Sections = append(page.Sections, search.Section{
+				Slug:    s.Slug,
+				Heading: s.Heading,
+				Text:    s.Text,
+			})
 		}
 		if err := b.Add(page); err != nil {
 			return err
@@ -155,7 +178,12 @@ const (
 // tools returns the definitions of the tools.
 func (m *maker) tools() []mcp.Tool {
 	no := false
-	hints := &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
+	hints := &mcp.ToolAnnotations{
+		ReadOnlyHint:    true,
+		DestructiveHint: &no,
+		IdempotentHint:  true,
+		OpenWorldHint:   &no,
+	}
 	page := property("path", "string",
 		"The path of the page, such as guide/install, as search, get_nav and list_pages name it.", notEmpty)
 	part := property("part", "integer", "Of a long text, which part; the answer says how many there are.", fromOne)
@@ -228,7 +256,12 @@ func (m *maker) crossed() bool {
 // resources yields the definitions of pages and images.
 func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
 	for _, p := range m.set.Pages {
-		r := &mcp.Resource{URI: p.URI(), Name: p.Title, Description: first(p.Description, p.Title), MIMEType: "text/markdown"}
+		r := &mcp.Resource{
+			URI:         p.URI(),
+			Name:        p.Title,
+			Description: first(p.Description, p.Title),
+			MIMEType:    "text/markdown",
+		}
 		if link := m.link(p); link != "" {
 			r.Meta, _ = json.Marshal(map[string]string{staticmcp.MetaURL: link})
 		}
@@ -283,7 +316,8 @@ func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
 	for _, p := range m.set.Pages {
 		text := p.titled()
 		a := sitewriter.TextResource(p.URI(), "text/markdown", m.linked(p, text))
-		a.Title, a.From = p.Title, p.File
+		a.Title = p.Title
+		a.From = p.File
 		if !yield(a, nil) || !m.parts(yield, toolPage, p, "", text) {
 			return
 		}
@@ -300,7 +334,11 @@ func (m *maker) pageAnswers(yield func(*sitewriter.Answer, error) bool) {
 	for _, i := range m.set.Images {
 		result := fmt.Appendf(nil, `{"uri":%s,"mimeType":%q,"blob":%q}`,
 			jsonscan.AppendQuote(nil, i.URI()), i.MIMEType, i.blob())
-		if !yield(&sitewriter.Answer{URI: i.URI(), Result: result, From: i.ID}, nil) {
+		if !yield(&sitewriter.Answer{
+			URI:    i.URI(),
+			Result: result,
+			From:   i.ID,
+		}, nil) {
 			return
 		}
 	}
@@ -341,7 +379,8 @@ func (m *maker) parts(yield func(*sitewriter.Answer, error) bool, tool string, p
 func (m *maker) part(yield func(*sitewriter.Answer, error) bool, tool string, arguments map[string]any, title, file,
 	text string) bool {
 	a := sitewriter.Text(tool, arguments, text)
-	a.Title, a.From = title, file
+	a.Title = title
+	a.From = file
 	return yield(a, nil)
 }
 

@@ -21,7 +21,11 @@ const maxConfig = 4 << 20
 // findConfig returns the configuration in the navigation files in fsys. docs is the
 // folder of the documents if it is already known, or "".
 func findConfig(fsys fs.FS, there files, docs string) *config {
-	d := &detector{fsys: fsys, there: there, docs: docs}
+	d := &detector{
+		fsys:  fsys,
+		there: there,
+		docs:  docs,
+	}
 	for _, look := range []func() *config{d.mkdocs, d.docusaurus, d.vitepress, d.mdbook, d.hugo} {
 		if c := look(); c != nil {
 			return c
@@ -87,11 +91,16 @@ func (d *detector) mkdocs() *config {
 	if file == "" {
 		return nil
 	}
-	c := &config{system: "mkdocs", file: file, root: "docs"}
+	c := &config{
+		system: "mkdocs",
+		file:   file,
+		root:   "docs",
+	}
 	var parsed yaml.Node
 	err := yaml.Unmarshal([]byte(d.read(file)), &parsed)
 	if err != nil || len(parsed.Content) == 0 {
-		line, what := 1, "it is empty"
+		line := 1
+		what := "it is empty"
 		if err != nil {
 			line, what = yamlError(err)
 		}
@@ -232,7 +241,8 @@ func summary(text string) []navEntry {
 				continue
 			}
 			top = append(top, navEntry{title: title, line: n})
-			part, stack = len(top)-1, nil
+			part = len(top) - 1
+			stack = nil
 			continue
 		}
 		m := chapter().FindStringSubmatch(line)
@@ -251,7 +261,11 @@ func summary(text string) []navEntry {
 			list = stack[len(stack)-1].list
 		}
 		title := strings.NewReplacer("`", "", `\`, "", "**", "").Replace(m[2])
-		*list = append(*list, navEntry{title: title, ref: strings.TrimSpace(m[3]), line: n})
+		*list = append(*list, navEntry{
+			title: title,
+			ref:   strings.TrimSpace(m[3]),
+			line:  n,
+		})
 		if len(stack) < maxNavDepth {
 			stack = append(stack, level{indent, &(*list)[len(*list)-1].items})
 		}

@@ -18,7 +18,11 @@ type navTree struct {
 }
 
 func newNavTree(items []*NavItem) *navTree {
-	t := &navTree{top: items, names: make(map[*NavItem]string), taken: make(map[string]bool)}
+	t := &navTree{
+		top:   items,
+		names: make(map[*NavItem]string),
+		taken: make(map[string]bool),
+	}
 	t.name(items, "")
 	return t
 }

@@ -75,7 +75,11 @@ func (s *script) vitepressItem(v *jsValue, base string, depth int) []navEntry {
 	if own := v.get("base").str(); own != "" {
 		base = own
 	}
-	e := navEntry{title: v.get("text").str(), ref: v.get("link").str(), line: s.line(v)}
+	e := navEntry{
+		title: v.get("text").str(),
+		ref:   v.get("link").str(),
+		line:  s.line(v),
+	}
 	if v.members["link"] != nil && !isExternal(e.ref) {
 		e.ref = joinBase(base, e.ref)
 	}

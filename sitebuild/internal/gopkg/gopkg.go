@@ -164,7 +164,10 @@ func (in *Input) server(m module, b *book) mcp.Implementation {
 
 func (in *Input) buildContext() *build.Context {
 	c := build.Default
-	c.GOOS, c.GOARCH, c.CgoEnabled, c.BuildTags = in.opts.GOOS, in.opts.GOARCH, true, nil
+	c.GOOS = in.opts.GOOS
+	c.GOARCH = in.opts.GOARCH
+	c.CgoEnabled = true
+	c.BuildTags = nil
 	return &c
 }
 

@@ -254,7 +254,8 @@ func FuzzSite(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := sitewriter.Write(context.Background(), site, sitewriter.NewMemory(), &sitewriter.Options{Lenient: true}); err != nil {
+		if _, err := sitewriter.Write(context.Background(), site, sitewriter.NewMemory(),
+			&sitewriter.Options{Lenient: true}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -135,7 +135,8 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 		if recover() != nil {
 			r.about(fset.File(files[0].Pos()).Name()).AtLine(0, 0).Add(ruleUnreadable, "", "",
 				"the package cannot be documented and is left out")
-			p, err = nil, nil
+			p = nil
+			err = nil
 		}
 	}()
 	name := files[0].Name.Name
@@ -206,7 +207,13 @@ func (w *documenter) values(k kind, groups []*doc.Value) []*symbol {
 				if !id.IsExported() {
 					continue
 				}
-				v := &symbol{name: id.Name, kind: k, declaration: whole, text: about, signature: string(k) + " " + id.Name}
+				v := &symbol{
+					name:        id.Name,
+					kind:        k,
+					declaration: whole,
+					text:        about,
+					signature:   string(k) + " " + id.Name,
+				}
 				if whole == "" {
 					v.declaration = string(k) + " " + w.print(spec)
 				}
@@ -220,7 +227,8 @@ func (w *documenter) values(k kind, groups []*doc.Value) []*symbol {
 
 func (w *documenter) place(s *symbol, pos token.Pos) {
 	at := w.fset.Position(pos)
-	s.file, s.line = filepath.Base(at.Filename), at.Line
+	s.file = filepath.Base(at.Filename)
+	s.line = at.Line
 }
 
 func (w *documenter) funcs(k kind, owner string, funcs []*doc.Func) []*symbol {
@@ -230,7 +238,8 @@ func (w *documenter) funcs(k kind, owner string, funcs []*doc.Func) []*symbol {
 			continue // promoted from an embedded type
 		}
 		pos := f.Decl.Name.Pos()
-		f.Decl.Doc, f.Decl.Body = nil, nil
+		f.Decl.Doc = nil
+		f.Decl.Body = nil
 		s := &symbol{
 			name:        f.Name,
 			kind:        k,

@@ -51,8 +51,11 @@ func (b *book) tools() []mcp.Tool {
 		}
 	}
 	name := mcp.Property{
-		Name:   "symbol",
-		Schema: mcp.Schema{Type: "string", Description: "The name, of a method with its type: Client.Do"},
+		Name: "symbol",
+		Schema: mcp.Schema{
+			Type:        "string",
+			Description: "The name, of a method with its type: Client.Do",
+		},
 	}
 	pages := func(long bool, argument mcp.Property, more ...mcp.Property) []mcp.Property {
 		if long {
@@ -60,7 +63,8 @@ func (b *book) tools() []mcp.Tool {
 		}
 		return more
 	}
-	page, part := sitewriter.PageArgument(), sitewriter.PartArgument()
+	page := sitewriter.PageArgument()
+	part := sitewriter.PartArgument()
 	longPackage := slices.ContainsFunc(b.packages, func(p *pkg) bool { return sitewriter.NeedsParts(p.describe()) })
 	longSymbol := slices.ContainsFunc(b.packages, func(p *pkg) bool {
 		return slices.ContainsFunc(p.symbols, func(s *symbol) bool { return sitewriter.NeedsParts(p.symbolText(s)) })
@@ -69,8 +73,11 @@ func (b *book) tools() []mcp.Tool {
 	// answer has pages.
 	finds, names := b.finds()
 	symbol := mcp.Property{
-		Name:   "name",
-		Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"},
+		Name: "name",
+		Schema: mcp.Schema{
+			Type:        "string",
+			Description: "The name, of a method without its type",
+		},
 	}
 	return []mcp.Tool{
 		sitewriter.NewTool("list_packages", "List packages",
@@ -93,7 +100,12 @@ func (b *book) resources() iter.Seq2[*mcp.Resource, error] {
 	return func(yield func(*mcp.Resource, error) bool) {
 		for _, p := range b.packages {
 			about := cmp.Or(p.synopsis, "The Go package "+p.path)
-			if !yield(&mcp.Resource{URI: p.uri(), Name: p.path, Description: about, MIMEType: "text/plain"}, nil) {
+			if !yield(&mcp.Resource{
+				URI:         p.uri(),
+				Name:        p.path,
+				Description: about,
+				MIMEType:    "text/plain",
+			}, nil) {
 				return
 			}
 		}
@@ -158,7 +170,10 @@ func (b *book) listing() []*sitewriter.Answer {
 		if p.synopsis != "" {
 			line += " — " + p.synopsis
 		}
-		items = append(items, sitewriter.PageItem{Text: line + "\n", JSON: value(packageHead{p.path, p.name, p.synopsis})})
+		items = append(items, sitewriter.PageItem{
+			Text: line + "\n",
+			JSON: value(packageHead{p.path, p.name, p.synopsis}),
+		})
 	}
 	return sitewriter.Pages("list_packages", nil, "packages", items)
 }
@@ -272,7 +287,12 @@ func (p *pkg) symbolJSON(s *symbol) json.RawMessage {
 func (b *book) search() (*sitewriter.Search, error) {
 	entries := func(yield func(sitewriter.SearchEntry) bool) {
 		for _, p := range b.packages {
-			if !yield(sitewriter.SearchEntry{ID: p.path, Title: "package " + p.name, Keywords: []string{p.synopsis}, Text: p.text}) {
+			if !yield(sitewriter.SearchEntry{
+				ID:       p.path,
+				Title:    "package " + p.name,
+				Keywords: []string{p.synopsis},
+				Text:     p.text,
+			}) {
 				return
 			}
 			for _, s := range p.symbols {

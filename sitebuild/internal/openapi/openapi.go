@@ -130,7 +130,13 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 		return nil, err
 	}
 	defer root.Close()
-	a := &api{in: in, folder: root, files: map[string]*file{}, targets: map[string]*schema{}, names: map[string]bool{}}
+	a := &api{
+		in:      in,
+		folder:  root,
+		files:   map[string]*file{},
+		targets: map[string]*schema{},
+		names:   map[string]bool{},
+	}
 	if err := a.read(ctx); err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.path, err)
 	}

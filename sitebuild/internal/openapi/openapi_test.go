@@ -379,7 +379,8 @@ func FuzzSite(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := sitewriter.Write(context.Background(), site, sitewriter.NewMemory(), &sitewriter.Options{Lenient: true}); err != nil {
+		if _, err := sitewriter.Write(context.Background(), site, sitewriter.NewMemory(),
+			&sitewriter.Options{Lenient: true}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -388,7 +389,11 @@ func FuzzSite(f *testing.F) {
 // TestNames: a site is named after its title, without runs of underscores. A title
 // without the letters a to z yields the default name.
 func TestNames(t *testing.T) {
-	for title, want := range map[string]string{"Pet ~ Store (v2)": "pet_store_v2", "案内 ~ API": "api", "案内": "api"} {
+	for title, want := range map[string]string{
+		"Pet ~ Store (v2)": "pet_store_v2",
+		"案内 ~ API":         "api",
+		"案内":               "api",
+	} {
 		t.Run(title, func(t *testing.T) {
 			site := must(t,
 				folder(t, "a.json",

@@ -94,7 +94,8 @@ func (a *api) follow(at place) (place, bool) {
 		}
 		f, pointer, err := a.target(ref, at.file)
 		if err != nil {
-			a.found(ruleRef, at.file, at.node, "put the file into the folder of the document", "the reference %q cannot be followed: %v", ref, err)
+			a.found(ruleRef, at.file, at.node, "put the file into the folder of the document",
+				"the reference %q cannot be followed: %v", ref, err)
 			return place{}, false
 		}
 		next := f.node.At(pointer)

@@ -119,7 +119,8 @@ func (a *api) tools(more numbered) []mcp.Tool {
 // eagerly, as references can be followed only while the folder is open.
 func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 	more := numbered{}
-	page, part := sitewriter.PageArgument(), sitewriter.PartArgument()
+	page := sitewriter.PageArgument()
+	part := sitewriter.PartArgument()
 	list := []*sitewriter.Answer{sitewriter.TextResource("openapi://info", "text/plain", a.overview())}
 	if len(a.operations) > 0 {
 		list = append(list, more.need(a.listing("", a.operations), page)...)
@@ -185,7 +186,12 @@ func schemaURI(s *schema) string { return "openapi://schemas/" + url.PathEscape(
 func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
 	var list []*mcp.Resource
 	add := func(uri, name, about string) {
-		list = append(list, &mcp.Resource{URI: uri, Name: name, Description: about, MIMEType: "text/plain"})
+		list = append(list, &mcp.Resource{
+			URI:         uri,
+			Name:        name,
+			Description: about,
+			MIMEType:    "text/plain",
+		})
 	}
 	add("openapi://info", a.title(), "What the API is, where it is served and how one is let in")
 	for _, o := range a.operations {
@@ -212,7 +218,10 @@ func (a *api) listing(tag string, operations []*operation) []*sitewriter.Answer 
 		if o.deprecated() {
 			line += " (deprecated)"
 		}
-		items = append(items, sitewriter.PageItem{Text: line + "\n", JSON: encode(o.head(full))})
+		items = append(items, sitewriter.PageItem{
+			Text: line + "\n",
+			JSON: encode(o.head(full)),
+		})
 	}
 	var arguments map[string]any
 	if tag != "" {
@@ -233,7 +242,12 @@ type operationHead struct {
 
 // head returns the members that identify an operation, with its summary and tags if full.
 func (o *operation) head(full bool) operationHead {
-	h := operationHead{OperationID: o.id, Method: o.method, Path: o.path, Deprecated: o.deprecated()}
+	h := operationHead{
+		OperationID: o.id,
+		Method:      o.method,
+		Path:        o.path,
+		Deprecated:  o.deprecated(),
+	}
 	if full {
 		h.Summary = o.summary()
 		h.Tags = o.tags()

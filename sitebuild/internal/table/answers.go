@@ -100,7 +100,12 @@ func resources(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*mcp.Res
 			}
 			taken[uri] = true
 			about := fmt.Sprintf("%s %s", capital(spaced(t.one)), key)
-			return send(&mcp.Resource{URI: uri, Name: t.label(r, key), Description: about, MIMEType: "application/json"})
+			return send(&mcp.Resource{
+				URI:         uri,
+				Name:        t.label(r, key),
+				Description: about,
+				MIMEType:    "application/json",
+			})
 		}, func(*tab) error { return nil })
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, fmt.Errorf("read %s: %w", in.path, err))
@@ -165,7 +170,13 @@ type writer struct {
 
 func newWriter(t *tab, send func(*sitewriter.Answer) error) *writer {
 	w := &writer{t: t, send: send}
-	w.list = &pager{w: w, tool: "list_" + t.many, total: t.rows, pages: t.pages, many: t.pages > 1}
+	w.list = &pager{
+		w:     w,
+		tool:  "list_" + t.many,
+		total: t.rows,
+		pages: t.pages,
+		many:  t.pages > 1,
+	}
 	for range t.finders {
 		w.finders = append(w.finders, map[string]*pager{})
 	}
@@ -237,8 +248,15 @@ func (w *writer) find(f *finder, pagers map[string]*pager, r row, short []byte) 
 	p := pagers[value]
 	if p == nil {
 		total := f.counts[value]
-		p = &pager{w: w, tool: w.t.findName(f), total: total, pages: (total + w.t.page - 1) / w.t.page, many: f.pages > 1,
-			name: c.arg, value: []byte(value)}
+		p = &pager{
+			w:     w,
+			tool:  w.t.findName(f),
+			total: total,
+			pages: (total + w.t.page - 1) / w.t.page,
+			many:  f.pages > 1,
+			name:  c.arg,
+			value: []byte(value),
+		}
 		pagers[value] = p
 	}
 	return p.add(short)

@@ -73,8 +73,16 @@ type columnStats struct {
 }
 
 func newColumn(name string, limit int) *columnStats {
-	return &columnStats{name: name, could: couldAll, unique: true, hashes: map[uint64]struct{}{},
-		values: map[string]int{}, limit: limit, minF: math.Inf(1), maxF: math.Inf(-1)}
+	return &columnStats{
+		name:   name,
+		could:  couldAll,
+		unique: true,
+		hashes: map[uint64]struct{}{},
+		values: map[string]int{},
+		limit:  limit,
+		minF:   math.Inf(1),
+		maxF:   math.Inf(-1),
+	}
 }
 
 // nullWord reports whether a text in CSV may mean a missing value.
@@ -163,7 +171,8 @@ func (c *columnStats) narrow(s string) {
 
 func (c *columnStats) measure(literal string) {
 	if f, err := strconv.ParseFloat(literal, 64); err == nil {
-		c.minF, c.maxF = min(c.minF, f), max(c.maxF, f)
+		c.minF = min(c.minF, f)
+		c.maxF = max(c.maxF, f)
 	}
 }
 
@@ -172,7 +181,9 @@ const maxTwice = 10
 
 func (c *columnStats) count(v cell) (again bool) {
 	if len(v.text) > longValue || v.sort == other {
-		c.unique, c.hashes, c.values = false, nil, nil
+		c.unique = false
+		c.hashes = nil
+		c.values = nil
 		return false
 	}
 	const examples = 5
@@ -233,7 +244,8 @@ func (c *columnStats) finish() {
 	}
 	c.nulls += c.words
 	if c.kind == kindAny {
-		c.unique, c.values = false, nil
+		c.unique = false
+		c.values = nil
 	}
 	if c.words > 0 {
 		for value := range c.values {
@@ -243,7 +255,8 @@ func (c *columnStats) finish() {
 		}
 	}
 	if c.kind != kindDate && c.kind != kindDateTime {
-		c.min, c.max = "", ""
+		c.min = ""
+		c.max = ""
 	}
 	if (c.kind == kindInteger || c.kind == kindNumber) && c.minF <= c.maxF {
 		c.min, c.max = floatLiteral(c.minF), floatLiteral(c.maxF)

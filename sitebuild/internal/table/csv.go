@@ -31,7 +31,11 @@ func (in *Input) openCSV(_ context.Context, r *check.Report) ([]*source, func() 
 	if err != nil {
 		return nil, nil, err
 	}
-	src := &source{name: snake(stem(in.path)), file: in.path, only: true}
+	src := &source{
+		name: snake(stem(in.path)),
+		file: in.path,
+		only: true,
+	}
 	for _, name := range d.columns {
 		src.column(name, true)
 	}
@@ -94,7 +98,8 @@ func (in *Input) detect(sample []byte, whole bool) rune {
 	if strings.HasSuffix(strings.ToLower(in.path), ".tsv") || strings.HasSuffix(strings.ToLower(in.path), ".tab") {
 		return '\t'
 	}
-	best, bestScore := ',', 0.0
+	best := ','
+	bestScore := 0.0
 	for _, comma := range []rune{',', ';', '\t', '|'} {
 		records := peek(sample, comma, whole)
 		if len(records) == 0 || len(records[0]) < 2 {
@@ -109,7 +114,8 @@ func (in *Input) detect(sample []byte, whole bool) rune {
 		// Agreement counts most; among equals, more cells are less likely to be a coincidence.
 		score := float64(like)/float64(len(records)) + float64(min(len(records[0]), 100))/1000
 		if score > bestScore {
-			best, bestScore = comma, score
+			best = comma
+			bestScore = score
 		}
 	}
 	return best
@@ -123,7 +129,9 @@ func peek(sample []byte, comma rune, whole bool) [][]string {
 		}
 	}
 	reader := csv.NewReader(bytes.NewReader(sample))
-	reader.Comma, reader.FieldsPerRecord, reader.LazyQuotes = comma, -1, true
+	reader.Comma = comma
+	reader.FieldsPerRecord = -1
+	reader.LazyQuotes = true
 	var records [][]string
 	const enough = 100
 	for len(records) < enough {
@@ -203,9 +211,15 @@ func (in *Input) walkCSV(ctx context.Context, d *dialect, report *check.Report, 
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = buffered.Discard(3)
 	}
-	g := &guard{r: buffered, left: in.opts.MaxRecordBytes, limit: in.opts.MaxRecordBytes}
+	g := &guard{
+		r:     buffered,
+		left:  in.opts.MaxRecordBytes,
+		limit: in.opts.MaxRecordBytes,
+	}
 	reader := csv.NewReader(g)
-	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = d.comma, -1, true
+	reader.Comma = d.comma
+	reader.FieldsPerRecord = -1
+	reader.ReuseRecord = true
 	cells := make([]cell, len(d.columns))
 	for first := d.header; ; first = false {
 		record, err := reader.Read()
@@ -240,7 +254,10 @@ func (in *Input) malformed(report *check.Report, syntax *csv.ParseError) {
 	if syntax.StartLine != syntax.Line {
 		message = fmt.Sprintf("the record that begins here is no CSV: %v in line %d; it is left out", syntax.Err, syntax.Line)
 	}
-	check.Reporter{Report: report, File: in.path}.AtLine(syntax.StartLine, 0).Add(ruleSyntax, "",
+	check.Reporter{
+		Report: report,
+		File:   in.path,
+	}.AtLine(syntax.StartLine, 0).Add(ruleSyntax, "",
 		`a quote inside of quotes is written twice: ""`, "%s", message)
 }
 

@@ -35,7 +35,11 @@ func (in *Input) openJSON(_ context.Context, r *check.Report) ([]*source, func()
 		return nil, nil, err
 	}
 	if begin == '[' {
-		src := &source{name: snake(stem(in.path)), file: in.path, only: true}
+		src := &source{
+			name: snake(stem(in.path)),
+			file: in.path,
+			only: true,
+		}
 		src.walk = in.reader(src, r, (*jsonRows).walkArray)
 		return []*source{src}, done, nil
 	}
@@ -165,7 +169,11 @@ func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) [
 		if len(rows) == 1 && generic(snake(name)) {
 			name = stem(in.path)
 		}
-		src := &source{name: snake(name), file: in.path, only: len(rows) == 1}
+		src := &source{
+			name: snake(name),
+			file: in.path,
+			only: len(rows) == 1,
+		}
 		src.walk = in.reader(src, r, func(j *jsonRows, ctx context.Context, each func(row) error) error {
 			return j.walkSlice(ctx, text, m, each)
 		})
@@ -176,7 +184,11 @@ func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) [
 
 // columnTable makes a table from arrays that are columns.
 func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, error) {
-	src := &source{name: snake(stem(in.path)), file: in.path, only: true}
+	src := &source{
+		name: snake(stem(in.path)),
+		file: in.path,
+		only: true,
+	}
 	if len(columns) > in.opts.MaxColumns {
 		return nil, fmt.Errorf("the object has %d columns, more than the limit of %d", len(columns), in.opts.MaxColumns)
 	}
@@ -213,10 +225,16 @@ func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, erro
 
 // keyedTable makes a table from objects, with their names as its key.
 func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*source {
-	src := &source{name: snake(stem(in.path)), file: in.path, only: true, key: []string{"key"}}
+	src := &source{
+		name: snake(stem(in.path)),
+		file: in.path,
+		only: true,
+		key:  []string{"key"},
+	}
 	src.column("key", true)
 	src.walk = in.reader(src, r, func(j *jsonRows, ctx context.Context, each func(row) error) error {
-		line, seen := 1, 0
+		line := 1
+		seen := 0
 		for _, m := range objects {
 			line += bytes.Count(text[seen:m.at], []byte{'\n'})
 			seen = m.at
@@ -255,7 +273,11 @@ func (in *Input) reader(
 	walk func(*jsonRows, context.Context, func(row) error) error,
 ) func(context.Context, func(row) error) error {
 	return func(ctx context.Context, each func(row) error) error {
-		j := &jsonRows{in: in, src: src, report: r}
+		j := &jsonRows{
+			in:     in,
+			src:    src,
+			report: r,
+		}
 		r = nil
 		return walk(j, ctx, each)
 	}
@@ -279,7 +301,10 @@ func (j *jsonRows) set(name string, v cell) {
 	}
 	if j.filled[i] == j.count {
 		if j.report != nil {
-			check.Reporter{Report: j.report, File: j.in.path}.AtLine(j.line, 0).Add(ruleDuplicateMember, "", "",
+			check.Reporter{
+				Report: j.report,
+				File:   j.in.path,
+			}.AtLine(j.line, 0).Add(ruleDuplicateMember, "", "",
 				"%q is there twice in one row; the first counts", name)
 		}
 		return
@@ -386,14 +411,18 @@ func (j *jsonRows) element(raw []byte, line int, each func(row) error) error {
 
 func (j *jsonRows) bad(line, column int, message string) {
 	if j.report != nil {
-		check.Reporter{Report: j.report, File: j.in.path}.AtLine(line, column).Add(ruleSyntax, "",
+		check.Reporter{
+			Report: j.report,
+			File:   j.in.path,
+		}.AtLine(line, column).Add(ruleSyntax, "",
 			`a row is an object: {"name": "value"}`, "%s", message)
 	}
 }
 
 // walkSlice walks an array in memory.
 func (j *jsonRows) walkSlice(ctx context.Context, text []byte, m member, each func(row) error) error {
-	line, seen := 1, 0
+	line := 1
+	seen := 0
 	_, err := jsonscan.Array(m.value, 0, 0, func(i int) (int, error) {
 		i = jsonscan.Space(m.value, i)
 		end, err := jsonscan.Value(m.value, i)

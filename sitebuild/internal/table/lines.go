@@ -16,7 +16,11 @@ import (
 
 // openLines opens a file of JSON Lines: an object on each line.
 func (in *Input) openLines(_ context.Context, r *check.Report) ([]*source, func() error, error) {
-	src := &source{name: snake(stem(in.path)), file: in.path, only: true}
+	src := &source{
+		name: snake(stem(in.path)),
+		file: in.path,
+		only: true,
+	}
 	src.walk = in.reader(src, r, (*jsonRows).walkLines)
 	return []*source{src}, func() error { return nil }, nil
 }

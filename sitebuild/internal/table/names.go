@@ -52,9 +52,11 @@ func things(name string) (one, many string) {
 	if generic(name) {
 		return "row", "rows"
 	}
-	head, last := "", name
+	head := ""
+	last := name
 	if i := strings.LastIndexByte(name, '_'); i >= 0 {
-		head, last = name[:i+1], name[i+1:]
+		head = name[:i+1]
+		last = name[i+1:]
 	}
 	if s := singular(last); s != last {
 		return head + s, head + last

@@ -63,6 +63,9 @@ func (t *tab) entry(r row, n int, texts []int) (e sitewriter.SearchEntry, ok boo
 			words = append(words, strings.ToValidUTF8(text[:min(len(text), searchText)], ""))
 		}
 	}
-	return sitewriter.SearchEntry{ID: strings.Clone(key), Title: strings.Clone(t.label(r, key)),
-		Text: strings.Join(words, "\n")}, len(words) > 0
+	return sitewriter.SearchEntry{
+		ID:    strings.Clone(key),
+		Title: strings.Clone(t.label(r, key)),
+		Text:  strings.Join(words, "\n"),
+	}, len(words) > 0
 }

@@ -55,7 +55,11 @@ func (in *Input) connect(ctx context.Context) (*sql.DB, error) {
 		query.Set("immutable", "1")
 	}
 	opaque := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	name := (&url.URL{Scheme: "file", Opaque: opaque, RawQuery: query.Encode()}).String()
+	name := (&url.URL{
+		Scheme:   "file",
+		Opaque:   opaque,
+		RawQuery: query.Encode(),
+	}).String()
 	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, err
@@ -155,7 +159,8 @@ func (in *Input) sqliteTables(ctx context.Context, db *sql.DB) ([]sqliteTable, e
 	}
 	var tables []sqliteTable
 	for _, row := range list {
-		name, isView := row[0], row[1] == "view"
+		name := row[0]
+		isView := row[1] == "view"
 		_, named := in.opts.Tables[name]
 		named = named || slices.Contains(in.opts.Only, name)
 		if isView && !named || len(in.opts.Only) > 0 && !slices.Contains(in.opts.Only, name) {
@@ -229,7 +234,12 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 }
 
 func (in *Input) sqliteSource(t sqliteTable, r *check.Report) (*source, error) {
-	src := &source{name: t.name, file: in.path, key: t.key, refs: t.refs}
+	src := &source{
+		name: t.name,
+		file: in.path,
+		key:  t.key,
+		refs: t.refs,
+	}
 	for _, name := range t.columns {
 		src.column(name, true)
 	}
@@ -252,7 +262,12 @@ func (in *Input) sqliteSource(t sqliteTable, r *check.Report) (*source, error) {
 				return err
 			}
 		}
-		w := &sqliteRows{in: in, src: src, booleans: t.booleans, report: report}
+		w := &sqliteRows{
+			in:       in,
+			src:      src,
+			booleans: t.booleans,
+			report:   report,
+		}
 		report = nil
 		return w.walk(ctx, db, query, each)
 	}

@@ -60,7 +60,11 @@ const (
 
 // survey reads a table and chooses its tools. The result is nil if it has no rows.
 func survey(ctx context.Context, src *source, opts Table, all *Options, report *check.Report) (*tab, error) {
-	t := &tab{src: src, opts: opts, targets: map[int]string{}}
+	t := &tab{
+		src:     src,
+		opts:    opts,
+		targets: map[int]string{},
+	}
 	t.one, t.many = things(cmp.Or(opts.Name, src.name))
 	if err := t.read(ctx, all, report); err != nil {
 		return nil, err
@@ -87,11 +91,13 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 
 // own makes the names of the table unique: user and users are two tables.
 func (t *tab) own(taken map[string]bool) {
-	one, many := t.one, t.many
+	one := t.one
+	many := t.many
 	for n := 2; taken[t.one] || taken[t.many]; n++ {
 		t.one, t.many = fmt.Sprintf("%s_%d", one, n), fmt.Sprintf("%s_%d", many, n)
 	}
-	taken[t.one], taken[t.many] = true, true
+	taken[t.one] = true
+	taken[t.many] = true
 }
 
 // SizeError is the error for a table with too many rows.
@@ -168,7 +174,10 @@ func (t *tab) newColumn(name string) *columnStats {
 
 // duplicate reports why a column named like a key is not one.
 func (t *tab) duplicate(report *check.Report, line int, column, value string) {
-	check.Reporter{Report: report, File: t.src.file}.AtLine(line, 0).Add(ruleDuplicateKey.As(check.Warning), "",
+	check.Reporter{
+		Report: report,
+		File:   t.src.file,
+	}.AtLine(line, 0).Add(ruleDuplicateKey.As(check.Warning), "",
 		"name the key, or take the row out", "%s %q was there before, so that %s does not tell rows apart", column,
 		value, column)
 }
@@ -184,7 +193,10 @@ func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
 	if r.line == 0 {
 		where = "row"
 	}
-	check.Reporter{Report: report, File: t.src.file}.AtLine(r.line, 0).Add(ruleDuplicateKey, "",
+	check.Reporter{
+		Report: report,
+		File:   t.src.file,
+	}.AtLine(r.line, 0).Add(ruleDuplicateKey, "",
 		"name a key that tells rows apart", "a row with the key %s is in %s %d already", strings.Join(values, ", "),
 		where, first)
 }
@@ -467,7 +479,10 @@ func (t *tab) tell(report *check.Report) {
 		}
 	}
 	if len(t.key) == 0 {
-		check.Reporter{Report: report, File: t.src.file}.Add(ruleNoKey, "", "name the key if there is one",
+		check.Reporter{
+			Report: report,
+			File:   t.src.file,
+		}.Add(ruleNoKey, "", "name the key if there is one",
 			"no column of %s tells its rows apart; they are known by their numbers", t.src.name)
 	}
 }

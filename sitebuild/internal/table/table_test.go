@@ -502,7 +502,8 @@ func FuzzTables(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r, err := sitewriter.Write(context.Background(), site, sitewriter.NewMemory(), &sitewriter.Options{Lenient: true}); err != nil {
+		if r, err := sitewriter.Write(context.Background(), site, sitewriter.NewMemory(),
+			&sitewriter.Options{Lenient: true}); err != nil {
 			t.Fatalf("%v: %v", err, r.Report.Findings())
 		}
 	})

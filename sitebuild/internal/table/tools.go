@@ -226,18 +226,26 @@ func (t *tab) getTool() mcp.Tool {
 	if t.opts.Description != "" {
 		about += " " + t.opts.Description
 	}
-	return mcp.Tool{Name: "get_" + t.one, Title: "Get " + spaced(t.one), Description: about,
-		InputSchema: input(names, schemas, len(names)), OutputSchema: t.rowSchema(t.shown)}
+	return mcp.Tool{
+		Name:         "get_" + t.one,
+		Title:        "Get " + spaced(t.one),
+		Description:  about,
+		InputSchema:  input(names, schemas, len(names)),
+		OutputSchema: t.rowSchema(t.shown),
+	}
 }
 
 func (t *tab) lookupTool(i int) mcp.Tool {
 	c := t.cols[i]
-	return mcp.Tool{Name: t.lookupName(i), Title: fmt.Sprintf("Get %s by %s", spaced(t.one), spaced(c.arg)),
+	return mcp.Tool{
+		Name:  t.lookupName(i),
+		Title: fmt.Sprintf("Get %s by %s", spaced(t.one), spaced(c.arg)),
 		Description: fmt.Sprintf("Get one %s by its %s, with the same columns as get_%s.",
 			spaced(t.one), spaced(c.arg), t.one),
 		InputSchema: input([]string{c.arg},
 			[]json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" of the "+spaced(t.one))}, 1),
-		OutputSchema: t.rowSchema(t.shown)}
+		OutputSchema: t.rowSchema(t.shown),
+	}
 }
 
 func (t *tab) lookupName(i int) string { return "get_" + t.one + "_by_" + t.cols[i].arg }
@@ -249,11 +257,17 @@ func (t *tab) listTool() mcp.Tool {
 	var names []string
 	var schemas []json.RawMessage
 	if t.pages > 1 {
-		names, schemas = []string{"page"}, []json.RawMessage{pageSchema(t.pages)}
+		names = []string{"page"}
+		schemas = []json.RawMessage{pageSchema(t.pages)}
 		about += fmt.Sprintf(" %d on each of %d pages.", t.page, t.pages)
 	}
-	return mcp.Tool{Name: "list_" + t.many, Title: "List " + spaced(t.many), Description: about,
-		InputSchema: input(names, schemas, 0), OutputSchema: t.pageOutput()}
+	return mcp.Tool{
+		Name:         "list_" + t.many,
+		Title:        "List " + spaced(t.many),
+		Description:  about,
+		InputSchema:  input(names, schemas, 0),
+		OutputSchema: t.pageOutput(),
+	}
 }
 
 func (t *tab) findTool(f *finder) mcp.Tool {
@@ -263,11 +277,17 @@ func (t *tab) findTool(f *finder) mcp.Tool {
 		spaced(t.many), spaced(c.arg), differentValues(len(f.values))) + t.inFull()
 	schemas := []json.RawMessage{t.argSchema(c, "The value of "+spaced(c.arg)+t.refers(f.column))}
 	if f.pages > 1 {
-		names, schemas = append(names, "page"), append(schemas, pageSchema(f.pages))
+		names = append(names, "page")
+		schemas = append(schemas, pageSchema(f.pages))
 		about += fmt.Sprintf(" %d on each page.", t.page)
 	}
-	return mcp.Tool{Name: t.findName(f), Title: fmt.Sprintf("Find %s by %s", spaced(t.many), spaced(c.arg)),
-		Description: about, InputSchema: input(names, schemas, 1), OutputSchema: t.pageOutput()}
+	return mcp.Tool{
+		Name:         t.findName(f),
+		Title:        fmt.Sprintf("Find %s by %s", spaced(t.many), spaced(c.arg)),
+		Description:  about,
+		InputSchema:  input(names, schemas, 1),
+		OutputSchema: t.pageOutput(),
+	}
 }
 
 func differentValues(n int) string {
