@@ -66,17 +66,6 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 	}
 }
 
-// optionsIn returns the keys of the options that s refers to.
-func optionsIn(s string) []string {
-	var keys []string
-	for _, p := range splitVariables(s) {
-		if key, ok := strings.CutPrefix(p.name, userConfigPrefix); ok && p.variable {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
 func (c *checker) checkText(pointer, s string, used map[string]bool) {
 	for _, p := range splitVariables(s) {
 		key, isOption := strings.CutPrefix(p.name, userConfigPrefix)

@@ -1,6 +1,7 @@
 package mcpb
 
 import (
+	"encoding/hex"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -109,12 +110,7 @@ func urlFault(s string) string {
 	return ""
 }
 
-func isScheme(s string) bool {
-	if s == "" || !alphanumeric(s[:1]) || '0' <= s[0] && s[0] <= '9' {
-		return false
-	}
-	return alphanumeric(strings.NewReplacer("+", "", "-", "", ".", "").Replace(s))
-}
+func isScheme(s string) bool { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`).MatchString(s) }
 
 // cutAny returns s up to the first of the characters.
 func cutAny(s, characters string) string {
@@ -125,11 +121,12 @@ func cutAny(s, characters string) string {
 }
 
 func fileFault(rest string) string {
-	if len(rest) < 2 || !strings.ContainsRune(`/\`, rune(rest[0])) || !strings.ContainsRune(`/\`, rune(rest[1])) {
+	slash := func(i int) bool { return len(rest) > i && (rest[i] == '/' || rest[i] == '\\') }
+	if !slash(0) || !slash(1) {
 		return ""
 	}
 	host := cutAny(rest[2:], `/\?#`)
-	if host == "" || len(host) == 2 && alphanumeric(host[:1]) && (host[1] == ':' || host[1] == '|') {
+	if host == "" || regexp.MustCompile(`^[A-Za-z0-9][:|]$`).MatchString(host) { // a drive
 		return ""
 	}
 	return hostFault(host, true)
@@ -137,31 +134,20 @@ func fileFault(rest string) string {
 
 // authorityFault checks user@host:port. special is true for web schemes.
 func authorityFault(authority string, special bool) string {
-	host := authority
 	user := strings.LastIndexByte(authority, '@')
-	if user >= 0 {
-		host = authority[user+1:]
-	}
-	port := ""
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && i > strings.LastIndexByte(host, ']') {
-		if strings.Count(host[strings.LastIndexByte(host, ']')+1:], ":") > 1 {
-			return "the port is no number"
-		}
-		host, port = host[:i], host[i+1:]
-		if port == "" && host == "" || host == "" {
-			return "there is no host"
-		}
-	}
+	host := authority[user+1:]
+	bracket := strings.LastIndexByte(host, ']') + 1
+	name, port, hasPort := strings.Cut(host[bracket:], ":")
+	host = host[:bracket] + name
+	n, err := strconv.ParseUint(port, 10, 64)
 	switch {
-	case host == "" && (special || user >= 0):
+	case host == "" && (special || user >= 0 || hasPort):
 		return "there is no host"
 	case port != "" && !digits(port):
 		return "the port is no number"
-	}
-	if n, err := strconv.ParseUint(port, 10, 64); port != "" && (err != nil || n > 65535) {
+	case port != "" && (err != nil || n > 65535):
 		return "there is no such port"
-	}
-	if host == "" {
+	case host == "":
 		return ""
 	}
 	return hostFault(host, special)
@@ -193,18 +179,11 @@ func hostFault(host string, special bool) string {
 // percentDecode decodes valid percent-encoded bytes and keeps the rest. It reports
 // whether the result is UTF-8.
 func percentDecode(s string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String(), utf8.ValidString(b.String())
+	s = regexp.MustCompile(`%[0-9A-Fa-f]{2}`).ReplaceAllStringFunc(s, func(encoded string) string {
+		decoded, _ := hex.DecodeString(encoded[1:])
+		return string(decoded)
+	})
+	return s, utf8.ValidString(s)
 }
 
 // ipv4Fault checks a host whose last label is a number: it must be a valid IPv4 address.

@@ -2,50 +2,44 @@ package mcpb
 
 import (
 	"cmp"
+	_ "embed" // interpreters.json
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/slipway-mcp/slipway/check"
 )
 
 // runner is a program that runs another one, or code from its arguments.
 type runner struct {
-	verbs  []string // subcommands before its own arguments, as in "uv run"
-	valued []string // options whose value is the next argument
+	Names      []string
+	Verbs      []string // subcommands before its own arguments, as in "uv run"
+	Valued     []string // options whose value is the next argument
+	StartsFile bool     // the first argument that is no option is a file to run
 }
 
+// runnersText is the table of runners; interpreters.schema.json explains its members.
+//
+//go:embed interpreters.json
+var runnersText []byte
+
 // runners returns the programs whose options can execute code, by name.
-func runners() map[string]runner {
-	node := runner{
-		valued: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"},
+var runners = sync.OnceValue(func() map[string]runner {
+	var table struct{ Interpreters []runner }
+	if err := json.Unmarshal(runnersText, &table); err != nil {
+		panic(fmt.Errorf("interpreters.json: %w", err))
 	}
-	python := runner{valued: []string{"-W", "-X"}}
-	uv := runner{
-		verbs:  []string{"run", "tool"},
-		valued: []string{"--directory", "--project", "--with", "--python", "-p", "--from", "--extra", "--group"},
+	byName := map[string]runner{}
+	for _, r := range table.Interpreters {
+		for _, name := range r.Names {
+			byName[name] = r
+		}
 	}
-	container := runner{
-		verbs: []string{"run", "exec"},
-		valued: []string{"-e", "--env", "-v", "--volume", "--name", "--network", "-w", "--workdir", "-u", "--user",
-			"--mount"},
-	}
-	packages := runner{verbs: []string{"exec", "x", "run", "dlx"}, valued: []string{"-p", "--package"}}
-	return map[string]runner{
-		"node": node, "nodejs": node, "tsx": node, "ts-node": node,
-		"deno": {verbs: []string{"run"}}, "bun": {verbs: []string{"run", "x"}},
-		"npx": packages, "npm": packages, "pnpm": packages, "pnpx": packages, "yarn": packages, "bunx": packages,
-		"python": python, "pypy": python, "py": python, "uv": uv, "uvx": uv, "pipx": {verbs: []string{"run"}},
-		"ruby": {valued: []string{"-r", "-I"}}, "perl": {valued: []string{"-I"}},
-		"php":    {valued: []string{"-d", "-c"}},
-		"java":   {valued: []string{"-cp", "-classpath", "--class-path", "-p", "--module-path"}},
-		"dotnet": {verbs: []string{"run", "exec"}},
-		"sh":     {}, "bash": {}, "dash": {}, "zsh": {}, "ksh": {}, "fish": {}, "env": {},
-		"cmd": {}, "powershell": {}, "pwsh": {},
-		"lua": {}, "Rscript": {}, "go": {verbs: []string{"run"}}, "docker": container, "podman": container,
-	}
-}
+	return byName
+})
 
 // runnerOf returns the runner that a command starts: "python3.12" and
 // "/usr/bin/python.exe" are both python.
@@ -74,7 +68,7 @@ func ownArguments(command string, args []string) (name string, own int) {
 	if !ok {
 		return "", 0
 	}
-	for own < len(args) && slices.Contains(r.verbs, args[own]) {
+	for own < len(args) && slices.Contains(r.Verbs, args[own]) {
 		own++
 	}
 	for ; own < len(args); own++ {
@@ -82,7 +76,7 @@ func ownArguments(command string, args []string) (name string, own int) {
 		switch {
 		case arg == "--":
 			return name, own
-		case slices.Contains(r.valued, arg):
+		case slices.Contains(r.Valued, arg):
 			own++ // the next argument is a value, whatever it begins with
 			continue
 		case strings.HasPrefix(arg, "-"), leadingOption(arg) != "":
@@ -96,11 +90,11 @@ func ownArguments(command string, args []string) (name string, own int) {
 // leadingOption returns the key of the user option that s begins with, or "".
 func leadingOption(s string) string {
 	parts := splitVariables(s)
-	if len(parts) == 0 || !parts[0].variable {
+	if len(parts) == 0 {
 		return ""
 	}
-	key, _ := strings.CutPrefix(parts[0].name, userConfigPrefix)
-	if key == parts[0].name {
+	key, isOption := parts[0].option()
+	if !isOption {
 		return ""
 	}
 	return key
@@ -137,17 +131,15 @@ func (c *checker) checkOverriddenFlags(pointer string, base *Config, o Override)
 
 // startsFile reports whether argument i is the file that an interpreter runs.
 func startsFile(command string, args []string, i int) bool {
-	switch name, own := ownArguments(command, args); name {
-	case "node", "nodejs", "tsx", "ts-node", "deno", "bun", "python", "pypy", "py", "ruby", "perl", "php", "sh", "bash":
-		return i == own
-	}
-	return false
+	_, r, _ := runnerOf(command)
+	_, own := ownArguments(command, args)
+	return r.StartsFile && i == own
 }
 
 // isValue reports whether the argument after before is its value.
 func isValue(command, before string) bool {
 	_, r, _ := runnerOf(command)
-	return slices.Contains(r.valued, before)
+	return slices.Contains(r.Valued, before)
 }
 
 // refuseFlag refuses values that an interpreter would parse as its own options. They are

@@ -1,8 +1,9 @@
 package mcpb
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,30 +49,14 @@ type version struct {
 	preview string
 }
 
+// semver is the pattern that semver.org suggests.
+const semver = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
+	`(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?` +
+	`(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`
+
 // isSemver reports whether s is a semantic version: three numbers without leading zeros,
 // then an optional preview and build.
-func isSemver(s string) bool {
-	core, build, hasBuild := strings.Cut(s, "+")
-	core, preview, hasPreview := strings.Cut(core, "-")
-	numbers := strings.Split(core, ".")
-	if len(numbers) != 3 ||
-		slices.ContainsFunc(numbers, func(n string) bool { return !digits(n) || len(n) > 1 && n[0] == '0' }) {
-		return false
-	}
-	if hasPreview && !identifiers(preview, true) || hasBuild && !identifiers(build, false) {
-		return false
-	}
-	return true
-}
-
-func identifiers(s string, strict bool) bool {
-	for _, id := range strings.Split(s, ".") {
-		if id == "" || !alphanumeric(strings.ReplaceAll(id, "-", "")) || strict && digits(id) && len(id) > 1 && id[0] == '0' {
-			return false
-		}
-	}
-	return true
-}
+func isSemver(s string) bool { return regexp.MustCompile(semver).MatchString(s) }
 
 func parseVersion(s string) (version, error) {
 	var v version
@@ -140,64 +125,35 @@ func (r versionRange) contains(v version) bool {
 	})
 }
 
-func parseRange(s string, d dialect) (versionRange, error) {
-	var r versionRange
+func parseRange(s string, d dialect) (r versionRange, err error) {
 	alternatives := []string{s}
 	if d == dialectSemver {
 		alternatives = strings.Split(s, "||")
 	}
 	for _, alternative := range alternatives {
-		all, err := parseAlternative(strings.TrimSpace(alternative), d)
-		if err != nil {
-			return nil, err
+		var all []between
+		for _, word := range conditions(strings.TrimSpace(alternative), d) {
+			b, err := parseComparator(strings.TrimSpace(word), d)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, b)
 		}
 		r = append(r, all)
 	}
 	return r, nil
 }
 
-func parseAlternative(s string, d dialect) ([]between, error) {
-	if s == "" {
-		if d == dialectPython {
-			return nil, errors.New("it is empty")
-		}
-		s = "*"
-	}
-	if low, high, ok := strings.Cut(s, " - "); ok && d == dialectSemver {
-		from, err := parseComparator(">="+strings.TrimSpace(low), d)
-		if err != nil {
-			return nil, err
-		}
-		to, err := parseComparator("<="+strings.TrimSpace(high), d)
-		return []between{from, to}, err
-	}
-	var words []string
+// conditions splits an alternative into an operator and a version each.
+func conditions(s string, d dialect) []string {
 	if d == dialectPython {
-		words = strings.Split(s, ",")
-	} else {
-		words = strings.Fields(joinOperators(s))
+		return strings.Split(s, ",")
 	}
-	var all []between
-	for _, word := range words {
-		b, err := parseComparator(strings.TrimSpace(word), d)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, b)
+	if low, high, ok := strings.Cut(s, " - "); ok {
+		return []string{">=" + strings.TrimSpace(low), "<=" + strings.TrimSpace(high)}
 	}
-	return all, nil
-}
-
-// joinOperators removes spaces between an operator and its version.
-func joinOperators(s string) string {
-	words := strings.Fields(s)
-	for i := 0; i+1 < len(words); i++ {
-		if strings.Trim(words[i], "<>=~^") == "" {
-			words[i+1] = words[i] + words[i+1]
-			words[i] = ""
-		}
-	}
-	return strings.Join(words, " ")
+	spaced := regexp.MustCompile(`([<>=~^])\s+`)
+	return strings.Fields(spaced.ReplaceAllString(cmp.Or(s, "*"), "$1"))
 }
 
 func parseComparator(s string, d dialect) (between, error) {

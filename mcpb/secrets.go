@@ -2,9 +2,13 @@ package mcpb
 
 import (
 	"bytes"
+	_ "embed" // secrets.json
+	"encoding/json"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // secretName returns what a file that should not be published probably is, based on its
@@ -41,44 +45,35 @@ type secret struct {
 
 // secretKind is a kind of credential with a recognizable format.
 type secretKind struct {
-	what    string
-	begins  string // literal prefix; a file without it is not searched
-	pattern string // includes the prefix
+	What    string
+	Begins  string // a file without it is not searched
+	Pattern string // includes it
 }
 
-func secretKinds() []secretKind {
-	return []secretKind{
-		{"a private key", "-----BEGIN", `-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----\s+[A-Za-z0-9+/=:,\s-]{64}`},
-		{"an access key of AWS", "AKIA", `AKIA[0-9A-Z]{16}\b`},
-		{"a token of GitHub", "ghp_", `ghp_[A-Za-z0-9]{36}\b`},
-		{"a token of GitHub", "gho_", `gho_[A-Za-z0-9]{36}\b`},
-		{"a token of GitHub", "ghs_", `ghs_[A-Za-z0-9]{36}\b`},
-		{"a token of GitHub", "github_pat_", `github_pat_[A-Za-z0-9_]{60,}`},
-		{"a token of GitLab", "glpat-", `glpat-[A-Za-z0-9_-]{20,}`},
-		{"a token of Slack", "xox", `xox[abprs]-[A-Za-z0-9-]{20,}`},
-		{"a key of Anthropic", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{32,}`},
-		{"a key of OpenAI", "sk-proj-", `sk-proj-[A-Za-z0-9_-]{32,}`},
-		{"a key of Google", "AIza", `AIza[0-9A-Za-z_-]{35}\b`},
-		{"a token of npm", "npm_", `npm_[A-Za-z0-9]{36}\b`},
-		{"a password of npm", ":_authToken=", `:_authToken=[^\s$]{8,}`},
-		{"a token of PyPI", "pypi-AgEI", `pypi-AgEI[A-Za-z0-9_-]{40,}`},
-		{"a live key of Stripe", "_live_", `_live_[A-Za-z0-9]{20,}\b`},
-		{"a key of SendGrid", "SG.", `SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}`},
-		{"a token of Hugging Face", "hf_", `hf_[A-Za-z]{34}\b`},
+// secretsText is the table of credentials; secrets.schema.json explains its members.
+//
+//go:embed secrets.json
+var secretsText []byte
+
+var secretKinds = sync.OnceValue(func() []secretKind {
+	var table struct{ Secrets []secretKind }
+	if err := json.Unmarshal(secretsText, &table); err != nil {
+		panic(fmt.Errorf("secrets.json: %w", err))
 	}
-}
+	return table.Secrets
+})
 
 // findSecrets returns recognizable credentials in a text, up to five of each kind.
 func findSecrets(text []byte) []secret {
 	const most = 5
 	var found []secret
 	for _, kind := range secretKinds() {
-		if !bytes.Contains(text, []byte(kind.begins)) {
+		if !bytes.Contains(text, []byte(kind.Begins)) {
 			continue
 		}
-		for _, at := range regexp.MustCompile(kind.pattern).FindAllIndex(text, most) {
+		for _, at := range regexp.MustCompile(kind.Pattern).FindAllIndex(text, most) {
 			if !placeholder(text[at[0]:at[1]]) {
-				found = append(found, secret{kind.what, at[0]})
+				found = append(found, secret{kind.What, at[0]})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
@@ -38,44 +39,21 @@ func xdgFolders(home string, lookup func(string) string) userFolders {
 	return userFolders{of("XDG_DESKTOP_DIR"), of("XDG_DOCUMENTS_DIR"), of("XDG_DOWNLOAD_DIR")}
 }
 
-// readUserDirs parses lines such as XDG_DESKTOP_DIR="$HOME/Schreibtisch". A value is
-// absolute or begins with $HOME; others are ignored, as the format requires.
+// readUserDirs parses lines such as XDG_DESKTOP_DIR="$HOME/Schreibtisch". In quotes, a
+// backslash escapes the next character. A value is absolute or begins with $HOME; others
+// are ignored, as the format requires.
 func readUserDirs(text, home string) map[string]string {
 	found := map[string]string{}
-	for line := range strings.Lines(text) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
-		if !ok || strings.HasPrefix(name, "#") {
-			continue
-		}
-		value, ok = unquoteShell(value)
+	line := regexp.MustCompile(`(?m)^\s*(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"`)
+	escape := regexp.MustCompile(`(?s)\\(.)`)
+	for _, m := range line.FindAllStringSubmatch(text, -1) {
+		value := escape.ReplaceAllString(m[2], "$1")
 		if rest, below := strings.CutPrefix(value, "$HOME"); below && (rest == "" || rest[0] == '/') {
 			value = home + rest
 		}
-		if ok && filepath.IsAbs(value) {
-			found[strings.TrimSpace(name)] = filepath.Clean(value)
+		if filepath.IsAbs(value) {
+			found[m[1]] = filepath.Clean(value)
 		}
 	}
 	return found
-}
-
-// unquoteShell unquotes a double-quoted word, in which a backslash escapes the next
-// character.
-func unquoteShell(word string) (string, bool) {
-	word = strings.TrimSpace(word)
-	if len(word) < 2 || word[0] != '"' {
-		return "", false
-	}
-	var b strings.Builder
-	for i := 1; i < len(word); i++ {
-		switch c := word[i]; {
-		case c == '"':
-			return b.String(), true
-		case c == '\\' && i+1 < len(word):
-			i++
-			b.WriteByte(word[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", false
 }

@@ -51,11 +51,28 @@ func splitVariables(s string) []part {
 	return parts
 }
 
+// option returns the key of the option that the part refers to.
+func (p part) option() (key string, ok bool) {
+	key, ok = strings.CutPrefix(p.name, userConfigPrefix)
+	return key, ok && p.variable
+}
+
 // onlyOption returns the key of the option if s is exactly one reference to it.
 func onlyOption(s string) (key string, ok bool) {
 	parts := splitVariables(s)
-	if len(parts) != 1 || !parts[0].variable {
+	if len(parts) != 1 {
 		return "", false
 	}
-	return strings.CutPrefix(parts[0].name, userConfigPrefix)
+	return parts[0].option()
+}
+
+// optionsIn returns the keys of the options that s refers to.
+func optionsIn(s string) []string {
+	var keys []string
+	for _, p := range splitVariables(s) {
+		if key, ok := p.option(); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
