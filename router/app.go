@@ -1,8 +1,8 @@
 package router
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
@@ -14,86 +14,51 @@ import (
 // [UI]. uri begins with "ui://". The requested CSP and permissions are sent both in the
 // resource list and with the document.
 func App[HTML string | []byte](uri string, html HTML, opts ...AppOption) *AppFeature {
-	f := &AppFeature{uri: uri, html: string(html), opts: opts}
-	f.place, f.kind, f.label = caller(), "app", uri
-	return f
+	f := newFeature(caller(), kindApp, uri, opts)
+	f.uri = uri
+	document := string(html)
+	f.compile = func(f *feature, b *builder) { f.compileApp(b, document) }
+	return &AppFeature{f}
 }
 
 // AppFeature is the result of [App]: a [Feature] to register, and a target for [UI].
-type AppFeature struct {
-	settings
-	uri, html string
-	name      string
-	opts      []AppOption
-	ui        apps.ResourceUI
-}
+type AppFeature struct{ *feature }
 
-// AppOption is an option of [App].
-type AppOption interface{ toApp(*AppFeature) }
-
-// CSP lists the origins that the document needs. By default it may use none.
-type CSP apps.CSP
-
-// Permissions are the browser permissions that the document requests.
-type Permissions apps.Permissions
-
-// Domain requests a dedicated origin for the document.
-type Domain string
-
-// Border requests a border around the document, or none.
-type Border bool
-
-// Name is the name of an [App]'s resource; the default is its URI.
-type Name string
-
-func (f *AppFeature) settled() *settings { return &f.settings }
-
-func (f *AppFeature) register(b *builder) {
-	own := *f
-	own.faults = append([]error(nil), f.faults...)
-	for _, o := range f.opts {
-		if o == nil {
-			own.fault("an option is nil")
-			continue
-		}
-		o.toApp(&own)
-	}
-	own.compile(b)
-}
-
-func (f *AppFeature) compile(b *builder) {
-	if f.name == "" {
-		f.name = f.uri
-	}
-	a := &apps.App{
+func (f *feature) compileApp(b *builder, document string) {
+	app := &apps.App{
 		URI:         f.uri,
-		Name:        b.prefix + f.name,
+		Name:        b.prefix + cmp.Or(f.appName, f.uri),
 		Title:       f.title,
 		Description: f.description,
-		HTML:        f.html,
+		HTML:        document,
 		UI:          f.ui,
 		Icons:       f.icons,
 	}
-	for _, finding := range a.Check() {
-		if finding.Severity == check.Error {
-			f.fault("%s", finding.Message)
-		}
-	}
-	definition, contents := a.Resource(), a.Contents()
-	if own := f.encodedMeta(); own != nil {
-		merged, err := apps.AddResourceMeta(own, f.ui)
+	f.addErrors("", app.Check())
+	definition, contents := app.Resource(), app.Contents()
+	if meta := f.encodedMeta(); meta != nil {
+		merged, err := apps.AddResourceMeta(meta, f.ui)
 		if err != nil {
 			f.fault("Meta: %v", err)
 		}
 		definition.Meta, contents.Meta = merged, merged
 	}
-	e := &entry{Item: Item{Kind: KindResource, Name: definition.Name, URI: f.uri}}
 	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}
-	e.resource = &resource{definition: definition, app: true,
-		read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+	b.add(f, &entry{
+		Item:  Item{KindResource, definition.Name, f.uri},
+		isApp: true,
+		list:  func(c *mcp.Catalog) { c.Resources = append(c.Resources, definition) },
+		read: func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
 			return result, nil
-		}}
-	b.add(&f.settings, e)
+		},
+	})
+}
+
+// addErrors records the findings that are errors.
+func (f *feature) addErrors(prefix string, findings []check.Finding) {
+	for _, finding := range findings {
+		f.faultIf(finding.Severity == check.Error, prefix+finding.Message)
+	}
 }
 
 // UI returns the [Tool] option that links the tool to an app, which must be registered,
@@ -107,61 +72,37 @@ func UI(app *AppFeature, visibility ...apps.Visibility) ToolOption {
 // VisibleTo returns the [Tool] option that lists who may see and call the tool, without
 // linking it to an app: for example, a tool for the buttons of an app.
 func VisibleTo(visibility ...apps.Visibility) ToolOption {
-	return &uiLink{visibility: visibility, explicit: true}
+	return &uiLink{visibility: append([]apps.Visibility{}, visibility...)}
 }
 
 type uiLink struct {
-	app              *AppFeature
-	linked, explicit bool
-	visibility       []apps.Visibility
-}
-
-func (u *uiLink) toTool(f *toolFeature) {
-	if f.ui != nil {
-		f.fault("UI and VisibleTo exclude each other, and may be given once")
-	}
-	f.ui = u
+	app        *AppFeature
+	linked     bool
+	visibility []apps.Visibility
 }
 
 // linkUI checks and encodes the link of a tool.
-func (f *toolFeature) linkUI(e *entry, b *builder) {
-	u := f.ui
-	if u == nil {
+func (f *feature) linkUI(e *entry, tool *mcp.Tool, b *builder) {
+	if f.link == nil {
 		return
 	}
-	ui := apps.ToolUI{Visibility: u.visibility, LegacyKey: b.settingsOf().LegacyUIKey}
-	switch {
-	case u.linked && u.app == nil:
-		f.fault("UI: the app is nil")
-		return
-	case u.linked:
-		ui.ResourceURI = u.app.uri
-		e.deps = append(e.deps, dependency{u.app.uri, fmt.Sprintf("UI: the app %q is not registered", u.app.uri)})
-	case u.explicit && len(u.visibility) == 0:
-		ui.Visibility = []apps.Visibility{}
-	}
-	for _, finding := range ui.Check() {
-		if finding.Severity == check.Error {
-			f.fault("UI: %s", finding.Message)
+	options := b.routerOptions()
+	ui := apps.ToolUI{Visibility: f.link.visibility, LegacyKey: options.LegacyUIKey}
+	if f.link.linked {
+		if f.link.app == nil {
+			f.fault("UI: the app is nil")
+			return
 		}
+		e.app = f.link.app.uri
+		ui.ResourceURI = e.app
 	}
-	f.uiMeta = &ui
-	if ui.VisibleTo(apps.VisibleToModel) || !b.settingsOf().HideAppTools {
-		return
+	f.addErrors("UI: ", ui.Check())
+	if err := ui.Describe(tool); err != nil {
+		f.fault("UI: %v", err)
 	}
-	e.filters = append(e.filters, func(ctx context.Context, _ Item) bool {
-		return mcp.RequestFrom(ctx) == nil || apps.Supported(ctx)
-	})
+	if options.HideAppTools && !ui.VisibleTo(apps.VisibleToModel) {
+		e.filters = append(e.filters, func(ctx context.Context, _ Item) bool {
+			return mcp.RequestFrom(ctx) == nil || apps.Supported(ctx)
+		})
+	}
 }
-
-func (t Title) toApp(f *AppFeature)       { f.title = string(t) }
-func (d Description) toApp(f *AppFeature) { f.description = string(d) }
-func (n Name) toApp(f *AppFeature)        { f.name = string(n) }
-func (i Icon) toApp(f *AppFeature) {
-	f.icons = append(f.icons[:len(f.icons):len(f.icons)], mcp.Icon(i))
-}
-func (m Meta) toApp(f *AppFeature)        { f.meta = append(f.meta[:len(f.meta):len(f.meta)], m) }
-func (d Domain) toApp(f *AppFeature)      { f.ui.Domain = string(d) }
-func (c CSP) toApp(f *AppFeature)         { f.ui.CSP = (*apps.CSP)(&c) }
-func (p Permissions) toApp(f *AppFeature) { f.ui.Permissions = (*apps.Permissions)(&p) }
-func (p Border) toApp(f *AppFeature)      { f.ui.PrefersBorder = (*bool)(&p) }

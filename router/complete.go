@@ -45,19 +45,24 @@ func CompleteFrom(
 	return Completer{argument, fn}
 }
 
-// checkCompleters verifies that each completer has a function and completes one of names,
-// and that none is repeated.
-func (s *settings) checkCompleters(noun string, names []string) {
-	for i, c := range s.completers {
+// compileCompletion adds completers for fields of in with an enum, and verifies that each
+// completer has a function and completes one of names, and that none is repeated. noun is
+// what names are called in messages; in may be nil.
+func (f *feature) compileCompletion(e *entry, in *input, noun string, names []string) {
+	if in != nil {
+		f.completers = append(f.completers, in.enumCompleters(f.completers)...)
+	}
+	for i, c := range f.completers {
 		switch {
 		case c.suggest == nil:
-			s.fault("Complete(%q): the function is nil", c.argument)
+			f.fault("Complete(%q): the function is nil", c.argument)
 		case !slices.Contains(names, c.argument):
-			s.fault("Complete(%q): no such %s (has %s)", c.argument, noun, listNames(names))
-		case slices.ContainsFunc(s.completers[:i], func(o Completer) bool { return o.argument == c.argument }):
-			s.fault("Complete(%q) is given twice", c.argument)
+			f.fault("Complete(%q): no such %s (has %s)", c.argument, noun, listNames(names))
+		case findCompleter(f.completers[:i], c.argument) != nil:
+			f.fault("Complete(%q) is given twice", c.argument)
 		}
 	}
+	e.completers, e.names = f.completers, names
 }
 
 func listNames(names []string) string {
@@ -67,26 +72,29 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// addEnums adds completers for fields with an enum.
-func (s *settings) addEnums(n *node) {
-	n = pointee(n)
-	if n.kind != kindStruct {
-		return
+// enumCompleters returns completers for the fields with an enum that given does not complete.
+func (in *input) enumCompleters(given []Completer) (added []Completer) {
+	top := pointee(in.node)
+	if top.kind != kindStruct {
+		return nil
 	}
-	for i := range n.object.fields {
-		f := &n.object.fields[i]
-		field := pointee(f.node)
-		if field.rules == nil || field.rules.enum == nil || findCompleter(s.completers, f.name) != nil {
+	for i := range top.object.fields {
+		f := &top.object.fields[i]
+		enum := pointee(f.node).enum
+		if len(enum) == 0 || findCompleter(given, f.name) != nil {
 			continue
 		}
-		var values []string
-		for _, raw := range field.rules.enum {
-			values = append(values, plainText(raw))
-		}
-		s.completers = append(s.completers, Complete(f.name, func(_ context.Context, typed string) ([]string, error) {
-			return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, typed) }), nil
+		added = append(added, Complete(f.name, func(_ context.Context, typed string) ([]string, error) {
+			values := []string{}
+			for _, raw := range enum {
+				if value := plainText(raw); strings.HasPrefix(value, typed) {
+					values = append(values, value)
+				}
+			}
+			return values, nil
 		}))
 	}
+	return added
 }
 
 func findCompleter(all []Completer, argument string) *Completer {
@@ -112,16 +120,14 @@ func complete(ctx context.Context, all []Completer, p *mcp.CompleteParams) (*mcp
 		return &mcp.CompleteResult{}, nil
 	}
 	result := *found
-	all100 := min(len(result.Values), maxValues)
-	more := len(result.Values) > maxValues
+	count := len(result.Values)
+	result.Values = result.Values[:min(count, maxValues)]
 	if result.Total == nil {
-		total := len(result.Values)
-		result.Total = &total
+		result.Total = &count
 	}
-	if result.HasMore == nil || more {
-		more = more || *result.Total > all100
+	if result.HasMore == nil || count > maxValues {
+		more := count > maxValues || *result.Total > count
 		result.HasMore = &more
 	}
-	result.Values = result.Values[:all100]
 	return &mcp.CompleteResult{Completion: result}, nil
 }

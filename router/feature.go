@@ -1,13 +1,11 @@
 package router
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -24,27 +22,6 @@ type Feature interface {
 // without a result.
 type Void struct{}
 
-// Title is a name for display. It is an option of every kind of feature.
-type Title string
-
-// Description states the purpose of a feature whose constructor has no parameter for it:
-// an option of resources, templates and apps.
-type Description string
-
-// MIMEType is the type of the contents: an option of resources and templates.
-type MIMEType string
-
-// Icon is an image to show next to a feature; Src is an https or data URI. It is an
-// option of every kind of feature, and may be repeated.
-type Icon mcp.Icon
-
-// Meta is a member of a feature's _meta object: an option of every kind of feature. Value
-// is encoded as JSON.
-type Meta struct {
-	Key   string
-	Value any
-}
-
 // place is the position in the author's program where a feature was created.
 type place struct {
 	file string
@@ -59,24 +36,6 @@ func caller() place {
 
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
-// settings are the values set by options that several kinds of features share.
-type settings struct {
-	place
-	kind  Kind
-	label string // the quoted name in messages
-
-	title, description, mimeType string
-	icons                        []mcp.Icon
-	meta                         []Meta
-	completers                   []Completer
-	faults                       []error
-}
-
-// fault records a mistake in the feature.
-func (s *settings) fault(format string, args ...any) {
-	s.faults = append(s.faults, &mistake{s.place, fmt.Sprintf("%s %q: %s", s.kind, s.label, fmt.Sprintf(format, args...))})
-}
-
 // mistake is an error in a feature, with the place where the author wrote it.
 type mistake struct {
 	place
@@ -85,28 +44,6 @@ type mistake struct {
 
 // Error implements the error interface.
 func (m *mistake) Error() string { return m.place.String() + ": " + m.text }
-
-func (s *settings) encodedMeta() []byte {
-	if len(s.meta) == 0 {
-		return nil
-	}
-	members := make(map[string]any, len(s.meta))
-	for _, m := range s.meta {
-		switch _, twice := members[m.Key]; {
-		case m.Key == "":
-			s.fault("a member of Meta has no key")
-		case twice:
-			s.fault("Meta %q is given twice", m.Key)
-		}
-		members[m.Key] = m.Value
-	}
-	encoded, err := mcp.Marshal(members)
-	if err != nil {
-		s.fault("Meta: %v", err)
-		return nil
-	}
-	return encoded
-}
 
 // Kind is the kind of an item.
 type Kind string
@@ -119,6 +56,9 @@ const (
 	KindPrompt   Kind = "prompt"
 )
 
+// kindApp is the kind of an [App] in messages; its item is a resource.
+const kindApp Kind = "app"
+
 // Item identifies something that a [Router] offers.
 type Item struct {
 	Kind Kind
@@ -127,145 +67,104 @@ type Item struct {
 	URI string
 }
 
-// entry is one item in a state of the router, where it is read-only.
-type entry struct {
-	Item
+// feature is a tool, resource, template, prompt or app before it is compiled.
+type feature struct {
 	place
-	filters []func(context.Context, Item) bool
-	deps    []dependency
+	kind        Kind
+	name        string // in messages; of items other than apps, with the prefix of the groups
+	uri         string // of a resource or app, or the text of a template
+	description string
+	options     []option
+	compile     func(*feature, *builder)
+	faults      []error
 
-	tool     *tool
-	prompt   *prompt
-	resource *resource
-	template *template
+	settings
 }
 
-// dependency is a resource that an entry needs.
-type dependency struct {
-	uri    string
-	reason string // the error if it does not exist
-}
-
-// visible reports whether all filters allow ctx to see the entry.
-func (e *entry) visible(ctx context.Context) bool {
-	for _, f := range e.filters {
-		if !f(ctx, e.Item) {
-			return false
-		}
+func newFeature[T option](at place, kind Kind, name string, options []T) *feature {
+	f := &feature{place: at, kind: kind, name: name}
+	for _, o := range options {
+		f.options = append(f.options, o)
 	}
-	return true
+	return f
 }
 
-// builder collects the features of one call of New or Add.
-type builder struct {
-	options    *Options
-	mayOptions bool
-	prefix     string
-	filters    []func(context.Context, Item) bool
-	entries    []*entry
-	faults     []error
-	wrong      []*settings // features omitted because of mistakes
-}
-
-// take registers features. A panic in an author's method that describes a type becomes a
-// fault like any other.
-func (b *builder) take(where string, features []Feature) {
-	for i, f := range features {
-		if f == nil {
-			b.faults = append(b.faults, fmt.Errorf("%s: feature %d is nil", where, i+1))
-			continue
-		}
-		b.takeOne(f)
+// register compiles a copy, so that a feature may be added to several routers.
+func (f *feature) register(b *builder) {
+	own := *f
+	own.faults = slices.Clip(f.faults)
+	own.strict = b.options == nil || !b.options.Lenient
+	if own.kind != kindApp {
+		own.name = b.prefix + f.name
 	}
-}
-
-func (b *builder) takeOne(f Feature) {
 	defer func() {
-		if p := recover(); p != nil {
-			at := ""
-			if s, ok := f.(interface{ settled() *settings }); ok {
-				at = fmt.Sprintf("%s: %s %q: ", s.settled().place, s.settled().kind, s.settled().label)
-			}
-			b.faults = append(b.faults, fmt.Errorf("%spanic: %v", at, p))
+		if p := recover(); p != nil { // in an author's method that describes a type
+			own.fault("panic: %v", p)
+			b.add(&own, nil)
 		}
 	}()
-	f.register(b)
-}
-
-// add stores a compiled entry, or its faults.
-func (b *builder) add(s *settings, e *entry) {
-	b.faults = append(b.faults, s.faults...)
-	if len(s.faults) > 0 {
-		b.wrong = append(b.wrong, s)
-		return
-	}
-	e.place = s.place
-	e.filters = slices.Concat(b.filters, e.filters)
-	b.entries = append(b.entries, e)
-}
-
-func (b *builder) strict() bool { return b.options == nil || !b.options.Lenient }
-
-func (b *builder) settingsOf() Options {
-	if b.options == nil {
-		return Options{}
-	}
-	return *b.options
-}
-
-// err returns all faults as one error, a line each: first those without a place, then the
-// others in source order.
-func (b *builder) err() error {
-	b.compareWrong()
-	at := func(err error) place {
-		if m, ok := err.(*mistake); ok {
-			return m.place
+	for _, o := range f.options {
+		if o == nil {
+			own.fault("an option is nil")
+			continue
 		}
-		return place{}
+		o.apply(&own)
 	}
-	slices.SortStableFunc(b.faults, func(x, y error) int {
-		one, other := at(x), at(y)
-		return cmp.Or(cmp.Compare(one.file, other.file), cmp.Compare(one.line, other.line))
-	})
-	return errors.Join(b.faults...)
+	f.compile(&own, b)
 }
 
-// compareWrong finds duplicate names among the features that already have another
-// mistake, so that fixing one mistake does not uncover the next.
-func (b *builder) compareWrong() {
-	for i, s := range b.wrong {
-		for _, e := range b.entries {
-			if e.Kind == s.kind && e.Name == s.label {
-				s.faults = nil
-				s.fault("is already the name of a %s at %s", e.Kind, e.place)
-				b.faults = append(b.faults, s.faults...)
-			}
-		}
-		for _, other := range b.wrong[:i] {
-			if other.kind == s.kind && other.label == s.label && other.place != s.place {
-				s.faults = nil
-				s.fault("is already the name of a %s at %s", other.kind, other.place)
-				b.faults = append(b.faults, s.faults...)
-				break
-			}
-		}
+// fault records a mistake in the feature.
+func (f *feature) fault(format string, args ...any) {
+	text := fmt.Sprintf("%s %q: %s", f.kind, f.name, fmt.Sprintf(format, args...))
+	f.faults = append(f.faults, &mistake{f.place, text})
+}
+
+// faultIf records a mistake if wrong is true.
+func (f *feature) faultIf(wrong bool, text string) {
+	if wrong {
+		f.fault("%s", text)
 	}
-	b.wrong = nil
+}
+
+// addFaults records mistakes that a compiler found.
+func (f *feature) addFaults(prefix string, faults []string) {
+	for _, text := range faults {
+		f.fault("%s%s", prefix, text)
+	}
+}
+
+// encodedMeta returns the _meta object, or nil if there is none.
+func (f *feature) encodedMeta() []byte {
+	if len(f.meta) == 0 {
+		return nil
+	}
+	members := make(map[string]any, len(f.meta))
+	for _, m := range f.meta {
+		switch _, twice := members[m.Key]; {
+		case m.Key == "":
+			f.fault("a member of Meta has no key")
+		case twice:
+			f.fault("Meta %q is given twice", m.Key)
+		}
+		members[m.Key] = m.Value
+	}
+	encoded, err := mcp.Marshal(members)
+	if err != nil {
+		f.fault("Meta: %v", err)
+		return nil
+	}
+	return encoded
 }
 
 // checkName checks the name of a tool or prompt.
-func (s *settings) checkName(name string) {
+func (f *feature) checkName() {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 	switch {
-	case name == "":
-		s.fault("the name is empty")
-	case len(name) > 128:
-		s.fault("the name is longer than 128 characters")
-	default:
-		for _, c := range []byte(name) {
-			if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/') {
-				s.fault("the name may hold only letters, digits and _ - . /")
-				return
-			}
-		}
+	case f.name == "":
+		f.fault("the name is empty")
+	case len(f.name) > 128:
+		f.fault("the name is longer than 128 characters")
+	case strings.ContainsFunc(f.name, func(r rune) bool { return !strings.ContainsRune(allowed, r) }):
+		f.fault("the name may hold only letters, digits and _ - . /")
 	}
 }

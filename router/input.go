@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -13,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// input decodes the arguments of one tool or prompt.
+// input decodes the arguments of one tool or prompt, or the variables of one template.
 type input struct {
 	feature string
 	node    *node
@@ -29,46 +30,71 @@ type input struct {
 // defaultMember is a default from a hand-written schema.
 type defaultMember struct{ name, member string }
 
-// newInput compiles the input type of a feature and returns its schema.
-func newInput(feature string, t reflect.Type, strict bool, hand *InputSchema) (*input, json.RawMessage, []string) {
-	in := &input{feature: feature, strict: strict}
-	c := newCompiler(false)
-	c.lenient = hand != nil
-	in.node = c.node(t)
-	at := in.node
-	for at.kind == kindPointer {
-		at = at.elem
-	}
-	switch {
-	case len(c.faults) > 0:
-		return nil, nil, c.faults
-	case at.kind == kindStruct:
-		for i := range at.object.fields {
-			in.names = append(in.names, at.object.fields[i].name)
-		}
-	case at.kind == kindMap, hand != nil, at.custom != nil:
-	default:
-		return nil, nil, []string{fmt.Sprintf("the input must be a struct, or a map with string keys, not %v", t)}
-	}
-	text := c.schema(in.node, strict)
-	var err error
-	if in.check, err = schema.Compile(text); err != nil {
-		return nil, nil, []string{fmt.Sprintf("the input schema: %v", err)}
-	}
-	if hand == nil {
-		return in, text, nil
-	}
-	text, err = in.byHand(string(*hand))
-	if err != nil {
-		return nil, nil, []string{fmt.Sprintf("Schema: %v", err)}
-	}
-	return in, text, nil
+func isStruct(n *node) bool { return n.kind == kindStruct }
+
+func isStructOrTexts(n *node) bool {
+	return isStruct(n) || n.kind == kindMap && n.elem.kind == kindString
 }
 
-// byHand compiles a hand-written schema, and rejects some that are valid but never
+// newInput compiles an input type and returns its schema, or nil after a mistake. must is
+// the requirement that accepts checks, as in "input must be a struct".
+func (f *feature) newInput(t reflect.Type, must string, accepts func(*node) bool) (*input, json.RawMessage) {
+	c := newCompiler(false)
+	c.lenient = f.inputSchema != nil
+	in := &input{feature: f.name, strict: f.strict && !c.lenient, node: c.node(t)}
+	top := pointee(in.node)
+	f.addFaults("", c.faults)
+	if len(c.faults) > 0 {
+		return nil, nil
+	}
+	if !accepts(top) {
+		f.fault("the %s, not %v", must, t)
+		return nil, nil
+	}
+	if isStruct(top) {
+		for i := range top.object.fields {
+			in.names = append(in.names, top.object.fields[i].name)
+		}
+	}
+	text := c.schema(in.node, f.strict)
+	var err error
+	if in.check, err = schema.Compile(text); err != nil {
+		f.fault("the input schema: %v", err)
+		return nil, nil
+	}
+	return in, text
+}
+
+// toolInput compiles the input type of a tool and returns its schema, or nil after a
+// mistake.
+func (f *feature) toolInput(t reflect.Type) (*input, json.RawMessage) {
+	in, text := f.newInput(t, "input must be a struct, or a map with string keys", func(n *node) bool {
+		return isStruct(n) || n.kind == kindMap || f.inputSchema != nil || n.custom != nil
+	})
+	if in == nil || f.inputSchema == nil {
+		return in, text
+	}
+	text, err := in.useSchema(*f.inputSchema)
+	if err != nil {
+		f.fault("Schema: %v", err)
+	}
+	return in, text
+}
+
+// textInput compiles an input type that is decoded from strings, or returns nil after a
+// mistake.
+func (f *feature) textInput(t reflect.Type, must string, accepts func(*node) bool) *input {
+	in, _ := f.newInput(t, must, accepts)
+	if in != nil && isStruct(pointee(in.node)) {
+		f.addFaults("", checkTexts(pointee(in.node).object))
+	}
+	return in
+}
+
+// useSchema compiles a hand-written schema, and rejects some that are valid but never
 // intended.
-func (in *input) byHand(text string) (json.RawMessage, error) {
-	raw, s, err := compileByHand(text)
+func (in *input) useSchema(text string) (json.RawMessage, error) {
+	raw, s, err := compileSchema(text)
 	if err != nil {
 		return nil, err
 	}
@@ -85,84 +111,82 @@ func (in *input) byHand(text string) (json.RawMessage, error) {
 		return nil, fmt.Errorf(`"type" must be "object"`)
 	}
 	for _, name := range top.Required {
-		if _, ok := top.Properties[name]; !ok {
+		if top.Properties[name] == nil {
 			return nil, fmt.Errorf("the required %q is not among the properties", name)
 		}
 	}
 	for name, property := range top.Properties {
-		var p struct {
-			Default json.RawMessage `json:"default"`
-		}
-		if json.Unmarshal(property, &p) == nil && p.Default != nil {
-			in.defaults = append(in.defaults, defaultMember{name, string(quoteJSON(name)) + ":" + string(p.Default)})
+		if value := jsonscan.Member(property, "default"); value != nil {
+			in.defaults = append(in.defaults, defaultMember{name, fmt.Sprintf("%s:%s", quoteJSON(name), value)})
 		}
 	}
 	return raw, nil
 }
 
-// compileByHand compacts and compiles a schema.
-func compileByHand(text string) (json.RawMessage, *schema.Schema, error) {
+// compileSchema compacts and compiles a schema.
+func compileSchema(text string) (json.RawMessage, *schema.Schema, error) {
 	if err := jsonscan.Valid([]byte(text)); err != nil {
 		return nil, nil, err
 	}
 	raw := jsonscan.AppendCompact(nil, []byte(text))
-	if _, err := distinctNames(raw, 0, 0); err != nil {
-		return nil, nil, err
+	if name := jsonscan.Duplicate(raw); name != nil {
+		return nil, nil, fmt.Errorf("%q is given twice", name)
 	}
 	s, err := schema.Compile(raw)
 	return raw, s, err
 }
 
-// decode fills v, or returns an [*mcp.Error] that states what a model must change.
+// decode fills v. An error states what a model must change.
 func (in *input) decode(ctx context.Context, arguments json.RawMessage, v reflect.Value) error {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage(`{}`)
 	}
-	if in.hand != nil {
-		arguments = in.withDefaults(arguments)
-		if err := in.hand.Validate(arguments); err != nil {
-			return in.invalid(err)
-		}
+	unknown, err := in.fill(arguments, v)
+	if err != nil {
+		return fmt.Errorf("invalid arguments for %s: %w", in.feature, err)
 	}
-	d := newDecoder(arguments, in.strict && in.hand == nil)
-	defer d.free()
-	if err := d.decode(in.node, v); err != nil {
-		return in.invalid(fmt.Errorf("not valid JSON: %w", err))
-	}
-	if err := d.explain(in.check); err != nil {
-		return in.invalid(err)
-	}
-	if len(d.unknown) > 0 && in.hand == nil {
-		in.warn(ctx, d.unknown)
+	if len(unknown) > 0 && in.hand == nil {
+		in.warn(ctx, unknown)
 	}
 	return nil
 }
 
-func (in *input) invalid(err error) error {
-	return mcp.InvalidArguments(fmt.Sprintf("invalid arguments for %s: %v", in.feature, err))
+// fill is decode without the name of the feature. It returns the paths of ignored members.
+func (in *input) fill(arguments json.RawMessage, v reflect.Value) (unknown []string, err error) {
+	if in.hand != nil {
+		arguments = in.withDefaults(arguments)
+		if err := in.hand.Validate(arguments); err != nil {
+			return nil, err
+		}
+	}
+	d := newDecoder(arguments, in.strict)
+	defer d.free()
+	if err := d.decode(in.node, v); err != nil {
+		return nil, fmt.Errorf("not valid JSON: %w", err)
+	}
+	return d.unknown, d.explain(in.check)
 }
 
 // withDefaults adds the defaults of a hand-written schema.
 func (in *input) withDefaults(arguments json.RawMessage) json.RawMessage {
-	if len(in.defaults) == 0 || jsonscan.Valid(arguments) != nil {
+	if !jsonscan.IsObject(arguments) || jsonscan.Valid(arguments) != nil {
 		return arguments
 	}
-	given := mcp.CallToolParams{Arguments: arguments}
-	text := strings.TrimSpace(string(arguments))
-	if !strings.HasPrefix(text, "{") {
-		return arguments
-	}
-	members := strings.TrimSpace(text[1 : len(text)-1])
+	var added []string
 	for _, d := range in.defaults {
-		if given.Argument(d.name) != nil {
-			continue
+		if jsonscan.Member(arguments, d.name) == nil {
+			added = append(added, d.member)
 		}
-		if members != "" {
-			members += ","
-		}
-		members += d.member
 	}
-	return json.RawMessage("{" + members + "}")
+	if len(added) == 0 {
+		return arguments
+	}
+	text := strings.TrimSpace(string(arguments))
+	members := strings.TrimSpace(text[1 : len(text)-1])
+	if members != "" {
+		added = slices.Insert(added, 0, members)
+	}
+	return json.RawMessage("{" + strings.Join(added, ",") + "}")
 }
 
 // warn logs ignored arguments to the client.

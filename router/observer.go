@@ -10,11 +10,21 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
-// observed runs a call and notifies the observer before and after.
-func observed[R any](r *Router, ctx context.Context, method, name string, run func() (R, error)) (result R, err error) {
+// observe runs a call, and notifies the observer before and after if there is one.
+func observe[P, R any](
+	ctx context.Context, r *Router, method, name string, params P,
+	call func(mcp.Source, context.Context, P) (R, error),
+) (result R, err error) {
+	if r.options.Observer == nil {
+		return call(r.top, ctx, params)
+	}
 	request := mcp.RequestFrom(ctx)
 	e := server.Event{
-		Kind: server.EventRequest, Method: method, Name: name, Version: request.Version(), Session: request.Session(),
+		Kind:    server.EventRequest,
+		Method:  method,
+		Name:    name,
+		Version: request.Version(),
+		Session: request.Session(),
 	}
 	r.options.Observer.Observe(ctx, e)
 	began := time.Now()
@@ -23,7 +33,7 @@ func observed[R any](r *Router, ctx context.Context, method, name string, run fu
 		e.Duration = time.Since(began)
 		r.options.Observer.Observe(ctx, e)
 	}()
-	result, err = run()
+	result, err = call(r.top, ctx, params)
 	e.Outcome = server.OutcomeOK
 	tool, isTool := any(result).(*mcp.CallToolResult)
 	switch {

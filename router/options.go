@@ -2,8 +2,10 @@ package router
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -64,27 +66,22 @@ type Options struct {
 func (o Options) register(b *builder) {
 	switch {
 	case !b.mayOptions:
-		b.faults = append(b.faults, fmt.Errorf("options: they belong to New"))
+		b.faults = append(b.faults, errors.New("options: they belong to New"))
 	case o.PageSize < 0:
 		b.faults = append(b.faults, fmt.Errorf("options: PageSize is %d, and 0 is the default", o.PageSize))
-	case o.Extensions != nil && !isObject(o.Extensions):
-		b.faults = append(b.faults, fmt.Errorf("options: Extensions is not a JSON object"))
+	case o.Extensions != nil && (jsonscan.Valid(o.Extensions) != nil || !jsonscan.IsObject(o.Extensions)):
+		b.faults = append(b.faults, errors.New("options: Extensions is not a JSON object"))
 	}
 }
 
-// optionsAmong stores the options among features, and reports a second one.
-func (b *builder) optionsAmong(where place, features []Feature) {
+// findOptions stores the options among features, and reports a second one.
+func (b *builder) findOptions(at place, features []Feature) {
 	for _, f := range features {
 		if o, ok := f.(Options); ok {
 			if b.options != nil {
-				b.faults = append(b.faults, &mistake{where, "options: they are given twice"})
+				b.faults = append(b.faults, &mistake{at, "options: they are given twice"})
 			}
 			b.options = &o
 		}
 	}
-}
-
-func isObject(raw json.RawMessage) bool {
-	var members map[string]json.RawMessage
-	return json.Unmarshal(raw, &members) == nil && members != nil
 }

@@ -3,7 +3,6 @@ package router
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/slipway-mcp/slipway/internal/schema"
@@ -13,7 +12,7 @@ import (
 // output turns the return values of one tool into results.
 type output struct {
 	tool  string
-	make  func(o *output, v reflect.Value) (*mcp.CallToolResult, error)
+	form  func(o *output, v reflect.Value) (*mcp.CallToolResult, error)
 	node  *node
 	check *schema.Schema // nil if there is no output schema
 }
@@ -31,53 +30,53 @@ var (
 	typeEmpty      = reflect.TypeFor[struct{}]()
 )
 
-// newOutput compiles the output type of a tool and returns its schema, or nil.
-func newOutput(tool string, t reflect.Type, hand *OutputSchema) (*output, json.RawMessage, []string) {
-	o := &output{tool: tool}
-	var text json.RawMessage
+// toolOutput compiles the output type of a tool and returns its schema, or nil.
+func (f *feature) toolOutput(t reflect.Type) (*output, json.RawMessage) {
+	o := &output{tool: f.name}
+	text := ""
 	switch {
 	case t == typeVoid, t == typeEmpty:
-		o.make = func(*output, reflect.Value) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }
-	case t == typeContent:
-		o.make = fromContent
-	case t == typeContents:
-		o.make = fromContents
-	case t == typeToolResult:
-		o.make = fromResult
+		o.form = func(*output, reflect.Value) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }
 	case t == typeResult:
-		o.make = func(o *output, v reflect.Value) (*mcp.CallToolResult, error) { return fromResult(o, v.Addr()) }
-	case t.Kind() == reflect.String && !implements(t, typeMarshaler) && !implements(t, typeTextMarshaler):
-		o.make = fromText
-	case t.Kind() == reflect.Interface && t.NumMethod() == 0:
-		o.make = fromAny
+		o.form = func(o *output, v reflect.Value) (*mcp.CallToolResult, error) { return fromAny(o, v.Addr()) }
+	case t == typeContent, t == typeContents, t == typeToolResult, t.Kind() == reflect.Interface && t.NumMethod() == 0:
+		o.form = fromAny
+	case isPlainText(t):
+		o.form = fromText
 	default:
-		o.make = fromValue
+		o.form = fromValue
 		c := newCompiler(true)
 		o.node = c.node(t)
+		f.addFaults("the output: ", c.faults)
 		if len(c.faults) > 0 {
-			return nil, nil, prefixed("the output: ", c.faults)
+			return nil, nil
 		}
-		text = c.schema(pointee(o.node), false)
+		text = string(c.schema(pointee(o.node), false))
 	}
-	if hand != nil {
-		text = json.RawMessage(*hand)
+	if f.outputSchema != nil {
+		text = *f.outputSchema
+	} else if text == "" {
+		return o, nil
 	}
-	if text == nil {
-		return o, nil, nil
-	}
-	raw, s, err := compileByHand(string(text))
+	raw, check, err := compileSchema(text)
 	if err != nil {
-		return nil, nil, []string{fmt.Sprintf("the output schema: %v", err)}
+		f.fault("the output schema: %v", err)
 	}
-	o.check = s
-	return o, raw, nil
+	o.check = check
+	return o, raw
 }
 
-func prefixed(prefix string, texts []string) []string {
-	for i := range texts {
-		texts[i] = prefix + texts[i]
-	}
-	return texts
+// outputNode compiles a type for encoding.
+func (f *feature) outputNode(t reflect.Type) *node {
+	c := newCompiler(true)
+	n := c.node(t)
+	f.addFaults("the output: ", c.faults)
+	return n
+}
+
+// isPlainText reports whether values of t are strings without their own JSON form.
+func isPlainText(t reflect.Type) bool {
+	return t.Kind() == reflect.String && !implements(t, typeMarshaler) && !implements(t, typeTextMarshaler)
 }
 
 func pointee(n *node) *node {
@@ -88,7 +87,7 @@ func pointee(n *node) *node {
 }
 
 // result turns the return value of a tool's function into the result.
-func (o *output) result(v reflect.Value) (*mcp.CallToolResult, error) { return o.make(o, v) }
+func (o *output) result(v reflect.Value) (*mcp.CallToolResult, error) { return o.form(o, v) }
 
 func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}
@@ -101,38 +100,25 @@ func fromText(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	return o.structured(textResult(v.String()), quoteJSON(v.String()))
 }
 
-func fromContent(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
-	return o.structured(&mcp.CallToolResult{Content: []mcp.Content{v.Interface().(mcp.Content)}}, nil)
-}
-
-func fromContents(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
-	return o.structured(&mcp.CallToolResult{Content: v.Interface().([]mcp.Content)}, nil)
-}
-
-func fromResult(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
-	r := v.Interface().(*mcp.CallToolResult)
-	if r == nil {
-		return nil, o.noResult()
-	}
-	if r.IsError || r.Raw != nil {
-		return r, nil
-	}
-	return o.structured(r, r.StructuredContent)
-}
-
+// fromAny turns a value whose type is known only now into the result.
 func fromAny(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	switch value := v.Interface().(type) {
 	case nil:
 		return o.structured(&mcp.CallToolResult{}, nil)
 	case string:
 		return fromText(o, reflect.ValueOf(value))
-	case mcp.Content, []mcp.Content:
-		if list, ok := value.([]mcp.Content); ok {
-			return o.structured(&mcp.CallToolResult{Content: list}, nil)
-		}
-		return o.structured(&mcp.CallToolResult{Content: []mcp.Content{value.(mcp.Content)}}, nil)
+	case mcp.Content:
+		return o.structured(&mcp.CallToolResult{Content: []mcp.Content{value}}, nil)
+	case []mcp.Content:
+		return o.structured(&mcp.CallToolResult{Content: value}, nil)
 	case *mcp.CallToolResult:
-		return fromResult(o, reflect.ValueOf(value))
+		switch {
+		case value == nil:
+			return nil, o.noResult()
+		case value.IsError || value.Raw != nil:
+			return value, nil
+		}
+		return o.structured(value, value.StructuredContent)
 	}
 	encoded, err := mcp.Marshal(v.Interface())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -59,11 +60,18 @@ func (k kind) stringly() bool {
 type node struct {
 	kind   kind
 	typ    reflect.Type
-	elem   *node   // of slices, arrays, maps and pointers
-	object *object // of structs
-	bits   int     // of numbers
-	rules  *rules  // nil if there are none
-	custom *custom // the type's own schema, if it has one
+	elem   *node         // of slices, arrays, maps and pointers
+	empty  reflect.Value // of slices
+	object *object       // of structs
+	bits   int           // of numbers
+	custom *custom       // the type's own schema, if it has one
+
+	// keywords are those of the tags, in the order of the schema; check is compiled from
+	// them. The format is checked separately.
+	keywords []keywordValue
+	check    *schema.Schema // nil if there are none
+	enum     []json.RawMessage
+	format   schema.Format
 }
 
 // object is the plan of a struct.
@@ -80,7 +88,6 @@ type object struct {
 type field struct {
 	name   string
 	key    []byte // `"name":`
-	place  int    // index in the struct, if len(path) is 1
 	path   []int
 	node   *node
 	docs   docs
@@ -170,7 +177,7 @@ func implements(t, i reflect.Type) bool {
 // is empty.
 func (c *compiler) node(t reflect.Type) *node {
 	n := &node{typ: t}
-	if c.ownWay(n, t) {
+	if c.formOfType(n, t) {
 		return n
 	}
 	switch t.Kind() {
@@ -189,6 +196,7 @@ func (c *compiler) node(t reflect.Type) *node {
 		n.kind, n.object = kindStruct, c.object(t)
 	case reflect.Slice:
 		n.kind, n.elem = kindSlice, c.node(t.Elem())
+		n.empty = reflect.MakeSlice(t, 0, 0)
 	case reflect.Array:
 		n.kind, n.elem = kindArray, c.node(t.Elem())
 	case reflect.Map:
@@ -206,26 +214,21 @@ func (c *compiler) node(t reflect.Type) *node {
 	return n
 }
 
-// ownWay handles the types that need more than their reflect.Kind.
-func (c *compiler) ownWay(n *node, t reflect.Type) bool {
-	switch t {
-	case typeTime:
-		n.kind = kindTime
-		return true
-	case typeDuration:
-		n.kind, n.bits = kindDuration, 64
-		return true
-	case typeURL:
-		n.kind = kindURL
-		return true
-	case typeRaw:
-		n.kind = kindRaw
-		return true
-	case typeNumber:
-		n.kind = kindNumber
-		return true
-	case typeBytes:
-		n.kind = kindBytes
+// typeKinds are the types that have their own kind.
+var typeKinds = map[reflect.Type]kind{
+	typeTime:     kindTime,
+	typeDuration: kindDuration,
+	typeURL:      kindURL,
+	typeRaw:      kindRaw,
+	typeNumber:   kindNumber,
+	typeBytes:    kindBytes,
+}
+
+// formOfType handles the types that need more than their reflect.Kind.
+func (c *compiler) formOfType(n *node, t reflect.Type) bool {
+	var known bool
+	if n.kind, known = typeKinds[t]; known {
+		n.format = schema.Formats()[formats[n.kind]]
 		return true
 	}
 	if t.Kind() == reflect.Pointer {
@@ -264,8 +267,12 @@ func (c *compiler) enumOf(n *node, t reflect.Type) {
 		c.fault("%v.Enum() returns no values", t)
 		return
 	}
-	n.rules = &rules{}
-	n.rules.setTexts(values)
+	for _, value := range values {
+		n.enum = append(n.enum, quoteJSON(value))
+	}
+	if err := n.setKeyword("enum", arrayOf(n.enum)); err != nil {
+		c.fault("%v.Enum(): %v", t, err)
+	}
 }
 
 // mapValue compiles the values of a map, and checks its keys. Outputs may have any keys
@@ -282,13 +289,9 @@ func (c *compiler) mapValue(t reflect.Type) *node {
 
 // hasTextKeys reports whether encoding/json can write the keys of a map as strings.
 func hasTextKeys(t reflect.Type) bool {
-	switch t.Key().Kind() {
-	case reflect.String,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return true
-	}
-	return t.Key().Implements(typeTextMarshaler)
+	kind := t.Key().Kind()
+	isInteger := reflect.Int <= kind && kind <= reflect.Uintptr
+	return kind == reflect.String || isInteger || t.Key().Implements(typeTextMarshaler)
 }
 
 // quoted returns the plan of a field with the option "string". As in encoding/json, it
@@ -351,20 +354,21 @@ func (c *compiler) defName(t reflect.Type) string {
 
 func (c *compiler) field(found structField) field {
 	f := field{
-		name: found.name, path: found.path, place: found.path[0],
-		omitEmpty: found.omitEmpty, omitZero: found.omitZero,
-		key: append(quoteJSON(found.name), ':'),
+		name:      found.name,
+		path:      found.path,
+		omitEmpty: found.omitEmpty,
+		omitZero:  found.omitZero,
+		key:       append(quoteJSON(found.name), ':'),
 	}
 	f.node = c.node(found.Type)
 	if found.quoted {
 		f.node = quoted(f.node)
 	}
 	c.tags(&f, found.Tag)
-	pointer := found.Type.Kind() == reflect.Pointer
-	if c.output {
-		f.required = !f.omitEmpty && !f.omitZero
-	} else {
-		f.required = !c.lenient && !pointer && !f.omitEmpty && !f.omitZero && f.fallback == nil
+	f.required = !f.omitEmpty && !f.omitZero
+	if !c.output {
+		isOptional := c.lenient || found.Type.Kind() == reflect.Pointer || f.fallback != nil
+		f.required = f.required && !isOptional
 	}
 	if text, ok := found.Tag.Lookup("required"); ok {
 		required, err := strconv.ParseBool(text)

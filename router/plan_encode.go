@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -60,15 +61,7 @@ func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return dst, fmt.Errorf("%v is not a number that JSON has", f)
 	}
-	format := byte('f')
-	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) {
-		format = 'e'
-	}
-	dst = strconv.AppendFloat(dst, f, format, -1, bits)
-	if n := len(dst); format == 'e' && n > 4 && dst[n-4] == 'e' && dst[n-2] == '0' {
-		dst = append(dst[:n-2], dst[n-1]) // e-09 becomes e-9
-	}
-	return dst, nil
+	return decimal.AppendFloat(dst, f, bits), nil
 }
 
 func appendTime(dst []byte, t time.Time) ([]byte, error) {
@@ -124,12 +117,11 @@ func methods(v reflect.Value) any {
 
 func (o *object) append(dst []byte, v reflect.Value) ([]byte, error) {
 	dst = append(dst, '{')
-	empty := len(dst)
 	var err error
 	for i := range o.fields {
 		f := &o.fields[i]
 		value, ok := f.at(v)
-		if !ok || f.leftOut(value) {
+		if !ok || f.isOmitted(value) {
 			continue
 		}
 		dst = append(dst, f.key...)
@@ -138,13 +130,10 @@ func (o *object) append(dst []byte, v reflect.Value) ([]byte, error) {
 		}
 		dst = append(dst, ',')
 	}
-	if len(dst) > empty {
-		dst = dst[:len(dst)-1]
-	}
-	return append(dst, '}'), nil
+	return closeWith(dst, '}'), nil
 }
 
-func (f *field) leftOut(v reflect.Value) bool {
+func (f *field) isOmitted(v reflect.Value) bool {
 	if f.omitZero {
 		if z, ok := v.Interface().(interface{ IsZero() bool }); ok {
 			if v.Kind() == reflect.Pointer && v.IsNil() || z.IsZero() {
@@ -170,24 +159,20 @@ func (n *node) appendList(dst []byte, v reflect.Value) ([]byte, error) {
 	dst = append(dst, '[')
 	var err error
 	for i := range v.Len() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
 		if dst, err = n.elem.append(dst, v.Index(i)); err != nil {
 			return dst, fmt.Errorf("[%d]: %w", i, err)
 		}
+		dst = append(dst, ',')
 	}
-	return append(dst, ']'), nil
-}
-
-// member is a map entry with its name in JSON.
-type member struct {
-	name  string
-	value reflect.Value
+	return closeWith(dst, ']'), nil
 }
 
 // appendMap writes the members sorted by name.
 func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
+	type member struct {
+		name  string
+		value reflect.Value
+	}
 	members := make([]member, 0, v.Len())
 	for entries := v.MapRange(); entries.Next(); {
 		name, err := keyName(entries.Key())
@@ -199,16 +184,14 @@ func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
 	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	dst = append(dst, '{')
 	var err error
-	for i, m := range members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
+	for _, m := range members {
 		dst = append(jsonscan.AppendQuote(dst, m.name), ':')
 		if dst, err = n.elem.append(dst, m.value); err != nil {
 			return dst, fmt.Errorf("%s: %w", m.name, err)
 		}
+		dst = append(dst, ',')
 	}
-	return append(dst, '}'), nil
+	return closeWith(dst, '}'), nil
 }
 
 // keyName returns a map key as encoding/json writes it.

@@ -94,7 +94,7 @@ func (c *compiler) embedded(t reflect.Type, path []int, within []reflect.Type) [
 
 // special reports whether an embedded struct is encoded as one value.
 func (c *compiler) special(t reflect.Type) bool {
-	return (&compiler{output: c.output}).ownWay(&node{}, t)
+	return (&compiler{output: c.output}).formOfType(&node{}, t)
 }
 
 func (c *compiler) named(sf reflect.StructField, name, options string, path []int) structField {
@@ -126,9 +126,6 @@ func (c *compiler) named(sf reflect.StructField, name, options string, path []in
 // at returns the field of v for reading; ok is false if an embedded pointer on the path
 // is nil.
 func (f *field) at(v reflect.Value) (value reflect.Value, ok bool) {
-	if len(f.path) == 1 {
-		return v.Field(f.place), true
-	}
 	for i, place := range f.path {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {
@@ -143,9 +140,6 @@ func (f *field) at(v reflect.Value) (value reflect.Value, ok bool) {
 
 // in returns the field of v for writing, allocating embedded structs on the path.
 func (f *field) in(v reflect.Value) reflect.Value {
-	if len(f.path) == 1 {
-		return v.Field(f.place)
-	}
 	for i, place := range f.path {
 		if i > 0 && v.Kind() == reflect.Pointer {
 			if v.IsNil() {

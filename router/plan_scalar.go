@@ -8,214 +8,105 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
-// text decodes a string.
-func (d *decoder) text(n *node, v reflect.Value, i, depth int) (int, error) {
-	end, err := d.skip(i, depth)
-	if err != nil {
-		return end, err
-	}
-	s, _ := jsonscan.Unquote(d.doc[i:end])
-	if n.rules != nil {
-		d.checkText(n.rules, s)
-	}
-	v.SetString(s)
-	return end, nil
-}
-
-func (d *decoder) checkText(r *rules, s string) {
-	if !r.acceptsText(s) {
-		d.fail()
-	}
-	if r.ofFormat != nil && !r.ofFormat(s) {
-		d.problem(fmt.Sprintf("must be %s (got %s)", r.formatText, shown(quoteJSON(s))))
-	}
-}
-
-// number decodes the number at i.
-func (d *decoder) number(n *node, v reflect.Value, i, depth int) (int, error) {
-	end, err := d.skip(i, depth)
-	if err != nil {
-		return end, err
-	}
-	raw := d.doc[i:end]
+// scalar decodes raw, a value that is not an array, an object, or a pointer to one, unless
+// its type decodes them itself.
+func (d *decoder) scalar(n *node, v reflect.Value, raw []byte) {
 	switch n.kind {
-	case kindInt:
-		d.int(n, v, raw)
-	case kindUint:
-		d.uint(n, v, raw)
+	case kindBool:
+		v.SetBool(raw[0] == 't')
+	case kindInt, kindUint:
+		d.integer(n, v, raw)
 	case kindFloat:
 		value, err := strconv.ParseFloat(string(raw), n.bits)
 		if err != nil {
-			d.problem(fmt.Sprintf("must be a number of %d bits (got %s)", n.bits, shown(raw)))
-			break
+			d.problem(fmt.Sprintf("must be a number of %d bits (got %s)", n.bits, schema.Shorten(raw)))
+			return
 		}
 		v.SetFloat(value)
-		if n.rules != nil && !n.rules.acceptsFloat(value, raw) {
-			d.fail()
-		}
-	default:
+	case kindNumber:
 		v.SetString(string(raw))
-		if n.rules != nil && !n.rules.acceptsExact(raw) {
-			d.fail()
-		}
-	}
-	return end, nil
-}
-
-func (d *decoder) int(n *node, v reflect.Value, raw []byte) {
-	value, ok := smallInt(raw)
-	if !ok {
-		exact, isInt := integer(raw)
-		if !isInt {
-			d.fail()
-			return
-		}
-		if exact == nil || !exact.IsInt64() {
-			d.outOfRange(n, raw)
-			return
-		}
-		value = exact.Int64()
-	}
-	if v.OverflowInt(value) {
-		d.outOfRange(n, raw)
-		return
-	}
-	v.SetInt(value)
-	if n.rules != nil && !n.rules.acceptsInt(value, raw) {
-		d.fail()
-	}
-}
-
-func (d *decoder) uint(n *node, v reflect.Value, raw []byte) {
-	small, ok := smallInt(raw)
-	value := uint64(small)
-	if !ok || small < 0 {
-		exact, isInt := integer(raw)
-		switch {
-		case !isInt:
-			d.fail()
-			return
-		case exact == nil || exact.Sign() >= 0 && !exact.IsUint64():
-			d.outOfRange(n, raw)
-			return
-		case exact.Sign() < 0:
-			d.fail() // the schema has minimum 0
-			return
-		}
-		value = exact.Uint64()
-	}
-	if v.OverflowUint(value) {
-		d.outOfRange(n, raw)
-		return
-	}
-	v.SetUint(value)
-	if n.rules != nil && !n.rules.acceptsUint(value, raw) {
-		d.fail()
-	}
-}
-
-// smallInt parses integers of up to 18 plain digits, the most common form.
-func smallInt(raw []byte) (value int64, ok bool) {
-	digits := raw
-	if raw[0] == '-' {
-		digits = raw[1:]
-	}
-	if len(digits) == 0 || len(digits) > 18 {
-		return 0, false
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		value = value*10 + int64(c-'0')
-	}
-	if raw[0] == '-' {
-		value = -value
-	}
-	return value, true
-}
-
-// integer returns the value of a number in any notation, and whether it is an integer:
-// 1.0 and 1e3 are integers in JSON Schema. The value is nil if it exceeds every range.
-func integer(raw []byte) (value *big.Int, ok bool) {
-	whole, inRange := exact(raw)
-	if inRange {
-		return whole.Num(), whole.IsInt()
-	}
-	// With a huge exponent, the number is an integer unless the exponent is negative.
-	i := bytes.IndexAny(raw, "eE")
-	return nil, i < 0 && bytes.IndexByte(raw, '.') < 0 || i >= 0 && raw[i+1] != '-'
-}
-
-func (d *decoder) outOfRange(n *node, raw []byte) {
-	kind := "a signed"
-	if n.kind == kindUint {
-		kind = "an unsigned"
-	}
-	d.problem(fmt.Sprintf("must fit %s integer of %d bits (got %s)", kind, n.bits, shown(raw)))
-}
-
-// special decodes the kinds that need more than their JSON type.
-func (d *decoder) special(n *node, v reflect.Value, i, depth int) (int, error) {
-	end, err := d.skip(i, depth)
-	if err != nil {
-		return end, err
-	}
-	raw := d.doc[i:end]
-	switch n.kind {
-	case kindTime, kindDuration, kindURL, kindText, kindBytes:
-		if raw[0] != '"' {
-			d.fail()
-			return end, nil
-		}
-		s, _ := jsonscan.Unquote(raw)
-		if n.rules != nil {
-			d.checkText(n.rules, s)
-		}
-		d.parsed(n, v, s)
 	case kindRaw:
-		d.distinct(raw)
+		d.rejectDuplicates(raw)
 		v.SetBytes(bytes.Clone(raw))
-	default:
-		d.distinct(raw)
+		return
+	case kindAny, kindForeign:
+		d.rejectDuplicates(raw)
 		d.foreign(n, v, raw)
+		return
+	default:
+		s, _ := jsonscan.Unquote(raw)
+		d.text(n, v, s)
 	}
-	return end, nil
+	if n.check != nil && !n.check.AcceptsToken(raw) {
+		d.fail()
+	}
 }
 
-// parsed fills v from a string that encodes another type.
-func (d *decoder) parsed(n *node, v reflect.Value, s string) {
-	switch n.kind {
-	case kindTime:
-		at, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			d.problem(fmt.Sprintf("must be %s (got %s)", schema.Formats()["date-time"].Text, shown(quoteJSON(s))))
+// integer decodes a number in any notation: 1.0 and 1e3 are integers in JSON Schema.
+func (d *decoder) integer(n *node, v reflect.Value, raw []byte) {
+	text := string(raw)
+	if bytes.ContainsAny(raw, ".eE") || text == "-0" {
+		number := decimal.Parse(raw)
+		if !number.Integer() {
+			d.fail()
 			return
 		}
+		text = number.IntegerText()
+	}
+	var err error
+	if n.kind == kindInt {
+		var value int64
+		value, err = strconv.ParseInt(text, 10, n.bits)
+		v.SetInt(value)
+	} else if strings.HasPrefix(text, "-") {
+		d.fail() // the schema has minimum 0
+	} else {
+		var value uint64
+		value, err = strconv.ParseUint(text, 10, n.bits)
+		v.SetUint(value)
+	}
+	if err != nil {
+		sign := "a signed"
+		if n.kind == kindUint {
+			sign = "an unsigned"
+		}
+		d.problem(fmt.Sprintf("must fit %s integer of %d bits (got %s)", sign, n.bits, schema.Shorten(raw)))
+	}
+}
+
+// text fills v from a string, which may encode another type.
+func (d *decoder) text(n *node, v reflect.Value, s string) {
+	if n.format.Accepts != nil && !n.format.Accepts(s) {
+		d.wrongText(n.format.Text, s)
+		return
+	}
+	switch n.kind {
+	case kindString:
+		v.SetString(s)
+	case kindTime:
+		at, _ := time.Parse(time.RFC3339, s) // it has the format date-time
 		v.Set(reflect.ValueOf(at))
 	case kindDuration:
 		length, err := time.ParseDuration(s)
 		if err != nil {
-			d.problem(fmt.Sprintf(`must be a duration such as "90s" or "1h30m" (got %s)`, shown(quoteJSON(s))))
-			return
+			d.wrongText(`a duration such as "90s" or "1h30m"`, s)
 		}
 		v.SetInt(int64(length))
 	case kindURL:
-		uri := schema.Formats()["uri-reference"]
 		at, err := url.Parse(s)
-		if err != nil || !uri.Accepts(s) {
-			d.problem(fmt.Sprintf("must be %s (got %s)", uri.Text, shown(quoteJSON(s))))
+		if err != nil {
+			d.wrongText("a URI reference", s)
 			return
 		}
 		v.Set(reflect.ValueOf(*at))
@@ -223,20 +114,24 @@ func (d *decoder) parsed(n *node, v reflect.Value, s string) {
 		data, err := base64.StdEncoding.DecodeString(s)
 		if err != nil {
 			d.problem("must be base64 (RFC 4648, section 4)")
-			return
 		}
 		v.SetBytes(data)
 	default:
 		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil {
-			d.problem(fmt.Sprintf("%v (got %s)", err, shown(quoteJSON(s))))
+			d.problem(fmt.Sprintf("%v (got %s)", err, schema.Quote(s)))
 		}
 	}
+}
+
+// wrongText records that s is not what its type or format requires.
+func (d *decoder) wrongText(want, s string) {
+	d.problem(fmt.Sprintf("must be %s (got %s)", want, schema.Quote(s)))
 }
 
 // foreign decodes a value with encoding/json or the type's own method.
 func (d *decoder) foreign(n *node, v reflect.Value, raw []byte) {
 	if n.custom != nil {
-		if err := n.custom.check.Validate(raw); err != nil {
+		if !n.custom.check.Accepts(raw) {
 			d.fail()
 			return
 		}
@@ -248,7 +143,7 @@ func (d *decoder) foreign(n *node, v reflect.Value, raw []byte) {
 		return
 	}
 	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
-		d.problem(fmt.Sprintf("%s (got %s)", plainJSON(err), found(raw)))
+		d.problem(fmt.Sprintf("%s (got %s)", plainJSON(err), schema.Describe(raw)))
 	}
 }
 
@@ -302,12 +197,10 @@ func plainJSON(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// distinct rejects a value with a repeated member name: two parsers might read different
-// values.
-func (d *decoder) distinct(raw []byte) {
-	if raw[0] == '{' || raw[0] == '[' {
-		if _, err := distinctNames(raw, 0, 0); err != nil {
-			d.fail()
-		}
+// rejectDuplicates rejects a value with a repeated member name: two parsers might read
+// different values.
+func (d *decoder) rejectDuplicates(raw []byte) {
+	if jsonscan.Duplicate(raw) != nil {
+		d.fail()
 	}
 }

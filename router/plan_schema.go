@@ -1,9 +1,11 @@
 package router
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
-	"strconv"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/schema"
@@ -32,12 +34,8 @@ func (c *compiler) customOf(t reflect.Type) *custom {
 
 // literal returns the JSON value of a tag's text.
 func (c *compiler) literal(n *node, text string) (json.RawMessage, error) {
-	at := n
-	for at.kind == kindPointer {
-		at = at.elem
-	}
 	raw := json.RawMessage(text)
-	if at.kind.stringly() {
+	if pointee(n).kind.stringly() {
 		raw = quoteJSON(text)
 	}
 	if c.output {
@@ -49,7 +47,8 @@ func (c *compiler) literal(n *node, text string) (json.RawMessage, error) {
 		return nil, err
 	}
 	w := schemaWriter{c: c}
-	check, err := schema.Compile(w.value(nil, n, &field{}, false))
+	w.value(n, &field{}, false)
+	check, err := schema.Compile(w.out)
 	if err != nil {
 		return nil, err
 	}
@@ -70,258 +69,230 @@ func (c *compiler) setDefault(f *field, text string) {
 	f.fallback = raw
 }
 
+// schema returns the complete schema of n.
+func (c *compiler) schema(n *node, strict bool) json.RawMessage {
+	w := schemaWriter{c: c, strict: strict}
+	if !c.output {
+		n = pointee(n)
+	}
+	if n.kind == kindStruct {
+		w.object(n.object, &field{})
+	} else {
+		w.value(n, &field{}, true)
+	}
+	if len(c.defs) == 0 {
+		return w.out
+	}
+	w.out = append(w.out[:len(w.out)-1], `,"$defs":{`...)
+	for _, o := range c.defs {
+		w.out = append(jsonscan.AppendQuote(w.out, o.name), ':')
+		w.object(o, &field{})
+		w.out = append(w.out, ',')
+	}
+	w.close("}}")
+	return w.out
+}
+
 // schemaWriter writes the schema of a plan. Members are in field order, keywords in the
 // order of [mcp.Schema].
 type schemaWriter struct {
 	c      *compiler
 	strict bool // reject members that the type does not have
+	out    []byte
 }
 
-// schema returns the complete schema of n.
-func (c *compiler) schema(n *node, strict bool) json.RawMessage {
-	w := schemaWriter{c: c, strict: strict}
-	for n.kind == kindPointer && !c.output {
-		n = n.elem
-	}
-	var dst []byte
-	if n.kind == kindStruct {
-		dst = w.object(nil, n.object, &field{})
-	} else {
-		dst = w.value(nil, n, &field{}, true)
-	}
-	if len(c.defs) == 0 {
-		return dst
-	}
-	dst = append(dst[:len(dst)-1], `,"$defs":{`...)
-	for i, o := range c.defs {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(jsonscan.AppendQuote(dst, o.name), ':')
-		dst = w.object(dst, o, &field{})
-	}
-	return append(dst, '}', '}')
+// open begins a schema of a type, which is JSON.
+func (w *schemaWriter) open(typeName string) {
+	w.out = append(append(w.out, `{"type":`...), typeName...)
+	w.out = append(w.out, ',')
 }
 
-// typeNames are the values of the type keyword.
-var typeNames = [...]string{
-	kindString: "string", kindBool: "boolean", kindInt: "integer", kindUint: "integer",
-	kindFloat: "number", kindNumber: "number", kindTime: "string", kindDuration: "string",
-	kindURL: "string", kindQuoted: "string",
-	kindText: "string", kindBytes: "string", kindSlice: "array", kindArray: "array",
-	kindMap: "object", kindStruct: "object", kindPointer: "",
+// close replaces a trailing comma with brackets.
+func (w *schemaWriter) close(brackets string) {
+	w.out = append(bytes.TrimSuffix(w.out, []byte{','}), brackets...)
 }
 
-// value appends the schema of n with the documentation of f. nullable means that a nil
+// keyword writes a keyword and its value.
+func (w *schemaWriter) keyword(name string, value []byte) {
+	w.out = append(appendMember(w.out, name, value), ',')
+}
+
+// text writes a keyword whose value is a string, unless that is empty.
+func (w *schemaWriter) text(name, value string) {
+	if value != "" {
+		w.keyword(name, quoteJSON(value))
+	}
+}
+
+// schemaTypes are the values of the type keyword.
+var schemaTypes = [...]string{
+	kindString:   "string",
+	kindBool:     "boolean",
+	kindInt:      "integer",
+	kindUint:     "integer",
+	kindFloat:    "number",
+	kindNumber:   "number",
+	kindTime:     "string",
+	kindDuration: "string",
+	kindURL:      "string",
+	kindQuoted:   "string",
+	kindText:     "string",
+	kindBytes:    "string",
+	kindSlice:    "array",
+	kindArray:    "array",
+	kindMap:      "object",
+	kindStruct:   "object",
+}
+
+// formats are the formats of the kinds that have one.
+var formats = map[kind]string{kindTime: "date-time", kindURL: "uri-reference"}
+
+// value writes the schema of n with the documentation of f. nullable means that a nil
 // pointer is encoded as null in this position.
-func (w *schemaWriter) value(dst []byte, n *node, f *field, nullable bool) []byte {
-	null := false
-	for n.kind == kindPointer {
-		null = w.c.output && nullable
-		n = n.elem
+func (w *schemaWriter) value(n *node, f *field, nullable bool) {
+	target := pointee(n)
+	switch {
+	case target == n || !w.c.output || !nullable:
+		w.plain(target, f, schemaTypes[target.kind])
+	case target.kind < kindText && len(target.keywords) == 0:
+		w.plain(target, f, schemaTypes[target.kind], "null")
+	default:
+		w.out = append(w.out, `{"anyOf":[`...)
+		w.plain(target, f, schemaTypes[target.kind])
+		w.out = append(w.out, `,{"type":"null"}]}`...)
 	}
-	if !null {
-		return w.plain(dst, n, f, "")
-	}
-	if n.kind < kindText && n.rules == nil {
-		return w.plain(dst, n, f, "null")
-	}
-	dst = append(dst, `{"anyOf":[`...)
-	dst = w.plain(dst, n, f, "")
-	return append(dst, `,{"type":"null"}]}`...)
 }
 
-// plain appends the schema of a node that is not a pointer; or, if not empty, is another
-// accepted type.
-func (w *schemaWriter) plain(dst []byte, n *node, f *field, or string) []byte {
+// plain writes the schema of a node that is not a pointer.
+func (w *schemaWriter) plain(n *node, f *field, types ...string) {
 	switch {
 	case n.custom != nil:
-		return w.described(dst, n.custom.raw, f)
+		w.described(n.custom.raw, f)
+		return
 	case n.kind == kindForeign, n.kind == kindAny, n.kind == kindRaw:
-		return w.described(dst, []byte(`{}`), f)
+		w.described([]byte(`{}`), f)
+		return
 	case n.kind == kindStruct && n.object.recursive:
-		ref := jsonscan.AppendQuote([]byte(`{"$ref":`), "#/$defs/"+n.object.name)
-		return w.described(dst, append(ref, '}'), f)
+		w.described(fmt.Appendf(nil, `{"$ref":%s}`, quoteJSON("#/$defs/"+n.object.name)), f)
+		return
 	case n.kind == kindStruct:
-		return w.object(dst, n.object, f)
+		w.object(n.object, f)
+		return
 	}
-	name := typeNames[n.kind]
-	dst = jsonscan.AppendQuote(append(dst, `{"type":`...), name)
-	if or != "" {
-		dst = append(dst[:len(dst)-len(name)-2], '[')
-		dst = append(jsonscan.AppendQuote(dst, name), ',')
-		dst = append(jsonscan.AppendQuote(dst, or), ']')
+	name := quoteJSON(types[0])
+	if len(types) > 1 {
+		name, _ = json.Marshal(types)
 	}
-	dst = w.docs(dst, f)
-	dst = w.inner(dst, n)
-	dst = w.rules(dst, n)
-	return append(w.tail(dst, n, f), '}')
+	w.open(string(name))
+	w.docs(f)
+	w.elements(n)
+	w.rules(n)
+	w.tail(n, f)
+	w.close("}")
 }
 
-// described appends a finished schema with the documentation of f.
-func (w *schemaWriter) described(dst, raw []byte, f *field) []byte {
-	extra := w.tail(w.docs(nil, f), nil, f)
-	if len(extra) == 0 {
-		return append(dst, raw...)
+// described writes a finished schema with the documentation of f.
+func (w *schemaWriter) described(raw []byte, f *field) {
+	w.out = append(w.out, raw[:len(raw)-1]...)
+	if len(raw) > len("{}") {
+		w.out = append(w.out, ',')
 	}
-	dst = append(dst, raw[:len(raw)-1]...)
-	if len(raw) == 2 {
-		extra = extra[1:]
-	}
-	return append(append(dst, extra...), '}')
+	w.docs(f)
+	w.tail(nil, f)
+	w.close("}")
 }
 
-func (w *schemaWriter) docs(dst []byte, f *field) []byte {
-	if f.docs.title != "" {
-		dst = jsonscan.AppendQuote(append(dst, `,"title":`...), f.docs.title)
-	}
-	if f.docs.text != "" {
-		dst = jsonscan.AppendQuote(append(dst, `,"description":`...), f.docs.text)
-	}
-	return dst
+func (w *schemaWriter) docs(f *field) {
+	w.text("title", f.docs.title)
+	w.text("description", f.docs.text)
 }
 
-// inner appends the schemas of elements.
-func (w *schemaWriter) inner(dst []byte, n *node) []byte {
+// elements writes the schema of the elements of a slice, array or map.
+func (w *schemaWriter) elements(n *node) {
 	switch n.kind {
-	case kindSlice:
-		dst = w.value(append(dst, `,"items":`...), n.elem, &field{}, true)
-	case kindArray:
-		dst = w.value(append(dst, `,"items":`...), n.elem, &field{}, true)
-		size := int64(n.typ.Len())
-		dst = strconv.AppendInt(append(dst, `,"minItems":`...), size, 10)
-		dst = strconv.AppendInt(append(dst, `,"maxItems":`...), size, 10)
+	case kindSlice, kindArray:
+		w.out = append(w.out, `"items":`...)
 	case kindMap:
-		dst = w.value(append(dst, `,"additionalProperties":`...), n.elem, &field{}, true)
+		w.out = append(w.out, `"additionalProperties":`...)
+	default:
+		return
 	}
-	return dst
+	w.value(n.elem, &field{}, true)
+	w.out = append(w.out, ',')
+	if n.kind == kindArray {
+		w.keyword("minItems", fmt.Append(nil, n.typ.Len()))
+		w.keyword("maxItems", fmt.Append(nil, n.typ.Len()))
+	}
 }
 
-// object appends the schema of a struct.
-func (w *schemaWriter) object(dst []byte, o *object, f *field) []byte {
-	dst = w.docs(append(dst, `{"type":"object"`...), f)
-	dst = append(dst, `,"properties":{`...)
-	required := 0
+// object writes the schema of a struct.
+func (w *schemaWriter) object(o *object, f *field) {
+	w.open(`"object"`)
+	w.docs(f)
+	w.out = append(w.out, `"properties":{`...)
+	var required []json.RawMessage
 	for i := range o.fields {
 		member := &o.fields[i]
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, member.key...)
-		dst = w.value(dst, member.node, member, !member.omitEmpty && !member.omitZero)
+		w.out = append(w.out, member.key...)
+		w.value(member.node, member, !member.omitEmpty && !member.omitZero)
+		w.out = append(w.out, ',')
 		if member.required {
-			required++
+			required = append(required, quoteJSON(member.name))
 		}
 	}
-	dst = append(dst, '}')
-	if required > 0 {
-		dst = append(dst, `,"required":[`...)
-		for i := range o.fields {
-			if o.fields[i].required {
-				dst = append(jsonscan.AppendQuote(dst, o.fields[i].name), ',')
-			}
-		}
-		dst[len(dst)-1] = ']'
+	w.close("},")
+	if required != nil {
+		w.keyword("required", arrayOf(required))
 	}
 	if w.strict {
-		dst = append(dst, `,"additionalProperties":false`...)
+		w.keyword("additionalProperties", []byte("false"))
 	}
-	return append(w.tail(dst, nil, f), '}')
+	w.tail(nil, f)
+	w.close("}")
 }
 
-// tail appends the keywords that come last.
-func (w *schemaWriter) tail(dst []byte, n *node, f *field) []byte {
+// tail writes the keywords that come last. n is nil for an object.
+func (w *schemaWriter) tail(n *node, f *field) {
 	if f.fallback != nil {
-		dst = append(append(dst, `,"default":`...), f.fallback...)
+		w.keyword("default", f.fallback)
 	}
 	switch {
 	case f.docs.example != "":
 		example, _ := w.c.literal(f.node, f.docs.example) // checked at compilation
-		dst = append(append(append(dst, `,"examples":[`...), example...), ']')
+		w.keyword("examples", arrayOf([]json.RawMessage{example}))
 	case n != nil && n.kind == kindDuration:
-		dst = append(dst, `,"examples":["90s","1h30m"]`...)
+		w.keyword("examples", []byte(`["90s","1h30m"]`))
 	}
-	if f.header != "" {
-		dst = jsonscan.AppendQuote(append(dst, `,"x-mcp-header":`...), f.header)
-	}
-	return dst
+	w.text("x-mcp-header", f.header)
 }
 
-// rules appends the keywords that check values.
-func (w *schemaWriter) rules(dst []byte, n *node) []byte {
-	r := n.rules
-	if r == nil {
-		r = newRules()
-	}
-	if r.enum != nil {
-		dst = append(dst, `,"enum":[`...)
-		for i, v := range r.enum {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(dst, v...)
+// rules writes the keywords that check values.
+func (w *schemaWriter) rules(n *node) {
+	var hasLow, hasHigh, hasFormat bool
+	for _, k := range n.keywords {
+		_, isLow := lowBounds[k.name]
+		_, isHigh := highBounds[k.name]
+		hasLow, hasHigh = hasLow || isLow, hasHigh || isHigh
+		hasFormat = hasFormat || k.name == "format"
+		hasEffect := string(k.value) != "0" || !strings.HasPrefix(k.name, "min") || k.name == "minimum"
+		if hasEffect && string(k.value) != "false" {
+			w.keyword(k.name, k.value)
 		}
-		dst = append(dst, ']')
-	}
-	dst = w.numbers(dst, n, r)
-	dst = count(dst, "minLength", r.minLength, 1)
-	dst = count(dst, "maxLength", r.maxLength, 0)
-	if r.pattern != nil {
-		dst = jsonscan.AppendQuote(append(dst, `,"pattern":`...), r.pattern.String())
-	}
-	switch {
-	case n.kind == kindTime:
-		dst = append(dst, `,"format":"date-time"`...)
-	case n.kind == kindURL && r.format == "":
-		dst = append(dst, `,"format":"uri-reference"`...)
-	case n.kind == kindBytes:
-		dst = append(dst, `,"contentEncoding":"base64"`...)
-	case r.format != "":
-		dst = jsonscan.AppendQuote(append(dst, `,"format":`...), r.format)
-	}
-	dst = count(dst, "minItems", r.minItems, 1)
-	dst = count(dst, "maxItems", r.maxItems, 0)
-	if r.unique != nil {
-		dst = append(dst, `,"uniqueItems":true`...)
-	}
-	return dst
-}
-
-func (w *schemaWriter) numbers(dst []byte, n *node, r *rules) []byte {
-	low, high := false, false
-	for _, b := range r.bounds {
-		dst = append(append(append(dst, ',', '"'), b.keyword...), '"', ':')
-		dst = append(dst, b.text...)
-		low, high = low || !b.upper, high || b.upper
 	}
 	// The range of a small type is part of the schema, so that models know it. The range of
 	// 64-bit types has more digits than many JSON parsers keep.
-	small := (n.kind == kindInt || n.kind == kindUint) && n.bits < 64
-	switch {
-	case low:
-	case n.kind == kindUint:
-		dst = append(dst, `,"minimum":0`...)
-	case small:
-		dst = strconv.AppendInt(append(dst, `,"minimum":`...), -1<<(n.bits-1), 10)
+	lowest, highest := n.typeRange()
+	isSmall := n.bits < 64
+	if lowest != "" && !hasLow && (isSmall || n.kind == kindUint) {
+		w.keyword("minimum", []byte(lowest))
 	}
-	switch {
-	case high || !small:
-	case n.kind == kindUint:
-		dst = strconv.AppendUint(append(dst, `,"maximum":`...), 1<<n.bits-1, 10)
-	default:
-		dst = strconv.AppendInt(append(dst, `,"maximum":`...), 1<<(n.bits-1)-1, 10)
+	if highest != "" && !hasHigh && isSmall {
+		w.keyword("maximum", []byte(highest))
 	}
-	if r.multiple != nil {
-		dst = append(append(dst, `,"multipleOf":`...), r.multText...)
+	if !hasFormat {
+		w.text("format", formats[n.kind])
 	}
-	return dst
-}
-
-// count appends a numeric keyword, unless value is below least and so has no effect.
-func count(dst []byte, name string, value, least int) []byte {
-	if value < least {
-		return dst
+	if n.kind == kindBytes {
+		w.keyword("contentEncoding", []byte(`"base64"`))
 	}
-	dst = append(append(append(dst, ',', '"'), name...), '"', ':')
-	return strconv.AppendInt(dst, int64(value), 10)
 }

@@ -17,11 +17,11 @@ var ownTags = []string{"doc", "description", "jsonschema", "title", "example", "
 var foreignTags = []string{"json", "db", "env", "form", "toml", "bson", "yaml", "xml", "uri", "path", "query",
 	"param", "name", "desc"}
 
-// misspelt reports tags that the author probably meant for this package; all other
+// checkTagNames reports tags that the author probably meant for this package; all other
 // unknown tags belong to other packages.
-func (c *compiler) misspelt(tag reflect.StructTag) {
+func (c *compiler) checkTagNames(tag reflect.StructTag) {
 	known := slices.Clone(ownTags)
-	for _, k := range keywords() {
+	for _, k := range keywords {
 		known = append(known, k.name)
 	}
 	for _, key := range tagKeys(tag) {

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,34 +35,30 @@ var (
 )
 
 // newReader compiles the output type of a resource and determines its MIME type.
-func newReader(name string, t reflect.Type, s *settings, limit int64, cache mcp.CacheHint) (*reader, []string) {
-	r := &reader{name: name, title: s.title, limit: limit, cache: cache}
-	if r.limit <= 0 {
-		r.limit = DefaultMaxReadBytes
+func (f *feature) newReader(t reflect.Type, b *builder) *reader {
+	r := &reader{
+		name:  f.name,
+		title: f.title,
+		limit: cmp.Or(max(b.routerOptions().MaxReadBytes, 0), DefaultMaxReadBytes),
+		cache: f.cache,
 	}
 	mimeType := ""
 	switch {
 	case t == typeContentsItem, t == typeContentsList, t == typeRead:
 		r.form = readAsIs
-	case t.Kind() == reflect.String && !implements(t, typeMarshaler) && !implements(t, typeTextMarshaler):
+	case isPlainText(t):
 		r.form, mimeType = readText, "text/plain"
 	case t == typeBytes:
 		r.form, mimeType = readBytes, "application/octet-stream"
 	case t.Implements(typeReader):
 		r.form, mimeType = readAll, "application/octet-stream"
 	default:
-		c := newCompiler(true)
-		r.node = c.node(t)
-		if len(c.faults) > 0 {
-			return nil, prefixed("the output: ", c.faults)
-		}
 		r.form, mimeType = readJSON, "application/json"
+		r.node = f.outputNode(t)
 	}
-	if s.mimeType == "" {
-		s.mimeType = mimeType
-	}
-	r.mimeType = s.mimeType
-	return r, nil
+	f.mimeType = cmp.Or(f.mimeType, mimeType)
+	r.mimeType = f.mimeType
+	return r
 }
 
 func (r *reader) result(uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
@@ -197,7 +195,7 @@ func (r *reader) file(uri string, fsys fs.FS, name string) (*mcp.ReadResourceRes
 	own := *r
 	own.name = path.Base(name)
 	if own.mimeType == "" {
-		own.mimeType = typeOf(name, data)
+		own.mimeType = mimeTypeOf(name, data)
 	}
 	return r.one(own.data(uri, data)), nil
 }
@@ -212,48 +210,41 @@ func fileError(uri string, err error) error {
 	return fmt.Errorf("open %s: %w", uri, err)
 }
 
-// typeOf returns the MIME type of a file by its extension or, if that is unknown, its
-// contents. Unlike the system's tables, it returns the same on every machine.
-func typeOf(name string, data []byte) string {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".md", ".markdown":
-		return "text/markdown"
-	case ".html", ".htm":
-		return "text/html"
-	case ".css":
-		return "text/css"
-	case ".csv":
-		return "text/csv"
-	case ".js", ".mjs":
-		return "text/javascript"
-	case ".json":
-		return "application/json"
-	case ".yaml", ".yml":
-		return "application/yaml"
-	case ".toml":
-		return "application/toml"
-	case ".xml":
-		return "application/xml"
-	case ".svg":
-		return "image/svg+xml"
-	case ".png":
-		return "image/png"
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	case ".gif":
-		return "image/gif"
-	case ".webp":
-		return "image/webp"
-	case ".pdf":
-		return "application/pdf"
-	case ".zip":
-		return "application/zip"
-	case ".mp3":
-		return "audio/mpeg"
-	case ".wav":
-		return "audio/wav"
+// mimeTypes are the MIME types of files by extension. Unlike the system's table, it is the
+// same on every machine.
+var mimeTypes = map[string]string{
+	".css":      "text/css",
+	".csv":      "text/csv",
+	".gif":      "image/gif",
+	".htm":      "text/html",
+	".html":     "text/html",
+	".jpeg":     "image/jpeg",
+	".jpg":      "image/jpeg",
+	".js":       "text/javascript",
+	".json":     "application/json",
+	".markdown": "text/markdown",
+	".md":       "text/markdown",
+	".mjs":      "text/javascript",
+	".mp3":      "audio/mpeg",
+	".pdf":      "application/pdf",
+	".png":      "image/png",
+	".svg":      "image/svg+xml",
+	".toml":     "application/toml",
+	".wav":      "audio/wav",
+	".webp":     "image/webp",
+	".xml":      "application/xml",
+	".yaml":     "application/yaml",
+	".yml":      "application/yaml",
+	".zip":      "application/zip",
+}
+
+// mimeTypeOf returns the MIME type of a file by its extension or, if that is unknown, its
+// contents.
+func mimeTypeOf(name string, data []byte) string {
+	if known := mimeTypes[strings.ToLower(path.Ext(name))]; known != "" {
+		return known
 	}
-	if utf8.Valid(data) && !strings.Contains(string(data), "\x00") {
+	if utf8.Valid(data) && !bytes.ContainsRune(data, 0) {
 		return "text/plain"
 	}
 	return "application/octet-stream"

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"reflect"
 
@@ -18,117 +19,53 @@ import (
 //   - [mcp.ResourceContents], a slice of it, or [*mcp.ReadResourceResult]
 //   - any other type: its JSON, with the MIME type application/json
 func Resource[Out any](name, uri string, fn func(ctx context.Context) (Out, error), opts ...ResourceOption) Feature {
-	f := &resourceFeature{name: name, uri: uri, opts: opts, out: reflect.TypeFor[Out]()}
-	f.place, f.kind, f.label = caller(), KindResource, name
-	if fn == nil {
-		f.fault("the function is nil")
-	}
-	f.bind = func(r *reader) readFunc {
-		return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	f := newFeature(caller(), KindResource, name, opts)
+	f.uri = uri
+	f.faultIf(fn == nil, "the function is nil")
+	f.compile = func(f *feature, b *builder) {
+		r := f.newReader(reflect.TypeFor[Out](), b)
+		f.compileResource(b, func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 			out, err := fn(ctx)
 			if err != nil {
 				return nil, err
 			}
 			return r.result(uri, reflect.ValueOf(&out).Elem())
-		}
+		})
 	}
 	return f
 }
 
-// ResourceOption is an option of [Resource].
-type ResourceOption interface{ toResource(*resourceFeature) }
+// readFunc reads a resource. values are the variables of its template.
+type readFunc func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error)
 
-// Annotations state the audience and importance of a resource: an option of [Resource],
-// [Template] and [Folder].
-type Annotations mcp.Annotations
-
-// Cache sets how long 2026-07-28 clients may cache what they read: an option of
-// [Resource], [Template] and [Folder].
-type Cache mcp.CacheHint
-
-type readFunc func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
-
-type resourceFeature struct {
-	settings
-	name, uri   string
-	opts        []ResourceOption
-	out         reflect.Type
-	bind        func(*reader) readFunc
-	annotations *mcp.Annotations
-	cache       mcp.CacheHint
-}
-
-// resource is a registered resource.
-type resource struct {
-	definition mcp.Resource
-	read       readFunc
-	app        bool // a user interface
-}
-
-func (f *resourceFeature) settled() *settings { return &f.settings }
-
-func (f *resourceFeature) register(b *builder) {
-	own := *f
-	own.faults = append([]error(nil), f.faults...)
-	own.label = b.prefix + f.name
-	own.compile(b)
-}
-
-func (f *resourceFeature) compile(b *builder) {
-	for _, o := range f.opts {
-		if o == nil {
-			f.fault("an option is nil")
-			continue
-		}
-		o.toResource(f)
-	}
-	if f.name == "" {
-		f.fault("the name is empty")
-	}
+func (f *feature) compileResource(b *builder, read readFunc) {
+	f.faultIf(f.name == "", "the name is empty")
 	f.checkURI(f.uri)
-	r, faults := newReader(f.label, f.out, &f.settings, b.settingsOf().MaxReadBytes, f.cache)
-	for _, fault := range faults {
-		f.fault("%s", fault)
+	resource := mcp.Resource{
+		Name:        f.name,
+		URI:         f.uri,
+		Title:       f.title,
+		Description: f.description,
+		MIMEType:    f.mimeType,
+		Annotations: f.annotations,
+		Icons:       f.icons,
+		Meta:        f.encodedMeta(),
 	}
-	e := &entry{Item: Item{Kind: KindResource, Name: f.label, URI: f.uri}}
-	e.resource = &resource{definition: mcp.Resource{
-		Name: f.label, URI: f.uri, Title: f.title, Description: f.description, MIMEType: f.mimeType,
-		Annotations: f.annotations, Icons: f.icons, Meta: f.encodedMeta(),
-	}}
-	if len(f.faults) == 0 {
-		e.resource.read = f.bind(r)
-	}
-	b.add(&f.settings, e)
+	e := &entry{Item: Item{KindResource, f.name, f.uri}, read: read}
+	e.list = func(c *mcp.Catalog) { c.Resources = append(c.Resources, resource) }
+	b.add(f, e)
 }
 
 // checkURI rejects anything but an absolute URI.
-func (s *settings) checkURI(uri string) {
+func (f *feature) checkURI(uri string) {
 	u, err := url.Parse(uri)
+	var wrong *url.Error
 	switch {
-	case err != nil:
-		s.fault("the URI %q: %v", uri, unwrapped(err))
+	case errors.As(err, &wrong):
+		f.fault("the URI %q: %v", uri, wrong.Err)
 	case u.Scheme == "":
-		s.fault("the URI %q has no scheme", uri)
+		f.fault("the URI %q has no scheme", uri)
 	case !schema.Formats()["uri"].Accepts(uri):
-		s.fault("the URI %q holds a character that must be percent-encoded", uri)
+		f.fault("the URI %q holds a character that must be percent-encoded", uri)
 	}
 }
-
-func unwrapped(err error) error {
-	if e, ok := err.(*url.Error); ok {
-		return e.Err
-	}
-	return err
-}
-
-func (t Title) toResource(f *resourceFeature)       { f.title = string(t) }
-func (d Description) toResource(f *resourceFeature) { f.description = string(d) }
-func (m MIMEType) toResource(f *resourceFeature)    { f.mimeType = string(m) }
-func (i Icon) toResource(f *resourceFeature) {
-	f.icons = append(f.icons[:len(f.icons):len(f.icons)], mcp.Icon(i))
-}
-func (m Meta) toResource(f *resourceFeature) { f.meta = append(f.meta[:len(f.meta):len(f.meta)], m) }
-func (a Annotations) toResource(f *resourceFeature) {
-	f.annotations = (*mcp.Annotations)(&a)
-}
-func (c Cache) toResource(f *resourceFeature) { f.cache = mcp.CacheHint(c) }

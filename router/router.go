@@ -38,22 +38,27 @@ var (
 func New(name, version string, features ...Feature) (*Router, error) {
 	at := caller()
 	b := &builder{mayOptions: true}
-	b.optionsAmong(at, features)
-	b.filters = filtersAmong(features)
+	b.findOptions(at, features)
+	b.filters = filtersOf(features)
 	if name == "" {
 		b.faults = append(b.faults, &mistake{at, fmt.Sprintf("server %q: the name is empty", name)})
 	}
 	if version == "" {
 		b.faults = append(b.faults, &mistake{at, fmt.Sprintf("server %q: the version is empty", name)})
 	}
-	b.take(fmt.Sprintf("%s: server %q", at, name), features)
-	o := b.settingsOf()
+	b.registerAll(fmt.Sprintf("%s: server %q", at, name), features)
+	o := b.routerOptions()
 	if len(b.entries)+len(b.faults) == 0 && !o.AllowEmpty {
 		b.faults = append(b.faults, &mistake{at,
 			fmt.Sprintf("server %q: it has no tool, resource, template or prompt", name)})
 	}
 	r := &Router{options: o, server: mcp.Implementation{
-		Name: name, Version: version, Title: o.Title, Description: o.Description, WebsiteURL: o.WebsiteURL, Icons: o.Icons,
+		Name:        name,
+		Version:     version,
+		Title:       o.Title,
+		Description: o.Description,
+		WebsiteURL:  o.WebsiteURL,
+		Icons:       o.Icons,
 	}}
 	s, faults := r.newState(b.entries, 0)
 	b.faults = append(b.faults, faults...)
@@ -77,8 +82,8 @@ func (r *Router) Add(features ...Feature) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
 	o := r.options
-	b := &builder{options: &o, filters: filtersAmong(features)}
-	b.take(fmt.Sprintf("%s: Add", caller()), features)
+	b := &builder{options: &o, filters: filtersOf(features)}
+	b.registerAll(fmt.Sprintf("%s: Add", caller()), features)
 	old := r.current.Load().entries
 	s, faults := r.newState(slices.Concat(old, b.entries), len(old))
 	b.faults = append(b.faults, faults...)
@@ -132,101 +137,95 @@ func (r *Router) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 
 // CallTool implements [mcp.Source].
 func (r *Router) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	if r.options.Observer != nil {
-		return observed(r, ctx, "tools/call", p.Name, func() (*mcp.CallToolResult, error) { return r.top.CallTool(ctx, p) })
-	}
-	return r.top.CallTool(ctx, p)
+	return observe(ctx, r, "tools/call", p.Name, p, mcp.Source.CallTool)
 }
 
 // ReadResource implements [mcp.Source].
 func (r *Router) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	if r.options.Observer != nil {
-		return observed(r, ctx, "resources/read", p.URI, func() (*mcp.ReadResourceResult, error) {
-			return r.top.ReadResource(ctx, p)
-		})
-	}
-	return r.top.ReadResource(ctx, p)
+	return observe(ctx, r, "resources/read", p.URI, p, mcp.Source.ReadResource)
 }
 
 // GetPrompt implements [mcp.Source].
 func (r *Router) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	if r.options.Observer != nil {
-		return observed(r, ctx, "prompts/get", p.Name, func() (*mcp.GetPromptResult, error) {
-			return r.top.GetPrompt(ctx, p)
-		})
-	}
-	return r.top.GetPrompt(ctx, p)
+	return observe(ctx, r, "prompts/get", p.Name, p, mcp.Source.GetPrompt)
 }
 
 // Complete implements [mcp.Source].
 func (r *Router) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	if r.options.Observer != nil {
-		return observed(r, ctx, "completion/complete", p.Prompt+p.URITemplate, func() (*mcp.CompleteResult, error) {
-			return r.top.Complete(ctx, p)
-		})
-	}
-	return r.top.Complete(ctx, p)
+	return observe(ctx, r, "completion/complete", p.Prompt+p.URITemplate, p, mcp.Source.Complete)
 }
+
+// Notify notifies the clients subscribed to a resource that its contents have changed.
+func (r *Router) Notify(uri string) { r.watchers.Tell(mcp.Change{URI: uri}) }
+
+// Refresh notifies all clients that their lists may have changed, for example because a
+// [Filter] now decides differently.
+func (r *Router) Refresh() {
+	r.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+}
+
+// Watch implements [mcp.Watcher].
+func (r *Router) Watch(changed func(mcp.Change)) (stop func()) { return r.watchers.Watch(changed) }
 
 // runner is the part of the router that Middleware wraps.
 type runner struct{ r *Router }
 
+// Catalog implements [mcp.Source].
 func (x *runner) Catalog(ctx context.Context) (*mcp.Catalog, error) { return x.r.Catalog(ctx) }
 
+// CallTool implements [mcp.Source].
 func (x *runner) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	e := x.r.current.Load().tools[p.Name]
 	if e == nil || !e.visible(ctx) {
 		return nil, mcp.UnknownTool(p.Name)
 	}
-	return e.tool.call(ctx, p.Arguments)
+	return e.call(ctx, p.Arguments)
 }
 
+// ReadResource implements [mcp.Source].
 func (x *runner) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	s := x.r.current.Load()
 	if e := s.resources[p.URI]; e != nil && e.visible(ctx) {
-		return e.resource.read(ctx, p.URI)
+		return e.read(ctx, p.URI, nil)
 	}
 	for _, e := range s.templates {
-		if values, ok := e.template.parsed.Match(p.URI); ok && e.visible(ctx) {
-			return e.template.read(ctx, p.URI, values)
+		if values, ok := e.parsed.Match(p.URI); ok && e.visible(ctx) {
+			return e.read(ctx, p.URI, values)
 		}
 	}
 	return nil, mcp.ResourceNotFound(p.URI, "")
 }
 
+// GetPrompt implements [mcp.Source].
 func (x *runner) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	e := x.r.current.Load().prompts[p.Name]
 	if e == nil || !e.visible(ctx) {
 		return nil, mcp.UnknownPrompt(p.Name)
 	}
-	return e.prompt.getPrompt(ctx, p.Arguments)
+	return e.prompt(ctx, p.Arguments)
 }
 
+// Complete implements [mcp.Source].
 func (x *runner) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	s := x.r.current.Load()
+	var e *entry
 	if p.URITemplate == "" {
-		e := s.prompts[p.Prompt]
-		if e == nil || !e.visible(ctx) {
+		if e = s.prompts[p.Prompt]; e == nil || !e.visible(ctx) {
 			return nil, mcp.UnknownPrompt(p.Prompt)
 		}
-		names := make([]string, len(e.prompt.definition.Arguments))
-		for i, a := range e.prompt.definition.Arguments {
-			names[i] = a.Name
+	} else {
+		i := slices.IndexFunc(s.templates, func(e *entry) bool { return e.URI == p.URITemplate && e.visible(ctx) })
+		if i < 0 {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", p.URITemplate)
 		}
-		if !slices.Contains(names, p.Argument) {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q has no argument %q (has %s)",
-				p.Prompt, p.Argument, listNames(names))
+		e = s.templates[i]
+	}
+	if !slices.Contains(e.names, p.Argument) {
+		form := "prompt %q has no argument %q (has %s)"
+		if e.Kind == KindTemplate {
+			form = "resource template %q has no variable %q (has %s)"
 		}
-		return complete(ctx, e.prompt.completers, p)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, form, p.Prompt+p.URITemplate, p.Argument, listNames(e.names))
 	}
-	i := slices.IndexFunc(s.templates, func(e *entry) bool { return e.URI == p.URITemplate && e.visible(ctx) })
-	if i < 0 {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", p.URITemplate)
-	}
-	t := s.templates[i].template
-	if !slices.Contains(t.parsed.Names(), p.Argument) {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resource template %q has no variable %q (has %s)",
-			p.URITemplate, p.Argument, listNames(t.parsed.Names()))
-	}
-	return complete(ctx, t.completers, p)
+	return complete(ctx, e.completers, p)
 }

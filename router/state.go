@@ -1,9 +1,11 @@
 package router
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"sync"
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
@@ -34,10 +36,8 @@ func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 		prompts:   make(map[string]*entry),
 		resources: make(map[string]*entry),
 	}
-	s.views.max = r.options.MaxViews
-	if s.views.max <= 0 {
-		s.views.max = 64
-	}
+	s.views.catalogs = make(map[string]*mcp.Catalog)
+	s.views.max = cmp.Or(max(r.options.MaxViews, 0), 64)
 	var faults []error
 	named := make(map[Item]*entry)
 	for i, e := range entries {
@@ -56,14 +56,41 @@ func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 		}
 	}
 	for _, e := range entries {
-		for _, d := range e.deps {
-			if s.resources[d.uri] == nil {
-				faults = append(faults, e.fault("%s", d.reason))
-			}
+		if e.app != "" && s.resources[e.app] == nil {
+			faults = append(faults, e.fault("UI: the app %q is not registered", e.app))
 		}
 	}
-	s.all = s.catalog(func(*entry) bool { return true })
+	s.all = s.catalog(func(int) bool { return true })
 	return s, faults
+}
+
+// entry is one item in a state of the router, where it is read-only.
+type entry struct {
+	Item
+	place
+	filters []func(context.Context, Item) bool
+	list    func(*mcp.Catalog) // adds the definition
+	app     string             // URI of the app that a tool is linked to
+	isApp   bool
+
+	completers []Completer
+	names      []string // of the arguments or variables
+
+	// Depending on the kind.
+	call   callFunc
+	prompt func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error)
+	read   readFunc
+	parsed *uritemplate.Template
+}
+
+// visible reports whether all filters allow ctx to see the entry.
+func (e *entry) visible(ctx context.Context) bool {
+	for _, f := range e.filters {
+		if !f(ctx, e.Item) {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *entry) fault(format string, args ...any) error {
@@ -86,7 +113,7 @@ func (s *state) index(e *entry, known bool) error {
 			if known {
 				break
 			}
-			if uri, both := uritemplate.Overlap(e.template.parsed, other.template.parsed); both {
+			if uri, both := uritemplate.Overlap(e.parsed, other.parsed); both {
 				return e.fault("the template %q is ambiguous: it and %q at %s both describe %q", e.URI, other.URI, other.place, uri)
 			}
 		}
@@ -100,59 +127,43 @@ func (s *state) catalogFor(ctx context.Context) *mcp.Catalog {
 	if !s.filtered {
 		return s.all
 	}
-	mask := make([]byte, (len(s.entries)+7)/8)
-	hidden := false
+	mask := make([]byte, len(s.entries)) // 1 for a visible entry
 	for i, e := range s.entries {
 		if e.visible(ctx) {
-			mask[i/8] |= 1 << (i % 8)
-		} else {
-			hidden = true
+			mask[i] = 1
 		}
 	}
-	if !hidden {
+	if !bytes.Contains(mask, []byte{0}) {
 		return s.all
 	}
 	return s.views.get(mask, func() *mcp.Catalog {
-		i := -1
-		return s.catalog(func(*entry) bool {
-			i++
-			return mask[i/8]>>(i%8)&1 == 1
-		})
+		return s.catalog(func(i int) bool { return mask[i] == 1 })
 	})
 }
 
-// catalog builds the catalog of the entries for which shown returns true. shown is called
-// once per entry, in order.
-func (s *state) catalog(shown func(*entry) bool) *mcp.Catalog {
+// catalog builds the catalog of the entries for whose index shown returns true.
+func (s *state) catalog(shown func(int) bool) *mcp.Catalog {
 	o := &s.r.options
 	c := &mcp.Catalog{
-		Server: s.r.server, Instructions: o.Instructions, PageSize: o.PageSize, Cache: o.Cache,
-		Tasks: o.Tasks, Logging: !o.NoLogging, Extensions: o.Extensions,
+		Server:       s.r.server,
+		Instructions: o.Instructions,
+		PageSize:     o.PageSize,
+		Cache:        o.Cache,
+		Tasks:        o.Tasks,
+		Logging:      !o.NoLogging,
+		Extensions:   o.Extensions,
 	}
-	if s.filtered {
-		c.Cache.Public = false
-	}
-	ui := false
-	for _, e := range s.entries {
-		if !shown(e) {
-			continue
-		}
-		switch e.Kind {
-		case KindTool:
-			c.Tools = append(c.Tools, e.tool.definition)
-		case KindResource:
-			c.Resources = append(c.Resources, e.resource.definition)
-			ui = ui || e.resource.app
-		case KindTemplate:
-			c.Templates = append(c.Templates, e.template.definition)
-			c.Completions = c.Completions || len(e.template.completers) > 0
-		case KindPrompt:
-			c.Prompts = append(c.Prompts, e.prompt.definition)
-			c.Completions = c.Completions || len(e.prompt.completers) > 0
+	c.Cache.Public = c.Cache.Public && !s.filtered
+	hasApps := false
+	for i, e := range s.entries {
+		if shown(i) {
+			e.list(c)
+			c.Completions = c.Completions || len(e.completers) > 0
+			hasApps = hasApps || e.isApp
 		}
 	}
 	c.Subscribe = len(c.Resources)+len(c.Templates) > 0
-	if ui {
+	if hasApps {
 		if extensions, err := apps.Extensions(c.Extensions); err == nil { // checked by Options
 			c.Extensions = extensions
 		}
@@ -160,10 +171,38 @@ func (s *state) catalog(shown func(*entry) bool) *mcp.Catalog {
 	return c
 }
 
-// changeOf returns the notification for added or removed entries.
-func changeOf(entries []*entry) mcp.Change {
-	has := func(kinds ...Kind) bool {
-		return slices.ContainsFunc(entries, func(e *entry) bool { return slices.Contains(kinds, e.Kind) })
+// views caches the catalogs of callers who see different items. Callers who see the same
+// items share a catalog, so its lists are encoded once.
+type views struct {
+	mu       sync.Mutex
+	max      int
+	catalogs map[string]*mcp.Catalog // by mask
+	masks    []string                // oldest first
+}
+
+// get returns the catalog for a mask of visible items.
+func (v *views) get(mask []byte, build func() *mcp.Catalog) *mcp.Catalog {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if c, ok := v.catalogs[string(mask)]; ok {
+		return c
 	}
-	return mcp.Change{Tools: has(KindTool), Prompts: has(KindPrompt), Resources: has(KindResource, KindTemplate)}
+	if len(v.masks) >= v.max {
+		delete(v.catalogs, v.masks[0])
+		v.masks = v.masks[1:]
+	}
+	c := build()
+	v.catalogs[string(mask)] = c
+	v.masks = append(v.masks, string(mask))
+	return c
+}
+
+// changeOf returns the notification for added or removed entries.
+func changeOf(entries []*entry) (c mcp.Change) {
+	for _, e := range entries {
+		c.Tools = c.Tools || e.Kind == KindTool
+		c.Prompts = c.Prompts || e.Kind == KindPrompt
+		c.Resources = c.Resources || e.Kind == KindResource || e.Kind == KindTemplate
+	}
+	return c
 }

@@ -17,8 +17,8 @@ import (
 func checkTexts(o *object) (faults []string) {
 	for i := range o.fields {
 		f := &o.fields[i]
-		switch pointee(f.node).kind {
-		case kindString, kindTime, kindDuration, kindURL, kindText, kindBool, kindInt, kindUint, kindFloat, kindNumber:
+		switch kind := pointee(f.node).kind; {
+		case kind <= kindURL, kind == kindText:
 		default:
 			faults = append(faults, fmt.Sprintf("%s: a %v cannot be given as a text", f.name, f.node.typ))
 		}
@@ -26,19 +26,24 @@ func checkTexts(o *object) (faults []string) {
 	return faults
 }
 
-// fromTexts returns the JSON object to decode: first the members of fields, in field
+// objectOf returns the JSON object to decode: first the members of fields, in field
 // order, then the unknown ones, sorted by name.
-func fromTexts(o *object, values map[string]string) []byte {
+func (in *input) objectOf(values map[string]string) []byte {
+	o := pointee(in.node).object // nil for a map
+	var fields []field
+	if o != nil {
+		fields = o.fields
+	}
 	dst := []byte{'{'}
 	known := 0
-	for i := range o.fields {
-		text, ok := values[o.fields[i].name]
+	for i := range fields {
+		text, ok := values[fields[i].name]
 		if !ok {
 			continue
 		}
 		known++
-		dst = append(dst, o.fields[i].key...)
-		if !pointee(o.fields[i].node).kind.stringly() && isScalar(text) {
+		dst = append(dst, fields[i].key...)
+		if !pointee(fields[i].node).kind.stringly() && isScalar(text) {
 			dst = append(dst, text...)
 		} else {
 			dst = jsonscan.AppendQuote(dst, text)
@@ -47,16 +52,21 @@ func fromTexts(o *object, values map[string]string) []byte {
 	}
 	if known < len(values) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if o.find([]byte(name), 0) < 0 {
+			if o == nil || o.find([]byte(name), 0) < 0 {
 				dst = append(jsonscan.AppendQuote(dst, name), ':')
 				dst = append(jsonscan.AppendQuote(dst, values[name]), ',')
 			}
 		}
 	}
-	if len(dst) > 1 {
+	return closeWith(dst, '}')
+}
+
+// closeWith replaces the comma at the end of dst, if there is one, with a closing bracket.
+func closeWith(dst []byte, bracket byte) []byte {
+	if dst[len(dst)-1] == ',' {
 		dst = dst[:len(dst)-1]
 	}
-	return append(dst, '}')
+	return append(dst, bracket)
 }
 
 // isScalar reports whether text is a JSON number or boolean.
@@ -64,10 +74,14 @@ func isScalar(text string) bool {
 	if text == "true" || text == "false" {
 		return true
 	}
+	return isNumber(text)
+}
+
+func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && jsonscan.Valid([]byte(text)) == nil
 }
 
-// plainText is the inverse of fromTexts for one value of an enum.
+// plainText is the inverse of objectOf for one value of an enum.
 func plainText(raw []byte) string {
 	if s, ok := jsonscan.Unquote(raw); ok {
 		return s
@@ -77,20 +91,22 @@ func plainText(raw []byte) string {
 
 // matchNames reports differences between the fields of a struct and the variables of a
 // template.
-func matchNames(o *object, names []string) (faults []string) {
-	for i := range o.fields {
-		name := o.fields[i].name
-		if slices.Contains(names, name) {
+func (in *input) matchNames(variables []string) (faults []string) {
+	if !isStruct(pointee(in.node)) {
+		return nil
+	}
+	for _, name := range in.names {
+		if slices.Contains(variables, name) {
 			continue
 		}
-		text := fmt.Sprintf("the field %q is no variable of the template (has %s)", name, listNames(names))
-		if near := nearest.DidYouMean(name, names); near != "" {
+		text := fmt.Sprintf("the field %q is no variable of the template (has %s)", name, listNames(variables))
+		if near := nearest.DidYouMean(name, variables); near != "" {
 			text += fmt.Sprintf(", did you mean %q?", near)
 		}
 		faults = append(faults, text)
 	}
-	for _, name := range names {
-		if o.find([]byte(name), 0) < 0 {
+	for _, name := range variables {
+		if !slices.Contains(in.names, name) {
 			faults = append(faults, fmt.Sprintf("the variable %q has no field", name))
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -230,18 +229,11 @@ func unit(hex []byte) uint64 {
 func (w *writer) number(token []byte) error {
 	f, err := strconv.ParseFloat(string(token), 64)
 	start := len(w.out)
-	switch size := math.Abs(f); {
-	case err != nil && !w.exact:
+	if err != nil && !w.exact {
 		return fmt.Errorf("%.40s is too large a number", token)
-	case f == 0:
-		w.out = append(w.out, '0') // also for -0
-	case size >= 1e-6 && size < 1e21:
-		w.out = strconv.AppendFloat(w.out, f, 'f', -1, 64)
-	default:
-		w.out = strconv.AppendFloat(w.out, f, 'e', -1, 64)
-		if n := len(w.out); w.out[n-4] == 'e' && w.out[n-2] == '0' {
-			w.out = append(w.out[:n-2], w.out[n-1]) // e-09 becomes e-9
-		}
+	}
+	if err == nil {
+		w.out = decimal.AppendFloat(w.out, f+0, 64) // the sum turns -0 into 0
 	}
 	if w.exact && (err != nil || !decimal.Same(w.out[start:], token)) {
 		w.out = append(w.out[:start], token...)

@@ -5,7 +5,9 @@ package decimal
 
 import (
 	"bytes"
+	"math"
 	"math/bits"
+	"strconv"
 )
 
 // Number is a JSON number of any size, split without changing its value: ±0.d1d2…dn ×
@@ -35,35 +37,38 @@ func Parse(token []byte) Number {
 	if token[0] == '-' {
 		d.neg, token = true, token[1:]
 	}
-	if e := bytes.IndexAny(token, "eE"); e >= 0 {
-		d.Exp = parseExponent(token[e+1:])
-		token = token[:e]
-	}
-	point := bytes.IndexByte(token, '.')
-	if point < 0 {
-		point = len(token)
-	}
-	first, last := -1, 0
+	first, last, point, end := -1, 0, -1, len(token)
+scan:
 	for i, c := range token {
-		if c != '0' && c != '.' {
+		switch {
+		case '1' <= c && c <= '9':
 			if first < 0 {
 				first = i
 			}
 			last = i
+		case c == '.':
+			point = i
+		case c != '0':
+			end = i
+			d.Exp = parseExponent(token[i+1:])
+			break scan
 		}
 	}
 	if first < 0 {
 		return Number{}
 	}
+	if point < 0 {
+		point = end
+	}
 	d.Digits = token[first : last+1]
 	d.n = len(d.Digits)
-	if first < point {
-		d.Exp += point - first
-		if last > point {
-			d.n--
-		}
-	} else {
+	if first > point {
 		d.Exp -= first - point - 1
+		return d
+	}
+	d.Exp += point - first
+	if last > point {
+		d.n--
 	}
 	return d
 }
@@ -103,6 +108,7 @@ func (d *Number) Compare(x *Number) int {
 	return d.compareSize(x)
 }
 
+// Sign returns -1, 0 or +1.
 func (d *Number) Sign() int {
 	switch {
 	case d.n == 0:
@@ -126,6 +132,36 @@ func (d *Number) Int(most int) int {
 		}
 	}
 	return n
+}
+
+// IntegerText returns an integer without fraction and exponent. Beyond 32 digits, which
+// exceed every Go integer, further zeros are omitted.
+func (d *Number) IntegerText() string {
+	if d.n == 0 {
+		return "0"
+	}
+	text := bytes.ReplaceAll(d.Digits, []byte{'.'}, nil)
+	if d.neg {
+		text = append([]byte{'-'}, text...)
+	}
+	for range min(d.Exp-d.n, 32) {
+		text = append(text, '0')
+	}
+	return string(text)
+}
+
+// AppendFloat appends the shortest text that parses as f, which must be finite, formatted
+// as in ECMAScript (RFC 8785, section 3.2.2.3), except that -0 stays. bits is 32 or 64.
+func AppendFloat(dst []byte, f float64, bits int) []byte {
+	size := math.Abs(f)
+	if size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(dst, f, 'f', -1, bits)
+	}
+	dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
+	if n := len(dst); dst[n-4] == 'e' && dst[n-2] == '0' {
+		dst = append(dst[:n-2], dst[n-1]) // e-09 becomes e-9
+	}
+	return dst
 }
 
 // digit returns digit d(k+1).

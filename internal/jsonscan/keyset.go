@@ -62,3 +62,36 @@ func duplicate(raw []byte, i, depth int, found *[]byte) (int, error) {
 	}
 	return ValueAt(raw, i, depth)
 }
+
+// IndexSet is a set of small indexes, such as those of the fields of a struct. Indexes
+// below 128 cause no allocation. The zero value is empty.
+type IndexSet struct {
+	small [2]uint64
+	large []uint64
+}
+
+// Add adds i and reports whether it was new.
+func (s *IndexSet) Add(i int) bool {
+	isNew := !s.Has(i)
+	word := i / 64
+	if word < len(s.small) {
+		s.small[word] |= 1 << (i % 64)
+		return isNew
+	}
+	word -= len(s.small)
+	for len(s.large) <= word {
+		s.large = append(s.large, 0)
+	}
+	s.large[word] |= 1 << (i % 64)
+	return isNew
+}
+
+// Has reports whether i was added.
+func (s *IndexSet) Has(i int) bool {
+	word := i / 64
+	if word < len(s.small) {
+		return s.small[word]>>(i%64)&1 == 1
+	}
+	word -= len(s.small)
+	return word < len(s.large) && s.large[word]>>(i%64)&1 == 1
+}

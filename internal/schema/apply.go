@@ -7,151 +7,101 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// applied checks the value doc[i:end] against the other schemas that apply to it.
-func (w *walker) applied(a *applyRules, i, end, depth int) error {
-	if err := w.over(a.ref, i, end, depth); err != nil {
-		return err
-	}
+// applied checks a value against the other schemas that apply to it.
+func (w *walker) applied(a *applyRules, at span) {
+	w.over(a.ref, at)
 	for _, n := range a.all {
-		if err := w.over(n, i, end, depth); err != nil {
-			return err
+		w.over(n, at)
+	}
+	if a.any != nil && !slices.ContainsFunc(a.any, func(n *node) bool { return w.accepts(n, at) }) {
+		w.failForms(a.any, at)
+	}
+	if a.one != nil {
+		w.oneOf(a.one, at)
+	}
+	if a.not != nil && w.accepts(a.not, at) && !a.not.unsure {
+		if what := a.not.describe(); what != "" {
+			w.fail("must not be %s (got %s)", what, Describe(w.text(at)))
+		} else {
+			w.fail("has a form that is not allowed")
 		}
 	}
-	if a.hasAny {
-		if err := w.anyOf(a.any, i, end, depth); err != nil {
-			return err
+	if a.when != nil {
+		if !w.accepts(a.when, at) {
+			w.over(a.or, at)
+		} else if !a.when.unsure {
+			w.over(a.then, at)
 		}
 	}
-	if a.hasOne {
-		if err := w.oneOf(a.one, i, end, depth); err != nil {
-			return err
-		}
-	}
-	if a.hasNot {
-		if err := w.not(a.not, i, end, depth); err != nil {
-			return err
-		}
-	}
-	if a.hasIf {
-		return w.conditional(a, i, end, depth)
-	}
-	return nil
 }
 
-func (w *walker) anyOf(forms []*node, i, end, depth int) error {
-	for _, n := range forms {
-		if ok, err := w.accepts(n, i, end, depth); ok || err != nil {
-			return err
-		}
-	}
-	return w.noForm(forms, i, end, depth)
-}
-
-func (w *walker) oneOf(forms []*node, i, end, depth int) error {
+func (w *walker) oneOf(forms []*node, at span) {
 	matched, sure := 0, 0
 	for _, n := range forms {
-		ok, err := w.accepts(n, i, end, depth)
-		if err != nil {
-			return err
-		}
-		if ok {
+		if w.accepts(n, at) {
 			matched++
-			if !n.isUnsure() {
+			if !n.unsure {
 				sure++
 			}
 		}
 	}
-	switch {
-	case matched == 0:
-		return w.noForm(forms, i, end, depth)
-	case sure > 1:
-		return w.fail(func() string {
-			return fmt.Sprintf("must match exactly one of %d forms, but matches %d", len(forms), sure)
-		})
+	if matched == 0 {
+		w.failForms(forms, at)
+	} else if sure > 1 {
+		w.fail("must match exactly one of %d forms, but matches %d", len(forms), sure)
 	}
-	return nil
 }
 
-func (w *walker) not(n *node, i, end, depth int) error {
-	ok, err := w.accepts(n, i, end, depth)
-	if err != nil || !ok || n.isUnsure() {
-		return err
+// failForms reports a value that none of forms accepts. If one form is clearly the
+// intended one, its problems are reported.
+func (w *walker) failForms(forms []*node, at span) {
+	if w.stop != nil || w.reject() {
+		return
 	}
-	return w.fail(func() string {
-		if what := n.describe(); what != "" {
-			return fmt.Sprintf("must not be %s (got %s)", what, got(w.doc[i:end]))
-		}
-		return "has a form that is not allowed"
-	})
-}
-
-func (w *walker) conditional(a *applyRules, i, end, depth int) error {
-	ok, err := w.accepts(a.when, i, end, depth)
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		return w.over(a.or, i, end, depth)
-	case a.when.isUnsure():
-		return nil
-	}
-	return w.over(a.then, i, end, depth)
-}
-
-// noForm reports a value that none of forms accepts. If one form is clearly the intended
-// one, its problems are reported.
-func (w *walker) noForm(forms []*node, i, end, depth int) error {
-	if w.quiet > 0 {
-		return errInvalid
-	}
-	problems, err := w.closest(forms, i, end, depth)
-	if err != nil {
-		return err
-	}
-	if problems != nil {
+	if problems := w.closest(forms, at); problems != nil || w.stop != nil {
 		for _, p := range problems {
 			w.add(p)
 		}
-		return nil
+		return
 	}
-	return w.fail(func() string {
-		var texts []string
-		for _, n := range forms {
-			text := n.describe()
-			if text == "" {
-				return fmt.Sprintf("matches none of the %d accepted forms (got %s)", len(forms), got(w.doc[i:end]))
-			}
-			texts = append(texts, text)
+	var texts []string
+	for _, n := range forms {
+		text := n.describe()
+		if text == "" {
+			w.fail("matches none of the %d accepted forms (got %s)", len(forms), Describe(w.text(at)))
+			return
 		}
-		return fmt.Sprintf("must be %s (got %s)", alternatives(texts), got(w.doc[i:end]))
-	})
+		texts = append(texts, text)
+	}
+	w.fail("must be %s (got %s)", alternatives(texts), Describe(w.text(at)))
 }
 
 // closest returns the problems of the form with the fewest, among those that accept the
 // value's type. It returns nil if several forms tie.
-func (w *walker) closest(forms []*node, i, end, depth int) ([]Problem, error) {
-	kind := kindOf(w.doc[i])
-	best, tie := []Problem(nil), false
+func (w *walker) closest(forms []*node, at span) []Problem {
+	kind := kindOf(w.doc[at.start])
+	var best []Problem
+	isTie := false
 	for _, n := range forms {
-		if n == nil || n.never || !n.resolved().types.accept(kind) {
+		if n.never || !n.resolved().types.accept(kind) {
 			continue
 		}
 		sub := walker{doc: w.doc, budget: w.budget, again: 1, deepest: w.deepest, path: w.path}
-		err := sub.over(n, i, end, depth)
-		w.budget = sub.budget
+		sub.over(n, at)
+		w.budget, w.stop = sub.budget, sub.stop
 		switch {
-		case err != nil:
-			return nil, err
+		case w.stop != nil:
+			return nil
 		case best == nil || len(sub.problems) < len(best):
-			best, tie = sub.problems, false
+			best, isTie = sub.problems, false
 		case len(sub.problems) == len(best):
-			tie = true
+			isTie = true
 		}
 	}
-	if tie {
-		return nil, nil
+	if isTie {
+		return nil
 	}
-	return best, nil
+	return best
 }
 
 // resolved follows n to the node that holds its type, if n is only a reference.
@@ -165,160 +115,198 @@ func (n *node) resolved() *node {
 	return n
 }
 
-func (n *node) isUnsure() bool { return n != nil && n.unsure }
-
 // unevaluated checks the members or items that neither n nor any other schema applied to
 // the same value has evaluated.
-func (w *walker) unevaluated(n *node, kind kinds, i, end, depth int) error {
-	members := kind == kindObject && n.object != nil && n.object.hasUnevaluated
-	items := kind == kindArray && n.array != nil && n.array.hasUnevaluated
-	if !members && !items {
-		return nil
+func (w *walker) unevaluated(n *node, kind kinds, at span) {
+	if kind == kindObject && n.object != nil && n.object.unevaluated != nil {
+		w.unevaluatedMembers(n.object, w.others(nil, n, at), at)
 	}
-	others, err := w.others(nil, n, i, end, depth)
-	if err != nil {
-		return err
+	if kind == kindArray && n.array != nil && n.array.unevaluated != nil {
+		w.unevaluatedItems(n.array, w.others(nil, n, at), at)
 	}
-	if members {
-		return w.unevaluatedMembers(n.object, others, i, depth)
-	}
-	return w.unevaluatedItems(n.array, others, i, depth)
 }
 
-// others appends to found the nodes that n applies to the value doc[i:end] and that
-// accept it, recursively.
-func (w *walker) others(found []*node, n *node, i, end, depth int) ([]*node, error) {
-	candidates, err := w.inForce(n, i, end, depth)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range candidates {
-		if c == nil {
-			continue
-		}
-		ok, err := w.accepts(c, i, end, depth)
-		if err == nil && ok {
-			found, err = w.others(append(found, c), c, i, end, depth)
-		}
-		if err != nil {
-			return nil, err
+// others appends to found the nodes that n applies to a value and that accept it,
+// recursively.
+func (w *walker) others(found []*node, n *node, at span) []*node {
+	for _, c := range w.inForce(n, at) {
+		if c != nil && w.accepts(c, at) {
+			found = w.others(append(found, c), c, at)
 		}
 	}
-	return found, nil
+	return found
 }
 
-// inForce returns the nodes that n applies to the value doc[i:end], whether or not they
-// accept it.
-func (w *walker) inForce(n *node, i, end, depth int) ([]*node, error) {
+// inForce returns the nodes that n applies to a value, whether or not they accept it; some
+// may be nil.
+func (w *walker) inForce(n *node, at span) []*node {
 	var nodes []*node
 	if a := n.apply; a != nil {
 		nodes = slices.Concat([]*node{a.ref}, a.all, a.any, a.one)
-		if a.hasIf {
-			ok, err := w.accepts(a.when, i, end, depth)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				nodes = append(nodes, a.when, a.then)
-			} else {
-				nodes = append(nodes, a.or)
-			}
+		if a.when != nil && w.accepts(a.when, at) {
+			nodes = append(nodes, a.when, a.then)
+		} else {
+			nodes = append(nodes, a.or)
 		}
 	}
-	if n.object != nil && w.doc[i] == '{' {
+	if n.object != nil && w.doc[at.start] == '{' {
 		for _, d := range n.object.needs {
-			if d.schema != nil && w.hasMember(n.object.names[d.on].text, i, depth) {
+			if d.schema != nil && w.hasMember(n.object.names[d.on].text, at) {
 				nodes = append(nodes, d.schema)
 			}
 		}
 	}
-	return nodes, nil
+	return nodes
 }
 
-func (w *walker) hasMember(name string, i, depth int) (found bool) {
-	_, _ = jsonscan.Object(w.doc, i, depth, func(key []byte, at int) (int, error) {
-		found = found || string(key) == name
-		return jsonscan.ValueAt(w.doc, at, depth+1)
-	})
+func (w *walker) hasMember(name string, at span) (found bool) {
+	w.eachMember(at, func(key []byte, _ span) { found = found || string(key) == name })
 	return found
 }
 
-func (w *walker) unevaluatedMembers(o *objectRules, others []*node, i, depth int) error {
-	_, err := jsonscan.Object(w.doc, i, depth, func(key []byte, at int) (int, error) {
-		end, err := jsonscan.ValueAt(w.doc, at, depth+1)
-		if err != nil || o.evaluates(key, false) {
-			return end, err
+// eachMember calls f for each member of an object, until the walk has to stop.
+func (w *walker) eachMember(at span, f func(key []byte, value span)) {
+	_, _ = jsonscan.Object(w.doc, at.start, at.depth, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.ValueAt(w.doc, i, at.depth+1)
+		if err == nil {
+			f(key, span{i, end, at.depth + 1})
 		}
-		if err := w.spend(64 * len(others)); err != nil {
-			return end, err
-		}
-		for _, n := range others {
-			if n.object != nil && n.object.evaluates(key, true) {
-				return end, nil
-			}
-		}
-		w.enter(segment{key: key})
-		defer w.leave()
-		if o.unevaluated != nil && o.unevaluated.never {
-			return end, w.fail(func() string { return o.unknown(string(key), depth+1) })
-		}
-		return end, w.over(o.unevaluated, at, end, depth+1)
+		return end, w.stop
 	})
-	return err
+}
+
+// eachItem calls f for each item of an array, until the walk has to stop.
+func (w *walker) eachItem(at span, f func(index int, item span)) {
+	n := 0
+	_, _ = jsonscan.Array(w.doc, at.start, at.depth, func(i int) (int, error) {
+		end, err := jsonscan.ValueAt(w.doc, i, at.depth+1)
+		if err == nil {
+			f(n, span{i, end, at.depth + 1})
+		}
+		n++
+		return end, w.stop
+	})
+}
+
+func (w *walker) unevaluatedMembers(o *objectRules, others []*node, at span) {
+	w.eachMember(at, func(key []byte, value span) {
+		if o.evaluates(key, false) {
+			return
+		}
+		w.spend(64 * len(others))
+		if slices.ContainsFunc(others, func(n *node) bool { return n.object != nil && n.object.evaluates(key, true) }) {
+			return
+		}
+		w.enterMember(key)
+		if o.unevaluated.never {
+			w.failUnknown(o, key, value.depth)
+		} else {
+			w.over(o.unevaluated, value)
+		}
+		w.leave()
+	})
 }
 
 // evaluates reports whether o evaluates the member key. If o is foreign, that includes
 // its unevaluatedProperties.
 func (o *objectRules) evaluates(key []byte, foreign bool) bool {
-	if o.hasAdditional || foreign && o.hasUnevaluated {
+	if o.additional != nil || foreign && o.unevaluated != nil {
 		return true
 	}
 	if k := o.find(key); k >= 0 && o.names[k].declared {
 		return true
 	}
-	for _, p := range o.patterns {
-		if p.pattern.match.Match(key) {
-			return true
-		}
-	}
-	return o.hidden
+	matches := func(p patternProperty) bool { return p.pattern.match.Match(key) }
+	return o.hidden || slices.ContainsFunc(o.patterns, matches)
 }
 
-func (w *walker) unevaluatedItems(a *arrayRules, others []*node, i, depth int) error {
-	k := 0
-	_, err := jsonscan.Array(w.doc, i, depth, func(at int) (int, error) {
-		place := k
-		k++
-		at = jsonscan.Space(w.doc, at)
-		end, err := jsonscan.ValueAt(w.doc, at, depth+1)
-		if err != nil {
-			return end, err
+func (w *walker) unevaluatedItems(a *arrayRules, others []*node, at span) {
+	w.eachItem(at, func(index int, item span) {
+		isEvaluated := w.evaluatesItem(a, false, index, item) || slices.ContainsFunc(others, func(n *node) bool {
+			return n.array != nil && w.evaluatesItem(n.array, true, index, item)
+		})
+		if !isEvaluated {
+			w.enterItem(index)
+			w.over(a.unevaluated, item)
+			w.leave()
 		}
-		done, err := w.evaluatesItem(a, false, place, at, end, depth+1)
-		for _, n := range others {
-			if err != nil || done {
-				break
-			}
-			if n.array != nil {
-				done, err = w.evaluatesItem(n.array, true, place, at, end, depth+1)
-			}
-		}
-		if err != nil || done {
-			return end, err
-		}
-		w.enter(segment{place: place})
-		defer w.leave()
-		return end, w.over(a.unevaluated, at, end, depth+1)
 	})
-	return err
 }
 
-func (w *walker) evaluatesItem(a *arrayRules, foreign bool, place, i, end, depth int) (bool, error) {
-	if a.hasItems || place < len(a.prefix) || foreign && a.hasUnevaluated {
-		return true, nil
+func (w *walker) evaluatesItem(a *arrayRules, foreign bool, index int, item span) bool {
+	if a.items != nil || index < len(a.prefix) || foreign && a.unevaluated != nil {
+		return true
 	}
-	if !a.hasContains {
-		return false, nil
+	return a.contains != nil && w.accepts(a.contains, item)
+}
+
+// array checks the array at i; a is nil if the schema does not constrain arrays.
+func (w *walker) array(a *arrayRules, i, depth int) (int, error) {
+	if a == nil && w.again > 0 {
+		return jsonscan.ValueAt(w.doc, i, depth)
 	}
-	return w.accepts(a.contains, i, end, depth)
+	w.deepest = max(w.deepest, depth+1)
+	n := 0
+	end, err := jsonscan.Array(w.doc, i, depth, func(at int) (int, error) {
+		w.enterItem(n)
+		end, err := w.value(a.at(n), at, depth+1)
+		w.leave()
+		n++
+		return end, err
+	})
+	if err == nil && a != nil {
+		w.wholeArray(a, n, span{i, end, depth})
+	}
+	return end, err
+}
+
+// at returns the schema of the item at index n, or nil.
+func (a *arrayRules) at(n int) *node {
+	switch {
+	case a == nil:
+		return nil
+	case n < len(a.prefix):
+		return a.prefix[n]
+	}
+	return a.items
+}
+
+// wholeArray checks the rules that need all items.
+func (w *walker) wholeArray(a *arrayRules, n int, at span) {
+	w.failCount(n, a.min, a.max, "item", "")
+	if a.contains != nil {
+		w.contains(a, at)
+	}
+	if !a.unique || n < 2 {
+		return
+	}
+	raw := w.text(at)
+	w.spend(8 * w.passes(kindArray, len(raw), at.depth))
+	if w.stop != nil {
+		return
+	}
+	if i, j, found := repeated(jsonscan.Elements(raw)); found {
+		w.fail("items must differ, but those at %d and %d are the same", i, j)
+	}
+}
+
+func (w *walker) contains(a *arrayRules, at span) {
+	matched := 0
+	w.eachItem(at, func(_ int, item span) {
+		if w.accepts(a.contains, item) {
+			matched++
+		}
+	})
+	most := a.maxContains
+	if a.contains.unsure {
+		most = -1
+	}
+	if matched >= a.minContains && (most < 0 || matched <= most) {
+		return
+	}
+	suffix := " of a certain form"
+	if what := a.contains.describe(); what != "" {
+		suffix = fmt.Sprintf("%s: %s", suffix, what)
+	}
+	w.failCount(matched, a.minContains, most, "item", suffix)
 }

@@ -135,7 +135,7 @@ func (c *compiler) dialect(i int) error {
 		}
 		draft07, known := dialects(uri)
 		if !known {
-			return fmt.Errorf("unsupported dialect %s, want 2020-12 or draft-07", quoted(uri))
+			return fmt.Errorf("unsupported dialect %s, want 2020-12 or draft-07", Quote(uri))
 		}
 		c.draft07 = draft07
 		return nil
@@ -308,7 +308,7 @@ func (c *compiler) token(i int) []byte {
 	return c.raw[i:end]
 }
 
-func (c *compiler) got(i int) string { return got(c.token(i)) }
+func (c *compiler) got(i int) string { return Describe(c.token(i)) }
 
 func (c *compiler) string(i int) (string, error) {
 	s, ok := jsonscan.Unquote(c.token(i))

@@ -3,22 +3,31 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
+// only2020 and onlyDraft07 are the keywords that only one dialect has; the other ignores them.
+var (
+	only2020 = []string{"$dynamicRef", "prefixItems", "minContains", "maxContains", "unevaluatedItems",
+		"unevaluatedProperties", "dependentRequired", "dependentSchemas"}
+	onlyDraft07 = []string{"additionalItems", "dependencies"}
+)
+
 // keyword compiles one keyword, whose value begins at i, into n.
-func (c *compiler) keyword(n *node, key string, i int) error {
+func (c *compiler) keyword(n *node, key string, i int) (err error) {
+	if c.draft07 && slices.Contains(only2020, key) || !c.draft07 && slices.Contains(onlyDraft07, key) {
+		return nil
+	}
 	switch key {
 	case "$schema":
 		return c.sameDialect(i)
 	case "$ref":
 		return c.ref(n, i)
 	case "$dynamicRef":
-		if !c.draft07 {
-			return errors.New("not supported")
-		}
+		return errors.New("not supported")
 	case "$defs", "definitions":
 		return c.eachMember(i, func(_ string, at int) error {
 			_, err := c.schema(at)
@@ -30,6 +39,7 @@ func (c *compiler) keyword(n *node, key string, i int) error {
 		return c.enum(n, i)
 	case "const":
 		n.addEnum(&enumRule{values: []literal{c.literal(i)}})
+
 	case "minimum":
 		return c.bound(n, i, bound{words: "at least", beyond: -1})
 	case "maximum":
@@ -40,23 +50,70 @@ func (c *compiler) keyword(n *node, key string, i int) error {
 		return c.bound(n, i, bound{words: "less than", beyond: 1, strict: true})
 	case "multipleOf":
 		return c.multipleOf(n, i)
+
 	case "minLength":
 		return c.size(i, &n.textRules().min)
 	case "maxLength":
 		return c.size(i, &n.textRules().max)
 	case "pattern":
 		return c.pattern(n, i)
-	case "allOf", "anyOf", "oneOf", "not", "if", "then", "else":
-		return c.applicator(n, key, i)
-	case "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
-		"minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies",
-		"unevaluatedProperties":
-		return c.objectKeyword(n.objectRules(), n, key, i)
-	case "items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems",
-		"contains", "minContains", "maxContains", "unevaluatedItems":
-		return c.arrayKeyword(n.arrayRules(), key, i)
+
+	case "allOf":
+		n.applyRules().all, err = c.applied(n, i, n.applyRules().all)
+	case "anyOf":
+		n.applyRules().any, err = c.applied(n, i, nil)
+	case "oneOf":
+		n.applyRules().one, err = c.applied(n, i, nil)
+	case "not":
+		n.applyRules().not, err = c.appliedOne(n, i)
+	case "if":
+		n.applyRules().when, err = c.appliedOne(n, i)
+	case "then":
+		n.applyRules().then, err = c.appliedOne(n, i)
+	case "else":
+		n.applyRules().or, err = c.appliedOne(n, i)
+
+	case "properties":
+		return c.properties(n.objectRules(), i)
+	case "required":
+		return c.required(n.objectRules(), i)
+	case "additionalProperties":
+		n.objectRules().additional, err = c.schema(i)
+	case "patternProperties":
+		return c.patternProperties(n.objectRules(), n, i)
+	case "propertyNames":
+		n.objectRules().propertyNames, err = c.schema(i)
+	case "minProperties":
+		return c.size(i, &n.objectRules().min)
+	case "maxProperties":
+		return c.size(i, &n.objectRules().max)
+	case "unevaluatedProperties":
+		n.objectRules().unevaluated, err = c.schema(i)
+	case "dependentRequired", "dependentSchemas", "dependencies":
+		return c.dependencies(n.objectRules(), n, key, i)
+
+	case "items":
+		return c.items(n.arrayRules(), i)
+	case "prefixItems":
+		n.arrayRules().prefix, err = c.schemas(i)
+	case "minItems":
+		return c.size(i, &n.arrayRules().min)
+	case "maxItems":
+		return c.size(i, &n.arrayRules().max)
+	case "uniqueItems":
+		return c.unique(n.arrayRules(), i)
+	case "contains":
+		n.arrayRules().contains, err = c.schema(i)
+	case "minContains":
+		return c.size(i, &n.arrayRules().minContains)
+	case "maxContains":
+		return c.size(i, &n.arrayRules().maxContains)
+	case "unevaluatedItems":
+		n.arrayRules().unevaluated, err = c.schema(i)
+	case "additionalItems":
+		return c.additionalItems(n.arrayRules(), i)
 	}
-	return nil // an annotation, or unknown
+	return err // nil for an annotation, or an unknown keyword
 }
 
 func (n *node) textRules() *textRules {
@@ -100,7 +157,7 @@ func (c *compiler) sameDialect(i int) error {
 		return err
 	}
 	if draft07, known := dialects(uri); !known || draft07 != c.draft07 {
-		return fmt.Errorf("dialect %s within another", quoted(uri))
+		return fmt.Errorf("dialect %s within another", Quote(uri))
 	}
 	return nil
 }
@@ -132,9 +189,9 @@ func (c *compiler) oneType(n *node, i int) error {
 		words = append(words, name.word)
 	}
 	if near := nearest.DidYouMean(word, words); near != "" {
-		return fmt.Errorf("unknown type %s, did you mean %q?", quoted(word), near)
+		return fmt.Errorf("unknown type %s, did you mean %q?", Quote(word), near)
 	}
-	return fmt.Errorf("unknown type %s", quoted(word))
+	return fmt.Errorf("unknown type %s", Quote(word))
 }
 
 func (c *compiler) literal(i int) literal {
@@ -181,7 +238,7 @@ func (c *compiler) bound(n *node, i int, b bound) error {
 	if err != nil {
 		return err
 	}
-	b.Number, b.text = d, shown(c.token(i))
+	b.Number, b.text = d, Shorten(c.token(i))
 	r := n.numberRules()
 	r.bounds = append(r.bounds, b)
 	return nil
@@ -199,7 +256,7 @@ func (c *compiler) multipleOf(n *node, i int) error {
 	if !ok {
 		return fmt.Errorf("%s has too many digits", c.got(i))
 	}
-	v.Text = shown(c.token(i))
+	v.Text = Shorten(c.token(i))
 	n.numberRules().multiple = &v
 	return nil
 }
@@ -213,7 +270,7 @@ func (c *compiler) pattern(n *node, i int) error {
 	}
 	p, err := compilePattern(source)
 	if err != nil {
-		c.note("pattern %s is not checked: %v", quoted(source), err)
+		c.note("pattern %s is not checked: %v", Quote(source), err)
 		n.unsure = true
 		return nil
 	}
@@ -221,145 +278,67 @@ func (c *compiler) pattern(n *node, i int) error {
 	return nil
 }
 
-// applicator compiles a keyword that applies schemas to the same value.
-func (c *compiler) applicator(n *node, key string, i int) error {
-	a := n.applyRules()
-	switch key {
-	case "allOf", "anyOf", "oneOf":
-		nodes, err := c.schemas(i)
-		if err != nil {
-			return err
-		}
-		for _, sub := range nodes {
-			c.edge(n, sub)
-		}
-		switch key {
-		case "allOf":
-			a.all = append(a.all, nodes...)
-		case "anyOf":
-			a.any, a.hasAny = nodes, true
-		default:
-			a.one, a.hasOne = nodes, true
-		}
-		return nil
+// applied appends to nodes the schemas of the array at i, which apply to the same value as
+// n.
+func (c *compiler) applied(n *node, i int, nodes []*node) ([]*node, error) {
+	added, err := c.schemas(i)
+	for _, sub := range added {
+		c.edge(n, sub)
 	}
-	sub, err := c.schema(i)
-	c.edge(n, sub)
-	switch key {
-	case "not":
-		a.not, a.hasNot = sub, true
-	case "if":
-		a.when, a.hasIf = sub, true
-	case "then":
-		a.then = sub
-	case "else":
-		a.or = sub
-	}
-	return err
+	return append(nodes, added...), err
 }
 
-func (c *compiler) arrayKeyword(a *arrayRules, key string, i int) (err error) {
-	if c.draft07 {
-		switch key {
-		case "prefixItems", "minContains", "maxContains", "unevaluatedItems":
-			return nil
-		}
+// appliedOne returns the schema at i, which applies to the same value as n.
+func (c *compiler) appliedOne(n *node, i int) (*node, error) {
+	sub, err := c.schema(i)
+	c.edge(n, sub)
+	return sub, err
+}
+
+func (c *compiler) unique(a *arrayRules, i int) error {
+	if kindOf(c.raw[i]) != kindBoolean {
+		return fmt.Errorf("want true or false, got %s", c.got(i))
 	}
-	switch key {
-	case "items":
-		return c.items(a, i)
-	case "prefixItems":
-		a.prefix, err = c.schemas(i)
-	case "minItems":
-		return c.size(i, &a.min)
-	case "maxItems":
-		return c.size(i, &a.max)
-	case "uniqueItems":
-		if kindOf(c.raw[i]) != kindBoolean {
-			return fmt.Errorf("want true or false, got %s", c.got(i))
-		}
-		a.unique = c.raw[i] == 't'
-	case "contains":
-		a.hasContains = true
-		a.contains, err = c.schema(i)
-	case "minContains":
-		return c.size(i, &a.minContains)
-	case "maxContains":
-		return c.size(i, &a.maxContains)
-	case "unevaluatedItems":
-		a.hasUnevaluated = true
-		a.unevaluated, err = c.schema(i)
-	case "additionalItems":
-		return c.additionalItems(a, i)
-	}
-	return err
+	a.unique = c.raw[i] == 't'
+	return nil
 }
 
 // items compiles a schema for all items or, in draft-07, an array of schemas for the
 // first items.
 func (c *compiler) items(a *arrayRules, i int) (err error) {
 	if c.raw[i] != '[' {
-		// In draft-07, additionalItems has no effect with this form.
-		a.hasItems = true
-		a.items, err = c.schema(i)
+		a.items, err = c.schema(i) // in draft-07, additionalItems has no effect then
 		return err
 	}
 	if !c.draft07 {
 		return errors.New("want a schema (2020-12 has prefixItems for an array of them)")
 	}
-	if a.prefix, err = c.schemas(i); err == nil && len(a.prefix) > 0 && a.rest != nil {
-		a.items, a.hasItems = a.rest, true
+	if a.prefix, err = c.schemas(i); err == nil {
+		a.items = a.rest
 	}
 	return err
 }
 
-func (c *compiler) additionalItems(a *arrayRules, i int) error {
-	if !c.draft07 {
-		return nil
+func (c *compiler) additionalItems(a *arrayRules, i int) (err error) {
+	if a.rest, err = c.schema(i); a.prefix != nil {
+		a.items = a.rest
 	}
-	rest, err := c.schema(i)
-	if err != nil {
-		return err
-	}
-	if a.rest = rest; a.prefix != nil {
-		a.items, a.hasItems = rest, true
-	}
-	return nil
+	return err
 }
 
-func (c *compiler) objectKeyword(o *objectRules, n *node, key string, i int) (err error) {
-	switch key {
-	case "properties":
-		return c.eachMember(i, func(text string, at int) error {
-			sub, err := c.schema(at)
-			k := o.name(text)
-			o.names[k].declared, o.names[k].schema = true, sub
-			return err
-		})
-	case "required":
-		names, err := c.strings(i)
-		for _, text := range names {
-			o.names[o.name(text)].required = true
-		}
+func (c *compiler) properties(o *objectRules, i int) error {
+	return c.eachMember(i, func(text string, at int) error {
+		sub, err := c.schema(at)
+		member := &o.names[o.name(text)]
+		member.declared, member.schema = true, sub
 		return err
-	case "additionalProperties":
-		o.hasAdditional = true
-		o.additional, err = c.schema(i)
-	case "patternProperties":
-		return c.patternProperties(o, n, i)
-	case "propertyNames":
-		o.propertyNames, err = c.schema(i)
-	case "minProperties":
-		return c.size(i, &o.min)
-	case "maxProperties":
-		return c.size(i, &o.max)
-	case "unevaluatedProperties":
-		if !c.draft07 {
-			o.hasUnevaluated = true
-			o.unevaluated, err = c.schema(i)
-		}
-	default:
-		return c.dependencies(o, n, key, i)
+	})
+}
+
+func (c *compiler) required(o *objectRules, i int) error {
+	names, err := c.strings(i)
+	for _, text := range names {
+		o.names[o.name(text)].required = true
 	}
 	return err
 }
@@ -386,7 +365,7 @@ func (c *compiler) patternProperties(o *objectRules, n *node, i int) error {
 		}
 		p, err := compilePattern(source)
 		if err != nil {
-			c.note("members named by the pattern %s are not checked: %v", quoted(source), err)
+			c.note("members named by the pattern %s are not checked: %v", Quote(source), err)
 			o.hidden, n.unsure = true, true
 			return nil
 		}
@@ -398,9 +377,6 @@ func (c *compiler) patternProperties(o *objectRules, n *node, i int) error {
 // dependencies compiles dependentRequired, dependentSchemas, and draft-07's dependencies,
 // which combines both.
 func (c *compiler) dependencies(o *objectRules, n *node, key string, i int) error {
-	if c.draft07 != (key == "dependencies") {
-		return nil
-	}
 	return c.eachMember(i, func(text string, at int) error {
 		d := dependency{on: o.name(text)}
 		var err error

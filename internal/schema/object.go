@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
@@ -10,6 +9,24 @@ import (
 
 // noRules are the rules for an object without constraints.
 var noRules = &objectRules{max: -1}
+
+// seenSet records the members of one object: those that the schema mentions by index, the
+// others by name.
+type seenSet struct {
+	count  int
+	named  jsonscan.IndexSet
+	others jsonscan.KeySet
+}
+
+// add reports whether the member is new. place is negative if the schema does not mention
+// it.
+func (s *seenSet) add(place int, key []byte) bool {
+	s.count++
+	if place >= 0 {
+		return s.named.Add(place)
+	}
+	return s.others.Add(key)
+}
 
 // object checks the object at i; o is nil if the schema does not constrain objects.
 func (w *walker) object(o *objectRules, i, depth int) (int, error) {
@@ -21,78 +38,64 @@ func (w *walker) object(o *objectRules, i, depth int) (int, error) {
 	}
 	w.deepest = max(w.deepest, depth+1)
 	var seen seenSet
-	seen.init(len(o.names))
 	end, err := jsonscan.Object(w.doc, i, depth, func(key []byte, at int) (int, error) {
-		seen.count++
-		w.enter(segment{key: key})
+		w.enterMember(key)
 		end, err := w.member(o, &seen, key, at, depth+1)
 		w.leave()
 		return end, err
 	})
-	if err != nil {
-		return end, err
+	if err == nil && o != noRules {
+		w.wholeObject(o, &seen, span{i, end, depth})
 	}
-	if o == noRules {
-		return end, nil
-	}
-	return end, w.wholeObject(o, &seen, i, end, depth)
+	return end, err
 }
 
 // member checks the member key, whose value begins at i.
-func (w *walker) member(o *objectRules, seen *seenSet, key []byte, i, depth int) (int, error) {
+func (w *walker) member(o *objectRules, seen *seenSet, key []byte, i, depth int) (end int, err error) {
 	place := o.find(key)
 	if !seen.add(place, key) && w.again == 0 {
-		if err := w.fail(func() string { return "given twice" }); err != nil {
-			return i, err
-		}
+		w.fail("given twice")
 	}
 	if o.propertyNames != nil {
-		if err := w.memberName(o.propertyNames, key); err != nil {
-			return i, err
-		}
+		w.memberName(o.propertyNames, key)
 	}
-	end, known := 0, false
-	var err error
-	if place >= 0 && o.names[place].declared {
-		known = true
-		if end, err = w.value(o.names[place].schema, i, depth); err != nil {
-			return end, err
-		}
+	known := place >= 0 && o.names[place].declared
+	if known {
+		end, err = w.value(o.names[place].schema, i, depth)
 	}
 	for _, p := range o.patterns {
-		if err := w.spend(len(key) * p.pattern.cost); err != nil {
-			return i, err
-		}
-		if !p.pattern.match.Match(key) {
-			continue
-		}
-		if known {
-			err = w.over(p.schema, i, end, depth)
-		} else {
+		w.spend(len(key) * p.pattern.cost)
+		switch {
+		case err != nil || w.stop != nil || !p.pattern.match.Match(key):
+		case known:
+			w.over(p.schema, span{i, end, depth})
+		default:
 			known = true
 			end, err = w.value(p.schema, i, depth)
 		}
-		if err != nil {
-			return end, err
-		}
 	}
-	if known {
-		return end, nil
-	}
-	if !o.hasAdditional || o.hidden {
+	switch {
+	case w.stop != nil:
+		return i, w.stop
+	case known:
+		return end, err
+	case o.hidden || o.additional == nil:
 		return w.anything(i, depth)
-	}
-	if o.additional != nil && o.additional.never {
-		if err := w.fail(func() string { return o.unknown(string(key), depth) }); err != nil {
-			return i, err
+	case o.additional.never:
+		w.failUnknown(o, key, depth)
+		if w.stop != nil {
+			return i, w.stop
 		}
 		return w.anything(i, depth)
 	}
 	return w.value(o.additional, i, depth)
 }
 
-// unknown returns the message for a member that is not allowed.
-func (o *objectRules) unknown(key string, depth int) string {
+// failUnknown reports a member that is not allowed.
+func (w *walker) failUnknown(o *objectRules, key []byte, depth int) {
+	if w.reject() {
+		return
+	}
 	noun := "argument"
 	if depth > 1 {
 		noun = "member"
@@ -104,144 +107,82 @@ func (o *objectRules) unknown(key string, depth int) string {
 			accepted = append(accepted, quotedUnlessPlain(name.text))
 		}
 	}
-	text := "unknown " + noun
-	if near := nearest.DidYouMean(key, names); near != "" {
-		text += fmt.Sprintf(", did you mean %s?", quoted(near))
+	near, list := "", ""
+	if name := nearest.DidYouMean(string(key), names); name != "" {
+		near = fmt.Sprintf(", did you mean %s?", Quote(name))
 	}
-	switch {
-	case len(accepted) > 0:
-		return text + " (accepted: " + listed(accepted) + ")"
-	case len(o.patterns) == 0:
-		return text + " (none is accepted)"
+	if len(accepted) > 0 {
+		list = " (accepted: " + listed(accepted) + ")"
+	} else if len(o.patterns) == 0 {
+		list = " (none is accepted)"
 	}
-	return text
+	w.fail("unknown %s%s%s", noun, near, list)
 }
 
 func quotedUnlessPlain(name string) string {
-	if isPlain([]byte(name)) {
+	if isPlain(name) {
 		return name
 	}
-	return quoted(name)
+	return Quote(name)
 }
 
 // memberName checks the name of a member as a string value.
-func (w *walker) memberName(n *node, key []byte) error {
+func (w *walker) memberName(n *node, key []byte) {
 	sub := walker{doc: jsonscan.AppendQuote(nil, key), budget: w.budget - 64 - len(key), quiet: w.quiet}
-	_, err := sub.value(n, 0, 0)
+	_, _ = sub.value(n, 0, 0)
 	w.budget = sub.budget
 	for _, p := range sub.problems {
-		if err := w.fail(func() string { return "its name " + p.Message }); err != nil {
-			return err
-		}
+		w.fail("its name %s", p.Message)
 	}
-	return err
+	if w.stop == nil {
+		w.stop = sub.stop
+	}
 }
 
 // wholeObject checks the rules that need all members.
-func (w *walker) wholeObject(o *objectRules, seen *seenSet, i, end, depth int) error {
+func (w *walker) wholeObject(o *objectRules, seen *seenSet, at span) {
 	for k := range o.names {
-		if o.names[k].required && !seen.has(k) {
-			if err := w.missing(o, k, "required", i, depth); err != nil {
-				return err
-			}
+		if o.names[k].required && !seen.named.Has(k) {
+			w.failMissing(o, k, "required", at)
 		}
 	}
 	for _, d := range o.needs {
-		if !seen.has(d.on) {
+		if !seen.named.Has(d.on) {
 			continue
 		}
 		for _, k := range d.members {
-			if seen.has(k) {
-				continue
-			}
-			if err := w.missing(o, k, "required when "+quoted(o.names[d.on].text)+" is given", i, depth); err != nil {
-				return err
+			if !seen.named.Has(k) {
+				w.failMissing(o, k, "required when "+Quote(o.names[d.on].text)+" is given", at)
 			}
 		}
-		if err := w.over(d.schema, i, end, depth); err != nil {
-			return err
-		}
+		w.over(d.schema, at)
 	}
-	if seen.count < o.min {
-		if err := w.fail(func() string {
-			return fmt.Sprintf("must have at least %s (got %d)", counted(o.min, "member"), seen.count)
-		}); err != nil {
-			return err
-		}
-	}
-	if o.max >= 0 && seen.count > o.max {
-		return w.fail(func() string {
-			return fmt.Sprintf("must have at most %s (got %d)", counted(o.max, "member"), seen.count)
-		})
-	}
-	return nil
+	w.failCount(seen.count, o.min, o.max, "member", "")
 }
 
-// missing reports that names[k] is missing from the object at i. If an undeclared member
-// has a similar name, that is the likely mistake.
-func (w *walker) missing(o *objectRules, k int, message string, i, depth int) error {
-	if w.quiet > 0 {
-		return errInvalid
+// failMissing reports that names[k] is missing from an object. If an undeclared member has
+// a similar name, that is the likely mistake.
+func (w *walker) failMissing(o *objectRules, k int, message string, at span) {
+	if w.reject() {
+		return
 	}
 	name := o.names[k].text
-	w.enter(segment{key: []byte(name)})
-	defer w.leave()
-	return w.fail(func() string {
-		if o.additional != nil && o.additional.never {
-			return message // the other name is reported as well
+	if o.additional == nil || !o.additional.never { // otherwise the other name is reported as well
+		if near := nearest.DidYouMean(name, w.undeclared(o, at)); near != "" {
+			message = fmt.Sprintf("%s (did you write %s for it?)", message, Quote(near))
 		}
-		if near := nearest.DidYouMean(name, w.undeclared(o, i, depth)); near != "" {
-			return fmt.Sprintf("%s (did you write %s for it?)", message, quoted(near))
-		}
-		return message
-	})
+	}
+	w.enterMember([]byte(name))
+	w.fail("%s", message)
+	w.leave()
 }
 
 // undeclared returns the names of members that the schema does not mention.
-func (w *walker) undeclared(o *objectRules, i, depth int) []string {
-	var names []string
-	_, _ = jsonscan.Object(w.doc, i, depth, func(key []byte, at int) (int, error) {
+func (w *walker) undeclared(o *objectRules, at span) (names []string) {
+	w.eachMember(at, func(key []byte, _ span) {
 		if o.find(key) < 0 && len(names) < 100 {
-			names = append(names, strings.Clone(string(key)))
+			names = append(names, string(key))
 		}
-		return jsonscan.ValueAt(w.doc, at, depth+1)
 	})
 	return names
-}
-
-// seenSet records the members of one object: those that the schema mentions by index, the
-// others by name.
-type seenSet struct {
-	count int
-
-	small [2]uint64
-	bits  []uint64 // replaces small if there are many names
-
-	others jsonscan.KeySet
-}
-
-func (s *seenSet) init(names int) {
-	if names > 64*len(s.small) {
-		s.bits = make([]uint64, (names+63)/64)
-	}
-}
-
-func (s *seenSet) word(place int) *uint64 {
-	if s.bits != nil {
-		return &s.bits[place/64]
-	}
-	return &s.small[place/64]
-}
-
-func (s *seenSet) has(place int) bool { return *s.word(place)>>(place%64)&1 == 1 }
-
-// add reports whether the member is new. place is negative if the schema does not mention
-// it.
-func (s *seenSet) add(place int, key []byte) bool {
-	if place >= 0 {
-		isNew := !s.has(place)
-		*s.word(place) |= 1 << (place % 64)
-		return isNew
-	}
-	return s.others.Add(key)
 }

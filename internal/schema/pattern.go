@@ -53,6 +53,13 @@ func compilePattern(source string) (*pattern, error) {
 	return &pattern{source: source, match: match, cost: 1 + 4*cost}, nil
 }
 
+// CheckPattern returns the reason why a value of the keyword pattern cannot be checked, or
+// nil.
+func CheckPattern(source string) error {
+	_, err := compilePattern(source)
+	return err
+}
+
 // Syntax that means something else in Go, translated to Go's notation.
 const (
 	anyButLineEnd = `[^\n\r\x{2028}\x{2029}]`

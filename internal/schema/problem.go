@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -56,33 +55,35 @@ const (
 	maxShown    = 64 // bytes of a value or a name
 )
 
-// segment is one step of a path: the name of a member, or the index in an array.
-type segment struct {
-	key   []byte
-	place int
+// Segment is one step of a path: the name of a member, or an index.
+type Segment struct {
+	Name string
+	// Index is the index in an array plus one, or 0 for a member.
+	Index int
 }
 
-func pathText(path []segment) string {
+// PathText formats a path as in [Problem.Path].
+func PathText(path []Segment) string {
 	var b []byte
 	for _, s := range path {
 		switch {
-		case s.key == nil:
-			b = append(strconv.AppendInt(append(b, '['), int64(s.place), 10), ']')
-		case isPlain(s.key):
-			if len(b) > 0 {
-				b = append(b, '.')
-			}
-			b = append(b, s.key...)
+		case s.Index > 0:
+			b = fmt.Appendf(b, "[%d]", s.Index-1)
+		case !isPlain(s.Name):
+			b = fmt.Appendf(b, "[%s]", Quote(s.Name))
+		case len(b) > 0:
+			b = append(b, '.')
+			fallthrough
 		default:
-			b = append(append(append(b, '['), shown(jsonscan.AppendQuote(nil, s.key))...), ']')
+			b = append(b, s.Name...)
 		}
 	}
 	return string(b)
 }
 
-// isPlain reports whether key needs no quotes in a path.
-func isPlain(key []byte) bool {
-	for i, c := range key {
+// isPlain reports whether a name needs no quotes in a path.
+func isPlain(name string) bool {
+	for i, c := range []byte(name) {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$':
 		case i > 0 && ('0' <= c && c <= '9' || c == '-'):
@@ -90,11 +91,11 @@ func isPlain(key []byte) bool {
 			return false
 		}
 	}
-	return len(key) > 0 && len(key) <= maxShown
+	return name != "" && len(name) <= maxShown
 }
 
-// shown returns a JSON string or number, truncated if it is long.
-func shown(raw []byte) string {
+// Shorten returns a JSON string or number, truncated if it is long.
+func Shorten(raw []byte) string {
 	if len(raw) <= maxShown {
 		return string(raw)
 	}
@@ -109,18 +110,19 @@ func shown(raw []byte) string {
 	return cut
 }
 
-// got describes the value that was found.
-func got(raw []byte) string {
+// Describe returns a JSON value as messages show it: shortened, or only its type.
+func Describe(raw []byte) string {
 	switch kindOf(raw[0]) {
 	case kindObject:
 		return "an object"
 	case kindArray:
 		return "an array"
 	}
-	return shown(raw)
+	return Shorten(raw)
 }
 
-func quoted(name string) string { return shown(jsonscan.AppendQuote(nil, name)) }
+// Quote returns a text as a JSON string, truncated if it is long.
+func Quote(text string) string { return Shorten(jsonscan.AppendQuote(nil, text)) }
 
 var kindNames = [...]struct {
 	kind kinds
@@ -185,7 +187,7 @@ func (n *node) describeWithin(depth int) string {
 		var required []string
 		for _, name := range n.object.names {
 			if name.required {
-				required = append(required, quoted(name.text))
+				required = append(required, Quote(name.text))
 			}
 		}
 		if len(required) > 0 && len(required) <= maxListed {
@@ -203,7 +205,7 @@ func (n *node) describeWithin(depth int) string {
 func (e *enumRule) shown() []string {
 	texts := make([]string, len(e.values))
 	for i, v := range e.values {
-		texts[i] = shown(v.raw)
+		texts[i] = Shorten(v.raw)
 	}
 	return texts
 }
@@ -211,10 +213,10 @@ func (e *enumRule) shown() []string {
 // message returns the message for a value that is not among those of e.
 func (e *enumRule) message(raw []byte) string {
 	values := e.shown()
-	found := got(raw)
+	found := Describe(raw)
 	if text, ok := jsonscan.Unquote(raw); ok {
 		if near := nearest.DidYouMean(text, e.strings()); near != "" {
-			found += ", did you mean " + quoted(near) + "?"
+			found += ", did you mean " + Quote(near) + "?"
 		}
 	}
 	switch {

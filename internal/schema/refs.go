@@ -60,7 +60,7 @@ func (c *compiler) identifier(at, i int) error {
 	}
 	uri, err := c.resolve(c.base, id)
 	if err != nil {
-		return fmt.Errorf("%s is not a valid URI reference", quoted(id))
+		return fmt.Errorf("%s is not a valid URI reference", Quote(id))
 	}
 	uri.Fragment, uri.RawFragment = "", ""
 	if c.ids == nil {
@@ -117,14 +117,14 @@ func (c *compiler) resolveRefs() error {
 func (c *compiler) target(r pendingRef) (*node, error) {
 	uri, err := c.resolve(r.base, r.text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a valid URI reference", quoted(r.text))
+		return nil, fmt.Errorf("%s is not a valid URI reference", Quote(r.text))
 	}
 	base, fragment := r.base, uri.Fragment
 	if r.text != "" && r.text[0] != '#' {
 		var ok bool
 		uri.Fragment, uri.RawFragment = "", ""
 		if base, ok = c.ids[uri.String()]; !ok {
-			return nil, fmt.Errorf("%s leads out of the schema, and is not followed", quoted(r.text))
+			return nil, fmt.Errorf("%s leads out of the schema, and is not followed", Quote(r.text))
 		}
 	}
 	place, ok := c.anchors[anchor{base, fragment}]
@@ -132,7 +132,7 @@ func (c *compiler) target(r pendingRef) (*node, error) {
 		place, base, ok = c.follow(base, fragment)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s leads nowhere", quoted(r.text))
+		return nil, fmt.Errorf("%s leads nowhere", Quote(r.text))
 	}
 	c.base, c.depth = base, 0
 	if strings.HasPrefix(fragment, "/") {
@@ -236,7 +236,7 @@ func (c *compiler) markUnsure() {
 	for changed := true; changed; {
 		changed = false
 		for _, n := range c.nodes {
-			if !n.unsure && slices.ContainsFunc(n.children(), (*node).isUnsure) {
+			if !n.unsure && slices.ContainsFunc(n.children(), isUnsure) {
 				n.unsure, changed = true, true
 			}
 		}
@@ -266,3 +266,5 @@ func (n *node) children() []*node {
 	}
 	return all
 }
+
+func isUnsure(n *node) bool { return n != nil && n.unsure }

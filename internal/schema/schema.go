@@ -22,7 +22,6 @@ package schema
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/slipway-mcp/slipway/internal/decimal"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -49,14 +48,39 @@ func (s *Schema) Notes() []string { return append([]string(nil), s.notes...) }
 // Validate returns nil if doc is one JSON value in UTF-8 that satisfies the schema,
 // otherwise an [*Error].
 func (s *Schema) Validate(doc []byte) error {
-	w := walker{doc: doc, budget: budgetFor(doc), quiet: 1}
-	end, err := w.value(s.root, 0, 0)
-	if err == nil {
-		if end = jsonscan.Space(doc, end); end == len(doc) {
-			return nil
-		}
+	if s.Accepts(doc) {
+		return nil
 	}
 	return s.explain(doc)
+}
+
+// Accepts reports whether [Schema.Validate] returns nil. It allocates nothing.
+func (s *Schema) Accepts(doc []byte) bool {
+	w := walker{doc: doc, budget: budgetFor(doc), quiet: 1}
+	end, err := w.value(s.root, 0, 0)
+	return err == nil && jsonscan.End(doc, end) == nil
+}
+
+// AcceptsToken is [Schema.Accepts] for a valid string, number, boolean or null without
+// white space around it. It ignores the keywords that apply other schemas, such as anyOf.
+func (s *Schema) AcceptsToken(raw []byte) bool {
+	w := walker{doc: raw, budget: budgetFor(raw), quiet: 1}
+	kind := kindOf(raw[0])
+	w.scalar(s.root, kind, raw)
+	if s.root.enum != nil && w.stop == nil {
+		w.enum(s.root.enum, kind, span{end: len(raw)})
+	}
+	return w.stop == nil
+}
+
+// AcceptsCount is [Schema.Accepts] for a valid array of count items that satisfy the
+// schema: it checks the keywords of the whole array.
+func (s *Schema) AcceptsCount(raw []byte, count int) bool {
+	rules := s.root.array
+	if rules.unique {
+		return s.Accepts(raw)
+	}
+	return count >= rules.min && (rules.max < 0 || count <= rules.max)
 }
 
 // explain walks an invalid doc a second time to collect its problems.
@@ -65,8 +89,8 @@ func (s *Schema) explain(doc []byte) *Error {
 		return &Error{Problems: []Problem{{Message: "not valid JSON: " + err.Error()}}}
 	}
 	w := walker{doc: doc, budget: budgetFor(doc)}
-	_, err := w.value(s.root, 0, 0)
-	if errors.Is(err, errBudget) {
+	_, _ = w.value(s.root, 0, 0)
+	if w.stop != nil {
 		w.problems = append(w.problems, Problem{Message: "too much work to check against the schema"})
 	}
 	return &Error{Problems: w.problems, More: w.more}
@@ -163,15 +187,12 @@ type textRules struct {
 type arrayRules struct {
 	prefix                   []*node
 	items                    *node
-	hasItems                 bool
 	rest                     *node // draft-07's additionalItems
-	min, max                 int
+	min, max                 int   // max < 0 means none, as for maxContains
 	unique                   bool
 	contains                 *node
-	hasContains              bool
 	minContains, maxContains int
 	unevaluated              *node
-	hasUnevaluated           bool
 }
 
 type objectRules struct {
@@ -181,13 +202,10 @@ type objectRules struct {
 
 	patterns      []patternProperty
 	additional    *node
-	hasAdditional bool
 	propertyNames *node
 	min, max      int
 	needs         []dependency
-
-	unevaluated    *node
-	hasUnevaluated bool
+	unevaluated   *node
 }
 
 // name is a member that the schema mentions.
@@ -214,9 +232,7 @@ type dependency struct {
 type applyRules struct {
 	ref                 *node
 	all, any, one       []*node
-	hasAny, hasOne      bool
 	not, when, then, or *node
-	hasNot, hasIf       bool
 }
 
 func (o *objectRules) find(key []byte) int {

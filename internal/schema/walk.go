@@ -20,6 +20,8 @@ var (
 type walker struct {
 	doc    []byte
 	budget int
+	// stop, if not nil, ends the walk: errInvalid or errBudget.
+	stop error
 	// quiet, if not 0, requests only a verdict: no path is kept and no problem is worded.
 	quiet int
 	// again, if not 0, means that the value has been walked before: its syntax is known to
@@ -27,27 +29,32 @@ type walker struct {
 	again   int
 	deepest int // nesting of the arrays and objects so far
 
-	path     []segment
+	path     []Segment
 	problems []Problem
 	more     int // problems not kept
 }
 
+// span is a value whose end is known, because it has been walked before.
+type span struct{ start, end, depth int }
+
+func (w *walker) text(at span) []byte { return w.doc[at.start:at.end] }
+
 // value checks the value at i against n and returns its end. depth is the number of
-// enclosing arrays and objects.
+// enclosing arrays and objects. The error is w.stop or a syntax error.
 func (w *walker) value(n *node, i, depth int) (end int, err error) {
 	i = jsonscan.Space(w.doc, i)
 	if n == nil || i >= len(w.doc) {
 		return w.anything(i, depth)
 	}
-	if n.never {
-		if err := w.fail(func() string { return "not allowed" }); err != nil {
-			return i, err
-		}
-		return w.anything(i, depth)
-	}
 	kind := kindOf(w.doc[i])
-	if ok := n.types.accept(kind); !ok {
-		return w.wrongType(n, i, depth)
+	if n.never || !n.types.accept(kind) {
+		if w.reject() {
+			return i, w.stop
+		}
+		if end, err = w.anything(i, depth); err == nil {
+			w.failType(n, w.doc[i:end])
+		}
+		return end, err
 	}
 	switch kind {
 	case kindObject:
@@ -56,19 +63,23 @@ func (w *walker) value(n *node, i, depth int) (end int, err error) {
 		end, err = w.array(n.array, i, depth)
 	default:
 		if end, err = jsonscan.ValueAt(w.doc, i, depth); err == nil {
-			err = w.scalar(n, kind, w.doc[i:end])
+			w.scalar(n, kind, w.doc[i:end])
 		}
 	}
-	if err == nil && n.enum != nil {
-		err = w.enum(n.enum, kind, i, end, depth)
+	if err != nil {
+		return end, err
 	}
-	if err == nil && n.apply != nil {
-		err = w.applied(n.apply, i, end, depth)
+	at := span{i, end, depth}
+	if n.enum != nil {
+		w.enum(n.enum, kind, at)
 	}
-	if err == nil && (kind == kindObject || kind == kindArray) {
-		err = w.unevaluated(n, kind, i, end, depth)
+	if n.apply != nil {
+		w.applied(n.apply, at)
 	}
-	return end, err
+	if n.object != nil || n.array != nil {
+		w.unevaluated(n, kind, at)
+	}
+	return end, w.stop
 }
 
 // accept reports whether a value that begins as kind may be in the set. Whether a number
@@ -90,34 +101,43 @@ func (w *walker) anything(i, depth int) (int, error) {
 	return jsonscan.ValueAt(w.doc, i, depth)
 }
 
-func (w *walker) wrongType(n *node, i, depth int) (int, error) {
-	if w.quiet > 0 {
-		return i, errInvalid
+// reject ends a quiet walk, and reports whether it did: then no message is needed.
+func (w *walker) reject() bool {
+	if w.quiet > 0 && w.stop == nil {
+		w.stop = errInvalid
 	}
-	end, err := w.anything(i, depth)
-	if err == nil {
-		err = w.failType(n, w.doc[i:end])
-	}
-	return end, err
+	return w.quiet > 0
 }
 
-func (w *walker) failType(n *node, raw []byte) error {
-	return w.fail(func() string {
-		if n.enum != nil {
-			return n.enum.message(raw)
-		}
-		return fmt.Sprintf("must be %s (got %s)", alternatives(n.types.texts()), got(raw))
-	})
+// fail reports a problem at the current path, or ends a quiet walk.
+func (w *walker) fail(format string, args ...any) {
+	if !w.reject() {
+		w.add(Problem{PathText(w.path), fmt.Sprintf(format, args...)})
+	}
 }
 
-// fail records a problem at the current path, or ends a quiet walk.
-func (w *walker) fail(message func() string) error {
-	if w.quiet > 0 {
-		return errInvalid
+// failType reports a value that n does not accept by its type.
+func (w *walker) failType(n *node, raw []byte) {
+	switch {
+	case n.never:
+		w.fail("not allowed")
+	case w.reject():
+	case n.enum != nil:
+		w.fail("%s", n.enum.message(raw))
+	default:
+		w.fail("must be %s (got %s)", alternatives(n.types.texts()), Describe(raw))
 	}
-	p := Problem{Path: pathText(w.path), Message: message()}
-	w.add(p)
-	return nil
+}
+
+// failCount reports a count of items, members or characters outside its bounds. most is
+// negative if there is none; suffix follows the noun.
+func (w *walker) failCount(n, least, most int, noun, suffix string) {
+	if n < least {
+		w.fail("must have at least %s%s (got %d)", counted(least, noun), suffix, n)
+	}
+	if most >= 0 && n > most {
+		w.fail("must have at most %s%s (got %d)", counted(most, noun), suffix, n)
+	}
 }
 
 // add keeps a problem, or only counts it if there are too many.
@@ -131,10 +151,16 @@ func (w *walker) add(p Problem) {
 	}
 }
 
-// enter and leave maintain the path, unless the walk is quiet.
-func (w *walker) enter(s segment) {
+// enterMember, enterItem and leave maintain the path, unless the walk is quiet.
+func (w *walker) enterMember(key []byte) {
 	if w.quiet == 0 {
-		w.path = append(w.path, s)
+		w.path = append(w.path, Segment{Name: string(key)})
+	}
+}
+
+func (w *walker) enterItem(index int) {
+	if w.quiet == 0 {
+		w.path = append(w.path, Segment{Index: index + 1})
 	}
 }
 
@@ -145,50 +171,49 @@ func (w *walker) leave() {
 }
 
 // spend deducts work from the budget.
-func (w *walker) spend(work int) error {
-	if w.budget -= work; w.budget < 0 {
-		return errBudget
+func (w *walker) spend(work int) {
+	if w.budget -= work; w.budget < 0 && w.stop == nil {
+		w.stop = errBudget
 	}
-	return nil
 }
 
-// over checks doc[i:end], which has been walked before, against n as well.
-func (w *walker) over(n *node, i, end, depth int) error {
+// over checks a value against n as well.
+func (w *walker) over(n *node, at span) {
 	if n == nil {
-		return nil
+		return
 	}
-	if err := w.spend(64 + end - i); err != nil {
-		return err
+	w.spend(64 + at.end - at.start)
+	if w.stop != nil {
+		return
 	}
 	w.again++
-	_, err := w.value(n, i, depth)
+	_, _ = w.value(n, at.start, at.depth) // the syntax is valid
 	w.again--
-	return err
 }
 
-// accepts reports whether n accepts doc[i:end], which has been walked before. The error
-// can only be errBudget.
-func (w *walker) accepts(n *node, i, end, depth int) (bool, error) {
+// accepts reports whether n accepts a value. It returns false if the walk has to stop.
+func (w *walker) accepts(n *node, at span) bool {
+	if w.stop != nil {
+		return false
+	}
 	w.quiet++
-	err := w.over(n, i, end, depth)
+	w.over(n, at)
 	w.quiet--
-	if errors.Is(err, errInvalid) {
-		return false, nil
+	accepted := w.stop == nil
+	if w.stop == errInvalid {
+		w.stop = nil
 	}
-	return err == nil, err
+	return accepted
 }
 
-func (w *walker) enum(e *enumRule, kind kinds, i, end, depth int) error {
-	raw := w.doc[i:end]
+func (w *walker) enum(e *enumRule, kind kinds, at span) {
+	raw := w.text(at)
 	if e.texts == nil || kind != kindString {
-		if err := w.spend(len(e.values) * w.passes(kind, len(raw), depth)); err != nil {
-			return err
-		}
+		w.spend(len(e.values) * w.passes(kind, len(raw), at.depth))
 	}
-	if e.accepts(raw, kind) {
-		return nil
+	if !e.accepts(raw, kind) && !w.reject() {
+		w.fail("%s", e.message(raw))
 	}
-	return w.fail(func() string { return e.message(raw) })
 }
 
 // passes returns the approximate cost of comparing a value of that length.
@@ -200,79 +225,48 @@ func (w *walker) passes(kind kinds, length, depth int) int {
 }
 
 // scalar checks a value other than an array or object.
-func (w *walker) scalar(n *node, kind kinds, raw []byte) error {
-	switch kind {
-	case kindNumber:
+func (w *walker) scalar(n *node, kind kinds, raw []byte) {
+	switch {
+	case kind == kindNumber:
 		wantInteger := n.types&kindInteger != 0 && n.types&kindNumber == 0
 		if !wantInteger && n.number == nil {
-			return nil
+			return
 		}
 		d := decimal.Parse(raw)
 		if wantInteger && !d.Integer() {
-			return w.failType(n, raw)
+			w.failType(n, raw)
+		} else if n.number != nil {
+			w.number(n.number, &d, raw)
 		}
-		if n.number != nil {
-			return w.number(n.number, &d, raw)
-		}
-	case kindString:
-		if n.text != nil {
-			return w.text(n.text, raw)
-		}
+	case kind == kindString && n.text != nil:
+		w.string(n.text, raw)
 	}
-	return nil
 }
 
-func (w *walker) number(r *numberRules, d *decimal.Number, raw []byte) error {
+func (w *walker) number(r *numberRules, d *decimal.Number, raw []byte) {
 	for k := range r.bounds {
 		b := &r.bounds[k]
 		if c := d.Compare(&b.Number); c == b.beyond || c == 0 && b.strict {
-			if err := w.fail(func() string {
-				return fmt.Sprintf("must be %s %s (got %s)", b.words, b.text, got(raw))
-			}); err != nil {
-				return err
-			}
+			w.fail("must be %s %s (got %s)", b.words, b.text, Describe(raw))
 		}
 	}
 	if r.multiple != nil && !r.multiple.Divides(d) {
-		return w.fail(func() string {
-			return fmt.Sprintf("must be a multiple of %s (got %s)", r.multiple.Text, got(raw))
-		})
+		w.fail("must be a multiple of %s (got %s)", r.multiple.Text, Describe(raw))
 	}
-	return nil
 }
 
-func (w *walker) text(r *textRules, raw []byte) error {
+func (w *walker) string(r *textRules, raw []byte) {
 	text, _ := jsonscan.UnquoteBytes(raw)
-	n := utf8.RuneCount(text)
-	if n < r.min {
-		if err := w.fail(func() string { return tooShort(r.min, n) }); err != nil {
-			return err
-		}
-	}
-	if r.max >= 0 && n > r.max {
-		if err := w.fail(func() string {
-			return fmt.Sprintf("must have at most %s (got %d)", counted(r.max, "character"), n)
-		}); err != nil {
-			return err
-		}
+	if n := utf8.RuneCount(text); n == 0 && r.min == 1 {
+		w.fail("must not be empty")
+	} else {
+		w.failCount(n, r.min, r.max, "character", "")
 	}
 	if r.pattern == nil {
-		return nil
+		return
 	}
-	if err := w.spend(len(text) * r.pattern.cost); err != nil {
-		return err
+	w.spend(len(text) * r.pattern.cost)
+	if w.stop == nil && !r.pattern.match.Match(text) {
+		w.fail("must match the pattern %s (got %s)", r.pattern.source, Describe(raw))
 	}
-	if r.pattern.match.Match(text) {
-		return nil
-	}
-	return w.fail(func() string {
-		return fmt.Sprintf("must match the pattern %s (got %s)", r.pattern.source, got(raw))
-	})
-}
-
-func tooShort(least, n int) string {
-	if least == 1 {
-		return "must not be empty"
-	}
-	return fmt.Sprintf("must have at least %s (got %d)", counted(least, "character"), n)
 }
