@@ -292,7 +292,8 @@ func (c *Catalog) List(method, cursor string, f Form) (json.RawMessage, error) {
 	k := listKind(slices.Index(listMethods[:], method))
 	offset, ok := decodeCursor(cursor, k)
 	if !ok {
-		return nil, Errorf(CodeInvalidParams, "invalid cursor: use the nextCursor of an earlier answer to the same list")
+		return nil, Errorf(CodeInvalidParams,
+			"invalid cursor: use the nextCursor of an earlier answer to the same list")
 	}
 	who := asDeclared
 	if f.Private && c.Cache.Public {

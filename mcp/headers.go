@@ -63,7 +63,8 @@ func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) erro
 		case !ValidHeaderName(*n.Header):
 			problem = fmt.Errorf("x-mcp-header %.64q is not the name of a header", *n.Header)
 		case n.Type != "string" && n.Type != "integer" && n.Type != "boolean":
-			problem = fmt.Errorf("x-mcp-header %s annotates the type %v, want string, integer or boolean", *n.Header, n.Type)
+			problem = fmt.Errorf("x-mcp-header %s annotates the type %v, want string, integer or boolean",
+				*n.Header, n.Type)
 		case slices.ContainsFunc(*found, func(other HeaderParam) bool { return other.Name == p.Name }):
 			problem = fmt.Errorf("x-mcp-header %s occurs twice", *n.Header)
 			*found = append(*found, p) // servers verify both

@@ -35,17 +35,17 @@ type Audit struct {
 	torn    bool      // the last written line is incomplete
 	failed  time.Time // when the write failure was last logged
 
-	mu        sync.Mutex // guards the fields below
-	pending   []byte
-	spare     []byte
-	queued    uint64 // lines in total
-	written   uint64 // of those queued
-	lost      uint64 // lines that were never queued, or not written by the end
-	untold    uint64 // lost lines not yet recorded in the log
-	err       error  // of the last write, if it failed
-	timer     *time.Timer
-	scheduled bool
-	closed    bool
+	mu         sync.Mutex // guards the fields below
+	pending    []byte
+	spare      []byte
+	queued     uint64 // lines in total
+	written    uint64 // of those queued
+	lost       uint64 // lines that were never queued, or not written by the end
+	unreported uint64 // lost lines not yet recorded in the log
+	err        error  // of the last write, if it failed
+	timer      *time.Timer
+	scheduled  bool
+	closed     bool
 }
 
 // AuditOptions configure an [Audit]. The zero value and nil mean the defaults.
@@ -98,6 +98,7 @@ func NewAudit(w io.Writer, opts *AuditOptions) (*Audit, error) {
 	return a, nil
 }
 
+// newAudit returns a log that has no file or writer yet.
 func newAudit(opts *AuditOptions) (*Audit, error) {
 	var o AuditOptions
 	if opts != nil {
@@ -171,7 +172,7 @@ func (a *Audit) add(line []byte) uint64 {
 	defer a.mu.Unlock()
 	if a.closed || len(a.pending) >= auditKept {
 		a.lost++
-		a.untold++
+		a.unreported++
 		return 0
 	}
 	a.pending = append(append(a.pending, line...), '\n')
@@ -186,6 +187,7 @@ func (a *Audit) add(line []byte) uint64 {
 	return a.queued
 }
 
+// scheduleLocked schedules the next write; after a failure, later. mu is held.
 func (a *Audit) scheduleLocked(delay time.Duration) {
 	if a.err != nil {
 		delay = auditRetry
@@ -225,10 +227,10 @@ func (a *Audit) sync(line uint64) error {
 // flush writes the pending lines. The caller holds writing.
 func (a *Audit) flush() error {
 	a.mu.Lock()
-	if a.untold > 0 && a.err == nil {
-		a.pending = append(a.appendEvent(a.pending, "lost", a.untold), '\n')
+	if a.unreported > 0 && a.err == nil {
+		a.pending = append(a.appendEvent(a.pending, "lost", a.unreported), '\n')
 		a.queued++
-		a.untold = 0
+		a.unreported = 0
 	}
 	batch := a.pending
 	a.pending = a.spare[:0]
@@ -250,17 +252,17 @@ func (a *Audit) flush() error {
 	case cap(batch) <= auditUrgent*4:
 		a.spare = batch[:0]
 	}
-	if (len(a.pending) > 0 || a.untold > 0) && !a.closed {
+	if (len(a.pending) > 0 || a.unreported > 0) && !a.closed {
 		a.scheduled = true
 		a.scheduleLocked(auditDelay)
 	}
-	a.tellLocked(err, recovered)
+	a.reportLocked(err, recovered)
 	return err
 }
 
-// tellLocked logs that lines cannot be written, at most once a minute, or that writing
+// reportLocked logs that lines cannot be written, at most once a minute, or that writing
 // works again.
-func (a *Audit) tellLocked(err error, recovered bool) {
+func (a *Audit) reportLocked(err error, recovered bool) {
 	switch {
 	case recovered:
 		a.failed = time.Time{}

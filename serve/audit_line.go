@@ -146,6 +146,8 @@ func (a *Audit) opened() { a.event("opened", 0) }
 // event records an event of the log itself.
 func (a *Audit) event(what string, lines uint64) { a.add(a.appendEvent(nil, what, lines)) }
 
+// appendEvent appends the line of an event of the log itself. The id of the key tells
+// readers which hashes can be compared.
 func (a *Audit) appendEvent(dst []byte, what string, lines uint64) []byte {
 	l := auditLine{a, a.begin(dst, "log")}
 	l.text("what", what)
@@ -344,6 +346,7 @@ type keyed struct {
 	sum []byte
 }
 
+// init sets the key; nil means a random one.
 func (h *hashes) init(key []byte) {
 	if key == nil {
 		key = make([]byte, sha256.Size)

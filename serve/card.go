@@ -97,6 +97,7 @@ func newCard(server mcp.Implementation, public *url.URL, auth *Auth) serverCard 
 	return c
 }
 
+// newAICatalog returns the catalog that refers to the card of the server.
 func newAICatalog(server mcp.Implementation, public *url.URL) aiCatalog {
 	_, name := cardName(server.Name, public.Hostname())
 	return aiCatalog{SpecVersion: "1.0", Entries: []aiCatalogEntry{{
@@ -109,7 +110,7 @@ func newAICatalog(server mcp.Implementation, public *url.URL) aiCatalog {
 // cardName returns the name of a card, in reverse DNS form, for a server's name:
 // unchanged if it has that form, otherwise below the host.
 func cardName(name, host string) (namespace, own string) {
-	if space, own, ok := strings.Cut(name, "/"); ok && isCardWord(space, ".-") && isCardWord(own, "._-") {
+	if space, own, ok := strings.Cut(name, "/"); ok && isWord(space, ".-") && isWord(own, "._-") {
 		return space, own
 	}
 	labels := strings.Split(host, ".")
@@ -123,7 +124,7 @@ func cardName(name, host string) (namespace, own string) {
 		return r
 	}, strings.Join(labels, "."))
 	own = strings.Trim(strings.Map(func(r rune) rune {
-		if isCardWord(string(r), "._-") {
+		if isWord(string(r), "._-") {
 			return r
 		}
 		return '-'
@@ -134,9 +135,13 @@ func cardName(name, host string) (namespace, own string) {
 	return space, own[:min(len(own), maxCardText)]
 }
 
-func isCardWord(s, others string) bool {
+// isWord reports whether s consists of ASCII letters, digits and others only, and is not
+// empty.
+func isWord(s, others string) bool {
 	for _, c := range []byte(s) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(others, c) >= 0) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		digit := '0' <= c && c <= '9'
+		if !letter && !digit && strings.IndexByte(others, c) < 0 {
 			return false
 		}
 	}
@@ -192,6 +197,8 @@ func (d *discovery) serves(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// metadata returns the document by which clients find the authorization servers (RFC
+// 9728).
 func (d *discovery) metadata(r *http.Request, cat *mcp.Catalog) resourceMetadata {
 	public := ""
 	if d.public != nil {

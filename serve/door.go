@@ -24,7 +24,7 @@ type door struct {
 	tools   *toolRules       // nil without
 	public  string           // base URL; "" means the host in the client's request
 
-	complained atomic.Int64 // when last logged, in Unix nanoseconds
+	lastLogged atomic.Int64 // when last logged, in Unix nanoseconds
 }
 
 var _ server.Gate = (*door)(nil)
@@ -108,7 +108,7 @@ func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	}
 	token, refused := bearer(r)
 	if refused != nil {
-		return nil, d.turnedAway(c, refused)
+		return nil, d.chargeFailure(c, refused)
 	}
 	return d.identify(c, token)
 }
@@ -116,11 +116,11 @@ func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 // identify returns the holder of a token; "" means no token.
 func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
 	if token == "" {
-		return nil, d.turnedAway(c, d.unauthorized("", "a bearer token is required"))
+		return nil, d.chargeFailure(c, d.unauthorized("", "a bearer token is required"))
 	}
 	p, refused := d.verify(c, token)
 	if refused != nil {
-		return nil, d.turnedAway(c, refused)
+		return nil, d.chargeFailure(c, refused)
 	}
 	if refused := d.charge(c, clientKey{principal: p.Name}); refused != nil {
 		return nil, refused
@@ -133,6 +133,8 @@ func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
 	return p, nil
 }
 
+// verify returns the holder of a token that is valid and has the scopes for every
+// request.
 func (d *door) verify(ctx context.Context, token string) (*mcp.Principal, *refusal) {
 	p, err := d.auth.verify(ctx, token)
 	switch {
@@ -180,14 +182,14 @@ func (d *door) unverified(err error) *refusal {
 		r.after = int((throttled.after + time.Second - 1) / time.Second)
 		return r
 	}
-	d.complain(err)
+	d.logUnverifiable(err)
 	return r
 }
 
-// complain logs why tokens cannot be verified, at most once a second.
-func (d *door) complain(err error) {
-	now, last := time.Now().UnixNano(), d.complained.Load()
-	if now-last > int64(time.Second) && d.complained.CompareAndSwap(last, now) {
+// logUnverifiable logs why tokens cannot be verified, at most once a second.
+func (d *door) logUnverifiable(err error) {
+	now, last := time.Now().UnixNano(), d.lastLogged.Load()
+	if now-last > int64(time.Second) && d.lastLogged.CompareAndSwap(last, now) {
 		d.log.Error("tokens cannot be verified", "error", err)
 	}
 }
@@ -201,9 +203,9 @@ func (d *door) charge(c *caller, key clientKey) *refusal {
 	return d.limiter.take(c.client)
 }
 
-// turnedAway counts a request without a valid token. It is charged to the address, which
+// chargeFailure counts a request without a valid token. It is charged to the address, which
 // slows down clients that guess tokens without affecting others.
-func (d *door) turnedAway(c *caller, r *refusal) *refusal {
+func (d *door) chargeFailure(c *caller, r *refusal) *refusal {
 	if limited := d.charge(c, addressKey(c.remote)); limited != nil {
 		return limited
 	}
@@ -283,7 +285,7 @@ func (d *door) Enter(ctx context.Context, op server.Operation) error {
 	}
 	c := callerOf(ctx)
 	if c == nil { // not over a network
-		return d.deny(nil, op, d.lacking(mcp.PrincipalFrom(ctx), op))
+		return d.deny(nil, op, d.checkToolScopes(mcp.PrincipalFrom(ctx), op))
 	}
 	return d.deny(c, op, d.enter(ctx, c, op))
 }
@@ -303,9 +305,11 @@ func (d *door) deny(c *caller, op server.Operation, refused *refusal) error {
 	return e
 }
 
+// enter admits a request of a caller: its token may have expired since the connection
+// was opened, and it counts against the limits.
 func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refusal {
 	if c.connection {
-		if refused := d.again(ctx, c); refused != nil {
+		if refused := d.recheckIfDue(ctx, c); refused != nil {
 			return refused
 		}
 	}
@@ -315,7 +319,7 @@ func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refus
 			return refused
 		}
 	}
-	if refused := d.lacking(c.principal.Load(), op); refused != nil {
+	if refused := d.checkToolScopes(c.principal.Load(), op); refused != nil {
 		return refused
 	}
 	if d.limiter != nil && counts(op) {
@@ -324,19 +328,19 @@ func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refus
 	return nil
 }
 
-// lacking refuses the call of a tool that needs a scope which p, who may be nil, does not
+// checkToolScopes refuses the call of a tool that needs a scope which p, who may be nil, does not
 // have.
-func (d *door) lacking(p *mcp.Principal, op server.Operation) *refusal {
+func (d *door) checkToolScopes(p *mcp.Principal, op server.Operation) *refusal {
 	if d.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
 		return nil
 	}
 	scopes, known := d.tools.scopes(op.Catalog, op.Name)
-	return d.lackingScopes(p, scopes, known)
+	return d.checkScopes(p, scopes, known)
 }
 
-// lackingScopes refuses a principal that lacks scopes, or any principal if the scopes are
+// checkScopes refuses a principal that lacks scopes, or any principal if the scopes are
 // not known.
-func (d *door) lackingScopes(p *mcp.Principal, scopes []string, known bool) *refusal {
+func (d *door) checkScopes(p *mcp.Principal, scopes []string, known bool) *refusal {
 	if known && len(scopes) == 0 {
 		return nil
 	}
@@ -360,11 +364,11 @@ func (d *door) follow(ctx context.Context, op server.Operation) error {
 		p = c.principal.Load()
 	}
 	scopes, known := d.tools.scopesOfTool(tool)
-	return d.deny(c, op, d.lackingScopes(p, scopes, known))
+	return d.deny(c, op, d.checkScopes(p, scopes, known))
 }
 
-// again verifies the token of a connection again if the last check was long ago.
-func (d *door) again(ctx context.Context, c *caller) *refusal {
+// recheckIfDue verifies the token of a connection again if the last check was long ago.
+func (d *door) recheckIfDue(ctx context.Context, c *caller) *refusal {
 	now := time.Now().UnixNano()
 	if d.auth == nil || now-c.checked.Load() < int64(recheckAfter) {
 		return nil
@@ -424,7 +428,8 @@ func counts(op server.Operation) bool { return op.Method != "subscriptions/liste
 // any.
 type gateList []server.Gate
 
-func gates(all ...server.Gate) server.Gate {
+// joinGates returns one gate for those that are not nil.
+func joinGates(all ...server.Gate) server.Gate {
 	var some gateList
 	for _, g := range all {
 		if g != nil {

@@ -139,7 +139,7 @@ func (v *fileView) enter(ctx context.Context, op server.Operation, tools []strin
 			Catalog: op.Catalog,
 		}
 		c := callerOf(ctx)
-		if err := v.door.deny(c, call, v.door.lacking(c.principal.Load(), call)); err != nil {
+		if err := v.door.deny(c, call, v.door.checkToolScopes(c.principal.Load(), call)); err != nil {
 			return err
 		}
 	}

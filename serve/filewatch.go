@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// lookEvery is how often a file in use is checked for changes.
-const lookEvery = time.Second
+// checkEvery is how often a file in use is checked for changes.
+const checkEvery = time.Second
 
 // fileWatch detects changes of files. It has no goroutine: it checks when called, at most
-// once per lookEvery. If a file is replaced via a symbolic link, as on container
+// once per checkEvery. If a file is replaced via a symbolic link, as on container
 // platforms, the target counts.
 type fileWatch struct {
 	paths []string
@@ -29,8 +29,8 @@ func newFileWatch(paths ...string) *fileWatch {
 		began: time.Now(),
 		seen:  make([]os.FileInfo, len(paths)),
 	}
-	w.look()
-	w.next.Store(int64(lookEvery))
+	w.check()
+	w.next.Store(int64(checkEvery))
 	return w
 }
 
@@ -47,13 +47,13 @@ func (w *fileWatch) refresh(load func()) {
 	if now < w.next.Load() {
 		return // another caller has checked in the meantime
 	}
-	if w.look() {
+	if w.check() {
 		load()
 	}
-	w.next.Store(now + int64(lookEvery))
+	w.next.Store(now + int64(checkEvery))
 }
 
-func (w *fileWatch) look() (changed bool) {
+func (w *fileWatch) check() (changed bool) {
 	for i, path := range w.paths {
 		now, err := os.Stat(path)
 		if err != nil {

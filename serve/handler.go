@@ -44,6 +44,7 @@ var _ http.Handler = (*Handler)(nil)
 // as an error.
 func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src, opts.withDefaults()) }
 
+// newHandler returns a handler for options that already have their defaults.
 func newHandler(src mcp.Source, o Options) *Handler {
 	h := &Handler{health: health{source: src, servers: o.upstreams}, discovery: discovery{source: src, auth: o.Auth}}
 	d := &door{
@@ -65,7 +66,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		if d.auth != nil {
 			o.HTTP.Revalidate = d.stillValid
 		}
-		o.Server.Gate = gates(d, o.Server.Gate)
+		o.Server.Gate = joinGates(d, o.Server.Gate)
 	}
 	if o.Server.Budget.Connections == 0 {
 		o.Server.Budget.Connections = o.WebSocket.MaxConns
@@ -123,11 +124,11 @@ func (o *Options) observe(d *door) *metrics {
 		auditing = auditor{o.Audit}
 		d.audit = o.Audit
 		if o.Audit.required {
-			o.Server.Gate = gates(auditor{o.Audit}, o.Server.Gate)
+			o.Server.Gate = joinGates(auditor{o.Audit}, o.Server.Gate)
 		}
 	}
 	// Requests are recorded before they are logged.
-	o.Server.Observer = together(counting, auditing, logging, o.Server.Observer)
+	o.Server.Observer = joinObservers(counting, auditing, logging, o.Server.Observer)
 	return m
 }
 

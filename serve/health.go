@@ -44,6 +44,8 @@ type Health struct {
 	Servers []Upstream `json:"servers,omitempty"`
 }
 
+// state determines whether the server is ready. It waits for the catalog for at most
+// readyWithin.
 func (h *health) state(ctx context.Context) Health {
 	if h.draining.Load() {
 		return Health{Status: StatusDraining}

@@ -70,6 +70,8 @@ const (
 	minRSABits  = 2048
 )
 
+// newKeySet returns a key set that has not fetched anything. Redirects must stay on the
+// host: the address of the keys decides who can issue tokens.
 func newKeySet(o *JWTOptions) *keySet {
 	client := *http.DefaultClient
 	if o.Client != nil {
@@ -185,6 +187,7 @@ func (s *keySet) fetch(ctx context.Context) error {
 	return nil
 }
 
+// get downloads the keys, and remembers their address once that has worked.
 func (s *keySet) get(ctx context.Context) (*keys, error) {
 	address := s.jwksURL
 	if address == "" {
@@ -239,6 +242,7 @@ func (s *keySet) discover(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("find the keys of issuer %s: %w", s.opts.Issuer, errors.Join(failures...))
 }
 
+// download returns a document of at most maxDocument bytes.
 func (s *keySet) download(ctx context.Context, address string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -288,6 +292,8 @@ func parseKeys(text []byte) (*keys, error) {
 	return k, nil
 }
 
+// usable reports whether a key may verify signatures: public, not for encryption, and
+// not a weak RSA key.
 func usable(key *jose.JSONWebKey) bool {
 	if !key.Valid() || !key.IsPublic() || key.Use == "enc" {
 		return false

@@ -190,6 +190,7 @@ func (v *JWT) checkType(header jose.Header) error {
 	return invalid("typ %.40q is not that of an access token", typ)
 }
 
+// checkSignature reads the claims with the first key that has signed the token.
 func checkSignature(token *jwt.JSONWebToken, keys []jose.JSONWebKey, c *claims) error {
 	for i := range keys {
 		if token.Claims(keys[i].Key, c) == nil {
@@ -200,6 +201,8 @@ func checkSignature(token *jwt.JSONWebToken, keys []jose.JSONWebKey, c *claims) 
 	return invalid("no key of the issuer's has signed it so")
 }
 
+// checkClaims verifies issuer, audience and times, and rejects tokens that were issued
+// for another purpose than access.
 func (v *JWT) checkClaims(c *claims, now time.Time) error {
 	if c.Expiry == nil {
 		return invalid("no exp")
@@ -261,6 +264,7 @@ type claims struct {
 // maxName bounds the name of a principal, which is stored with sessions.
 const maxName = 512
 
+// principal returns the holder of a token that has been verified.
 func (c *claims) principal() (*mcp.Principal, error) {
 	holder := cmp.Or(c.Subject, c.ClientID)
 	if holder == "" || len(c.Issuer)+len(holder) >= maxName {

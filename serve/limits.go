@@ -134,6 +134,8 @@ func (l *limiter) forget(sh *clientShard) {
 	}
 }
 
+// full reports whether a client has its whole burst again, so that dropping it changes
+// nothing.
 func (l *limiter) full(c *client, now time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -156,6 +156,7 @@ func (p *program) serveStdio(ctx context.Context, src mcp.Source, s *settings) e
 	return Stdio(ctx, src, p.stdin, p.stdout, &Options{Logger: p.logger(s)})
 }
 
+// serveHTTP serves src over HTTP and WebSocket until ctx is done.
 func (p *program) serveHTTP(ctx context.Context, src mcp.Source, s *settings) error {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
@@ -178,11 +179,11 @@ func (p *program) serveHTTP(ctx context.Context, src mcp.Source, s *settings) er
 		}
 		opts.Auth = &Auth{Verifiers: []Verifier{tokens}}
 	}
-	return explained(Run(ctx, src, opts))
+	return withExitCode(Run(ctx, src, opts))
 }
 
-// explained adds exit codes and hints to listen errors.
-func explained(err error) error {
+// withExitCode adds exit codes and hints to listen errors.
+func withExitCode(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -198,6 +199,7 @@ func explained(err error) error {
 	return &failure{code: exitInput, text: err.Error()}
 }
 
+// banner prints the addresses, and how to add the server to a client.
 func (p *program) banner(cat *mcp.Catalog, info *Info, auth bool) {
 	header := ""
 	if auth {

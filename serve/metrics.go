@@ -97,6 +97,8 @@ func observe[L comparable](all map[L]*histogram, labels L, d time.Duration) {
 	h.observe(d)
 }
 
+// labels returns the labels of a request. Values that clients choose are bounded. mu is
+// held.
 func (m *metrics) labels(e *server.Event) operationLabels {
 	labels := operationLabels{
 		method:    e.Method,
@@ -180,6 +182,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(m.text()))
 }
 
+// text returns all metrics in the text format of Prometheus.
 func (m *metrics) text() string {
 	var t exposition
 	m.requests(&t)
@@ -239,7 +242,8 @@ func keptMetrics(t *exposition, st *server.Stats) {
 	t.gauge("mcp_server_request_bytes", "Bytes of the requests being received and served.", float64(st.RequestBytes))
 	t.gauge("mcp_server_request_limit_bytes", "Limit of mcp_server_request_bytes.", float64(st.MaxRequestBytes))
 	t.counter("mcp_server_request_bytes_refused_total", "Requests refused by that limit.", float64(st.RequestsTooMany))
-	t.gauge("mcp_server_kept_limit_bytes", "Limit of mcp_server_kept_bytes, all kinds together.", float64(st.MaxKeptBytes))
+	t.gauge("mcp_server_kept_limit_bytes", "Limit of mcp_server_kept_bytes, all kinds together.",
+		float64(st.MaxKeptBytes))
 }
 
 // process reports metrics of the process itself.

@@ -141,6 +141,7 @@ type Info struct {
 	Health    string // for people and monitors
 }
 
+// withDefaults returns a copy of o, which may be nil, with the defaults filled in.
 func (o *Options) withDefaults() Options {
 	var d Options
 	if o != nil {

@@ -107,7 +107,7 @@ func (o *Options) announce(endpoint string, server *mcpserver.Server, wait time.
 			return
 		}
 		defer context.AfterFunc(ctx, func() { _ = ln.Close() })()
-		tell(ctx, ln, describe)
+		answerQueries(ctx, ln, describe)
 	}()
 	if wait > 0 {
 		select {
@@ -141,8 +141,8 @@ func listenPrivate(dir string) (net.Listener, error) {
 	return ln, nil
 }
 
-// tell answers all connections, one after the other.
-func tell(ctx context.Context, ln net.Listener, describe func() *Process) {
+// answerQueries answers all connections, one after the other.
+func answerQueries(ctx context.Context, ln net.Listener, describe func() *Process) {
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
@@ -190,7 +190,7 @@ func Processes(ctx context.Context, dir string) ([]Process, error) {
 		all.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			found[i] = inquire(ctx, filepath.Join(dir, e.Name()), pid)
+			found[i] = queryProcess(ctx, filepath.Join(dir, e.Name()), pid)
 		})
 	}
 	all.Wait()
@@ -217,8 +217,8 @@ func socketOf(e fs.DirEntry) (pid int, ok bool) {
 	return pid, err == nil
 }
 
-// inquire queries the state of a process. It returns nil if the process no longer exists.
-func inquire(ctx context.Context, socket string, pid int) *Process {
+// queryProcess queries the state of a process. It returns nil if the process no longer exists.
+func queryProcess(ctx context.Context, socket string, pid int) *Process {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)

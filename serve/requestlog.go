@@ -63,7 +63,10 @@ func (l requestLog) line(ctx context.Context, message string, e *server.Event) {
 		attrs = append(attrs, slog.Int("code", int(e.Err.Code)))
 	}
 	millis := float64(e.Duration.Microseconds()) / 1000
-	attrs = append(attrs, slog.Float64("duration_ms", millis), slog.Int("received", e.Received), slog.Int("sent", e.Sent))
+	attrs = append(attrs,
+		slog.Float64("duration_ms", millis),
+		slog.Int("received", e.Received),
+		slog.Int("sent", e.Sent))
 	if p := mcp.PrincipalFrom(ctx); p != nil {
 		add("principal", p.Name)
 	}
@@ -92,8 +95,8 @@ func (all observers) Observe(ctx context.Context, e server.Event) {
 	}
 }
 
-// together returns one observer for those that are not nil, or nil if all are.
-func together(all ...server.Observer) server.Observer {
+// joinObservers returns one observer for those that are not nil, or nil if all are.
+func joinObservers(all ...server.Observer) server.Observer {
 	var some observers
 	for _, o := range all {
 		if o != nil {

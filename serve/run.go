@@ -53,13 +53,15 @@ func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) 
 	return serve(ctx, ln, src, o)
 }
 
+// serve serves src on ln until ctx is done or src, if it is [Pending], cannot be opened.
+// It closes ln.
 func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) error {
 	fresh := new(freshConns)
 	info := infoOf(ln.Addr(), o.TLS.Cert != "")
 	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
 		info.Public = public.String() + EndpointPath
 	}
-	ln = patientListener{ln}
+	ln = timeoutListener{ln}
 	if o.TLS.Cert != "" {
 		config, err := o.TLS.config(o.Logger)
 		if err != nil {
@@ -170,7 +172,7 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 		if mcp.PrincipalFrom(ctx) == nil {
 			o.Logger.Warn("stdio has no token: tools with a scope cannot be called")
 		}
-		o.Server.Gate = gates(d, o.Server.Gate)
+		o.Server.Gate = joinGates(d, o.Server.Gate)
 	}
 	server := mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(server)

@@ -50,6 +50,7 @@ type knownToken struct {
 
 // Limits of a list of tokens.
 const (
+	maxHolder      = 64
 	minTokenLength = 16
 	maxTokens      = 1000
 	maxTokenFile   = 1 << 20
@@ -84,6 +85,8 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	return t, nil
 }
 
+// load reads the file and returns the number of tokens. On error the tokens stay
+// unchanged.
 func (t *Tokens) load() (n int, err error) {
 	text, err := fsutil.ReadFile(t.path, maxTokenFile)
 	if err != nil {
@@ -159,13 +162,14 @@ func parseTokensJSON(text []byte) ([]Token, error) {
 // check returns an error for an invalid token without revealing it.
 func (t *Token) check() error {
 	switch hash, hashed := strings.CutPrefix(t.Token, hashPrefix); {
-	case !isHolder(t.Name):
+	case !isWord(t.Name, "._@-") || len(t.Name) > maxHolder:
 		return errors.New("the name must be of letters, digits and ._@-, up to 64")
 	case hashed && !isHash(hash):
 		return errors.New("sha256: must be followed by 64 hexadecimal digits")
 	case hashed:
 	case len(t.Token) < minTokenLength:
-		return fmt.Errorf("the token is shorter than %d characters; openssl rand -hex 32 makes a good one", minTokenLength)
+		return fmt.Errorf("the token is shorter than %d characters; openssl rand -hex 32 makes a good one",
+			minTokenLength)
 	case !isToken(t.Token):
 		return errors.New("a token consists of letters, digits and -._~+/, with = at its end")
 	}
@@ -175,15 +179,6 @@ func (t *Token) check() error {
 		}
 	}
 	return nil
-}
-
-func isHolder(name string) bool {
-	for _, c := range []byte(name) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._@-", c) >= 0) {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
 }
 
 func isHash(s string) bool {
@@ -201,6 +196,7 @@ func isScope(s string) bool {
 	return s != ""
 }
 
+// set replaces the tokens. Only their hashes are kept.
 func (t *Tokens) set(list []Token) error {
 	switch {
 	case len(list) == 0:

@@ -363,7 +363,7 @@ func (t *toolRules) check(cat *mcp.Catalog) (pending []string, err error) {
 			continue
 		}
 		if !t.mayMatch(cat, rule.pattern) {
-			return nil, t.matchesNothing(cat, rule.pattern)
+			return nil, t.noMatchError(cat, rule.pattern)
 		}
 		pending = append(pending, rule.pattern)
 	}
@@ -428,8 +428,8 @@ func innermost(origins []mcp.Origin) string {
 	return ""
 }
 
-// matchesNothing returns the error for a pattern without matches.
-func (t *toolRules) matchesNothing(cat *mcp.Catalog, pattern string) error {
+// noMatchError returns the error for a pattern without matches.
+func (t *toolRules) noMatchError(cat *mcp.Catalog, pattern string) error {
 	sources := slices.Clone(t.roots)
 	for _, s := range cat.Sources {
 		sources = append(sources, s.Name)
@@ -438,10 +438,12 @@ func (t *toolRules) matchesNothing(cat *mcp.Catalog, pattern string) error {
 	qualified := false
 	for source := range splits(pattern) {
 		qualified = true
-		sourceKnown = sourceKnown || slices.ContainsFunc(sources, func(name string) bool { return globMatches(source, name) })
+		sourceKnown = sourceKnown ||
+			slices.ContainsFunc(sources, func(name string) bool { return globMatches(source, name) })
 	}
 	if qualified && !sourceKnown {
-		return fmt.Errorf("%w: pattern %q matches no source: the sources are %s", ErrToolScope, pattern, listed(sources))
+		return fmt.Errorf("%w: pattern %q matches no source: the sources are %s",
+			ErrToolScope, pattern, listed(sources))
 	}
 	var tools []string
 	for i := range cat.Tools {

@@ -47,6 +47,8 @@ func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) conte
 	return d.answer(w, c, p, refused)
 }
 
+// admitUpgrade is admit for an upgrade. Of several tokens in the subprotocols, the first
+// valid one counts.
 func (d *door) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	if d.auth == nil || len(r.Header["Authorization"]) > 0 || queryToken(r) {
 		return d.admit(c, r)

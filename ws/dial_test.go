@@ -16,14 +16,14 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// client returns an HTTP client that connects to the world, whatever the address.
-func (w *world) client() *http.Client {
+// client returns an HTTP client that connects to the harness, whatever the address.
+func (w *harness) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return w.dial() },
 	}}
 }
 
-func (w *world) dialer(t *testing.T, opts ws.DialOptions) *ws.Conn {
+func (w *harness) dialer(t *testing.T, opts ws.DialOptions) *ws.Conn {
 	t.Helper()
 	opts.Client = w.client()
 	c, err := ws.Dial(t.Context(), "ws://127.0.0.1/ws", &opts)
@@ -67,7 +67,7 @@ func TestDial(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			onBoth(t, &tt.server, func(t *testing.T, w *world) {
+			onBoth(t, &tt.server, func(t *testing.T, w *harness) {
 				c := w.dialer(t, tt.opts)
 				if got := c.Subprotocol(); got != tt.protocol {
 					t.Errorf("Subprotocol() = %q, want %q", got, tt.protocol)
@@ -174,7 +174,7 @@ func unkind(t *testing.T, frames ...[]byte) *ws.Conn {
 	})}
 	go func() { _ = hs.Serve(ln) }()
 	t.Cleanup(func() { _ = hs.Close() })
-	w := &world{dial: ln.dial}
+	w := &harness{dial: ln.dial}
 	return w.dialer(t, ws.DialOptions{MaxMessage: 100})
 }
 

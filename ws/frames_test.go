@@ -42,7 +42,7 @@ func TestClosesOnWhatIsNoMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			onBoth(t, &ws.Options{MaxMessage: 1000}, func(t *testing.T, w *world) {
+			onBoth(t, &ws.Options{MaxMessage: 1000}, func(t *testing.T, w *harness) {
 				c := w.legacy()
 				c.say(call(1, "slow", "{}"))
 				<-w.entered
@@ -61,7 +61,7 @@ func TestClosesOnWhatIsNoMessage(t *testing.T) {
 }
 
 func TestLargestMessage(t *testing.T) {
-	onBoth(t, &ws.Options{MaxMessage: 70_000}, func(t *testing.T, w *world) {
+	onBoth(t, &ws.Options{MaxMessage: 70_000}, func(t *testing.T, w *harness) {
 		c := w.legacy()
 		around := len(call(1, "echo", `{"a":""}`))
 		c.say(call(1, "echo", `{"a":"`+strings.Repeat("x", 70_000-around)+`"}`))
@@ -104,7 +104,7 @@ func TestFragments(t *testing.T) {
 	for _, tt := range tests {
 		for _, sending := range sendings {
 			t.Run(tt.name+", "+sending.name, func(t *testing.T) {
-				onBoth(t, nil, func(t *testing.T, w *world) {
+				onBoth(t, nil, func(t *testing.T, w *harness) {
 					c := w.legacy()
 					var all []byte
 					for _, f := range tt.frames {
@@ -125,7 +125,7 @@ func TestFragments(t *testing.T) {
 
 // Messages sent before the server has answered the upgrade must not be lost.
 func TestMessageRightBehindTheUpgrade(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		conn, err := w.dial()
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func TestClientCloses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			onBoth(t, nil, func(t *testing.T, w *world) {
+			onBoth(t, nil, func(t *testing.T, w *harness) {
 				c := w.legacy()
 				c.say(call(1, "slow", "{}"))
 				<-w.entered

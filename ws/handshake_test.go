@@ -41,7 +41,7 @@ func (h headers) request(method, path string) string {
 }
 
 // handshake sends an upgrade and returns the response.
-func (w *world) handshake(method string, h headers) (*rawConn, *http.Response) {
+func (w *harness) handshake(method string, h headers) (*rawConn, *http.Response) {
 	w.tb.Helper()
 	conn, err := w.dial()
 	if err != nil {

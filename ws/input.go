@@ -173,7 +173,9 @@ func (w *wire) pending() bool {
 	w.in.acquire()
 	defer w.in.release()
 	h, ok := frameHeader(w.in.unread)
-	return ok && w.in.left == 0 && !w.in.between && h.final && !h.control && h.size+h.payload <= uint64(len(w.in.unread))
+	atStart := w.in.left == 0 && !w.in.between
+	whole := ok && h.final && !h.control && h.size+h.payload <= uint64(len(w.in.unread))
+	return atStart && whole
 }
 
 // payload returns the payload length of the current frame.

@@ -15,7 +15,7 @@ import (
 // Both eras on one connection: the session belongs to the connection, and a modern
 // request needs none.
 func TestBothEras(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.connect()
 		c.say(call(1, "echo", `{}`))
 		c.wantMessage(`"id":1`, `"error"`, `initialize`)
@@ -38,7 +38,7 @@ func TestBatch(t *testing.T) {
 		call(2, "echo", `{}`) + "]"
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
-			onBoth(t, nil, func(t *testing.T, w *world) {
+			onBoth(t, nil, func(t *testing.T, w *harness) {
 				c := w.connect()
 				c.say(begin(version, "{}"))
 				c.wantMessage(version)
@@ -58,7 +58,7 @@ func TestBatch(t *testing.T) {
 
 // Invalid messages are answered, and the connection stays open.
 func TestMalformedMessage(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.legacy()
 		for _, msg := range []string{`{"jsonrpc":`, `"hello"`, `{}`} {
 			c.say(msg)
@@ -73,7 +73,7 @@ func TestMalformedMessage(t *testing.T) {
 
 // P1: all progress arrives before the answer, however many calls run at once.
 func TestProgressBeforeTheAnswer(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.legacy()
 		const calls = 20
 		go func() {
@@ -106,7 +106,7 @@ func between(s, before, after string) (string, bool) {
 
 // A slow call delays no other call.
 func TestCallsRunAtOnce(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.legacy()
 		for id := 1; id <= 3; id++ {
 			c.say(call(id, "slow", "{}"))
@@ -123,7 +123,7 @@ func TestCallsRunAtOnce(t *testing.T) {
 
 // P2: a cancelled request ends and is not answered.
 func TestCancel(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		for _, tt := range []struct{ name, call string }{
 			{"session", call(7, "slow", "{}")},
 			{"modern", modern(7, "tools/call", `"name":"slow"`)},
@@ -143,7 +143,7 @@ func TestCancel(t *testing.T) {
 
 // W7: requests in flight end with their connection.
 func TestDisconnectCancels(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.legacy()
 		c.say(call(1, "slow", "{}"))
 		c.say(modern(2, "tools/call", `"name":"slow"`))
@@ -161,7 +161,7 @@ func TestDisconnectCancels(t *testing.T) {
 }
 
 func TestListChanged(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.connect()
 		c.say(begin("2025-11-25", "{}"))
 		c.wantMessage(`"listChanged":true`)
@@ -179,7 +179,7 @@ const listen = `"notifications":{"toolsListChanged":true}`
 
 // N2 to N5: a subscription of 2026-07-28, ended by the client.
 func TestListen(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.connect()
 		c.say(modern(5, "subscriptions/listen", listen))
 		c.wantMessage("notifications/subscriptions/acknowledged", `"io.modelcontextprotocol/subscriptionId":5`)
@@ -196,7 +196,7 @@ func TestListen(t *testing.T) {
 
 // A question from the server is sent on the same connection.
 func TestElicitation(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.connect()
 		c.say(begin("2025-11-25", `{"elicitation":{}}`))
 		c.wantMessage(`2025-11-25`)
@@ -209,7 +209,7 @@ func TestElicitation(t *testing.T) {
 
 // Shutdown lets requests in flight finish, rejects later ones, and reports why it closes.
 func TestShutdown(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		var clients []*rawConn
 		for range 5 {
 			c := w.legacy()
@@ -254,7 +254,7 @@ func TestShutdown(t *testing.T) {
 
 // A call in flight may wait for the client, so its messages are still read.
 func TestShutdownHearsAnswers(t *testing.T) {
-	onBoth(t, nil, func(t *testing.T, w *world) {
+	onBoth(t, nil, func(t *testing.T, w *harness) {
 		c := w.connect()
 		c.say(begin("2025-11-25", `{"elicitation":{}}`))
 		c.wantMessage(`2025-11-25`)

@@ -31,6 +31,7 @@ var answers = sync.Pool{New: func() any { return &answer{buf: make([]byte, 0, 10
 
 func newAnswer() *answer { return answers.Get().(*answer) }
 
+// free returns a to the pool. The slices of its methods are no longer valid.
 func (a *answer) free() {
 	if cap(a.buf) > keepBuffer {
 		return
@@ -78,6 +79,7 @@ func (a *answer) line() []byte {
 	return msg
 }
 
+// begin starts a response with the id of rc; the result follows.
 func (a *answer) begin(rc *request) {
 	a.buf = append(a.buf, `{"jsonrpc":"2.0","id":`...)
 	a.buf = append(a.buf, rc.msg.id...)

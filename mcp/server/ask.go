@@ -61,7 +61,8 @@ func (rc *request) RequireCapability(name string) error {
 func (rc *request) missingCapability(required json.RawMessage) error {
 	switch {
 	case !rc.version.Modern() && rc.session == nil:
-		return fmt.Errorf("the client cannot be asked: its request names no session, in which it would have declared %s",
+		return fmt.Errorf("the client cannot be asked: "+
+			"its request names no session, in which it would have declared %s",
 			required)
 	case !rc.version.Modern():
 		return fmt.Errorf("the client does not support this: it would have to declare %s", required)
@@ -91,7 +92,7 @@ func askUntilValid(q *question, once func(*question) (json.RawMessage, error)) (
 		case attempt == maxAttempts:
 			return nil, refusedAnswer(q, why)
 		}
-		asked = q.noted(why)
+		asked = q.withNote(why)
 	}
 }
 
@@ -163,7 +164,10 @@ func (s *session) Ask(ctx context.Context, asked mcp.Question) (json.RawMessage,
 		return nil, mcp.ErrNoConnection
 	}
 	if missing := q.missing(v, clientCapabilities(s.ClientCapabilities())); missing != "" {
-		return nil, (&request{received: received{version: v, session: s}}).missingCapability(capabilityObject(missing))
+		return nil, (&request{received: received{
+			version: v,
+			session: s,
+		}}).missingCapability(capabilityObject(missing))
 	}
 	return askUntilValid(q, func(q *question) (json.RawMessage, error) {
 		params, err := q.params(v)
@@ -216,6 +220,7 @@ func (s *session) expect() (id uint64, answer <-chan reply) {
 	return o.lastAsked, c
 }
 
+// forget drops a question whose response is no longer awaited.
 func (s *session) forget(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,6 +249,8 @@ func (s *session) answered(m *message) {
 // them.
 type clientCapabilities json.RawMessage
 
+// clientCapabilities returns what the client has declared: in the request, or in its
+// session.
 func (rc *request) clientCapabilities() clientCapabilities {
 	return clientCapabilities(rc.public.ClientCapabilities())
 }

@@ -473,7 +473,7 @@ func TestAskNobody(t *testing.T) {
 	if got := post(askCall).do(t, addr); !strings.Contains(got.result, "names no session") {
 		t.Errorf("without a session: %s", got.body)
 	}
-	begin := strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1)
+	begin := strings.Replace(initRequest, `"capabilities":{}`, `"capabilities":`+allCaps, 1)
 	session := post(begin).do(t, addr).header.Get("Mcp-Session-Id")
 	got := post(askCall, "Accept: application/json", "Mcp-Session-Id: "+session).do(t, addr)
 	if !strings.Contains(got.result, "needs a session and an event stream") {
@@ -537,7 +537,7 @@ func TestAskEnds(t *testing.T) {
 		ask, ended := asking()
 		b := newBrowser(newAsker(ask), nil)
 		session := b.post(t,
-			strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1),
+			strings.Replace(initRequest, `"capabilities":{}`, `"capabilities":`+allCaps, 1),
 		).header.Get("Mcp-Session-Id")
 		b.session = session
 		answer := b.start(t, askCall)

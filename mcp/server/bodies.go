@@ -32,6 +32,7 @@ type heldBody struct {
 
 var errBodies = unavailable("the requests in flight use as much memory as they may: try again later")
 
+// init sets the limits and their defaults.
 func (b *bodies) init(o *Budget) {
 	b.total = o.RequestBytes
 	b.share = o.ClientRequestBytes

@@ -87,7 +87,8 @@ func (c *Clients) begin(s *session) {
 	}
 }
 
-func (c *Clients) tell(e ClientEvent) {
+// notify calls all watchers, on the goroutine of the message. c may be nil.
+func (c *Clients) notify(e ClientEvent) {
 	if c == nil || e.Session == nil {
 		return
 	}

@@ -68,6 +68,8 @@ func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, en
 	s.newPipe(ctx, conn, opts.withDefaults()).start(ended)
 }
 
+// withDefaults returns the options of a connection whose end is a disconnect of its
+// client.
 func (o *ConnOptions) withDefaults() ConnOptions {
 	d := ConnOptions{}
 	if o != nil {
@@ -95,7 +97,10 @@ type link struct {
 }
 
 func newLink(conn Conn) *link {
-	l := &link{conn: conn, failed: make(chan struct{})}
+	l := &link{
+		conn:   conn,
+		failed: make(chan struct{}),
+	}
 	l.buffered, _ = conn.(BufferedConn)
 	return l
 }
@@ -107,19 +112,19 @@ func (l *link) pending() bool {
 
 // write sends a message, or queues it for flush.
 func (l *link) write(msg []byte) {
-	_ = l.noted(l.conn.WriteMessage(msg))
+	_ = l.recordError(l.conn.WriteMessage(msg))
 }
 
 // flush sends the queued messages. It returns the first error of any write.
 func (l *link) flush() error {
 	if l.buffered == nil {
-		return l.noted(nil)
+		return l.recordError(nil)
 	}
-	return l.noted(l.buffered.Flush())
+	return l.recordError(l.buffered.Flush())
 }
 
-// noted records err, and returns the first error recorded.
-func (l *link) noted(err error) error {
+// recordError records err, and returns the first error recorded.
+func (l *link) recordError(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil && l.err == nil {

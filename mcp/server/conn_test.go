@@ -77,7 +77,7 @@ func TestConn(t *testing.T) {
 		o := newObserver()
 		m := newMailbox()
 		ended := serveConn(t.Context(), o, m, nil)
-		said := []string{ladderInit, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "", " "}
+		said := []string{initRequest, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "", " "}
 		got := ""
 		for i, want := range []int{1, 1, 0, 0} {
 			m.in <- said[i]
@@ -109,7 +109,7 @@ func TestConnDrains(t *testing.T) {
 		m := newMailbox()
 		ctx, stop := context.WithCancel(t.Context())
 		ended := serveConn(ctx, d, m, nil)
-		m.in <- ladderInit
+		m.in <- initRequest
 		m.came()
 		m.in <- waitCall
 		<-d.entered
@@ -144,7 +144,7 @@ func TestConnFails(t *testing.T) {
 		m := newMailbox()
 		ended := serveConn(t.Context(), newDemo(), m, nil)
 		m.breakWith(lost)
-		m.in <- ladderPing
+		m.in <- pingRequest
 		synctest.Wait()
 		if err := <-ended; !errors.Is(err, lost) {
 			t.Errorf("ServeConn = %v, want %v", err, lost)
@@ -195,7 +195,7 @@ func TestConnGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gathering{mailbox: newMailbox()}
 		for range 10 {
-			g.in <- ladderPing
+			g.in <- pingRequest
 		}
 		ended := serveConn(t.Context(), newDemo(), g, nil)
 		messages(t, g.came(), 10)
@@ -203,7 +203,7 @@ func TestConnGathers(t *testing.T) {
 			t.Errorf("10 answers left in %d parts, want 1", g.flushes)
 		}
 		g.breakWith(io.ErrClosedPipe)
-		g.in <- ladderPing
+		g.in <- pingRequest
 		if err := <-ended; !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("ServeConn = %v", err)
 		}

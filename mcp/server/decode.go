@@ -37,6 +37,8 @@ func (f fields) decode(raw []byte) error {
 	return err
 }
 
+// decodeInto decodes one value, in new memory, so that it does not keep the whole
+// message.
 func decodeInto(into any, raw []byte) error {
 	switch into := into.(type) {
 	case *string:
@@ -55,6 +57,7 @@ func decodeInto(into any, raw []byte) error {
 	return nil
 }
 
+// decodeStrings decodes an object of strings. null leaves the map unchanged.
 func decodeStrings(into *map[string]string, raw []byte) error {
 	if string(raw) == "null" {
 		return nil

@@ -44,12 +44,14 @@ type shape struct {
 	wrong *mcp.Error
 }
 
+// fail records a violation, unless one was recorded before.
 func (s *shape) fail(e *mcp.Error) {
 	if s.wrong == nil {
 		s.wrong = e
 	}
 }
 
+// envelopeKey is a set of members of the envelope.
 type envelopeKey uint8
 
 const (
@@ -67,7 +69,10 @@ func (m *message) scan(text []byte) *mcp.Error {
 	*m = message{size: len(text)}
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {
-		return &mcp.Error{Code: mcp.CodeParseError, Message: "parse error: empty message"}
+		return &mcp.Error{
+			Code:    mcp.CodeParseError,
+			Message: "parse error: empty message",
+		}
 	}
 	if text[i] != '{' {
 		if err := jsonscan.Valid(text); err != nil {
@@ -93,13 +98,20 @@ func (m *message) scan(text []byte) *mcp.Error {
 }
 
 func parseError(err error) *mcp.Error {
-	return &mcp.Error{Code: mcp.CodeParseError, Message: "parse error: " + err.Error()}
+	return &mcp.Error{
+		Code:    mcp.CodeParseError,
+		Message: "parse error: " + err.Error(),
+	}
 }
 
 func invalidRequest(format string, args ...any) *mcp.Error {
-	return &mcp.Error{Code: mcp.CodeInvalidRequest, Message: "invalid request: " + fmt.Sprintf(format, args...)}
+	return &mcp.Error{
+		Code:    mcp.CodeInvalidRequest,
+		Message: "invalid request: " + fmt.Sprintf(format, args...),
+	}
 }
 
+// member scans one member of the envelope, whose value starts at i, and returns its end.
 func (m *message) member(text, key []byte, i int, s *shape) (int, error) {
 	var bit envelopeKey
 	switch string(key) {
@@ -180,6 +192,8 @@ func badID() *mcp.Error {
 	return invalidRequest(`"id" must be a string or an integer`)
 }
 
+// checkShape decides from the members whether the message is a request, a notification
+// or a response (JSON-RPC 2.0, sections 4 and 5).
 func (m *message) checkShape(s *shape) *mcp.Error {
 	if s.seen&keyJSONRPC == 0 {
 		return invalidRequest(`"jsonrpc" is missing`)
@@ -208,6 +222,7 @@ func (m *message) checkShape(s *shape) *mcp.Error {
 	return nil
 }
 
+// scanParams scans the params object and stores the members that the hot methods need.
 func (m *message) scanParams(text []byte, start int, s *shape) (int, error) {
 	end, err := jsonscan.Object(text, start, 1, func(key []byte, i int) (int, error) {
 		slot := m.slot(key)
@@ -232,6 +247,7 @@ func (m *message) scanParams(text []byte, start int, s *shape) (int, error) {
 	return end, err
 }
 
+// slot returns where a member of params is stored, or nil for all others.
 func (m *message) slot(key []byte) *[]byte {
 	switch string(key) {
 	case "name":
@@ -272,6 +288,8 @@ type requestMeta struct {
 	version, capabilities, clientInfo, logLevel, progressToken []byte // as written
 }
 
+// scan validates a _meta object and stores the members that the server needs. raw is
+// valid JSON, or nil.
 func (r *requestMeta) scan(raw []byte) *mcp.Error {
 	if string(raw) == "null" {
 		raw = nil

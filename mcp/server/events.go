@@ -74,6 +74,7 @@ const (
 	maxLoggedName     = 8 << 10 // bytes of a URI
 )
 
+// id returns the id of event number n, which the client sends back as Last-Event-ID.
 func (l *eventLog) id(n int) string {
 	return strconv.Itoa(l.stream) + "-" + strconv.Itoa(n)
 }
@@ -116,10 +117,14 @@ func (l *eventLog) requests() []followed {
 	return slices.Clone(l.of)
 }
 
+// append logs a message and sends it, if there is a connection. The error is that of the
+// connection; the event is kept nevertheless.
 func (l *eventLog) append(msg []byte) error {
 	return l.add(func(id string) []byte { return appendEvent(nil, id, msg) })
 }
 
+// add logs an event, which event returns for its id. Writing happens outside of mu,
+// because a client may read slowly.
 func (l *eventLog) add(event func(id string) []byte) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -257,6 +262,7 @@ func (l *eventLog) newest() int {
 	return l.last
 }
 
+// detach records that out has ended. The client may resume on another connection.
 func (l *eventLog) detach(out eventWriter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -368,7 +374,10 @@ type response struct {
 }
 
 func newResponse(w http.ResponseWriter) *response {
-	return &response{w: w, ended: make(chan struct{})}
+	return &response{
+		w:     w,
+		ended: make(chan struct{}),
+	}
 }
 
 var errConnectionOver = errors.New("the connection is over")
@@ -426,6 +435,8 @@ func (p *response) wait(r *http.Request) {
 	p.leave()
 }
 
+// leave ends writing when the handler returns, because the response belongs to net/http
+// afterwards.
 func (p *response) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,10 +36,12 @@ type exchange struct {
 	awaits    bool
 }
 
+// client returns the client's name in the ledger.
 func (x *exchange) client() string {
 	return accountName(mcp.PrincipalFrom(x.ctx), x.r.RemoteAddr)
 }
 
+// newRequest implements surface.
 func (x *exchange) newRequest() *request {
 	rc := x.handler.server.newRequest(x.ctx, x.r.RemoteAddr, TransportHTTP)
 	rc.header = x.r.Header

@@ -52,6 +52,8 @@ func (f *flight) Done() <-chan struct{} {
 	return f.doneLocked()
 }
 
+// doneLocked returns the channel, and starts waiting for the end on first use. mu is
+// held.
 func (f *flight) doneLocked() chan struct{} {
 	if f.done != nil {
 		return f.done
@@ -79,6 +81,8 @@ func (f *flight) Err() error {
 	return f.endedLocked()
 }
 
+// endedLocked returns why the context has ended, or nil. It also notices a deadline for
+// which no timer runs. mu is held.
 func (f *flight) endedLocked() error {
 	switch {
 	case f.err != nil:
@@ -131,6 +135,7 @@ func (f *flight) cancelBecause(e *mcp.Error) {
 	f.endLockedWith(context.Canceled)
 }
 
+// end ends the context with an error. Calls after the first have no effect.
 func (f *flight) end(reason error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -173,6 +178,7 @@ type requestSet struct {
 	watching atomic.Bool
 }
 
+// add adds a request, which is revalidated from now on if its surface requires it.
 func (s *requestSet) add(f *flight) {
 	s.registry.add(f, f)
 	if f.valid != nil {
@@ -180,6 +186,7 @@ func (s *requestSet) add(f *flight) {
 	}
 }
 
+// cancelAll cancels all requests because the server is ending.
 func (s *requestSet) cancelAll() {
 	for _, f := range s.all() {
 		f.cancelBecause(errEnding)

@@ -17,7 +17,8 @@ import (
 )
 
 var wholeSeeds = []string{
-	ladderPing, ladderNote, ladderModern, ladderInit, "[" + ladderPing + "," + ladderNote + "]", "[]", "{", "",
+	pingRequest, initializedNote, modernRequest, initRequest,
+	"[" + pingRequest + "," + initializedNote + "]", "[]", "{", "",
 	modern("tools/call", `"name":"progress"`), modern("tools/call", `"name":"panic"`),
 	modern("resources/read", `"uri":"test://item/1"`),
 	modern("prompts/get", `"name":"ask","arguments":{"topic":"x"}`), modern("server/discover", ""),
@@ -72,7 +73,7 @@ func FuzzHTTP(f *testing.F) {
 func FuzzStdio(f *testing.F) {
 	for _, seed := range wholeSeeds {
 		f.Add([]byte(seed + "\n" + seed))
-		f.Add([]byte(strings.Replace(ladderInit, "2025-06-18", "2025-03-26", 1) + "\r\n" + seed + "\n\n"))
+		f.Add([]byte(strings.Replace(initRequest, "2025-06-18", "2025-03-26", 1) + "\r\n" + seed + "\n\n"))
 	}
 	fuzzbound.Fuzz(f, func(t *testing.T, in []byte) {
 		synctest.Test(t, func(t *testing.T) {

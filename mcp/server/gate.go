@@ -90,7 +90,10 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 	if f.method == methodCallTool {
 		if t := cat.Tool(f.name); t == nil || !slices.Equal(t.Origins, f.origins) {
 			cat = cat.Copy()
-			cat.Tools = []mcp.Tool{{Name: f.name, Origins: f.origins}}
+			cat.Tools = []mcp.Tool{{
+				Name:    f.name,
+				Origins: f.origins,
+			}}
 		}
 	}
 	op := Operation{
@@ -107,6 +110,7 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 	return nil
 }
 
+// operation describes the request for the gate.
 func (rc *request) operation(cat *mcp.Catalog) Operation {
 	return Operation{
 		Method:    rc.methodName(),

@@ -18,6 +18,8 @@ type guard struct {
 	checkHosts bool // not only on loopback
 }
 
+// newGuard returns a guard that also accepts the given hosts and origins; "*" accepts
+// all.
 func newGuard(hosts, origins []string) guard {
 	g := guard{
 		hosts:      make(map[string]bool),
@@ -58,6 +60,8 @@ func quoted(s string) string {
 	return `"` + strings.ToValidUTF8(s, "?") + `"`
 }
 
+// hostAllowed reports whether the Host may be used: a loopback name, a configured one,
+// or any name on other addresses unless hosts are configured.
 func (g *guard) hostAllowed(r *http.Request) bool {
 	name := hostname(r.Host)
 	if isLoopbackName(name) {
@@ -70,6 +74,7 @@ func (g *guard) hostAllowed(r *http.Request) bool {
 	return !onLoopback(r)
 }
 
+// hostname returns a Host header without its port.
 func hostname(hostport string) string {
 	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && !strings.HasSuffix(hostport, "]") {
 		return hostport[:i]
@@ -100,6 +105,8 @@ func onLoopback(r *http.Request) bool {
 	return !ok || ip.Unmap().IsLoopback()
 }
 
+// originAllowed reports whether pages of an origin may use the server: configured
+// origins, loopback names, and the server's own origin.
 func (g *guard) originAllowed(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || !strings.EqualFold(origin, u.Scheme+"://"+u.Host) {
@@ -121,6 +128,8 @@ func allowOrigin(h http.Header, origin []string) {
 	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Retry-After")
 }
 
+// preflight answers the request by which a browser asks whether it may send another one
+// (Fetch, "CORS-preflight request").
 func preflight(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", "POST, GET, DELETE, OPTIONS")

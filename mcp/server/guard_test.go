@@ -147,8 +147,8 @@ func admitted(opts *server.HTTPOptions, addr net.Addr, host string, origins ...s
 	h := server.New(newDemo(), nil).HTTPHandler(opts)
 	beside := h.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	status := func(handler http.Handler) int {
-		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(ladderPing))
-		r.Header = clientHeader(ladderPing)
+		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(pingRequest))
+		r.Header = clientHeader(pingRequest)
 		r.Host = host
 		if origins != nil {
 			r.Header["Origin"] = origins

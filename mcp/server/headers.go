@@ -20,6 +20,7 @@ const (
 	headerSession = "Mcp-Session-Id"
 )
 
+// headerMismatch returns the error for a header that contradicts the body.
 func headerMismatch(format string, args ...any) *mcp.Error {
 	e := mcp.Errorf(mcp.CodeHeaderMismatch, format, args...)
 	e.Status = http.StatusBadRequest
@@ -34,6 +35,7 @@ func first(h http.Header, key string) (value string, ok bool) {
 	return "", false
 }
 
+// checkVersionHeader verifies MCP-Protocol-Version against the version in the body.
 func (rc *request) checkVersionHeader(requested string) *mcp.Error {
 	if requested == "" {
 		return nil // reported as missing, regardless of the header
@@ -113,6 +115,8 @@ func decodeHeaderValue(value string) (decoded string, ok bool) {
 	return string(b), true
 }
 
+// checkParamHeaders verifies the headers that repeat arguments of a tool against the
+// arguments.
 func (rc *request) checkParamHeaders(params []mcp.HeaderParam, arguments []byte) *mcp.Error {
 	for _, p := range params {
 		where := strings.Join(p.Path, ".")

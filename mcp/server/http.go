@@ -145,6 +145,7 @@ func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *mcp.Error) {
 	h.server.refused(rc, e, status)
 }
 
+// delete ends the session that a DELETE names.
 func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	id, ok := first(r.Header, headerSession)
 	version, _ := first(r.Header, headerVersion)
@@ -323,6 +324,7 @@ func (h *HTTPHandler) readLong(
 	}
 }
 
+// bodyFailed answers a request whose body could not be read.
 func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 	status, e := http.StatusBadRequest, parseError(errors.New("the body ended early"))
 	var tooLarge *http.MaxBytesError

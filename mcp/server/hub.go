@@ -96,6 +96,7 @@ func (h *hub) remove(l listener) {
 	}
 }
 
+// changed delivers a change to all listeners, without holding the lock.
 func (h *hub) changed(c change) {
 	h.mu.Lock()
 	all := slices.Collect(maps.Keys(h.listeners))
@@ -147,6 +148,7 @@ func (h *hub) release(s *standing) {
 	h.signal()
 }
 
+// markDirty schedules s for the writer, if it is still open.
 func (h *hub) markDirty(s *standing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,6 +166,7 @@ func (h *hub) queue(s *standing) {
 	}
 }
 
+// signal wakes the writer, without waiting.
 func (h *hub) signal() {
 	select {
 	case h.wake <- struct{}{}:

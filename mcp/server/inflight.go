@@ -21,6 +21,7 @@ func (f *inflight) close() bool {
 	return f.n.CompareAndSwap(0, math.MinInt32)
 }
 
+// end counts one less, and wakes the waiters when none is left.
 func (f *inflight) end() {
 	if f.n.Add(-1) > 0 || f.idle.Load() == nil {
 		return
@@ -46,6 +47,7 @@ func (f *inflight) wait(ctx context.Context) error {
 	}
 }
 
+// signal returns a channel that is closed when the count next reaches zero.
 func (f *inflight) signal() <-chan struct{} {
 	for {
 		if idle := f.idle.Load(); idle != nil {

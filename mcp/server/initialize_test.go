@@ -24,7 +24,7 @@ func (slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
 // overtake it, however long it takes.
 func TestStdioInitializeIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := strings.NewReader(ladderInit + `
+		in := strings.NewReader(initRequest + `
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 `)
@@ -46,10 +46,10 @@ func TestInitializeCannotBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMailbox()
 		ended := serveConn(t.Context(), slowCatalog{}, m, nil)
-		m.in <- ladderInit
+		m.in <- initRequest
 		m.in <- `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
 		time.Sleep(2 * time.Second)
-		m.in <- ladderPing
+		m.in <- pingRequest
 		time.Sleep(2 * time.Second)
 		for _, got := range messages(t, m.came(), 2) {
 			if got.Error != nil {
@@ -61,7 +61,7 @@ func TestInitializeCannotBeCancelled(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // over HTTP, no other request knows the session yet
 		b := newBrowser(slowCatalog{}, nil)
-		answer := b.start(t, ladderInit)
+		answer := b.start(t, initRequest)
 		b.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		time.Sleep(2 * time.Second)
 		if got := <-answer; got.status != 200 || got.header.Get("Mcp-Session-Id") == "" {

@@ -84,7 +84,7 @@ func (rc *request) askModern(questions []*question) ([]json.RawMessage, error) {
 				rc.rounds.open = nil
 				return nil, refusedAnswer(q, why)
 			}
-			q = q.noted(why)
+			q = q.withNote(why)
 		}
 		if rc.rounds.open == nil {
 			rc.rounds.open = make(map[string]*question)
@@ -109,6 +109,7 @@ func (r *rounds) refuse(key string) int {
 	return r.refused[key]
 }
 
+// mayAsk reports whether the method may answer with questions.
 func (rc *request) mayAsk() bool {
 	return rc.msg.is("tools/call") || rc.msg.is("prompts/get") || rc.msg.is("resources/read")
 }
@@ -167,6 +168,8 @@ type sealedState struct {
 var errState = invalidParams("params.requestState is not valid here: it was changed, has expired," +
 	" or belongs to another request")
 
+// openState restores the state of earlier rounds. The same error for all failures
+// reveals nothing about the key.
 func (rc *request) openState(state string) error {
 	sealed, err := base64url.Decode(state)
 	if err != nil {
@@ -201,6 +204,8 @@ func (rc *request) stateContext() []byte {
 	return sum.Sum(nil)
 }
 
+// canonical returns JSON with sorted members, so that a client may encode the same
+// arguments differently in the next round.
 func canonical(raw []byte) []byte {
 	if raw == nil {
 		return nil
@@ -260,6 +265,8 @@ func encodeQuestions(open map[string]*question) (json.RawMessage, error) {
 	return append(dst, '}'), nil
 }
 
+// sealState returns the state for the next round. rounds.mu need not be held: the Source
+// has returned.
 func (rc *request) sealState() (string, error) {
 	plain, err := mcp.Marshal(sealedState{
 		Expires: time.Now().Add(rc.server.opts.StateTTL).Unix(),
@@ -277,6 +284,8 @@ func (rc *request) sealState() (string, error) {
 // while clients still have state sealed with an old one.
 type sealKeys []cipher.AEAD
 
+// newSealKeys derives a key for AES-256-GCM from each secret, or from a random one
+// without secrets.
 func newSealKeys(secrets [][]byte) sealKeys {
 	if len(secrets) == 0 {
 		secret := make([]byte, 32)

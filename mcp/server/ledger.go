@@ -164,6 +164,7 @@ type ledger struct {
 
 const byBytes = keptKinds
 
+// newLedger returns an empty ledger with the limits of o and their defaults.
 func newLedger(o *Options) *ledger {
 	b := o.Budget
 	or := func(n, other int) int64 {
@@ -427,6 +428,7 @@ func (l *ledger) most(kind keptKind) *account {
 	}
 }
 
+// verdict returns -1 if entries that are already ending make enough room, otherwise 1.
 func verdict(excess, ending int64) int {
 	if excess <= ending {
 		return -1
@@ -514,6 +516,7 @@ func (l *ledger) end(a *account, kind keptKind, n, bytes int64) {
 	l.ending[kind].add(n, bytes)
 }
 
+// open adds an account to the rankings.
 func (l *ledger) open(a *account) {
 	l.accounts[a.name] = a
 	for i := range l.ranks {
@@ -521,6 +524,7 @@ func (l *ledger) open(a *account) {
 	}
 }
 
+// closeIfEmpty drops the account of a client for which nothing is kept any more.
 func (l *ledger) closeIfEmpty(a *account) {
 	if a.all != (tally{}) || l.accounts[a.name] != a {
 		return

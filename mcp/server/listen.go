@@ -56,6 +56,7 @@ func (sub *subscription) onGiveUp(end func()) {
 	}
 }
 
+// listenFilter is the notifications member of subscriptions/listen.
 type listenFilter struct {
 	Tools     bool     `json:"toolsListChanged,omitempty"`
 	Prompts   bool     `json:"promptsListChanged,omitempty"`
@@ -74,6 +75,8 @@ type listenSurface interface {
 // maxSubscribedURIs limits the number of URIs, and of tasks, in one subscription.
 const maxSubscribedURIs = 10_000
 
+// listen serves subscriptions/listen: it books what the client asks for, and leaves the
+// open stream to the surface.
 func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 	surface, ok := rc.stream.(listenSurface)
 	if !ok {
@@ -101,7 +104,7 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 	}
 	sub := &subscription{
 		id:     bytes.Clone(rc.msg.id),
-		filter: s.honoured(asked, cat),
+		filter: s.supported(asked, cat),
 		store:  s.tasks.store,
 	}
 	sub.watchTasks(s, rc, asked.TaskIDs)
@@ -158,6 +161,7 @@ type subscriber struct {
 	signal func()
 }
 
+// deliver implements listener.
 func (s *subscriber) deliver(c change) {
 	if s.sub.wants(c) {
 		s.signal()
@@ -166,8 +170,8 @@ func (s *subscriber) deliver(c change) {
 
 var errEnding = mcp.Errorf(mcp.CodeInternalError, "the server is ending")
 
-// honoured returns the part of a filter for which this server can send notifications.
-func (s *Server) honoured(f listenFilter, cat *mcp.Catalog) listenFilter {
+// supported returns the part of a filter for which this server can send notifications.
+func (s *Server) supported(f listenFilter, cat *mcp.Catalog) listenFilter {
 	if !s.hub.watched() {
 		return listenFilter{}
 	}
@@ -338,7 +342,10 @@ func (s *session) subscribe(l *ledger, client, uri string) bool {
 	if o.subscribed == nil {
 		o.subscribed = make(map[string]*subscribedURI)
 	}
-	u := &subscribedURI{session: s, uri: uri}
+	u := &subscribedURI{
+		session: s,
+		uri:     uri,
+	}
 	o.subscribed[uri] = u
 	s.mu.Unlock()
 	if !l.book(&u.kept, client, keptSubscription, 1, int64(costSubscription+len(uri)), u) {
@@ -419,6 +426,7 @@ func (s *session) messages() [][]byte {
 	return all
 }
 
+// setOnNews sets the function that wakes the writer of the connection.
 func (s *session) setOnNews(notify func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

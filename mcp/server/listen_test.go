@@ -237,7 +237,7 @@ func TestDeclaredCapabilities(t *testing.T) {
 	} {
 		t.Run(c.name+" "+c.version.String(), func(t *testing.T) {
 			b := &browser{handler: mcpserver.New(c.source, nil).HTTPHandler(c.opts)}
-			begin := strings.Replace(ladderInit, "2025-06-18", c.version.String(), 1)
+			begin := strings.Replace(initRequest, "2025-06-18", c.version.String(), 1)
 			if c.version.Modern() {
 				begin = modern("server/discover", "")
 			}
@@ -284,8 +284,8 @@ func TestListenFilter(t *testing.T) {
 	notDeclared := &mcp.Catalog{Resources: newNews().catalog.Resources}
 	const uriA = `"uri":"news://a"`
 	for _, c := range []struct {
-		name, id, filter, honoured, heard string
-		catalog                           *mcp.Catalog
+		name, id, filter, supported, heard string
+		catalog                            *mcp.Catalog
 	}{
 		{"tools", `7`, `{"toolsListChanged":true}`, `{"toolsListChanged":true}`, "tools", nil},
 		{"prompts", `"7"`, `{"promptsListChanged":true,"toolsListChanged":false}`, `{"promptsListChanged":true}`,
@@ -322,8 +322,8 @@ func TestListenFilter(t *testing.T) {
 					source.catalog = c.catalog
 				}
 				p := connect(t, transport, mcp.Version20260728, mcpserver.New(source, nil), "")
-				if got := p.call(listenLine(c.id, c.filter)); got != acknowledged(c.id, c.honoured) {
-					t.Errorf("acknowledged %s, want %s", got, acknowledged(c.id, c.honoured))
+				if got := p.call(listenLine(c.id, c.filter)); got != acknowledged(c.id, c.supported) {
+					t.Errorf("acknowledged %s, want %s", got, acknowledged(c.id, c.supported))
 				}
 				source.tell(everything)
 				source.tell(mcp.Change{URI: "news://b"})

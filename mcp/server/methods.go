@@ -172,6 +172,7 @@ func (s *Server) discover(rc *request, cat *mcp.Catalog, a *answer) error {
 	return a.result(rc, cat, &mcp.MethodResult{Result: raw})
 }
 
+// supportedVersions returns the names of all versions, newest first.
 func supportedVersions() []string {
 	var names []string
 	for _, v := range mcp.Versions() {
@@ -203,7 +204,10 @@ func (s *Server) capabilities(rc *request, cat *mcp.Catalog) json.RawMessage {
 		c.Tools = &items
 	}
 	if hasResources(cat) {
-		c.Resources = &capability{ListChanged: rc.listChanged, Subscribe: rc.listChanged && cat.Subscribe}
+		c.Resources = &capability{
+			ListChanged: rc.listChanged,
+			Subscribe:   rc.listChanged && cat.Subscribe,
+		}
 	}
 	if hasPrompts(cat) {
 		c.Prompts = &items
@@ -241,6 +245,7 @@ func extensions(cat *mcp.Catalog, v mcp.Version) json.RawMessage {
 	return encoded
 }
 
+// setLevel serves logging/setLevel, which applies to the session.
 func (s *Server) setLevel(rc *request, _ *mcp.Catalog, a *answer) error {
 	var name string
 	if err := rc.decodeParams(fields{"level": &name}); err != nil {
@@ -265,6 +270,7 @@ func levelNames() string {
 	return strings.Join(names, ", ")
 }
 
+// list returns the function that serves a list method.
 func list(method string) func(*Server, *request, *mcp.Catalog, *answer) error {
 	return func(_ *Server, rc *request, cat *mcp.Catalog, a *answer) error {
 		cursor := ""
@@ -283,6 +289,7 @@ func list(method string) func(*Server, *request, *mcp.Catalog, *answer) error {
 	}
 }
 
+// callTool serves tools/call. The Source may also turn the call into a task.
 func (s *Server) callTool(rc *request, cat *mcp.Catalog, a *answer) error {
 	name, ok := jsonscan.UnquoteBytes(rc.msg.name)
 	if !ok {
@@ -339,7 +346,10 @@ func toolFailure(err error, v mcp.Version, ended error) (*mcp.CallToolResult, er
 		if !e.ToModel || v < mcp.Version20251125 {
 			return nil, err
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(e.Message)}, IsError: true}, nil
+		return &mcp.CallToolResult{
+			Content: []mcp.Content{mcp.Text(e.Message)},
+			IsError: true,
+		}, nil
 	case errors.Is(err, mcp.ErrInputRequired):
 		return nil, err // the questions are the answer
 	case ended != nil && isContextError(err):
@@ -352,13 +362,17 @@ func toolFailure(err error, v mcp.Version, ended error) (*mcp.CallToolResult, er
 		}
 		return nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(err.Error())}, IsError: true}, nil
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{mcp.Text(err.Error())},
+		IsError: true,
+	}, nil
 }
 
 func isContextError(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
+// readResource serves resources/read.
 func (s *Server) readResource(rc *request, cat *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok || uri == "" {
@@ -398,6 +412,7 @@ func readFailure(err error, uri string, ended error) error {
 	}
 }
 
+// getPrompt serves prompts/get, once all required arguments are present.
 func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {
 	name, ok := jsonscan.Unquote(rc.msg.name)
 	if !ok {
@@ -435,6 +450,8 @@ func missingArguments(p *mcp.Prompt, given map[string]string) (missing []string)
 	return missing
 }
 
+// complete serves completion/complete for an argument of a known prompt or a variable of
+// a known template.
 func (s *Server) complete(rc *request, cat *mcp.Catalog, a *answer) error {
 	var p mcp.CompleteParams
 	var kind, name, uri string
@@ -514,7 +531,10 @@ func hasTemplate(cat *mcp.Catalog, uriTemplate string) bool {
 // noTool returns the error for a tool that is not offered.
 func noTool(c *mcp.Catalog, name string) error {
 	if why, ok := c.WithheldTools[name]; ok {
-		return &mcp.Error{Code: mcp.CodeToolDenied, Message: why}
+		return &mcp.Error{
+			Code:    mcp.CodeToolDenied,
+			Message: why,
+		}
 	}
 	return suggest(mcp.UnknownTool(name), name, len(c.Tools), func(i int) string { return c.Tools[i].Name })
 }

@@ -59,7 +59,7 @@ func TestLargeList(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		ladderModern,
+		modernRequest,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 		`[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`,
 	} {
@@ -73,7 +73,7 @@ func TestLargeList(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := startPipe(t, source, nil)
-		p.send(ladderModern)
+		p.send(modernRequest)
 		check("stdio", takeApart(t, 0, nil, []byte(p.received())))
 		p.close()
 	})

@@ -151,7 +151,10 @@ func (s *Server) refused(rc *request, e *mcp.Error, status int) {
 
 // sessionEnded reports the end of a session.
 func (s *Server) sessionEnded(session *session, transport string, used time.Duration) {
-	s.opts.Clients.tell(ClientEvent{Session: session, Ended: true})
+	s.opts.Clients.notify(ClientEvent{
+		Session: session,
+		Ended:   true,
+	})
 	if s.opts.Observer == nil || session.began == 0 {
 		return
 	}
@@ -222,7 +225,10 @@ type KeptStats struct {
 
 // Stats returns figures about the current state of the server.
 func (s *Server) Stats() Stats {
-	st := Stats{SessionTTL: s.opts.SessionTTL, MaxSessions: s.opts.MaxSessions}
+	st := Stats{
+		SessionTTL:  s.opts.SessionTTL,
+		MaxSessions: s.opts.MaxSessions,
+	}
 	s.ledger.stats(&st)
 	st.Sessions = int(st.Kept[keptSession].Count)
 	st.Tasks = int(st.Kept[keptRunning].Count)

@@ -31,7 +31,7 @@ type pipe struct {
 	opts        ConnOptions
 	session     *session
 	link        *link // the leader reads from it
-	news        teller
+	news        notifier
 	subs        registry[string, *subscriber] // its subscriptions/listen requests, by raw id
 
 	work     inflight // messages being served
@@ -246,6 +246,8 @@ func (c *pipe) takeOver(slow *request) {
 	c.lead()
 }
 
+// newRequest implements surface. The end of the connection does not end the requests at
+// once: windUp drains them.
 func (c *pipe) newRequest() *request {
 	rc := c.server.newRequest(c.ctx, c.opts.Remote, c.opts.Transport)
 	rc.detached = true
@@ -417,11 +419,11 @@ func (c *pipe) send(msg []byte) error {
 	return c.flush()
 }
 
-// signal schedules tell, without waiting.
-func (c *pipe) signal() { c.news.signal(c.tell) }
+// signal schedules sendNews, without waiting.
+func (c *pipe) signal() { c.news.signal(c.sendNews) }
 
-// tell sends the notifications that are due.
-func (c *pipe) tell() {
+// sendNews sends the notifications that are due.
+func (c *pipe) sendNews() {
 	for _, msg := range c.session.messages() {
 		_ = c.send(msg)
 	}
@@ -435,16 +437,17 @@ func (c *pipe) tell() {
 	}
 }
 
-// teller runs a function on its own goroutine whenever it is signalled. Runs do not
+// notifier runs a function on its own goroutine whenever it is signalled. Runs do not
 // overlap, and no goroutine exists between them.
-type teller struct {
+type notifier struct {
 	mu             sync.Mutex
 	running, again bool
 	closed         bool
 	idle           sync.Cond
 }
 
-func (t *teller) signal(tell func()) {
+// signal schedules a run of send, after the current one if there is any.
+func (t *notifier) signal(send func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -453,13 +456,13 @@ func (t *teller) signal(tell func()) {
 		t.again = true
 	default:
 		t.running = true
-		go t.run(tell)
+		go t.run(send)
 	}
 }
 
-func (t *teller) run(tell func()) {
+func (t *notifier) run(send func()) {
 	for {
-		tell()
+		send()
 		t.mu.Lock()
 		if !t.again || t.closed {
 			t.running = false
@@ -473,7 +476,7 @@ func (t *teller) run(tell func()) {
 }
 
 // close prevents further runs and waits for the current one.
-func (t *teller) close() {
+func (t *notifier) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true

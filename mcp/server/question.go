@@ -26,11 +26,20 @@ type question struct {
 func questionOf(q mcp.Question) (*question, error) {
 	switch q := q.(type) {
 	case *mcp.ElicitParams:
-		return &question{Question: q, key: q.Key}, nil
+		return &question{
+			Question: q,
+			key:      q.Key,
+		}, nil
 	case *mcp.CreateMessageParams:
-		return &question{Question: q, key: q.Key}, nil
+		return &question{
+			Question: q,
+			key:      q.Key,
+		}, nil
 	case *mcp.ListRootsParams:
-		return &question{Question: q, key: q.Key}, nil
+		return &question{
+			Question: q,
+			key:      q.Key,
+		}, nil
 	case *question:
 		return q, nil
 	}
@@ -44,7 +53,10 @@ func questionOf(q mcp.Question) (*question, error) {
 // method is elicitation/create, sampling/createMessage or roots/list. For other methods,
 // and for params that do not fit the method, the error is an [*mcp.Error].
 func Forward(key, method string, params json.RawMessage) (mcp.Question, error) {
-	q := &question{key: key, forwarded: params}
+	q := &question{
+		key:       key,
+		forwarded: params,
+	}
 	switch method {
 	case "elicitation/create":
 		q.Question = new(mcp.ElicitParams)
@@ -76,7 +88,8 @@ func (q *question) missing(v mcp.Version, caps clientCapabilities) (capability s
 		case p.Mode == "url":
 			capability = "elicitation/url"
 			since = mcp.Version20251125
-		case caps.has("elicitation/url") && !caps.has("elicitation/form"): // an empty elicitation object declares forms only
+		case caps.has("elicitation/url") && !caps.has("elicitation/form"):
+			// An empty elicitation object declares forms only.
 			capability = "elicitation/form"
 		}
 	case *mcp.CreateMessageParams:
@@ -140,16 +153,19 @@ func edited(object json.RawMessage, edit func(members map[string]any)) (json.Raw
 	return mcp.Marshal(members)
 }
 
-// noted returns the question for another attempt after a wrong answer: below the message
+// withNote returns the question for another attempt after a wrong answer: below the message
 // of an elicitation, a note explains to the user why the previous answer was rejected.
-func (q *question) noted(why error) *question {
+func (q *question) withNote(why error) *question {
 	elicit, ok := q.Question.(*mcp.ElicitParams)
 	if !ok || errors.Is(why, errMalformed) {
 		return q
 	}
 	copied := *elicit
 	copied.Message = strings.TrimSpace(elicit.Message + "\n\nThe previous answer was not accepted: " + why.Error())
-	again := &question{Question: &copied, key: q.key}
+	again := &question{
+		Question: &copied,
+		key:      q.key,
+	}
 	if q.forwarded != nil {
 		again.forwarded, _ = edited(q.forwarded, func(members map[string]any) {
 			members["message"] = copied.Message
@@ -242,7 +258,10 @@ func checkFormats(p *mcp.ElicitParams, content json.RawMessage) error {
 		text, isText := jsonscan.Unquote(jsonscan.Member(content, string(key)))
 		checked := known && isText && format.Accepts != nil
 		if checked && !format.Accepts(text) {
-			wrong.Problems = append(wrong.Problems, schema.Problem{Path: string(key), Message: "must be " + format.Text})
+			wrong.Problems = append(wrong.Problems, schema.Problem{
+				Path:    string(key),
+				Message: "must be " + format.Text,
+			})
 		}
 		return end, nil
 	})

@@ -80,9 +80,15 @@ type observation struct {
 // newRequest returns a request without a message, from the client at an address.
 func (s *Server) newRequest(parent context.Context, remote, transport string) *request {
 	rc := &request{
-		server:   s,
-		received: received{remote: remote, transport: transport},
-		flight:   flight{parent: parent, waiting: &s.waiting},
+		server: s,
+		received: received{
+			remote:    remote,
+			transport: transport,
+		},
+		flight: flight{
+			parent:  parent,
+			waiting: &s.waiting,
+		},
 	}
 	rc.public = mcp.NewRequest(rc)
 	return rc
@@ -156,6 +162,8 @@ func (rc *request) notify(encode func(dst []byte) ([]byte, bool)) {
 	}
 }
 
+// wantsLog reports whether the client wants log lines of a level: in 2026-07-28 each
+// request states it, earlier the session does.
 func (rc *request) wantsLog(level mcp.LogLevel) bool {
 	if !rc.logging {
 		return false // the capability is not declared

@@ -106,7 +106,7 @@ func (b *browser) openStream(t *testing.T, method, body string, fields ...string
 func (b *browser) openVersion(t *testing.T, v mcp.Version) *browser {
 	t.Helper()
 	opened := &browser{handler: b.handler}
-	opened.session = opened.post(t, strings.Replace(ladderInit, "2025-06-18", v.String(), 1)).header.Get("Mcp-Session-Id")
+	opened.session = opened.post(t, strings.Replace(initRequest, "2025-06-18", v.String(), 1)).header.Get("Mcp-Session-Id")
 	opened.post(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return opened
 }
@@ -368,7 +368,7 @@ func TestRequestDisconnect(t *testing.T) {
 			server.StartTLS()
 			defer server.Close()
 			session := roundTrip(t, server, "POST",
-				strings.Replace(ladderInit, "2025-06-18", c.version.String(), 1),
+				strings.Replace(initRequest, "2025-06-18", c.version.String(), 1),
 			).Header.Get("Mcp-Session-Id")
 			dropped := make(chan bool, 1)
 			go func() {

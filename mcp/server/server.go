@@ -270,7 +270,10 @@ func (s *Server) panicked(rc *request, p any) *mcp.Error {
 	if rc.callTool.Name != "" {
 		return mcp.Errorf(mcp.CodeToolCrashed, "tool %q crashed", rc.callTool.Name)
 	}
-	return &mcp.Error{Code: mcp.CodeInternalError, Message: "internal error"}
+	return &mcp.Error{
+		Code:    mcp.CodeInternalError,
+		Message: "internal error",
+	}
 }
 
 // extended serves a method outside of the protocol, if the source knows it.
@@ -285,6 +288,7 @@ func (rc *request) extended(x mcp.Extender, cat *mcp.Catalog, a *answer) error {
 	return a.result(rc, cat, r)
 }
 
+// notInitialized returns the error for a request that comes before the handshake.
 func notInitialized() *mcp.Error {
 	e := invalidParams("send initialize first, or _meta[%q] in every request", metaProtocolVersion)
 	e.Data = supportedData("")
@@ -353,7 +357,10 @@ func (s *Server) notified(rc *request) {
 			s.opts.Clients.begin(rc.session)
 		}
 	case "notifications/roots/list_changed":
-		s.opts.Clients.tell(ClientEvent{Session: rc.session, RootsChanged: true})
+		s.opts.Clients.notify(ClientEvent{
+			Session:      rc.session,
+			RootsChanged: true,
+		})
 	case "notifications/cancelled":
 		if id, ok := rc.param("requestId"); ok {
 			rc.session.cancel(id)
@@ -432,6 +439,8 @@ func (rc *request) checkEnvelope() *mcp.Error {
 	return nil
 }
 
+// missingMeta returns the error for a 2026-07-28 request without a required member of
+// _meta.
 func missingMeta(key, want string) *mcp.Error {
 	e := invalidParams("params._meta[%q] is required and must be %s", key, want)
 	e.Data = supportedData("")

@@ -137,6 +137,8 @@ func trimmed(raw json.RawMessage, limit int) json.RawMessage {
 	return append(kept, '}')
 }
 
+// setInitialized records notifications/initialized, from which on the client may be sent
+// requests.
 func (s *session) setInitialized() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,6 +181,7 @@ func (s *session) tracks(id []byte) bool {
 	return ok
 }
 
+// untrack records that a request has been answered, so that the client may reuse its id.
 func (s *session) untrack(rc *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,6 +258,7 @@ func (st *sessionStore) add(s *session, client string, size int) bool {
 // giveUp implements keeper.
 func (s *session) giveUp() { s.store.delete(s.id) }
 
+// expired reports whether a session has been idle for longer than Options.SessionTTL.
 func (st *sessionStore) expired(s *session) bool {
 	return st.ledger.now()-time.Duration(s.kept.seen.Load()) > st.ledger.ttl
 }

@@ -51,7 +51,7 @@ func TestClientThatDropsItsSession(t *testing.T) {
 					}
 					return s.came()
 				}
-				init := post(strings.Replace(ladderInit, "2025-06-18", v.String(), 1))
+				init := post(strings.Replace(initRequest, "2025-06-18", v.String(), 1))
 				if !strings.Contains(init, `"listChanged":true`) {
 					t.Errorf("initialize = %s", init)
 				}

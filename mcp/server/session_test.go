@@ -31,7 +31,7 @@ func newBrowser(source mcp.Source, opts *mcpserver.Options) *browser {
 func (b *browser) open(t *testing.T) *browser {
 	t.Helper()
 	opened := &browser{handler: b.handler, principal: b.principal}
-	got := opened.post(t, ladderInit)
+	got := opened.post(t, initRequest)
 	if opened.session = got.header.Get("Mcp-Session-Id"); got.status != 200 || opened.session == "" {
 		t.Fatalf("initialize: status %d, session %q\n%s", got.status, opened.session, got.body)
 	}
@@ -81,7 +81,7 @@ func (b *browser) wantAlive(t *testing.T, alive bool) {
 	if !alive {
 		want = http.StatusNotFound
 	}
-	if got := b.post(t, ladderPing); got.status != want {
+	if got := b.post(t, pingRequest); got.status != want {
 		t.Errorf("ping in session %.8s...: status %d, want %d", b.session, got.status, want)
 	}
 }
@@ -113,7 +113,7 @@ func TestSessionIDs(t *testing.T) {
 		strings.ToLower(known.session),
 		known.session + ", " + known.session,
 	} {
-		if got := (&browser{handler: b.handler, session: made}).post(t, ladderPing); made != "" && got.status != 404 {
+		if got := (&browser{handler: b.handler, session: made}).post(t, pingRequest); made != "" && got.status != 404 {
 			t.Errorf("made-up id %q: status %d, want 404", made, got.status)
 		}
 	}
@@ -127,7 +127,7 @@ func TestSessionDelete(t *testing.T) {
 		t.Errorf("DELETE: status %d with %q, want 204", got.status, got.body)
 	}
 	mine.wantAlive(t, false)
-	if got := mine.post(t, ladderNote); got.status != 404 {
+	if got := mine.post(t, initializedNote); got.status != 404 {
 		t.Errorf("notification after DELETE: status %d, want 404", got.status)
 	}
 	for _, method := range []string{http.MethodDelete, http.MethodGet} {
@@ -136,7 +136,7 @@ func TestSessionDelete(t *testing.T) {
 		}
 	}
 	other.wantAlive(t, true)
-	if got := mine.post(t, ladderInit); got.status != 200 || got.header.Get("Mcp-Session-Id") == mine.session {
+	if got := mine.post(t, initRequest); got.status != 200 || got.header.Get("Mcp-Session-Id") == mine.session {
 		t.Errorf("initialize with an old id: status %d, session %q, want a new session",
 			got.status, got.header.Get("Mcp-Session-Id"))
 	}
@@ -184,13 +184,13 @@ func TestSessionVersionIsKept(t *testing.T) {
 	b := newBrowser(newDemo(), nil)
 	for _, v := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		opened := &browser{handler: b.handler}
-		init := opened.post(t, strings.Replace(ladderInit, "2025-06-18", v, 1))
+		init := opened.post(t, strings.Replace(initRequest, "2025-06-18", v, 1))
 		opened.session = init.header.Get("Mcp-Session-Id")
 		got := opened.post(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"picky"}}`)
 		if asResult := v == "2025-11-25"; asResult != (got.code == 0) {
 			t.Errorf("%s: bad arguments answered with code %d", v, got.code)
 		}
-		if got := opened.post(t, "["+ladderPing+"]"); (got.status == 200) != (v == "2025-03-26") {
+		if got := opened.post(t, "["+pingRequest+"]"); (got.status == 200) != (v == "2025-03-26") {
 			t.Errorf("%s: batch answered with status %d", v, got.status)
 		}
 		opened.version = "2026-07-28"

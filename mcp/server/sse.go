@@ -33,7 +33,10 @@ func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
 	return &SSEHandler{
 		http:        s.HTTPHandler(opts),
 		messagePath: messagePath,
-		opts:        ConnOptions{Transport: TransportSSE, cancelAtEnd: true},
+		opts: ConnOptions{
+			Transport:   TransportSSE,
+			cancelAtEnd: true,
+		},
 	}
 }
 
@@ -110,6 +113,8 @@ func (l *sseConn) belongsTo(p *mcp.Principal) bool {
 // end ends the stream, which cancels the requests in flight.
 func (l *sseConn) end() { l.once.Do(func() { close(l.broken) }) }
 
+// stream serves a GET: it opens an event stream, announces the URL for messages, and
+// returns when the stream ends.
 func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	l := &sseConn{
@@ -145,6 +150,7 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	_ = c.serve() // the client has received all errors
 }
 
+// message serves a POST: it passes the message to its stream, where the answer is sent.
 func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 	l := h.streams.get(r.URL.Query().Get("sessionId"))
 	if l == nil || !l.belongsTo(mcp.PrincipalFrom(r.Context())) {

@@ -103,7 +103,7 @@ func TestSSEConversation(t *testing.T) {
 			t.Errorf("header %v", got)
 		}
 		said := []string{
-			strings.NewReplacer("2025-06-18", "2024-11-05", `"capabilities":{}`, `"capabilities":`+allCaps).Replace(ladderInit),
+			strings.NewReplacer("2025-06-18", "2024-11-05", `"capabilities":{}`, `"capabilities":`+allCaps).Replace(initRequest),
 			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 			`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
 			`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`,
@@ -142,7 +142,7 @@ func TestSSEConversation(t *testing.T) {
 		if !c.stream.over() {
 			t.Error("the stream does not end")
 		}
-		if w := c.post(ladderPing); w.Code != 404 {
+		if w := c.post(pingRequest); w.Code != 404 {
 			t.Errorf("after the end of the stream: status %d, want 404", w.Code)
 		}
 	})
@@ -191,11 +191,11 @@ func TestSSERefused(t *testing.T) {
 			fields     []string
 			status     int
 		}{
-			{"another's stream", ladderPing, nil, 404},
-			{"no type", ladderPing, []string{"Content-Type: text/plain"}, 415},
+			{"another's stream", pingRequest, nil, 404},
+			{"no type", pingRequest, []string{"Content-Type: text/plain"}, 415},
 			{"too large", strings.Repeat(" ", 1001), nil, 413},
-			{"evil origin", ladderPing, []string{evil}, 403},
-			{"good origin", ladderPing, []string{"Origin: http://localhost:1"}, 202},
+			{"evil origin", pingRequest, []string{evil}, 403},
+			{"good origin", pingRequest, []string{"Origin: http://localhost:1"}, 202},
 		} {
 			from := ann
 			if c.name == "another's stream" {
@@ -209,7 +209,7 @@ func TestSSERefused(t *testing.T) {
 				t.Errorf("%s: header %v", c.name, w.Header())
 			}
 		}
-		if w := (&sseClient{t: t, handler: handler, message: "/message?sessionId=none"}).post(ladderPing); w.Code != 404 {
+		if w := (&sseClient{t: t, handler: handler, message: "/message?sessionId=none"}).post(pingRequest); w.Code != 404 {
 			t.Errorf("an unknown stream: status %d, want 404", w.Code)
 		}
 		for method, status := range map[string]int{"PUT": 405, "DELETE": 405, "OPTIONS": 204} {
@@ -259,7 +259,7 @@ func TestSSEAuthenticates(t *testing.T) {
 		c := &sseClient{t: t, handler: handler, stream: s}
 		c.message = strings.TrimSuffix(strings.TrimPrefix(s.came(), "event: endpoint\ndata: "), "\n\n")
 		for who, status := range map[string]int{"ann": 202, "bob": 404} {
-			if w := c.post(ladderPing, "Authorization: "+who); w.Code != status {
+			if w := c.post(pingRequest, "Authorization: "+who); w.Code != status {
 				t.Errorf("a message of %s: status %d, want %d", who, w.Code, status)
 			}
 		}
@@ -273,11 +273,11 @@ func TestSSEQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// initialize is served alone, and here it takes a second to start.
 		c := openSSE(t, mcpserver.New(slowCatalog{}, nil).SSEHandler("/message", nil))
-		c.post(ladderInit)
+		c.post(initRequest)
 		synctest.Wait()
 		accepted, refused := 0, 0
 		for range 100 {
-			switch w := c.post(ladderNote); w.Code {
+			switch w := c.post(initializedNote); w.Code {
 			case http.StatusAccepted:
 				accepted++
 			case http.StatusServiceUnavailable:
@@ -288,7 +288,7 @@ func TestSSEQueueIsBounded(t *testing.T) {
 			t.Errorf("%d accepted, %d refused, want 64 and 36", accepted, refused)
 		}
 		time.Sleep(2 * time.Second)
-		c.post(ladderPing)
+		c.post(pingRequest)
 		time.Sleep(2 * time.Second)
 		if got := strings.Count(c.stream.came(), "event: message"); got != 2 {
 			t.Errorf("%d answers, want those to initialize and ping", got)
@@ -302,7 +302,7 @@ func TestSSEDisconnectCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newObserver()
 		c := openSSE(t, mcpserver.New(o, nil).SSEHandler("/message", nil))
-		c.call(ladderInit)
+		c.call(initRequest)
 		c.call(waitCall)
 		ctx := <-o.contexts
 		if ctx.Err() != nil {
@@ -323,12 +323,12 @@ func TestSSEDisconnectCancels(t *testing.T) {
 func TestSSECancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := openSSE(t, mcpserver.New(newDemo(), nil).SSEHandler("/message", nil))
-		c.call(ladderInit)
+		c.call(initRequest)
 		c.call(waitCall)
 		if got := c.call(cancel7); got != "" {
 			t.Errorf("answered %s", got)
 		}
-		if got := messages(t, c.call(ladderPing), 1)[0]; string(got.Result) != "{}" {
+		if got := messages(t, c.call(pingRequest), 1)[0]; string(got.Result) != "{}" {
 			t.Errorf("then %s", got.Result)
 		}
 		c.stream.end()
@@ -341,7 +341,7 @@ func TestSSEShutdown(t *testing.T) {
 		d := newDemo()
 		server := mcpserver.New(d, nil)
 		c := openSSE(t, server.SSEHandler("/message", nil))
-		c.call(ladderInit)
+		c.call(initRequest)
 		c.call(waitCall)
 		time.AfterFunc(time.Second, func() { close(d.release) })
 		if err := server.Shutdown(t.Context()); err != nil {
@@ -370,7 +370,7 @@ func TestSSECarriesEveryVersion(t *testing.T) {
 	for _, v := range mcp.Versions() {
 		synctest.Test(t, func(t *testing.T) {
 			c := openSSE(t, mcpserver.New(newDemo(), nil).SSEHandler("/message", nil))
-			begin := strings.Replace(ladderInit, "2025-06-18", v.String(), 1)
+			begin := strings.Replace(initRequest, "2025-06-18", v.String(), 1)
 			if v.Modern() {
 				begin = modern("server/discover", "")
 			}

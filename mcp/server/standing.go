@@ -145,8 +145,8 @@ func endStanding(ctx context.Context, streams []*standing) {
 	group.Wait()
 }
 
-// stand makes st the session's standing stream and returns the previous one.
-func (s *session) stand(st *standing, onNews func()) (old *standing) {
+// setStanding makes st the session's standing stream and returns the previous one.
+func (s *session) setStanding(st *standing, onNews func()) (old *standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.ensureOutgoing()
@@ -156,7 +156,7 @@ func (s *session) stand(st *standing, onNews func()) (old *standing) {
 	return old
 }
 
-func (s *session) unstand(st *standing) {
+func (s *session) clearStanding(st *standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o := s.ensureOutgoing(); o.standing == st {
@@ -205,8 +205,8 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	id, ok := first(r.Header, headerSession)
 	version, _ := first(r.Header, headerVersion)
 	asked, spoken := mcp.ParseVersion(version)
-	overhears := !ok && spoken && h.canNotify()
-	if !ok && !overhears || h.opts.NoSessions || h.opts.PostOnly || version >= mcp.Version20260728.String() {
+	listOnly := !ok && spoken && h.canNotify()
+	if !ok && !listOnly || h.opts.NoSessions || h.opts.PostOnly || version >= mcp.Version20260728.String() {
 		h.methodNotAllowed(w, r)
 		return
 	}
@@ -214,8 +214,8 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow text/event-stream"))
 		return
 	}
-	if overhears {
-		h.overhear(w, r, asked)
+	if listOnly {
+		h.serveListChanges(w, r, asked)
 		return
 	}
 	session := h.server.sessions.get(id, mcp.PrincipalFrom(r.Context()))
@@ -225,13 +225,13 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	last, ok := first(r.Header, "Last-Event-Id")
 	if !ok {
-		h.stand(w, r, session, -1)
+		h.serveStanding(w, r, session, -1)
 		return
 	}
 	log, n, ok := session.logOf(last)
 	switch {
 	case ok && log.stream == 0:
-		h.stand(w, r, session, n)
+		h.serveStanding(w, r, session, n)
 		return
 	case ok:
 		if e := h.mayContinue(r.Context(), log); e != nil {
@@ -312,9 +312,9 @@ func repeat(interval time.Duration, do func() bool) (stop func()) {
 	}
 }
 
-// stand serves the standing stream of a session, starting after event number after;
+// serveStanding serves the standing stream of a session, starting after event number after;
 // negative means a new stream.
-func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *session, after int) {
+func (h *HTTPHandler) serveStanding(w http.ResponseWriter, r *http.Request, session *session, after int) {
 	client := accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr)
 	log := session.standingLog(h.server.ledger, client)
 	st := h.newStanding(r.Context(), session.messages)
@@ -322,13 +322,13 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *ses
 	st.touch = func() { h.server.sessions.touch(session) }
 	st.onClose = func() {
 		log.detach(st.out)
-		session.unstand(st)
+		session.clearStanding(st)
 	}
 	if !h.admitStream(w, st, client, session) {
 		return
 	}
 	wait, err := h.open(w, r, st)
-	if old := session.stand(st, st.signal); old != nil {
+	if old := session.setStanding(st, st.signal); old != nil {
 		old.close(false)
 	}
 	if err == nil && !log.attach(st.out, after) {
@@ -340,11 +340,11 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *ses
 	h.hold(r, st, wait, err)
 }
 
-// overhear serves the stream of a client that does not name its session, as some never
+// serveListChanges serves the stream of a client that does not name its session, as some never
 // do. It only notifies the client of list changes, which are the same for all clients. A
 // client that names no version either may be one of 2024-11-05 and expect another kind of
 // stream, so it gets an error instead.
-func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v mcp.Version) {
+func (h *HTTPHandler) serveListChanges(w http.ResponseWriter, r *http.Request, v mcp.Version) {
 	session := newSession("")
 	session.begin(v, nil, nil)
 	session.setInitialized()
@@ -354,7 +354,7 @@ func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v mcp.Ver
 		return
 	}
 	wait, err := h.open(w, r, st)
-	session.stand(st, st.signal)
+	session.setStanding(st, st.signal)
 	h.hold(r, st, wait, err)
 }
 

@@ -47,10 +47,10 @@ func stdioWorkloads() []workload {
 	read := modern("resources/read", `"uri":"test://text"`)
 	return []workload{
 		{name: "echo-2026", body: call(1, "stored"), allocs: 4},
-		{name: "list-2026", body: ladderModern, allocs: 3},
+		{name: "list-2026", body: modernRequest, allocs: 3},
 		{name: "read-2026", body: read, allocs: 6},
-		{name: "ping", body: ladderPing, allocs: 3},
-		{name: "notification", body: ladderNote, allocs: 2},
+		{name: "ping", body: pingRequest, allocs: 3},
+		{name: "notification", body: initializedNote, allocs: 2},
 	}
 }
 

@@ -37,12 +37,12 @@ func TestStdioLines(t *testing.T) {
 		{"white space", " \t \r", 0, ""},
 		{"malformed", `{"jsonrpc":"2.0","id":2,`, parse, "null"},
 		{"not json at all", "Content-Length: 52", parse, "null"},
-		{"two messages", ladderPing + ladderPing, parse, "null"},
+		{"two messages", pingRequest + pingRequest, parse, "null"},
 		{"invalid utf-8", "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}", parse, "null"},
 		{"half a surrogate in utf-8", "{\"jsonrpc\":\"2.0\",\"id\":\"\xed\xa0\x80\",\"method\":\"ping\"}", parse, "null"},
 		{"nul byte", "{\"jsonrpc\":\"2.0\",\"id\":2,\x00\"method\":\"ping\"}", parse, "null"},
 		{"control character", "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"pi\tng\"}", parse, "null"},
-		{"byte order mark", "\ufeff" + ladderPing, parse, "null"},
+		{"byte order mark", "\ufeff" + pingRequest, parse, "null"},
 		{"nested deeply", `{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":` + deep + `}}`, 0, "2"},
 		{"carriage return", `{"jsonrpc":"2.0","id":2,"method":"ping"}` + "\r", 0, "2"},
 		{"white space around", "  " + `{"jsonrpc":"2.0","id":2,"method":"ping"}` + "\t ", 0, "2"},
@@ -58,7 +58,7 @@ func TestStdioLines(t *testing.T) {
 				if got.code != c.code || got.id != c.id {
 					t.Errorf("code %d, id %q, want %d, %q\n%s", got.code, got.id, c.code, c.id, got.body)
 				}
-				p.send(ladderPing)
+				p.send(pingRequest)
 				if pong := p.received(); pong != stdioPong {
 					t.Errorf("a ping behind it is answered with %q", pong)
 				}
@@ -95,7 +95,7 @@ func TestStdioLargeLines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := server.New(newDemo(), nil).ServeStdio(t.Context(), strings.NewReader(c.line+"\n"+ladderPing), &out, nil)
+			err := server.New(newDemo(), nil).ServeStdio(t.Context(), strings.NewReader(c.line+"\n"+pingRequest), &out, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestStdioDrains(t *testing.T) {
 		{"end of context", func(_ *stdioPipe, cancel func()) { cancel() }},
 	} {
 		for _, before := range []struct{ name, handshake, call string }{
-			{"2025-06-18", ladderInit, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait"}}`},
+			{"2025-06-18", initRequest, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait"}}`},
 			{"2026-07-28", "", call(7, "wait")},
 		} {
 			t.Run(c.name+" "+before.name, func(t *testing.T) {
@@ -222,14 +222,14 @@ func TestStdioWriteFailure(t *testing.T) {
 		end := make(chan error, 1)
 		go func() { end <- server.New(o, nil).ServeStdio(t.Context(), in, &brokenPipe{good: 1}, nil) }()
 		start := time.Now()
-		for _, line := range []string{call(1, "wait"), ladderPing} {
+		for _, line := range []string{call(1, "wait"), pingRequest} {
 			io.WriteString(w, line+"\n")
 			synctest.Wait()
 		}
 		if len(end) > 0 {
 			t.Fatal("ended although nothing has failed yet")
 		}
-		io.WriteString(w, ladderPing+"\n")
+		io.WriteString(w, pingRequest+"\n")
 		if err := <-end; !errors.Is(err, errBroken) {
 			t.Errorf("ServeStdio = %v, want %v", err, errBroken)
 		}
@@ -246,7 +246,7 @@ func TestStdioWriteFailure(t *testing.T) {
 func TestStdioReadFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := startPipe(t, newDemo(), nil)
-		p.send(ladderPing)
+		p.send(pingRequest)
 		p.in.CloseWithError(errBroken)
 		if err := <-p.end; !errors.Is(err, errBroken) {
 			t.Errorf("ServeStdio = %v, want %v", err, errBroken)
@@ -262,7 +262,7 @@ func TestStdioSlowCall(t *testing.T) {
 		p := startPipe(t, d, nil)
 		start := time.Now()
 		p.send(call(`"slow"`, "wait"))
-		p.send(ladderPing)
+		p.send(pingRequest)
 		wantIDs(t, p.received(), "1")
 		if waited := time.Since(start); waited > time.Millisecond {
 			t.Errorf("the ping waited %v", waited)
@@ -303,7 +303,7 @@ func TestStdioSlowCallsRunAtOnce(t *testing.T) {
 		if entered := len(d.entered); entered != n {
 			t.Fatalf("%d calls run at once, want %d", entered, n)
 		}
-		p.send(ladderPing)
+		p.send(pingRequest)
 		wantIDs(t, p.received(), "1")
 		close(d.release)
 		if got := idsIn(t, p.received()); len(got) != n {
@@ -323,7 +323,7 @@ func TestStdioMaxInFlight(t *testing.T) {
 			for i := range 5 {
 				p.send(call(i, "wait"))
 			}
-			p.send(ladderPing)
+			p.send(pingRequest)
 		}()
 		time.Sleep(time.Second) // longer than patience
 		synctest.Wait()
@@ -349,7 +349,7 @@ func TestStdioGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDemo()
 		p := startPipe(t, d, nil)
-		p.send(strings.Repeat(ladderPing+"\n", 49) + ladderPing)
+		p.send(strings.Repeat(pingRequest+"\n", 49) + pingRequest)
 		if got := idsIn(t, p.received()); len(got) != 50 {
 			t.Errorf("%d answers, want 50", len(got))
 		}
@@ -357,13 +357,13 @@ func TestStdioGathers(t *testing.T) {
 			t.Errorf("%d writes for 50 answers", p.out.writes)
 		}
 
-		io.WriteString(p.in, ladderPing+"\n"+ladderPing[:20])
+		io.WriteString(p.in, pingRequest+"\n"+pingRequest[:20])
 		wantIDs(t, p.received(), "1")
-		p.send(ladderPing[20:])
+		p.send(pingRequest[20:])
 		wantIDs(t, p.received(), "1")
 
 		// A slow request does not delay earlier answers.
-		p.send(ladderPing + "\n" + call(2, "wait"))
+		p.send(pingRequest + "\n" + call(2, "wait"))
 		time.Sleep(time.Millisecond)
 		wantIDs(t, p.received(), "1")
 		close(d.release)
@@ -383,8 +383,8 @@ func TestStdioListChanged(t *testing.T) {
 	}{
 		{"before the handshake", nil, ""},
 		{"initialized without a handshake", []string{initialized}, ""},
-		{"before it is done", []string{ladderInit}, ""},
-		{"after it", []string{ladderInit, initialized}, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+		{"before it is done", []string{initRequest}, ""},
+		{"after it", []string{initRequest, initialized}, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
 `},
 		{"stateless", []string{call(1, "stored")}, ""},

@@ -46,6 +46,8 @@ func (rc *request) missingTasks() error {
 	return rc.missingCapability(json.RawMessage(`{"extensions":{"` + tasksExtension + `":{}}}`))
 }
 
+// knowsTasks reports whether the client has declared the extension for this request. The
+// request of a task itself cannot start another.
 func (rc *request) knowsTasks() bool {
 	if !rc.version.Modern() || rc.task != nil {
 		return false
@@ -114,6 +116,7 @@ type task struct {
 	news   chan struct{}    // closed and replaced when an answer arrives
 }
 
+// start books, stores and runs a task for the request's tool call.
 func (r *taskRunner) start(
 	rc *request,
 	o mcp.TaskOptions,
@@ -192,6 +195,8 @@ func (r *taskRunner) admit(rc *request, t *task) bool {
 // taskPatience is how long a new task waits for the tasks it replaces to end.
 const taskPatience = 250 * time.Millisecond
 
+// launch stores the first record of a task and starts its goroutine, unless the server
+// is ending.
 func (r *taskRunner) launch(rc *request, t *task, work func(context.Context) (*mcp.CallToolResult, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,7 +244,7 @@ func (t *task) run(work func(context.Context) (*mcp.CallToolResult, error)) {
 	defer t.runner.all.Done()
 	timeout := time.AfterFunc(t.record.TTL, t.rc.cancel)
 	defer timeout.Stop()
-	result, err := t.survive(work)
+	result, err := t.runWork(work)
 	ended := t.rc.Err()
 	cancelled := t.rc.finish()
 	var encoded json.RawMessage
@@ -268,6 +273,7 @@ func (t *task) run(work func(context.Context) (*mcp.CallToolResult, error)) {
 	close(t.ended)
 }
 
+// encodeTaskResult encodes a result once, as it is stored and sent.
 func encodeTaskResult(result *mcp.CallToolResult) (json.RawMessage, error) {
 	if result == nil {
 		return nil, mcp.Errorf(mcp.CodeToolBadOutput, "the task returned no result")
@@ -279,7 +285,8 @@ func encodeTaskResult(result *mcp.CallToolResult) (json.RawMessage, error) {
 	return bytes.Clone(encoded), err // drops the spare capacity, or the buffer it is part of
 }
 
-func (t *task) survive(work func(context.Context) (*mcp.CallToolResult, error)) (result *mcp.CallToolResult,
+// runWork calls work and turns a panic into an error.
+func (t *task) runWork(work func(context.Context) (*mcp.CallToolResult, error)) (result *mcp.CallToolResult,
 	err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -293,7 +300,7 @@ func (t *task) survive(work func(context.Context) (*mcp.CallToolResult, error)) 
 // update changes the record, stores it, and notifies the listeners.
 func (t *task) update(edit func(*TaskRecord)) {
 	t.mu.Lock()
-	if final(t.record.Status) {
+	if isFinal(t.record.Status) {
 		t.mu.Unlock()
 		return
 	}
@@ -314,14 +321,14 @@ func (t *task) update(edit func(*TaskRecord)) {
 	t.runner.server.hub.changed(change{id: id})
 }
 
-func final(status string) bool {
+func isFinal(status string) bool {
 	return status == TaskCompleted || status == TaskFailed || status == TaskCancelled
 }
 
 // ask sends questions to the client and waits for the answers. Meanwhile the task is in
 // state input_required.
 func (t *task) ask(ctx context.Context, questions []*question) ([]json.RawMessage, error) {
-	keys, err := t.pose(questions)
+	keys, err := t.addQuestions(questions)
 	if err != nil {
 		return nil, err
 	}
@@ -343,8 +350,8 @@ func (t *task) ask(ctx context.Context, questions []*question) ([]json.RawMessag
 	}
 }
 
-// pose assigns every question a key that is new in the task.
-func (t *task) pose(questions []*question) (keys []string, err error) {
+// addQuestions assigns every question a key that is new in the task.
+func (t *task) addQuestions(questions []*question) (keys []string, err error) {
 	err = context.Canceled // remains if the task has ended
 	var gone victims
 	defer func() { gone.giveUp() }()
@@ -439,7 +446,7 @@ func (t *task) answer(given map[string]json.RawMessage) (err error) {
 // refuse records a wrong answer. t.mu is held.
 func (t *task) refuse(key string, why error) {
 	if t.wrong[key]++; t.wrong[key] < maxAttempts {
-		t.open[key] = t.posed[key].noted(why)
+		t.open[key] = t.posed[key].withNote(why)
 		return
 	}
 	t.failed[key] = refusedAnswer(t.posed[key], why)
@@ -468,6 +475,7 @@ func (r *taskRunner) close(ctx context.Context) {
 
 // The methods.
 
+// getTask serves tasks/get.
 func (s *Server) getTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	record, err := s.taskOf(rc)
 	if err != nil {
@@ -480,6 +488,7 @@ func (s *Server) getTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	return nil
 }
 
+// updateTask serves tasks/update, by which a client answers a task's questions.
 func (s *Server) updateTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	record, err := s.taskOf(rc)
 	if err != nil {
@@ -501,6 +510,7 @@ func (s *Server) updateTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	return a.acknowledge(rc, cat)
 }
 
+// cancelTask serves tasks/cancel. Cancelling a finished task has no effect.
 func (s *Server) cancelTask(rc *request, cat *mcp.Catalog, a *answer) error {
 	record, err := s.taskOf(rc)
 	if err != nil {

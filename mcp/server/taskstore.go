@@ -93,9 +93,12 @@ type storedTask struct {
 // PutTask implements TaskStore. It fails if a final record is larger than the limit for
 // its client, whose name is in ctx; the previous record is then kept.
 func (m *memoryTasks) PutTask(ctx context.Context, r TaskRecord) error {
-	t := &storedTask{store: m, record: r}
+	t := &storedTask{
+		store:  m,
+		record: r,
+	}
 	t.kept.seen.Store(int64(m.ledger.now() + time.Until(r.Created.Add(r.TTL)))) // expiry
-	if final(r.Status) {
+	if isFinal(r.Status) {
 		client, _ := ctx.Value(clientKey{}).(string)
 		size := costFinished + len(r.Result) + len(r.Error) + len(r.InputRequests) + len(r.StatusMessage)
 		if !m.ledger.book(&t.kept, client, keptFinished, 1, int64(size), t) {

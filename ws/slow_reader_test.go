@@ -43,7 +43,7 @@ func TestSlowReader(t *testing.T) {
 
 // One answer may be larger than the queue, as it is in memory already.
 func TestAnswerLargerThanTheQueue(t *testing.T) {
-	onBoth(t, &ws.Options{MaxQueue: 1000}, func(t *testing.T, w *world) {
+	onBoth(t, &ws.Options{MaxQueue: 1000}, func(t *testing.T, w *harness) {
 		c := w.legacy()
 		c.say(call(1, "big", `{"size":8000000}`))
 		if got := c.hear(); len(got) < 8_000_000 {
@@ -129,7 +129,7 @@ func TestManyAnswersOverTheNetwork(t *testing.T) {
 // Requests over the limit are rejected, not left unread, so that the client can still
 // cancel, and its leaving is noticed.
 func TestMaxInFlight(t *testing.T) {
-	onBoth(t, &ws.Options{MaxInFlight: 2}, func(t *testing.T, w *world) {
+	onBoth(t, &ws.Options{MaxInFlight: 2}, func(t *testing.T, w *harness) {
 		c := w.legacy()
 		for id := 1; id <= 2; id++ {
 			c.say(call(id, "slow", "{}"))

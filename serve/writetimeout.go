@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	// writePatience is how long a client may stop reading, or up to half as long again.
-	writePatience = 30 * time.Second
-	// writePiece is how many bytes it must read within that time.
-	writePiece = 64 << 10
+	// writeTimeout is how long a client may stop reading, or up to half as long again.
+	writeTimeout = 30 * time.Second
+	// writeChunk is how many bytes it must read within that time.
+	writeChunk = 64 << 10
 )
 
-// patientListener closes connections whose clients do not read. The server of net/http
+// timeoutListener closes connections whose clients do not read. The server of net/http
 // can only limit the time of a whole response, which may be a long stream; without a
 // limit, a client that never reads keeps a goroutine, and its share of [Limits], forever.
-type patientListener struct{ net.Listener }
+type timeoutListener struct{ net.Listener }
 
 // Accept implements [net.Listener].
-func (l patientListener) Accept() (net.Conn, error) {
+func (l timeoutListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{Conn: conn}, nil
+	return &timeoutConn{Conn: conn}, nil
 }
 
-// patientConn has a write deadline that is extended as data is written, unless another
+// timeoutConn has a write deadline that is extended as data is written, unless another
 // one is set.
-type patientConn struct {
+type timeoutConn struct {
 	net.Conn
 
 	mu     sync.Mutex
@@ -40,11 +40,11 @@ type patientConn struct {
 }
 
 // Write implements [net.Conn].
-func (c *patientConn) Write(p []byte) (n int, err error) {
+func (c *timeoutConn) Write(p []byte) (n int, err error) {
 	for {
 		piece := p
-		if c.extend() && len(p) > writePiece {
-			piece = p[:writePiece]
+		if c.extend() && len(p) > writeChunk {
+			piece = p[:writeChunk]
 		}
 		m, err := c.Conn.Write(piece)
 		n += m
@@ -57,21 +57,21 @@ func (c *patientConn) Write(p []byte) (n int, err error) {
 
 // extend resets the deadline when it is near, which is cheaper than for each write. It
 // reports whether the deadline is ours.
-func (c *patientConn) extend() bool {
+func (c *timeoutConn) extend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.theirs {
 		return false
 	}
-	if now := time.Now(); c.until.Sub(now) < writePatience {
-		c.until = now.Add(writePatience + writePatience/2)
+	if now := time.Now(); c.until.Sub(now) < writeTimeout {
+		c.until = now.Add(writeTimeout + writeTimeout/2)
 		_ = c.Conn.SetWriteDeadline(c.until) // a connection without deadlines never blocks
 	}
 	return true
 }
 
 // SetWriteDeadline implements [net.Conn]. The zero time restores our own deadline.
-func (c *patientConn) SetWriteDeadline(t time.Time) error {
+func (c *timeoutConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.theirs = !t.IsZero()
@@ -80,13 +80,13 @@ func (c *patientConn) SetWriteDeadline(t time.Time) error {
 }
 
 // SetDeadline implements [net.Conn].
-func (c *patientConn) SetDeadline(t time.Time) error {
+func (c *timeoutConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.Conn.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // CloseWrite lets net/http close a connection so that the client receives the last
 // response.
-func (c *patientConn) CloseWrite() error {
+func (c *timeoutConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
@@ -94,7 +94,7 @@ func (c *patientConn) CloseWrite() error {
 }
 
 // SyscallConn implements [syscall.Conn], for code that hijacks the connection.
-func (c *patientConn) SyscallConn() (syscall.RawConn, error) {
+func (c *timeoutConn) SyscallConn() (syscall.RawConn, error) {
 	if raw, ok := c.Conn.(syscall.Conn); ok {
 		return raw.SyscallConn()
 	}

@@ -12,21 +12,21 @@ import (
 )
 
 var (
-	_ net.Conn     = (*patientConn)(nil)
-	_ syscall.Conn = (*patientConn)(nil)
+	_ net.Conn     = (*timeoutConn)(nil)
+	_ syscall.Conn = (*timeoutConn)(nil)
 )
 
 // patientPipe returns a connection on which writes block until they are read.
-func patientPipe(t *testing.T) (server *patientConn, client net.Conn) {
+func patientPipe(t *testing.T) (server *timeoutConn, client net.Conn) {
 	t.Helper()
 	here, there := net.Pipe()
 	t.Cleanup(func() { here.Close(); there.Close() })
-	return &patientConn{Conn: here}, there
+	return &timeoutConn{Conn: here}, there
 }
 
 func TestPatienceEnds(t *testing.T) {
-	const size = 3 * writePiece
-	for name, read := range map[string]int{"nothing is read": 0, "the first piece is read": writePiece} {
+	const size = 3 * writeChunk
+	for name, read := range map[string]int{"nothing is read": 0, "the first piece is read": writeChunk} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, client := patientPipe(t)
@@ -36,8 +36,8 @@ func TestPatienceEnds(t *testing.T) {
 				if n != read || !errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("Write = %d, %v, want %d and a passed deadline", n, err, read)
 				}
-				if took := time.Since(began); took < writePatience || took > writePatience*3/2 {
-					t.Errorf("it took %v, want %v to %v", took, writePatience, writePatience*3/2)
+				if took := time.Since(began); took < writeTimeout || took > writeTimeout*3/2 {
+					t.Errorf("it took %v, want %v to %v", took, writeTimeout, writeTimeout*3/2)
 				}
 			})
 		})
@@ -51,12 +51,12 @@ func TestPatienceLasts(t *testing.T) {
 		const pieces = 20
 		go func() {
 			for range pieces {
-				time.Sleep(writePatience - time.Second)
-				io.CopyN(io.Discard, client, writePiece)
+				time.Sleep(writeTimeout - time.Second)
+				io.CopyN(io.Discard, client, writeChunk)
 			}
 			io.Copy(io.Discard, client)
 		}()
-		for _, size := range []int{pieces * writePiece, 1} {
+		for _, size := range []int{pieces * writeChunk, 1} {
 			if n, err := server.Write(make([]byte, size)); n != size || err != nil {
 				t.Errorf("Write = %d, %v, want %d", n, err, size)
 			}
@@ -67,9 +67,9 @@ func TestPatienceLasts(t *testing.T) {
 
 // A deadline set by another caller is kept until it is cleared.
 func TestPatienceOfOthers(t *testing.T) {
-	set := map[string]func(*patientConn, time.Time) error{
-		"SetWriteDeadline": (*patientConn).SetWriteDeadline,
-		"SetDeadline":      (*patientConn).SetDeadline,
+	set := map[string]func(*timeoutConn, time.Time) error{
+		"SetWriteDeadline": (*timeoutConn).SetWriteDeadline,
+		"SetDeadline":      (*timeoutConn).SetDeadline,
 	}
 	for name, set := range set {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestPatienceOfOthers(t *testing.T) {
 				}
 				began := time.Now()
 				if _, err := server.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) ||
-					time.Since(began) > writePatience*3/2 {
+					time.Since(began) > writeTimeout*3/2 {
 					t.Errorf("Write: %v after %v, want ours", err, time.Since(began))
 				}
 			})

@@ -115,8 +115,8 @@ func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 }
 
-// world is a server with a WebSocket handler.
-type world struct {
+// harness is a server with a WebSocket handler.
+type harness struct {
 	*source
 	tb      testing.TB
 	server  *mcpserver.Server
@@ -125,7 +125,7 @@ type world struct {
 }
 
 // connect returns a client after its handshake.
-func (w *world) connect() *rawConn {
+func (w *harness) connect() *rawConn {
 	w.tb.Helper()
 	conn, err := w.dial()
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *world) connect() *rawConn {
 }
 
 // legacy returns a client after initialize.
-func (w *world) legacy() *rawConn {
+func (w *harness) legacy() *rawConn {
 	w.tb.Helper()
 	c := w.connect()
 	c.say(initialize)
@@ -145,8 +145,8 @@ func (w *world) legacy() *rawConn {
 	return c
 }
 
-func newWorld(tb testing.TB, ln net.Listener, budget mcpserver.Budget, opts *ws.Options) *world {
-	w := &world{source: newSource(), tb: tb}
+func newHarness(tb testing.TB, ln net.Listener, budget mcpserver.Budget, opts *ws.Options) *harness {
+	w := &harness{source: newSource(), tb: tb}
 	w.server = mcpserver.New(w.source, &mcpserver.Options{Budget: budget})
 	w.handler = ws.NewHandler(w.server, opts)
 	hs := &http.Server{Handler: w.handler}
@@ -156,27 +156,27 @@ func newWorld(tb testing.TB, ln net.Listener, budget mcpserver.Budget, opts *ws.
 }
 
 // overTCP serves on a real network.
-func overTCP(tb testing.TB, opts *ws.Options) *world {
+func overTCP(tb testing.TB, opts *ws.Options) *harness {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := newWorld(tb, ln, mcpserver.Budget{}, opts)
+	w := newHarness(tb, ln, mcpserver.Budget{}, opts)
 	w.dial = func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) }
 	return w
 }
 
 // overMemory serves without a network, for tests on fake time. Its connections buffer
 // nothing: a write blocks until it is read.
-func overMemory(tb testing.TB, opts *ws.Options) *world {
+func overMemory(tb testing.TB, opts *ws.Options) *harness {
 	return withBudget(tb, mcpserver.Budget{}, opts)
 }
 
 // withBudget is overMemory for a server with a budget.
-func withBudget(tb testing.TB, budget mcpserver.Budget, opts *ws.Options) *world {
+func withBudget(tb testing.TB, budget mcpserver.Budget, opts *ws.Options) *harness {
 	ln := &memory{conns: make(chan net.Conn), ended: make(chan struct{})}
-	w := newWorld(tb, ln, budget, opts)
+	w := newHarness(tb, ln, budget, opts)
 	w.dial = ln.dial
 	return w
 }
@@ -211,7 +211,7 @@ func (m *memory) dial() (net.Conn, error) {
 
 // onBoth runs a test over a network and, on fake time, over memory. A fake-time bubble
 // must be empty at the end, so this also shows that no goroutine leaks.
-func onBoth(t *testing.T, opts *ws.Options, body func(*testing.T, *world)) {
+func onBoth(t *testing.T, opts *ws.Options, body func(*testing.T, *harness)) {
 	t.Run("network", func(t *testing.T) { body(t, overTCP(t, opts)) })
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { body(t, overMemory(t, opts)) })
