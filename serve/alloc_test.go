@@ -73,7 +73,7 @@ func variants() []variant {
 			if tb != nil {
 				tb.Cleanup(func() { _ = audit.Close() })
 			}
-			return &serve.Options{Features: serve.Features{NoMetrics: true}, Audit: audit}
+			return &serve.Options{Features: serve.Features{NoMetrics: true}, Reporting: serve.Reporting{Audit: audit}}
 		}},
 		{"log", 1, func(testing.TB, *issuer) *serve.Options {
 			return &serve.Options{Features: serve.Features{NoMetrics: true},
@@ -97,7 +97,7 @@ func costAuth(tb testing.TB, i *issuer) *serve.Auth {
 		a.Verifiers = []serve.Verifier{tokens}
 		return a
 	}
-	v, err := serve.NewJWT(serve.JWTOptions{Issuer: issuerURL,
+	v, err := serve.NewJWT(&serve.JWTOptions{Issuer: issuerURL,
 		Audience: []string{audience}, JWKSURL: "https://id.example.com/keys",
 		Client: &http.Client{Transport: i}})
 	if err != nil {

@@ -98,7 +98,7 @@ func TestAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := serve.NewHandler(src, &serve.Options{Audit: audit, Auth: testAuth(t)})
+	h := serve.NewHandler(src, &serve.Options{Reporting: serve.Reporting{Audit: audit}, Auth: testAuth(t)})
 	bearer := []string{"Authorization", "Bearer " + readerToken}
 	id := exchange(h, "POST", "/mcp", initialize, bearer...).Header().Get("Mcp-Session-Id")
 	in := append([]string{"Mcp-Session-Id", id, "Traceparent",
@@ -216,7 +216,7 @@ func TestAuditIsPrintable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := serve.NewHandler(shelf{name: "l"}, &serve.Options{Audit: audit})
+	h := serve.NewHandler(shelf{name: "l"}, &serve.Options{Reporting: serve.Reporting{Audit: audit}})
 	const hostile = "a\u009b31m\u202eb\u2028\x7f\u2066\ufeffc"
 	post := func(body string) { exchange(h, "POST", "/mcp", body) }
 	post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
@@ -258,8 +258,8 @@ func TestAuditOfStdio(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := strings.NewReader(initialize + "\n" + toolCall("l_tool") + "\n")
-	if err := serve.Stdio(t.Context(), shelf{name: "l"}, in, &bytes.Buffer{}, &serve.Options{Audit: audit}); err !=
-		nil {
+	opts := &serve.Options{Reporting: serve.Reporting{Audit: audit}}
+	if err := serve.Stdio(t.Context(), shelf{name: "l"}, in, &bytes.Buffer{}, opts); err != nil {
 		t.Fatal(err)
 	}
 	var events []string
@@ -312,7 +312,7 @@ func TestAuditOnAFullDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := serve.NewHandler(shelf{name: "l"}, &serve.Options{Audit: audit})
+		h := serve.NewHandler(shelf{name: "l"}, &serve.Options{Reporting: serve.Reporting{Audit: audit}})
 		const calls = 8000 // more than a MiB of lines
 		for range calls {
 			if got := exchange(h, "POST", "/mcp", toolCall("l_tool")); got.Code != 200 ||
@@ -365,7 +365,7 @@ func TestAuditRequired(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := newSource()
-	h := serve.NewHandler(src, &serve.Options{Audit: audit})
+	h := serve.NewHandler(src, &serve.Options{Reporting: serve.Reporting{Audit: audit}})
 	done := make(chan int)
 	go func() { done <- exchange(h, "POST", "/mcp", call).Code }()
 	<-src.entered

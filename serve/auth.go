@@ -31,7 +31,7 @@ type Auth struct {
 	// A pattern applies to the original name of a tool in its source, regardless of
 	// prefixes, edits and name collisions ([mcp.Tool.Origins]). Names under which a tool is
 	// shown also count, and stay bound to the tool that had them. [Run], [Serve] and [Stdio]
-	// return an error, [ErrToolScope], for a pattern that matches nothing, unless it may
+	// return a [*ToolScopeError] for a pattern that matches nothing, unless it may
 	// match a source whose tools are not yet known.
 	//
 	// The files of a Source need the same scopes. Over stdio the principal is that of the

@@ -20,6 +20,6 @@
 //	/healthz  the same with a JSON summary; /health is another name for it
 //
 // Use /livez to decide on restarts, /readyz to decide on routing traffic. The summary
-// includes the upstream servers ([Options.Upstreams]), and so do the metrics. [Processes]
+// includes the upstream servers ([Reporting.Upstreams]), and so do the metrics. [Processes]
 // lists the servers on this machine, including details that are not exposed over HTTP.
 package serve

@@ -58,9 +58,9 @@ func TestFilesAreRecorded(t *testing.T) {
 	auth := testAuth(t)
 	auth.ToolScopes = map[string][]string{"sell": {"sink"}}
 	h := serve.NewHandler(openShop(t), &serve.Options{
-		Auth:   auth,
-		Audit:  audit,
-		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Auth:      auth,
+		Reporting: serve.Reporting{Audit: audit},
+		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	reader := []string{"Authorization", "Bearer " + readerToken}
 	for _, tt := range []struct {
@@ -116,7 +116,7 @@ func TestFilesNeedTheAuditLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := serve.NewHandler(openShop(t), &serve.Options{Audit: audit})
+	h := serve.NewHandler(openShop(t), &serve.Options{Reporting: serve.Reporting{Audit: audit}})
 	w := exchange(h, "GET", "/tools/sell/boat.json", "")
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("GET = %d %s, want 503 with Retry-After", w.Code, w.Body)

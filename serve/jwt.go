@@ -76,8 +76,8 @@ func allowedAlgorithms() []jose.SignatureAlgorithm {
 
 // NewJWT returns a verifier for the tokens of an issuer. Nothing is fetched until the
 // first token arrives.
-func NewJWT(opts JWTOptions) (*JWT, error) {
-	v := &JWT{opts: opts}
+func NewJWT(opts *JWTOptions) (*JWT, error) {
+	v := &JWT{opts: *opts}
 	o := &v.opts
 	if _, err := secureURL(o.Issuer); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)

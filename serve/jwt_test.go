@@ -105,7 +105,7 @@ func (i *issuer) verifier(t *testing.T, change func(*serve.JWTOptions)) *serve.J
 	if change != nil {
 		change(&o)
 	}
-	v, err := serve.NewJWT(o)
+	v, err := serve.NewJWT(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -533,7 +533,7 @@ func TestJWTOptionsWithoutSense(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := serve.NewJWT(o); err == nil {
+		if _, err := serve.NewJWT(&o); err == nil {
 			t.Errorf("%s: NewJWT succeeds, want an error", name)
 		}
 	}
@@ -543,7 +543,7 @@ func TestJWTOptionsWithoutSense(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := serve.NewJWT(o); err != nil {
+		if _, err := serve.NewJWT(&o); err != nil {
 			t.Errorf("%s: NewJWT: %v", name, err)
 		}
 	}

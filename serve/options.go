@@ -56,10 +56,20 @@ type Options struct {
 	// Logger receives messages for operators. It never receives arguments, results or
 	// headers. Nil discards them.
 	Logger *slog.Logger
-	// Audit, if not nil, records the requests. It is not closed.
-	Audit *Audit
 	// Observer is notified of the progress of serving.
 	Observer Observer
+	// Reporting records and reports what the server does.
+	Reporting
+
+	tools    *toolRules       // of Auth, once they have been checked
+	appTools *apps.ToolFilter // set by HideAppTools
+}
+
+// Reporting records requests and reports the state of the server, apart from the Logger and
+// the metrics. The zero value does neither.
+type Reporting struct {
+	// Audit, if not nil, records the requests. It is not closed.
+	Audit *Audit
 	// Upstreams, if not nil, returns the state of the upstream servers, for /metrics, for
 	// Announce, and for /healthz, which publishes only names and numbers. It is called on
 	// every such request.
@@ -67,9 +77,6 @@ type Options struct {
 	// Announce, if not nil, makes [Run], [Serve] and [Stdio] report the state of the process
 	// to programs of the same user, see [Processes].
 	Announce *Announcement
-
-	tools    *toolRules       // of Auth, once they have been checked
-	appTools *apps.ToolFilter // set by HideAppTools
 }
 
 // Features selects what is served next to the endpoint. The zero value serves all but the

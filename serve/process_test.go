@@ -51,7 +51,7 @@ func upstreams() []serve.Upstream {
 }
 
 func TestUpstreamsAreInHealthAndMetrics(t *testing.T) {
-	h := serve.NewHandler(newSource(), &serve.Options{Upstreams: upstreams})
+	h := serve.NewHandler(newSource(), &serve.Options{Reporting: serve.Reporting{Upstreams: upstreams}})
 	text := exchange(h, "GET", "/healthz", "").Body.String()
 	var got serve.Health
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
@@ -97,7 +97,10 @@ func announced(t *testing.T) (dir, url string, stop func()) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- serve.Serve(ctx, ln, newSource(), &serve.Options{
-			Upstreams: upstreams, Announce: &serve.Announcement{Dir: dir, Command: "serve"},
+			Reporting: serve.Reporting{
+				Upstreams: upstreams,
+				Announce:  &serve.Announcement{Dir: dir, Command: "serve"},
+			},
 		})
 	}()
 	return dir, "http://" + ln.Addr().String() + "/mcp", func() {
@@ -182,7 +185,7 @@ func TestStdioIsAnnounced(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- serve.Stdio(t.Context(), newSource(), in, io.Discard,
-			&serve.Options{Announce: &serve.Announcement{Dir: dir, Command: "config run"}})
+			&serve.Options{Reporting: serve.Reporting{Announce: &serve.Announcement{Dir: dir, Command: "config run"}}})
 	}()
 	if p := processes(t, dir, 1)[0]; p.Endpoint != "stdio" || p.Command != "config run" {
 		t.Errorf("process = %+v", p)
@@ -249,7 +252,7 @@ func TestRootAsksInTheFolderOfAnother(t *testing.T) {
 	in, feed := io.Pipe()
 	_ = feed.Close()
 	if err := serve.Stdio(t.Context(), newSource(), in, io.Discard,
-		&serve.Options{Announce: &serve.Announcement{Dir: dir}}); err != nil {
+		&serve.Options{Reporting: serve.Reporting{Announce: &serve.Announcement{Dir: dir}}}); err != nil {
 		t.Error(err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
@@ -271,7 +274,7 @@ func TestFolderOfOthers(t *testing.T) {
 	in, feed := io.Pipe()
 	_ = feed.Close()
 	if err := serve.Stdio(t.Context(), newSource(), in, io.Discard,
-		&serve.Options{Announce: &serve.Announcement{Dir: dir}}); err != nil {
+		&serve.Options{Reporting: serve.Reporting{Announce: &serve.Announcement{Dir: dir}}}); err != nil {
 		t.Errorf("served with an error: %v; it is nothing but ps that is missed", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -15,9 +14,18 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// ErrToolScope is wrapped by the error of [Run], [Serve] and [Stdio] for a pattern of
-// [Auth.ToolScopes] that matches no tool.
-var ErrToolScope = errors.New("tool scope")
+// ToolScopeError is the error of [Run], [Serve] and [Stdio] for a pattern of
+// [Auth.ToolScopes] that is invalid or matches no tool.
+type ToolScopeError struct {
+	Problem string // the pattern, and what is wrong with it
+}
+
+// Error implements the error interface.
+func (e *ToolScopeError) Error() string { return "tool scope: " + e.Problem }
+
+func toolScopeError(format string, args ...any) error {
+	return &ToolScopeError{fmt.Sprintf(format, args...)}
+}
 
 const (
 	maxToolRules  = 256     // patterns of Auth.ToolScopes
@@ -298,7 +306,7 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 	}
 	for pattern, scopes := range o.Auth.ToolScopes {
 		if i := slices.IndexFunc(scopes, func(s string) bool { return !isScope(s) }); i >= 0 {
-			return fmt.Errorf("%w: %q of pattern %q cannot be a scope", ErrToolScope, scopes[i], pattern)
+			return toolScopeError("%q of pattern %q cannot be a scope", scopes[i], pattern)
 		}
 	}
 	cat, err := src.Catalog(ctx)
@@ -351,7 +359,7 @@ func (t *toolRules) check(cat *mcp.Catalog) (pending []string, err error) {
 		return nil, nil
 	}
 	if len(t.rules) > maxToolRules {
-		return nil, fmt.Errorf("%w: more than %d patterns", ErrToolScope, maxToolRules)
+		return nil, toolScopeError("more than %d patterns", maxToolRules)
 	}
 	t.bind(cat)
 	var matched ruleSet
@@ -442,17 +450,16 @@ func (t *toolRules) noMatchError(cat *mcp.Catalog, pattern string) error {
 			slices.ContainsFunc(sources, func(name string) bool { return globMatches(source, name) })
 	}
 	if qualified && !sourceKnown {
-		return fmt.Errorf("%w: pattern %q matches no source: the sources are %s",
-			ErrToolScope, pattern, listed(sources))
+		return toolScopeError("pattern %q matches no source: the sources are %s", pattern, listed(sources))
 	}
 	var tools []string
 	for i := range cat.Tools {
 		tools = append(tools, cat.Tools[i].Name)
 	}
 	if near := nearest.DidYouMean(pattern[strings.LastIndexByte(pattern, '/')+1:], tools); near != "" {
-		return fmt.Errorf("%w: pattern %q matches no tool: did you mean %q?", ErrToolScope, pattern, near)
+		return toolScopeError("pattern %q matches no tool: did you mean %q?", pattern, near)
 	}
-	return fmt.Errorf("%w: pattern %q matches no tool: the tools are %s", ErrToolScope, pattern, listed(tools))
+	return toolScopeError("pattern %q matches no tool: the tools are %s", pattern, listed(tools))
 }
 
 // listed returns names for an error message: quoted, and limited in number.

@@ -172,7 +172,7 @@ func (f *accessFlags) tokenIssuer() (*serve.JWT, error) {
 	if len(f.jwt.Audience) == 0 {
 		return nil, usage("--public-url https://mcp.example.com, or --auth-audience", "serve: --auth-issuer requires an audience")
 	}
-	v, err := serve.NewJWT(f.jwt)
+	v, err := serve.NewJWT(&f.jwt)
 	if err != nil {
 		return nil, usage("", "serve: %v", err)
 	}

@@ -86,7 +86,10 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 		say(cmd.ErrOrStderr(), "waiting for MCP messages on stdin; usually a client starts this command")
 	}
 	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
-		Upstreams: upstreams(&roster), Announce: announcement("bundle run"),
+		Reporting: serve.Reporting{
+			Upstreams: upstreams(&roster),
+			Announce:  announcement("bundle run"),
+		},
 		Server: mcpserver.Options{Clients: clients},
 	})
 }

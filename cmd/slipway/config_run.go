@@ -110,7 +110,11 @@ it crashes. Client configs written with --via launcher start this command.
 			}
 			defer closeSource(src)
 			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
-				Audit: audit, Upstreams: upstreams(&roster), Announce: announcement("config run " + args[last]),
+				Reporting: serve.Reporting{
+					Audit:     audit,
+					Upstreams: upstreams(&roster),
+					Announce:  announcement("config run " + args[last]),
+				},
 				Server: mcpserver.Options{Clients: clients},
 			}))
 		},

@@ -291,10 +291,10 @@ func explained(err error) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &failure{code: exitInput, text: err.Error(), hint: "--addr 127.0.0.1:0 takes any free port"}
 	}
-	if errors.Is(err, serve.ErrToolScope) {
+	var scope *serve.ToolScopeError
+	if errors.As(err, &scope) {
 		return usage("a pattern is TOOL or SOURCE/TOOL, such as get_* or weather/*; slipway ls SOURCE lists tools",
-			"serve: --tool-scope: %s",
-			strings.TrimPrefix(err.Error(), serve.ErrToolScope.Error()+": "))
+			"serve: --tool-scope: %s", scope.Problem)
 	}
 	var known *failure
 	var opening *open.Error // from a source that was served before it was open

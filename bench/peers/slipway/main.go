@@ -129,7 +129,7 @@ func jwt() (slipway.Verifier, error) {
 		return nil, err
 	}
 	go http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(fix.JWKS()) }))
-	return slipway.NewJWT(slipway.JWTOptions{
+	return slipway.NewJWT(&slipway.JWTOptions{
 		Issuer: fix.Issuer, Audience: []string{fix.Audience}, JWKSURL: "http://" + ln.Addr().String() + "/keys",
 	})
 }
