@@ -245,15 +245,12 @@ func (s *Server) Stats() Stats {
 // sessions or the server has no observer. It iterates over all sessions.
 func (s *Server) OldestSession() time.Time {
 	oldest := int64(0)
-	for i := range s.sessions.shards {
-		sh := &s.sessions.shards[i]
-		sh.mu.RLock()
-		for _, session := range sh.byID {
-			if began := session.began; began != 0 && (oldest == 0 || began < oldest) {
-				oldest = began
-			}
+	s.sessions.mu.RLock()
+	defer s.sessions.mu.RUnlock()
+	for _, session := range s.sessions.byID {
+		if began := session.began; began != 0 && (oldest == 0 || began < oldest) {
+			oldest = began
 		}
-		sh.mu.RUnlock()
 	}
 	if oldest == 0 {
 		return time.Time{}

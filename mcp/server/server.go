@@ -116,7 +116,7 @@ func New(source mcp.Source, opts *Options) *Server {
 	}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.hub = newHub(source)
-	s.sessions = newSessionStore(s.hub, s.ledger, s.opts.MaxSessions)
+	s.sessions = newSessionStore(s.hub, s.ledger)
 	s.sessions.ended = s.sessionEnded
 	s.methodNames = make(map[string]string, len(methods))
 	for i := range methods {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"hash/maphash"
 	"maps"
 	"net/http"
 	"slices"
@@ -206,52 +205,33 @@ type sessionStore struct {
 	hub    *hub
 	ledger *ledger
 	ended  func(s *session, transport string, used time.Duration)
-	seed   maphash.Seed
-	shards []sessionShard
-}
 
-// A store for few sessions has few shards.
-const (
-	maxSessionShards   = 64
-	sessionsToOneShard = 1024
-)
-
-type sessionShard struct {
 	mu   sync.RWMutex
 	byID map[string]*session
 }
 
-func newSessionStore(h *hub, l *ledger, limit int) *sessionStore {
-	n := min(max(1, limit/sessionsToOneShard), maxSessionShards)
+// newSessionStore returns an empty store. ended is set by the caller.
+func newSessionStore(h *hub, l *ledger) *sessionStore {
 	return &sessionStore{
 		hub:    h,
 		ledger: l,
-		seed:   maphash.MakeSeed(),
-		shards: make([]sessionShard, n),
+		byID:   make(map[string]*session),
 	}
-}
-
-func (st *sessionStore) shard(id string) *sessionShard {
-	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
 }
 
 // add stores a session of a client, and reports whether the limits allow it. size is the
 // number of bytes of client data it keeps.
 func (st *sessionStore) add(s *session, client string, size int) bool {
 	s.store = st
-	sh := st.shard(s.id)
-	sh.mu.Lock()
-	if sh.byID == nil {
-		sh.byID = make(map[string]*session)
-	}
-	sh.byID[s.id] = s
-	sh.mu.Unlock()
+	st.mu.Lock()
+	st.byID[s.id] = s
+	st.mu.Unlock()
 	if st.ledger.book(&s.kept, client, keptSession, 1, int64(costSession+size), s) {
 		return true
 	}
-	sh.mu.Lock()
-	delete(sh.byID, s.id)
-	sh.mu.Unlock()
+	st.mu.Lock()
+	delete(st.byID, s.id)
+	st.mu.Unlock()
 	return false
 }
 
@@ -266,10 +246,9 @@ func (st *sessionStore) expired(s *session) bool {
 // get returns the session with that id if it belongs to p, and marks it as used.
 // Otherwise it returns nil.
 func (st *sessionStore) get(id string, p *mcp.Principal) *session {
-	sh := st.shard(id)
-	sh.mu.RLock()
-	s := sh.byID[id]
-	sh.mu.RUnlock()
+	st.mu.RLock()
+	s := st.byID[id]
+	st.mu.RUnlock()
 	if s == nil || s.owner != principalID(p) {
 		return nil
 	}
@@ -288,11 +267,10 @@ func (st *sessionStore) deleteOf(id string, p *mcp.Principal) bool {
 
 // delete deletes the session with that id, and reports whether it existed.
 func (st *sessionStore) delete(id string) bool {
-	sh := st.shard(id)
-	sh.mu.Lock()
-	s, ok := sh.byID[id]
-	delete(sh.byID, id)
-	sh.mu.Unlock()
+	st.mu.Lock()
+	s, ok := st.byID[id]
+	delete(st.byID, id)
+	st.mu.Unlock()
 	if ok {
 		st.end(s)
 	}
