@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -71,7 +70,7 @@ func Add(name string, text []byte, c *Config, opts *AddOptions) (*Added, error) 
 		}
 		if !declared {
 			s.Secrets = slices.DeleteFunc(slices.Clone(s.Secrets), func(key string) bool {
-				d := declaration(c, key)
+				d := c.Declaration(key)
 				return d != nil && d.Optional()
 			})
 		}
@@ -83,13 +82,6 @@ func Add(name string, text []byte, c *Config, opts *AddOptions) (*Added, error) 
 		return nil, err
 	}
 	return a.out, a.verify(name)
-}
-
-func declaration(c *Config, key string) *Declaration {
-	if i := slices.IndexFunc(c.Secrets, func(d Declaration) bool { return d.Key == key }); i >= 0 {
-		return &c.Secrets[i]
-	}
-	return nil
 }
 
 // adder edits one file.
@@ -177,7 +169,7 @@ func (a *adder) declare(c *Config, here bool) error {
 	target := a.target
 	target.Root = "secrets"
 	for _, d := range c.Secrets {
-		if declaration(a.old, d.Key) != nil {
+		if a.old.Declaration(d.Key) != nil {
 			continue
 		}
 		if !here {
@@ -236,15 +228,11 @@ func WriteFile(name string, before, after []byte) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	write := func(w io.Writer) error {
-		_, err := w.Write(after)
-		return err
-	}
 	if err != nil {
 		if len(before) > 0 {
 			return ErrChanged
 		}
-		return fsutil.Create(name, 0o644, write)
+		return fsutil.Create(name, 0o644, fsutil.Content(after))
 	}
 	if !bytes.Equal(now, before) {
 		return ErrChanged
@@ -253,5 +241,5 @@ func WriteFile(name string, before, after []byte) error {
 	if err != nil {
 		return err
 	}
-	return fsutil.Replace(name, info.Mode().Perm(), write)
+	return fsutil.Replace(name, info.Mode().Perm(), fsutil.Content(after))
 }

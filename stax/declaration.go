@@ -99,19 +99,12 @@ func (d *decoder) secretsOnly() {
 			"the file declares no secrets")
 		return
 	}
-	for _, m := range members(root) {
-		switch m.Key {
-		case "specVersion":
-			d.specVersion(m.Value)
-		case "secrets":
-			d.declarations(m.Value, "/secrets")
-		case "bindings":
-			d.bindings(m.Value)
-		case "$schema":
-		default:
-			d.unknown(m, "", []string{"specVersion", "secrets", "bindings"}, &d.doc.Config.Extra)
-		}
-	}
+	d.object(root, "", fields{
+		"specVersion": d.specVersion,
+		"secrets":     d.declarations,
+		"bindings":    d.bindings,
+		"$schema":     forbidden(func(*tree.Node, string) {}),
+	}, &d.doc.Config.Extra)
 }
 
 func (d *decoder) declarations(n *tree.Node, at string) {
@@ -147,65 +140,54 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 }
 
 func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
-	for _, m := range members(n) {
-		here := at + check.Pointer(m.Key)
-		switch m.Key {
-		case "key":
-			d.text(m.Value, here, &decl.Key)
-		case "description":
-			d.text(m.Value, here, &decl.Description)
-		case "required":
-			if d.kind(m.Value, here, tree.Bool) {
-				required := m.Value.Text == "true"
-				decl.Required = &required
-			}
-		case "kind":
-			if d.text(m.Value, here, &decl.Kind) && !slices.Contains(SecretKinds(), decl.Kind) {
-				d.Add(ruleSecretKind, here, "one of "+strings.Join(SecretKinds(), ", "),
+	noValue := forbidden(func(_ *tree.Node, at string) {
+		d.literal(check.Error, at, "a declaration has no value")
+	})
+	d.object(n, at, fields{
+		"key":         &decl.Key,
+		"description": &decl.Description,
+		"required":    &decl.Required,
+		"kind": func(n *tree.Node, at string) {
+			if d.read(n, at, &decl.Kind) && !slices.Contains(SecretKinds(), decl.Kind) {
+				d.Add(ruleSecretKind, at, "one of "+strings.Join(SecretKinds(), ", "),
 					"there is no kind of secret %s", quote(decl.Kind))
 			}
-		case "exposeAs":
-			d.exposeAs(decl, m.Value, here)
-		case "value", "default":
-			d.literal(check.Error, here, "a declaration has no value")
-		default:
-			d.unknown(m, at, []string{"key", "required", "description", "kind", "exposeAs"}, &decl.Extra)
-		}
+		},
+		"exposeAs": func(n *tree.Node, at string) {
+			d.object(n, at, fields{
+				"env":  func(n *tree.Node, at string) { d.expose(&decl.ExposeAs.Env, n, at) },
+				"file": func(n *tree.Node, at string) { d.exposeFile(&decl.ExposeAs.File, n, at) },
+			}, &decl.Extra)
+		},
+		"value":   noValue,
+		"default": noValue,
+	}, &decl.Extra)
+}
+
+// expose reads the name of the variable that contains a secret.
+func (d *decoder) expose(into *string, n *tree.Node, at string) {
+	if d.read(n, at, into) && !variableName(*into) {
+		d.Add(ruleSecretDeclaration, at, "", "no variable can be called %q", *into)
 	}
 }
 
-func (d *decoder) exposeAs(decl *Declaration, n *tree.Node, at string) {
+// exposeFile reads the variable for the path of a file with a secret, or that path.
+func (d *decoder) exposeFile(into *string, n *tree.Node, at string) {
+	if d.read(n, at, into) && !variableName(*into) && !isSecretPath(*into) {
+		d.Add(ruleSecretDeclaration, at,
+			"write a variable, which gets the path of a file, or a path such as /run/secrets/token",
+			"%q is neither a variable nor the absolute path of a file", *into)
+	}
+}
+
+func (d *decoder) bindings(n *tree.Node, at string) {
 	if !d.kind(n, at, tree.Object) {
 		return
 	}
 	for _, m := range members(n) {
-		into, ok := map[string]*string{"env": &decl.ExposeAs.Env, "file": &decl.ExposeAs.File}[m.Key]
-		here := at + check.Pointer(m.Key)
-		if !ok {
-			d.unknown(m, at, []string{"env", "file"}, &decl.Extra)
-			continue
-		}
-		switch {
-		case !d.text(m.Value, here, into) || variableName(*into):
-		case m.Key == "file" && isSecretPath(*into):
-		case m.Key == "file":
-			d.Add(ruleSecretDeclaration, here,
-				"write a variable, which gets the path of a file, or a path such as /run/secrets/token",
-				"%q is neither a variable nor the absolute path of a file", *into)
-		default:
-			d.Add(ruleSecretDeclaration, here, "", "no variable can be called %q", *into)
-		}
-	}
-}
-
-func (d *decoder) bindings(n *tree.Node) {
-	if !d.kind(n, "/bindings", tree.Object) {
-		return
-	}
-	for _, m := range members(n) {
 		table := map[string]string{}
-		at := check.Pointer("bindings", m.Key)
-		d.table(m.Value, at, &table)
+		at := at + check.Pointer(m.Key)
+		d.read(m.Value, at, &table)
 		for _, header := range slices.Sorted(maps.Keys(table)) {
 			b := Binding{Server: m.Key, Header: header, Template: table[header]}
 			here := at + check.Pointer(header)
@@ -224,20 +206,9 @@ func (d *decoder) bindings(n *tree.Node) {
 	}
 }
 
+func (b Binding) server() string { return b.Server }
+
 // bindingTable returns bindings in the layout of the format.
 func bindingTable(bindings []Binding) *object {
-	var servers object
-	for i, b := range bindings {
-		if slices.ContainsFunc(bindings[:i], func(o Binding) bool { return o.Server == b.Server }) {
-			continue
-		}
-		var headers object
-		for _, o := range bindings[i:] {
-			if o.Server == b.Server {
-				headers.add(o.Header, o.Template)
-			}
-		}
-		servers.add(b.Server, &headers)
-	}
-	return &servers
+	return byServer(bindings, func(headers *object, b Binding) { headers.add(b.Header, b.Template) })
 }

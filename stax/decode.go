@@ -1,7 +1,6 @@
 package stax
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,24 +29,17 @@ func (d *decoder) config() {
 			root.Kind.String())
 		return
 	}
-	for _, m := range members(root) {
-		switch m.Key {
-		case "specVersion":
-			d.specVersion(m.Value)
-		case "servers":
-			d.servers(m.Value)
-		case "secrets":
-			d.declarations(m.Value, "/secrets")
-		case "bindings":
-			d.bindings(m.Value)
-		case "tools":
-			d.overrides(m.Value)
-		case "$schema":
-			d.doc.Config.Extra = append(d.doc.Config.Extra, field(m))
-		default:
-			d.unknown(m, "", []string{"specVersion", "servers", "secrets", "bindings", "tools"}, &d.doc.Config.Extra)
-		}
-	}
+	extra := &d.doc.Config.Extra
+	d.object(root, "", fields{
+		"specVersion": d.specVersion,
+		"servers":     d.servers,
+		"secrets":     d.declarations,
+		"bindings":    d.bindings,
+		"tools":       d.overrides,
+		"$schema": func(n *tree.Node, _ string) {
+			*extra = append(*extra, Field{"$schema", n.AppendJSON(nil)})
+		},
+	}, extra)
 	if root.Get("servers") == nil {
 		hint := `write {"servers": {...}}`
 		for _, other := range []string{"mcpServers", "mcp_servers", "context_servers", "mcp"} {
@@ -74,8 +66,89 @@ func members(n *tree.Node) []tree.Member {
 	return out
 }
 
-func field(m tree.Member) Field {
-	return Field{m.Key, json.RawMessage(m.Value.AppendJSON(nil))}
+// fields maps the names of an object's members to what [decoder.read] decodes them into.
+type fields map[string]any
+
+// The special targets of [decoder.read].
+type (
+	milliseconds int64                         // a duration of at most a day
+	processCount int64                         // a number of processes
+	forbidden    func(n *tree.Node, at string) // reports a member that must not be there
+)
+
+// object decodes the members of an object. Unknown ones are reported and added to extra.
+// It reports whether n is an object.
+func (d *decoder) object(n *tree.Node, at string, known fields, extra *[]Field) bool {
+	if !d.kind(n, at, tree.Object) {
+		return false
+	}
+	for _, m := range members(n) {
+		if into, ok := known[m.Key]; ok {
+			d.read(m.Value, at+check.Pointer(m.Key), into)
+			continue
+		}
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if _, no := known[name].(forbidden); !no {
+				names = append(names, name)
+			}
+		}
+		d.unknown(m, at, names, extra)
+	}
+	return true
+}
+
+// read decodes a value into a pointer, or passes it to a function. It adds a finding and
+// reports false if the value has the wrong kind.
+func (d *decoder) read(n *tree.Node, at string, into any) bool {
+	kind := tree.String
+	switch into.(type) {
+	case *[]string:
+		kind = tree.Array
+	case *map[string]string:
+		kind = tree.Object
+	case **bool:
+		kind = tree.Bool
+	case *milliseconds, *processCount:
+		kind = tree.Number
+	case func(*tree.Node, string), forbidden:
+		kind = n.Kind
+	}
+	if !d.kind(n, at, kind) {
+		return false
+	}
+	switch into := into.(type) {
+	case *string:
+		*into = n.Text
+	case **string:
+		*into = &n.Text
+	case **bool:
+		yes := n.Text == "true"
+		*into = &yes
+	case *[]string:
+		*into = []string{}
+		for i, item := range n.Items {
+			if d.kind(item, at+check.Pointer(i), tree.String) {
+				*into = append(*into, item.Text)
+			}
+		}
+	case *map[string]string:
+		*into = map[string]string{}
+		for _, m := range members(n) {
+			if d.kind(m.Value, at+check.Pointer(m.Key), tree.String) {
+				(*into)[m.Key] = m.Value.Text
+			}
+		}
+	case *milliseconds:
+		d.milliseconds(n, at, into)
+	case *processCount:
+		d.processes(n, at, into)
+	case func(*tree.Node, string):
+		into(n, at)
+	case forbidden:
+		into(n, at)
+	}
+	return true
 }
 
 func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]Field) {
@@ -87,13 +160,12 @@ func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]
 		hint = "the kind follows from command or url; transport says how a url is spoken with"
 	}
 	d.Add(ruleUnknownField, under+check.Pointer(m.Key), hint, "the format has no %q here", m.Key)
-	*extra = append(*extra, field(m))
+	*extra = append(*extra, Field{m.Key, m.Value.AppendJSON(nil)})
 }
 
-func (d *decoder) specVersion(n *tree.Node) {
-	const at = "/specVersion"
+func (d *decoder) specVersion(n *tree.Node, at string) {
 	var version string
-	if !d.text(n, at, &version) {
+	if !d.read(n, at, &version) {
 		return
 	}
 	parts := strings.Split(strings.SplitN(strings.SplitN(version, "+", 2)[0], "-", 2)[0], ".")
@@ -117,7 +189,7 @@ func (d *decoder) specVersion(n *tree.Node) {
 	}
 }
 
-func (d *decoder) servers(n *tree.Node) {
+func (d *decoder) servers(n *tree.Node, _ string) {
 	if n.Kind == tree.Array {
 		d.Add(ruleType, "/servers", "its members are the servers, by name", "servers is a list, not an object")
 		return
@@ -162,74 +234,50 @@ func (d *decoder) overridden(n *tree.Node) {
 	}
 }
 
-// memberReader reads one member of a server.
-type memberReader func(d *decoder, s *Server, n *tree.Node, at string)
-
-// serverMembers returns the members of a server. only is the kind of server that the
-// member requires: "command", "url", or "" for both.
-func serverMembers() map[string]struct {
-	only string
-	read memberReader
-} {
-	type member = struct {
-		only string
-		read memberReader
+// kindOfMember returns the kind of server that a member requires: "command", "url", or ""
+// for both.
+func kindOfMember(name string) string {
+	switch name {
+	case "args", "env", "cwd":
+		return "command"
+	case "headers", "transport":
+		return "url"
 	}
-	text := func(of func(*Server) *string) memberReader {
-		return func(d *decoder, s *Server, n *tree.Node, at string) { d.text(n, at, of(s)) }
-	}
-	list := func(of func(*Server) *[]string) memberReader {
-		return func(d *decoder, s *Server, n *tree.Node, at string) { d.list(n, at, of(s)) }
-	}
-	table := func(of func(*Server) *map[string]string) memberReader {
-		return func(d *decoder, s *Server, n *tree.Node, at string) { d.table(n, at, of(s)) }
-	}
-	return map[string]member{
-		"command":       {"command", text(func(s *Server) *string { return &s.Command })},
-		"args":          {"command", list(func(s *Server) *[]string { return &s.Args })},
-		"env":           {"command", table(func(s *Server) *map[string]string { return &s.Env })},
-		"cwd":           {"command", text(func(s *Server) *string { return &s.Cwd })},
-		"url":           {"url", text(func(s *Server) *string { return &s.URL })},
-		"headers":       {"url", table(func(s *Server) *map[string]string { return &s.Headers })},
-		"transport":     {"url", text(func(s *Server) *string { return (*string)(&s.Transport) })},
-		"description":   {"", text(func(s *Server) *string { return &s.Description })},
-		"secrets":       {"", list(func(s *Server) *[]string { return &s.Secrets })},
-		"enabledTools":  {"", list(func(s *Server) *[]string { return &s.EnabledTools })},
-		"disabledTools": {"", list(func(s *Server) *[]string { return &s.DisabledTools })},
-		"metadata":      {"", table(func(s *Server) *map[string]string { return &s.Metadata })},
-		"enabled":       {"", (*decoder).enabled},
-		"connectTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
-			d.milliseconds(n, at, &s.ConnectTimeoutMS)
-		}},
-		"callTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
-			d.milliseconds(n, at, &s.CallTimeoutMS)
-		}},
-		"hangTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
-			d.milliseconds(n, at, &s.HangTimeoutMS)
-		}},
-		"pingTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
-			d.milliseconds(n, at, &s.PingTimeoutMS)
-		}},
-		"isolate":     {"", (*decoder).isolate},
-		"registryRef": {"", (*decoder).registryRef},
-	}
+	return ""
 }
 
 func (d *decoder) server(name string, n *tree.Node, at string) Server {
 	s := Server{Name: name}
-	table := serverMembers()
+	d.object(n, at, fields{
+		"command":          &s.Command,
+		"args":             &s.Args,
+		"env":              &s.Env,
+		"cwd":              &s.Cwd,
+		"url":              &s.URL,
+		"headers":          &s.Headers,
+		"transport":        (*string)(&s.Transport),
+		"description":      &s.Description,
+		"secrets":          &s.Secrets,
+		"enabledTools":     &s.EnabledTools,
+		"disabledTools":    &s.DisabledTools,
+		"metadata":         &s.Metadata,
+		"enabled":          &s.Enabled,
+		"connectTimeoutMs": (*milliseconds)(&s.ConnectTimeoutMS),
+		"callTimeoutMs":    (*milliseconds)(&s.CallTimeoutMS),
+		"hangTimeoutMs":    (*milliseconds)(&s.HangTimeoutMS),
+		"pingTimeoutMs":    (*milliseconds)(&s.PingTimeoutMS),
+		"isolate":          func(n *tree.Node, at string) { d.isolate(&s, n, at) },
+		"registryRef":      func(n *tree.Node, at string) { d.registryRef(&s, n, at) },
+	}, &s.Extra)
 	local, remote := n.Get("command") != nil, n.Get("url") != nil
+	given := "command"
+	if remote {
+		given = "url"
+	}
 	for _, m := range members(n) {
-		known, ok := table[m.Key]
-		if !ok {
-			d.unknown(m, at, slices.Sorted(maps.Keys(table)), &s.Extra)
-			continue
-		}
-		below := at + check.Pointer(m.Key)
-		known.read(d, &s, m.Value, below)
-		if m.Key != known.only && (known.only == "command" && remote && !local || known.only == "url" && local && !remote) {
-			d.Add(ruleWrongKindField, below, "take it out, or move it to the right server",
-				"%s goes with %s, and this server has none", m.Key, known.only)
+		if kind := kindOfMember(m.Key); local != remote && kind != "" && kind != given {
+			d.Add(ruleWrongKindField, at+check.Pointer(m.Key), "take it out, or move it to the right server",
+				"%s goes with %s, and this server has none", m.Key, kind)
 		}
 	}
 	d.kindOf(&s, n, at, local, remote)
@@ -303,80 +351,26 @@ func (d *decoder) kind(n *tree.Node, at string, want tree.Kind) bool {
 	return false
 }
 
-func (d *decoder) text(n *tree.Node, at string, into *string) bool {
-	if !d.kind(n, at, tree.String) {
-		return false
-	}
-	*into = n.Text
-	return true
-}
-
-func (d *decoder) list(n *tree.Node, at string, into *[]string) {
-	if !d.kind(n, at, tree.Array) {
-		return
-	}
-	*into = []string{}
-	for i, item := range n.Items {
-		if here := at + check.Pointer(i); d.kind(item, here, tree.String) {
-			*into = append(*into, item.Text)
-		}
-	}
-}
-
-func (d *decoder) table(n *tree.Node, at string, into *map[string]string) {
-	if !d.kind(n, at, tree.Object) {
-		return
-	}
-	*into = map[string]string{}
-	for _, m := range members(n) {
-		if d.kind(m.Value, at+check.Pointer(m.Key), tree.String) {
-			(*into)[m.Key] = m.Value.Text
-		}
-	}
-}
-
-func (d *decoder) enabled(s *Server, n *tree.Node, at string) {
-	if d.kind(n, at, tree.Bool) {
-		yes := n.Text == "true"
-		s.Enabled = &yes
-	}
-}
-
 // maxTimeout is one day in milliseconds.
 const maxTimeout = 24 * 60 * 60 * 1000
 
-func (d *decoder) milliseconds(n *tree.Node, at string, into *int64) {
-	if !d.kind(n, at, tree.Number) {
-		return
-	}
+func (d *decoder) milliseconds(n *tree.Node, at string, into *milliseconds) {
 	ms, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil || ms <= 0 || ms > maxTimeout || ms != float64(int64(ms)) {
 		d.Add(ruleType, at, "10000 is ten seconds", "%s is not a whole number of milliseconds between 1 and a day",
 			n.Text)
 		return
 	}
-	*into = int64(ms)
+	*into = milliseconds(ms)
 }
 
 func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
-	if !d.kind(n, at, tree.Object) {
+	ref := &RegistryRef{}
+	known := fields{"registry": &ref.Registry, "package": &ref.Package, "version": &ref.Version, "digest": &ref.Digest}
+	if !d.object(n, at, known, &ref.Extra) {
 		return
 	}
-	ref := &RegistryRef{}
 	s.RegistryRef = ref
-	into := map[string]*string{
-		"registry": &ref.Registry,
-		"package":  &ref.Package,
-		"version":  &ref.Version,
-		"digest":   &ref.Digest,
-	}
-	for _, m := range members(n) {
-		if to, ok := into[m.Key]; ok {
-			d.text(m.Value, at+check.Pointer(m.Key), to)
-			continue
-		}
-		d.unknown(m, at, slices.Sorted(maps.Keys(into)), &ref.Extra)
-	}
 	if n.Get("package") == nil || n.Get("package").Kind == tree.String && ref.Package == "" {
 		d.Add(ruleType, at+"/package", "write the name of the server or the package in its registry",
 			"registryRef names no package")

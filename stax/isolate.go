@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
@@ -46,22 +45,14 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 		d.isolateBy(s.Isolate, n, at)
 		return
 	}
-	if !d.kind(n, at, tree.Object) {
-		return
+	known := fields{
+		"by":           func(n *tree.Node, at string) { d.isolateBy(s.Isolate, n, at) },
+		"perPrincipal": (*processCount)(&s.Isolate.PerPrincipal),
+		"total":        (*processCount)(&s.Isolate.Total),
+		"idleMs":       (*milliseconds)(&s.Isolate.IdleMS),
 	}
-	counts := map[string]*int64{"perPrincipal": &s.Isolate.PerPrincipal, "total": &s.Isolate.Total}
-	for _, m := range members(n) {
-		here := at + check.Pointer(m.Key)
-		switch {
-		case m.Key == "by":
-			d.isolateBy(s.Isolate, m.Value, here)
-		case m.Key == "idleMs":
-			d.milliseconds(m.Value, here, &s.Isolate.IdleMS)
-		case counts[m.Key] != nil:
-			d.processes(m.Value, here, counts[m.Key])
-		default:
-			d.unknown(m, at, []string{"by", "perPrincipal", "total", "idleMs"}, &s.Extra)
-		}
+	if !d.object(n, at, known, &s.Extra) {
+		return
 	}
 	if n.Get("by") == nil {
 		d.Add(ruleIsolate, at, `write "by": "session", or "principal"`, "isolate does not say by what")
@@ -70,24 +61,17 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 
 func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
 	known := []string{string(client.BySession), string(client.ByPrincipal)}
-	if !d.kind(n, at, tree.String) {
-		return
-	}
-	i.By = client.IsolateBy(n.Text)
-	if !slices.Contains(known, n.Text) {
+	if d.read(n, at, (*string)(&i.By)) && !slices.Contains(known, n.Text) {
 		d.Add(ruleIsolate, at, "write "+strings.Join(known, " or "), "a server cannot be isolated by %s",
 			quote(n.Text))
 	}
 }
 
-func (d *decoder) processes(n *tree.Node, at string, into *int64) {
-	if !d.kind(n, at, tree.Number) {
-		return
-	}
+func (d *decoder) processes(n *tree.Node, at string, into *processCount) {
 	count, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || count < 1 || count > maxProcesses {
 		d.Add(ruleIsolate, at, "", "%s is not a number of processes between 1 and %d", n.Text, maxProcesses)
 		return
 	}
-	*into = count
+	*into = processCount(count)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/netip"
@@ -203,7 +202,7 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 				continue
 			}
 			f := Found{Key: key, Required: true, Servers: []string{s.Name}}
-			if d := m.Declaration(key); d != nil {
+			if d := m.Config.Declaration(key); d != nil {
 				f.Required, f.Kind = !d.Optional(), d.Kind
 			}
 			found := r.queryStores(ctx, key)
@@ -226,7 +225,7 @@ func (l *secretLookup) secrets(
 	missing := &MissingError{Server: s.Name}
 	for _, key := range s.Secrets {
 		found := l.find(ctx, key)
-		switch d := m.Declaration(key); {
+		switch d := m.Config.Declaration(key); {
 		case found.store != "":
 			secrets[key] = found.secret
 		case d != nil && d.Optional():
@@ -352,7 +351,7 @@ func (l *secretLookup) launch(ctx context.Context, t *Target) (*Launch, error) {
 	launch.Without = without
 	for key, secret := range secrets {
 		expose := ExposeAs{}
-		if d := t.merged.Declaration(key); d != nil {
+		if d := t.merged.Config.Declaration(key); d != nil {
 			expose = d.ExposeAs
 		}
 		if expose.File != "" {
@@ -411,11 +410,7 @@ func (l *Launch) Environ() (env []string, remove func() error, err error) {
 				continue
 			}
 			name := filepath.Join(dir, key)
-			err := fsutil.Create(name, 0o600, func(w io.Writer) error {
-				_, err := io.WriteString(w, secret.Reveal())
-				return err
-			})
-			if err != nil {
+			if err := fsutil.Create(name, 0o600, fsutil.Content(secret.Reveal())); err != nil {
 				return nil, nil, errors.Join(err, remove())
 			}
 			env = append(env, key+"="+name)
@@ -478,12 +473,7 @@ func (e *Endpoint) Header() http.Header {
 // BindingsOf returns the bindings of a remote server, including the implicit bearer token
 // of a server with one secret.
 func (m *Merged) BindingsOf(s *Server) []Binding {
-	var bindings []Binding
-	for _, b := range m.Config.Bindings {
-		if b.Server == s.Name {
-			bindings = append(bindings, b)
-		}
-	}
+	bindings := ofServer(m.Config.Bindings, s.Name)
 	if bindings == nil && s.Remote() && len(s.Secrets) == 1 {
 		return []Binding{{Server: s.Name, Header: "Authorization", Template: "Bearer {" + s.Secrets[0] + "}"}}
 	}

@@ -43,14 +43,14 @@ func Merge(documents ...*Document) *Merged {
 		for _, f := range d.Config.Extra {
 			m.extra(f)
 		}
-		m.bind(d.Config.Bindings)
-		m.override(d.Config.Overrides)
+		m.Config.Bindings = replaceItems(m.Config.Bindings, d.Config.Bindings)
+		m.Config.Overrides = replaceItems(m.Config.Overrides, d.Config.Overrides)
 	}
 	return m
 }
 
 func (m *Merged) declare(decl Declaration) {
-	if old := m.Declaration(decl.Key); old != nil {
+	if old := m.Config.Declaration(decl.Key); old != nil {
 		*old = decl
 		return
 	}
@@ -65,19 +65,55 @@ func (m *Merged) extra(f Field) {
 	m.Config.Extra = append(m.Config.Extra, f)
 }
 
-func (m *Merged) bind(bindings []Binding) {
-	for _, b := range bindings {
-		m.Config.Bindings = slices.DeleteFunc(m.Config.Bindings, func(o Binding) bool { return o.Server == b.Server })
-	}
-	m.Config.Bindings = append(m.Config.Bindings, bindings...)
+// serverItem is a part of a Config that belongs to a server.
+type serverItem interface {
+	comparable
+	server() string
 }
 
-// Declaration returns the declaration of a secret, or nil.
-func (m *Merged) Declaration(key string) *Declaration {
-	if i := slices.IndexFunc(m.Config.Secrets, func(d Declaration) bool { return d.Key == key }); i >= 0 {
-		return &m.Config.Secrets[i]
+// ofServer returns the items of a server.
+func ofServer[T serverItem](list []T, server string) (all []T) {
+	for _, item := range list {
+		if item.server() == server {
+			all = append(all, item)
+		}
 	}
-	return nil
+	return all
+}
+
+// replaceItems returns old with the items of every server in list replaced.
+func replaceItems[T serverItem](old, list []T) []T {
+	old = slices.DeleteFunc(old, func(o T) bool { return len(ofServer(list, o.server())) > 0 })
+	return append(old, list...)
+}
+
+// byServer returns an object with a member for each server. add writes an item to it.
+func byServer[T serverItem](list []T, add func(*object, T)) *object {
+	var servers object
+	written := map[string]bool{}
+	for _, item := range list {
+		name := item.server()
+		if written[name] {
+			continue
+		}
+		written[name] = true
+		var items object
+		for _, item := range ofServer(list, name) {
+			add(&items, item)
+		}
+		servers.add(name, &items)
+	}
+	return &servers
+}
+
+// lastWith returns the last document for which has returns true, or else the last one.
+func (m *Merged) lastWith(has func(*Document) bool) *Document {
+	for _, d := range slices.Backward(m.documents) {
+		if has(d) {
+			return d
+		}
+	}
+	return m.documents[len(m.documents)-1]
 }
 
 // Origin returns the document with the effective definition of a server, or nil.
@@ -94,7 +130,7 @@ func (m *Merged) Add(secrets *Document) {
 	for _, decl := range secrets.Config.Secrets {
 		m.declare(decl)
 	}
-	m.bind(secrets.Config.Bindings)
+	m.Config.Bindings = replaceItems(m.Config.Bindings, secrets.Config.Bindings)
 	m.documents = append(m.documents, secrets)
 }
 
@@ -115,7 +151,7 @@ func (m *Merged) Check() *check.Report {
 			if unknown == "" && !declares {
 				unknown = s.Name
 			}
-			if declares && m.Declaration(key) == nil {
+			if declares && m.Config.Declaration(key) == nil {
 				from.Reporter(report).Add(ruleSecretUndeclared, check.Pointer("servers", s.Name, "secrets", k),
 					undeclared(key, known), "server %q needs the secret %s, which is not declared", s.Name,
 					shown(key))
@@ -156,12 +192,7 @@ func undeclared(key string, known []string) string {
 func (m *Merged) checkBindings(report *check.Report) {
 	for _, b := range m.Config.Bindings {
 		at := check.Pointer("bindings", b.Server, b.Header)
-		doc := m.documents[len(m.documents)-1]
-		for _, d := range m.documents {
-			if slices.Contains(d.Config.Bindings, b) {
-				doc = d
-			}
-		}
+		doc := m.lastWith(func(d *Document) bool { return slices.Contains(d.Config.Bindings, b) })
 		s := m.Config.Server(b.Server)
 		message := ""
 		switch {
@@ -190,21 +221,13 @@ func (m *Merged) checkBindings(report *check.Report) {
 // Unbound returns the secrets of a remote server that no binding assigns to a header. It
 // returns none if the server has a single secret, which is the bearer token.
 func (m *Merged) Unbound(s *Server) []string {
-	if !s.Remote() {
+	if !s.Remote() || len(s.Secrets) == 1 {
 		return nil
 	}
-	var unbound []string
-	for _, key := range s.Secrets {
-		if !slices.ContainsFunc(m.Config.Bindings, func(b Binding) bool {
-			return b.Server == s.Name && slices.Contains(b.Keys(), key)
-		}) {
-			unbound = append(unbound, key)
-		}
-	}
-	if len(s.Secrets) == 1 {
-		return nil
-	}
-	return unbound
+	bindings := ofServer(m.Config.Bindings, s.Name)
+	return slices.DeleteFunc(slices.Clone(s.Secrets), func(key string) bool {
+		return slices.ContainsFunc(bindings, func(b Binding) bool { return slices.Contains(b.Keys(), key) })
+	})
 }
 
 // sameHeader reports whether two names denote the same header.

@@ -23,65 +23,46 @@ type Override struct {
 }
 
 // overrides reads the member "tools" of a document.
-func (d *decoder) overrides(n *tree.Node) {
-	if !d.kind(n, "/tools", tree.Object) {
+func (d *decoder) overrides(n *tree.Node, at string) {
+	if !d.kind(n, at, tree.Object) {
 		return
 	}
 	for _, server := range members(n) {
-		at := check.Pointer("tools", server.Key)
+		at := at + check.Pointer(server.Key)
 		if !d.kind(server.Value, at, tree.Object) {
 			continue
 		}
 		for _, tool := range members(server.Value) {
-			if here := at + check.Pointer(tool.Key); d.kind(tool.Value, here, tree.Object) {
-				d.overrideOf(server.Key, tool.Key, tool.Value, here)
-			}
+			d.override(&Override{Server: server.Key, Tool: tool.Key}, tool.Value, at+check.Pointer(tool.Key))
 		}
 	}
 }
 
-func (d *decoder) overrideOf(server, tool string, n *tree.Node, at string) {
-	o := Override{Server: server, Tool: tool}
-	for _, m := range members(n) {
-		here := at + check.Pointer(m.Key)
-		switch m.Key {
-		case "name":
-			if d.text(m.Value, here, &o.Name) && !compose.ValidToolName(o.Name) {
-				d.Add(ruleOverride, here, `1 to 128 letters, digits, and "_", "-", ".", "/"`,
+func (d *decoder) override(o *Override, n *tree.Node, at string) {
+	known := fields{
+		"name": func(n *tree.Node, at string) {
+			if d.read(n, at, &o.Name) && !compose.ValidToolName(o.Name) {
+				d.Add(ruleOverride, at, `1 to 128 letters, digits, and "_", "-", ".", "/"`,
 					"no tool can be called %q", o.Name)
 			}
-		case "title", "description":
-			var text string
-			if d.text(m.Value, here, &text) {
-				*map[string]**string{"title": &o.Title, "description": &o.Description}[m.Key] = &text
-			}
-		default:
-			d.unknown(m, at, []string{"name", "title", "description"}, new([]Field))
-		}
+		},
+		"title":       &o.Title,
+		"description": &o.Description,
+	}
+	if !d.object(n, at, known, new([]Field)) {
+		return
 	}
 	if o.Name == "" && o.Title == nil && o.Description == nil {
 		d.Add(ruleOverride.As(check.Warning), at, "it can have name, title and description",
-			"the override of tool %q changes nothing", tool)
+			"the override of tool %q changes nothing", o.Tool)
 	}
-	d.doc.Config.Overrides = append(d.doc.Config.Overrides, o)
+	d.doc.Config.Overrides = append(d.doc.Config.Overrides, *o)
 }
 
-func (m *Merged) override(overrides []Override) {
-	for _, o := range overrides {
-		m.Config.Overrides = slices.DeleteFunc(m.Config.Overrides, func(old Override) bool { return old.Server == o.Server })
-	}
-	m.Config.Overrides = append(m.Config.Overrides, overrides...)
-}
+func (o Override) server() string { return o.Server }
 
 // OverridesOf returns the overrides for the tools of a server.
-func (c *Config) OverridesOf(server string) (all []Override) {
-	for _, o := range c.Overrides {
-		if o.Server == server {
-			all = append(all, o)
-		}
-	}
-	return all
-}
+func (c *Config) OverridesOf(server string) []Override { return ofServer(c.Overrides, server) }
 
 // Edits returns the tool lists and overrides of a server.
 func (c *Config) Edits(s *Server) *compose.Edits {
@@ -99,7 +80,9 @@ func (c *Config) Edits(s *Server) *compose.Edits {
 // tools.
 func (m *Merged) checkOverrides(report *check.Report) {
 	for _, o := range m.Config.Overrides {
-		doc := m.overrideFrom(o)
+		doc := m.lastWith(func(d *Document) bool {
+			return slices.ContainsFunc(d.Config.OverridesOf(o.Server), func(other Override) bool { return other.Tool == o.Tool })
+		})
 		r, at := doc.Reporter(report), check.Pointer("tools", o.Server, o.Tool)
 		s := m.Config.Server(o.Server)
 		switch {
@@ -148,37 +131,13 @@ func (m *Merged) sameName(s *Server, o Override) string {
 	return ""
 }
 
-// overrideFrom returns the document that contains an override.
-func (m *Merged) overrideFrom(o Override) *Document {
-	doc := m.documents[len(m.documents)-1]
-	for _, d := range m.documents {
-		if slices.ContainsFunc(d.Config.Overrides, func(other Override) bool {
-			return other.Server == o.Server && other.Tool == o.Tool
-		}) {
-			doc = d
-		}
-	}
-	return doc
-}
-
 // overrideTable returns overrides in the layout of the format.
 func overrideTable(overrides []Override) *object {
-	var servers object
-	for i, o := range overrides {
-		if slices.ContainsFunc(overrides[:i], func(before Override) bool { return before.Server == o.Server }) {
-			continue
-		}
-		var tools object
-		for _, of := range overrides[i:] {
-			if of.Server == o.Server {
-				tools.add(of.Tool, struct {
-					Name        string  `json:"name,omitempty"`
-					Title       *string `json:"title,omitempty"`
-					Description *string `json:"description,omitempty"`
-				}{of.Name, of.Title, of.Description})
-			}
-		}
-		servers.add(o.Server, &tools)
-	}
-	return &servers
+	return byServer(overrides, func(tools *object, o Override) {
+		tools.add(o.Tool, struct {
+			Name        string  `json:"name,omitempty"`
+			Title       *string `json:"title,omitempty"`
+			Description *string `json:"description,omitempty"`
+		}{o.Name, o.Title, o.Description})
+	})
 }

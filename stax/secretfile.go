@@ -33,10 +33,7 @@ const maxSecretFile = 1 << 20
 func (s *SecretFiles) place(path string, secret Secret) (remove func() error, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	write := func(w io.Writer) error {
-		_, err := io.WriteString(w, secret.Reveal())
-		return err
-	}
+	write := fsutil.Content(secret.Reveal())
 	f := s.all[path]
 	switch {
 	case f == nil:

@@ -136,6 +136,14 @@ func (c *Config) Server(name string) *Server {
 	return nil
 }
 
+// Declaration returns the declaration of a secret, or nil.
+func (c *Config) Declaration(key string) *Declaration {
+	if i := slices.IndexFunc(c.Secrets, func(d Declaration) bool { return d.Key == key }); i >= 0 {
+		return &c.Secrets[i]
+	}
+	return nil
+}
+
 // MarshalJSON returns the compiled form: specVersion, then the servers in order, each
 // with its members in the order of the format and an explicit "enabled", then the
 // secrets, bindings and overrides, then unknown members.

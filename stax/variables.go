@@ -35,7 +35,7 @@ func (m *Merged) checkVariables(report *check.Report) {
 // variables returns the variables that a secret is exposed in.
 func (m *Merged) variables(key string) []string {
 	var list []string
-	d := m.Declaration(key)
+	d := m.Config.Declaration(key)
 	if d == nil {
 		return []string{key}
 	}
@@ -56,21 +56,11 @@ func (m *Merged) variables(key string) []string {
 func (m *Merged) checkBearer(s *Server, r check.Reporter) {
 	for _, b := range m.BindingsOf(s) {
 		for name := range s.Headers {
-			if sameHeader(name, b.Header) && len(s.Secrets) == 1 && !m.bound(s.Name) {
+			if sameHeader(name, b.Header) && len(s.Secrets) == 1 && len(ofServer(m.Config.Bindings, s.Name)) == 0 {
 				r.Add(ruleSecretShadowed, check.Pointer("headers", name), "take it out of headers",
 					"the only secret of server %q is its bearer token, and it sets the header %s as well", s.Name,
 					name)
 			}
 		}
 	}
-}
-
-// bound reports whether a server has any binding.
-func (m *Merged) bound(server string) bool {
-	for _, b := range m.Config.Bindings {
-		if b.Server == server {
-			return true
-		}
-	}
-	return false
 }

@@ -30,6 +30,14 @@ func Replace(name string, perm fs.FileMode, write func(io.Writer) error) error {
 	return put(name, perm, write, true)
 }
 
+// Content returns a function for [Create] and [Replace] that writes content.
+func Content[T ~string | ~[]byte](content T) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write([]byte(content))
+		return err
+	}
+}
+
 func put(name string, perm fs.FileMode, write func(io.Writer) error, replace bool) (err error) {
 	if replace {
 		if target, err := filepath.EvalSymlinks(name); err == nil {

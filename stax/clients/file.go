@@ -42,10 +42,7 @@ func readFile(path string) ([]byte, error) {
 
 // replace creates a file or replaces an existing one.
 func replace(name string, text []byte, mode fs.FileMode) error {
-	return fsutil.Replace(name, mode, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return fsutil.Replace(name, mode, fsutil.Content(text))
 }
 
 // readOnly returns a reason if the owner may not write the file. A rename would still

@@ -46,7 +46,7 @@ func passedOn(c *Client, m *stax.Merged, s *stax.Server, opts *Options) []string
 		return s.Secrets
 	}
 	return slices.DeleteFunc(slices.Clone(s.Secrets), func(key string) bool {
-		d := m.Declaration(key)
+		d := m.Config.Declaration(key)
 		return d != nil && d.Optional()
 	})
 }

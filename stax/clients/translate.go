@@ -315,7 +315,7 @@ func (t *translator) secrets() {
 	var list []string
 	for _, key := range t.server.Secrets {
 		expose := stax.ExposeAs{}
-		if d := t.merged.Declaration(key); d != nil {
+		if d := t.merged.Config.Declaration(key); d != nil {
 			expose = d.ExposeAs
 		}
 		variable := expose.Env
@@ -353,7 +353,7 @@ func (t *translator) secrets() {
 
 // needs reports an optional secret that the client requires to start a server.
 func (t *translator) needs(member, key string) {
-	if d := t.merged.Declaration(key); d != nil && d.Optional() && slices.Contains(t.client.References.Needed, member) {
+	if d := t.merged.Config.Declaration(key); d != nil && d.Optional() && slices.Contains(t.client.References.Needed, member) {
 		t.lost("secrets", "does not start the server without %s, which is optional", key)
 	}
 }

@@ -194,7 +194,7 @@ func (e *exporter) leftOut() {
 // secretInput describes a secret, without its value.
 func (e *exporter) secretInput(key string) Input {
 	in := Input{IsSecret: true, IsRequired: true}
-	if d := e.merged.Declaration(key); d != nil {
+	if d := e.merged.Config.Declaration(key); d != nil {
 		in.Description, in.IsRequired = d.Description, !d.Optional()
 	}
 	return in
@@ -221,7 +221,7 @@ func (e *exporter) environment(p *Package) {
 	}
 	for _, key := range e.server.Secrets {
 		in, name := e.secretInput(key), key
-		if d := e.merged.Declaration(key); d != nil && (d.ExposeAs.Env != "" || d.ExposeAs.File != "") {
+		if d := e.merged.Config.Declaration(key); d != nil && (d.ExposeAs.Env != "" || d.ExposeAs.File != "") {
 			if d.ExposeAs.File != "" {
 				e.lost("secrets", "a registry has no place for the file in which the server gets %s", key)
 			}

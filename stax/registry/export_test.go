@@ -150,7 +150,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("bindings (-want +got)\n%s", diff)
 			}
 			for _, d := range entry.Config.Secrets {
-				if diff := cmp.Diff(*m.Declaration(d.Key), d); diff != "" {
+				if diff := cmp.Diff(*m.Config.Declaration(d.Key), d); diff != "" {
 					t.Errorf("secret (-want +got)\n%s", diff)
 				}
 			}

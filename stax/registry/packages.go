@@ -210,7 +210,7 @@ func (e *exporter) provides(name string) bool {
 		return true
 	}
 	for _, key := range e.server.Secrets {
-		if d := e.merged.Declaration(key); d != nil && d.ExposeAs.Env == name {
+		if d := e.merged.Config.Declaration(key); d != nil && d.ExposeAs.Env == name {
 			return true
 		}
 	}
