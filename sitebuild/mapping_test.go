@@ -21,10 +21,11 @@ import (
 func inputs() map[string]string {
 	return map[string]string{
 		"data/countries.csv": "code;name;continent\nfr;France;Europe\nde;Germany;Europe\njp;Japan;Asia\ncn;China;Asia\n",
-		"api.yaml":           "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/x: {get: {operationId: getX, tags: [t], responses: {}}, put: {operationId: putX, responses: {}}}}\n",
-		"lib/lib.go":         "// Package lib is small.\npackage lib\n\n// F does it.\nfunc F() {}\n",
-		"lib/go.mod":         "module example.org/lib\n",
-		"docs/index.md":      "# Welcome\n\nRead this.\n",
+		"api.yaml": "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/x: {get: {operationId: " +
+			"getX, tags: [t], responses: {}}, put: {operationId: putX, responses: {}}}}\n",
+		"lib/lib.go":    "// Package lib is small.\npackage lib\n\n// F does it.\nfunc F() {}\n",
+		"lib/go.mod":    "module example.org/lib\n",
+		"docs/index.md": "# Welcome\n\nRead this.\n",
 	}
 }
 
@@ -171,7 +172,8 @@ func TestDefaults(t *testing.T) {
 // TestTwoOfAKind: two inputs of one kind do not share a search index.
 func TestTwoOfAKind(t *testing.T) {
 	files := map[string]string{
-		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, resources: false}\n",
+		sitebuild.MappingName: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, " +
+			"resources: false}\n",
 	}
 	for _, page := range []string{"one", "two", "three"} {
 		files["a/"+page+".md"] = "# " + page + "\n\nApples are red.\n"
@@ -202,7 +204,8 @@ func TestFaults(t *testing.T) {
 		"unknown": {
 			"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n",
 			[]string{
-				`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, instructions, output, siteRoot, host, collisions, compact, precompress, inputs) [mapping/schema]`,
+				`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, ` +
+					`website, instructions, output, siteRoot, host, collisions, compact, precompress, inputs) [mapping/schema]`,
 				"4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?",
 			},
 		},
@@ -216,7 +219,8 @@ func TestFaults(t *testing.T) {
 		"no input": {"name: x\n", []string{"1:1: error: inputs: required [mapping/schema]"}},
 		"no kind": {
 			"inputs:\n  - key: x\n",
-			[]string{"2:5: error: it does not say what is read: an input has one of data, docs, go, openapi, table [mapping/kind]"},
+			[]string{"2:5: error: it does not say what is read: an input has one of data, docs, go, openapi, table " +
+				"[mapping/kind]"},
 		},
 		"two": {
 			"inputs:\n  - table: data/countries.csv\n    go: lib\n",
@@ -236,11 +240,13 @@ func TestFaults(t *testing.T) {
 		},
 		"expression": {
 			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      arguments: [{name: a, values: lands}]\n",
-			[]string{`5:29: error: answers[0].arguments[0].values: template: [0].arguments[0].values:1: function "lands" not defined [mapping/answers]`},
+			[]string{`5:29: error: answers[0].arguments[0].values: template: [0].arguments[0].values:1: function ` +
+				`"lands" not defined [mapping/answers]`},
 		},
 		"column": {
 			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      description: '{{column \"nane\" countries}}'\n",
-			[]string{`5:7: error: answers[0].description: template: [0].description:1:2: executing "[0].description" at <column "nane" countries>: error calling column: no column "nane" [mapping/answers]`},
+			[]string{`5:7: error: answers[0].description: template: [0].description:1:2: executing "[0].description" ` +
+				`at <column "nane" countries>: error calling column: no column "nane" [mapping/answers]`},
 		},
 		"list": {
 			"inputs:\n  - data: data\n    answers:\n    - tool: x\n      arguments: [{name: a, values: 1}]\n",

@@ -230,22 +230,14 @@ func (t *dirTarget) reindex(w *writer, name string, data []byte) error {
 		return nil
 	}
 	for _, shard := range t.index.Shards {
-		data, err := t.root.ReadFile(shard.Path)
+		list, err := t.shard(shard.Path)
 		if err != nil {
 			return err
-		}
-		var list []staticmcp.IndexEntry
-		if err := json.Unmarshal(data, &list); err != nil {
-			return fmt.Errorf("read %s: %w", shard.Path, err)
 		}
 		if !update(list) {
 			continue
 		}
-		doc, err := entryLines(list)
-		if err != nil {
-			return err
-		}
-		return t.replace(w, shard.Path, append(doc, '\n'))
+		return t.replaceShard(w, shard.Path, list)
 	}
 	return nil
 }
@@ -275,26 +267,27 @@ func (t *dirTarget) addToShards(w *writer, added map[string]staticmcp.IndexEntry
 	}
 	for at, part := range parts {
 		shard := &t.index.Shards[at]
-		data, err := t.root.ReadFile(shard.Path)
+		list, err := t.shard(shard.Path)
 		if err != nil {
 			return err
-		}
-		var list []staticmcp.IndexEntry
-		if err := json.Unmarshal(data, &list); err != nil {
-			return fmt.Errorf("read %s: %w", shard.Path, err)
 		}
 		list = inserted(list, part)
 		shard.First = list[0].Path
 		shard.Count = len(list)
-		doc, err := entryLines(list)
-		if err != nil {
-			return err
-		}
-		if err := t.replace(w, shard.Path, append(doc, '\n')); err != nil {
+		if err := t.replaceShard(w, shard.Path, list); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// replaceShard overwrites a part of the index.
+func (t *dirTarget) replaceShard(w *writer, name string, list []staticmcp.IndexEntry) error {
+	doc, err := entryLines(list)
+	if err != nil {
+		return err
+	}
+	return t.replace(w, name, append(doc, '\n'))
 }
 
 // replace overwrites a file of the index.

@@ -138,11 +138,7 @@ func (a *archiveFile) begin(o *Options) (target, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, &fs.PathError{
-			Op:   "write",
-			Path: a.name,
-			Err:  errors.New("it is a folder"),
-		}
+		return nil, pathError("write", a.name, errors.New("it is a folder"))
 	case !o.Adopt && !o.DryRun && !isOurs(a.name):
 		return nil, &ForeignError{Path: a.name}
 	}

@@ -65,11 +65,7 @@ func (d *directory) begin(o *Options) (target, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, &fs.PathError{
-			Op:   "write",
-			Path: d.path,
-			Err:  errors.New("it is not a folder"),
-		}
+		return nil, pathError("write", d.path, errors.New("it is not a folder"))
 	}
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
@@ -184,22 +180,27 @@ func (t *dirTarget) entries(visit func(*staticmcp.IndexEntry) error) error {
 		return err
 	}
 	for _, shard := range t.index.Shards {
-		var list []staticmcp.IndexEntry
-		data, err := t.root.ReadFile(filepath.FromSlash(shard.Path))
+		list, err := t.shard(shard.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // its files can no longer be identified as ours
 		}
-		if err == nil {
-			err = json.Unmarshal(data, &list)
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", shard.Path, err)
-		}
-		if err := each(list); err != nil {
+		if err := errors.Join(err, each(list)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shard returns the entries in a part of the index.
+func (t *dirTarget) shard(name string) (list []staticmcp.IndexEntry, err error) {
+	data, err := t.root.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return list, nil
 }
 
 // state is the state of a file relative to the new site.
@@ -377,11 +378,7 @@ func (t *dirTarget) state(w *writer, f *file) (state, error) {
 		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, &fs.PathError{
-			Op:   "write",
-			Path: filepath.Join(t.root.Name(), name),
-			Err:  errors.New("something is there that is no file"),
-		}
+		return 0, pathError("write", filepath.Join(t.root.Name(), name), errors.New("something is there that is no file"))
 	}
 	if info.Size() != f.size {
 		return differs, nil

@@ -57,7 +57,8 @@ func (w *writer) extras() error {
 	return nil
 }
 
-const notFoundPage = "<!doctype html>\n<title>Not found</title>\n<p>There is no such file. This is a StaticMCP site; its manifest is mcp.json.\n"
+const notFoundPage = "<!doctype html>\n<title>Not found</title>\n<p>There is no such file. This is a " +
+	"StaticMCP site; its manifest is mcp.json.\n"
 
 const headersFile = `/*
   Access-Control-Allow-Origin: *

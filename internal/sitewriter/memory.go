@@ -174,11 +174,7 @@ func (m *Memory) Open(name string) (fs.File, error) {
 func (m *Memory) ReadFile(name string) ([]byte, error) {
 	f, err := m.tree.Load().lookup("read", name)
 	if err == nil && f.folder {
-		err = &fs.PathError{
-			Op:   "read",
-			Path: name,
-			Err:  fs.ErrInvalid,
-		}
+		err = pathError("read", name, fs.ErrInvalid)
 	}
 	if err != nil {
 		return nil, err
@@ -191,11 +187,7 @@ func (m *Memory) ReadDir(name string) ([]fs.DirEntry, error) {
 	t := m.tree.Load()
 	f, err := t.lookup("readdir", name)
 	if err == nil && !f.folder {
-		err = &fs.PathError{
-			Op:   "readdir",
-			Path: name,
-			Err:  fs.ErrInvalid,
-		}
+		err = pathError("readdir", name, fs.ErrInvalid)
 	}
 	if err != nil {
 		return nil, err
@@ -214,20 +206,12 @@ func (m *Memory) Stat(name string) (fs.FileInfo, error) {
 
 func (t *memoryTree) lookup(op, name string) (*memoryFile, error) {
 	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{
-			Op:   op,
-			Path: name,
-			Err:  fs.ErrInvalid,
-		}
+		return nil, pathError(op, name, fs.ErrInvalid)
 	}
 	if f := t.files[name]; f != nil {
 		return f, nil
 	}
-	return nil, &fs.PathError{
-		Op:   op,
-		Path: name,
-		Err:  fs.ErrNotExist,
-	}
+	return nil, pathError(op, name, fs.ErrNotExist)
 }
 
 // Name implements fs.FileInfo.
@@ -266,11 +250,7 @@ func (o *openFile) Stat() (fs.FileInfo, error) { return o.memoryFile, nil }
 // Read implements fs.File.
 func (o *openFile) Read(p []byte) (int, error) {
 	if o.folder {
-		return 0, &fs.PathError{
-			Op:   "read",
-			Path: o.name,
-			Err:  fs.ErrInvalid,
-		}
+		return 0, pathError("read", o.name, fs.ErrInvalid)
 	}
 	return o.reader.Read(p)
 }
@@ -289,11 +269,7 @@ func (o *openFile) Close() error { return nil }
 // ReadDir implements fs.ReadDirFile.
 func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	if !o.folder {
-		return nil, &fs.PathError{
-			Op:   "readdir",
-			Path: o.name,
-			Err:  fs.ErrInvalid,
-		}
+		return nil, pathError("readdir", o.name, fs.ErrInvalid)
 	}
 	if n <= 0 || n > len(o.entries) {
 		if n > 0 && len(o.entries) == 0 {

@@ -1,6 +1,9 @@
 package sitewriter
 
-import "context"
+import (
+	"context"
+	"io/fs"
+)
 
 // Output is the destination of a site: [Dir], [ZipFile], [TarFile], [Zip], [Tar] or a
 // [Memory].
@@ -43,4 +46,8 @@ func (r *Result) note(action Action, path string) {
 	if len(r.Changes) < maxChanges {
 		r.Changes = append(r.Changes, Change{action, path})
 	}
+}
+
+func pathError(op, path string, err error) error {
+	return &fs.PathError{Op: op, Path: path, Err: err}
 }

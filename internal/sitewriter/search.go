@@ -113,7 +113,9 @@ func (s *Search) definition() mcp.Tool {
 		Description: s.opts.Description,
 		Meta:        meta,
 		InputSchema: json.RawMessage(
-			`{"type":"object","properties":{"query":{"type":"string","description":"A few words to look for; there are no operators","minLength":1}},"required":["query"],"additionalProperties":false}`),
+			`{"type":"object","properties":{"query":{"type":"string",
+		"description":"A few words to look for; there are no operators","minLength":1}},
+		"required":["query"],"additionalProperties":false}`),
 	}
 }
 

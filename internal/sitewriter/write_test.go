@@ -92,7 +92,8 @@ func TestLayout(t *testing.T) {
 		yield(&mcp.Resource{URI: "doc://Guide/Über uns", Name: "About"}, nil)
 	}
 	m, r := written(t, s, nil)
-	want := ".nojekyll\n.staticmcp/index.json\n.staticmcp/search/terms.bin\ncompletions/prompts/greet/who.json\nmcp.json\nprompts/greet/ann.json\nresources/guide/uber_uns.json\ntools/city/sao_paulo.json\ntools/route/x_y/7.json"
+	want := ".nojekyll\n.staticmcp/index.json\n.staticmcp/search/terms.bin\ncompletions/prompts/greet/who.json\n" +
+		"mcp.json\nprompts/greet/ann.json\nresources/guide/uber_uns.json\ntools/city/sao_paulo.json\ntools/route/x_y/7.json"
 	if diff := cmp.Diff(want, m.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -100,7 +101,8 @@ func TestLayout(t *testing.T) {
 		t.Errorf("got %d answers, %d created of %d", r.Answers, r.Created, r.Files)
 	}
 	got, _ := m.ReadFile("tools/city/sao_paulo.json")
-	if want := "{\n  \"content\": [\n    {\n      \"type\": \"text\",\n      \"text\": \"a city\"\n    }\n  ]\n}\n"; string(
+	if want := "{\n  \"content\": [\n    {\n      \"type\": \"text\",\n      \"text\": \"a city\"\n    }\n  ]\n" +
+		"}\n"; string(
 		got) != want {
 		t.Errorf("got %s", got)
 	}

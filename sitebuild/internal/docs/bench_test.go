@@ -14,7 +14,8 @@ import (
 // tables.
 func thousand() fstest.MapFS {
 	subjects := strings.Fields(
-		"kettle water temperature filter spout handle lid timer button cable steam pressure valve switch sensor lamp base scale descaler manual")
+		"kettle water temperature filter spout handle lid timer button cable steam pressure valve switch sensor " +
+			"lamp base scale descaler manual")
 	verbs := strings.Fields("configure measure replace clean connect restart inspect calibrate protect schedule")
 	files := fstest.MapFS{}
 	for i := range 1000 {

@@ -2,9 +2,11 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -124,6 +126,18 @@ func splitJSON(text string) (map[string]any, string, int, error) {
 	return values, rest, strings.Count(text[:len(text)-len(rest)], "\n"), nil
 }
 
+// decodeFile decodes a configuration file; its extension is that of the format.
+func decodeFile(name, text string) (values map[string]any, err error) {
+	switch path.Ext(name) {
+	case ".toml":
+		return decodeTOML(text)
+	case ".json":
+		err = json.Unmarshal([]byte(text), &values)
+		return values, err
+	}
+	return decodeYAML(text)
+}
+
 // maxFront bounds front matter in bytes, to limit the work of the parsers.
 const maxFront = 256 << 10
 
@@ -174,11 +188,11 @@ func decodeTOML(text string) (values map[string]any, err error) {
 func readFront(v map[string]any) *frontMatter {
 	f := &frontMatter{}
 	f.title = str(v["title"])
-	f.description = first(str(v["description"]), str(v["summary"]))
-	f.lang = first(str(v["lang"]), str(v["language"]))
-	f.label = first(str(v["sidebar_label"]), str(v["linkTitle"]), str(v["linktitle"]), str(v["nav_title"]))
+	f.description = cmp.Or(str(v["description"]), str(v["summary"]))
+	f.lang = cmp.Or(str(v["lang"]), str(v["language"]))
+	f.label = cmp.Or(str(v["sidebar_label"]), str(v["linkTitle"]), str(v["linktitle"]), str(v["nav_title"]))
 	f.id = str(v["id"])
-	f.slug = first(str(v["slug"]), str(v["permalink"]), str(v["url"]))
+	f.slug = cmp.Or(str(v["slug"]), str(v["permalink"]), str(v["url"]))
 	for _, key := range []string{"sidebar_position", "weight", "order", "nav_order"} {
 		if n, ok := number(v[key]); ok && !f.positioned {
 			f.position = n
@@ -226,15 +240,6 @@ func readMenus(v map[string]any) map[string]menuEntry {
 		}
 	}
 	return menus
-}
-
-func first(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 func str(v any) string {

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"cmp"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -19,11 +18,7 @@ func (d *detector) hugo() *config {
 	if file != "" && d.docs == "" && !d.hasDir("content") {
 		file = "" // the configuration of another program
 	}
-	sections := false
-	for name := range d.there {
-		sections = sections || path.Base(name) == "_index.md"
-	}
-	if file == "" && !sections {
+	if file == "" && !d.hasFile("_index.md") {
 		return nil
 	}
 	c := &config{system: "hugo", file: file}
@@ -33,16 +28,7 @@ func (d *detector) hugo() *config {
 	if file == "" {
 		return c
 	}
-	var values map[string]any
-	var err error
-	switch text := d.read(file); path.Ext(file) {
-	case ".toml":
-		values, err = decodeTOML(text)
-	case ".json":
-		err = json.Unmarshal([]byte(text), &values)
-	default:
-		values, err = decodeYAML(text)
-	}
+	values, err := decodeFile(file, d.read(file))
 	if err != nil {
 		c.note(file, 1, check.Warning, "%s cannot be read: %v", file, err)
 		return c
@@ -52,7 +38,7 @@ func (d *detector) hugo() *config {
 		lower[strings.ToLower(key)] = v
 	}
 	c.title = str(lower["title"])
-	c.language = first(str(lower["defaultcontentlanguage"]), str(lower["languagecode"]))
+	c.language = cmp.Or(str(lower["defaultcontentlanguage"]), str(lower["languagecode"]))
 	if dir := path.Join(c.root, c.language); c.root != "" && c.language != "" && d.hasDir(dir) {
 		c.root = dir
 	}
@@ -98,7 +84,7 @@ func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
 			e.weight = p.front.position
 		}
 		n := &node{
-			item:  &NavItem{Title: first(e.name, p.front.label, p.Title), Page: p},
+			item:  &NavItem{Title: cmp.Or(e.name, p.front.label, p.Title), Page: p},
 			entry: e,
 		}
 		nodes = append(nodes, n)

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -105,7 +106,7 @@ func (f *Folder) Site(ctx context.Context) (*sitewriter.Site, error) {
 		return nil, err
 	}
 	opts := f.opts
-	opts.Version = first(opts.Version, sitewriter.ProjectVersion(f.dir))
+	opts.Version = cmp.Or(opts.Version, sitewriter.ProjectVersion(f.dir))
 	return set.Site(ctx, &opts)
 }
 

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -649,7 +650,7 @@ func (f *jsFile) member(v *jsValue, c byte) {
 		v.set(key, f.named(key, f.names)) // { name }
 	default: // a method or a computed name
 		f.skip(",}")
-		v.set(first(key, clipped(f.src[before:f.at])), &jsValue{text: "a function", at: before})
+		v.set(cmp.Or(key, clipped(f.src[before:f.at])), &jsValue{text: "a function", at: before})
 		if f.at == before {
 			f.at = min(f.at+1, len(f.src))
 		}

@@ -361,6 +361,11 @@ func (r *reader) at(address string) *Page {
 	return nil
 }
 
+// warn reports a problem at an offset in the body of a page.
+func (r *reader) warn(rule check.Rule, p *Page, at int, hint, format string, args ...any) {
+	r.set.Report.Add(finding(rule, r.place(p.File), p.lineOf(at), hint, format, args...))
+}
+
 // broken reports a link that leads nowhere. Addresses from the root of a web site may
 // lead to other content than documents.
 func (r *reader) broken(p *Page, address string, at int) {
@@ -371,8 +376,8 @@ func (r *reader) broken(p *Page, address string, at int) {
 		return
 	}
 	if outside(p, address) {
-		r.set.Report.Add(finding(ruleBrokenLink.As(check.Note), r.place(p.File), p.lineOf(at), "",
-			"the link to %s leads out of the folder", address))
+		r.warn(ruleBrokenLink.As(check.Note), p, at, "",
+			"the link to %s leads out of the folder", address)
 		return
 	}
 	severity := check.Warning
@@ -383,8 +388,8 @@ func (r *reader) broken(p *Page, address string, at int) {
 	if near := r.nearestPage(address); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	r.set.Report.Add(finding(ruleBrokenLink.As(severity), r.place(p.File), p.lineOf(at), hint,
-		"the link to %s leads to no page of the folder", address))
+	r.warn(ruleBrokenLink.As(severity), p, at, hint,
+		"the link to %s leads to no page of the folder", address)
 }
 
 // outside reports whether a link leads above the folder. Its target may exist, but is not
@@ -432,8 +437,8 @@ func (r *reader) anchor(p, to *Page, fragment string, at int) string {
 	if to == p {
 		name = "the page"
 	}
-	r.set.Report.Add(finding(ruleBrokenAnchor, r.place(p.File), p.lineOf(at), nearSlug(to, fragment),
-		"%s has no heading #%s", name, fragment))
+	r.warn(ruleBrokenAnchor, p, at, nearSlug(to, fragment),
+		"%s has no heading #%s", name, fragment)
 	return fragment
 }
 
@@ -471,8 +476,8 @@ func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
 	i := slices.IndexFunc(tries, func(name string) bool { _, ok := r.files[name]; return ok })
 	if i < 0 {
 		if !strings.HasPrefix(address, "/") && isImage(address) {
-			r.set.Report.Add(finding(ruleBrokenLink, r.place(p.File), p.lineOf(at), "", "there is no picture %s",
-				address))
+			r.warn(ruleBrokenLink, p, at, "", "there is no picture %s",
+				address)
 		}
 		return "", false
 	}

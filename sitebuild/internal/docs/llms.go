@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 )
 
@@ -190,7 +192,7 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 		if l.title != "" {
 			p.Title = l.title
 		}
-		p.Description = first(l.notes, p.Description)
+		p.Description = cmp.Or(l.notes, p.Description)
 		pages = append(pages, p)
 		entry := navEntry{
 			title: p.Title,
@@ -407,12 +409,12 @@ func (f *fetcher) open(name string) (string, error) {
 
 // take reads a text within the limits.
 func (f *fetcher) take(from io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(from, f.opts.MaxFileBytes+1))
+	data, err := fsutil.ReadLimited(from, f.opts.MaxFileBytes)
+	if errors.As(err, new(*fsutil.TooLargeError)) {
+		err = fmt.Errorf("it has more than %d bytes", f.opts.MaxFileBytes)
+	}
 	if err != nil {
 		return "", err
-	}
-	if int64(len(data)) > f.opts.MaxFileBytes {
-		return "", fmt.Errorf("it has more than %d bytes", f.opts.MaxFileBytes)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

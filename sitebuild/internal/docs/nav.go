@@ -102,13 +102,13 @@ func (r *reader) navItems(entries []navEntry, seen map[*Page]bool, depth int) []
 		}
 		if item.Page != nil {
 			seen[item.Page] = true
-			item.Title = first(item.Title, item.Page.front.label, item.Page.Title)
+			item.Title = cmp.Or(item.Title, item.Page.front.label, item.Page.Title)
 		}
 		item.Items = r.navItems(e.items, seen, depth+1)
 		if item.Page == nil && item.URL == "" && len(item.Items) == 0 {
 			continue // for a hidden or missing page
 		}
-		item.Title = first(item.Title, item.URL)
+		item.Title = cmp.Or(item.Title, item.URL)
 		items = append(items, item)
 	}
 	return items
@@ -224,7 +224,7 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 	var list []placed
 	if f.index != nil && top {
 		list = append(list, placed{
-			&NavItem{Title: first(f.index.front.label, f.index.Title), Page: f.index},
+			&NavItem{Title: cmp.Or(f.index.front.label, f.index.Title), Page: f.index},
 			-1e18,
 			true,
 			"",
@@ -233,7 +233,7 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 	for _, p := range f.pages {
 		fm := p.front
 		list = append(list, placed{
-			&NavItem{Title: first(fm.label, p.Title), Page: p},
+			&NavItem{Title: cmp.Or(fm.label, p.Title), Page: p},
 			fm.position,
 			fm.positioned,
 			path.Base(p.File),
@@ -251,13 +251,13 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 		}
 		entry := placed{item, sub.label.position, sub.label.positioned, name}
 		if sub.index != nil {
-			item.Title = first(item.Title, sub.index.front.label, sub.index.Title)
+			item.Title = cmp.Or(item.Title, sub.index.front.label, sub.index.Title)
 			if !entry.positioned {
 				entry.position = sub.index.front.position
 				entry.positioned = sub.index.front.positioned
 			}
 		}
-		item.Title = first(item.Title, titleOf(name+".md"))
+		item.Title = cmp.Or(item.Title, titleOf(name+".md"))
 		list = append(list, entry)
 	}
 	slices.SortStableFunc(list, func(a, b placed) int {

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -278,12 +279,12 @@ func namesAnyPage(title string) bool {
 func (s *Set) identify(c *config, o *Options) {
 	s.named = c.title
 	s.published = c.published
-	s.Title = first(o.Title, c.title)
+	s.Title = cmp.Or(o.Title, c.title)
 	if home := s.byID[homeID]; s.Title == "" && home != nil && !namesAnyPage(home.Title) {
 		s.Title = home.Title
 	}
 	s.Description = c.description
-	s.Language = first(o.Language, c.language)
+	s.Language = cmp.Or(o.Language, c.language)
 	if s.Language != "" {
 		return
 	}

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,7 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 			Version:     m.opts.Version,
 			Description: s.Description,
 		},
-		Instructions: first(m.opts.Instructions, m.instructions()),
+		Instructions: cmp.Or(m.opts.Instructions, m.instructions()),
 		Tools:        m.tools(),
 		Resources:    m.resources,
 		Answers:      func(yield func(*sitewriter.Answer, error) bool) { m.answers(ctx, yield) },
@@ -80,7 +81,7 @@ func (m *maker) name() string {
 	return "docs"
 }
 
-func (m *maker) title() string { return first(m.set.Title, m.name()) }
+func (m *maker) title() string { return cmp.Or(m.set.Title, m.name()) }
 
 func (m *maker) instructions() string {
 	then := "read one section with get_section, or a whole page with get_page"
@@ -200,7 +201,8 @@ func (m *maker) tools() []mcp.Tool {
 	tools := []mcp.Tool{
 		{Name: toolSearch, Title: "Search the documentation", Annotations: hints, Meta: meta,
 			Description: "Search the documentation of " + title +
-				" for pages and the sections that fit best. Use a few words that the page itself would use, such as \"rate limit header\"; there are no operators. The best page comes first.",
+				" for pages and the sections that fit best. Use a few words that the page itself would use, such as " +
+				"\"rate limit header\"; there are no operators. The best page comes first.",
 			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty))},
 		{Name: toolPage, Title: "Read a page", Annotations: hints, Meta: paths,
 			Description: "Read a page of the documentation of " + title + " as Markdown." + less,
@@ -210,12 +212,14 @@ func (m *maker) tools() []mcp.Tool {
 				", with the sections below it, as Markdown.",
 			InputSchema: schema([]string{"path", "heading"}, page,
 				property("heading", "string",
-					"The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as search names it.",
+					"The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as "+
+						"search names it.",
 					notEmpty),
 				part)},
 		{Name: toolNav, Title: "Show the table of contents", Annotations: hints,
 			Description: "Show how the documentation of " + title +
-				" is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be asked for by their name.",
+				" is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be " +
+				"asked for by their name.",
 			InputSchema: schema(nil,
 				property("group", "string",
 					"Show only this group, as the table of contents names it. Default: the top.", notEmpty))},
@@ -259,7 +263,7 @@ func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
 		r := &mcp.Resource{
 			URI:         p.URI(),
 			Name:        p.Title,
-			Description: first(p.Description, p.Title),
+			Description: cmp.Or(p.Description, p.Title),
 			MIMEType:    "text/markdown",
 		}
 		if link := m.link(p); link != "" {

@@ -33,7 +33,8 @@ func handbook() fstest.MapFS {
 		},
 		"guide/brewing.md": {
 			Data: []byte(
-				"---\ndescription: How to brew tea.\n---\n# Brewing\n\n## Water\n\nFresh water.\n\n### Temperature\n\nNinety degrees.\n\n## Time\n\nThree minutes.\n"),
+				"---\ndescription: How to brew tea.\n---\n# Brewing\n\n## Water\n\nFresh water.\n\n### Temperature\n\n" +
+					"Ninety degrees.\n\n## Time\n\nThree minutes.\n"),
 		},
 		"reference.md": {Data: []byte(long.String())},
 		"kettle.png":   {Data: []byte("\x89PNG")},
@@ -315,7 +316,8 @@ WEB/docs/llms.txt:14: warning: WEB/docs/picture.png is left out: the host answer
 func TestLLMSFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"llms.txt": "# Kettle\n\n- [Start](start.md)\n- [Out](../out.md)\n- [Rooted](/etc/passwd)\n- [Web](https://example.com/x.md)\n",
+		"llms.txt": "# Kettle\n\n- [Start](start.md)\n- [Out](../out.md)\n- [Rooted](/etc/passwd)\n- " +
+			"[Web](https://example.com/x.md)\n",
 		"start.md": "# Start\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"io/fs"
@@ -63,6 +64,16 @@ func (d *detector) hasDir(dir string) bool {
 	return false
 }
 
+// hasFile reports whether a file in any folder has a name with the prefix.
+func (d *detector) hasFile(prefix string) bool {
+	for name := range d.there {
+		if strings.HasPrefix(path.Base(name), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 func (d *detector) read(name string) string {
 	f, err := d.fsys.Open(name)
 	if err != nil {
@@ -110,7 +121,7 @@ func (d *detector) mkdocs() *config {
 	}
 	top := members(parsed.Content[0])
 	c.title, c.description = scalar(top["site_name"]), scalar(top["site_description"])
-	d.mkdocsDir = path.Clean(first(scalar(top["docs_dir"]), "docs"))
+	d.mkdocsDir = path.Clean(cmp.Or(scalar(top["docs_dir"]), "docs"))
 	c.root = d.mkdocsRoot(d.mkdocsDir)
 	c.language = scalar(members(top["theme"])["language"])
 	if c.published.base = publishedAt(scalar(top["site_url"])); scalar(top["use_directory_urls"]) == "false" {
@@ -206,7 +217,7 @@ func (d *detector) mdbook() *config {
 		}
 		b, _ := values["book"].(map[string]any)
 		c.title, c.description, c.language = str(b["title"]), str(b["description"]), str(b["language"])
-		c.root = path.Clean(first(str(b["src"]), "src"))
+		c.root = path.Clean(cmp.Or(str(b["src"]), "src"))
 		if d.docs != "" || c.root == "." || !fs.ValidPath(c.root) {
 			c.root = ""
 		}

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strconv"
@@ -33,7 +34,7 @@ func (t *navTree) name(items []*NavItem, above string) {
 		if len(item.Items) == 0 {
 			continue
 		}
-		base := first(slugOf(item.Title), "group")
+		base := cmp.Or(slugOf(item.Title), "group")
 		if above != "" {
 			base = above + "/" + base
 		}

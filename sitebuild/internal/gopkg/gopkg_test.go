@@ -94,7 +94,8 @@ func TestModule(t *testing.T) {
 	tests := map[string][4]string{
 		"list": {
 			"list_packages", `{}`,
-			"example.org/shop — Package shop sells things.\nexample.org/shop/cmd/tool — Tool does it.\nexample.org/shop/store\n",
+			"example.org/shop — Package shop sells things.\nexample.org/shop/cmd/tool — Tool does it.\n" +
+				"example.org/shop/store\n",
 			"",
 		},
 		"package": {"get_package", `{"import_path":"example.org/shop"}`, `package shop // import "example.org/shop"
@@ -107,7 +108,12 @@ const Euro
 type Shop struct
     func New(name string) (*Shop, error)
     func (s *Shop) Sell(what string, price int) error
-`, `{"importPath":"example.org/shop","name":"shop","doc":"Package shop sells things.\n\nBegin with New.","symbols":[{"name":"Euro","kind":"const","signature":"const Euro","synopsis":"Currencies that are taken."},{"name":"Shop","kind":"type","signature":"type Shop struct","synopsis":"Shop is open."},{"name":"New","kind":"func","signature":"func New(name string) (*Shop, error)","synopsis":"New opens a shop."},{"name":"Shop.Sell","kind":"method","signature":"func (s *Shop) Sell(what string, price int) error","synopsis":"Sell takes money."}]}`},
+`, `{"importPath":"example.org/shop","name":"shop","doc":"Package shop sells things.\n\nBegin with New.",` +
+			`"symbols":[{"name":"Euro","kind":"const","signature":"const Euro","synopsis":"Currencies that are ` +
+			`taken."},{"name":"Shop","kind":"type","signature":"type Shop struct","synopsis":"Shop is open."},` +
+			`{"name":"New","kind":"func","signature":"func New(name string) (*Shop, error)","synopsis":"New opens a ` +
+			`shop."},{"name":"Shop.Sell","kind":"method","signature":"func (s *Shop) Sell(what string, price int) ` +
+			`error","synopsis":"Sell takes money."}]}`},
 		"type": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Shop"}`,
 			`package shop // import "example.org/shop"
 
@@ -168,7 +174,8 @@ Declared in shop.go:8
 `, ""},
 		"find": {"find_symbols", `{"name":"Sell"}`,
 			"method Shop.Sell in example.org/shop\nfunc Sell in example.org/shop/store\n",
-			`{"symbols":[{"importPath":"example.org/shop","symbol":"Shop.Sell","kind":"method"},{"importPath":"example.org/shop/store","symbol":"Sell","kind":"func"}]}`},
+			`{"symbols":[{"importPath":"example.org/shop","symbol":"Shop.Sell","kind":"method"},` +
+				`{"importPath":"example.org/shop/store","symbol":"Sell","kind":"func"}]}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +251,8 @@ func FuzzSite(f *testing.F) {
 		}
 	}
 	f.Add(
-		"package a\n\ntype ( T[P any] struct{ *T[P]; a, B int }; U = interface{ ~int | M() })\nconst ( A = iota; B; _ )\nvar X, Y = f()\n")
+		"package a\n\ntype ( T[P any] struct{ *T[P]; a, B int }; U = interface{ ~int | M() })\nconst ( A = iota; " +
+			"B; _ )\nvar X, Y = f()\n")
 	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		in, err := gopkg.New(sitetest.Folder(t, map[string]string{"a.go": text, "a_test.go": text}), nil)
 		if err != nil {

@@ -29,14 +29,34 @@ func (b *book) instructions() string {
 	}
 	return "Documentation of Go code: " + what +
 		". list_packages names the packages, get_package describes one with all that it exports, " +
-		"get_symbol has the declaration, comment and examples of a constant, variable, function, type or method such as Client.Do, and find_symbols tells where a name is."
+		"get_symbol has the declaration, comment and examples of a constant, variable, function, type or method " +
+		"such as Client.Do, and find_symbols tells where a name is."
 }
 
 const (
-	packagesOutput = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"packages":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"name":{"type":"string"},"synopsis":{"type":"string"}},"required":["importPath","name"]}}},"required":["packages"]}`
-	packageOutput  = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"importPath":{"type":"string"},"name":{"type":"string"},"doc":{"type":"string"},"symbols":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string"},"signature":{"type":"string"},"synopsis":{"type":"string"}},"required":["name","kind","signature"]}}},"required":["importPath","name"]}`
-	symbolOutput   = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"},"declaration":{"type":"string"},"doc":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"examples":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"doc":{"type":"string"},"code":{"type":"string"},"output":{"type":"string"}},"required":["code"]}}},"required":["importPath","symbol","kind"]}`
-	findOutput     = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"symbols":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"}},"required":["importPath","symbol","kind"]}}},"required":["symbols"]}`
+	packagesOutput = `{"type":"object","properties":{"page":{"type":"integer"},
+		"pages":{"type":"integer"},"total":{"type":"integer"},"packages":{"type":"array",
+		"items":{"type":"object","properties":{"importPath":{"type":"string"},
+		"name":{"type":"string"},"synopsis":{"type":"string"}},"required":["importPath","name"]}}},
+		"required":["packages"]}`
+	packageOutput = `{"type":"object","properties":{"part":{"type":"integer"},
+		"parts":{"type":"integer"},"importPath":{"type":"string"},"name":{"type":"string"},
+		"doc":{"type":"string"},"symbols":{"type":"array","items":{"type":"object",
+		"properties":{"name":{"type":"string"},"kind":{"type":"string"},
+		"signature":{"type":"string"},"synopsis":{"type":"string"}},"required":["name","kind",
+		"signature"]}}},"required":["importPath","name"]}`
+	symbolOutput = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},
+		"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"},
+		"declaration":{"type":"string"},"doc":{"type":"string"},"file":{"type":"string"},
+		"line":{"type":"integer"},"examples":{"type":"array","items":{"type":"object",
+		"properties":{"name":{"type":"string"},"doc":{"type":"string"},"code":{"type":"string"},
+		"output":{"type":"string"}},"required":["code"]}}},"required":["importPath","symbol",
+		"kind"]}`
+	findOutput = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},
+		"total":{"type":"integer"},"symbols":{"type":"array","items":{"type":"object",
+		"properties":{"importPath":{"type":"string"},"symbol":{"type":"string"},
+		"kind":{"type":"string"}},"required":["importPath","symbol","kind"]}}},
+		"required":["symbols"]}`
 )
 
 func (b *book) tools() []mcp.Tool {

@@ -16,7 +16,8 @@ func long() string {
 	b.WriteString("openapi: 3.1.0\ninfo: {title: Long, version: '1'}\npaths:\n")
 	for i := range 900 {
 		fmt.Fprintf(&b,
-			"  /things/%d/parts:\n    get: {operationId: getThing%d, tags: [t%d], summary: Get the parts of the thing number %d, responses: {200: {description: ok}}}\n",
+			"  /things/%d/parts:\n    get: {operationId: getThing%d, tags: [t%d], summary: Get the parts of the thing "+
+				"number %d, responses: {200: {description: ok}}}\n",
 			i, i, min(i%5, 1), i)
 	}
 	b.WriteString("  /long:\n    get:\n      operationId: getLong\n      description: |\n")

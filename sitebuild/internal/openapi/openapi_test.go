@@ -95,7 +95,8 @@ Owner:
     - {properties: {pets: {type: array, items: {$ref: 'openapi.yaml#/components/schemas/Pet'}}}}
 `
 
-const person = `{"type": "object", "properties": {"name": {"type": "string"}, "email": {"type": "string", "format": "email", "pattern": "^.+@.+$"}}}`
+const person = `{"type": "object", "properties": {"name": {"type": "string"}, "email": {"type": "string", ` +
+	`"format": "email", "pattern": "^.+@.+$"}}}`
 
 // folder writes test files and returns the path of the first.
 func folder(t *testing.T, files ...string) string {
@@ -135,9 +136,13 @@ func TestPetstore(t *testing.T) {
 delete_pets_petId  DELETE /pets/{petId} (deprecated)
 addPet  POST /pets
 post_petSold  Webhook petSold (POST) — A pet was sold
-`, `{"operations":[{"operationId":"getPet","method":"GET","path":"/pets/{petId}","summary":"Find a pet","tags":["pets"]},{"operationId":"delete_pets_petId","method":"DELETE","path":"/pets/{petId}","deprecated":true},{"operationId":"addPet","method":"POST","path":"/pets","tags":["pets"]},{"operationId":"post_petSold","method":"POST","path":"petSold","summary":"A pet was sold"}]}`},
+`, `{"operations":[{"operationId":"getPet","method":"GET","path":"/pets/{petId}","summary":"Find a pet",` +
+			`"tags":["pets"]},{"operationId":"delete_pets_petId","method":"DELETE","path":"/pets/{petId}",` +
+			`"deprecated":true},{"operationId":"addPet","method":"POST","path":"/pets","tags":["pets"]},` +
+			`{"operationId":"post_petSold","method":"POST","path":"petSold","summary":"A pet was sold"}]}`},
 		"tag": {"list_operations", `{"tag":"pets"}`, "getPet  GET /pets/{petId} — Find a pet\naddPet  POST /pets\n",
-			`{"operations":[{"operationId":"getPet","method":"GET","path":"/pets/{petId}","summary":"Find a pet","tags":["pets"]},{"operationId":"addPet","method":"POST","path":"/pets","tags":["pets"]}]}`},
+			`{"operations":[{"operationId":"getPet","method":"GET","path":"/pets/{petId}","summary":"Find a pet",` +
+				`"tags":["pets"]},{"operationId":"addPet","method":"POST","path":"/pets","tags":["pets"]}]}`},
 		"get": {"get_operation", `{"operation_id":"getPet"}`, `GET /pets/{petId} — Find a pet
 Operation: getPet
 Tags: pets
@@ -159,7 +164,14 @@ Responses
 Example (cat): {"id":1,"name":"Tom"}
 - default — Something went wrong
   text/plain: string
-`, `{"operationId":"getPet","method":"GET","path":"/pets/{petId}","summary":"Find a pet","tags":["pets"],"description":"Looks in all stores.","servers":["https://pets.example/v1"],"parameters":[{"name":"petId","in":"path","required":true,"schema":{"type":"integer","minimum":1}},{"name":"trace","in":"header","description":"For our log","schema":{"type":"string","default":"off"}},{"name":"fields","in":"query","schema":{"type":"array","items":{"type":"string"}}}],"responses":{"200":{"description":"The pet","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Pet"},"examples":{"cat":{"value":{"id":1,"name":"Tom"}}}}}},"default":{"description":"Something went wrong","content":{"text/plain":{"schema":{"type":"string"}}}}},"security":[{"token":[]},{}]}`},
+`, `{"operationId":"getPet","method":"GET","path":"/pets/{petId}","summary":"Find a pet","tags":["pets"],` +
+			`"description":"Looks in all stores.","servers":["https://pets.example/v1"],"parameters":[{"name":"petId",` +
+			`"in":"path","required":true,"schema":{"type":"integer","minimum":1}},{"name":"trace","in":"header",` +
+			`"description":"For our log","schema":{"type":"string","default":"off"}},{"name":"fields","in":"query",` +
+			`"schema":{"type":"array","items":{"type":"string"}}}],"responses":{"200":{"description":"The pet",` +
+			`"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Pet"},` +
+			`"examples":{"cat":{"value":{"id":1,"name":"Tom"}}}}}},"default":{"description":"Something went wrong",` +
+			`"content":{"text/plain":{"schema":{"type":"string"}}}}},"security":[{"token":[]},{}]}`},
 		"no security": {"get_operation", `{"operation_id":"delete_pets_petId"}`, `DELETE /pets/{petId}
 Operation: delete_pets_petId
 Deprecated.
@@ -199,9 +211,13 @@ A pet.
 - parent: Pet — Of whom it is a child
 - owner: Owner
 - tag: string or null
-`, `{"name":"Pet","schema":{"type":"object","description":"A pet.","required":["id"],"properties":{"id":{"type":"integer","format":"int64","readOnly":true},"parent":{"$ref":"#/components/schemas/Pet","description":"Of whom it is a child"},"owner":{"$ref":"#/components/schemas/Owner"},"tag":{"type":"string","nullable":true}}}}`},
+`, `{"name":"Pet","schema":{"type":"object","description":"A pet.","required":["id"],` +
+			`"properties":{"id":{"type":"integer","format":"int64","readOnly":true},` +
+			`"parent":{"$ref":"#/components/schemas/Pet","description":"Of whom it is a child"},` +
+			`"owner":{"$ref":"#/components/schemas/Owner"},"tag":{"type":"string","nullable":true}}}}`},
 		"another file": {"get_schema", `{"name":"Owner"}`, "Owner: person & object\n\n- pets: array of Pet\n",
-			`{"name":"Owner","schema":{"allOf":[{"$ref":"#/components/schemas/person"},{"properties":{"pets":{"type":"array","items":{"$ref":"#/components/schemas/Pet"}}}}]}}`},
+			`{"name":"Owner","schema":{"allOf":[{"$ref":"#/components/schemas/person"},` +
+				`{"properties":{"pets":{"type":"array","items":{"$ref":"#/components/schemas/Pet"}}}}]}}`},
 		"a whole file": {
 			"get_schema", `{"name":"person"}`,
 			"person: object\n\n- name: string\n- email: string (email), pattern ^.+@.+$\n", "",
@@ -240,7 +256,8 @@ Security: token (HTTP bearer JWT), or none
 func TestResources(t *testing.T) {
 	b := must(t,
 		folder(t, "a.json",
-			`{"openapi":"3.0.3","info":{"title":"A","version":"1"},"paths":{"/x":{"get":{"operationId":"a/b","responses":{}}}}}`),
+			`{"openapi":"3.0.3","info":{"title":"A","version":"1"},`+
+				`"paths":{"/x":{"get":{"operationId":"a/b","responses":{}}}}}`),
 		nil)
 	for _, uri := range []string{"openapi://info", "openapi://operations/a%2Fb"} {
 		if _, err := b.Site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err != nil {
@@ -293,7 +310,8 @@ func TestTags(t *testing.T) {
 
 func TestFindings(t *testing.T) {
 	paths := func(s string) string {
-		return "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n      responses: {}\n" +
+		return "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n    " +
+			"  responses: {}\n" +
 			s
 	}
 	tests := map[string]struct{ text, want string }{
@@ -307,11 +325,13 @@ func TestFindings(t *testing.T) {
 		},
 		"network": {
 			paths("      parameters: [{name: q, in: query, schema: {$ref: 'https://example.org/a.yaml'}}]\n"),
-			`openapi.yaml:8:49: warning: the reference "https://example.org/a.yaml" cannot be followed: it leads to the network, from which nothing is fetched [openapi/ref]`,
+			`openapi.yaml:8:49: warning: the reference "https://example.org/a.yaml" cannot be followed: it leads to ` +
+				`the network, from which nothing is fetched [openapi/ref]`,
 		},
 		"outside": {
 			paths("      parameters: [{name: q, in: query, schema: {$ref: '../../etc/x.yaml'}}]\n"),
-			`openapi.yaml:8:49: warning: the reference "../../etc/x.yaml" cannot be followed: statat ../../etc/x.yaml: path escapes from parent [openapi/ref]`,
+			`openapi.yaml:8:49: warning: the reference "../../etc/x.yaml" cannot be followed: statat ` +
+				`../../etc/x.yaml: path escapes from parent [openapi/ref]`,
 		},
 		"same ids": {
 			paths("    post:\n      operationId: a\n      responses: {}\n"),

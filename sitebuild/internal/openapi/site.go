@@ -62,10 +62,23 @@ func nameArgument(argument, description string, names []string) mcp.Property {
 }
 
 const (
-	operationsOutput = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"operations":{"type":"array","items":{"type":"object","properties":{"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"summary":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"deprecated":{"type":"boolean"}},"required":["operationId","method","path"]}}},"required":["operations"]}`
-	operationOutput  = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"servers":{"type":"array","items":{"type":"string"}},"parameters":{"type":"array"},"requestBody":{"type":"object"},"responses":{"type":"object"},"security":{"type":"array"}},"required":["operationId","method","path"]}`
-	schemasOutput    = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"schemas":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"}},"required":["name"]}}},"required":["schemas"]}`
-	schemaOutput     = `{"type":"object","properties":{"name":{"type":"string"},"schema":{},"part":{"type":"integer"},"parts":{"type":"integer"}},"required":["name"]}`
+	operationsOutput = `{"type":"object","properties":{"page":{"type":"integer"},
+		"pages":{"type":"integer"},"total":{"type":"integer"},"operations":{"type":"array",
+		"items":{"type":"object","properties":{"operationId":{"type":"string"},
+		"method":{"type":"string"},"path":{"type":"string"},"summary":{"type":"string"},
+		"tags":{"type":"array","items":{"type":"string"}},"deprecated":{"type":"boolean"}},
+		"required":["operationId","method","path"]}}},"required":["operations"]}`
+	operationOutput = `{"type":"object","properties":{"part":{"type":"integer"},
+		"parts":{"type":"integer"},"operationId":{"type":"string"},"method":{"type":"string"},
+		"path":{"type":"string"},"servers":{"type":"array","items":{"type":"string"}},
+		"parameters":{"type":"array"},"requestBody":{"type":"object"},"responses":{"type":"object"},
+		"security":{"type":"array"}},"required":["operationId","method","path"]}`
+	schemasOutput = `{"type":"object","properties":{"page":{"type":"integer"},
+		"pages":{"type":"integer"},"total":{"type":"integer"},"schemas":{"type":"array",
+		"items":{"type":"object","properties":{"name":{"type":"string"},
+		"description":{"type":"string"}},"required":["name"]}}},"required":["schemas"]}`
+	schemaOutput = `{"type":"object","properties":{"name":{"type":"string"},"schema":{},
+		"part":{"type":"integer"},"parts":{"type":"integer"}},"required":["name"]}`
 )
 
 // numbered maps tools to their argument for the parts of long answers.

@@ -17,7 +17,9 @@ func nations() string {
 			b.WriteString(",")
 		}
 		fmt.Fprintf(&b,
-			`{"area":%d,"independent":%t,"name":{"common":"Land %c","official":"Republic of the Great Land %c","native":{"xyz":{"common":"Lund %c"}}},"cca2":"%c%c","cca3":"%c%cX","languages":{"l%d":"Lang"},"capital":["Town %d"]}`,
+			`{"area":%d,"independent":%t,"name":{"common":"Land %c","official":"Republic of the Great Land %c",`+
+				`"native":{"xyz":{"common":"Lund %c"}}},"cca2":"%c%c","cca3":"%c%cX","languages":{"l%d":"Lang"},`+
+				`"capital":["Town %d"]}`,
 			i%3, i%2 == 0, 'A'+i, 'A'+i, 'A'+i, 'A'+i, 'Z'-i, 'A'+i, 'Z'-i, i, i)
 	}
 	return b.String() + "]"

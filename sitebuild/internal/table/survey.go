@@ -468,7 +468,8 @@ func (t *tab) tell(report *check.Report) {
 	for _, c := range t.cols {
 		if c.huge && c.kind == kindText {
 			check.Reporter{Report: report, File: t.src.file}.Add(ruleLargeInteger, "", "",
-				"column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown as texts", c.name, t.src.name)
+				"column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown "+
+					"as texts", c.name, t.src.name)
 		}
 	}
 	for _, i := range t.key {

@@ -112,27 +112,33 @@ func TestCSV(t *testing.T) {
 		"key": {
 			"get_country",
 			`{"code":"gl"}`,
-			`{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,"founded":null,"zip":"03900"}`,
+			`{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,"founded":null,` +
+				`"zip":"03900"}`,
 		},
 		"unique": {
 			"get_country_by_name",
 			`{"name":"日本"}`,
-			`{"code":"jp","name":"日本","continent":"Asia","population":125000000,"independent":true,"founded":"0660-02-11","zip":"00012"}`,
+			`{"code":"jp","name":"日本","continent":"Asia","population":125000000,"independent":true,` +
+				`"founded":"0660-02-11","zip":"00012"}`,
 		},
 		"finder": {
 			"find_countries_by_continent",
 			`{"continent":"Africa"}`,
-			`{"rows":[{"code":"na","name":"Namibia","continent":"Africa","population":2600000,"independent":true,"founded":"1990-03-21","zip":"99999"},{"code":"ci","name":"Côte d’Ivoire","continent":"Africa","population":28000000,"independent":true,"founded":"1960-08-07","zip":null}],"page":1,"pages":1,"total":2}`,
+			`{"rows":[{"code":"na","name":"Namibia","continent":"Africa","population":2600000,"independent":true,` +
+				`"founded":"1990-03-21","zip":"99999"},{"code":"ci","name":"Côte d’Ivoire","continent":"Africa",` +
+				`"population":28000000,"independent":true,"founded":"1960-08-07","zip":null}],"page":1,"pages":1,"total":2}`,
 		},
 		"boolean": {
 			"find_countries_by_independent",
 			`{"independent":false}`,
-			`{"rows":[{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,"founded":null,"zip":"03900"}],"page":1,"pages":1,"total":1}`,
+			`{"rows":[{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,` +
+				`"founded":null,"zip":"03900"}],"page":1,"pages":1,"total":1}`,
 		},
 		"no such enum": {
 			"find_countries_by_continent",
 			`{"continent":"Mars"}`,
-			`invalid arguments for find_countries_by_continent: continent: must be one of "Africa", "Asia", "Europe" (got "Mars")`,
+			`invalid arguments for find_countries_by_continent: continent: must be one of "Africa", "Asia", "Europe" ` +
+				`(got "Mars")`,
 		},
 	}
 	for name, c := range calls {
@@ -231,7 +237,8 @@ func TestFindings(t *testing.T) {
 	}{
 		"ragged": {"a.csv", "id,n\n1\n2,x,y\n3,z\n", nil, []string{
 			"a.csv:2: warning: the row has 1 cells, and there are 2 columns; those missing are empty [table/ragged-row]",
-			"a.csv:3: warning: the row has 3 cells, and there are only 2 columns; those beyond are left out [table/ragged-row]"}},
+			"a.csv:3: warning: the row has 3 cells, and there are only 2 columns; those beyond are left out " +
+				"[table/ragged-row]"}},
 		"quotes": {"a.csv", "id,n\n1,a\"b\n2,x\n", nil, []string{
 			`a.csv:2: error: this line is no CSV: bare " in non-quoted-field; it is left out [table/syntax]`}},
 		"bytes": {"a.csv", "id,n\n1,caf\xe9\n", nil, []string{
@@ -350,11 +357,14 @@ func TestSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{
-		`CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, born DATE, active BOOLEAN, photo BLOB, full TEXT GENERATED ALWAYS AS (name || '!'))`,
-		`CREATE TABLE orders (user_id INTEGER REFERENCES users, nr INTEGER, total REAL, PRIMARY KEY (user_id, nr)) WITHOUT ROWID`,
+		`CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, born DATE, active BOOLEAN, photo BLOB, full TEXT ` +
+			`GENERATED ALWAYS AS (name || '!'))`,
+		`CREATE TABLE orders (user_id INTEGER REFERENCES users, nr INTEGER, total REAL, PRIMARY KEY (user_id, nr)) ` +
+			`WITHOUT ROWID`,
 		`CREATE TABLE unused (id INTEGER)`,
 		`CREATE VIEW totals AS SELECT user_id, sum(total) AS total FROM orders GROUP BY user_id`,
-		`INSERT INTO users (id, name, born, active, photo) VALUES (1, 'Ann', '1990-01-02', 1, x'0102'), (2, 'Bob', NULL, 0, NULL)`,
+		`INSERT INTO users (id, name, born, active, photo) VALUES (1, 'Ann', '1990-01-02', 1, x'0102'), (2, 'Bob', ` +
+			`NULL, 0, NULL)`,
 		`INSERT INTO orders VALUES (1, 1, 9.5), (1, 2, 10), (2, 1, 3)`,
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
