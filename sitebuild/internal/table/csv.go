@@ -175,7 +175,7 @@ func (in *Input) columnNames(first []string, header bool, r *check.Report) []str
 			unique = fmt.Sprintf("%s_%d", name, n)
 		}
 		if unique != name {
-			check.Reporter{Report: r, File: in.path}.AtLine(1, 0).Add(ruleDuplicateColumn, "",
+			in.about(r).AtLine(1, 0).Add(ruleDuplicateColumn, "",
 				"give it a name of its own", "two columns are called %q; the later one is called %q", name, unique)
 		}
 		names[i] = unique
@@ -254,10 +254,7 @@ func (in *Input) malformed(report *check.Report, syntax *csv.ParseError) {
 	if syntax.StartLine != syntax.Line {
 		message = fmt.Sprintf("the record that begins here is no CSV: %v in line %d; it is left out", syntax.Err, syntax.Line)
 	}
-	check.Reporter{
-		Report: report,
-		File:   in.path,
-	}.AtLine(syntax.StartLine, 0).Add(ruleSyntax, "",
+	in.about(report).AtLine(syntax.StartLine, 0).Add(ruleSyntax, "",
 		`a quote inside of quotes is written twice: ""`, "%s", message)
 }
 
@@ -271,7 +268,7 @@ func (in *Input) cells(record []string, cells []cell, reader *csv.Reader, report
 			message = fmt.Sprintf("the row has %d cells, and there are only %d columns; those beyond are left out",
 				len(record), len(cells))
 		}
-		check.Reporter{Report: report, File: in.path}.AtLine(line, 0).Add(ruleRaggedRow, "",
+		in.about(report).AtLine(line, 0).Add(ruleRaggedRow, "",
 			"a cell with the separator in it stands in quotes", "%s", message)
 	}
 	n := min(len(record), len(cells))
@@ -294,6 +291,6 @@ func (in *Input) badText(report *check.Report, reader *csv.Reader, field int) {
 		return
 	}
 	line, column := reader.FieldPos(field)
-	check.Reporter{Report: report, File: in.path}.AtLine(line, column).Add(ruleEncoding, "",
+	in.about(report).AtLine(line, column).Add(ruleEncoding, "",
 		"iconv -f WINDOWS-1252 -t UTF-8 "+in.path, "the cell is not UTF-8; what cannot be read is shown as \ufffd")
 }

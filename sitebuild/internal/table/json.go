@@ -161,7 +161,7 @@ func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) [
 	for _, m := range top {
 		if !slices.ContainsFunc(rows, func(o member) bool { return o.at == m.at }) {
 			line, column := check.LineColumn(text, m.at)
-			check.Reporter{Report: r, File: in.path}.AtLine(line, column).Add(ruleLeftOut,
+			in.about(r).AtLine(line, column).Add(ruleLeftOut,
 				"/"+jsonscan.EscapeToken(m.name), "", "%q is no array of objects and is left out", m.name)
 			continue
 		}
@@ -301,10 +301,7 @@ func (j *jsonRows) set(name string, v cell) {
 	}
 	if j.filled[i] == j.count {
 		if j.report != nil {
-			check.Reporter{
-				Report: j.report,
-				File:   j.in.path,
-			}.AtLine(j.line, 0).Add(ruleDuplicateMember, "", "",
+			j.in.about(j.report).AtLine(j.line, 0).Add(ruleDuplicateMember, "", "",
 				"%q is there twice in one row; the first counts", name)
 		}
 		return
@@ -411,10 +408,7 @@ func (j *jsonRows) element(raw []byte, line int, each func(row) error) error {
 
 func (j *jsonRows) bad(line, column int, message string) {
 	if j.report != nil {
-		check.Reporter{
-			Report: j.report,
-			File:   j.in.path,
-		}.AtLine(line, column).Add(ruleSyntax, "",
+		j.in.about(j.report).AtLine(line, column).Add(ruleSyntax, "",
 			`a row is an object: {"name": "value"}`, "%s", message)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -74,6 +75,11 @@ func (s *source) column(name string, add bool) int {
 	s.index[name] = len(s.columns)
 	s.columns = append(s.columns, name)
 	return len(s.columns) - 1
+}
+
+// about returns a reporter for the file of the table.
+func (s *source) about(r *check.Report) check.Reporter {
+	return check.Reporter{Report: r, File: s.file}
 }
 
 func noSuch(what, name string, names []string) error {

@@ -388,7 +388,7 @@ func (w *sqliteRows) valid(s string, column int) string {
 
 func (w *sqliteRows) warn(rule check.Rule, column int, hint, format string, args ...any) {
 	if w.report != nil {
-		check.Reporter{Report: w.report, File: w.in.path}.Add(rule, "", hint,
+		w.in.about(w.report).Add(rule, "", hint,
 			"row %d of %s, column %s: %s", w.count, w.src.name, w.src.columns[column], fmt.Sprintf(format, args...))
 	}
 }

@@ -70,7 +70,7 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 		return nil, err
 	}
 	if t.rows == 0 || len(t.cols) == 0 {
-		check.Reporter{Report: report, File: src.file}.Add(ruleEmpty, "", "",
+		src.about(report).Add(ruleEmpty, "", "",
 			"the table %s has no rows with anything in them and is left out", src.name)
 		return nil, nil
 	}
@@ -174,10 +174,7 @@ func (t *tab) newColumn(name string) *columnStats {
 
 // duplicate reports why a column named like a key is not one.
 func (t *tab) duplicate(report *check.Report, line int, column, value string) {
-	check.Reporter{
-		Report: report,
-		File:   t.src.file,
-	}.AtLine(line, 0).Add(ruleDuplicateKey.As(check.Warning), "",
+	t.src.about(report).AtLine(line, 0).Add(ruleDuplicateKey.As(check.Warning), "",
 		"name the key, or take the row out", "%s %q was there before, so that %s does not tell rows apart", column,
 		value, column)
 }
@@ -193,10 +190,7 @@ func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
 	if r.line == 0 {
 		where = "row"
 	}
-	check.Reporter{
-		Report: report,
-		File:   t.src.file,
-	}.AtLine(r.line, 0).Add(ruleDuplicateKey, "",
+	t.src.about(report).AtLine(r.line, 0).Add(ruleDuplicateKey, "",
 		"name a key that tells rows apart", "a row with the key %s is in %s %d already", strings.Join(values, ", "),
 		where, first)
 }
@@ -467,23 +461,20 @@ func (t *tab) choosePages() {
 func (t *tab) tell(report *check.Report) {
 	for _, c := range t.cols {
 		if c.huge && c.kind == kindText {
-			check.Reporter{Report: report, File: t.src.file}.Add(ruleLargeInteger, "", "",
+			t.src.about(report).Add(ruleLargeInteger, "", "",
 				"column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown "+
 					"as texts", c.name, t.src.name)
 		}
 	}
 	for _, i := range t.key {
 		if c := t.cols[i]; c.nulls+c.blank > 0 {
-			check.Reporter{Report: report, File: t.src.file}.Add(ruleEmptyKey, "", "",
+			t.src.about(report).Add(ruleEmptyKey, "", "",
 				"%s is empty in %d rows of %s, which get_%s does not find", c.name, c.nulls+c.blank, t.src.name,
 				t.one)
 		}
 	}
 	if len(t.key) == 0 {
-		check.Reporter{
-			Report: report,
-			File:   t.src.file,
-		}.Add(ruleNoKey, "", "name the key if there is one",
+		t.src.about(report).Add(ruleNoKey, "", "name the key if there is one",
 			"no column of %s tells its rows apart; they are known by their numbers", t.src.name)
 	}
 }

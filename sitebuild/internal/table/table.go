@@ -203,6 +203,11 @@ func serverName(path string) string {
 	return sitewriter.ServerName(folder+"_"+name, "_")
 }
 
+// about returns a reporter for the file.
+func (in *Input) about(r *check.Report) check.Reporter {
+	return check.Reporter{Report: r, File: in.path}
+}
+
 // stem returns the name of a file without its folder and extension.
 func stem(path string) string {
 	base := filepath.Base(path)
