@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
@@ -25,7 +27,7 @@ import (
 // CheckOptions configure [Check]. The zero value and nil are the defaults.
 type CheckOptions struct {
 	// Site configures the checks of StaticMCP sites.
-	Site *staticmcp.CheckOptions
+	Site *lint.Options
 	// Bundle configures the checks of bundles.
 	Bundle *mcpb.CheckOptions
 	// Open configures how sources other than files are opened.
@@ -82,7 +84,7 @@ func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	case err != nil:
 		return nil, unreadable(arg, err)
 	case info.IsDir():
-		report, err := staticmcp.CheckDir(ctx, arg, opts.Site)
+		report, err := lint.CheckDir(ctx, arg, opts.Site)
 		if err != nil {
 			return nil, unreadable(arg, err)
 		}
@@ -94,7 +96,7 @@ func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 			Hint: "name the folder: " + filepath.Dir(arg),
 		}
 	}
-	report, err := staticmcp.CheckZip(ctx, arg, opts.Site)
+	report, err := lint.CheckZip(ctx, arg, opts.Site)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
@@ -107,7 +109,7 @@ func checkSiteURL(ctx context.Context, arg, base string, opts *CheckOptions) (*c
 	if err != nil || !isWeb(base) || u.Host == "" {
 		return nil, &Error{Arg: arg, Why: "not an http or https URL with a host", Err: err}
 	}
-	report, err := staticmcp.CheckURL(ctx, base, opts.Site)
+	report, err := lint.CheckURL(ctx, base, opts.Site)
 	if err != nil {
 		return nil, unreachable(arg, err, "")
 	}

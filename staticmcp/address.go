@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -24,22 +26,22 @@ type Address struct {
 }
 
 // Path returns the path of the file under the standard's naming rule, with slashes.
-func (a Address) Path() string { return a.path(EncodeName) }
+func (a Address) Path() string { return a.path(site.EncodeName) }
 
 // AliasPath returns the path under which a widely copied bridge for web clients looks for
 // an answer with a name over 200 characters: it ends in a 32-bit hash. For all other
 // answers it equals [Address.Path].
-func (a Address) AliasPath() string { return a.path(encodeName31) }
+func (a Address) AliasPath() string { return a.path(site.EncodeName31) }
 
 func (a Address) path(encode func(string) string) string {
 	if len(a.Texts) == 0 {
-		return a.Dir + extension
+		return a.Dir + site.Extension
 	}
 	names := make([]string, len(a.Texts))
 	for i, text := range a.Texts {
 		names[i] = encode(text)
 	}
-	return a.Dir + "/" + strings.Join(names, "/") + extension
+	return a.Dir + "/" + strings.Join(names, "/") + site.Extension
 }
 
 // DistinctPath returns the path that distinguishes this answer from others with the same
@@ -49,48 +51,41 @@ func (a Address) path(encode func(string) string) string {
 func (a Address) DistinctPath(places ...int) string {
 	names := a.DistinctNames(places...)
 	if len(names) == 0 {
-		return a.Dir + extension
+		return a.Dir + site.Extension
 	}
-	return a.Dir + "/" + strings.Join(names, "/") + extension
+	return a.Dir + "/" + strings.Join(names, "/") + site.Extension
 }
 
 // DistinctNames returns the parts of [Address.DistinctPath] after Dir.
 func (a Address) DistinctNames(places ...int) []string {
 	names := make([]string, len(a.Texts))
 	for i, text := range a.Texts {
-		names[i] = EncodeName(text)
+		names[i] = site.EncodeName(text)
 		if a.URI == "" && slices.Contains(places, i) {
-			names[i] = distinctName(text)
+			names[i] = site.DistinctName(text)
 		}
 	}
 	if last := len(names) - 1; last >= 0 && a.URI != "" {
-		names[last] = distinctURIName(a.Texts[last], a.URI)
+		names[last] = site.DistinctURIName(a.Texts[last], a.URI)
 	}
 	return names
-}
-
-// distinctURIName returns the distinct name of the last segment of a URI. The hash covers
-// the whole URI, because two URIs can differ only in their schemes.
-func distinctURIName(segment, uri string) string {
-	var buf [maxName + maxWidth]byte
-	return longName(appendSafe(buf[:0], segment, widthUTF16), hash64(uri))
 }
 
 // Valid returns an error if the standard cannot name the file: a part encodes to nothing,
 // the path is too long, or the folder leads outside the site.
 func (a Address) Valid() error {
 	for _, text := range a.Texts {
-		if EncodeName(text) == "" {
+		if site.EncodeName(text) == "" {
 			return fmt.Errorf("%q leaves nothing to name a file by", text)
 		}
-		if len(text) > maxText {
+		if len(text) > site.MaxText {
 			return fmt.Errorf("a text of %d bytes is too long to be looked for", len(text))
 		}
 	}
-	if a.Dir == resourcesDir && len(a.Texts) == 0 {
+	if a.Dir == site.ResourcesDir && len(a.Texts) == 0 {
 		return fmt.Errorf("the URI %q leaves nothing to name a file by", a.URI)
 	}
-	if !safePath(a.Dir) || !safePath(a.Path()) {
+	if !site.IsSafePath(a.Dir) || !site.IsSafePath(a.Path()) {
 		return fmt.Errorf("%q is no path that every system can hold", a.Path())
 	}
 	return nil
@@ -98,15 +93,15 @@ func (a Address) Valid() error {
 
 // ResourceAddress returns where the resource at uri is stored.
 func ResourceAddress(uri string) Address {
-	return Address{Dir: resourcesDir, Texts: splitSlashes(uriRest(uri)), URI: uri}
+	return Address{Dir: site.ResourcesDir, Texts: site.SplitSlashes(site.URIRest(uri)), URI: uri}
 }
 
 // PromptAddress returns where a prompt filled in with arguments is stored. Arguments that
 // encode to an empty name count as omitted.
 func PromptAddress(p *mcp.Prompt, arguments map[string]string) Address {
-	a := Address{Dir: promptsDir + "/" + p.Name}
+	a := Address{Dir: site.PromptsDir + "/" + p.Name}
 	for _, arg := range p.Arguments {
-		if text := arguments[arg.Name]; EncodeName(text) != "" {
+		if text := arguments[arg.Name]; site.EncodeName(text) != "" {
 			a.Texts = append(a.Texts, text)
 		}
 	}
@@ -117,15 +112,15 @@ func PromptAddress(p *mcp.Prompt, arguments map[string]string) Address {
 // a prompt, or of a variable of a resource template. One of prompt and
 // uriTemplate is empty.
 func CompletionPath(prompt, uriTemplate, argument string) string {
-	place := completionsDir + "/resources"
+	place := site.CompletionsDir + "/resources"
 	if prompt != "" {
-		place = completionsDir + "/prompts/" + EncodeName(prompt)
+		place = site.CompletionsDir + "/prompts/" + site.EncodeName(prompt)
 	} else {
-		for _, part := range splitSlashes(uriRest(uriTemplate)) {
-			place += "/" + EncodeName(part)
+		for _, part := range site.SplitSlashes(site.URIRest(uriTemplate)) {
+			place += "/" + site.EncodeName(part)
 		}
 	}
-	return place + "/" + EncodeName(argument) + extension
+	return place + "/" + site.EncodeName(argument) + site.Extension
 }
 
 // ToolLayout determines where the answers of one tool are stored. It is immutable and
@@ -136,9 +131,9 @@ type ToolLayout struct{ tool *tool }
 // JSON object declares no arguments.
 func NewToolLayout(name string, inputSchema json.RawMessage) *ToolLayout {
 	if i := jsonscan.Space(inputSchema, 0); jsonscan.Valid(inputSchema) != nil || inputSchema[i] != '{' {
-		inputSchema = anyObject
+		inputSchema = site.AnyObject
 	}
-	return &ToolLayout{newTool(name, compact(inputSchema))}
+	return &ToolLayout{newTool(name, site.Compact(inputSchema))}
 }
 
 // Argument is a declared argument of a tool.
@@ -163,7 +158,7 @@ func (l *ToolLayout) Arguments() []Argument {
 // or repeated; otherwise the arguments are not validated against the schema.
 func (l *ToolLayout) Address(arguments json.RawMessage) (Address, error) {
 	values, err := l.values(arguments)
-	a := Address{Dir: toolsDir + "/" + l.tool.name}
+	a := Address{Dir: site.ToolsDir + "/" + l.tool.name}
 	for _, v := range values {
 		a.Texts = append(a.Texts, v.texts[0])
 	}
@@ -178,9 +173,24 @@ func (l *ToolLayout) Ordered(arguments json.RawMessage) (json.RawMessage, error)
 		return nil, err
 	}
 	for i := range values {
-		values[i].raw = compact(values[i].raw)
+		values[i].raw = site.Compact(values[i].raw)
 	}
 	return l.tool.withoutNulls(values), nil
+}
+
+// Paths returns the paths under which a [Site] looks for the answer to a call with
+// arguments, the standard's first. It fails like [ToolLayout.Address].
+func (l *ToolLayout) Paths(arguments json.RawMessage) ([]string, error) {
+	values, err := l.values(arguments)
+	if err != nil {
+		return nil, err
+	}
+	values = slices.DeleteFunc(values, func(v value) bool { return v.absent() })
+	var list []string
+	for _, c := range l.tool.paths(values, &Options{}) {
+		list = append(list, c.Path)
+	}
+	return list, nil
 }
 
 func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
@@ -207,3 +217,21 @@ func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
 	slices.SortFunc(values, func(a, b value) int { return a.param - b.param })
 	return values, nil
 }
+
+// EncodeName returns the file name, without ".json", that section 3 of the StaticMCP
+// standard gives to s, one segment of a resource URI or one argument of a tool call. It
+// matches the standard's reference function exactly: accents are removed, letters are
+// lowercased, and every other character that is not a-z, 0-9, "-" or "_" becomes one
+// underscore per UTF-16 code unit, so an emoji becomes two. Normalization follows Unicode
+// 17, independent of the Go release.
+//
+// The result has at most 200 characters. A longer one is cut to 183 and followed by "_"
+// and the SipHash-1-3 of s in 16 hexadecimal digits. The standard leaves the choice of
+// the hash open; this is the one published sites use (key zero, over the UTF-8 of s and a
+// final byte 0xff).
+//
+// Different strings can have the same name ("東京" and "北京" are both "__"), and the name is
+// empty if s is empty or consists only of combining marks; neither is an error here. A
+// byte of s that is not valid UTF-8 counts as U+FFFD. If s is its own name, it is
+// returned unchanged, without allocating.
+func EncodeName(s string) string { return site.EncodeName(s) }

@@ -1,12 +1,15 @@
 package staticmcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -25,8 +28,8 @@ type tool struct {
 	dirs []string
 	// learnt is the form that last succeeded on a web host, plus one.
 	learnt atomic.Uint32
-	// searching describes the search index that answers calls, or is nil.
-	searching *searching
+	// searchDir is the folder of the search index that answers calls, or empty.
+	searchDir string
 	// page describes the argument that is the path of a page, or is nil.
 	page *pageArgument
 
@@ -45,8 +48,8 @@ type param struct {
 
 // newTool reads from inputSchema, a JSON object, what determines the paths.
 func newTool(name string, inputSchema json.RawMessage) *tool {
-	t := &tool{name: name, inputSchema: inputSchema, dirs: toolDirs(name)}
-	parts := schemaParts(inputSchema, inputSchema, nil)
+	t := &tool{name: name, inputSchema: inputSchema, dirs: site.ToolFolders(name)}
+	parts := site.SchemaParts(inputSchema, inputSchema, nil)
 	for _, part := range parts {
 		for _, m := range jsonscan.Members(part) {
 			if m.Name != "required" || m.Value[0] != '[' {
@@ -72,52 +75,6 @@ func newTool(name string, inputSchema json.RawMessage) *tool {
 	return t
 }
 
-// maxSchemaParts bounds how many parts of a schema are searched.
-const maxSchemaParts = 64
-
-// schemaParts returns the object schemas that every call must satisfy: schema itself, its
-// references within root, and the branches of its allOf.
-func schemaParts(schema, root []byte, found [][]byte) [][]byte {
-	if len(schema) == 0 || schema[0] != '{' || len(found) >= maxSchemaParts {
-		return found
-	}
-	found = append(found, schema)
-	for _, m := range jsonscan.Members(schema) {
-		switch {
-		case m.Name == "$ref":
-			ref, _ := jsonscan.Unquote(m.Value)
-			found = schemaParts(pointed(root, ref), root, found)
-		case m.Name == "allOf" && m.Value[0] == '[':
-			for _, branch := range jsonscan.Elements(m.Value) {
-				found = schemaParts(branch, root, found)
-			}
-		}
-	}
-	return found
-}
-
-// pointed returns the part of root that a reference such as "#/$defs/page"
-// points to, or nil.
-func pointed(root []byte, ref string) []byte {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	at := root
-	for step := range strings.SplitSeq(path, "/") {
-		step = jsonscan.UnescapeToken(step)
-		if len(at) == 0 || at[0] != '{' {
-			return nil
-		}
-		i := slices.IndexFunc(jsonscan.Members(at), func(m jsonscan.Field) bool { return m.Name == step })
-		if i < 0 {
-			return nil
-		}
-		at = jsonscan.Members(at)[i].Value
-	}
-	return at
-}
-
 func (t *tool) property(m jsonscan.Field) {
 	i := t.param(m.Name)
 	if i < 0 {
@@ -139,44 +96,12 @@ func (t *tool) param(name string) int {
 	return slices.IndexFunc(t.params, func(p param) bool { return p.name == name })
 }
 
-// toolDirs returns the possible spellings of the folder of a tool.
-func toolDirs(name string) []string {
-	var dirs []string
-	for _, dir := range []string{name, sanitized(name), EncodeName(name)} {
-		if dir != "" && len(dir) <= maxSegment-len(extension) && safePath(dir) && !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
+func (t *tool) argumentNames() []string {
+	names := make([]string, len(t.params))
+	for i := range t.params {
+		names[i] = t.params[i].name
 	}
-	return dirs
-}
-
-// sanitized returns the name that a known reader gives to a tool and its folder.
-func sanitized(name string) string {
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-	return safe[:min(len(safe), 64)]
-}
-
-// separateDirs removes from each tool the folder spellings that belong, or could belong,
-// to another tool: the folder a/b of a tool "a/b" also holds answers of a tool "a".
-func separateDirs(tools map[string]*tool) {
-	claims := make(map[string]int)
-	for _, t := range tools {
-		for _, dir := range t.dirs {
-			claims[dir]++
-		}
-	}
-	for _, t := range tools {
-		t.dirs = slices.DeleteFunc(t.dirs, func(dir string) bool {
-			first, _, nested := strings.Cut(dir, "/")
-			return dir != t.name && claims[dir] > 1 || nested && claims[first] > 0
-		})
-	}
+	return names
 }
 
 // value is an argument of a call.
@@ -189,7 +114,7 @@ type value struct {
 
 // absent reports whether the value counts as omitted: it is null, or it encodes to an
 // empty name.
-func (v *value) absent() bool { return len(v.texts) == 0 || EncodeName(v.texts[0]) == "" }
+func (v *value) absent() bool { return len(v.texts) == 0 || site.EncodeName(v.texts[0]) == "" }
 
 // arguments checks the arguments of a call and returns them in path order. Errors are
 // worded for the model that made the call.
@@ -208,8 +133,8 @@ func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
 			return nil, t.unknown(m.Name)
 		case slices.ContainsFunc(values, func(v value) bool { return v.param == i }):
 			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is given twice", m.Name))
-		case len(m.Value) > maxText:
-			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is longer than %d bytes", m.Name, maxText))
+		case len(m.Value) > site.MaxText:
+			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is longer than %d bytes", m.Name, site.MaxText))
 		}
 		nulls = nulls || string(m.Value) == "null"
 		values = append(values, value{param: i, raw: m.Value})
@@ -229,16 +154,14 @@ func (t *tool) unknown(name string) error {
 	if len(t.params) == 0 {
 		return mcp.InvalidArguments(fmt.Sprintf("unknown argument %q: %s takes no arguments", name, t.name))
 	}
-	names := make([]string, len(t.params))
-	accepted := make([]string, len(t.params))
+	accepted := t.argumentNames()
 	for i, p := range t.params {
-		names[i], accepted[i] = p.name, p.name
 		if p.required {
 			accepted[i] += " (required)"
 		}
 	}
 	hint := ""
-	if near := nearest.DidYouMean(name, names); near != "" {
+	if near := nearest.DidYouMean(name, t.argumentNames()); near != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return mcp.InvalidArguments(fmt.Sprintf("unknown argument %q%s: %s accepts %s",
@@ -298,7 +221,7 @@ func spellings(raw []byte) []string {
 		return []string{text}
 	}
 	texts := []string{string(canonical.AppendExact(nil, raw))}
-	others := []string{string(compact(raw))}
+	others := []string{string(site.Compact(raw))}
 	if raw[0] == '[' {
 		others = append(others, joined(raw))
 	}
@@ -329,4 +252,9 @@ func joined(raw []byte) string {
 		}
 	}
 	return strings.Join(parts, ",")
+}
+
+// sameValue reports whether two valid JSON values are equal.
+func sameValue(a, b []byte) bool {
+	return bytes.Equal(canonical.AppendExact(nil, a), canonical.AppendExact(nil, b))
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
 
 // cache is an LRU cache of parsed files, limited in bytes. It is safe for concurrent use.
@@ -25,7 +27,7 @@ type item struct {
 	size  int64
 	value any // a *document, a *plan, a *listing, or an error
 
-	stamp stamp
+	stamp site.Stamp
 	// freshUntil and staleUntil are as in file, in Unix nanoseconds.
 	freshUntil, staleUntil atomic.Int64
 
@@ -45,9 +47,9 @@ func newCache(limit int64) *cache {
 func (i *item) fresh(now time.Time) bool { return now.UnixNano() < i.freshUntil.Load() }
 
 // extend copies to the item the times of a file that turned out to be unchanged.
-func (i *item) extend(f *file) {
-	i.freshUntil.Store(f.freshUntil.UnixNano())
-	i.staleUntil.Store(f.staleUntil.UnixNano())
+func (i *item) extend(f *site.File) {
+	i.freshUntil.Store(f.FreshUntil.UnixNano())
+	i.staleUntil.Store(f.StaleUntil.UnixNano())
 }
 
 // lookup returns the item cached under key, or nil.

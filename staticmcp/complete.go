@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -216,16 +218,16 @@ func (s *Site) completePrompt(
 		found.add(values...)
 		return nil
 	}
-	stored, err := s.storedValues(ctx, "prompts/"+EncodeName(p.name)+"/"+EncodeName(params.Argument))
+	stored, err := s.storedValues(ctx, "prompts/"+site.EncodeName(p.name)+"/"+site.EncodeName(params.Argument))
 	if err != nil || stored != nil {
 		found.add(stored...)
 		return err
 	}
-	if !s.store.traits().listed {
+	if !s.store.Traits().Listed {
 		return nil
 	}
 	// The names of files are values, too: they are encoded, and encode to themselves.
-	dir := promptsDir + "/" + p.name
+	dir := site.PromptsDir + "/" + p.name
 	for _, a := range p.arguments {
 		if a.Name == params.Argument {
 			if l, err := s.listing(ctx, dir); err == nil {
@@ -233,7 +235,7 @@ func (s *Site) completePrompt(
 			}
 			return nil
 		}
-		if chosen := EncodeName(params.Arguments[a.Name]); chosen != "" {
+		if chosen := site.EncodeName(params.Arguments[a.Name]); chosen != "" {
 			dir += "/" + chosen
 		}
 	}
@@ -252,10 +254,10 @@ func (s *Site) completeTemplate(
 		return nil
 	}
 	place := "resources"
-	for _, part := range splitSlashes(uriRest(t.uriTemplate)) {
-		place += "/" + EncodeName(part)
+	for _, part := range site.SplitSlashes(site.URIRest(t.uriTemplate)) {
+		place += "/" + site.EncodeName(part)
 	}
-	stored, err := s.storedValues(ctx, place+"/"+EncodeName(params.Argument))
+	stored, err := s.storedValues(ctx, place+"/"+site.EncodeName(params.Argument))
 	if err != nil || stored != nil {
 		found.add(stored...)
 		return err
@@ -265,7 +267,7 @@ func (s *Site) completeTemplate(
 			found.add(v)
 		}
 	}
-	if len(found.values) == 0 && s.store.traits().listed {
+	if len(found.values) == 0 && s.store.Traits().Listed {
 		s.completeFromFiles(ctx, t, params, found)
 	}
 	return nil
@@ -273,12 +275,12 @@ func (s *Site) completeTemplate(
 
 // storedValues returns the values of a file in completions/, or nil.
 func (s *Site) storedValues(ctx context.Context, place string) ([]string, error) {
-	path := completionsDir + "/" + place + extension
-	if !safePath(path) {
+	path := site.CompletionsDir + "/" + place + site.Extension
+	if !site.IsSafePath(path) {
 		return nil, nil
 	}
 	d, err := s.document(ctx, path)
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, site.ErrMissing) {
 		return nil, nil
 	}
 	if err != nil {
@@ -291,10 +293,10 @@ func (s *Site) storedValues(ctx context.Context, place string) ([]string, error)
 // does not list.
 func (s *Site) completeFromFiles(ctx context.Context, t *template, params *mcp.CompleteParams, found *suggested) {
 	t.compiling.Do(t.compile)
-	dir := resourcesDir
-	parts := strings.Split(uriRest(t.prefix), "/")
+	dir := site.ResourcesDir
+	parts := strings.Split(site.URIRest(t.prefix), "/")
 	for _, part := range parts[:len(parts)-1] {
-		if name := EncodeName(part); name != "" {
+		if name := site.EncodeName(part); name != "" {
 			dir += "/" + name
 		}
 	}
@@ -306,7 +308,7 @@ func (s *Site) completeFromFiles(ctx context.Context, t *template, params *mcp.C
 		if i >= maxOpened || found.full() {
 			return
 		}
-		d, err := s.document(ctx, dir+"/"+name+extension)
+		d, err := s.document(ctx, dir+"/"+name+site.Extension)
 		if err != nil {
 			continue
 		}

@@ -3,17 +3,13 @@ package staticmcp
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"path"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
-
-// metaPrefix begins the names in _meta with which a site states more than the standard
-// can express. Other readers pass them on or ignore them.
-const metaPrefix = "io.github.slipway-mcp/"
 
 // Names in the _meta of stored answers.
 const (
@@ -22,19 +18,15 @@ const (
 	// from 0, that have the long form in the files of the answers themselves: at most 183
 	// characters, "_", and the hash. For a resource it is "uri": the last name has the hash
 	// of the whole URI.
-	MetaDisambiguation = metaPrefix + "disambiguation"
+	MetaDisambiguation = site.MetaDisambiguation
 	// MetaTemplate marks a stored prompt whose {{name}} placeholders are filled in with the
 	// arguments. Its value is true.
-	MetaTemplate = metaPrefix + "template"
+	MetaTemplate = site.MetaTemplate
 )
 
-const (
-	metaDisambiguation = MetaDisambiguation
-	metaTemplate       = MetaTemplate
-	// metaValues, in the definition of a prompt or a resource template, is an object with an
-	// array of suggested values for each argument or variable.
-	metaValues = metaPrefix + "values"
-)
+// metaValues, in the definition of a prompt or a resource template, is an object with an
+// array of suggested values for each argument or variable.
+const metaValues = site.MetaPrefix + "values"
 
 // document is a parsed file of a site, ready to be served. It is immutable.
 type document struct {
@@ -81,11 +73,11 @@ type stored struct {
 // readDocument parses the file at path. The error is errMissing if the file cannot be an
 // answer at all.
 func readDocument(path string, data []byte, o *Options) (*document, error) {
-	data = bytes.TrimPrefix(data, byteOrderMark)
+	data = bytes.TrimPrefix(data, site.ByteOrderMark)
 	data = data[jsonscan.Space(data, 0):]
 	if len(data) == 0 || data[0] == '<' {
 		// A web page: some hosts send one with status 200 for missing files.
-		return nil, errMissing
+		return nil, site.ErrMissing
 	}
 	s := &stored{path: path, strict: o.Strict}
 	if err := s.parse(data); err != nil {
@@ -93,11 +85,11 @@ func readDocument(path string, data []byte, o *Options) (*document, error) {
 	}
 	read := s.tool
 	switch dir, _, _ := strings.Cut(path, "/"); dir {
-	case resourcesDir:
+	case site.ResourcesDir:
 		read = s.resource
-	case promptsDir:
+	case site.PromptsDir:
 		read = s.prompt
-	case completionsDir:
+	case site.CompletionsDir:
 		read = s.suggestions
 	}
 	d, err := read()
@@ -120,7 +112,7 @@ func (s *stored) parse(data []byte) error {
 	if err := jsonscan.Valid(data); err != nil {
 		return err
 	}
-	s.doc = compact(data)
+	s.doc = site.Compact(data)
 	return nil
 }
 
@@ -242,51 +234,6 @@ func without(doc []byte, name string) []byte {
 		kept = append(kept, m.Value...)
 	}
 	return append(kept, '}')
-}
-
-// others reads the mark of a file that represents several answers.
-func (f *outline) others() []int {
-	if f.meta == nil || f.meta[0] != '{' {
-		return nil
-	}
-	for _, m := range jsonscan.Members(f.meta) {
-		if m.Name != metaDisambiguation {
-			continue
-		}
-		switch m.Value[0] {
-		case 't':
-			return []int{lastPlace}
-		case '"':
-			return []int{wholeURI}
-		case '[':
-			return places(m.Value)
-		}
-	}
-	return nil
-}
-
-// lastPlace means the last part of a path.
-const lastPlace = -1
-
-// wholeURI means the last part of a path, with the hash of the whole URI.
-const wholeURI = -2
-
-func places(array []byte) []int {
-	var list []int
-	for _, element := range jsonscan.Elements(array) {
-		var place int
-		if _, err := fmt.Sscan(string(element), &place); err == nil && place >= 0 {
-			list = append(list, place)
-		}
-	}
-	return list
-}
-
-// isListing reports whether path is, by its name, a listing rather than an answer. It may
-// still be an answer if its content looks like one.
-func isListing(file string) bool {
-	name := strings.TrimSuffix(path.Base(file), extension)
-	return name == schemaName || name == indexName
 }
 
 // isString reports whether a member exists and is a string.

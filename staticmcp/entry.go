@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -49,7 +51,7 @@ func (m *manifestReader) list(kind int) error {
 			err = m.add(kind, e)
 		}
 		if err != nil {
-			err = m.complain("%s[%d] is left out: %v", listNames[kind], place, err)
+			err = m.complain("%s[%d] is left out: %v", site.ListNames[kind], place, err)
 		}
 		place++
 		return end, err
@@ -60,7 +62,7 @@ func (m *manifestReader) list(kind int) error {
 // reserve allocates room for a long list at once, since growing it would need twice the
 // memory.
 func (m *manifestReader) reserve(kind, at int) {
-	if kind != listResources {
+	if kind != site.ListResources {
 		return
 	}
 	guess := min(bytes.Count(m.doc[at:], []byte(`"uri":`)), m.opts.MaxEntries)
@@ -71,11 +73,11 @@ func (m *manifestReader) reserve(kind, at int) {
 // add adds a definition to the catalog. An error states why it is skipped.
 func (m *manifestReader) add(kind int, e *entry) error {
 	switch kind {
-	case listResources:
+	case site.ListResources:
 		return m.addResource(e)
-	case listTools:
+	case site.ListTools:
 		return m.addTool(e)
-	case listTemplates:
+	case site.ListTemplates:
 		return m.addTemplate(e)
 	default:
 		return m.addPrompt(e)
@@ -240,8 +242,8 @@ func (m *manifestReader) addTool(e *entry) error {
 	switch {
 	case e.inputSchema == nil:
 		m.warn("tool %q has no inputSchema", e.name)
-		e.inputSchema = anyObject
-		e.splice("inputSchema", anyObject)
+		e.inputSchema = site.AnyObject
+		e.splice("inputSchema", site.AnyObject)
 	case e.inputSchema[0] != '{':
 		return fmt.Errorf("the inputSchema of tool %q is not an object", e.name)
 	}
@@ -261,7 +263,7 @@ func (m *manifestReader) addTool(e *entry) error {
 	known := newTool(e.name, e.inputSchema)
 	o.tools[e.name] = known
 	var err error
-	if known.searching, err = newSearching(known, e.meta); err != nil {
+	if known.searchDir, err = site.SearchFolder(known.argumentNames(), e.meta); err != nil {
 		m.warn("tool %q: %v", e.name, err)
 	}
 	if known.page, err = newPageArgument(known, e.meta); err != nil {
@@ -269,9 +271,6 @@ func (m *manifestReader) addTool(e *entry) error {
 	}
 	return nil
 }
-
-// anyObject is the inputSchema of a tool that has none.
-var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // readOnly are the default annotations of a tool. For stored answers they are true by
 // construction.
@@ -349,13 +348,13 @@ func (m *manifestReader) standardMembers(e *entry, required int) error {
 func (e *entry) nameless(name string) {
 	if e.has&hasName == 0 {
 		e.name = name
-		e.splice("name", quote(name))
+		e.splice("name", site.Quote(name))
 	}
 }
 
 // splice adds a member that the author omitted to the definition that clients see.
 func (e *entry) splice(name string, value []byte) {
-	raw := append([]byte{'{'}, quote(name)...)
+	raw := append([]byte{'{'}, site.Quote(name)...)
 	raw = append(append(raw, ':'), value...)
 	if len(e.raw) > len(`{}`) {
 		raw = append(raw, ',')

@@ -1,6 +1,6 @@
 package staticmcp
 
-import "errors"
+import "github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 // SiteError is why a site as a whole cannot be opened or checked.
 type SiteError struct {
@@ -25,25 +25,13 @@ func (e *SiteError) Reason() string {
 
 // Detail returns the part of the cause that Reason omits because the clients of a site see
 // it, such as an address in the local network, or "".
-func (e *SiteError) Detail() string {
-	var host *unavailable
-	if errors.As(e.Err, &host) && host.cause != nil {
-		return host.cause.Error()
-	}
-	return ""
-}
+func (e *SiteError) Detail() string { return site.Detail(e.Err) }
 
-// manifestError returns the error of an operation that failed at the manifest.
-func manifestError(op string, err error) *SiteError {
-	e := &SiteError{Op: op, File: manifestName, Err: err}
-	var host *unavailable
-	if errors.As(err, &host) || errors.As(err, new(subjectError)) {
+// newSiteError returns the error of an operation that failed at a file of the site.
+func newSiteError(op, file string, err error) *SiteError {
+	e := &SiteError{Op: op, File: file, Err: err}
+	if site.NamesSubject(err) {
 		e.File = ""
 	}
 	return e
 }
-
-// subjectError is an error that names its subject.
-type subjectError string
-
-func (e subjectError) Error() string { return string(e) }

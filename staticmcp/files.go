@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/search"
 )
 
@@ -71,7 +73,7 @@ func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string,
 	switch {
 	case r.Context().Err() != nil:
 		return // the client has disconnected
-	case errors.Is(err, errMissing):
+	case errors.Is(err, site.ErrMissing):
 		http.Error(w, "not found", http.StatusNotFound)
 	case isUnavailable(err):
 		w.Header().Set("Retry-After", "5")
@@ -84,14 +86,13 @@ func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string,
 
 // isPublic reports whether path is that of a file that belongs to a site.
 func isPublic(path string) bool {
-	if path == manifestName {
+	if path == site.ManifestName {
 		return true
 	}
 	if strings.HasPrefix(path, search.Dir+"/") {
-		return strings.HasSuffix(path, extension) && safePath(path)
+		return strings.HasSuffix(path, site.Extension) && site.IsSafePath(path)
 	}
-	dir, _, inside := strings.Cut(path, "/")
-	return inside && isSitePart(dir) && strings.HasSuffix(path, extension) && safePath(path)
+	return site.IsAnswerFile(path)
 }
 
 // file returns the file at path.
@@ -100,7 +101,7 @@ func (s *Site) file(ctx context.Context, path string) (*storedFile, error) {
 	i := lookup(s.cache, key)
 	if i == nil || !i.fresh(time.Now()) {
 		limit := s.opts.MaxFileBytes
-		if path == manifestName {
+		if path == site.ManifestName {
 			limit = s.opts.MaxManifestBytes
 		}
 		var err error
@@ -111,14 +112,14 @@ func (s *Site) file(ctx context.Context, path string) (*storedFile, error) {
 	if f, ok := i.value.(*storedFile); ok {
 		return f, nil
 	}
-	return nil, errMissing
+	return nil, site.ErrMissing
 }
 
-func asFile(_ string, loaded *file) (any, int64, error) {
-	sum := sha256.Sum256(loaded.data)
+func asFile(_ string, loaded *site.File) (any, int64, error) {
+	sum := sha256.Sum256(loaded.Data)
 	return &storedFile{
-		data:    loaded.data,
+		data:    loaded.Data,
 		etag:    `"` + hex.EncodeToString(sum[:16]) + `"`,
-		modTime: loaded.stamp.modTime,
-	}, int64(len(loaded.data)), nil
+		modTime: loaded.Stamp.ModTime,
+	}, int64(len(loaded.Data)), nil
 }

@@ -3,6 +3,8 @@ package staticmcp
 import (
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -16,31 +18,31 @@ import (
 // that can be the answer of several tools names all of them.
 func (s *Site) FileUse(path string) (method, name string, cat *mcp.Catalog, tools []string) {
 	o := s.offer.Load()
-	stem, ok := strings.CutSuffix(path, extension)
+	stem, ok := strings.CutSuffix(path, site.Extension)
 	if !ok || !isPublic(path) {
 		return "", "", nil, nil
 	}
 	dir, rest, _ := strings.Cut(stem, "/")
 	switch dir {
-	case strings.TrimSuffix(manifestName, extension):
+	case strings.TrimSuffix(site.ManifestName, site.Extension):
 		method = "server/discover"
-	case toolsDir:
+	case site.ToolsDir:
 		tools = above(o.fileIndex().tools, rest)
 		switch {
 		case len(tools) > 0:
 			method, name = "tools/call", tools[0]
-		case rest == indexName:
+		case rest == site.IndexName:
 			method = "tools/list"
 		default: // no tool has this folder or file
 			return "", "", nil, nil
 		}
-	case promptsDir:
+	case site.PromptsDir:
 		method = "prompts/get"
 		name = o.promptOf(rest)
-	case resourcesDir:
+	case site.ResourcesDir:
 		method = "resources/read"
 		name = o.resourceAt(path)
-	case completionsDir:
+	case site.CompletionsDir:
 		method = "completion/complete"
 	default: // the search index holds the words of all answers
 		method, name = "resources/read", search.Dir
@@ -79,8 +81,8 @@ func (o *offer) fileIndex() *fileIndex {
 		x.uris = make(map[string]string, len(o.catalog.Resources))
 		for i := range o.catalog.Resources {
 			uri := o.catalog.Resources[i].URI
-			if found := resourcePaths(uri, true); len(found) > 0 {
-				x.uris[found[0].path] = uri
+			if found := site.ResourcePaths(uri, true); len(found) > 0 {
+				x.uris[found[0].Path] = uri
 			}
 		}
 	})
@@ -89,7 +91,7 @@ func (o *offer) fileIndex() *fileIndex {
 
 // addDirs adds a name under each spelling of its folder.
 func addDirs(names map[string][]string, name string) {
-	for _, dir := range toolDirs(name) {
+	for _, dir := range site.ToolFolders(name) {
 		names[dir] = append(names[dir], name)
 	}
 }

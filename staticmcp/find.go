@@ -6,12 +6,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
 
 // plan describes how to find one answer.
 type plan struct {
 	offer      *offer
-	candidates []candidate
+	candidates []site.Candidate
 	// originals are the unencoded texts of the parts of the first candidate.
 	originals []string
 	values    []value // of a tool
@@ -50,7 +52,7 @@ func (s *Site) keepPlan(key []byte, p *plan) {
 	}
 	i := &item{key: string(key), value: p, size: planSize}
 	for _, c := range p.candidates {
-		i.size += int64(len(c.path))
+		i.size += int64(len(c.Path))
 	}
 	s.cache.put(i)
 }
@@ -62,7 +64,7 @@ func (s *Site) planRead(o *offer, uri string) *plan {
 	if p := s.planned(key, o); p != nil {
 		return p
 	}
-	p := &plan{offer: o, candidates: resourcePaths(uri, s.opts.Strict), originals: splitSlashes(uriRest(uri)), uri: uri}
+	p := &plan{offer: o, candidates: site.ResourcePaths(uri, s.opts.Strict), originals: site.SplitSlashes(site.URIRest(uri)), uri: uri}
 	s.keepPlan(key, p)
 	return p
 }
@@ -75,8 +77,8 @@ func (s *Site) find(
 	learnt *atomic.Uint32,
 	accept func(*document) bool,
 ) (*document, error) {
-	traits := s.store.traits()
-	if !traits.listed {
+	traits := s.store.Traits()
+	if !traits.Listed {
 		return s.findFetched(ctx, p, learnt, accept)
 	}
 	first := 0
@@ -84,16 +86,16 @@ func (s *Site) find(
 		first = known.count
 	}
 	d, i, err := s.probe(ctx, p, first, accept)
-	if errors.Is(err, errMissing) && first > 0 {
+	if errors.Is(err, site.ErrMissing) && first > 0 {
 		d, i, err = s.probe(ctx, p, 0, accept)
 	}
 	switch {
-	case errors.Is(err, errMissing) && !s.opts.Strict && len(p.candidates) > 0:
+	case errors.Is(err, site.ErrMissing) && !s.opts.Strict && len(p.candidates) > 0:
 		return s.findLong(ctx, p, accept)
 	case err == nil && i != first:
 		known := &skip{i, time.Now().Add(s.opts.Recheck)}
-		if traits.frozen {
-			known.until = far
+		if traits.Frozen {
+			known.until = site.Far
 		}
 		p.skip.Store(known)
 	}
@@ -104,11 +106,11 @@ func (s *Site) find(
 func (s *Site) probe(ctx context.Context, p *plan, first int, accept func(*document) bool) (*document, int, error) {
 	for i := first; i < len(p.candidates); i++ {
 		d, err := s.candidate(ctx, p, &p.candidates[i], accept)
-		if !errors.Is(err, errMissing) {
+		if !errors.Is(err, site.ErrMissing) {
 			return d, i, err
 		}
 	}
-	return nil, 0, errMissing
+	return nil, 0, site.ErrMissing
 }
 
 // findFetched is find for a web host, where each attempt is a request: it starts with the
@@ -127,42 +129,42 @@ func (s *Site) findFetched(
 	for pass := range 2 {
 		for i := range p.candidates {
 			c := &p.candidates[i]
-			if familiar := uint32(c.form)+1 == known; familiar != (pass == 0) {
+			if familiar := uint32(c.Form)+1 == known; familiar != (pass == 0) {
 				continue
 			}
 			if tries--; tries < 0 {
-				return nil, errMissing
+				return nil, site.ErrMissing
 			}
 			d, err := s.candidate(ctx, p, c, accept)
-			if errors.Is(err, errMissing) {
+			if errors.Is(err, site.ErrMissing) {
 				continue
 			}
 			if err == nil {
-				learnt.Store(uint32(c.form) + 1)
+				learnt.Store(uint32(c.Form) + 1)
 			}
 			return d, err
 		}
 	}
-	return nil, errMissing
+	return nil, site.ErrMissing
 }
 
 // candidate returns the document at one path if accept allows it.
-func (s *Site) candidate(ctx context.Context, p *plan, c *candidate, accept func(*document) bool) (*document, error) {
-	d, err := s.document(ctx, c.path)
+func (s *Site) candidate(ctx context.Context, p *plan, c *site.Candidate, accept func(*document) bool) (*document, error) {
+	d, err := s.document(ctx, c.Path)
 	if err != nil {
 		return nil, err
 	}
-	if d.others != nil && c.form == formEncoded {
-		other, err := s.follow(ctx, p, c.path, d.others)
+	if d.others != nil && c.Form == site.FormEncoded {
+		other, err := s.follow(ctx, p, c.Path, d.others)
 		if err == nil && accept(other) {
 			return other, nil
 		}
-		if err != nil && !errors.Is(err, errMissing) {
+		if err != nil && !errors.Is(err, site.ErrMissing) {
 			return nil, err
 		}
 	}
 	if !accept(d) {
-		return nil, errMissing
+		return nil, site.ErrMissing
 	}
 	return d, nil
 }
@@ -170,30 +172,23 @@ func (s *Site) candidate(ctx context.Context, p *plan, c *candidate, accept func
 // follow returns the document whose name is distinguished from that of the file at path,
 // which represents several.
 func (s *Site) follow(ctx context.Context, p *plan, path string, places []int) (*document, error) {
-	parts := strings.Split(strings.TrimSuffix(path, extension), "/")
+	parts := strings.Split(strings.TrimSuffix(path, site.Extension), "/")
 	skip := len(parts) - len(p.originals)
 	if skip < 1 {
-		return nil, errMissing
+		return nil, site.ErrMissing
 	}
 	for _, place := range places {
 		last := len(p.originals) - 1
-		if place == wholeURI && last >= 0 {
-			parts[skip+last] = distinctURIName(p.originals[last], p.uri)
+		if place == site.WholeURI && last >= 0 {
+			parts[skip+last] = site.DistinctURIName(p.originals[last], p.uri)
 			continue
 		}
-		if place == lastPlace {
+		if place == site.LastPlace {
 			place = last
 		}
 		if place >= 0 && place <= last {
-			parts[skip+place] = distinctName(p.originals[place])
+			parts[skip+place] = site.DistinctName(p.originals[place])
 		}
 	}
-	return s.document(ctx, strings.Join(parts, "/")+extension)
-}
-
-// distinctName returns the long form of a name, whatever its length: it differs where the
-// encoding alone does not.
-func distinctName(text string) string {
-	var buf [maxName + maxWidth]byte
-	return longName(appendSafe(buf[:0], text, widthUTF16), hash64(text))
+	return s.document(ctx, strings.Join(parts, "/")+site.Extension)
 }

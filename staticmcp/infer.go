@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -24,8 +26,8 @@ type visit struct {
 // have changed, since it was visited.
 func (s *Site) foldersChanged(visits []visit) bool {
 	return slices.ContainsFunc(visits, func(v visit) bool {
-		now := s.store.modified(v.dir)
-		return !now.Equal(v.modTime) || v.read.Sub(now) < racyAge && !s.store.traits().frozen
+		now := s.store.Modified(v.dir)
+		return !now.Equal(v.modTime) || v.read.Sub(now) < site.RacyAge && !s.store.Traits().Frozen
 	})
 }
 
@@ -45,9 +47,9 @@ func (s *Site) newInference(ctx context.Context, m *manifestReader) *inference {
 
 // infer builds an offer for a site without a manifest.
 func (s *Site) infer(ctx context.Context) (*manifestReader, error) {
-	title := s.store.traits().title
+	title := s.store.Traits().Title
 	head := fmt.Appendf(nil, `{"protocolVersion":"","serverInfo":{"name":%s,"version":"0.0.0"},"capabilities":{}}`,
-		quote(title))
+		site.Quote(title))
 	m, err := readManifest(head, title, s.opts)
 	if err != nil {
 		return nil, err
@@ -57,21 +59,21 @@ func (s *Site) infer(ctx context.Context) (*manifestReader, error) {
 		return nil, err
 	}
 	if len(f.tools)+len(f.resources) == 0 {
-		return nil, subjectError(fmt.Sprintf("there is neither %s nor a file in %s/ or %s/", manifestName, toolsDir, resourcesDir))
+		return nil, site.SubjectError(fmt.Sprintf("there is neither %s nor a file in %s/ or %s/", site.ManifestName, site.ToolsDir, site.ResourcesDir))
 	}
-	m.warn("there is no %s: tools and resources are guessed from the names of files", manifestName)
+	m.warn("there is no %s: tools and resources are guessed from the names of files", site.ManifestName)
 	return m, f.apply()
 }
 
 // inferMore adds what a manifest lacks: everything if it has no list at all, otherwise
 // the tools with a definition in their folder.
 func (s *Site) inferMore(ctx context.Context, m *manifestReader) error {
-	if !s.store.traits().listed || s.opts.Strict {
+	if !s.store.Traits().Listed || s.opts.Strict {
 		return nil
 	}
 	f := s.newInference(ctx, m)
-	if m.lists == [manifestLists]int{} {
-		m.warn("%s lists nothing: tools and resources are guessed from the names of files", manifestName)
+	if m.lists == [site.ManifestLists]int{} {
+		m.warn("%s lists nothing: tools and resources are guessed from the names of files", site.ManifestName)
 		if err := f.all(); err != nil {
 			return err
 		}
@@ -83,7 +85,7 @@ func (s *Site) inferMore(ctx context.Context, m *manifestReader) error {
 			known[dir] = true
 		}
 	}
-	folders, _, err := f.read(toolsDir)
+	folders, _, err := f.read(site.ToolsDir)
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (s *Site) inferMore(ctx context.Context, m *manifestReader) error {
 			continue
 		}
 		if definition := f.ownDefinition(name); definition != nil {
-			m.warn("tool %q is not in %s but has a %s%s", name, manifestName, schemaName, extension)
+			m.warn("tool %q is not in %s but has a %s%s", name, site.ManifestName, site.SchemaName, site.Extension)
 			f.tools = append(f.tools, definition)
 		}
 	}
@@ -107,7 +109,7 @@ func (f *inference) all() error {
 		f.resources = listed
 		return nil
 	}
-	return f.allResources(resourcesDir, 0)
+	return f.allResources(site.ResourcesDir, 0)
 }
 
 // apply adds the definitions found to the offer.
@@ -117,14 +119,14 @@ func (f *inference) apply() error {
 	}
 	doc := append([]byte(`{"resources":[`), bytes.Join(f.resources, []byte{','})...)
 	doc = append(append(doc, `],"tools":[`...), bytes.Join(f.tools, []byte{','})...)
-	doc = compact(append(doc, `]}`...))
+	doc = site.Compact(append(doc, `]}`...))
 	m := f.m
-	m.doc, m.lists = doc, [manifestLists]int{}
+	m.doc, m.lists = doc, [site.ManifestLists]int{}
 	m.offer.source = slices.Concat(m.offer.source, doc)
 	if _, err := m.sections(0, true); err != nil {
 		return err
 	}
-	for kind := range listNames {
+	for kind := range site.ListNames {
 		if err := m.list(kind); err != nil {
 			return err
 		}
@@ -138,15 +140,15 @@ func (f *inference) read(dir string) (folders, files []string, err error) {
 	if err := f.ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	v := visit{dir: dir, modTime: f.site.store.modified(dir), read: time.Now()}
+	v := visit{dir: dir, modTime: f.site.store.Modified(dir), read: time.Now()}
 	f.m.visits = append(f.m.visits, v)
-	err = f.site.store.names(dir, func(name string, isDir bool) bool {
+	err = f.site.store.Names(dir, func(name string, isDir bool) bool {
 		if f.left--; f.left < 0 {
 			return false
 		}
 		if isDir {
 			folders = append(folders, name)
-		} else if file, ok := strings.CutSuffix(name, extension); ok {
+		} else if file, ok := strings.CutSuffix(name, site.Extension); ok {
 			files = append(files, file)
 		}
 		return true
@@ -154,7 +156,7 @@ func (f *inference) read(dir string) (folders, files []string, err error) {
 	if f.left < 0 {
 		return nil, nil, fmt.Errorf("more than %d names", f.site.opts.MaxEntries)
 	}
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, site.ErrMissing) {
 		err = nil
 	}
 	slices.Sort(folders)
@@ -164,13 +166,13 @@ func (f *inference) read(dir string) (folders, files []string, err error) {
 
 // allTools treats each folder and each file in tools/ as a tool.
 func (f *inference) allTools() error {
-	folders, files, err := f.read(toolsDir)
+	folders, files, err := f.read(site.ToolsDir)
 	if err != nil {
 		return err
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(folders, files))))
 	for _, name := range names {
-		if !isToolName(name) || name == schemaName || name == indexName {
+		if !isToolName(name) || name == site.SchemaName || name == site.IndexName {
 			continue
 		}
 		definition := f.ownDefinition(name)
@@ -180,7 +182,7 @@ func (f *inference) allTools() error {
 				least = 0
 			}
 			if slices.Contains(folders, name) {
-				if most, err = f.depth(toolsDir+"/"+name, 1); err != nil {
+				if most, err = f.depth(site.ToolsDir+"/"+name, 1); err != nil {
 					return err
 				}
 			}
@@ -223,13 +225,13 @@ func (f *inference) depth(dir string, level int) (int, error) {
 // guessed returns the definition of a tool of which only the files are known. The
 // arguments are named as in the examples of the standard.
 func guessed(name string, least, most int) []byte {
-	doc := append([]byte(`{"name":`), quote(name)...)
+	doc := append([]byte(`{"name":`), site.Quote(name)...)
 	doc = append(doc, `,"description":`...)
-	doc = append(doc, quote("Answers stored in "+toolsDir+"/"+name)...)
+	doc = append(doc, site.Quote("Answers stored in "+site.ToolsDir+"/"+name)...)
 	doc = append(doc, `,"inputSchema":{"type":"object","properties":{`...)
 	var required []string
 	for i := range most {
-		param := string(quote("param" + strconv.Itoa(i+1)))
+		param := string(site.Quote("param" + strconv.Itoa(i+1)))
 		if i > 0 {
 			doc = append(doc, ',')
 		}
@@ -244,11 +246,11 @@ func guessed(name string, least, most int) []byte {
 // ownDefinition returns the definition stored in a tool's folder: a tool, or its
 // inputSchema alone. It returns nil if there is none.
 func (f *inference) ownDefinition(name string) []byte {
-	doc := f.object(toolsDir + "/" + name + "/" + schemaName + extension)
+	doc := f.object(site.ToolsDir + "/" + name + "/" + site.SchemaName + site.Extension)
 	if doc == nil {
 		return nil
 	}
-	definition := append([]byte(`{"name":`), quote(name)...)
+	definition := append([]byte(`{"name":`), site.Quote(name)...)
 	described := false
 	schema := []byte(nil)
 	for _, m := range jsonscan.Members(doc) {
@@ -257,12 +259,12 @@ func (f *inference) ownDefinition(name string) []byte {
 			schema = m.Value
 		case "title", "description", "outputSchema", "annotations", "icons", "_meta":
 			described = described || m.Name == "description"
-			definition = append(append(append(definition, ','), quote(m.Name)...), ':')
+			definition = append(append(append(definition, ','), site.Quote(m.Name)...), ':')
 			definition = append(definition, m.Value...)
 		}
 	}
 	if schema == nil {
-		return append(append(append([]byte(`{"name":`), quote(name)...), `,"description":"","inputSchema":`...),
+		return append(append(append([]byte(`{"name":`), site.Quote(name)...), `,"description":"","inputSchema":`...),
 			append(slices.Clone(doc), '}')...)
 	}
 	if !described {
@@ -273,11 +275,11 @@ func (f *inference) ownDefinition(name string) []byte {
 
 // object returns the file at path if it is a JSON object, otherwise nil.
 func (f *inference) object(path string) []byte {
-	loaded, err := f.site.store.load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
+	loaded, err := f.site.store.Load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
 	if err != nil {
 		return nil
 	}
-	doc := bytes.TrimSpace(bytes.TrimPrefix(loaded.data, byteOrderMark))
+	doc := bytes.TrimSpace(bytes.TrimPrefix(loaded.Data, site.ByteOrderMark))
 	if len(doc) == 0 || doc[0] != '{' || jsonscan.Valid(doc) != nil {
 		return nil
 	}
@@ -286,7 +288,7 @@ func (f *inference) object(path string) []byte {
 
 // resourceIndex returns the definitions in resources/index.json, if it contains any.
 func (f *inference) resourceIndex() [][]byte {
-	doc := f.object(resourcesDir + "/" + indexName + extension)
+	doc := f.object(site.ResourcesDir + "/" + site.IndexName + site.Extension)
 	if doc == nil {
 		return nil
 	}
@@ -305,12 +307,12 @@ func (f *inference) allResources(dir string, level int) error {
 		return err
 	}
 	for _, name := range files {
-		path := dir + "/" + name + extension
-		loaded, err := f.site.store.load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
+		path := dir + "/" + name + site.Extension
+		loaded, err := f.site.store.Load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
 		if err != nil {
 			continue // unreadable files are not offered
 		}
-		d, err := readDocument(path, loaded.data, f.site.opts)
+		d, err := readDocument(path, loaded.Data, f.site.opts)
 		if err != nil {
 			continue
 		}
@@ -329,12 +331,12 @@ func (f *inference) allResources(dir string, level int) error {
 
 // definition returns the definition of a resource of which only the file is known.
 func (d *document) definition(path string) []byte {
-	place := strings.TrimSuffix(strings.TrimPrefix(path, resourcesDir+"/"), extension)
+	place := strings.TrimSuffix(strings.TrimPrefix(path, site.ResourcesDir+"/"), site.Extension)
 	uri := d.uri
 	if uri == "" {
 		uri = "resource://" + place
 	}
-	doc := append([]byte(`{"uri":`), quote(uri)...)
-	doc = append(append(doc, `,"name":`...), quote(place[strings.LastIndexByte(place, '/')+1:])...)
-	return append(append(append(doc, `,"description":`...), quote("The resource in "+path)...), '}')
+	doc := append([]byte(`{"uri":`), site.Quote(uri)...)
+	doc = append(append(doc, `,"name":`...), site.Quote(place[strings.LastIndexByte(place, '/')+1:])...)
+	return append(append(append(doc, `,"description":`...), site.Quote("The resource in "+path)...), '}')
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -69,27 +71,27 @@ func (s *Site) indexPart(ctx context.Context, path string) *indexPart {
 
 // asIndexPart parses a part of the index. It keeps as many calls as fit in a quarter of
 // the cache.
-func (s *Site) asIndexPart(path string, loaded *file) (any, int64, error) {
+func (s *Site) asIndexPart(path string, loaded *site.File) (any, int64, error) {
 	index := &Index{}
 	var err error
 	if path == IndexPath {
-		err = json.Unmarshal(loaded.data, index)
+		err = json.Unmarshal(loaded.Data, index)
 	} else {
-		err = json.Unmarshal(loaded.data, &index.Files)
+		err = json.Unmarshal(loaded.Data, &index.Files)
 	}
 	switch {
-	case err != nil && len(loaded.data) > 0 && loaded.data[0] == '<':
-		return nil, 0, errMissing // a web page
+	case err != nil && len(loaded.Data) > 0 && loaded.Data[0] == '<':
+		return nil, 0, site.ErrMissing // a web page
 	case err != nil:
 		return nil, 0, errors.New("the index is not in its format")
 	case path == IndexPath && index.Format != 1:
-		return nil, 0, errMissing
+		return nil, 0, site.ErrMissing
 	}
 	part := &indexPart{calls: make(map[string][]storedCall)}
 	limit := s.opts.CacheBytes / 4
 	var size int64
 	for _, shard := range index.Shards {
-		inside := strings.HasPrefix(shard.Path, ".staticmcp/index/") && safePath(shard.Path)
+		inside := strings.HasPrefix(shard.Path, ".staticmcp/index/") && site.IsSafePath(shard.Path)
 		if size += int64(len(shard.Path)+len(shard.First)) + 64; inside && size <= limit {
 			part.shards = append(part.shards, shard)
 		}
@@ -153,7 +155,7 @@ func (s *Site) missingIndexed(ctx context.Context, t *tool, p *plan) string {
 	if len(p.candidates) == 0 || len(p.values) == 0 {
 		return ""
 	}
-	calls := s.storedCalls(ctx, t, p.candidates[0].path)
+	calls := s.storedCalls(ctx, t, p.candidates[0].Path)
 	for _, v := range p.values {
 		name, want := t.params[v.param].name, plainText(v.raw)
 		matching := slices.DeleteFunc(slices.Clone(calls), func(c storedCall) bool {
@@ -192,9 +194,6 @@ func distinctTexts(calls []storedCall, name string) []string {
 	return slices.Compact(texts)
 }
 
-// maxKnown is how many values a message lists.
-const maxKnown = 20
-
 // describeKnown lists the values near want and some of the others, nearest first. known
 // is sorted.
 func describeKnown(name, want string, known []string) string {
@@ -204,7 +203,7 @@ func describeKnown(name, want string, known []string) string {
 	var b strings.Builder
 	near := nearNames(want, known)
 	if len(near) > 0 {
-		fmt.Fprintf(&b, " Did you mean %s?", alternatives(near))
+		fmt.Fprintf(&b, " Did you mean %s?", site.Alternatives(near))
 	}
 	listed := rankKnown(want, near, known)
 	for i, text := range listed {
@@ -232,12 +231,12 @@ func rankKnown(want string, near, known []string) []string {
 		lower := strings.ToLower(text)
 		score := commonPrefix(want, lower)
 		if len(last) >= 3 && strings.Contains(lower, last) {
-			score += maxText
+			score += site.MaxText
 		}
 		if i := slices.Index(near, text); i >= 0 {
-			score += 2*maxText + len(near) - i
+			score += 2*site.MaxText + len(near) - i
 		}
-		if len(best) == maxKnown && score <= best[maxKnown-1].score {
+		if len(best) == site.MaxKnown && score <= best[site.MaxKnown-1].score {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(best, score, func(r ranked, score int) int {
@@ -247,7 +246,7 @@ func rankKnown(want string, near, known []string) []string {
 			return 1
 		})
 		best = slices.Insert(best, at, ranked{score, text})
-		best = best[:min(len(best), maxKnown)]
+		best = best[:min(len(best), site.MaxKnown)]
 	}
 	texts := make([]string, len(best))
 	for i, r := range best {
@@ -269,7 +268,7 @@ func commonPrefix(a, b string) int {
 // plainShown returns a value as a message shows it: unquoted, or quoted if it would not
 // be read as a single value.
 func plainShown(text string) string {
-	text = shown(text)
+	text = site.Shorten(text)
 	unclear := func(r rune) bool { return r == ',' || r == '"' || !unicode.IsGraphic(r) }
 	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, unclear) {
 		return strconv.Quote(text)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
 
 // listing is the names in a folder of a site that can be answers.
@@ -34,14 +36,14 @@ func (s *Site) readListing(key, dir string) (*item, error) {
 	l := &listing{}
 	var size int64
 	left := s.opts.MaxEntries
-	err := s.store.names(dir, func(name string, isDir bool) bool {
+	err := s.store.Names(dir, func(name string, isDir bool) bool {
 		if left--; left < 0 {
 			return false
 		}
 		size += int64(len(name)) + 16
 		if isDir {
 			l.folders = append(l.folders, name)
-		} else if file, ok := strings.CutSuffix(name, extension); ok && file != schemaName {
+		} else if file, ok := strings.CutSuffix(name, site.Extension); ok && file != site.SchemaName {
 			l.files = append(l.files, file)
 		}
 		return true
@@ -53,8 +55,8 @@ func (s *Site) readListing(key, dir string) (*item, error) {
 	slices.Sort(l.folders)
 	i := &item{key: key, value: l, size: size}
 	i.freshUntil.Store(time.Now().Add(listingTime).UnixNano())
-	if s.store.traits().frozen {
-		i.freshUntil.Store(far.UnixNano())
+	if s.store.Traits().Frozen {
+		i.freshUntil.Store(site.Far.UnixNano())
 	}
 	s.cache.put(i)
 	return i, nil
@@ -70,56 +72,42 @@ func (l *listing) names() []string {
 	return slices.Compact(all)
 }
 
-// startingWith returns the part of a sorted list whose names begin with prefix.
-func startingWith(sorted []string, prefix string) []string {
-	first, _ := slices.BinarySearch(sorted, prefix)
-	rest := sorted[first:]
-	end := len(rest)
-	for i, name := range rest {
-		if !strings.HasPrefix(name, prefix) {
-			end = i
-			break
-		}
-	}
-	return rest[:end]
-}
-
 // findLong looks for the file of a name over 200 characters that ends in an unknown hash:
 // the only one that agrees in the rest.
 func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) bool) (*document, error) {
-	parts := strings.Split(strings.TrimSuffix(p.candidates[0].path, extension), "/")
+	parts := strings.Split(strings.TrimSuffix(p.candidates[0].Path, site.Extension), "/")
 	changed := false
 	for i, part := range parts {
-		prefix, long := longNamePrefix(part)
+		prefix, long := site.LongNamePrefix(part)
 		if !long || len(p.originals) < len(parts)-i {
 			continue
 		}
 		// A name that only looks like a long name is an ordinary one.
-		if original := p.originals[len(p.originals)-(len(parts)-i)]; EncodeName(original) == original {
+		if original := p.originals[len(p.originals)-(len(parts)-i)]; site.EncodeName(original) == original {
 			continue
 		}
 		l, err := s.listing(ctx, strings.Join(parts[:i], "/"))
 		if err != nil {
-			return nil, errMissing
+			return nil, site.ErrMissing
 		}
 		names := l.folders
 		if i == len(parts)-1 {
 			names = l.files
 		}
-		found := slices.DeleteFunc(slices.Clone(startingWith(names, prefix)),
-			func(name string) bool { return len(name) != maxName })
+		found := slices.DeleteFunc(slices.Clone(site.StartingWith(names, prefix)),
+			func(name string) bool { return len(name) != site.MaxName })
 		if len(found) != 1 {
-			return nil, errMissing
+			return nil, site.ErrMissing
 		}
 		changed = changed || found[0] != part
 		parts[i] = found[0]
 	}
 	if !changed {
-		return nil, errMissing
+		return nil, site.ErrMissing
 	}
-	d, err := s.document(ctx, strings.Join(parts, "/")+extension)
+	d, err := s.document(ctx, strings.Join(parts, "/")+site.Extension)
 	if err == nil && !accept(d) {
-		err = errMissing
+		err = site.ErrMissing
 	}
 	return d, err
 }
@@ -127,10 +115,10 @@ func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) boo
 // missing describes the first argument of a call for which the site has no file, and the
 // values that it has. It returns "" if the site does not have that information.
 func (s *Site) missing(ctx context.Context, p *plan, names []string) string {
-	if !s.store.traits().listed || len(p.candidates) == 0 {
+	if !s.store.Traits().Listed || len(p.candidates) == 0 {
 		return ""
 	}
-	parts := strings.Split(strings.TrimSuffix(p.candidates[0].path, extension), "/")
+	parts := strings.Split(strings.TrimSuffix(p.candidates[0].Path, site.Extension), "/")
 	skip := len(parts) - len(p.originals)
 	if skip < 1 || len(names) != len(p.originals) {
 		return ""

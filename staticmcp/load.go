@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
 
 // document returns the file at path, reading it again if it has expired.
@@ -21,12 +23,12 @@ func (s *Site) document(ctx context.Context, path string) (*document, error) {
 	case error:
 		return nil, v
 	}
-	return nil, errMissing
+	return nil, site.ErrMissing
 }
 
 // asDocument parses a file as an answer.
-func (s *Site) asDocument(path string, loaded *file) (any, int64, error) {
-	d, err := readDocument(path, loaded.data, s.opts)
+func (s *Site) asDocument(path string, loaded *site.File) (any, int64, error) {
+	d, err := readDocument(path, loaded.Data, s.opts)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -38,7 +40,7 @@ func (s *Site) asDocument(path string, loaded *file) (any, int64, error) {
 }
 
 // making parses a file into the value to cache, and returns its size.
-type making func(path string, loaded *file) (value any, size int64, err error)
+type making func(path string, loaded *site.File) (value any, size int64, err error)
 
 // load returns the value cached under key after reading or revalidating the file at path.
 // Concurrent callers with the same key share one read.
@@ -58,13 +60,13 @@ const retryPause = 5 * time.Second
 
 // refresh reads the file at path, or confirms that the cached value is still valid.
 func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit int64, as making) (*item, error) {
-	var since *stamp
+	var since *site.Stamp
 	if old != nil && old.usable() {
 		since = &old.stamp
 	}
-	loaded, err := s.store.load(ctx, path, since, limit)
+	loaded, err := s.store.Load(ctx, path, since, limit)
 	switch {
-	case errors.Is(err, errMissing):
+	case errors.Is(err, site.ErrMissing):
 		return s.absent(key, old), nil
 	case err != nil && since != nil && isUnavailable(err) && time.Now().UnixNano() < old.staleUntil.Load():
 		s.opts.Logger.Warn("an older answer is given", "path", path, "error", err)
@@ -72,22 +74,22 @@ func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit i
 		return old, nil
 	case err != nil:
 		return nil, &fileError{path, err}
-	case loaded.unchanged && since != nil:
+	case loaded.Unchanged && since != nil:
 		old.extend(loaded)
 		return old, nil
 	}
-	i := &item{key: key, stamp: loaded.stamp}
+	i := &item{key: key, stamp: loaded.Stamp}
 	i.extend(loaded)
 	i.value, i.size, err = as(path, loaded)
 	switch {
-	case errors.Is(err, errMissing):
+	case errors.Is(err, site.ErrMissing):
 		return s.absent(key, old), nil
 	case err != nil:
 		s.opts.Logger.Warn("a file of the site cannot be used", "path", path, "error", err)
 		i.value = &fileError{path, err}
 	}
 	s.tell(old, i)
-	if loaded.passing {
+	if loaded.Passing {
 		s.cache.remove(key)
 	} else {
 		s.cache.put(i)
@@ -104,9 +106,9 @@ func (i *item) usable() bool {
 // absent records, for a web host, that the file does not exist. For a folder, checking
 // again is cheaper than the memory.
 func (s *Site) absent(key string, old *item) *item {
-	i := &item{key: key, value: errMissing}
+	i := &item{key: key, value: site.ErrMissing}
 	s.tell(old, i)
-	if s.store.traits().listed || s.opts.MissTTL <= 0 {
+	if s.store.Traits().Listed || s.opts.MissTTL <= 0 {
 		if old != nil {
 			s.cache.remove(key)
 		}

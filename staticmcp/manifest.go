@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -46,21 +48,8 @@ type manifestReader struct {
 	visits    []visit // the folders whose names went into the offer
 
 	// Offsets of the lists in doc; 0 if a list is absent.
-	lists [manifestLists]int
+	lists [site.ManifestLists]int
 }
-
-// The lists of a manifest.
-const (
-	listResources = iota
-	listTools
-	listTemplates
-	listPrompts
-	manifestLists
-)
-
-// listNames are the members that contain the lists. The last two are extensions of the
-// standard.
-var listNames = [manifestLists]string{"resources", "tools", "resourceTemplates", "prompts"}
 
 func newOffer() *offer {
 	return &offer{
@@ -85,11 +74,11 @@ func newManifestReader(title string, o *Options) *manifestReader {
 // wrote them: byte for byte, without white space between tokens.
 func readManifest(doc []byte, title string, o *Options) (*manifestReader, error) {
 	m := newManifestReader(title, o)
-	doc = bytes.TrimPrefix(doc, byteOrderMark)
+	doc = bytes.TrimPrefix(doc, site.ByteOrderMark)
 	if err := jsonscan.Valid(doc); err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
-	m.doc = compact(doc)
+	m.doc = site.Compact(doc)
 	m.offer.source = m.doc
 	if m.doc[0] != '{' {
 		return nil, errors.New("not a JSON object")
@@ -97,15 +86,13 @@ func readManifest(doc []byte, title string, o *Options) (*manifestReader, error)
 	if err := m.head(); err != nil {
 		return nil, err
 	}
-	for kind := range listNames {
+	for kind := range site.ListNames {
 		if err := m.list(kind); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
-
-var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // head reads everything but the lists.
 func (m *manifestReader) head() error {
@@ -142,7 +129,7 @@ func (m *manifestReader) sections(i int, standard bool) (map[string]int, error) 
 			return i, fmt.Errorf("member %q is given twice", name)
 		}
 		found[name] = i
-		for kind, list := range listNames {
+		for kind, list := range site.ListNames {
 			if list == name && m.doc[i] == '[' && (standard || m.lists[kind] == 0 && !m.opts.Strict) {
 				m.lists[kind] = i
 			}
@@ -163,7 +150,7 @@ func (m *manifestReader) identity(top map[string]int) error {
 		var flat []byte
 		for _, name := range []string{"name", "version", "title", "description", "websiteUrl", "icons"} {
 			if i, ok := top[name]; ok {
-				flat = append(append(append(append(flat, ','), quote(name)...), ':'), m.valueAt(i)...)
+				flat = append(append(append(append(flat, ','), site.Quote(name)...), ':'), m.valueAt(i)...)
 			}
 		}
 		if flat != nil {
@@ -224,8 +211,6 @@ func adopt(value *string, other string) {
 	}
 }
 
-func quote(s string) []byte { return jsonscan.AppendQuote(nil, s) }
-
 // valueAt returns the text of the value at i.
 func (m *manifestReader) valueAt(i int) json.RawMessage {
 	end, err := jsonscan.Value(m.doc, i)
@@ -255,7 +240,14 @@ func (m *manifestReader) warn(format string, args ...any) {
 // finish completes the offer after all entries have been added.
 func (m *manifestReader) finish() *offer {
 	o := m.offer
-	separateDirs(o.tools)
+	dirs := make(map[string][]string, len(o.tools))
+	for name, t := range o.tools {
+		dirs[name] = t.dirs
+	}
+	site.SeparateFolders(dirs)
+	for name, t := range o.tools {
+		t.dirs = dirs[name]
+	}
 	if m.silent > 0 {
 		o.warnings = append(o.warnings, fmt.Sprintf("and %d more", m.silent))
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
 
 // Open opens a site whose files are in fsys, such as one embedded in a program, with
@@ -14,14 +16,14 @@ import (
 // by guessing from the names of its files: see [Site.Warnings].
 func Open(ctx context.Context, fsys fs.FS, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
-	return open(ctx, &folder{fsys: fsys, title: "site", recheck: o.Recheck}, o)
+	return open(ctx, &site.Folder{FS: fsys, Title: "site", Recheck: o.Recheck}, o)
 }
 
 // OpenDir opens the site in the folder dir. No name and no symbolic link leads out of
 // dir. Changes are noticed within [Options.Poll] and [Options.Recheck].
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
-	f, err := openFolder(dir, o)
+	f, err := site.OpenFolder(dir, o.store())
 	if err != nil {
 		return nil, &SiteError{Op: "open site", Err: err}
 	}
@@ -32,7 +34,7 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 // The file is kept open and must not be modified until the Site is closed.
 func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
-	f, err := openZipFile(name, o)
+	f, err := site.OpenZipFile(name, o.store())
 	if err != nil {
 		return nil, &SiteError{Op: "open site in zip", Err: err}
 	}
@@ -43,7 +45,7 @@ func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
 // of r, which must stay readable until the Site is closed.
 func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
-	f, err := readZip(r, size, o)
+	f, err := site.ReadZip(r, size, o.store())
 	if err != nil {
 		return nil, &SiteError{Op: "open site in zip", Err: err}
 	}
@@ -58,7 +60,7 @@ func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options
 // revalidated with their ETag. While the host is unreachable, cached answers are served.
 func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(webInterval, webCache)
-	w, err := openWeb(baseURL, o)
+	w, err := site.OpenWeb(baseURL, o.store())
 	if err != nil {
 		return nil, &SiteError{Op: "open site", Err: err}
 	}
@@ -66,7 +68,7 @@ func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) 
 }
 
 // open reads the manifest of a site and starts watching it. It owns st.
-func open(ctx context.Context, st store, o *Options) (*Site, error) {
+func open(ctx context.Context, st site.Store, o *Options) (*Site, error) {
 	s := &Site{opts: o, store: st, cache: newCache(o.CacheBytes)}
 	switch o.Compat {
 	case CompatDeclared, CompatKeyOrder, CompatValueOrder:
@@ -78,13 +80,13 @@ func open(ctx context.Context, st store, o *Options) (*Site, error) {
 	first, err := s.readOffer(ctx, manifest, nil)
 	if err != nil {
 		st.Close()
-		return nil, manifestError("open site", err)
+		return nil, newSiteError("open site", site.ManifestName, err)
 	}
 	s.offer.Store(first)
 	s.logWarnings(first)
 	watching, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	if s.watched = !st.traits().frozen && o.Poll > 0; s.watched {
+	if s.watched = !st.Traits().Frozen && o.Poll > 0; s.watched {
 		s.polling.Add(1)
 		go s.watch(watching, manifest)
 	}

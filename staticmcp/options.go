@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
 
 // Options configure how a site is read. A nil *Options and the zero value mean the
@@ -88,15 +90,9 @@ const (
 )
 
 const (
-	defaultMaxFileBytes     = 16 << 20
-	defaultMaxManifestBytes = 64 << 20
-	defaultMaxEntries       = 1_000_000
-	defaultMaxAge           = time.Minute
-	defaultTimeout          = 20 * time.Second
-	defaultMaxFetches       = 8
-	defaultMaxMisses        = 5
-	defaultMissTTL          = 30 * time.Second
-	defaultStaleIfError     = 24 * time.Hour
+	defaultMaxAge       = time.Minute
+	defaultMissTTL      = 30 * time.Second
+	defaultStaleIfError = 24 * time.Hour
 
 	folderCache    = 16 << 20
 	folderInterval = time.Second
@@ -112,16 +108,16 @@ func (o *Options) withDefaults(interval time.Duration, cache int64) *Options {
 	if o != nil {
 		d = *o
 	}
-	positive(&d.MaxFileBytes, defaultMaxFileBytes)
-	positive(&d.MaxManifestBytes, defaultMaxManifestBytes)
-	positive(&d.MaxEntries, defaultMaxEntries)
-	positive(&d.Timeout, defaultTimeout)
-	positive(&d.MaxFetches, defaultMaxFetches)
+	positive(&d.MaxFileBytes, site.DefaultMaxFileBytes)
+	positive(&d.MaxManifestBytes, site.DefaultMaxManifestBytes)
+	positive(&d.MaxEntries, site.DefaultMaxEntries)
+	positive(&d.Timeout, site.DefaultTimeout)
+	positive(&d.MaxFetches, site.DefaultMaxFetches)
 	orDefault(&d.CacheBytes, cache)
 	orDefault(&d.Recheck, interval)
 	orDefault(&d.Poll, interval)
 	orDefault(&d.MaxAge, defaultMaxAge)
-	orDefault(&d.MaxMisses, defaultMaxMisses)
+	orDefault(&d.MaxMisses, site.DefaultMaxMisses)
 	orDefault(&d.MissTTL, defaultMissTTL)
 	orDefault(&d.StaleIfError, defaultStaleIfError)
 	if d.Logger == nil {
@@ -144,5 +140,17 @@ func orDefault[T int | int64 | time.Duration](value *T, standard T) {
 func positive[T int | int64 | time.Duration](value *T, standard T) {
 	if *value <= 0 {
 		*value = standard
+	}
+}
+
+// store returns the options of the store.
+func (o *Options) store() *site.Options {
+	return &site.Options{
+		MaxEntries:   o.MaxEntries,
+		Recheck:      o.Recheck,
+		StaleIfError: o.StaleIfError,
+		HTTPClient:   o.HTTPClient,
+		Timeout:      o.Timeout,
+		MaxFetches:   o.MaxFetches,
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -21,10 +23,10 @@ import (
 // without a base, without slashes at either end, and without the extension of a Markdown
 // file. A site whose published addresses do not correspond to its paths must omit that
 // base.
-const MetaPage = metaPrefix + "page"
+const MetaPage = site.MetaPrefix + "page"
 
 // MetaURL, in the _meta of a resource's definition, is the address of the web page.
-const MetaURL = metaPrefix + "url"
+const MetaURL = site.MetaPrefix + "url"
 
 // pageArgument is a tool's declaration of its page path argument.
 type pageArgument struct {
@@ -127,7 +129,7 @@ func cutAddress(address string) string {
 // it. The error is errMissing if that has no answer either.
 func (s *Site) findPage(ctx context.Context, o *offer, t *tool, p *plan) (*document, error) {
 	if t.page == nil || s.opts.Strict {
-		return nil, errMissing
+		return nil, site.ErrMissing
 	}
 	respelled := false
 	object := []byte{'{'}
@@ -146,11 +148,11 @@ func (s *Site) findPage(ctx context.Context, o *offer, t *tool, p *plan) (*docum
 		object = append(object, bytes.TrimSpace(raw)...)
 	}
 	if !respelled {
-		return nil, errMissing
+		return nil, site.ErrMissing
 	}
 	q, err := s.planCall(o, t, append(object, '}'))
 	if err != nil {
-		return nil, errMissing
+		return nil, site.ErrMissing
 	}
 	return s.find(ctx, q, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, q.values) })
 }

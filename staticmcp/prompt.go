@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -98,7 +100,7 @@ func WithPromptVariants(doc json.RawMessage, variants []PromptVariant) (json.Raw
 }
 
 // metaVariants, in the _meta of a prompt template, has a list of [PromptVariant].
-const metaVariants = metaPrefix + "variants"
+const metaVariants = site.MetaPrefix + "variants"
 
 // maxVariants bounds the variants that are read.
 const maxVariants = 64
@@ -124,7 +126,7 @@ func (f *outline) variants() (map[string][]byte, error) {
 			if len(v.Result) == 0 || v.Result[0] != '{' {
 				return nil, errors.New("a variant has no result")
 			}
-			byKey[variantKey(v.Arguments)] = compact(v.Result)
+			byKey[variantKey(v.Arguments)] = site.Compact(v.Result)
 		}
 		return byKey, nil
 	}
@@ -138,13 +140,13 @@ func (s *stored) prompt() (*document, error) {
 	}
 	f := outlineOf(s.doc)
 	if !f.messages.array {
-		if isListing(s.path) {
-			return nil, errMissing
+		if site.IsListing(s.path) {
+			return nil, site.ErrMissing
 		}
 		return nil, errors.New("it has no messages")
 	}
 	d := &promptDoc{}
-	if f.isTemplate() {
+	if site.IsTemplate(f.meta) {
 		variants, err := f.variants()
 		if err != nil {
 			return nil, err
@@ -159,22 +161,12 @@ func (s *stored) prompt() (*document, error) {
 			return nil, err
 		}
 	}
-	return &document{prompt: d, others: f.others()}, nil
-}
-
-// isTemplate reports whether a prompt is marked as a template.
-func (f *outline) isTemplate() bool {
-	if f.meta == nil || f.meta[0] != '{' {
-		return false
-	}
-	return slices.ContainsFunc(jsonscan.Members(f.meta), func(m jsonscan.Field) bool {
-		return m.Name == metaTemplate && string(m.Value) == "true"
-	})
+	return &document{prompt: d, others: site.SharedPlaces(f.meta)}, nil
 }
 
 // unmarked returns a template without the mark, which is not meant for clients.
 func unmarked(doc []byte, f *outline) []byte {
-	meta := without(without(f.meta, metaTemplate), metaVariants)
+	meta := without(without(f.meta, site.MetaTemplate), metaVariants)
 	doc = without(without(doc, "_meta"), "staticmcp")
 	if string(meta) == `{}` {
 		return doc
@@ -224,7 +216,7 @@ func (p *prompt) fill(template []byte, arguments map[string]string) (*mcp.GetPro
 			rest = after
 			continue
 		}
-		quoted := quote(value)
+		quoted := site.Quote(value)
 		doc = append(doc, quoted[1:len(quoted)-1]...)
 		rest = behind
 	}
@@ -261,12 +253,12 @@ func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp
 	}
 	plan := p.plan(o, params.Arguments, s.opts.Strict)
 	d, err := s.find(ctx, plan, &p.learnt, func(*document) bool { return true })
-	if errors.Is(err, errMissing) && len(plan.originals) > 0 {
+	if errors.Is(err, site.ErrMissing) && len(plan.originals) > 0 {
 		d, err = s.find(ctx, p.plan(o, nil, s.opts.Strict), &p.learnt,
 			func(d *document) bool { return d.prompt.template != nil })
 	}
 	switch {
-	case errors.Is(err, errMissing):
+	case errors.Is(err, site.ErrMissing):
 		return nil, s.noPrompt(ctx, plan, params)
 	case err != nil:
 		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
@@ -297,9 +289,9 @@ func (p *prompt) check(arguments map[string]string) error {
 	}
 	for name, value := range arguments {
 		switch {
-		case slices.Contains(names, name) && len(value) <= maxText:
+		case slices.Contains(names, name) && len(value) <= site.MaxText:
 		case slices.Contains(names, name):
-			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is longer than %d bytes", p.name, name, maxText)
+			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is longer than %d bytes", p.name, name, site.MaxText)
 		case len(names) == 0:
 			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q takes no arguments", p.name)
 		default:
@@ -318,23 +310,23 @@ func (p *prompt) check(arguments map[string]string) error {
 func (p *prompt) plan(o *offer, arguments map[string]string, strict bool) *plan {
 	plan := &plan{offer: o}
 	for _, a := range p.arguments {
-		if text := arguments[a.Name]; EncodeName(text) != "" {
+		if text := arguments[a.Name]; site.EncodeName(text) != "" {
 			plan.originals = append(plan.originals, text)
 		}
 	}
-	var found paths
-	for i, dir := range toolDirs(p.name) {
+	var found site.Candidates
+	for i, dir := range site.ToolFolders(p.name) {
 		if strict && i > 0 {
 			break
 		}
-		root := promptsDir + "/" + dir
+		root := site.PromptsDir + "/" + dir
 		if len(plan.originals) == 0 {
-			found.add(formEncoded, root)
+			found.Add(site.FormEncoded, root)
 			continue
 		}
-		found.addEncoded(formEncoded, root, plan.originals, !strict)
+		found.AddEncoded(site.FormEncoded, root, plan.originals, !strict)
 		if !strict {
-			found.add(formRaw, root, plan.originals...)
+			found.Add(site.FormRaw, root, plan.originals...)
 		}
 	}
 	plan.candidates = found
@@ -345,7 +337,7 @@ func (p *prompt) plan(o *offer, arguments map[string]string, strict bool) *plan 
 func (s *Site) noPrompt(ctx context.Context, plan *plan, params *mcp.GetPromptParams) error {
 	var names []string
 	for _, a := range plan.offer.prompts[params.Name].arguments {
-		if EncodeName(params.Arguments[a.Name]) != "" {
+		if site.EncodeName(params.Arguments[a.Name]) != "" {
 			names = append(names, a.Name)
 		}
 	}

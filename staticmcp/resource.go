@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -22,7 +24,7 @@ func (s *stored) resource() (*document, error) {
 	} else if s.doc[0] == '[' {
 		list, _ = scanItems(s.doc, 0)
 	}
-	d := &document{shape: shapeFree, body: s.doc, others: f.others()}
+	d := &document{shape: shapeFree, body: s.doc, others: site.SharedPlaces(f.meta)}
 	uri, named := f.uri, false
 	switch {
 	case isString(f.text) || isString(f.blob):
@@ -31,8 +33,8 @@ func (s *stored) resource() (*document, error) {
 		d.shape, d.body, uri, named = shapeContents, f.contents.raw, f.contents.uri, f.contents.named
 	case list.array && list.full:
 		d.shape, uri, named = shapeArray, list.uri, list.named
-	case isListing(s.path):
-		return nil, errMissing
+	case site.IsListing(s.path):
+		return nil, site.ErrMissing
 	}
 	d.uri, _ = jsonscan.Unquote(uri)
 	if s.strict && (d.shape != shapeFlat || d.uri == "") {
@@ -72,7 +74,7 @@ func wrapContents(contents []byte, one bool) (*mcp.Raw, error) {
 
 // as returns a resource that states no URI as the contents of uri.
 func (d *document) as(uri, mimeType string) (*mcp.ReadResourceResult, error) {
-	named := append([]byte(`{"uri":`), quote(uri)...)
+	named := append([]byte(`{"uri":`), site.Quote(uri)...)
 	var contents []byte
 	switch d.shape {
 	case shapeFlat:
@@ -81,8 +83,8 @@ func (d *document) as(uri, mimeType string) (*mcp.ReadResourceResult, error) {
 		if mimeType == "" {
 			mimeType = "application/json"
 		}
-		contents = append(append(named, `,"mimeType":`...), quote(mimeType)...)
-		contents = append(append(contents, `,"text":`...), quote(string(d.body))...)
+		contents = append(append(named, `,"mimeType":`...), site.Quote(mimeType)...)
+		contents = append(append(contents, `,"text":`...), site.Quote(string(d.body))...)
 		contents = append(contents, '}')
 	default:
 		contents = []byte{'['}
@@ -125,7 +127,7 @@ func (s *Site) ReadResource(ctx context.Context, params *mcp.ReadResourceParams)
 		return d.uri == uri || d.uri == "" && listed
 	})
 	switch {
-	case errors.Is(err, errMissing):
+	case errors.Is(err, site.ErrMissing):
 		return nil, mcp.ResourceNotFound(uri, s.missingResource(o, uri))
 	case err != nil:
 		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
@@ -166,7 +168,7 @@ func (s *Site) missingResource(o *offer, uri string) string {
 		}
 	}
 	if near := nearest.Nearest(uri, list, 3); len(near) > 0 {
-		return "resource not found; did you mean " + alternatives(near) + "?"
+		return "resource not found; did you mean " + site.Alternatives(near) + "?"
 	}
 	return ""
 }
@@ -178,10 +180,10 @@ func sameStart(a, b string) bool {
 
 // hint returns how long clients may cache the contents of a file, bounded by the file's
 // own freshness.
-func (s *Site) hint(loaded *file) mcp.CacheHint {
+func (s *Site) hint(loaded *site.File) mcp.CacheHint {
 	ttl := s.opts.MaxAge
-	if !s.store.traits().listed {
-		ttl = max(0, min(ttl, time.Until(loaded.freshUntil)))
+	if !s.store.Traits().Listed {
+		ttl = max(0, min(ttl, time.Until(loaded.FreshUntil)))
 	}
-	return mcp.CacheHint{TTL: ttl, Public: !loaded.passing}
+	return mcp.CacheHint{TTL: ttl, Public: !loaded.Passing}
 }

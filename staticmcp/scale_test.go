@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -205,4 +207,17 @@ func BenchmarkFolder(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkCheck checks 10,000 files of 2 KB in a folder.
+func BenchmarkCheck(b *testing.B) {
+	dir := bigFiles{5000, bigManifest(5000)}.write(b)
+	b.ResetTimer()
+	for b.Loop() {
+		report, err := lint.CheckDir(b.Context(), dir, nil)
+		if err != nil || !report.OK(true) {
+			b.Fatal(report, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10_001, "ns/file")
 }

@@ -2,12 +2,11 @@ package staticmcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"path"
 	"time"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/search"
@@ -22,36 +21,7 @@ import (
 // index is the folder of the index in the site, argument the name of the one argument
 // with the search words. If the index does not exist, as when the site was uploaded
 // without it, only the stored answers are used.
-const MetaSearch = metaPrefix + "search"
-
-// searching is a tool's declaration of its search.
-type searching struct {
-	dir string
-}
-
-// newSearching returns the search that meta declares, or nil.
-func newSearching(t *tool, meta json.RawMessage) (*searching, error) {
-	if len(meta) == 0 || meta[0] != '{' {
-		return nil, nil
-	}
-	for _, m := range jsonscan.Members(meta) {
-		if m.Name != MetaSearch {
-			continue
-		}
-		var said struct{ Index, Argument string }
-		if err := json.Unmarshal(m.Value, &said); err != nil {
-			return nil, fmt.Errorf("%s: %w", MetaSearch, err)
-		}
-		switch {
-		case t.param(said.Argument) < 0 || len(t.params) != 1:
-			return nil, fmt.Errorf("%s: %q is not the tool's only argument", MetaSearch, said.Argument)
-		case !fs.ValidPath(said.Index) || said.Index == "." || !safePath(said.Index):
-			return nil, fmt.Errorf("%s: %q is no folder of the site", MetaSearch, said.Index)
-		}
-		return &searching{dir: said.Index}, nil
-	}
-	return nil, nil
-}
+const MetaSearch = site.MetaSearch
 
 // errSearchBroken is the error of a search whose index exists but cannot be used.
 var errSearchBroken = errors.New("the search index is broken")
@@ -66,7 +36,7 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 	if !ok {
 		return nil, nil
 	}
-	x := search.New(&indexFiles{s, t.searching.dir})
+	x := search.New(&indexFiles{s, t.searchDir})
 	found, err := x.Search(ctx, query)
 	switch {
 	case errors.Is(err, search.ErrNoFile):
@@ -100,18 +70,18 @@ func (f *indexFiles) Load(ctx context.Context, name string, parse search.Parse) 
 	i := lookup(f.site.cache, key)
 	if i == nil || !i.fresh(time.Now()) {
 		var err error
-		as := func(_ string, loaded *file) (any, int64, error) {
-			if len(loaded.data) > 0 && loaded.data[0] == '<' {
-				return nil, 0, errMissing // a web page
+		as := func(_ string, loaded *site.File) (any, int64, error) {
+			if len(loaded.Data) > 0 && loaded.Data[0] == '<' {
+				return nil, 0, site.ErrMissing // a web page
 			}
-			return parse(loaded.data)
+			return parse(loaded.Data)
 		}
 		if i, err = f.site.load(ctx, key, path.Join(f.dir, name), f.site.opts.MaxFileBytes, as); err != nil {
 			return nil, err
 		}
 	}
 	if err, failed := i.value.(error); failed {
-		if errors.Is(err, errMissing) {
+		if errors.Is(err, site.ErrMissing) {
 			return nil, search.ErrNoFile
 		}
 		return nil, err

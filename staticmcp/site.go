@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -23,7 +25,7 @@ import (
 // longer served.
 type Site struct {
 	opts  *Options
-	store store
+	store site.Store
 	offer atomic.Pointer[offer]
 
 	cache   *cache
@@ -76,21 +78,21 @@ func (e *fileError) Error() string { return e.path + ": " + e.cause.Error() }
 func (e *fileError) Unwrap() error { return e.cause }
 
 func isUnavailable(err error) bool {
-	var u *unavailable
+	var u *site.Unavailable
 	return errors.As(err, &u)
 }
 
 // wireError converts an error for a client. Paths stay in the log. code is the range of
 // the error, for clients that read it from data.
 func (s *Site) wireError(err error, code mcp.Code) error {
-	var u *unavailable
-	var large tooLarge
+	var u *site.Unavailable
+	var large site.TooLarge
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &u):
 		data, _ := mcp.Marshal(map[string]any{"retryable": true, "kind": "unavailable", "code": code})
-		return &mcp.Error{Code: mcp.CodeInternalError, Message: u.text, Data: data, Cause: err}
+		return &mcp.Error{Code: mcp.CodeInternalError, Message: u.Text, Data: data, Cause: err}
 	case errors.As(err, &large):
 		return &mcp.Error{
 			Code:    mcp.CodeInternalError,

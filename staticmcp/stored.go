@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -40,7 +42,7 @@ func (s *Site) Lookup(
 	}
 	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
 	switch {
-	case errors.Is(err, errMissing) || err == nil && d.others != nil:
+	case errors.Is(err, site.ErrMissing) || err == nil && d.others != nil:
 		return nil, false, nil
 	case err != nil:
 		return nil, false, s.wireError(err, mcp.CodeToolUnavailable)
@@ -51,17 +53,17 @@ func (s *Site) Lookup(
 // ReadFile returns the file of the site at path, which has slashes. If the file does not
 // exist, the error matches fs.ErrNotExist.
 func (s *Site) ReadFile(ctx context.Context, path string) ([]byte, error) {
-	if !safePath(path) {
+	if !site.IsSafePath(path) {
 		return nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
 	}
-	f, err := s.store.load(ctx, path, nil, s.opts.MaxFileBytes)
-	if errors.Is(err, errMissing) {
+	f, err := s.store.Load(ctx, path, nil, s.opts.MaxFileBytes)
+	if errors.Is(err, site.ErrMissing) {
 		return nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return f.data, nil
+	return f.Data, nil
 }
 
 // Index returns the entries of the index of the site, all parts together, or nil if it
@@ -116,7 +118,7 @@ func (s *Site) Questions(ctx context.Context) ([]Question, error) {
 	for i := range o.catalog.Resources {
 		list = append(list, Question{URI: o.catalog.Resources[i].URI})
 	}
-	if !s.store.traits().listed {
+	if !s.store.Traits().Listed {
 		return list, nil
 	}
 	for i := range o.catalog.Tools {
@@ -125,7 +127,7 @@ func (s *Site) Questions(ctx context.Context) ([]Question, error) {
 	for i := range o.catalog.Prompts {
 		list = append(list, s.promptQuestions(ctx, &o.catalog.Prompts[i])...)
 	}
-	return append(list, s.unlisted(ctx, o, resourcesDir)...), nil
+	return append(list, s.unlisted(ctx, o, site.ResourcesDir)...), nil
 }
 
 // pathsBelow calls visit with the parts of each path below dir that can be an answer.
@@ -145,11 +147,11 @@ func (s *Site) pathsBelow(ctx context.Context, dir string, depth int, parts []st
 // toolQuestions derives the calls of a tool from the names of its files.
 func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
 	var list []Question
-	if _, err := s.document(ctx, toolsDir+"/"+t.name+extension); err == nil {
+	if _, err := s.document(ctx, site.ToolsDir+"/"+t.name+site.Extension); err == nil {
 		list = append(list, Question{Tool: t.name, Arguments: json.RawMessage(`{}`)})
 	}
 	known := t.knownValues()
-	s.pathsBelow(ctx, toolsDir+"/"+t.name, len(t.params), nil, func(parts []string) {
+	s.pathsBelow(ctx, site.ToolsDir+"/"+t.name, len(t.params), nil, func(parts []string) {
 		if raw := t.callOf(parts, known); raw != nil {
 			list = append(list, Question{Tool: t.name, Arguments: raw})
 		}
@@ -160,7 +162,7 @@ func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
 // knownValues returns the values that the schema lists, by argument and by file name.
 func (t *tool) knownValues() []map[string]json.RawMessage {
 	known := make([]map[string]json.RawMessage, len(t.params))
-	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
+	for _, part := range site.SchemaParts(t.inputSchema, t.inputSchema, nil) {
 		for _, m := range jsonscan.Members(part) {
 			if m.Name != "properties" || m.Value[0] != '{' {
 				continue
@@ -183,7 +185,7 @@ func listedValues(schema []byte) map[string]json.RawMessage {
 		}
 		for _, element := range jsonscan.Elements(keyword.Value) {
 			for _, text := range spellings(element)[:min(1, len(spellings(element)))] {
-				values[EncodeName(text)] = element
+				values[site.EncodeName(text)] = element
 			}
 		}
 	}
@@ -200,7 +202,7 @@ func (t *tool) callOf(parts []string, known []map[string]json.RawMessage) json.R
 	for i, part := range parts {
 		value := known[i][part]
 		if value == nil {
-			value = quote(part)
+			value = site.Quote(part)
 			if jsonscan.Valid([]byte(part)) == nil && !t.allows(i, value) {
 				value = json.RawMessage(part)
 			}
@@ -208,7 +210,7 @@ func (t *tool) callOf(parts []string, known []map[string]json.RawMessage) json.R
 		if i > 0 {
 			doc = append(doc, ',')
 		}
-		doc = append(append(append(doc, quote(t.params[i].name)...), ':'), value...)
+		doc = append(append(append(doc, site.Quote(t.params[i].name)...), ':'), value...)
 	}
 	doc = append(doc, '}')
 	if _, err := t.arguments(doc); err != nil {
@@ -220,7 +222,7 @@ func (t *tool) callOf(parts []string, known []map[string]json.RawMessage) json.R
 // allows reports whether the schema of the argument at index i accepts value.
 func (t *tool) allows(i int, value []byte) bool {
 	kind := ""
-	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
+	for _, part := range site.SchemaParts(t.inputSchema, t.inputSchema, nil) {
 		for _, m := range jsonscan.Members(part) {
 			if m.Name != "properties" || m.Value[0] != '{' {
 				continue
@@ -241,16 +243,16 @@ func (t *tool) allows(i int, value []byte) bool {
 
 func (s *Site) promptQuestions(ctx context.Context, p *mcp.Prompt) []Question {
 	var list []Question
-	if _, err := s.document(ctx, promptsDir+"/"+p.Name+extension); err == nil {
+	if _, err := s.document(ctx, site.PromptsDir+"/"+p.Name+site.Extension); err == nil {
 		list = append(list, Question{Prompt: p.Name})
 	}
-	s.pathsBelow(ctx, promptsDir+"/"+p.Name, len(p.Arguments), nil, func(parts []string) {
+	s.pathsBelow(ctx, site.PromptsDir+"/"+p.Name, len(p.Arguments), nil, func(parts []string) {
 		doc := []byte{'{'}
 		for i, part := range parts {
 			if i > 0 {
 				doc = append(doc, ',')
 			}
-			doc = append(append(append(doc, quote(p.Arguments[i].Name)...), ':'), quote(part)...)
+			doc = append(append(append(doc, site.Quote(p.Arguments[i].Name)...), ':'), site.Quote(part)...)
 		}
 		list = append(list, Question{Prompt: p.Name, Arguments: append(doc, '}')})
 	})
@@ -265,7 +267,7 @@ const maxNested = 32
 func (s *Site) unlisted(ctx context.Context, o *offer, dir string) []Question {
 	var list []Question
 	s.pathsBelow(ctx, dir, maxNested, nil, func(parts []string) {
-		d, err := s.document(ctx, dir+"/"+strings.Join(parts, "/")+extension)
+		d, err := s.document(ctx, dir+"/"+strings.Join(parts, "/")+site.Extension)
 		if err != nil || d.uri == "" || d.others != nil {
 			return
 		}

@@ -3,9 +3,10 @@ package staticmcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -34,7 +35,7 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 		return nil, err
 	}
 	broken := false
-	if t.searching != nil {
+	if t.searchDir != "" {
 		found, err := s.search(ctx, t, p)
 		broken = errors.Is(err, errSearchBroken)
 		if found != nil || err != nil && !broken {
@@ -42,15 +43,15 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 		}
 	}
 	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, site.ErrMissing) {
 		d, err = s.findPage(ctx, o, t, p)
 	}
 	switch {
-	case errors.Is(err, errMissing) && broken:
+	case errors.Is(err, site.ErrMissing) && broken:
 		return toolError(
 			t.name +
 				" failed: the search index of this site is broken. Its owner can repair it by building the site again."), nil
-	case errors.Is(err, errMissing):
+	case errors.Is(err, site.ErrMissing):
 		return s.noAnswer(ctx, t, p), nil
 	case err != nil:
 		return nil, s.wireError(err, mcp.CodeToolUnavailable)
@@ -135,7 +136,7 @@ func (s *Site) noAnswer(ctx context.Context, t *tool, p *plan) *mcp.CallToolResu
 	for _, v := range p.values {
 		name := t.params[v.param].name
 		names = append(names, name)
-		call = append(call, name+"="+shown(string(v.raw)))
+		call = append(call, name+"="+site.Shorten(string(v.raw)))
 	}
 	text := t.name + " has no stored answer"
 	if len(call) > 0 {
@@ -174,16 +175,6 @@ func (t *tool) otherArguments(given []string) string {
 	return " Try it with " + strings.Join(left, ", ") + "."
 }
 
-// maxShown is how much of a value a message repeats.
-const maxShown = 200
-
-func shown(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
-}
-
 // nearNames returns the stored names that want was probably meant to be. If there are
 // very many, only those that sort near want are compared.
 func nearNames(want string, sorted []string) []string {
@@ -195,19 +186,6 @@ func nearNames(want string, sorted []string) []string {
 	return nearest.Nearest(want, sorted, 3)
 }
 
-// alternatives joins names as in "a", "b" or "c".
-func alternatives(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", name)
-	}
-	if len(quoted) == 1 {
-		return quoted[0]
-	}
-	last := len(quoted) - 1
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
-}
-
 // tool parses the file as the answer of a tool.
 func (s *stored) tool() (*document, error) {
 	if s.raw != nil {
@@ -217,36 +195,23 @@ func (s *stored) tool() (*document, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &document{tool: &mcp.CallToolResult{Raw: raw}, params: f.params(), others: f.others()}, nil
+			return &document{tool: &mcp.CallToolResult{Raw: raw}, params: site.StatedParameters(f.envelope), others: site.SharedPlaces(f.meta)}, nil
 		case !s.strict && f.contents.array && f.contents.named && f.contents.full:
 			return f.embedded()
 		}
 	}
 	switch {
-	case isListing(s.path):
-		return nil, errMissing
+	case site.IsListing(s.path):
+		return nil, site.ErrMissing
 	case s.strict:
 		return nil, errShape
 	}
-	text := append([]byte(`{"content":[{"type":"text","text":`), quote(string(s.doc))...)
+	text := append([]byte(`{"content":[{"type":"text","text":`), site.Quote(string(s.doc))...)
 	raw, err := mcp.ParseRaw(append(text, `}]}`...))
 	if err != nil {
 		return nil, err
 	}
 	return &document{tool: &mcp.CallToolResult{Raw: raw}}, nil
-}
-
-// params returns the arguments that an answer states.
-func (f *outline) params() []byte {
-	if f.envelope == nil || f.envelope[0] != '{' {
-		return nil
-	}
-	for _, m := range jsonscan.Members(f.envelope) {
-		if m.Name == "parameters" && m.Value[0] == '{' {
-			return m.Value
-		}
-	}
-	return nil
 }
 
 // embedded converts a file with the contents of resources into the answer of a tool.
@@ -262,5 +227,5 @@ func (f *outline) embedded() (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &document{tool: &mcp.CallToolResult{Raw: raw}, params: f.params(), others: f.others()}, nil
+	return &document{tool: &mcp.CallToolResult{Raw: raw}, params: site.StatedParameters(f.envelope), others: site.SharedPlaces(f.meta)}, nil
 }

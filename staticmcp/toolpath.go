@@ -5,24 +5,25 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
 
 // textForm is a rule that turns the text of one argument into parts of a path.
 type textForm struct {
-	form  form
+	form  site.Form
 	parts func(text string) []string
 }
 
 var (
-	asEncoded       = textForm{formEncoded, func(text string) []string { return []string{EncodeName(text)} }}
-	asEncoded31     = textForm{formEncoded31, func(text string) []string { return []string{encodeName31(text)} }}
-	asEncodedScalar = textForm{formEncodedScalar, func(text string) []string { return []string{encodeNameScalar(text)} }}
-	asRaw           = textForm{formRaw, func(text string) []string { return []string{text} }}
-	asSlashes       = textForm{formSlashes, encodedParts}
-	asSlashes31     = textForm{formSlashes31, encodedWhole31}
-	asRawSlashes    = textForm{formRawSlashes, splitSlashes}
-	asReplaced      = textForm{formReplaced, func(text string) []string { return splitSlashes(replaced(text)) }}
+	asEncoded       = textForm{site.FormEncoded, func(text string) []string { return []string{site.EncodeName(text)} }}
+	asEncoded31     = textForm{site.FormEncoded31, func(text string) []string { return []string{site.EncodeName31(text)} }}
+	asEncodedScalar = textForm{site.FormEncodedScalar, func(text string) []string { return []string{site.EncodeNameScalar(text)} }}
+	asRaw           = textForm{site.FormRaw, func(text string) []string { return []string{text} }}
+	asSlashes       = textForm{site.FormSlashes, encodedParts}
+	asSlashes31     = textForm{site.FormSlashes31, site.EncodedWhole31}
+	asRawSlashes    = textForm{site.FormRawSlashes, site.SplitSlashes}
+	asReplaced      = textForm{site.FormReplaced, func(text string) []string { return site.SplitSlashes(site.ReplaceReserved(text)) }}
 )
 
 // textForms are the rules in the order in which they are tried. For a text of safe
@@ -52,35 +53,17 @@ var restForms = []textForm{
 }
 
 func encodedParts(text string) []string {
-	parts := splitSlashes(text)
+	parts := site.SplitSlashes(text)
 	for i, part := range parts {
-		parts[i] = EncodeName(part)
+		parts[i] = site.EncodeName(part)
 	}
 	return parts
 }
 
-// encodedWhole31 encodes the parts of a text between slashes, but limits the length of
-// the whole, as claude_web_bridge does.
-func encodedWhole31(text string) []string {
-	var safe []byte
-	for i, part := range strings.Split(text, "/") {
-		if i > 0 {
-			safe = append(safe, '/')
-		}
-		if len(safe) <= maxName {
-			safe = appendSafe(safe, part, widthUTF16)
-		}
-	}
-	if len(safe) > maxName {
-		return splitSlashes(longName(safe, hash31(text)))
-	}
-	return splitSlashes(string(safe))
-}
-
 // paths returns where the answer to a call may be, the standard's name first. None of the
 // values is absent.
-func (t *tool) paths(values []value, o *Options) []candidate {
-	found := make(paths, 0, 4)
+func (t *tool) paths(values []value, o *Options) []site.Candidate {
+	found := make(site.Candidates, 0, 4)
 	for _, variant := range t.variants(values, o) {
 		t.addVariant(&found, variant, o)
 	}
@@ -117,12 +100,12 @@ func (t *tool) variants(values []value, o *Options) [][]value {
 }
 
 // addVariant adds the candidates of one list of arguments.
-func (t *tool) addVariant(found *paths, values []value, o *Options) {
+func (t *tool) addVariant(found *site.Candidates, values []value, o *Options) {
 	values = t.ordered(values, o.Compat)
 	most, plain := 1, true
 	for _, v := range values {
 		most = max(most, len(v.texts))
-		plain = plain && len(v.texts) == 1 && isSafe(v.texts[0]) && len(v.texts[0]) <= maxName
+		plain = plain && len(v.texts) == 1 && site.IsSafe(v.texts[0]) && len(v.texts[0]) <= site.MaxName
 	}
 	forms := textForms
 	if o.Strict || plain {
@@ -135,7 +118,7 @@ func (t *tool) addVariant(found *paths, values []value, o *Options) {
 		}
 		t.addForms(found, texts, forms[:1], 0, o)
 		if !o.Strict && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "://") }) {
-			t.addForms(found, rests(texts), restForms, formRest, o)
+			t.addForms(found, rests(texts), restForms, site.FormRest, o)
 		}
 		t.addForms(found, texts, forms[1:], 0, o)
 	}
@@ -147,13 +130,13 @@ func (t *tool) addVariant(found *paths, values []value, o *Options) {
 func rests(texts []string) []string {
 	list := make([]string, len(texts))
 	for i, text := range texts {
-		list[i] = uriRest(text)
+		list[i] = site.URIRest(text)
 	}
 	return list
 }
 
 // addForms adds the candidates for texts by each of the rules.
-func (t *tool) addForms(found *paths, texts []string, forms []textForm, mark form, o *Options) {
+func (t *tool) addForms(found *site.Candidates, texts []string, forms []textForm, mark site.Form, o *Options) {
 	for _, f := range forms {
 		var parts []string
 		for _, text := range texts {
@@ -172,18 +155,18 @@ func (t *tool) addForms(found *paths, texts []string, forms []textForm, mark for
 	}
 }
 
-func (t *tool) addDirs(found *paths, f form, parts []string, o *Options) {
+func (t *tool) addDirs(found *site.Candidates, f site.Form, parts []string, o *Options) {
 	for i, dir := range t.dirs {
 		if o.Strict && dir != t.name {
 			continue
 		}
-		found.add(f+form(i)*formDir, toolsDir+"/"+dir, parts...)
+		found.Add(f+site.Form(i)*site.FormDir, site.ToolsDir+"/"+dir, parts...)
 	}
 }
 
 // addBase64 adds the name that some readers build from three or more arguments:
 // name=value pairs sorted by name, in base64 with "/", "+" and "=" as "_".
-func (t *tool) addBase64(found *paths, values []value) {
+func (t *tool) addBase64(found *site.Candidates, values []value) {
 	sorted := slices.Clone(values)
 	slices.SortFunc(sorted, func(a, b value) int { return cmp.Compare(t.params[a.param].name, t.params[b.param].name) })
 	for last := range 2 {
@@ -194,9 +177,9 @@ func (t *tool) addBase64(found *paths, values []value) {
 		name := base64.StdEncoding.EncodeToString([]byte(strings.Join(pairs, "&")))
 		name = strings.NewReplacer("/", "_", "+", "_").Replace(name)
 		for i, dir := range t.dirs {
-			root := toolsDir + "/" + dir
-			found.add(formBase64Padded+form(i)*formDir, root, strings.ReplaceAll(name, "=", "_"))
-			found.add(formBase64+form(i)*formDir, root, strings.TrimRight(name, "="))
+			root := site.ToolsDir + "/" + dir
+			found.Add(site.FormBase64Padded+site.Form(i)*site.FormDir, root, strings.ReplaceAll(name, "=", "_"))
+			found.Add(site.FormBase64+site.Form(i)*site.FormDir, root, strings.TrimRight(name, "="))
 		}
 	}
 }
@@ -207,32 +190,11 @@ func (t *tool) ordered(values []value, c Compat) []value {
 	case CompatKeyOrder:
 		values = slices.Clone(values)
 		slices.SortStableFunc(values, func(a, b value) int {
-			return compareNames(t.params[a.param].name, t.params[b.param].name)
+			return site.CompareNames(t.params[a.param].name, t.params[b.param].name)
 		})
 	case CompatValueOrder:
 		values = slices.Clone(values)
 		slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(a.texts[0], b.texts[0]) })
 	}
 	return values
-}
-
-// compareNames orders argument names like JavaScript's localeCompare: signs before digits
-// before letters, and upper case after lower case only where nothing else differs.
-func compareNames(a, b string) int {
-	return cmp.Or(
-		slices.CompareFunc([]rune(a), []rune(b), func(x, y rune) int {
-			return cmp.Or(cmp.Compare(class(x), class(y)), cmp.Compare(unicode.ToLower(x), unicode.ToLower(y)))
-		}),
-		-cmp.Compare(a, b), // lower case sorts after upper case in ASCII
-	)
-}
-
-func class(r rune) int {
-	switch {
-	case unicode.IsLetter(r):
-		return 2
-	case unicode.IsDigit(r):
-		return 1
-	}
-	return 0
 }

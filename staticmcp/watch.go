@@ -7,6 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
+
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -48,7 +50,7 @@ const maxRechecked = 256
 
 // seen is the watcher's state of the manifest.
 type seen struct {
-	stamp      stamp
+	stamp      site.Stamp
 	exists     bool
 	freshUntil time.Time // if its host declares it
 	visits     []visit
@@ -68,8 +70,8 @@ func (s *Site) watch(ctx context.Context, manifest *seen) {
 		case <-timer.C:
 		}
 		s.poll(ctx, manifest)
-		if s.store.traits().listed && s.watchers.Any() {
-			for _, path := range s.cache.recent(resourcesDir+"/", maxRechecked) {
+		if s.store.Traits().Listed && s.watchers.Any() {
+			for _, path := range s.cache.recent(site.ResourcesDir+"/", maxRechecked) {
 				// Errors are reported to the clients that read the document.
 				_ = barrier.Run("read "+path, func() error {
 					_, err := s.document(ctx, path)
@@ -86,7 +88,7 @@ const maxPause = time.Hour
 
 // pause returns the time until the manifest is checked again.
 func (s *Site) pause(manifest *seen) time.Duration {
-	if s.store.traits().listed {
+	if s.store.Traits().Listed {
 		return s.opts.Poll
 	}
 	return max(s.opts.Poll, min(time.Until(manifest.freshUntil), maxPause))
@@ -97,7 +99,7 @@ func (s *Site) pause(manifest *seen) time.Duration {
 func (s *Site) poll(ctx context.Context, manifest *seen) {
 	before := s.offer.Load()
 	var after *offer
-	err := barrier.Run("read "+manifestName, func() (err error) {
+	err := barrier.Run("read "+site.ManifestName, func() (err error) {
 		after, err = s.readOffer(ctx, manifest, before)
 		return err
 	})
@@ -124,32 +126,32 @@ func (s *Site) poll(ctx context.Context, manifest *seen) {
 
 // readOffer reads the manifest. It returns current if nothing changed.
 func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*offer, error) {
-	var since *stamp
+	var since *site.Stamp
 	if current != nil && manifest.exists && !s.foldersChanged(manifest.visits) {
 		since = &manifest.stamp
 	}
-	loaded, err := s.store.load(ctx, manifestName, since, s.opts.MaxManifestBytes)
-	if errors.Is(err, errMissing) {
+	loaded, err := s.store.Load(ctx, site.ManifestName, since, s.opts.MaxManifestBytes)
+	if errors.Is(err, site.ErrMissing) {
 		return s.withoutManifest(ctx, manifest, current)
 	}
 	if err != nil {
 		return nil, err
 	}
 	manifest.freshUntil = time.Time{}
-	if loaded.declared {
-		manifest.freshUntil = loaded.freshUntil
+	if loaded.Declared {
+		manifest.freshUntil = loaded.FreshUntil
 	}
-	if loaded.unchanged && since != nil {
+	if loaded.Unchanged && since != nil {
 		return current, nil
 	}
-	m, err := readManifest(loaded.data, s.store.traits().title, s.opts)
+	m, err := readManifest(loaded.Data, s.store.Traits().Title, s.opts)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.inferMore(ctx, m); err != nil {
 		return nil, err
 	}
-	manifest.stamp, manifest.exists, manifest.visits = loaded.stamp, true, m.visits
+	manifest.stamp, manifest.exists, manifest.visits = loaded.Stamp, true, m.visits
 	return m.finish(), nil
 }
 
@@ -157,8 +159,8 @@ func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*
 // that once had a manifest keeps its offer.
 func (s *Site) withoutManifest(ctx context.Context, manifest *seen, current *offer) (*offer, error) {
 	switch {
-	case !s.store.traits().listed || s.opts.Strict || current != nil && manifest.exists:
-		return nil, subjectError("there is no " + manifestName)
+	case !s.store.Traits().Listed || s.opts.Strict || current != nil && manifest.exists:
+		return nil, site.SubjectError("there is no " + site.ManifestName)
 	case current != nil && !s.foldersChanged(manifest.visits):
 		return current, nil
 	}

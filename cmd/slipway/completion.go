@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -95,7 +97,7 @@ func flagValues() map[string][]string {
 		"as":          sitebuild.Kinds(),
 		"client":      clientNames(),
 		"collisions":  {"disambiguate", "error"},
-		"for":         staticmcp.Readers(),
+		"for":         lint.Readers(),
 		"format":      {"dir", "zip", "tar"},
 		"host":        staticmcp.HostNames(),
 		"lock-policy": {"block", "warn"},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	godiff "github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/apps"
@@ -19,7 +21,6 @@ import (
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -29,7 +30,7 @@ import (
 // rules returns all rules of all formats.
 func rules() []check.Rule {
 	return slices.Concat(
-		cataloglint.Rules(), apps.Rules(), staticmcp.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
+		cataloglint.Rules(), apps.Rules(), lint.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
 		lock.Rules(), freeze.Rules(), sitebuild.Rules(),
 	)
 }

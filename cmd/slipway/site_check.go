@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -66,7 +68,7 @@ Rules: docs/reference/rules.md.`,
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "first repair problems that can be fixed without losing data")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: print the repairs without making them")
 	allowSecretFlag(cmd.Flags(), &o.allowSecrets)
-	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "also report what these other `readers` cannot read: "+strings.Join(staticmcp.Readers(), ", "))
+	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "also report what these other `readers` cannot read: "+strings.Join(lint.Readers(), ", "))
 	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "check the site against the limits of these `hosts`: "+strings.Join(staticmcp.HostNames(), ", "))
 	return cmd
 }
@@ -79,7 +81,7 @@ func (o *siteCheck) valid() error {
 	for _, list := range []struct {
 		flag         string
 		given, known []string
-	}{{"--for", o.readers, staticmcp.Readers()}, {"--host", o.hosts, staticmcp.HostNames()}} {
+	}{{"--for", o.readers, lint.Readers()}, {"--host", o.hosts, staticmcp.HostNames()}} {
 		for _, name := range list.given {
 			if slices.Contains(list.known, name) {
 				continue
@@ -108,7 +110,7 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 
 // check checks one site, after repairing it if requested.
 func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error) {
-	opts := &staticmcp.CheckOptions{Readers: o.readers, Hosts: o.hosts, AllowSecrets: o.allowSecrets,
+	opts := &lint.Options{Readers: o.readers, Hosts: o.hosts, AllowSecrets: o.allowSecrets,
 		Environ: os.Environ()}
 	web := strings.Contains(arg, "://")
 	switch {
@@ -124,7 +126,7 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 	if err != nil {
 		return open.CheckSite(cmd.Context(), arg, nil) // it returns the right error
 	}
-	repairs, report, err := staticmcp.Fix(cmd.Context(), arg, &staticmcp.FixOptions{Check: opts, DryRun: o.dryRun})
+	repairs, report, err := lint.Fix(cmd.Context(), arg, &lint.FixOptions{Check: opts, DryRun: o.dryRun})
 	word := "repaired"
 	if o.dryRun {
 		word = "would be repaired"

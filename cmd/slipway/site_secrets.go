@@ -4,22 +4,23 @@ import (
 	"os"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/client"
-	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // allowSecretFlag adds the flag that accepts findings about secrets.
 func allowSecretFlag(flags *pflag.FlagSet, list *[]string) {
-	flags.StringSliceVar(list, "allow-secret", nil, "accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(staticmcp.SecretKinds(), ", "))
+	flags.StringSliceVar(list, "allow-secret", nil, "accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(lint.SecretKinds(), ", "))
 }
 
 // checkAllowed checks the values of that flag.
 func checkAllowed(command string, list []string) error {
 	for _, word := range list {
-		if err := staticmcp.CheckAllowedSecret(word); err != nil {
+		if err := lint.CheckAllowedSecret(word); err != nil {
 			return usage("the hint of each finding has its fingerprint", "%s: --allow-secret: %v", command, err)
 		}
 	}

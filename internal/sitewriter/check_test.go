@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -36,7 +38,7 @@ func TestStrict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := written(t, s, opts)
-			report, err := staticmcp.Check(ctx, m, nil)
+			report, err := lint.Check(ctx, m, nil)
 			if err != nil || !report.OK(true) {
 				t.Errorf("%v: %v", err, report.Findings())
 			}

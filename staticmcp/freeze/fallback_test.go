@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
+
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -87,7 +89,7 @@ func TestFallback(t *testing.T) {
 	if catalog, err := offline.Catalog(ctx); err != nil || catalog.Tool("get_item") == nil {
 		t.Errorf("got %v %v", catalog, err)
 	}
-	report, err := staticmcp.CheckDir(ctx, dir, nil)
+	report, err := lint.CheckDir(ctx, dir, nil)
 	if err != nil || !report.OK(false) {
 		t.Errorf("%v: %v", err, report.Findings())
 	}

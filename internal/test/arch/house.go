@@ -51,9 +51,9 @@ func House() *Plan {
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check", "mcp"},
-			2: {"internal/cataloglint", "internal/search"},
+			2: {"internal/cataloglint", "internal/search", "staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
-			4: {"client", "mcp/mcptest", "mcpb/internal/zip", "router", "internal/sitewriter", "ws"},
+			4: {"staticmcp/lint", "client", "mcp/mcptest", "mcpb/internal/zip", "router", "internal/sitewriter", "ws"},
 			5: {
 				"mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
 				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
@@ -68,7 +68,7 @@ func House() *Plan {
 				"scripts/conformancereport", "scripts/mcpbreference",
 			},
 		},
-		Depth: 8,
+		Depth: 7,
 		Guests: []Guest{
 			{
 				Module: "github.com/spf13/cobra",

@@ -1,0 +1,9 @@
+package staticmcp_test
+
+import (
+	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/tabletest"
+)
+
+func TestTable(t *testing.T) { tabletest.Check(t, "hosts.schema.json", "hosts.json") }
