@@ -64,7 +64,12 @@ func (s *Site) planRead(o *offer, uri string) *plan {
 	if p := s.planned(key, o); p != nil {
 		return p
 	}
-	p := &plan{offer: o, candidates: site.ResourcePaths(uri, s.opts.Strict), originals: site.SplitSlashes(site.URIRest(uri)), uri: uri}
+	p := &plan{
+		offer:      o,
+		candidates: site.ResourcePaths(uri, s.opts.Strict),
+		originals:  site.SplitSlashes(site.URIRest(uri)),
+		uri:        uri,
+	}
 	s.keepPlan(key, p)
 	return p
 }
@@ -149,7 +154,12 @@ func (s *Site) findFetched(
 }
 
 // candidate returns the document at one path if accept allows it.
-func (s *Site) candidate(ctx context.Context, p *plan, c *site.Candidate, accept func(*document) bool) (*document, error) {
+func (s *Site) candidate(
+	ctx context.Context,
+	p *plan,
+	c *site.Candidate,
+	accept func(*document) bool,
+) (*document, error) {
 	d, err := s.document(ctx, c.Path)
 	if err != nil {
 		return nil, err

@@ -59,7 +59,8 @@ func (s *Site) infer(ctx context.Context) (*manifestReader, error) {
 		return nil, err
 	}
 	if len(f.tools)+len(f.resources) == 0 {
-		return nil, site.SubjectError(fmt.Sprintf("there is neither %s nor a file in %s/ or %s/", site.ManifestName, site.ToolsDir, site.ResourcesDir))
+		return nil, site.SubjectError(fmt.Sprintf("there is neither %s nor a file in %s/ or %s/",
+			site.ManifestName, site.ToolsDir, site.ResourcesDir))
 	}
 	m.warn("there is no %s: tools and resources are guessed from the names of files", site.ManifestName)
 	return m, f.apply()

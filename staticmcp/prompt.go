@@ -291,7 +291,8 @@ func (p *prompt) check(arguments map[string]string) error {
 		switch {
 		case slices.Contains(names, name) && len(value) <= site.MaxText:
 		case slices.Contains(names, name):
-			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is longer than %d bytes", p.name, name, site.MaxText)
+			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is longer than %d bytes",
+				p.name, name, site.MaxText)
 		case len(names) == 0:
 			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q takes no arguments", p.name)
 		default:

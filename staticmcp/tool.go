@@ -195,7 +195,7 @@ func (s *stored) tool() (*document, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &document{tool: &mcp.CallToolResult{Raw: raw}, params: site.StatedParameters(f.envelope), others: site.SharedPlaces(f.meta)}, nil
+			return f.answer(raw), nil
 		case !s.strict && f.contents.array && f.contents.named && f.contents.full:
 			return f.embedded()
 		}
@@ -227,5 +227,14 @@ func (f *outline) embedded() (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &document{tool: &mcp.CallToolResult{Raw: raw}, params: site.StatedParameters(f.envelope), others: site.SharedPlaces(f.meta)}, nil
+	return f.answer(raw), nil
+}
+
+// answer returns raw as the answer of a tool, with what the file states about it.
+func (f *outline) answer(raw *mcp.Raw) *document {
+	return &document{
+		tool:   &mcp.CallToolResult{Raw: raw},
+		params: site.StatedParameters(f.envelope),
+		others: site.SharedPlaces(f.meta),
+	}
 }

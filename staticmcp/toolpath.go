@@ -16,15 +16,22 @@ type textForm struct {
 }
 
 var (
-	asEncoded       = textForm{site.FormEncoded, func(text string) []string { return []string{site.EncodeName(text)} }}
-	asEncoded31     = textForm{site.FormEncoded31, func(text string) []string { return []string{site.EncodeName31(text)} }}
-	asEncodedScalar = textForm{site.FormEncodedScalar, func(text string) []string { return []string{site.EncodeNameScalar(text)} }}
-	asRaw           = textForm{site.FormRaw, func(text string) []string { return []string{text} }}
+	asEncoded       = textForm{site.FormEncoded, asOnePart(site.EncodeName)}
+	asEncoded31     = textForm{site.FormEncoded31, asOnePart(site.EncodeName31)}
+	asEncodedScalar = textForm{site.FormEncodedScalar, asOnePart(site.EncodeNameScalar)}
+	asRaw           = textForm{site.FormRaw, asOnePart(func(text string) string { return text })}
 	asSlashes       = textForm{site.FormSlashes, encodedParts}
 	asSlashes31     = textForm{site.FormSlashes31, site.EncodedWhole31}
 	asRawSlashes    = textForm{site.FormRawSlashes, site.SplitSlashes}
-	asReplaced      = textForm{site.FormReplaced, func(text string) []string { return site.SplitSlashes(site.ReplaceReserved(text)) }}
+	asReplaced      = textForm{site.FormReplaced, replacedParts}
 )
+
+// asOnePart returns a rule whose result is a single part.
+func asOnePart(encode func(string) string) func(string) []string {
+	return func(text string) []string { return []string{encode(text)} }
+}
+
+func replacedParts(text string) []string { return site.SplitSlashes(site.ReplaceReserved(text)) }
 
 // textForms are the rules in the order in which they are tried. For a text of safe
 // characters they all yield the same.

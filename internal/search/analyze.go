@@ -44,7 +44,7 @@ type part struct {
 func newAnalyzer(code string) *analyzer {
 	l := languageOf(code)
 	a := &analyzer{lang: l, stops: make(map[string]bool), stems: make(map[string]string), env: snowball.NewEnv("")}
-	for word := range strings.FieldsSeq(l.stops) {
+	for word := range strings.FieldsSeq(l.Stops) {
 		a.stops[word] = true
 		a.stops[strings.ReplaceAll(word, "'", "")] = true
 	}
@@ -137,7 +137,7 @@ func (a *analyzer) word(text string, at int, visit func(token)) {
 	if count < 2 ||
 		count > maxParts ||
 		whole.Len() > maxWord ||
-		a.lang.elides && strings.ContainsFunc(text, isApostrophe) {
+		a.lang.Elides && strings.ContainsFunc(text, isApostrophe) {
 		return
 	}
 	visit(token{term: plain(whole.String()), word: whole.String(), at: at, compound: true})
@@ -157,7 +157,7 @@ func (a *analyzer) split(parts []part, text string) []part {
 		after := i + runeLen(r)
 		switch {
 		case isApostrophe(r):
-			if a.lang.elides {
+			if a.lang.Elides {
 				cut(i, after)
 			}
 		case isConnector(r):
@@ -260,8 +260,10 @@ func fold(text string) string {
 
 // accented lists accented letters, bare the same letters without accents.
 const (
-	accented = "àáâãäåāăąçćĉċčďđèéêëēĕėęěĝğġģĥħìíîïĩīĭįıĵķĺļľŀłñńņňòóôõöøōŏőŕŗřśŝşšșţťŧțùúûüũūŭůűųŵýÿŷźżžё"
-	bare     = "aaaaaaaaacccccddeeeeeeeeegggghhiiiiiiiiijklllllnnnnooooooooorrrsssssttttuuuuuuuuuuwyyyzzzе"
+	accented = "àáâãäåāăąçćĉċčďđèéêëēĕėęěĝğġģĥħìíîïĩīĭįıĵ" +
+		"ķĺļľŀłñńņňòóôõöøōŏőŕŗřśŝşšșţťŧțùúûüũūŭůűųŵýÿŷźżžё"
+	bare = "aaaaaaaaacccccddeeeeeeeeegggghhiiiiiiiiij" +
+		"klllllnnnnooooooooorrrsssssttttuuuuuuuuuuwyyyzzzе"
 )
 
 // plain removes accents from text, which is in lower case.

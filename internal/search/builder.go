@@ -295,7 +295,7 @@ func (b *Builder) Close() error {
 		return err
 	}
 	b.head.Format = format
-	b.head.Language = b.an.lang.code
+	b.head.Language = b.an.lang.Code
 	b.head.Hint = b.opts.Hint
 	b.head.Pages, b.head.Sections = len(b.pages), len(b.sections)
 	return b.write(HeadName, encode(&b.head))

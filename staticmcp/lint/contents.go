@@ -116,7 +116,8 @@ func (c *checker) resourceURI(f *contents, uri string) {
 			site.Shorten(c.site.resources[f.resource-1].name))
 	case f.resource > 0 || c.listed()[uri]:
 		// The second is a copy for another reader.
-	case !slices.ContainsFunc(site.ResourcePaths(uri, false), func(p site.Candidate) bool { return p.Path == f.job.path }) &&
+	case !slices.ContainsFunc(site.ResourcePaths(uri, false),
+		func(p site.Candidate) bool { return p.Path == f.job.path }) &&
 		!slices.Contains(distinctOf(uri), f.job.path):
 		f.At(at.at).Add(ruleUnreachable, "/uri", "its name in the standard is "+staticmcp.ResourceAddress(uri).Path(),
 			"no reader looks here for %q", site.Shorten(uri))

@@ -180,7 +180,8 @@ func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
 		}
 		message, hint := fmt.Sprintf("the manifest has no %s %q", what, name), "add it to the manifest"
 		if c.tree.find(root+"/"+name+"/"+site.SchemaName+site.Extension) != nil && what == "tool" {
-			hint = "copy the definition in its " + site.SchemaName + site.Extension + " into the manifest: only some readers look there"
+			hint = "copy the definition in its " + site.SchemaName + site.Extension +
+				" into the manifest: only some readers look there"
 		}
 		c.in(root+"/"+name).Add(ruleUnlisted, "", hint, "%s", message)
 	}

@@ -29,6 +29,8 @@ func (c *checker) secrets(s *sheet, at int) {
 			continue
 		}
 		s.At(at+f.Offset).Add(ruleSecret, f.Pointer,
-			"remove it and revoke it, as it may have been read; if it is no secret, accept it with --allow-secret "+fingerprint, "the file contains %s (%s)", f.What, f.Kind)
+			"remove it and revoke it, as it may have been read; if it is no secret, accept it with --allow-secret "+
+				fingerprint,
+			"the file contains %s (%s)", f.What, f.Kind)
 	}
 }

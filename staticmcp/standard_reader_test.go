@@ -10,10 +10,10 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// TestNaiveReaderFindsTheExample verifies that a reader that implements only the standard
+// TestStandardReaderFindsTheExample verifies that a reader that implements only the standard
 // finds everything in the example: each text resource, and each answer by its file names,
 // which encode to themselves.
-func TestNaiveReaderFindsTheExample(t *testing.T) {
+func TestStandardReaderFindsTheExample(t *testing.T) {
 	root := os.DirFS("../examples/http-reference")
 	naive := naivesite.Site{FS: root, Encode: staticmcp.EncodeName}
 	manifest, err := naive.Manifest()
