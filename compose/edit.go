@@ -60,16 +60,16 @@ func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
 	if edits == nil || edits.Enabled == nil && len(edits.Disabled) == 0 && len(edits.Tools) == 0 {
 		return src, nil
 	}
-	e := &edited{Source: src, edits: edits, own: make(map[string]string)}
+	e := &edited{Source: src, edits: edits, ownNames: make(map[string]string)}
 	for _, name := range slices.Sorted(maps.Keys(edits.Tools)) {
 		to := edits.Tools[name].Name
 		if to == "" || to == name {
 			continue
 		}
-		if other, taken := e.own[to]; taken {
+		if other, taken := e.ownNames[to]; taken {
 			return nil, fmt.Errorf("tool %q and tool %q would both be shown as %q", other, name, to)
 		}
-		e.own[to] = name
+		e.ownNames[to] = name
 	}
 	e.watched, e.watches = mcp.AsWatcher(src)
 	return e, nil
@@ -77,20 +77,20 @@ func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
 
 type edited struct {
 	mcp.Source
-	edits   *Edits
-	own     map[string]string // own names by new name, for renamed tools
-	watched mcp.Watcher
-	watches bool
+	edits    *Edits
+	ownNames map[string]string // own names by new name, for renamed tools
+	watched  mcp.Watcher
+	watches  bool
 
 	label  string   // see [Label], or empty
 	others []string // of [Label]
 
-	last   atomic.Pointer[edition]
-	making sync.Mutex // held while last is replaced
+	last    atomic.Pointer[editedCatalog]
+	editing sync.Mutex // held while last is replaced
 }
 
-// edition is an edited catalog and its original.
-type edition struct{ of, catalog *mcp.Catalog }
+// editedCatalog is an edited catalog and its original.
+type editedCatalog struct{ of, catalog *mcp.Catalog }
 
 var (
 	_ mcp.Source     = (*edited)(nil)
@@ -109,36 +109,36 @@ func (e *edited) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	if last := e.last.Load(); last != nil && last.of == cat {
 		return last.catalog, nil
 	}
-	e.making.Lock()
-	defer e.making.Unlock()
+	e.editing.Lock()
+	defer e.editing.Unlock()
 	if last := e.last.Load(); last != nil && last.of == cat {
 		return last.catalog, nil
 	}
-	made := e.make(cat)
-	e.last.Store(&edition{cat, made})
-	return made, nil
+	result := e.edit(cat)
+	e.last.Store(&editedCatalog{cat, result})
+	return result, nil
 }
 
-func (e *edited) make(cat *mcp.Catalog) *mcp.Catalog {
-	made := cat.Copy()
-	made.Tools = nil
+func (e *edited) edit(cat *mcp.Catalog) *mcp.Catalog {
+	result := cat.Copy()
+	result.Tools = nil
 	for _, t := range cat.Tools {
 		if e.offers(t.Name) {
-			made.Tools = append(made.Tools, e.edits.Tools[t.Name].apply(t))
+			result.Tools = append(result.Tools, e.edits.Tools[t.Name].apply(t))
 		}
 	}
 	if cat.WithheldTools != nil {
-		made.WithheldTools = make(map[string]string)
+		result.WithheldTools = make(map[string]string)
 	}
 	for name, why := range cat.WithheldTools {
 		if e.offers(name) {
-			made.WithheldTools[e.shown(name)] = why
+			result.WithheldTools[e.shown(name)] = why
 		}
 	}
 	if e.label != "" {
-		e.labelled(made)
+		e.addLabel(result)
 	}
-	return made
+	return result
 }
 
 // offers reports whether a tool, given by its own name, is offered.
@@ -146,7 +146,7 @@ func (e *edited) offers(own string) bool {
 	if !e.edits.allows(own) {
 		return false
 	}
-	other, taken := e.own[e.shown(own)]
+	other, taken := e.ownNames[e.shown(own)]
 	return !taken || other == own
 }
 
@@ -160,7 +160,7 @@ func (e *edited) shown(own string) string {
 
 // CallTool implements [mcp.Source].
 func (e *edited) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	own, renamed := e.own[params.Name]
+	own, renamed := e.ownNames[params.Name]
 	if !renamed {
 		own = params.Name
 	}

@@ -31,51 +31,36 @@ func (m *merged) linkTool(t *mcp.Tool) {
 
 // linkCall returns the result with its links pointing at the part that produced it.
 func (m *merged) linkCall(part int, r *mcp.CallToolResult) (*mcp.CallToolResult, error) {
-	if r == nil || !m.joinsResources {
+	if r == nil {
 		return r, nil
 	}
 	link := func(uri string) string { return m.link(part, uri) }
 	if r.Raw != nil {
 		raw, err := rawWithLinks(r.Raw, linksOfCall, link)
-		if err != nil || raw == r.Raw {
-			return r, err
-		}
-		return &mcp.CallToolResult{Raw: raw}, nil
-	}
-	content := r.Content
-	for i := range r.Content {
-		if c, changed := linkContent(&r.Content[i], link); changed {
-			if &content[0] == &r.Content[0] {
-				content = slices.Clone(content)
-			}
-			content[i] = c
-		}
-	}
-	if len(content) == 0 || &content[0] == &r.Content[0] {
-		return r, nil
+		return &mcp.CallToolResult{Raw: raw}, err
 	}
 	linked := *r
-	linked.Content = content
+	linked.Content = slices.Clone(r.Content)
+	for i := range linked.Content {
+		linked.Content[i] = linkContent(&r.Content[i], link)
+	}
 	return &linked, nil
 }
 
 // linkPrompt does for prompts what linkCall does for tool results.
 func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptResult, error) {
-	if r == nil || !m.joinsResources {
+	if r == nil {
 		return r, nil
 	}
 	link := func(uri string) string { return m.link(part, uri) }
 	if r.Raw != nil {
 		raw, err := rawWithLinks(r.Raw, linksOfPrompt, link)
-		if err != nil || raw == r.Raw {
-			return r, err
-		}
-		return &mcp.GetPromptResult{Raw: raw}, nil
+		return &mcp.GetPromptResult{Raw: raw}, err
 	}
 	linked := *r
 	linked.Messages = slices.Clone(r.Messages)
 	for i := range linked.Messages {
-		linked.Messages[i].Content, _ = linkContent(&linked.Messages[i].Content, link)
+		linked.Messages[i].Content = linkContent(&r.Messages[i].Content, link)
 	}
 	return &linked, nil
 }
@@ -83,7 +68,7 @@ func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptRes
 // linkRead does the same for read results. The URI that the part received is replaced by
 // the one that the client sent.
 func (m *merged) linkRead(o ownName, asked string, r *mcp.ReadResourceResult) (*mcp.ReadResourceResult, error) {
-	if r == nil || !m.joinsResources {
+	if r == nil {
 		return r, nil
 	}
 	link := func(uri string) string {
@@ -94,14 +79,7 @@ func (m *merged) linkRead(o ownName, asked string, r *mcp.ReadResourceResult) (*
 	}
 	if r.Raw != nil {
 		raw, err := rawWithLinks(r.Raw, linksOfRead, link)
-		if err != nil || raw == r.Raw {
-			return r, err
-		}
-		return &mcp.ReadResourceResult{Raw: raw}, nil
-	}
-	changed := func(c mcp.ResourceContents) bool { return link(c.URI) != c.URI }
-	if !slices.ContainsFunc(r.Contents, changed) {
-		return r, nil
+		return &mcp.ReadResourceResult{Raw: raw}, err
 	}
 	linked := *r
 	linked.Contents = slices.Clone(r.Contents)
@@ -111,28 +89,21 @@ func (m *merged) linkRead(o ownName, asked string, r *mcp.ReadResourceResult) (*
 	return &linked, nil
 }
 
-// linkContent returns a block with its link replaced, and whether it changed.
-func linkContent(c *mcp.Content, link func(string) string) (mcp.Content, bool) {
+// linkContent returns a block with its link replaced.
+func linkContent(c *mcp.Content, link func(string) string) mcp.Content {
 	linked := *c
-	switch {
-	case c.Link != nil:
+	if c.Link != nil {
 		to := *c.Link
 		to.URI = link(to.URI)
-		if to.URI == c.Link.URI {
-			return *c, false
-		}
 		to.Raw = withText(to.Raw, "uri", c.Link.URI, to.URI)
 		linked.Link = &to
-	case c.Resource != nil:
-		resource := *c.Resource
-		if resource.URI = link(resource.URI); resource.URI == c.Resource.URI {
-			return *c, false
-		}
-		linked.Resource = &resource
-	default:
-		return *c, false
 	}
-	return linked, true
+	if c.Resource != nil {
+		resource := *c.Resource
+		resource.URI = link(resource.URI)
+		linked.Resource = &resource
+	}
+	return linked
 }
 
 // rawWithLinks returns raw itself if no link in it changes.

@@ -19,7 +19,7 @@ type merged struct {
 	tools, prompts       map[string]ownName // by visible name
 	resources, templates map[string]ownName // by visible URI or URI template
 
-	claims         *claims
+	uris           *uriIndex
 	labels         *labels // empty if names are left as they are
 	joinsResources bool    // at least two parts offer resources
 }
@@ -38,28 +38,21 @@ func (m *merged) builtFrom(parts []*mcp.Catalog) bool {
 // completer returns the part that handles a completion, and params with the part's own
 // names.
 func (m *merged) completer(params *mcp.CompleteParams) (int, *mcp.CompleteParams, error) {
+	renamed := *params
+	owners, name, unknown := m.prompts, &renamed.Prompt, mcp.UnknownPrompt
 	if params.Prompt == "" {
-		o, ok := m.templates[params.URITemplate]
-		if !ok {
-			return 0, nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", params.URITemplate)
-		}
-		if o.name != params.URITemplate {
-			renamed := *params
-			renamed.URITemplate = o.name
-			params = &renamed
-		}
-		return o.part, params, nil
+		owners, name, unknown = m.templates, &renamed.URITemplate, unknownTemplate
 	}
-	o, ok := m.prompts[params.Prompt]
+	o, ok := owners[*name]
 	if !ok {
-		return 0, nil, mcp.UnknownPrompt(params.Prompt)
+		return 0, nil, unknown(*name)
 	}
-	if o.name != params.Prompt {
-		renamed := *params
-		renamed.Prompt = o.name
-		params = &renamed
-	}
-	return o.part, params, nil
+	*name = o.name
+	return o.part, &renamed, nil
+}
+
+func unknownTemplate(text string) *mcp.Error {
+	return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
 }
 
 func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {

@@ -15,10 +15,10 @@ func (u *union) sources(parts []*mcp.Catalog) []mcp.JoinedSource {
 		all = append(all, mcp.JoinedSource{Name: u.parts[i].Name, Unknown: cat.Unknown()})
 		all = append(all, cat.Sources...)
 	}
-	return append(all, absent(u.opts.Absent)...)
+	return append(all, absentSources(u.opts.Absent)...)
 }
 
-func absent(names []string) []mcp.JoinedSource {
+func absentSources(names []string) []mcp.JoinedSource {
 	all := make([]mcp.JoinedSource, 0, len(names))
 	for _, name := range names {
 		all = append(all, mcp.JoinedSource{Name: name, Unknown: true})
@@ -49,13 +49,13 @@ func Label(name string, src mcp.Source, others ...string) mcp.Source {
 	return e
 }
 
-// labelled adds the label to the tools and sources of the edited catalog made.
-func (e *edited) labelled(made *mcp.Catalog) {
-	for i := range made.Tools {
-		t := &made.Tools[i]
+// addLabel adds the label to the tools and sources of the edited catalog result.
+func (e *edited) addLabel(result *mcp.Catalog) {
+	for i := range result.Tools {
+		t := &result.Tools[i]
 		t.Origins = originOf(e.label, t.Name).After(t.Origins)
 	}
 	sources := []mcp.JoinedSource{{Name: e.label}}
-	sources = append(sources, made.Sources...)
-	made.Sources = append(sources, absent(e.others)...)
+	sources = append(sources, result.Sources...)
+	result.Sources = append(sources, absentSources(e.others)...)
 }

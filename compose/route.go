@@ -28,7 +28,7 @@ const (
 
 // find returns the destination of a URI from a client, and, for toOne, the part and its
 // own URI.
-func (m *merged) find(uri string) (route, ownName, claimants) {
+func (m *merged) find(uri string) (route, ownName, partSet) {
 	if o, ok := m.resources[uri]; ok {
 		return toOne, o, nil
 	}
@@ -39,7 +39,7 @@ func (m *merged) find(uri string) (route, ownName, claimants) {
 		return toOne, ownName{part, name}, nil
 	}
 	left := maxMatching
-	switch c := m.claims.of(uri, &left); {
+	switch c := m.uris.claimsOn(uri, &left); {
 	case len(c.by) > 1 || !c.complete:
 		return toSeveral, ownName{}, c.by
 	case len(c.by) == 1:
@@ -81,7 +81,7 @@ func (m *merged) offersResources(part int) bool {
 }
 
 // ambiguous returns the error for a URI that several parts claim.
-func (u *union) ambiguous(m *merged, uri string, parts claimants) error {
+func (u *union) ambiguous(m *merged, uri string, parts partSet) error {
 	if m.labels.of == nil || len(parts) < 2 {
 		return mcp.Errorf(mcp.CodeInvalidParams, "resource %q may be of several sources", uri)
 	}
@@ -98,7 +98,7 @@ func (u *union) ambiguous(m *merged, uri string, parts claimants) error {
 // mergeResources joins the resources and templates. A URI claimed by a single part stays
 // the same; any other gets the label of its part.
 func (u *union) mergeResources(m *merged) error {
-	m.claims = claimsOf(m.parts)
+	m.uris = indexURIs(m.parts)
 	offering := 0
 	for i := range m.parts {
 		if m.offersResources(i) {
@@ -110,7 +110,7 @@ func (u *union) mergeResources(m *merged) error {
 	left := maxMatching
 	for i, cat := range m.parts {
 		for _, r := range cat.Resources {
-			shown, err := u.shownURI(m, "resource", r.URI, i, m.claims.of(r.URI, &left), shared)
+			shown, err := u.shownURI(m, "resource", r.URI, i, m.uris.claimsOn(r.URI, &left), shared)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (u *union) mergeResources(m *merged) error {
 			m.catalog.Resources = append(m.catalog.Resources, r)
 		}
 		for _, t := range cat.Templates {
-			same := claimed{by: m.claims.templates[t.URITemplate], complete: true}
+			same := claimed{by: m.uris.templates[t.URITemplate], complete: true}
 			shown, err := u.shownURI(m, "resource template", t.URITemplate, i, same, shared)
 			if err != nil {
 				return err
@@ -171,13 +171,13 @@ func (u *union) shownURI(m *merged, kind, uri string, part int, c claimed, share
 // sharing collects shared URIs by the parts that share them.
 type sharing struct {
 	u   *union
-	of  []claimants
+	of  []partSet
 	all []shared
 }
 
 // note records that parts share a URI. The search runs backwards, as the parts are mostly
 // those of the previous call.
-func (s *sharing) note(uri string, parts claimants) {
+func (s *sharing) note(uri string, parts partSet) {
 	for i := len(s.of) - 1; i >= 0; i-- {
 		if slices.Equal(s.of[i], parts) {
 			s.all[i].others++

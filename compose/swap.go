@@ -16,13 +16,13 @@ import (
 // It implements [mcp.Watcher], [mcp.Extender] and [mcp.Subscriber], as far as the current
 // source does. It is safe for concurrent use. It adds one atomic load per call.
 type Swap struct {
-	current atomic.Pointer[shown]
+	current atomic.Pointer[watchedSource]
 	setting sync.Mutex // held while current is replaced
 
 	watchers mcp.Watchers
 }
 
-type shown struct {
+type watchedSource struct {
 	source mcp.Source
 	stop   func() // stops watching source
 }
@@ -37,12 +37,12 @@ var (
 // NewSwap returns a Swap that delegates to src.
 func NewSwap(src mcp.Source) *Swap {
 	s := &Swap{}
-	s.current.Store(s.watching(src))
+	s.current.Store(s.watchSource(src))
 	return s
 }
 
-func (s *Swap) watching(src mcp.Source) *shown {
-	at := &shown{source: src, stop: func() {}}
+func (s *Swap) watchSource(src mcp.Source) *watchedSource {
+	at := &watchedSource{source: src, stop: func() {}}
 	if w, ok := mcp.AsWatcher(src); ok {
 		at.stop = w.Watch(s.Tell)
 	}
@@ -55,8 +55,8 @@ func (s *Swap) watching(src mcp.Source) *shown {
 func (s *Swap) Set(ctx context.Context, next mcp.Source) {
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	old, fresh := s.current.Load(), s.watching(next)
-	same := sameOffer(ctx, old.source, next)
+	old, fresh := s.current.Load(), s.watchSource(next)
+	same := haveSameCatalog(ctx, old.source, next)
 	s.current.Store(fresh)
 	old.stop()
 	if !same {
@@ -64,7 +64,7 @@ func (s *Swap) Set(ctx context.Context, next mcp.Source) {
 	}
 }
 
-func sameOffer(ctx context.Context, a, b mcp.Source) bool {
+func haveSameCatalog(ctx context.Context, a, b mcp.Source) bool {
 	before, err := a.Catalog(ctx)
 	if err != nil {
 		return false
@@ -232,8 +232,8 @@ func (r *Retirable) Watch(changed func(mcp.Change)) (stop func()) {
 	return func() {}
 }
 
-// count runs a call unless r is retired, and counts it.
-func count[P, R any](
+// runCounted runs a call unless r is retired, and counts it.
+func runCounted[P, R any](
 	ctx context.Context, r *Retirable, params P, call func(mcp.Source, context.Context, P) (R, error),
 ) (result R, err error) {
 	if err := r.enter(); err != nil {
@@ -245,22 +245,22 @@ func count[P, R any](
 
 // CallTool implements [mcp.Source].
 func (r *Retirable) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	return count(ctx, r, params, mcp.Source.CallTool)
+	return runCounted(ctx, r, params, mcp.Source.CallTool)
 }
 
 // ReadResource implements [mcp.Source].
 func (r *Retirable) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	return count(ctx, r, params, mcp.Source.ReadResource)
+	return runCounted(ctx, r, params, mcp.Source.ReadResource)
 }
 
 // GetPrompt implements [mcp.Source].
 func (r *Retirable) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	return count(ctx, r, params, mcp.Source.GetPrompt)
+	return runCounted(ctx, r, params, mcp.Source.GetPrompt)
 }
 
 // Complete implements [mcp.Source].
 func (r *Retirable) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	return count(ctx, r, params, mcp.Source.Complete)
+	return runCounted(ctx, r, params, mcp.Source.Complete)
 }
 
 // ServeMethod implements [mcp.Extender].
@@ -268,7 +268,7 @@ func (r *Retirable) ServeMethod(ctx context.Context, method string, params json.
 	if _, ok := r.Source.(mcp.Extender); !ok {
 		return nil, mcp.MethodNotFound(method)
 	}
-	return count(ctx, r, extension{method, params}, serveMethod)
+	return runCounted(ctx, r, extension{method, params}, serveMethod)
 }
 
 // Subscribe implements [mcp.Subscriber].
@@ -276,6 +276,6 @@ func (r *Retirable) Subscribe(ctx context.Context, uri string) error {
 	if _, ok := r.Source.(mcp.Subscriber); !ok {
 		return nil // subscriptions need no call
 	}
-	_, err := count(ctx, r, uri, subscribe)
+	_, err := runCounted(ctx, r, uri, subscribe)
 	return err
 }

@@ -139,7 +139,7 @@ var (
 // merged returns the joined catalog of the parts' current catalogs.
 func (u *union) merged(ctx context.Context) (*merged, error) {
 	last := u.last.Load()
-	fresh, err := u.ask(ctx, last)
+	fresh, err := u.fetchCatalogs(ctx, last)
 	if err != nil || fresh == nil {
 		return last, err
 	}
@@ -162,8 +162,8 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 	return m, nil
 }
 
-// ask returns the parts' catalogs, or nil if last was built from them.
-func (u *union) ask(ctx context.Context, last *merged) (fresh []*mcp.Catalog, err error) {
+// fetchCatalogs returns the parts' catalogs, or nil if last was built from them.
+func (u *union) fetchCatalogs(ctx context.Context, last *merged) (fresh []*mcp.Catalog, err error) {
 	for i, p := range u.parts {
 		cat, err := p.Source.Catalog(ctx)
 		if err != nil {
@@ -200,7 +200,7 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	}
 	own, ok := m.tools[params.Name]
 	if !ok {
-		return nil, unknownTool(m.catalog, params.Name)
+		return nil, unknownItem(m.catalog.WithheldTools, params.Name, mcp.CodeToolDenied, mcp.UnknownTool(params.Name))
 	}
 	if err := checkOrigin(params, u.parts[own.part].Name, own.name); err != nil {
 		return nil, err
@@ -208,11 +208,11 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	if own.name != params.Name {
 		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments, Origins: params.Origins}
 	}
-	result, err := u.servingPart(ctx, own.part).CallTool(ctx, params)
-	if err != nil {
-		return result, err
+	result, err := u.selectPart(ctx, own.part).CallTool(ctx, params)
+	if err == nil && m.joinsResources {
+		result, err = m.linkCall(own.part, result)
 	}
-	return m.linkCall(own.part, result)
+	return result, err
 }
 
 // ReadResource implements [mcp.Source].
@@ -259,11 +259,11 @@ func (u *union) readFrom(
 	if o.name != asked {
 		params = &mcp.ReadResourceParams{URI: o.name}
 	}
-	result, err := u.servingPart(ctx, o.part).ReadResource(ctx, params)
-	if err != nil {
-		return result, err
+	result, err := u.selectPart(ctx, o.part).ReadResource(ctx, params)
+	if err == nil && m.joinsResources {
+		result, err = m.linkRead(o, asked, result)
 	}
-	return m.linkRead(o, asked, result)
+	return result, err
 }
 
 func hasCode(err error, code mcp.Code) bool {
@@ -279,16 +279,16 @@ func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mc
 	}
 	own, ok := m.prompts[params.Name]
 	if !ok {
-		return nil, unknownPrompt(m.catalog, params.Name)
+		return nil, unknownItem(m.catalog.WithheldPrompts, params.Name, mcp.CodeInvalidParams, mcp.UnknownPrompt(params.Name))
 	}
 	if own.name != params.Name {
 		params = &mcp.GetPromptParams{Name: own.name, Arguments: params.Arguments}
 	}
-	result, err := u.servingPart(ctx, own.part).GetPrompt(ctx, params)
-	if err != nil {
-		return result, err
+	result, err := u.selectPart(ctx, own.part).GetPrompt(ctx, params)
+	if err == nil && m.joinsResources {
+		result, err = m.linkPrompt(own.part, result)
 	}
-	return m.linkPrompt(own.part, result)
+	return result, err
 }
 
 // Complete implements [mcp.Source].
@@ -304,28 +304,22 @@ func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.
 	if !m.parts[part].Completions {
 		return &mcp.CompleteResult{}, nil
 	}
-	return u.servingPart(ctx, part).Complete(ctx, params)
+	return u.selectPart(ctx, part).Complete(ctx, params)
 }
 
-// servingPart returns the part that serves the request in ctx, and records that.
-func (u *union) servingPart(ctx context.Context, part int) mcp.Source {
+// selectPart returns the part that serves the request in ctx, and records that.
+func (u *union) selectPart(ctx context.Context, part int) mcp.Source {
 	mcp.RequestFrom(ctx).ServedBy(&u.parts[part].Name)
 	return u.parts[part].Source
 }
 
-// unknownTool and unknownPrompt return the error for a name that is not in a catalog.
-func unknownTool(cat *mcp.Catalog, name string) error {
-	if why, ok := cat.WithheldTools[name]; ok {
-		return &mcp.Error{Code: mcp.CodeToolDenied, Message: why}
+// unknownItem returns the error for a name that is not in a catalog: unknown or, if the item
+// is refused, one with the reason.
+func unknownItem(reasons map[string]string, name string, code mcp.Code, unknown *mcp.Error) error {
+	if why, ok := reasons[name]; ok {
+		return &mcp.Error{Code: code, Message: why}
 	}
-	return mcp.UnknownTool(name)
-}
-
-func unknownPrompt(cat *mcp.Catalog, name string) error {
-	if why, ok := cat.WithheldPrompts[name]; ok {
-		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: why}
-	}
-	return mcp.UnknownPrompt(name)
+	return unknown
 }
 
 // Subscribe implements [mcp.Subscriber]. A URI that no part claims is tried on each part

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -64,43 +65,32 @@ func pinOf(kind Kind, definition []byte) (Pin, error) {
 
 // entry is an item as a source lists it.
 type entry struct {
-	item Item
-	json func() (json.RawMessage, error)
+	item       Item
+	definition json.Marshaler
 }
 
 // entries returns the tools, prompts, resources and templates of a catalog.
 func entries(cat *mcp.Catalog) []entry {
-	all := make([]entry, 0, len(cat.Tools)+len(cat.Prompts)+len(cat.Resources)+len(cat.Templates))
-	for i := range cat.Tools {
-		all = append(all, entry{
-			Item{Tools, cat.Tools[i].Name},
-			func() (json.RawMessage, error) { return cat.Tools[i].MarshalJSON() },
-		})
+	return slices.Concat(
+		entriesOf(Tools, cat.Tools, func(t *mcp.Tool) (string, json.Marshaler) { return t.Name, t }),
+		entriesOf(Prompts, cat.Prompts, func(p *mcp.Prompt) (string, json.Marshaler) { return p.Name, p }),
+		entriesOf(Resources, cat.Resources, func(r *mcp.Resource) (string, json.Marshaler) { return r.URI, r }),
+		entriesOf(Templates, cat.Templates, func(t *mcp.ResourceTemplate) (string, json.Marshaler) { return t.URITemplate, t }),
+	)
+}
+
+func entriesOf[T any](kind Kind, all []T, name func(*T) (string, json.Marshaler)) []entry {
+	entries := make([]entry, len(all))
+	for i := range all {
+		text, definition := name(&all[i])
+		entries[i] = entry{Item{kind, text}, definition}
 	}
-	for i := range cat.Prompts {
-		all = append(all, entry{
-			Item{Prompts, cat.Prompts[i].Name},
-			func() (json.RawMessage, error) { return cat.Prompts[i].MarshalJSON() },
-		})
-	}
-	for i := range cat.Resources {
-		all = append(all, entry{
-			Item{Resources, cat.Resources[i].URI},
-			func() (json.RawMessage, error) { return cat.Resources[i].MarshalJSON() },
-		})
-	}
-	for i := range cat.Templates {
-		all = append(all, entry{
-			Item{Templates, cat.Templates[i].URITemplate},
-			func() (json.RawMessage, error) { return cat.Templates[i].MarshalJSON() },
-		})
-	}
-	return all
+	return entries
 }
 
 // digest returns the digest of an entry, or the reason it has none.
 func (e *entry) digest() (string, error) {
-	text, err := e.json()
+	text, err := e.definition.MarshalJSON()
 	if err != nil {
 		return "", err
 	}

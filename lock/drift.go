@@ -113,30 +113,33 @@ func Compare(source string, was, is *Entry) (all []Drift) {
 		}
 		return []Drift{d}
 	}
-	items := make(map[Item]Pin, len(is.Items))
-	maps.Copy(items, was.Items)
+	items := maps.Clone(was.Items)
+	if items == nil {
+		items = make(map[Item]Pin)
+	}
 	maps.Copy(items, is.Items)
 	for _, item := range (&Entry{Items: items}).sorted() {
-		d := Drift{Source: source, Item: item}
-		if pin, ok := was.Items[item]; ok {
-			d.Was = &pin
-		}
-		if pin, ok := is.Items[item]; ok {
-			d.Is = &pin
-		}
-		if d.Was == nil || d.Is == nil || d.Was.Digest != d.Is.Digest {
+		d := Drift{source, item, was.pin(item), is.pin(item)}
+		if !d.isUnchanged() {
 			all = append(all, d)
 		}
 	}
 	if was.Version != is.Version {
-		all = append(all, Drift{
-			source,
-			Item{Kind: Version},
-			&Pin{Definition: quoted(was.Version)},
-			&Pin{Definition: quoted(is.Version)},
-		})
+		all = append(all, versionDrift(source, was.Version, is.Version))
 	}
 	return all
+}
+
+// isUnchanged reports whether an item is as it was locked, or neither locked nor offered.
+func (d Drift) isUnchanged() bool {
+	if d.Was == nil || d.Is == nil {
+		return d.Was == d.Is
+	}
+	return d.Was.Digest == d.Is.Digest
+}
+
+func versionDrift(source, was, is string) Drift {
+	return Drift{source, Item{Kind: Version}, &Pin{Definition: quoted(was)}, &Pin{Definition: quoted(is)}}
 }
 
 func quoted(text string) json.RawMessage {

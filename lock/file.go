@@ -79,6 +79,17 @@ type Entry struct {
 	Items   map[Item]Pin
 }
 
+// pin returns the pin of an item, or nil. e may be nil.
+func (e *Entry) pin(item Item) *Pin {
+	if e == nil {
+		return nil
+	}
+	if pin, ok := e.Items[item]; ok {
+		return &pin
+	}
+	return nil
+}
+
 // Item identifies one item of a source.
 type Item struct {
 	Kind Kind

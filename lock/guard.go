@@ -89,14 +89,12 @@ func (g *Guard) originDrift(lock *File, source, origin string) *Drift {
 	if locked == nil {
 		return &Drift{Source: source, Item: Item{Kind: Whole}, Is: &Pin{Digest: origin}}
 	}
-	d := &Drift{Source: source, Item: Item{Kind: Origin}}
-	if was, ok := locked.Items[d.Item]; ok {
-		d.Was = &was
-	}
+	item := Item{Kind: Origin}
+	d := &Drift{Source: source, Item: item, Was: locked.pin(item)}
 	if origin != "" {
 		d.Is = &Pin{Digest: origin}
 	}
-	if d.Was == nil && d.Is == nil || d.Was != nil && d.Is != nil && d.Was.Digest == d.Is.Digest {
+	if d.isUnchanged() {
 		return nil
 	}
 	if d.Is == nil {

@@ -38,7 +38,7 @@ func Record(ctx context.Context, name string, src mcp.Source, origin string) (*E
 		return nil, nil, err
 	}
 	for _, e := range entries(cat) {
-		text, err := e.json()
+		text, err := e.definition.MarshalJSON()
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", e.item, err)
 		}

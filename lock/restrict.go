@@ -32,12 +32,12 @@ import (
 // one map lookup. The returned Source implements io.Closer, which closes src. It is an
 // [mcp.Watcher] if src is one or the lock can be replaced.
 func Restrict(name string, src mcp.Source, g *Guard, origin string) mcp.Source {
-	p := &pinned{name: name, src: src, guard: g, origin: origin}
+	p := &restricted{name: name, src: src, guard: g, origin: origin}
 	p.watched, p.watches = mcp.AsWatcher(src)
 	return p
 }
 
-type pinned struct {
+type restricted struct {
 	name, origin string
 	src          mcp.Source
 	guard        *Guard
@@ -49,15 +49,15 @@ type pinned struct {
 }
 
 var (
-	_ mcp.Source     = (*pinned)(nil)
-	_ mcp.Watcher    = (*pinned)(nil)
-	_ mcp.Extender   = (*pinned)(nil)
-	_ mcp.Subscriber = (*pinned)(nil)
-	_ io.Closer      = (*pinned)(nil)
+	_ mcp.Source     = (*restricted)(nil)
+	_ mcp.Watcher    = (*restricted)(nil)
+	_ mcp.Extender   = (*restricted)(nil)
+	_ mcp.Subscriber = (*restricted)(nil)
+	_ io.Closer      = (*restricted)(nil)
 )
 
 // view returns the current view of the source.
-func (p *pinned) view(ctx context.Context) (*view, error) {
+func (p *restricted) view(ctx context.Context) (*view, error) {
 	last, lock := p.last.Load(), p.guard.File()
 	if last != nil && last.lock == lock && last.of == nil {
 		return last, nil // the source must not be called
@@ -85,10 +85,10 @@ func (p *pinned) view(ctx context.Context) (*view, error) {
 	return v, nil
 }
 
-// applicable returns the locked source that applies: the one in lock, or, if its origin has
+// applicableEntry returns the locked source that applies: the one in lock, or, if its origin has
 // changed, the one that was admitted before, until the server is replaced. A nil result
 // means that the lock does not contain the source.
-func (p *pinned) applicable(lock *File) (*Entry, *Drift) {
+func (p *restricted) applicableEntry(lock *File) (*Entry, *Drift) {
 	d := p.guard.originDrift(lock, p.name, p.origin)
 	if last := p.last.Load(); d != nil && d.Item.Kind == Origin && last != nil && last.admitted {
 		return last.locked, nil
@@ -97,8 +97,8 @@ func (p *pinned) applicable(lock *File) (*Entry, *Drift) {
 }
 
 // closedView returns the view of a source that must not be called, or nil.
-func (p *pinned) closedView(lock *File) *view {
-	_, d := p.applicable(lock)
+func (p *restricted) closedView(lock *File) *view {
+	_, d := p.applicableEntry(lock)
 	if d == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func emptyCatalog(name string) *mcp.Catalog {
 }
 
 // Catalog implements [mcp.Source].
-func (p *pinned) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+func (p *restricted) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	v, err := p.view(ctx)
 	if err != nil {
 		return nil, err
@@ -130,9 +130,9 @@ func (p *pinned) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return v.catalog, nil
 }
 
-// checked calls do if check allows it, and returns its result if check still allows it
+// callChecked calls do if check allows it, and returns its result if check still allows it
 // afterwards.
-func checked[T any](ctx context.Context, p *pinned, check func(*view) error, do func() (T, error)) (T, error) {
+func callChecked[T any](ctx context.Context, p *restricted, check func(*view) error, do func() (T, error)) (T, error) {
 	var none T
 	v, err := p.view(ctx)
 	if err != nil {
@@ -154,14 +154,14 @@ func checked[T any](ctx context.Context, p *pinned, check func(*view) error, do 
 }
 
 // CallTool implements [mcp.Source].
-func (p *pinned) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	return checked(ctx, p, func(v *view) error { return v.tool(params.Name) },
+func (p *restricted) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return callChecked(ctx, p, func(v *view) error { return v.tool(params.Name) },
 		func() (*mcp.CallToolResult, error) { return p.src.CallTool(ctx, params) })
 }
 
 // ReadResource implements [mcp.Source].
-func (p *pinned) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	result, err := checked(ctx, p, func(v *view) error { return v.resource(params.URI) },
+func (p *restricted) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	result, err := callChecked(ctx, p, func(v *view) error { return v.resource(params.URI) },
 		func() (*mcp.ReadResourceResult, error) { return p.src.ReadResource(ctx, params) })
 	if err != nil || !isUI(params.URI) {
 		return result, err
@@ -177,18 +177,14 @@ func (p *pinned) ReadResource(ctx context.Context, params *mcp.ReadResourceParam
 }
 
 // contents compares the contents of a UI resource with the lock.
-func (p *pinned) contents(locked *Entry, uri string, result *mcp.ReadResourceResult) error {
-	d := Drift{Source: p.name, Item: Item{UI, uri}, Is: &Pin{}}
-	if locked != nil {
-		if was, ok := locked.Items[d.Item]; ok {
-			d.Was = &was
-		}
-	}
+func (p *restricted) contents(locked *Entry, uri string, result *mcp.ReadResourceResult) error {
+	item := Item{UI, uri}
+	d := Drift{p.name, item, locked.pin(item), &Pin{}}
 	contents, err := contentsOf(result)
 	if err == nil {
 		d.Is.Digest, err = Digest(UI, contents)
 	}
-	if err == nil && d.Was != nil && d.Was.Digest == d.Is.Digest {
+	if err == nil && d.isUnchanged() {
 		return nil
 	}
 	p.guard.report(d)
@@ -199,14 +195,14 @@ func (p *pinned) contents(locked *Entry, uri string, result *mcp.ReadResourceRes
 }
 
 // GetPrompt implements [mcp.Source].
-func (p *pinned) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	return checked(ctx, p, func(v *view) error { return v.prompt(params.Name) },
+func (p *restricted) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	return callChecked(ctx, p, func(v *view) error { return v.prompt(params.Name) },
 		func() (*mcp.GetPromptResult, error) { return p.src.GetPrompt(ctx, params) })
 }
 
 // Complete implements [mcp.Source].
-func (p *pinned) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	return checked(ctx, p, func(v *view) error {
+func (p *restricted) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	return callChecked(ctx, p, func(v *view) error {
 		if params.Prompt != "" {
 			return v.prompt(params.Prompt)
 		}
@@ -215,8 +211,8 @@ func (p *pinned) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp
 }
 
 // Subscribe implements [mcp.Subscriber].
-func (p *pinned) Subscribe(ctx context.Context, uri string) error {
-	_, err := checked(ctx, p, func(v *view) error { return v.resource(uri) }, func() (struct{}, error) {
+func (p *restricted) Subscribe(ctx context.Context, uri string) error {
+	_, err := callChecked(ctx, p, func(v *view) error { return v.resource(uri) }, func() (struct{}, error) {
 		if s, ok := p.src.(mcp.Subscriber); ok {
 			return struct{}{}, s.Subscribe(ctx, uri)
 		}
@@ -226,8 +222,8 @@ func (p *pinned) Subscribe(ctx context.Context, uri string) error {
 }
 
 // ServeMethod implements [mcp.Extender].
-func (p *pinned) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
-	return checked(ctx, p, func(v *view) error {
+func (p *restricted) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+	return callChecked(ctx, p, func(v *view) error {
 		if v.mismatch != nil {
 			return mcp.MethodNotFound(method)
 		}
@@ -241,10 +237,10 @@ func (p *pinned) ServeMethod(ctx context.Context, method string, params json.Raw
 }
 
 // Changes reports whether the catalog can change: see [mcp.AsWatcher].
-func (p *pinned) Changes() bool { return p.watches || p.guard.opts.Replaced }
+func (p *restricted) Changes() bool { return p.watches || p.guard.opts.Replaced }
 
 // Watch implements [mcp.Watcher]. It suppresses changes of resources that cannot be read.
-func (p *pinned) Watch(changed func(mcp.Change)) (stop func()) {
+func (p *restricted) Watch(changed func(mcp.Change)) (stop func()) {
 	stops := []func(){p.guard.watchers.Watch(changed)}
 	if p.watches {
 		stops = append(stops, p.watched.Watch(func(c mcp.Change) {
@@ -265,7 +261,7 @@ func (p *pinned) Watch(changed func(mcp.Change)) (stop func()) {
 }
 
 // Close implements io.Closer.
-func (p *pinned) Close() error {
+func (p *restricted) Close() error {
 	if c, ok := p.src.(io.Closer); ok {
 		return c.Close()
 	}

@@ -34,8 +34,8 @@ type refused struct {
 }
 
 // compare compares the source's catalog with the lock.
-func (p *pinned) compare(lock *File, cat *mcp.Catalog) *view {
-	locked, mismatch := p.applicable(lock)
+func (p *restricted) compare(lock *File, cat *mcp.Catalog) *view {
+	locked, mismatch := p.applicableEntry(lock)
 	v := &view{of: cat, lock: lock, locked: locked, admitted: mismatch == nil, catalog: cat}
 	if locked == nil {
 		v.open = true // the policy is Warn; under Block, the source would not have been called
@@ -68,36 +68,27 @@ func offersNothing(cat *mcp.Catalog) bool {
 
 // drifts returns the items of a catalog that differ from the lock.
 func drifts(source string, locked *Entry, cat *mcp.Catalog) (all []Drift) {
-	compare := func(item Item, is Pin) {
-		d := Drift{Source: source, Item: item, Is: &is}
-		if was, ok := locked.Items[item]; ok {
-			if was.Digest == is.Digest {
-				return
-			}
-			d.Was = &was
+	compare := func(item Item, digest string) {
+		d := Drift{source, item, locked.pin(item), &Pin{Digest: digest}}
+		if !d.isUnchanged() {
+			all = append(all, d)
 		}
-		all = append(all, d)
 	}
 	var identity string
 	if text, err := identityOf(cat.Server); err == nil {
 		identity, _ = Digest(Server, text) // without a digest, it counts as another server
 	}
-	compare(Item{Kind: Server}, Pin{Digest: identity})
+	compare(Item{Kind: Server}, identity)
 	if cat.Instructions != "" {
 		digest, _ := Digest(Instructions, quoted(cat.Instructions))
-		compare(Item{Kind: Instructions}, Pin{Digest: digest})
+		compare(Item{Kind: Instructions}, digest)
 	}
 	for _, e := range entries(cat) {
 		digest, _ := e.digest() // without a digest, it counts as changed
-		compare(e.item, Pin{Digest: digest})
+		compare(e.item, digest)
 	}
 	if locked.Version != cat.Server.Version {
-		all = append(all, Drift{
-			source,
-			Item{Kind: Version},
-			&Pin{Definition: quoted(locked.Version)},
-			&Pin{Definition: quoted(cat.Server.Version)},
-		})
+		all = append(all, versionDrift(source, locked.Version, cat.Server.Version))
 	}
 	return all
 }
@@ -120,10 +111,10 @@ func (v *view) restrict(source string, locked *Entry, drifts []Drift) {
 		return
 	}
 	v.catalog = v.of.Copy()
-	v.catalog.Tools = kept(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
-	v.catalog.Prompts = kept(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
-	v.catalog.Resources = kept(v, Resources, v.of.Resources, func(r *mcp.Resource) string { return r.URI })
-	v.catalog.Templates = kept(v, Templates, v.of.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+	v.catalog.Tools = allowedItems(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
+	v.catalog.Prompts = allowedItems(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
+	v.catalog.Resources = allowedItems(v, Resources, v.of.Resources, func(r *mcp.Resource) string { return r.URI })
+	v.catalog.Templates = allowedItems(v, Templates, v.of.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	if v.refuses(Item{Kind: Instructions}) {
 		v.catalog.Instructions = ""
 	}
@@ -160,8 +151,8 @@ func (s *Entry) name() string {
 	return name
 }
 
-// kept returns the entries that are not refused.
-func kept[T any](v *view, kind Kind, all []T, name func(*T) string) []T {
+// allowedItems returns the entries that are not refused.
+func allowedItems[T any](v *view, kind Kind, all []T, name func(*T) string) []T {
 	out := make([]T, 0, len(all))
 	for i := range all {
 		if !v.refuses(Item{kind, name(&all[i])}) {
@@ -174,23 +165,22 @@ func kept[T any](v *view, kind Kind, all []T, name func(*T) string) []T {
 // recordReasons records the reasons for missing tools and prompts, for the server to report to
 // clients.
 func (v *view) recordReasons() {
-	for i := range v.of.Tools {
-		if why := v.reason(Item{Tools, v.of.Tools[i].Name}); why != "" {
-			put(&v.catalog.WithheldTools, v.of.Tools[i].Name, why)
-		}
-	}
-	for i := range v.of.Prompts {
-		if why := v.reason(Item{Prompts, v.of.Prompts[i].Name}); why != "" {
-			put(&v.catalog.WithheldPrompts, v.of.Prompts[i].Name, why)
-		}
-	}
+	v.catalog.WithheldTools = reasonsFor(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
+	v.catalog.WithheldPrompts = reasonsFor(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
 }
 
-func put(m *map[string]string, key, value string) {
-	if *m == nil {
-		*m = make(map[string]string)
+// reasonsFor returns the reasons of the refused items by name, or nil if there are none.
+func reasonsFor[T any](v *view, kind Kind, all []T, name func(*T) string) (reasons map[string]string) {
+	for i := range all {
+		item := Item{kind, name(&all[i])}
+		if why := v.reason(item); why != "" {
+			if reasons == nil {
+				reasons = make(map[string]string)
+			}
+			reasons[item.Name] = why
+		}
 	}
-	(*m)[key] = value
+	return reasons
 }
 
 // reason returns the reason an item is refused, or "".
@@ -201,10 +191,7 @@ func (v *view) reason(item Item) string {
 	return v.refused[item].why
 }
 
-func (v *view) refuses(item Item) bool {
-	_, ok := v.refused[item]
-	return ok
-}
+func (v *view) refuses(item Item) bool { return v.refused[item].why != "" }
 
 // refusal returns the reason that a client gets. It names the command that approves the
 // item, and nothing about the machine.
@@ -227,10 +214,7 @@ func (v *view) tool(name string) error {
 	if v.catalog.Tool(name) != nil {
 		return nil
 	}
-	if why := v.reason(Item{Tools, name}); why != "" {
-		return denied(mcp.CodeToolDenied, why)
-	}
-	return mcp.UnknownTool(name)
+	return v.deny(Item{Tools, name}, mcp.CodeToolDenied, mcp.UnknownTool(name))
 }
 
 // prompt returns the reason a prompt must not be requested, or nil.
@@ -238,10 +222,7 @@ func (v *view) prompt(name string) error {
 	if v.catalog.Prompt(name) != nil {
 		return nil
 	}
-	if why := v.reason(Item{Prompts, name}); why != "" {
-		return denied(mcp.CodeInvalidParams, why)
-	}
-	return mcp.UnknownPrompt(name)
+	return v.deny(Item{Prompts, name}, mcp.CodeInvalidParams, mcp.UnknownPrompt(name))
 }
 
 // template returns the reason a template must not be completed, or nil.
@@ -249,10 +230,16 @@ func (v *view) template(text string) error {
 	if v.offered[text] {
 		return nil
 	}
-	if why := v.reason(Item{Templates, text}); why != "" {
-		return denied(mcp.CodeInvalidParams, why)
+	unknown := mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
+	return v.deny(Item{Templates, text}, mcp.CodeInvalidParams, unknown)
+}
+
+// deny returns the error for an item that is refused or, if it is not, unknown.
+func (v *view) deny(item Item, code mcp.Code, unknown *mcp.Error) error {
+	if why := v.reason(item); why != "" {
+		return denied(code, why)
 	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
+	return unknown
 }
 
 // resource returns the reason a resource must not be read, or nil. A newly listed

@@ -9,16 +9,16 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// claims are the URIs listed by the parts and the URI templates they offer, all in the
+// uriIndex holds the URIs listed by the parts and the URI templates they offer, all in the
 // parts' own spelling. It is safe for concurrent use once built.
-type claims struct {
-	listed    map[string]claimants  // by URI
-	templates map[string]claimants  // by URI template
+type uriIndex struct {
+	listed    map[string]partSet    // by URI
+	templates map[string]partSet    // by URI template
 	patterns  map[string][]*pattern // templates by the literal scheme of their URIs; "" if the scheme is variable
 }
 
-// claimants are the distinct parts that claim a URI, at least one, in union order.
-type claimants []int
+// partSet are the distinct parts that claim a URI, at least one, in union order.
+type partSet []int
 
 // pattern is a URI template of a part.
 type pattern struct {
@@ -40,20 +40,20 @@ const (
 	costOfParse  = 4096 // once per template
 )
 
-// claimsOf returns the claims of parts.
-func claimsOf(parts []*mcp.Catalog) *claims {
-	c := &claims{
-		listed:    make(map[string]claimants),
-		templates: make(map[string]claimants),
+// indexURIs indexes the URIs that parts claim.
+func indexURIs(parts []*mcp.Catalog) *uriIndex {
+	c := &uriIndex{
+		listed:    make(map[string]partSet),
+		templates: make(map[string]partSet),
 		patterns:  make(map[string][]*pattern),
 	}
 	for i, cat := range parts {
 		for j := range cat.Resources {
-			claim(c.listed, cat.Resources[j].URI, i)
+			addClaim(c.listed, cat.Resources[j].URI, i)
 		}
 		for j := range cat.Templates {
 			text := cat.Templates[j].URITemplate
-			if claim(c.templates, text, i) {
+			if addClaim(c.templates, text, i) {
 				p := &pattern{part: i, text: text, literal: literalOf(text)}
 				scheme, _ := schemeOf(p.literal)
 				c.patterns[scheme] = append(c.patterns[scheme], p)
@@ -63,8 +63,8 @@ func claimsOf(parts []*mcp.Catalog) *claims {
 	return c
 }
 
-// claim records that a part claims uri, and reports whether that is a new claim.
-func claim(into map[string]claimants, uri string, part int) bool {
+// addClaim records that a part claims uri, and reports whether that is a new claim.
+func addClaim(into map[string]partSet, uri string, part int) bool {
 	known := into[uri]
 	if slices.Contains(known, part) {
 		return false
@@ -75,13 +75,13 @@ func claim(into map[string]claimants, uri string, part int) bool {
 
 // claimed is the set of parts that claim a URI, and whether every template was compared.
 type claimed struct {
-	by       claimants
+	by       partSet
 	complete bool
 }
 
-// of returns the parts that claim a URI, by listing it or through a matching template. It
+// claimsOn returns the parts that claim a URI, by listing it or through a matching template. It
 // deducts its cost from left, the remaining work budget.
-func (c *claims) of(uri string, left *int) claimed {
+func (c *uriIndex) claimsOn(uri string, left *int) claimed {
 	parts := slices.Clip(c.listed[uri])
 	scheme, ok := schemeOf(uri)
 	buckets := [][]*pattern{c.patterns[""]}
