@@ -10,55 +10,56 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// below prefixes the pointers of findings.
-func below(pointer string, findings []check.Finding) []check.Finding {
-	for i := range findings {
-		findings[i].Pointer = pointer + findings[i].Pointer
-	}
-	return findings
+// findings returns what report adds.
+func findings(report func(check.Reporter)) []check.Finding {
+	all := check.Report{Limit: -1}
+	report(check.Reporter{Report: &all})
+	return all.Findings()
 }
 
 // Check validates u itself. The pointers of the findings are relative to the "ui" entry,
 // as in "/resourceUri"; there is no file or line. Use the function [Check] to verify that
 // the linked user interface exists.
-func (u ToolUI) Check() []check.Finding {
-	var all []check.Finding
+func (u ToolUI) Check() []check.Finding { return findings(u.report) }
+
+func (u ToolUI) report(r check.Reporter) {
 	if u.ResourceURI != "" {
 		if err := checkURI(u.ResourceURI); err != nil {
-			all = append(all, check.Reporter{}.Finding(ruleURI, "/resourceUri", "", "%s", err.Error()))
+			r.Add(ruleURI, "/resourceUri", "", "%s", err.Error())
 		}
 	}
 	if u.Visibility != nil && len(u.Visibility) == 0 {
-		all = append(all, check.Reporter{}.Finding(ruleVisibility, "/visibility",
-			`leave the visibility out, or name "model", "app" or both`, "no caller can see the tool"))
+		r.Add(ruleVisibility, "/visibility",
+			`leave the visibility out, or name "model", "app" or both`, "no caller can see the tool")
 	}
 	for i, who := range u.Visibility {
 		pointer := fmt.Sprintf("/visibility/%d", i)
 		switch {
 		case who != VisibleToModel && who != VisibleToApp:
-			all = append(all, check.Reporter{}.Finding(ruleVisibility, pointer, `there are "model" and "app"`,
-				"unknown visibility %q", who))
+			r.Add(ruleVisibility, pointer, `there are "model" and "app"`,
+				"unknown visibility %q", who)
 		case slices.Contains(u.Visibility[:i], who):
-			all = append(all, check.Reporter{}.Finding(ruleVisibility.As(check.Warning), pointer, "",
-				"%q is named twice", who))
+			r.Add(ruleVisibility.As(check.Warning), pointer, "",
+				"%q is named twice", who)
 		}
 	}
-	return all
 }
 
 // Check validates u. The pointers of the findings are relative to the "ui" entry, as in
 // "/csp/connectDomains/0".
-func (u ResourceUI) Check() []check.Finding {
-	var all []check.Finding
+func (u ResourceUI) Check() []check.Finding { return findings(u.report) }
+
+func (u ResourceUI) report(r check.Reporter) {
 	if u.CSP != nil {
-		all = below("/csp", u.CSP.Check())
+		u.CSP.report(r.Under("/csp"))
 	}
-	return append(all, checkDomain(u.Domain)...)
+	checkDomain(r, u.Domain)
 }
 
 // Check validates the origins in c.
-func (c *CSP) Check() []check.Finding {
-	var all []check.Finding
+func (c *CSP) Check() []check.Finding { return findings(c.report) }
+
+func (c *CSP) report(r check.Reporter) {
 	for _, list := range []struct {
 		name    string
 		origins []string
@@ -69,82 +70,69 @@ func (c *CSP) Check() []check.Finding {
 		{"baseUriDomains", c.BaseURIDomains},
 	} {
 		for i, origin := range list.origins {
-			all = append(all, below(fmt.Sprintf("/%s/%d", list.name, i), checkOrigin(origin))...)
+			checkOrigin(r.Under(check.Pointer(list.name, i)), origin)
 		}
 	}
-	return all
 }
 
 // unsafeInPolicy reports whether a rune would terminate a source in a policy, or the
 // whole policy.
 func unsafeInPolicy(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`'";,`, r) }
 
-func checkOrigin(origin string) []check.Finding {
-	if origin == "" || strings.ContainsFunc(origin, unsafeInPolicy) {
-		return []check.Finding{check.Reporter{}.Finding(ruleCSPSource, "",
-			"write an origin, as in https://api.example.com", "%q is no source of a content security policy", origin)}
-	}
-	if origin == "*" || strings.HasSuffix(origin, "://*") {
-		return []check.Finding{check.Reporter{}.Finding(ruleCSPEverything, "",
-			"name the hosts that the document needs", "%q allows every host", origin)}
-	}
-	scheme, rest, ok := strings.Cut(origin, "://")
+func checkOrigin(r check.Reporter, origin string) {
+	scheme, rest, isOrigin := strings.Cut(origin, "://")
 	switch {
-	case !ok && strings.HasSuffix(origin, ":"):
-		return nil // a scheme alone, such as blob:
-	case !ok:
-		return []check.Finding{check.Reporter{}.Finding(ruleCSPScheme, "",
-			"write https://"+origin+": some hosts want whole origins", "origin %q has no scheme", origin)}
+	case origin == "" || strings.ContainsFunc(origin, unsafeInPolicy):
+		r.Add(ruleCSPSource, "", "write an origin, as in https://api.example.com",
+			"%q is no source of a content security policy", origin)
+	case origin == "*" || strings.HasSuffix(origin, "://*"):
+		r.Add(ruleCSPEverything, "", "name the hosts that the document needs", "%q allows every host", origin)
+	case !isOrigin && strings.HasSuffix(origin, ":"): // a scheme alone, such as blob:
+	case !isOrigin:
+		r.Add(ruleCSPScheme, "", "write https://"+origin+": some hosts want whole origins",
+			"origin %q has no scheme", origin)
 	case scheme == "" || rest == "" || strings.HasPrefix(rest, "/"):
-		return []check.Finding{check.Reporter{}.Finding(ruleCSPSource, "",
-			"write one as in https://api.example.com", "%q is no origin", origin)}
+		r.Add(ruleCSPSource, "", "write one as in https://api.example.com", "%q is no origin", origin)
+	default:
+		checkHost(r, origin, rest)
 	}
-	return checkHost(origin, rest)
 }
 
 // checkHost checks the part after the scheme. A star may only replace the first label or
 // the port.
-func checkHost(origin, rest string) []check.Finding {
+func checkHost(r check.Reporter, origin, rest string) {
 	host, path, _ := strings.Cut(rest, "/")
 	name := strings.TrimPrefix(strings.TrimSuffix(host, ":*"), "*.")
-	if u, err := url.Parse("x://" + name); err != nil ||
-		u.Host != name ||
-		u.Hostname() == "" ||
-		strings.Contains(name, "*") {
-		return []check.Finding{check.Reporter{}.Finding(ruleCSPSource, "",
-			"a star may only stand for the first part, as in https://*.example.com", "%q names no host", origin)}
+	u, err := url.Parse("x://" + name)
+	isHost := err == nil && u.Host == name && u.Hostname() != ""
+	if !isHost || strings.Contains(name, "*") {
+		r.Add(ruleCSPSource, "", "a star may only stand for the first part, as in https://*.example.com",
+			"%q names no host", origin)
+	} else if path != "" {
+		r.Add(ruleCSPPath, "", "hosts deal in origins: leave the path out", "%q has a path", origin)
 	}
-	if path != "" {
-		return []check.Finding{check.Reporter{}.Finding(ruleCSPPath, "",
-			"hosts deal in origins: leave the path out", "%q has a path", origin)}
-	}
-	return nil
 }
 
-func checkDomain(domain string) []check.Finding {
-	switch {
-	case domain == "":
-		return nil
-	case strings.ContainsFunc(domain, unsafeInPolicy):
-		return []check.Finding{check.Reporter{}.Finding(ruleDomain, "/domain", "", "%q is no domain", domain)}
-	case strings.ContainsAny(domain, ":/?#@*"):
-		return []check.Finding{check.Reporter{}.Finding(ruleDomain.As(check.Warning), "/domain",
-			"hosts want a form of their own, mostly like app-id.example.com", "domain %q is more than a name",
-			domain)}
+func checkDomain(r check.Reporter, domain string) {
+	if strings.ContainsFunc(domain, unsafeInPolicy) {
+		r.Add(ruleDomain, "/domain", "", "%q is no domain", domain)
+	} else if strings.ContainsAny(domain, ":/?#@*") {
+		r.Add(ruleDomain.As(check.Warning), "/domain",
+			"hosts want a form of their own, mostly like app-id.example.com", "domain %q is more than a name", domain)
 	}
-	return nil
 }
 
 // Check validates the URI, the document and the UI settings of a.
-func (a *App) Check() []check.Finding {
-	var all []check.Finding
+func (a *App) Check() []check.Finding { return findings(a.report) }
+
+func (a *App) report(r check.Reporter) {
 	if err := checkURI(a.URI); err != nil {
-		all = append(all, check.Reporter{}.Finding(ruleURI, "", "", "%s", err.Error()))
+		r.Add(ruleURI, "", "", "%s", err.Error())
 	}
 	if strings.TrimSpace(a.HTML) == "" {
-		all = append(all, check.Reporter{}.Finding(ruleHTML, "", "", "the document is empty"))
+		r.Add(ruleHTML, "", "", "the document is empty")
 	}
-	return append(all, a.UI.Check()...)
+	a.UI.report(r)
 }
 
 // Check validates all user interface metadata in c, and finds tools that link to a user
@@ -157,50 +145,47 @@ func Check(c *mcp.Catalog, unlisted ...string) []check.Finding {
 		named := func(r mcp.Resource) bool { return r.URI == uri }
 		return slices.Contains(unlisted, uri) || slices.ContainsFunc(c.Resources, named)
 	}
-	var all []check.Finding
-	for i := range c.Resources {
-		r := &c.Resources[i]
-		all = append(all, below(fmt.Sprintf("/resources/%d", i), checkResource(r))...)
-	}
-	for i := range c.Tools {
-		all = append(all, below(fmt.Sprintf("/tools/%d", i), checkTool(&c.Tools[i], known))...)
-	}
-	return all
+	return findings(func(r check.Reporter) {
+		for i := range c.Resources {
+			checkResource(r.Under(check.Pointer("resources", i)), &c.Resources[i])
+		}
+		for i := range c.Tools {
+			checkTool(r.Under(check.Pointer("tools", i)), &c.Tools[i], known)
+		}
+	})
 }
 
-func checkResource(r *mcp.Resource) []check.Finding {
-	var all []check.Finding
-	if strings.HasPrefix(r.URI, Scheme) && !isAppType(r.MIMEType) {
-		all = append(all, check.Reporter{}.Finding(ruleMIMEType, "/mimeType", "hosts show only "+MIMEType,
-			"%s has the MIME type %q", r.URI, r.MIMEType))
+func checkResource(r check.Reporter, resource *mcp.Resource) {
+	if strings.HasPrefix(resource.URI, Scheme) && !isAppType(resource.MIMEType) {
+		r.Add(ruleMIMEType, "/mimeType", "hosts show only "+MIMEType,
+			"%s has the MIME type %q", resource.URI, resource.MIMEType)
 	}
-	meta, err := metaOf(r.Raw, r.Meta)
+	meta, err := metaOf(resource.Raw, resource.Meta)
 	var ui *ResourceUI
 	if err == nil {
 		ui, err = ReadResourceMeta(nil, meta)
 	}
 	switch {
 	case err != nil:
-		all = append(all, check.Reporter{}.Finding(ruleMeta, "/_meta", "", "%s", err.Error()))
+		r.Add(ruleMeta, "/_meta", "", "%s", err.Error())
 	case ui != nil:
-		all = append(all, below("/_meta/ui", ui.Check())...)
+		ui.report(r.Under("/_meta/ui"))
 	}
-	return all
 }
 
-func checkTool(t *mcp.Tool, known func(uri string) bool) []check.Finding {
+func checkTool(r check.Reporter, t *mcp.Tool, known func(uri string) bool) {
 	ui, err := ToolUIOf(t)
 	if err != nil {
-		return []check.Finding{check.Reporter{}.Finding(ruleMeta, "/_meta", "", "%s", err.Error())}
+		r.Add(ruleMeta, "/_meta", "", "%s", err.Error())
+		return
 	}
 	if ui == nil {
-		return nil
+		return
 	}
-	all := below("/_meta/ui", ui.Check())
+	ui.report(r.Under("/_meta/ui"))
 	if ui.ResourceURI != "" && !known(ui.ResourceURI) {
-		all = append(all, check.Reporter{}.Finding(ruleMissing, "/_meta/ui/resourceUri",
+		r.Add(ruleMissing, "/_meta/ui/resourceUri",
 			"register a user interface with that URI", "tool %q links to %s, which does not exist", t.Name,
-			ui.ResourceURI))
+			ui.ResourceURI)
 	}
-	return all
 }
