@@ -75,7 +75,9 @@ func entries(cat *mcp.Catalog) []entry {
 		entriesOf(Tools, cat.Tools, func(t *mcp.Tool) (string, json.Marshaler) { return t.Name, t }),
 		entriesOf(Prompts, cat.Prompts, func(p *mcp.Prompt) (string, json.Marshaler) { return p.Name, p }),
 		entriesOf(Resources, cat.Resources, func(r *mcp.Resource) (string, json.Marshaler) { return r.URI, r }),
-		entriesOf(Templates, cat.Templates, func(t *mcp.ResourceTemplate) (string, json.Marshaler) { return t.URITemplate, t }),
+		entriesOf(Templates, cat.Templates, func(t *mcp.ResourceTemplate) (string, json.Marshaler) {
+			return t.URITemplate, t
+		}),
 	)
 }
 

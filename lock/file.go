@@ -111,7 +111,8 @@ func ParseItem(text string) (Item, error) {
 	item := Item{Kind(kind), name}
 	if !slices.Contains(pinnedKinds(), item.Kind) || named != item.hasName() || named && name == "" {
 		return Item{}, fmt.Errorf(
-			"%q is no item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, instructions, server or origin",
+			"%q is no item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, "+
+				"instructions, server or origin",
 			text)
 	}
 	return item, nil

@@ -160,7 +160,9 @@ func (p *restricted) CallTool(ctx context.Context, params *mcp.CallToolParams) (
 }
 
 // ReadResource implements [mcp.Source].
-func (p *restricted) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+func (p *restricted) ReadResource(
+	ctx context.Context, params *mcp.ReadResourceParams,
+) (*mcp.ReadResourceResult, error) {
 	result, err := callChecked(ctx, p, func(v *view) error { return v.resource(params.URI) },
 		func() (*mcp.ReadResourceResult, error) { return p.src.ReadResource(ctx, params) })
 	if err != nil || !isUI(params.URI) {
@@ -222,7 +224,9 @@ func (p *restricted) Subscribe(ctx context.Context, uri string) error {
 }
 
 // ServeMethod implements [mcp.Extender].
-func (p *restricted) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+func (p *restricted) ServeMethod(
+	ctx context.Context, method string, params json.RawMessage,
+) (*mcp.MethodResult, error) {
 	return callChecked(ctx, p, func(v *view) error {
 		if v.mismatch != nil {
 			return mcp.MethodNotFound(method)

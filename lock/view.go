@@ -114,7 +114,9 @@ func (v *view) restrict(source string, locked *Entry, drifts []Drift) {
 	v.catalog.Tools = allowedItems(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
 	v.catalog.Prompts = allowedItems(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
 	v.catalog.Resources = allowedItems(v, Resources, v.of.Resources, func(r *mcp.Resource) string { return r.URI })
-	v.catalog.Templates = allowedItems(v, Templates, v.of.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+	v.catalog.Templates = allowedItems(v, Templates, v.of.Templates, func(t *mcp.ResourceTemplate) string {
+		return t.URITemplate
+	})
 	if v.refuses(Item{Kind: Instructions}) {
 		v.catalog.Instructions = ""
 	}

@@ -35,7 +35,9 @@ func Tool[In, Out any](
 	f.compile = func(f *feature, b *builder) {
 		in, inSchema := f.toolInput(reflect.TypeFor[In]())
 		out, outSchema := f.toolOutput(reflect.TypeFor[Out]())
-		f.compileTool(b, inSchema, outSchema, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+		f.compileTool(b, inSchema, outSchema, func(
+			ctx context.Context, arguments json.RawMessage,
+		) (*mcp.CallToolResult, error) {
 			value := new(In)
 			if err := in.decode(ctx, arguments, reflect.ValueOf(value).Elem()); err != nil {
 				return nil, mcp.InvalidArguments(err.Error())

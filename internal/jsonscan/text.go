@@ -11,16 +11,8 @@ import (
 // Unquote decodes a scanned JSON string literal, including its quotes. An unpaired
 // escaped surrogate becomes U+FFFD. If raw does not begin with a quote, ok is false.
 func Unquote(raw []byte) (s string, ok bool) {
-	if len(raw) < 2 || raw[0] != '"' {
-		return "", false
-	}
-	body := raw[1 : len(raw)-1]
-	for _, c := range body {
-		if c == '\\' {
-			return string(appendUnescaped(make([]byte, 0, len(body)), body)), true
-		}
-	}
-	return string(body), true
+	text, ok := UnquoteBytes(raw)
+	return string(text), ok
 }
 
 // UnquoteBytes is [Unquote] without a copy if there are no escapes: the result may be a

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -19,27 +20,45 @@ type Format struct {
 	Accepts func(string) bool
 }
 
-// Formats returns the formats of JSON Schema 2020-12 and OpenAPI by name.
-func Formats() map[string]Format {
-	uri := Format{"an absolute URI", isURI}
-	reference := Format{"a URI reference", isReference}
-	email := Format{"an email address", isEmail}
-	all := map[string]Format{
-		"date-time": {`a date and time such as "2026-07-28T12:00:00Z"`, layout(time.RFC3339)},
-		"date":      {`a date such as "2026-07-28"`, layout(time.DateOnly)},
-		"time":      {`a time of day such as "12:00:00Z"`, isTime},
-		"duration":  {`a duration such as "PT1H30M"`, isDuration},
-		"email":     email, "idn-email": email,
-		"hostname": {"a host name", isHostname},
-		"ipv4":     {"an IPv4 address", isIPv4}, "ipv6": {"an IPv6 address", isIPv6},
-		"uri": uri, "iri": uri, "uri-reference": reference, "iri-reference": reference,
-		"json-pointer": {"a JSON pointer", isPointer},
-		"uuid":         {"a UUID", isUUID}, "regex": {"a regular expression", isRegexp},
-	}
-	for _, name := range []string{"idn-hostname", "uri-template", "relative-json-pointer", "byte", "binary", "password"} {
-		all[name] = Format{Text: "of the format " + name}
-	}
-	return all
+// Formats returns the formats of JSON Schema 2020-12 and OpenAPI by name. The map is shared
+// and read-only.
+func Formats() map[string]Format { return formats }
+
+var (
+	formatURI       = Format{"an absolute URI", isURI}
+	formatReference = Format{"a URI reference", isReference}
+	formatEmail     = Format{"an email address", isEmail}
+)
+
+var formats = map[string]Format{
+	"date-time":             {`a date and time such as "2026-07-28T12:00:00Z"`, layout(time.RFC3339)},
+	"date":                  {`a date such as "2026-07-28"`, layout(time.DateOnly)},
+	"time":                  {`a time of day such as "12:00:00Z"`, layout("15:04:05Z07:00")},
+	"duration":              {`a duration such as "PT1H30M"`, isDuration},
+	"email":                 formatEmail,
+	"idn-email":             formatEmail,
+	"hostname":              {"a host name", isHostname},
+	"ipv4":                  {"an IPv4 address", isIPv4},
+	"ipv6":                  {"an IPv6 address", isIPv6},
+	"uri":                   formatURI,
+	"iri":                   formatURI,
+	"uri-reference":         formatReference,
+	"iri-reference":         formatReference,
+	"json-pointer":          {"a JSON pointer", isPointer},
+	"uuid":                  {"a UUID", matches(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)},
+	"regex":                 {"a regular expression", isRegexp},
+	"idn-hostname":          {"of the format idn-hostname", nil},
+	"uri-template":          {"of the format uri-template", nil},
+	"relative-json-pointer": {"of the format relative-json-pointer", nil},
+	"byte":                  {"of the format byte", nil},
+	"binary":                {"of the format binary", nil},
+	"password":              {"of the format password", nil},
+}
+
+// matches returns a check for a pattern, which is compiled when it is first used.
+func matches(pattern string) func(string) bool {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return func(s string) bool { return compiled().MatchString(s) }
 }
 
 func layout(layout string) func(string) bool {
@@ -49,46 +68,11 @@ func layout(layout string) func(string) bool {
 	}
 }
 
-func isTime(s string) bool {
-	_, err := time.Parse("15:04:05Z07:00", s)
-	return err == nil
-}
+var matchesDuration = matches(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?)$`)
 
 // isDuration implements RFC 3339, appendix A: P1W, P3Y6M4DT12H30M5S and the like.
 func isDuration(s string) bool {
-	s, ok := strings.CutPrefix(s, "P")
-	if !ok {
-		return false
-	}
-	if weeks, found := strings.CutSuffix(s, "W"); found {
-		return isDigits(weeks)
-	}
-	date, clock, hasClock := strings.Cut(s, "T")
-	if hasClock && clock == "" || date == "" && !hasClock {
-		return false
-	}
-	return units(date, "YMD") && units(clock, "HMS")
-}
-
-// units reports whether s is a sequence of numbers, each followed by one of letters, in
-// that order.
-func units(s, letters string) bool {
-	for s != "" {
-		i := strings.IndexAny(s, letters)
-		if i < 0 || !isDigits(s[:i]) {
-			return false
-		}
-		letters = letters[strings.IndexByte(letters, s[i])+1:]
-		s = s[i+1:]
-		if letters == "" && s != "" {
-			return false
-		}
-	}
-	return true
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
+	return matchesDuration(s) && !strings.HasSuffix(s, "P") && !strings.HasSuffix(s, "T")
 }
 
 func isEmail(s string) bool {
@@ -96,22 +80,11 @@ func isEmail(s string) bool {
 	return err == nil && a.Name == "" && a.Address == s
 }
 
-func isHostname(s string) bool {
-	if len(s) > 253 || s == "" {
-		return false
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		for _, c := range []byte(label) {
-			if c != '-' && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
-				return false
-			}
-		}
-	}
-	return true
-}
+const hostLabel = `[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?`
+
+var matchesLabels = matches(`^` + hostLabel + `(\.` + hostLabel + `)*$`)
+
+func isHostname(s string) bool { return len(s) <= 253 && matchesLabels(s) }
 
 func isIPv4(s string) bool {
 	a, err := netip.ParseAddr(s)
@@ -139,23 +112,6 @@ func isPointer(s string) bool {
 	}
 	rest := strings.NewReplacer("~0", "", "~1", "").Replace(s)
 	return !strings.Contains(rest, "~")
-}
-
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i, c := range []byte(s) {
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'f'):
-			return false
-		}
-	}
-	return true
 }
 
 func isRegexp(s string) bool {

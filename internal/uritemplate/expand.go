@@ -1,6 +1,7 @@
 package uritemplate
 
 import (
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -64,38 +65,12 @@ func isUnreserved(c byte) bool {
 func isReserved(c byte) bool { return strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 }
 
 func isEscape(s string, i int) bool {
-	return i+2 < len(s) && hex(s[i+1]) >= 0 && hex(s[i+2]) >= 0
-}
-
-func hex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
+	return i+2 < len(s) && strings.Trim(s[i+1:i+3], "0123456789abcdefABCDEF") == ""
 }
 
 // decode resolves the escapes of a value. ok is false if one is invalid, or if the result
 // is not UTF-8.
 func decode(s string) (value string, ok bool) {
-	if strings.IndexByte(s, '%') < 0 {
-		return s, utf8.ValidString(s)
-	}
-	dst := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			dst = append(dst, s[i])
-			continue
-		}
-		if !isEscape(s, i) {
-			return "", false
-		}
-		dst = append(dst, byte(hex(s[i+1])<<4|hex(s[i+2])))
-		i += 2
-	}
-	return string(dst), utf8.Valid(dst)
+	value, err := url.PathUnescape(s)
+	return value, err == nil && utf8.ValidString(value)
 }
