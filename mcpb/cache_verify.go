@@ -232,34 +232,3 @@ func (c *comparison) compareFile(name string) error {
 		}
 	}
 }
-
-// programs returns the files of the bundle that the manifest starts.
-func (m *Manifest) programs() map[string]bool {
-	found := map[string]bool{}
-	add := func(name string, isPath bool) {
-		if clean, why := inside(name); isPath && why == "" {
-			found[clean] = true
-		}
-	}
-	add(m.Server.EntryPoint, m.Server.Type == TypeBinary)
-	if c := m.Server.Config; c != nil {
-		add(commandPath(c.Command))
-		for _, o := range c.Overrides {
-			add(commandPath(o.Command))
-		}
-	}
-	return found
-}
-
-// runsUV reports whether uv starts the server on this system.
-func (m *Manifest) runsUV() bool {
-	c := m.Server.Config
-	if c == nil {
-		return m.Server.Type == TypeUV
-	}
-	command := c.Command
-	if o := c.Overrides[ThisPlatform()]; o.Command != "" {
-		command = o.Command
-	}
-	return kindOf(command) == TypeUV
-}

@@ -100,7 +100,7 @@ func (c *checker) check(text []byte) (*Manifest, *check.Report, error) {
 		}
 	}
 	for _, rule := range []func(){
-		c.checkIdentity, c.checkLists, c.checkCompatibility, c.checkMeta, c.checkPrivacy,
+		c.checkIdentity, c.checkNames, c.checkCompatibility, c.checkMeta, c.checkPrivacy,
 		c.checkServer, c.checkVariables, c.checkPrompts, c.checkOptions,
 		c.checkIcon, c.checkIcons, c.checkScreenshots, c.checkLocalization, c.checkPlatforms, c.checkCode,
 	} {

@@ -30,13 +30,6 @@ func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 	}
 }
 
-// checkEnv reports machine-specific paths in the environment variables of a server.
-func (c *checker) checkEnv(pointer string, env map[string]string) {
-	for _, name := range sortedKeys(env) {
-		c.checkDeveloper(check.Warning, pointer+pointerTo("/env", name), env[name])
-	}
-}
-
 // checkRelative reports the path of a bundle file that does not begin with ${__dirname}:
 // hosts do not start servers in the folder of the bundle.
 func (c *checker) checkRelative(pointer, arg string) {
@@ -58,8 +51,8 @@ func (c *checker) checkRelative(pointer, arg string) {
 // checkFetches reports a command that downloads a program at start: it needs the network,
 // and may get a different program tomorrow.
 func (c *checker) checkFetches(pointer, command string, args []string) {
-	runner := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/"))),
-		".exe"), ".cmd")
+	runner := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
+	runner = strings.TrimSuffix(strings.TrimSuffix(runner, ".exe"), ".cmd")
 	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	switch runner {
 	case "npx", "bunx", "pnpx", "uvx":

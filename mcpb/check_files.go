@@ -134,25 +134,22 @@ func (c *checker) checkPlatforms() {
 func (c *checker) started(platform string) (pointer, name string) {
 	s := &c.m.Server
 	if s.Config != nil {
-		pointer, command := "/server/mcp_config/command", s.Config.Command
-		if o := s.Config.Overrides[platform]; o.Command != "" {
-			pointer, command = "/server/mcp_config/platform_overrides/"+platform+"/command", o.Command
+		pointer := "/server/mcp_config"
+		o := s.Config.Overrides[platform]
+		if o.Command != "" {
+			pointer += "/platform_overrides/" + platform
 		}
-		name, isPath := bundlePath(command)
-		if !isPath && literal(command) && strings.ContainsAny(command, `/\`) {
-			name, isPath = command, true
-		}
-		if clean, why := inside(strings.TrimPrefix(name, "/")); isPath && why == "" {
+		command, _ := o.over(s.Config)
+		name, isPath := commandPath(command)
+		if clean, why := inside(name); isPath && why == "" {
 			if _, missing := c.stat(clean + ".exe"); platform == "win32" && !missing {
 				clean += ".exe"
 			}
-			return pointer, clean
+			return pointer + "/command", clean
 		}
 	}
-	if s.Type == TypeBinary {
-		if clean, why := inside(s.EntryPoint); why == "" {
-			return "/server/entry_point", clean
-		}
+	if clean, why := inside(s.EntryPoint); s.Type == TypeBinary && why == "" {
+		return "/server/entry_point", clean
 	}
 	return "", ""
 }

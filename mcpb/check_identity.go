@@ -29,8 +29,8 @@ func isMachineName(s string) bool {
 	return alphanumeric(strings.NewReplacer(".", "", "_", "", "-", "").Replace(s))
 }
 
-// checkLists reports duplicate names.
-func (c *checker) checkLists() {
+// checkNames reports duplicate names of tools and prompts.
+func (c *checker) checkNames() {
 	for _, list := range []string{"tools", "prompts"} {
 		seen := map[string]bool{}
 		for i, n := range c.root.Get(list).Elements() {

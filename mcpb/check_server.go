@@ -32,27 +32,23 @@ func (c *checker) checkServer() {
 	if s.Type == TypeUV {
 		c.checkUV()
 	}
-	if s.Config == nil {
-		return
-	}
-	c.checkCommand("/server/mcp_config", s.Config.Command, s.Config.Args)
-	c.checkEnv("/server/mcp_config", s.Config.Env)
 	declared, explicit := c.declared()
-	for _, platform := range sortedKeys(s.Config.Overrides) {
-		pointer := pointerTo("/server/mcp_config/platform_overrides", platform)
-		o := s.Config.Overrides[platform]
+	for _, l := range c.m.commandLines() {
 		switch {
-		case !slices.Contains(platforms(), platform):
-			c.Add(ruleOverride, pointer, c.meantPlatform(platform),
-				"no platform is called %q, so this is never used", platform)
-		case explicit && !slices.Contains(declared, platform):
-			c.Add(ruleOverride, pointer, "", "compatibility.platforms does not name %q, so this is never used",
-				platform)
-		case o.Command == "" && o.Args == nil && o.Env == nil:
-			c.Add(ruleOverride.As(check.Note), pointer, "", "nothing is overridden")
+		case l.platform == "":
+		case !slices.Contains(platforms(), l.platform):
+			c.Add(ruleOverride, l.pointer, c.hintPlatform(l.platform),
+				"no platform is called %q, so this is never used", l.platform)
+		case explicit && !slices.Contains(declared, l.platform):
+			c.Add(ruleOverride, l.pointer, "", "compatibility.platforms does not name %q, so this is never used",
+				l.platform)
+		case l.Command == "" && l.Args == nil && l.Env == nil:
+			c.Add(ruleOverride.As(check.Note), l.pointer, "", "nothing is overridden")
 		}
-		c.checkCommand(pointer, o.Command, o.Args)
-		c.checkEnv(pointer, o.Env)
+		c.checkCommand(&l)
+		for _, name := range sortedKeys(l.Env) {
+			c.checkDeveloper(check.Warning, pointerTo(l.pointer+"/env", name), l.Env[name])
+		}
 	}
 }
 
@@ -110,8 +106,8 @@ func (c *checker) checkProgram(pointer, name string) {
 		"%s is neither machine code nor a script that begins with #!", name)
 }
 
-// meantPlatform returns a hint with the platform that was probably meant.
-func (c *checker) meantPlatform(name string) string {
+// hintPlatform returns a hint with the platform that was probably meant.
+func (c *checker) hintPlatform(name string) string {
 	switch strings.ToLower(name) {
 	case "windows", "win", "win64":
 		return "Windows is called win32, whatever its CPU"
@@ -164,34 +160,33 @@ func (c *checker) checkUV() {
 	}
 }
 
-func (c *checker) checkCommand(pointer, command string, args []string) {
-	if name, isPath := bundlePath(command); isPath || strings.ContainsAny(command, `/\`) && literal(command) {
-		if !isPath {
-			name = command
-		}
-		c.checkCommandFile(pointer+"/command", command, name)
-	} else if command == "" &&
-		c.root.Get("server", "mcp_config", "command").Is(tree.String) &&
-		!strings.Contains(pointer, "platform_overrides") {
-		c.Add(ruleCommand.As(check.Warning), pointer+"/command", "", "the command is empty")
+func (c *checker) checkCommand(l *commandLine) {
+	name, isPath := commandPath(l.Command)
+	switch {
+	case isPath && strings.HasPrefix(l.Command, "/"):
+		c.checkCommandFile(l.pointer+"/command", l.Command, l.Command)
+	case isPath:
+		c.checkCommandFile(l.pointer+"/command", l.Command, name)
+	case l.Command == "" && l.platform == "" && c.root.Get("server", "mcp_config", "command").Is(tree.String):
+		c.Add(ruleCommand.As(check.Warning), l.pointer+"/command", "", "the command is empty")
 	}
-	c.checkFetches(pointer, command, args)
-	c.checkDeveloper(c.absent(), pointer+"/command", command)
-	for i, arg := range args {
-		at := fmt.Sprintf("%s/args/%d", pointer, i)
+	c.checkFetches(l.pointer, l.Command, l.Args)
+	c.checkDeveloper(c.absent(), l.pointer+"/command", l.Command)
+	for i, arg := range l.Args {
+		at := fmt.Sprintf("%s/args/%d", l.pointer, i)
 		severity := check.Warning
-		if startsFile(cmp.Or(command, c.m.Server.Config.Command), args, i) {
+		if startsFile(cmp.Or(l.Command, c.m.Server.Config.Command), l.Args, i) {
 			severity = c.absent()
 		}
 		c.checkDeveloper(severity, at, arg)
 		c.checkRelative(at, arg)
 		name, isPath := bundlePath(arg)
-		if !isPath {
+		if !isPath || name == "" || name == "/" {
 			continue
 		}
 		clean, why := inside(strings.TrimPrefix(name, "/"))
 		switch _, missing := c.stat(clean); {
-		case name == "" || name == "/" || clean == c.told:
+		case clean == c.told:
 		case why != "":
 			c.Add(rulePath.As(check.Warning), at, "", "%q: %s", arg, why)
 		case missing:
@@ -200,11 +195,9 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 	}
 }
 
+// checkCommandFile checks a command that is the file called name in the bundle.
 func (c *checker) checkCommandFile(pointer, command, name string) {
-	clean, why := inside(strings.TrimPrefix(name, "/"))
-	if strings.HasPrefix(command, "/") {
-		clean, why = inside(command)
-	}
+	clean, why := inside(name)
 	if why != "" {
 		c.Add(rulePath.As(check.Warning), pointer, "", "the command %q: %s", command, why)
 		return
@@ -222,38 +215,4 @@ func (c *checker) checkCommandFile(pointer, command, name string) {
 	default:
 		c.checkExecutable(pointer, clean, info)
 	}
-}
-
-// literal reports whether s contains no variables.
-func literal(s string) bool { return !strings.Contains(s, "${") }
-
-// bundlePath returns the path after ${__dirname}, with slashes. ok reports whether s
-// begins with ${__dirname} and has no other variables than separators.
-func bundlePath(s string) (name string, ok bool) {
-	parts := splitVariables(s)
-	if len(parts) == 0 || parts[0].name != varDir {
-		return "", false
-	}
-	var b strings.Builder
-	for _, p := range parts[1:] {
-		switch {
-		case !p.variable:
-			b.WriteString(strings.ReplaceAll(p.text, `\`, "/"))
-		case p.name == varSlash, p.name == varSeparator:
-			b.WriteByte('/')
-		default:
-			return "", false
-		}
-	}
-	return b.String(), true
-}
-
-// commandPath returns the path in the bundle of a command, and whether it is one: it begins
-// with ${__dirname}, or has slashes and no variables.
-func commandPath(command string) (name string, isPath bool) {
-	name, isPath = bundlePath(command)
-	if !isPath {
-		name, isPath = command, literal(command) && strings.ContainsAny(command, `/\`)
-	}
-	return strings.TrimPrefix(name, "/"), isPath
 }

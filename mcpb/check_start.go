@@ -11,23 +11,11 @@ import (
 
 // start adds the files of the bundle that the manifest starts on any system.
 func (k *code) start() {
-	s := &k.m.Server
-	k.addPath(s.EntryPoint)
-	if s.Config == nil {
-		return
-	}
-	k.commandLine("/server/mcp_config", s.Config.Command, s.Config.Args)
-	for _, platform := range sortedKeys(s.Config.Overrides) {
-		o := s.Config.Overrides[platform]
-		command, args := o.Command, o.Args
-		if command == "" {
-			command = s.Config.Command
-		}
-		if args == nil {
-			args = s.Config.Args
-		}
-		if o.Command != "" || o.Args != nil {
-			k.commandLine(pointerTo("/server/mcp_config/platform_overrides", platform), command, args)
+	k.addPath(k.m.Server.EntryPoint)
+	for _, l := range k.m.commandLines() {
+		if l.platform == "" || l.Command != "" || l.Args != nil {
+			command, args := l.over(k.m.Server.Config)
+			k.commandLine(l.pointer, command, args)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package mcpb
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -14,19 +13,13 @@ func (c *checker) checkVariables() {
 	for _, o := range c.m.UserConfig {
 		c.options[o.Key] = o
 	}
-	used := map[string]bool{}
-	if config := c.m.Server.Config; config != nil {
-		c.checkTexts("/server/mcp_config", config.Command, config.Args, config.Env, used)
-		c.checkFlags("/server/mcp_config", config.Command, config.Args)
-		for _, platform := range sortedKeys(config.Overrides) {
-			o := config.Overrides[platform]
-			at := pointerTo("/server/mcp_config/platform_overrides", platform)
-			c.checkTexts(at, o.Command, o.Args, o.Env, used)
-			c.checkOverriddenFlags(at, config, o)
-		}
-	}
 	if c.m.Server.Config == nil {
 		return
+	}
+	used := map[string]bool{}
+	for _, l := range c.m.commandLines() {
+		c.checkTexts(&l, used)
+		c.checkFlags(&l)
 	}
 	for _, o := range c.m.UserConfig {
 		if !used[o.Key] {
@@ -37,17 +30,18 @@ func (c *checker) checkVariables() {
 	}
 }
 
-func (c *checker) checkTexts(pointer, command string, args []string, env map[string]string, used map[string]bool) {
-	c.checkText(pointer+"/command", command, used)
-	for _, key := range optionsIn(command) {
+// checkTexts checks the variables of a command line, and adds its options to used.
+func (c *checker) checkTexts(l *commandLine, used map[string]bool) {
+	at := l.pointer + "/command"
+	c.checkText(at, l.Command, used)
+	for _, key := range optionsIn(l.Command) {
 		if c.options[key].Multiple {
-			c.Add(ruleCommandList, pointer+"/command",
-				`take "multiple" out of the option, or pass its values in args`,
+			c.Add(ruleCommandList, at, `take "multiple" out of the option, or pass its values in args`,
 				"option %q may have several values, and a command is one program", key)
 		}
 	}
-	for i, arg := range args {
-		at := pointer + "/args/" + strconv.Itoa(i)
+	for i, arg := range l.Args {
+		at := fmt.Sprintf("%s/args/%d", l.pointer, i)
 		c.checkText(at, arg, used)
 		for _, key := range optionsIn(arg) {
 			if c.options[key].Sensitive {
@@ -56,19 +50,19 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 			}
 		}
 		if _, alone := onlyOption(arg); !alone {
-			c.checkArrays(at, arg)
+			c.checkLists(at, arg)
 		}
 	}
-	for _, name := range sortedKeys(env) {
-		at := pointer + pointerTo("/env", name)
-		c.checkText(at, env[name], used)
-		c.checkArrays(at, env[name])
+	for _, name := range sortedKeys(l.Env) {
+		at := pointerTo(l.pointer+"/env", name)
+		c.checkText(at, l.Env[name], used)
+		c.checkLists(at, l.Env[name])
 	}
 }
 
 func (c *checker) checkText(pointer, s string, used map[string]bool) {
 	for _, p := range splitVariables(s) {
-		key, isOption := strings.CutPrefix(p.name, userConfigPrefix)
+		key, isOption := p.option()
 		switch {
 		case p.unclosed:
 			c.Add(ruleVariable, pointer, "", "%q has no }", p.text)
@@ -105,8 +99,8 @@ func (c *checker) nearVariable(name string) string {
 	return c.near(name, known)
 }
 
-// checkArrays notes a list that becomes a single text.
-func (c *checker) checkArrays(pointer, s string) {
+// checkLists notes a list that becomes a single text.
+func (c *checker) checkLists(pointer, s string) {
 	for _, key := range optionsIn(s) {
 		if c.options[key].Multiple {
 			c.Add(ruleArray, pointer, "an argument of its own becomes several arguments everywhere",

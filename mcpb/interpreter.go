@@ -1,7 +1,6 @@
 package mcpb
 
 import (
-	"cmp"
 	_ "embed" // interpreters.json
 	"encoding/json"
 	"fmt"
@@ -104,8 +103,19 @@ func leadingOption(s string) string {
 // paths are made absolute, and a number names no option that runs code.
 func (o *Option) canBeFlag() bool { return o.Type == OptionString }
 
-// checkFlags reports user options in arguments that the interpreter parses itself.
-func (c *checker) checkFlags(pointer, command string, args []string) {
+// checkFlags reports user options in arguments that the interpreter parses itself. Parts
+// that an override lacks come from the base, whose own arguments are only reported again
+// for another command.
+func (c *checker) checkFlags(l *commandLine) {
+	pointer := l.pointer
+	switch {
+	case l.Args != nil || l.platform == "":
+	case l.Command != "":
+		pointer = "/server/mcp_config"
+	default:
+		return
+	}
+	command, args := l.over(c.m.Server.Config)
 	name, own := ownArguments(command, args)
 	for i, arg := range args[:min(own, len(args))] {
 		key := leadingOption(arg)
@@ -115,17 +125,6 @@ func (c *checker) checkFlags(pointer, command string, args []string) {
 		c.Add(ruleInterpreter.As(check.Warning), fmt.Sprintf("%s/args/%d", pointer, i),
 			`put it behind the file that is started or behind "--", or pass it in env`,
 			"a value of option %q that begins with - is an option of %s, and some of them run code", key, name)
-	}
-}
-
-// checkOverriddenFlags is [checker.checkFlags] for the command line of a platform.
-// Missing parts of an override come from the base.
-func (c *checker) checkOverriddenFlags(pointer string, base *Config, o Override) {
-	switch {
-	case o.Args != nil:
-		c.checkFlags(pointer, cmp.Or(o.Command, base.Command), o.Args)
-	case o.Command != "":
-		c.checkFlags("/server/mcp_config", o.Command, base.Args)
 	}
 }
 
