@@ -59,13 +59,13 @@ func CheckManifest(text []byte, fsys fs.FS, opts *CheckOptions) (*Manifest, *che
 // checker checks one bundle.
 type checker struct {
 	*document
-	fsys    fs.FS // nil if no files are available
-	opts    CheckOptions
-	m       *Manifest
-	natives []native          // the machine code in the bundle
-	options map[string]Option // by key
-	told    string            // file that checkEntryPoint has already reported
-	content []contentEntry    // of fsys, without what is skipped
+	fsys     fs.FS // nil if no files are available
+	opts     CheckOptions
+	m        *Manifest
+	natives  []native          // the machine code in the bundle
+	options  map[string]Option // by key
+	reported string            // file that checkEntryPoint has already reported
+	content  []contentEntry    // of fsys, without what is skipped
 }
 
 // contentEntry is a file or a folder of the bundle.
@@ -137,17 +137,17 @@ func (c *checker) inText(name string, text *check.Document) check.Reporter {
 	return r
 }
 
-// absent is the severity of a missing file that the server needs.
-func (c *checker) absent() check.Severity {
+// missingSeverity is the severity of a missing file that the server needs.
+func (c *checker) missingSeverity() check.Severity {
 	if c.opts.Alone {
 		return check.Warning
 	}
 	return check.Error
 }
 
-// inside converts a path in the manifest to a path in the bundle: relative, with slashes,
+// cleanPath converts a path in the manifest to a path in the bundle: relative, with slashes,
 // without "." and "..". why is the problem with it, or "".
-func inside(name string) (clean, why string) {
+func cleanPath(name string) (clean, why string) {
 	switch {
 	case name == "":
 		return "", "it is empty"
@@ -176,8 +176,8 @@ func (c *checker) stat(name string) (info fs.FileInfo, missing bool) {
 	return info, false
 }
 
-// leftOut reports whether a file is missing only because it is skipped.
-func (c *checker) leftOut(name string) bool {
+// isSkipped reports whether a file is missing only because it is skipped.
+func (c *checker) isSkipped(name string) bool {
 	info, err := fs.Stat(c.fsys, name)
 	return err == nil && info.Mode().IsRegular()
 }
@@ -197,8 +197,8 @@ func (c *checker) head(name string, n int) []byte {
 	return text[:read]
 }
 
-// similar returns a hint with the most similar path in the bundle.
-func (c *checker) similar(name string) string {
+// hintSimilar returns a hint with the most similar path in the bundle.
+func (c *checker) hintSimilar(name string) string {
 	if c.fsys == nil {
 		return ""
 	}

@@ -25,16 +25,16 @@ const (
 // code follows the imports of a server, beginning with the files that are started.
 type code struct {
 	*checker
-	queue   []string
-	seen    map[string]bool
-	bytes   int64
-	told    map[string]bool   // modules already reported
-	used    map[string]string // imported packages, and a file that imports each
-	strict  bool              // the server is started by Node itself, without a loader
-	unclear []unclear         // reasons why the imports are not fully known
-	merged  map[string]bool   // packages that a bundler merged into a file
-	sources *sources          // of codeFiles
-	last    *check.Document   // of inCode
+	queue    []string
+	seen     map[string]bool
+	bytes    int64
+	reported map[string]bool   // modules already reported
+	used     map[string]string // imported packages, and a file that imports each
+	strict   bool              // the server is started by Node itself, without a loader
+	unclear  []unclear         // reasons why the imports are not fully known
+	merged   map[string]bool   // packages that a bundler merged into a file
+	sources  *sources          // of codeFiles
+	last     *check.Document   // of inCode
 
 	lastName string
 
@@ -57,20 +57,20 @@ func (c *checker) checkCode() {
 	}
 	k := &code{
 		checker: c, strict: true,
-		seen: map[string]bool{}, told: map[string]bool{}, used: map[string]string{}, merged: map[string]bool{},
+		seen: map[string]bool{}, reported: map[string]bool{}, used: map[string]string{}, merged: map[string]bool{},
 		packages: map[string]*packageJSON{},
 	}
-	k.start()
+	k.addStarted()
 	switch c.m.Server.Type {
 	case TypeNode:
-		k.run(k.script)
-		k.dependencies()
+		k.run(k.readScript)
+		k.checkDependencies()
 	case TypePython:
-		k.run(k.python)
+		k.run(k.readPython)
 	case TypeBinary:
-		k.run(k.script)
+		k.run(k.readScript)
 		if len(k.used) > 0 || len(k.unclear) > 0 {
-			k.dependencies()
+			k.checkDependencies()
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (k *code) add(name string) {
 	switch {
 	case k.seen[name]:
 	case len(k.seen) >= maxCodeFiles:
-		k.doubt(false, "the server has more than %d files of code", maxCodeFiles)
+		k.addUncertainty(false, "the server has more than %d files of code", maxCodeFiles)
 	default:
 		k.seen[name] = true
 		k.queue = append(k.queue, name)
@@ -88,14 +88,14 @@ func (k *code) add(name string) {
 
 // first reports whether a missing module was not reported before, and marks it as reported.
 func (k *code) first(module string) bool {
-	first := !k.told[module]
-	k.told[module] = true
+	first := !k.reported[module]
+	k.reported[module] = true
 	return first
 }
 
-// doubt records that the server may load modules that no file names. Only the first
+// addUncertainty records that the server may load modules that no file names. Only the first
 // reason of each kind is kept.
-func (k *code) doubt(bundled bool, format string, args ...any) {
+func (k *code) addUncertainty(bundled bool, format string, args ...any) {
 	if !slices.ContainsFunc(k.unclear, func(u unclear) bool { return u.bundled == bundled }) {
 		k.unclear = append(k.unclear, unclear{fmt.Sprintf(format, args...), bundled})
 	}
@@ -111,12 +111,12 @@ func (k *code) run(read func(name string, text []byte)) {
 			continue
 		}
 		if info.Size() > maxCodeFile || k.bytes > maxCodeBytes {
-			k.doubt(true, "%s is not searched for imports, as there is too much code", name)
+			k.addUncertainty(true, "%s is not searched for imports, as there is too much code", name)
 			continue
 		}
 		text, err := fsutil.ReadRegular(k.fsys, name, maxCodeFile)
 		if err != nil {
-			k.doubt(false, "%s cannot be read", name)
+			k.addUncertainty(false, "%s cannot be read", name)
 			continue
 		}
 		k.bytes += int64(len(text))
@@ -133,29 +133,29 @@ func (k *code) inCode(name string, text []byte) check.Reporter {
 	return k.inText(name, k.last)
 }
 
-// script reads a code file, whose language follows from its name or first line.
-func (k *code) script(name string, text []byte) {
+// readScript reads a code file, whose language follows from its name or first line.
+func (k *code) readScript(name string, text []byte) {
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	shebang := bytes.HasPrefix(first, []byte("#!"))
 	switch path.Ext(name) {
 	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx":
-		k.javaScript(name, text)
+		k.readJavaScript(name, text)
 	case ".json", ".node", ".wasm", ".py":
 	case ".sh", ".bat", ".cmd", ".ps1":
-		k.launcher(name, string(text))
+		k.readLauncher(name, string(text))
 	default:
 		switch {
 		case shebang && bytes.Contains(first, []byte("sh")):
-			k.launcher(name, string(text))
+			k.readLauncher(name, string(text))
 		case shebang && bytes.Contains(first, []byte("node")), k.m.Server.Type == TypeNode && !isBinary(text):
-			k.javaScript(name, text)
+			k.readJavaScript(name, text)
 		}
 	}
 }
 
-// javaScript reports unresolved imports of a file, and follows those within the server's
+// readJavaScript reports unresolved imports of a file, and follows those within the server's
 // own code.
-func (k *code) javaScript(name string, text []byte) {
+func (k *code) readJavaScript(name string, text []byte) {
 	s := scanJavaScript(text)
 	bundled := isBundled(text)
 	if bundled {
@@ -167,22 +167,22 @@ func (k *code) javaScript(name string, text []byte) {
 		spawns = spawns || startsPrograms(module)
 		switch {
 		case i.computed && strings.HasPrefix(module, "."):
-			k.folder(path.Join(path.Dir(name), path.Dir(module+"x")))
+			k.followFolder(path.Join(path.Dir(name), path.Dir(module+"x")))
 		case i.computed:
 			line, _ := k.inCode(name, text).Document.Position(i.at)
-			k.doubt(bundled, "%s:%d loads modules whose names are computed", name, line)
+			k.addUncertainty(bundled, "%s:%d loads modules whose names are computed", name, line)
 		case module == "", strings.HasPrefix(module, "/"), strings.Contains(module, "://"),
 			strings.HasPrefix(module, "data:"), strings.HasPrefix(module, "file:"), nodeBuiltin(module):
 		case strings.HasPrefix(module, "#"):
-			k.mapped(name, text, &i, module)
+			k.followMapping(name, text, &i, module)
 		case strings.HasPrefix(module, "."):
-			k.relative(name, text, &i, module)
+			k.followRelative(name, text, &i, module)
 		default:
-			k.installed(name, text, &i, module)
+			k.checkInstalled(name, text, &i, module)
 		}
 	}
 	if spawns && !bundled {
-		k.mentioned(name, s.literals)
+		k.followLiterals(name, s.literals)
 	}
 }
 
@@ -195,7 +195,7 @@ func (i *jsImport) severity() check.Severity {
 	return check.Error
 }
 
-func (k *code) relative(name string, text []byte, i *jsImport, module string) {
+func (k *code) followRelative(name string, text []byte, i *jsImport, module string) {
 	target := path.Join(path.Dir(name), module)
 	if target == ".." || strings.HasPrefix(target, "../") {
 		if !i.optional {
@@ -212,11 +212,11 @@ func (k *code) relative(name string, text []byte, i *jsImport, module string) {
 	if found != "" && exact || i.optional || !k.first(target) {
 		return
 	}
-	message, hint := fmt.Sprintf("%s is not in the bundle, and this file loads it", target), k.similar(target)
+	message, hint := fmt.Sprintf("%s is not in the bundle, and this file loads it", target), k.hintSimilar(target)
 	if found != "" {
 		message = fmt.Sprintf("%q names no file, and import adds neither an extension nor an index to it", module)
 		hint = "write the whole name, as in " + strconv.Quote(module+strings.TrimPrefix(found, target))
-	} else if k.leftOut(target) {
+	} else if k.isSkipped(target) {
 		message = fmt.Sprintf("%s is left out by packing, and this file loads it", target)
 		hint = "slipway bundle pack --explain " + target + " names the rule"
 	}
@@ -238,7 +238,7 @@ func (k *code) resolveFile(target string) string {
 	}
 	if k.isFile(target + "/package.json") { // its "main" names the file
 		if main := k.readPackage(target).Main; main != "" && path.Join(target, main) != target {
-			if clean, why := inside(path.Join(target, main)); why == "" && k.isFile(clean) {
+			if clean, why := cleanPath(path.Join(target, main)); why == "" && k.isFile(clean) {
 				return clean
 			}
 		}
@@ -258,7 +258,7 @@ func (c *checker) isFile(name string) bool {
 	return !missing && info.Mode().IsRegular()
 }
 
-func (k *code) installed(name string, text []byte, i *jsImport, module string) {
+func (k *code) checkInstalled(name string, text []byte, i *jsImport, module string) {
 	pkg := packageName(module)
 	if pkg == "" {
 		return
@@ -348,9 +348,9 @@ func (k *code) readPackage(dir string) *packageJSON {
 var pythonImport = regexp.MustCompile(
 	`(?m)^(?:import[ \t]+([A-Za-z_][\w., \t]*)|from[ \t]+(\.*[A-Za-z_][\w.]*)[ \t]+import\b)`)
 
-// python reports the imports of a file that neither the bundle nor Python itself
+// readPython reports the imports of a file that neither the bundle nor Python itself
 // provides.
-func (k *code) python(name string, text []byte) {
+func (k *code) readPython(name string, text []byte) {
 	if path.Ext(name) != ".py" {
 		return
 	}
@@ -367,14 +367,14 @@ func (k *code) python(name string, text []byte) {
 			modules = []string{module}
 		}
 		for _, module := range modules {
-			k.pythonModule(name, text, m[0], module)
+			k.checkPythonModule(name, text, m[0], module)
 		}
 	}
 }
 
-func (k *code) pythonModule(name string, text []byte, at int, module string) {
+func (k *code) checkPythonModule(name string, text []byte, at int, module string) {
 	top, _, _ := strings.Cut(module, ".")
-	if top == "" || k.told[top] || strings.HasPrefix(top, "_") || strings.Contains(pythonModules, " "+top+" ") {
+	if top == "" || k.reported[top] || strings.HasPrefix(top, "_") || strings.Contains(pythonModules, " "+top+" ") {
 		return
 	}
 	if file := k.pythonFile(path.Dir(name), top); file != "" {

@@ -12,7 +12,8 @@ import (
 
 // developerPath matches home folders and other paths that exist on one machine only.
 var developerPath = regexp.MustCompile(
-	`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/roo[t]/|/private/(?:tmp|var)/|/var/folders/|[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
+	`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/roo[t]/|/private/(?:tmp|var)/|/var/folders/|` +
+		`[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
 
 // checkDeveloper reports a path that exists only on the author's machine, with the
 // severity s: a server that needs it starts on no other machine.

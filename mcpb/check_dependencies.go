@@ -12,10 +12,10 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// dependencies reports packages that package.json, or a package in the bundle, needs and
+// checkDependencies reports packages that package.json, or a package in the bundle, needs and
 // that are missing.
-func (k *code) dependencies() {
-	k.declaredPackages()
+func (k *code) checkDependencies() {
+	k.checkDeclared()
 	queue := sortedKeys(k.used)
 	seen := map[string]bool{}
 	for len(queue) > 0 && len(seen) < maxWalk {
@@ -39,13 +39,13 @@ func (k *code) dependencies() {
 	}
 }
 
-// declaredPackages reports dependencies in package.json that are neither in the bundle
+// checkDeclared reports dependencies in package.json that are neither in the bundle
 // nor already reported. A server that was bundled into one file looks the same as one
 // whose packages were never installed, so the severity depends on what is known about its
 // imports. If all of them are known, a dependency that no file loads is a note. Otherwise
 // it is an error in handwritten code, and a warning in bundled code, because the bundler
 // may have merged it.
-func (k *code) declaredPackages() {
+func (k *code) checkDeclared() {
 	top := k.readPackage(".")
 	var absent []string
 	for _, name := range sortedKeys(top.Dependencies) {
@@ -54,7 +54,7 @@ func (k *code) declaredPackages() {
 			if slices.ContainsFunc(k.unclear, func(u unclear) bool { return !u.bundled }) {
 				k.used[cmp.Or(k.findPackage(".", name), k.findPackage("server", name))] = "package.json"
 			}
-		case k.told[name], top.OptionalDependencies[name] != "", strings.HasPrefix(name, "@types/"), k.merged[name]:
+		case k.reported[name], top.OptionalDependencies[name] != "", strings.HasPrefix(name, "@types/"), k.merged[name]:
 		default:
 			absent = append(absent, name)
 		}

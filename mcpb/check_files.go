@@ -23,8 +23,8 @@ func (c *checker) walk() error {
 	buffer := make([]byte, maxScan)
 	names := c.newNameRules()
 	for _, name := range c.opts.moved {
-		names.look(name)
-		c.look(name, buffer)
+		names.inspect(name)
+		c.inspect(name, buffer)
 	}
 	defer names.report()
 	return fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -39,21 +39,21 @@ func (c *checker) walk() error {
 			return nil
 		}
 		c.content = append(c.content, contentEntry{name, d.IsDir(), d.Type().IsRegular()})
-		names.look(name)
+		names.inspect(name)
 		if !d.Type().IsRegular() {
 			return nil
 		}
 		if files++; files > maxWalk {
 			return nil
 		}
-		c.look(name, buffer)
+		c.inspect(name, buffer)
 		return nil
 	})
 }
 
-// look classifies a file by name and content. It ignores files that cannot be read:
+// inspect classifies a file by name and content. It ignores files that cannot be read:
 // packing reports them.
-func (c *checker) look(name string, buffer []byte) {
+func (c *checker) inspect(name string, buffer []byte) {
 	if why := secretName(name); why != "" {
 		c.in(name).Add(ruleSecretFile, "", "put it into .mcpbignore", "the bundle holds %s", why)
 		return
@@ -141,14 +141,14 @@ func (c *checker) started(platform string) (pointer, name string) {
 		}
 		command, _ := o.over(s.Config)
 		name, isPath := commandPath(command)
-		if clean, why := inside(name); isPath && why == "" {
+		if clean, why := cleanPath(name); isPath && why == "" {
 			if _, missing := c.stat(clean + ".exe"); platform == "win32" && !missing {
 				clean += ".exe"
 			}
 			return pointer + "/command", clean
 		}
 	}
-	if clean, why := inside(s.EntryPoint); s.Type == TypeBinary && why == "" {
+	if clean, why := cleanPath(s.EntryPoint); s.Type == TypeBinary && why == "" {
 		return "/server/entry_point", clean
 	}
 	return "", ""

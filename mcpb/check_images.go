@@ -34,7 +34,7 @@ func (c *checker) checkIcon() {
 			"paths of icons begin in the bundle, without ${__dirname}")
 		return
 	}
-	name, why := inside(icon)
+	name, why := cleanPath(icon)
 	if why != "" {
 		c.Add(ruleIcon, pointer, "", "the icon %q cannot be in the bundle: %s", icon, why)
 		return
@@ -43,16 +43,16 @@ func (c *checker) checkIcon() {
 	switch {
 	case c.fsys == nil:
 	case err != nil:
-		c.Add(ruleIcon, pointer, c.similarIfMissing(name, err), "the icon %s %v", name, err)
+		c.Add(ruleIcon, pointer, c.hintIfMissing(name, err), "the icon %s %v", name, err)
 	default:
 		c.checkIconSize(pointer, name, size)
 	}
 }
 
-// similarIfMissing returns a hint if err means that the file is missing.
-func (c *checker) similarIfMissing(name string, err error) string {
+// hintIfMissing returns a hint if err means that the file is missing.
+func (c *checker) hintIfMissing(name string, err error) string {
 	if errors.Is(err, errNotThere) {
-		return c.similar(name)
+		return c.hintSimilar(name)
 	}
 	return ""
 }
@@ -105,14 +105,14 @@ func (c *checker) named(rule check.Rule, pointer, src string) (p picture, name s
 	if isRemote(src) || c.fsys == nil {
 		return p, "", false
 	}
-	name, why := inside(src)
+	name, why := cleanPath(src)
 	if why != "" {
 		c.Add(rule.As(check.Warning), pointer, "", "%q cannot be in the bundle: %s", src, why)
 		return p, "", false
 	}
 	p, err := c.picture(name)
 	if err != nil {
-		c.Add(rule.As(check.Warning), pointer, c.similarIfMissing(name, err), "%s %v", name, err)
+		c.Add(rule.As(check.Warning), pointer, c.hintIfMissing(name, err), "%s %v", name, err)
 		return p, name, false
 	}
 	return p, name, true

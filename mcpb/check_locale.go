@@ -24,8 +24,8 @@ func (c *checker) checkLocalization() {
 		}
 		return
 	}
-	before, after := l.around()
-	if _, why := inside(before + "x" + after); why != "" {
+	before, after := l.splitResources()
+	if _, why := cleanPath(before + "x" + after); why != "" {
 		c.Add(rulePath.As(check.Warning), "/localization/resources", "", "%q cannot be in the bundle: %s",
 			l.resources(), why)
 		return

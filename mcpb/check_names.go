@@ -33,9 +33,9 @@ func (c *checker) newNameRules() *nameRules {
 	return n
 }
 
-// look reports a name that no archive may have, and one that is invalid on Windows, as an
+// inspect reports a name that no archive may have, and one that is invalid on Windows, as an
 // error if the bundle supports Windows. Folders are checked before their content.
-func (n *nameRules) look(name string) {
+func (n *nameRules) inspect(name string) {
 	var refused *ArchiveError
 	if errors.As(zip.CheckName(name), &refused) {
 		n.in(name).Add(refused.Rule, "", "rename it", "%s", refused.Reason)

@@ -13,14 +13,12 @@ func (c *checker) checkOptions() {
 		o := &c.m.UserConfig[i]
 		pointer := pointerTo("/user_config", o.Key)
 		warn := func(field, format string, args ...any) {
-			c.Add(ruleOption, pointer+field, "", "%s%s", fmt.Sprintf("option %q: ", o.Key), fmt.Sprintf(format,
-				args...))
+			c.Add(ruleOption, pointer+field, "", "option %q: %s", o.Key, fmt.Sprintf(format, args...))
 		}
 		if o.Key == "" || strings.ContainsAny(o.Key, "{}$") {
 			warn("", "no ${user_config.KEY} can name it")
 		}
-		isPath := o.Type == OptionDirectory || o.Type == OptionFile
-		if o.Multiple && !isPath {
+		if o.Multiple && !o.isPath() {
 			warn("/multiple", "only directories and files can be several")
 		}
 		if o.Sensitive && o.Type != OptionString {
@@ -43,7 +41,7 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 	if o.Default == nil {
 		return
 	}
-	if why := misfit(o, o.Default); why != "" {
+	if why := explainMisfit(o, o.Default); why != "" {
 		c.Add(ruleOption, pointer, "", "option %q: the default %s", o.Key, why)
 	}
 	if s, ok := o.Default.(string); ok && o.Sensitive && s != "" {
@@ -54,7 +52,7 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 	if s, ok := o.Default.(string); ok {
 		texts = []string{s}
 	}
-	system := []string{varHome, varDesktop, varDocuments, varDownloads, varDir, varSeparator, varSlash}
+	system := variables()
 	for _, text := range texts {
 		for _, p := range splitVariables(text) {
 			if p.variable && !slices.Contains(system, p.name) {
@@ -64,44 +62,47 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 	}
 }
 
-// misfit returns why a value does not fit the option, or "". It is worded to follow the
+// explainMisfit returns why a value does not fit the option, or "". It is worded to follow the
 // name of the value.
-func misfit(o *Option, value any) string {
+func explainMisfit(o *Option, value any) string {
 	switch v := value.(type) {
 	case []string:
 		if !o.Multiple {
 			return "is a list, and the option takes one value"
 		}
-		if o.Type != OptionDirectory && o.Type != OptionFile {
-			return "is a list, and must be " + article(o.Type)
+		if !o.isPath() {
+			return "is a list, and must be " + withArticle(o.Type)
 		}
 	case string:
 		if o.Type == OptionNumber || o.Type == OptionBoolean {
-			return "is a string, and must be " + article(o.Type)
+			return "is a string, and must be " + withArticle(o.Type)
 		}
 	case bool:
 		if o.Type != OptionBoolean {
-			return "is a boolean, and must be " + article(o.Type)
+			return "is a boolean, and must be " + withArticle(o.Type)
 		}
 	case float64:
 		switch {
 		case o.Type != OptionNumber:
-			return "is a number, and must be " + article(o.Type)
+			return "is a number, and must be " + withArticle(o.Type)
 		case o.Min != nil && v < *o.Min:
 			return fmt.Sprintf("is %s, and the least is %s", formatNumber(v), formatNumber(*o.Min))
 		case o.Max != nil && v > *o.Max:
 			return fmt.Sprintf("is %s, and the greatest is %s", formatNumber(v), formatNumber(*o.Max))
 		}
 	default:
-		return "is a list or an object of others, and must be " + article(o.Type)
+		return "is a list or an object of others, and must be " + withArticle(o.Type)
 	}
 	return ""
 }
 
-func article(kind string) string {
+func withArticle(kind string) string {
 	switch kind {
 	case OptionDirectory, OptionFile:
 		return "the path of a " + kind
 	}
 	return "a " + kind
 }
+
+// isPath reports whether the values of the option are paths.
+func (o *Option) isPath() bool { return o.Type == OptionDirectory || o.Type == OptionFile }

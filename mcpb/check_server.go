@@ -54,9 +54,9 @@ func (c *checker) checkServer() {
 
 func (c *checker) checkEntryPoint(s *Server) {
 	const pointer = "/server/entry_point"
-	name, why := inside(s.EntryPoint)
+	name, why := cleanPath(s.EntryPoint)
 	if why != "" {
-		c.Add(rulePath.As(c.absent()), pointer, "", "the entry point %q cannot be in the bundle: %s", s.EntryPoint,
+		c.Add(rulePath.As(c.missingSeverity()), pointer, "", "the entry point %q cannot be in the bundle: %s", s.EntryPoint,
 			why)
 		return
 	}
@@ -72,20 +72,20 @@ func (c *checker) checkEntryPoint(s *Server) {
 		info, missing = c.stat(name + ".exe")
 	}
 	if missing {
-		c.told = name
+		c.reported = name
 	}
 	switch {
-	case missing && c.leftOut(name):
-		c.Add(ruleEntryPoint.As(c.absent()), pointer, "slipway bundle pack --explain "+name+" says which rule does",
+	case missing && c.isSkipped(name):
+		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, "slipway bundle pack --explain "+name+" says which rule does",
 			"the entry point %s is there, and packing leaves it out", name)
 	case missing:
-		hint := c.similar(name)
+		hint := c.hintSimilar(name)
 		if hint == "" {
 			hint = "build it first, or name the file that is there"
 		}
-		c.Add(ruleEntryPoint.As(c.absent()), pointer, hint, "the entry point %s is not in the bundle", name)
+		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, hint, "the entry point %s is not in the bundle", name)
 	case info != nil && !info.Mode().IsRegular():
-		c.Add(ruleEntryPoint.As(c.absent()), pointer, "", "the entry point %s is not a file", name)
+		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, "", "the entry point %s is not a file", name)
 	case info != nil && s.Type == TypeBinary:
 		c.checkExecutable(pointer, name, info)
 		c.checkProgram(pointer, path.Join(path.Dir(name), info.Name()))
@@ -137,10 +137,10 @@ func oddExtension(kind, name string) string {
 func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
 	declared, _ := c.declared()
 	windows := len(declared) == 1 && declared[0] == "win32" || strings.EqualFold(path.Ext(name), ".exe")
-	if info == nil || c.opts.NoModes || windows || info.Mode()&0o111 != 0 || c.told == name {
+	if info == nil || c.opts.NoModes || windows || info.Mode()&0o111 != 0 || c.reported == name {
 		return
 	}
-	c.told = name
+	c.reported = name
 	c.Add(ruleExecutable, pointer, "chmod +x "+name, "%s is not executable", name)
 }
 
@@ -171,12 +171,12 @@ func (c *checker) checkCommand(l *commandLine) {
 		c.Add(ruleCommand.As(check.Warning), l.pointer+"/command", "", "the command is empty")
 	}
 	c.checkFetches(l.pointer, l.Command, l.Args)
-	c.checkDeveloper(c.absent(), l.pointer+"/command", l.Command)
+	c.checkDeveloper(c.missingSeverity(), l.pointer+"/command", l.Command)
 	for i, arg := range l.Args {
 		at := fmt.Sprintf("%s/args/%d", l.pointer, i)
 		severity := check.Warning
 		if startsFile(cmp.Or(l.Command, c.m.Server.Config.Command), l.Args, i) {
-			severity = c.absent()
+			severity = c.missingSeverity()
 		}
 		c.checkDeveloper(severity, at, arg)
 		c.checkRelative(at, arg)
@@ -184,20 +184,20 @@ func (c *checker) checkCommand(l *commandLine) {
 		if !isPath || name == "" || name == "/" {
 			continue
 		}
-		clean, why := inside(strings.TrimPrefix(name, "/"))
+		clean, why := cleanPath(strings.TrimPrefix(name, "/"))
 		switch _, missing := c.stat(clean); {
-		case clean == c.told:
+		case clean == c.reported:
 		case why != "":
 			c.Add(rulePath.As(check.Warning), at, "", "%q: %s", arg, why)
 		case missing:
-			c.Add(ruleCommand.As(severity), at, c.similar(clean), "%s is not in the bundle", clean)
+			c.Add(ruleCommand.As(severity), at, c.hintSimilar(clean), "%s is not in the bundle", clean)
 		}
 	}
 }
 
 // checkCommandFile checks a command that is the file called name in the bundle.
 func (c *checker) checkCommandFile(pointer, command, name string) {
-	clean, why := inside(name)
+	clean, why := cleanPath(name)
 	if why != "" {
 		c.Add(rulePath.As(check.Warning), pointer, "", "the command %q: %s", command, why)
 		return
@@ -207,11 +207,12 @@ func (c *checker) checkCommandFile(pointer, command, name string) {
 		info, missing = c.stat(clean + ".exe")
 	}
 	switch {
-	case missing && clean == c.told:
+	case missing && clean == c.reported:
 	case missing:
-		c.Add(ruleCommand.As(c.absent()), pointer, c.similar(clean), "the command %s is not in the bundle", clean)
+		c.Add(ruleCommand.As(c.missingSeverity()), pointer, c.hintSimilar(clean),
+			"the command %s is not in the bundle", clean)
 	case info != nil && info.IsDir():
-		c.Add(ruleCommand.As(c.absent()), pointer, "", "the command %s is a folder", clean)
+		c.Add(ruleCommand.As(c.missingSeverity()), pointer, "", "the command %s is a folder", clean)
 	default:
 		c.checkExecutable(pointer, clean, info)
 	}

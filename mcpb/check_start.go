@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// start adds the files of the bundle that the manifest starts on any system.
-func (k *code) start() {
+// addStarted adds the files of the bundle that the manifest starts on any system.
+func (k *code) addStarted() {
 	k.addPath(k.m.Server.EntryPoint)
 	for _, l := range k.m.commandLines() {
 		if l.platform == "" || l.Command != "" || l.Args != nil {
 			command, args := l.over(k.m.Server.Config)
-			k.commandLine(l.pointer, command, args)
+			k.addCommandLine(l.pointer, command, args)
 		}
 	}
 }
 
 func (k *code) addPath(name string) {
-	if clean, why := inside(strings.TrimPrefix(name, "/")); why == "" {
+	if clean, why := cleanPath(strings.TrimPrefix(name, "/")); why == "" {
 		k.add(clean)
 	}
 }
 
-// commandLine adds the files of a command line, and reports the packages it is missing.
-func (k *code) commandLine(pointer, command string, args []string) {
+// addCommandLine adds the files of a command line, and reports the packages it is missing.
+func (k *code) addCommandLine(pointer, command string, args []string) {
 	if name, ok := bundlePath(command); ok {
 		k.addPath(name)
 	}
@@ -38,17 +38,17 @@ func (k *code) commandLine(pointer, command string, args []string) {
 	}
 	switch name, _, _ := runnerOf(command); name {
 	case "node", "nodejs":
-		k.preloaded(pointer, command, args)
+		k.checkPreloaded(pointer, command, args)
 	case "npm", "pnpm", "yarn":
 		k.strict = false
-		k.packageScript(pointer, name, args)
+		k.readPackageScript(pointer, name, args)
 	default:
 		k.strict = false
 	}
 }
 
-// preloaded reports missing packages that Node loads before the server.
-func (k *code) preloaded(pointer, command string, args []string) {
+// checkPreloaded reports missing packages that Node loads before the server.
+func (k *code) checkPreloaded(pointer, command string, args []string) {
 	_, own := ownArguments(command, args)
 	for i := 0; i < min(own, len(args)); i++ {
 		flag, module, joined := strings.Cut(args[i], "=")
@@ -70,8 +70,8 @@ func (k *code) preloaded(pointer, command string, args []string) {
 	}
 }
 
-// packageScript reads the package.json script that a package manager runs.
-func (k *code) packageScript(pointer, manager string, args []string) {
+// readPackageScript reads the package.json script that a package manager runs.
+func (k *code) readPackageScript(pointer, manager string, args []string) {
 	var words []string
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--prefix" || args[i] == "-C" || args[i] == "--dir" || args[i] == "--cwd" {
@@ -83,7 +83,7 @@ func (k *code) packageScript(pointer, manager string, args []string) {
 	if len(words) > 1 && (words[0] == "run" || words[0] == "run-script") {
 		words = words[1:]
 	} else if len(words) == 0 || words[0] != "start" && words[0] != "test" && manager == "npm" {
-		k.doubt(false, "it is started by %s", manager)
+		k.addUncertainty(false, "it is started by %s", manager)
 		return
 	}
 	script, ok := k.readPackage(".").Scripts[words[0]]
@@ -92,14 +92,14 @@ func (k *code) packageScript(pointer, manager string, args []string) {
 		return
 	}
 	for _, command := range shellCommands(script) {
-		k.scriptCommand(pointer, words[0], command)
+		k.checkScriptCommand(pointer, words[0], command)
 	}
-	k.launcher("package.json", script)
+	k.readLauncher("package.json", script)
 }
 
-// scriptCommand reports a command in a script that is available only in
+// checkScriptCommand reports a command in a script that is available only in
 // node_modules/.bin, which is not packed.
-func (k *code) scriptCommand(pointer, script, command string) {
+func (k *code) checkScriptCommand(pointer, script, command string) {
 	top := k.readPackage(".")
 	_, needed := top.Dependencies[command]
 	_, development := top.DevDependencies[command]
@@ -145,28 +145,28 @@ var (
 	fetcher       = regexp.MustCompile(`(?:^|[\s;&|(])(npx|pnpx|bunx|npm|pnpm|yarn)\s`)
 )
 
-// launcher follows a shell script to the code it starts, and reports the missing packages
+// readLauncher follows a shell script to the code it starts, and reports the missing packages
 // it starts programs of.
-func (k *code) launcher(name, text string) {
+func (k *code) readLauncher(name, text string) {
 	for number, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "::") || strings.HasPrefix(strings.ToLower(line), "rem ") {
 			continue
 		}
 		for _, found := range installedPath.FindAllString(line, -1) {
-			k.launches(name, path.Clean(strings.ReplaceAll(found, `\`, "/")))
+			k.checkLaunched(name, path.Clean(strings.ReplaceAll(found, `\`, "/")))
 		}
 		for _, found := range codePath.FindAllString(line, -1) {
-			k.suffix(strings.ReplaceAll(found, `\`, "/"))
+			k.followSuffix(strings.ReplaceAll(found, `\`, "/"))
 		}
 		if m := fetcher.FindStringSubmatch(line); m != nil {
-			k.doubt(false, "%s:%d runs %s", name, number+1, m[1])
+			k.addUncertainty(false, "%s:%d runs %s", name, number+1, m[1])
 		}
 	}
 }
 
-// launches reports a packaged program that a launcher starts.
-func (k *code) launches(launcher, name string) {
+// checkLaunched reports a packaged program that a launcher starts.
+func (k *code) checkLaunched(launcher, name string) {
 	if !fs.ValidPath(name) || !k.first(name) {
 		return
 	}
@@ -191,31 +191,31 @@ func startsPrograms(module string) bool {
 	return false
 }
 
-// mentioned follows string literals of a file that starts programs, if they name code of
+// followLiterals follows string literals of a file that starts programs, if they name code of
 // the bundle.
-func (k *code) mentioned(name string, literals []string) {
+func (k *code) followLiterals(name string, literals []string) {
 	for _, text := range literals {
 		switch {
 		case text == ".bin" || strings.Contains(text, "node_modules/.bin"):
-			k.doubt(false, "%s starts programs of node_modules/.bin, which packing leaves out", name)
+			k.addUncertainty(false, "%s starts programs of node_modules/.bin, which packing leaves out", name)
 		case text == "npx" || text == "tsx" || text == "ts-node":
-			k.doubt(false, "%s starts %s", name, text)
+			k.addUncertainty(false, "%s starts %s", name, text)
 		case codePath.FindString(text) == text:
-			k.suffix(text)
+			k.followSuffix(text)
 		}
 	}
 }
 
-// suffix follows the server's files whose paths end with name.
-func (k *code) suffix(name string) {
+// followSuffix follows the server's files whose paths end with name.
+func (k *code) followSuffix(name string) {
 	for strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/") {
 		_, name, _ = strings.Cut(name, "/")
 	}
 	k.addOnce(k.codeFiles().bySuffix, name)
 }
 
-// folder follows all code in a folder.
-func (k *code) folder(dir string) { k.addOnce(k.codeFiles().byFolder, dir) }
+// followFolder follows all code in a folder.
+func (k *code) followFolder(dir string) { k.addOnce(k.codeFiles().byFolder, dir) }
 
 // addOnce adds the files of a key, which are not needed a second time.
 func (k *code) addOnce(files map[string][]string, key string) {
@@ -252,7 +252,7 @@ func (k *code) codeFiles() *sources {
 			continue
 		}
 		if files++; files > maxCodeFiles {
-			k.doubt(false, "the server has more than %d files of code", maxCodeFiles)
+			k.addUncertainty(false, "the server has more than %d files of code", maxCodeFiles)
 			break
 		}
 		k.sources.add(e.name)
@@ -260,8 +260,8 @@ func (k *code) codeFiles() *sources {
 	return k.sources
 }
 
-// mapped follows a name that is mapped in the "imports" of package.json.
-func (k *code) mapped(name string, text []byte, i *jsImport, module string) {
+// followMapping follows a name that is mapped in the "imports" of package.json.
+func (k *code) followMapping(name string, text []byte, i *jsImport, module string) {
 	for key, target := range k.readPackage(".").Imports {
 		before, after, pattern := strings.Cut(key, "*")
 		rest := ""
@@ -273,27 +273,27 @@ func (k *code) mapped(name string, text []byte, i *jsImport, module string) {
 		default:
 			continue
 		}
-		k.mappedTo(name, text, i, strings.ReplaceAll(string(target), "*", rest))
+		k.followTargets(name, text, i, strings.ReplaceAll(string(target), "*", rest))
 		return
 	}
 	line, _ := k.inCode(name, text).Document.Position(i.at)
-	k.doubt(false, "%s:%d loads %s, which package.json does not map", name, line, module)
+	k.addUncertainty(false, "%s:%d loads %s, which package.json does not map", name, line, module)
 }
 
 var quotedTarget = regexp.MustCompile(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$)`)
 
-// mappedTo follows all targets of a mapping, because which one applies depends on
+// followTargets follows all targets of a mapping, because which one applies depends on
 // conditions.
-func (k *code) mappedTo(name string, text []byte, i *jsImport, targets string) {
+func (k *code) followTargets(name string, text []byte, i *jsImport, targets string) {
 	for _, m := range quotedTarget.FindAllStringSubmatch(targets, -1) {
-		if clean, why := inside(m[1]); strings.HasPrefix(m[1], "./") && why == "" {
+		if clean, why := cleanPath(m[1]); strings.HasPrefix(m[1], "./") && why == "" {
 			if found := k.resolveFile(clean); found != "" {
 				k.add(found)
 			}
 			continue
 		}
 		if !strings.HasPrefix(m[1], "./") && !nodeBuiltin(m[1]) {
-			k.installed(name, text, i, m[1])
+			k.checkInstalled(name, text, i, m[1])
 		}
 	}
 }

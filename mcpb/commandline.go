@@ -22,7 +22,8 @@ func (m *Manifest) commandLines() []commandLine {
 	}
 	lines := []commandLine{{pointer, "", Override{c.Command, c.Args, c.Env}}}
 	for _, platform := range sortedKeys(c.Overrides) {
-		lines = append(lines, commandLine{pointerTo(pointer+"/platform_overrides", platform), platform, c.Overrides[platform]})
+		at := pointerTo(pointer+"/platform_overrides", platform)
+		lines = append(lines, commandLine{at, platform, c.Overrides[platform]})
 	}
 	return lines
 }
@@ -40,7 +41,7 @@ func (o *Override) over(base *Config) (command string, args []string) {
 func (m *Manifest) programs() map[string]bool {
 	found := map[string]bool{}
 	add := func(name string, isPath bool) {
-		if clean, why := inside(name); isPath && why == "" {
+		if clean, why := cleanPath(name); isPath && why == "" {
 			found[clean] = true
 		}
 	}

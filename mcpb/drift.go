@@ -63,7 +63,7 @@ func (d *drift) tools() {
 		if !slices.ContainsFunc(d.m.Tools, func(o Tool) bool { return o.Name == t.Name }) {
 			unknown = append(unknown, t.Name)
 		}
-		if !saysWhatItDoes(t) {
+		if !hasHint(t) {
 			silent = append(silent, t.Name)
 		}
 	}
@@ -77,7 +77,7 @@ func (d *drift) tools() {
 	}
 }
 
-func saysWhatItDoes(t *mcp.Tool) bool {
+func hasHint(t *mcp.Tool) bool {
 	if t.Raw != nil {
 		return bytes.Contains(t.Raw, []byte(`"readOnlyHint"`)) || bytes.Contains(t.Raw, []byte(`"destructiveHint"`))
 	}
@@ -95,7 +95,7 @@ func (d *drift) prompts() {
 		}
 		if names := argumentNames(live); !slices.Equal(sorted(names), sorted(p.Arguments)) {
 			d.Add(ruleDriftArgument, pointer+"/arguments", "", "the prompt %q of the server takes %s, not %s",
-				p.Name, listed(names), listed(p.Arguments))
+				p.Name, listArguments(names), listArguments(p.Arguments))
 		}
 	}
 	var unknown []string
@@ -122,7 +122,7 @@ func argumentNames(p *mcp.Prompt) []string {
 
 func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
-func listed(names []string) string {
+func listArguments(names []string) string {
 	if len(names) == 0 {
 		return "no arguments"
 	}

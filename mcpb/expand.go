@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -100,36 +101,47 @@ func Expand(m *Manifest, opts *ExpandOptions) (*Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.platform()
+	e.checkPlatform()
 	e.resolve()
 	launch := e.launch()
-	if !e.faults.Report.OK(false) {
-		return nil, e.refusal()
+	if launch.Warnings == nil {
+		return launch, nil
 	}
-	return launch, nil
-}
-
-// refusal returns the faults as an error.
-func (e *expansion) refusal() *ExpandError {
-	err := &ExpandError{Findings: e.faults.Report.Findings()}
-	for _, o := range e.m.UserConfig {
+	refused := &ExpandError{}
+	refused.Findings, launch.Warnings = splitFindings(launch.Warnings)
+	if refused.Findings == nil {
+		return launch, nil
+	}
+	for _, o := range m.UserConfig {
 		if o.Sensitive {
-			err.sensitive = append(err.sensitive, o.Key)
+			refused.sensitive = append(refused.sensitive, o.Key)
 		}
 	}
-	return err
+	return nil, refused
+}
+
+// splitFindings separates errors from other findings.
+func splitFindings(all []check.Finding) (errors, others []check.Finding) {
+	for _, f := range all {
+		if f.Severity == check.Error {
+			errors = append(errors, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return errors, others
 }
 
 // expansion is one call of [Expand].
 type expansion struct {
-	m        *Manifest
-	opts     ExpandOptions
-	here     bool // Platform is the current system, so files can be checked
-	system   map[string]string
-	declared map[string]bool  // the keys of all options
-	values   map[string]value // by key; options without a value are missing
-	faults   check.Reporter
-	warnings check.Reporter
+	check.Reporter
+	m      *Manifest
+	opts   ExpandOptions
+	here   bool              // Platform is the current system, so files can be checked
+	system map[string]string // the values of variables that are no options
+	values map[string]value  // by key; options without a value are missing
+
+	declared map[string]bool // the keys of all options
 }
 
 // value is the value of an option.
@@ -140,25 +152,20 @@ type value struct {
 
 func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	e := &expansion{
+		Reporter: check.Reporter{Report: &check.Report{}},
 		m:        m,
-		declared: map[string]bool{},
+		opts:     valueOf(opts),
 		values:   map[string]value{},
-		faults:   check.Reporter{Report: &check.Report{}},
-		warnings: check.Reporter{Report: &check.Report{}},
+		declared: map[string]bool{},
 	}
 	for _, o := range m.UserConfig {
 		e.declared[o.Key] = true
 	}
-	if opts != nil {
-		e.opts = *opts
-	}
 	o := &e.opts
-	if o.Platform == "" {
-		o.Platform = ThisPlatform()
-	}
+	o.Platform = cmp.Or(o.Platform, ThisPlatform())
 	e.here = o.Platform == ThisPlatform()
 	if o.Dir == "" || e.here && !filepath.IsAbs(o.Dir) {
-		return nil, &ExpandError{Findings: []check.Finding{check.Reporter{}.Finding(rulePath, "", "",
+		return nil, &ExpandError{Findings: []check.Finding{e.Finding(rulePath, "", "",
 			"the folder of the bundle must be an absolute path and is %q", o.Dir)}}
 	}
 	if o.Home == "" {
@@ -174,9 +181,7 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	if o.Platform == "win32" {
 		separator, list = `\`, ";"
 	}
-	if o.ListSeparator == "" {
-		o.ListSeparator = list
-	}
+	o.ListSeparator = cmp.Or(o.ListSeparator, list)
 	below := func(dir, name string) string {
 		if dir != "" || o.Home == "" {
 			return dir
@@ -191,19 +196,18 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	return e, nil
 }
 
-func (e *expansion) platform() {
+// checkPlatform reports a platform that the bundle does not support.
+func (e *expansion) checkPlatform() {
 	k := e.m.Compatibility
 	if k == nil || len(k.Platforms) == 0 || slices.Contains(k.Platforms, e.opts.Platform) {
 		return
 	}
+	rule, hint := ruleHost, "slipway bundle run --any-platform starts it all the same"
 	if e.opts.AnyPlatform {
-		e.warnings.Add(ruleHost.As(check.Warning), "/compatibility/platforms", "",
-			"the bundle is for %s, and this is %s",
-			strings.Join(k.Platforms, ", "), e.opts.Platform)
-		return
+		rule, hint = rule.As(check.Warning), ""
 	}
-	e.faults.Add(ruleHost, "/compatibility/platforms", "slipway bundle run --any-platform starts it all the same",
-		"the bundle is for %s, and this is %s", strings.Join(k.Platforms, ", "), e.opts.Platform)
+	e.Add(rule, "/compatibility/platforms", hint, "the bundle is for %s, and this is %s",
+		strings.Join(k.Platforms, ", "), e.opts.Platform)
 }
 
 // config merges the platform's override over the base.
@@ -212,14 +216,9 @@ func (e *expansion) config() Config {
 	if base == nil {
 		return Config{Command: "uv", Args: []string{"run", "--directory", "${" + varDir + "}", e.m.Server.EntryPoint}}
 	}
-	merged := Config{Command: base.Command, Args: base.Args, Env: maps.Clone(base.Env)}
 	o := base.Overrides[e.opts.Platform]
-	if o.Command != "" {
-		merged.Command = o.Command
-	}
-	if o.Args != nil {
-		merged.Args = o.Args
-	}
+	merged := Config{Env: maps.Clone(base.Env)}
+	merged.Command, merged.Args = o.over(base)
 	if e.opts.Reference && o.Env != nil || merged.Env == nil {
 		merged.Env = map[string]string{}
 	}
@@ -233,7 +232,7 @@ func (e *expansion) launch() *Launch {
 	const pointer = "/server/mcp_config"
 	for _, key := range optionsIn(config.Command) {
 		if len(e.values[key].texts) > 1 {
-			e.faults.Add(ruleCommandList, pointer+"/command", "",
+			e.Add(ruleCommandList, pointer+"/command", "",
 				"option %q has several values, and the command is one program", key)
 		}
 	}
@@ -267,7 +266,7 @@ func (e *expansion) launch() *Launch {
 		}
 	}
 	slices.SortFunc(l.secrets, func(a, b string) int { return len(b) - len(a) })
-	l.Warnings = e.warnings.Report.Findings()
+	l.Warnings = e.Report.Findings()
 	return l
 }
 
@@ -288,7 +287,7 @@ func (e *expansion) argument(pointer, arg, before string) []expanded {
 	}
 	if e.unset(key) {
 		if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") {
-			e.warnings.Add(ruleEmptyOption, pointer, "", "option %q has no value, and %s stays without one", key,
+			e.Add(ruleEmptyOption, pointer, "", "option %q has no value, and %s stays without one", key,
 				before)
 		}
 		return nil
@@ -332,23 +331,23 @@ func (e *expansion) part(pointer string, p part) expanded {
 	}
 	if text, ok := e.system[p.name]; ok {
 		if text == "" {
-			e.warnings.Add(ruleVariable, pointer, "", "%s is not known here", p.text)
+			e.Add(ruleVariable, pointer, "", "%s is not known here", p.text)
 		}
 		return expanded{text, text}
 	}
-	key, isOption := strings.CutPrefix(p.name, userConfigPrefix)
+	key, isOption := p.option()
 	if !isOption {
-		e.warnings.Add(ruleVariable, pointer, "", "no variable is called %s, so it stays as it is", p.text)
+		e.Add(ruleVariable, pointer, "", "no variable is called %s, so it stays as it is", p.text)
 		return same
 	}
 	if v, ok := e.values[key]; ok {
 		return v.show(strings.Join(v.texts, e.opts.ListSeparator))
 	}
 	if e.unset(key) {
-		e.warnings.Add(ruleEmptyOption, pointer, "", "option %q has no value, so nothing stands in its place", key)
+		e.Add(ruleEmptyOption, pointer, "", "option %q has no value, so nothing stands in its place", key)
 		return expanded{}
 	}
-	e.warnings.Add(ruleUndeclared, pointer, "", "user_config has no option %q, so %s stays as it is", key, p.text)
+	e.Add(ruleUndeclared, pointer, "", "user_config has no option %q, so %s stays as it is", key, p.text)
 	return same
 }
 
@@ -357,11 +356,11 @@ func (e *expansion) part(pointer string, p part) expanded {
 func (e *expansion) command(written, text string) string {
 	const pointer = "/server/mcp_config/command"
 	if text == "" {
-		e.faults.Add(ruleCommand, pointer, "", "the command is empty")
+		e.Add(ruleCommand, pointer, "", "the command is empty")
 		return ""
 	}
+	absolute := regexp.MustCompile(`^(?:[/\\]|.:)`).MatchString(text)
 	name, inBundle := bundlePath(written)
-	absolute := strings.HasPrefix(text, "/") || strings.HasPrefix(text, `\`) || len(text) > 1 && text[1] == ':'
 	switch {
 	case inBundle:
 	case absolute || !strings.ContainsAny(text, `/\`):
@@ -369,9 +368,9 @@ func (e *expansion) command(written, text string) string {
 	default:
 		name = text
 	}
-	clean, why := inside(strings.TrimLeft(strings.ReplaceAll(name, `\`, "/"), "/"))
+	clean, why := cleanPath(strings.TrimLeft(strings.ReplaceAll(name, `\`, "/"), "/"))
 	if why != "" {
-		e.faults.Add(rulePath, pointer, "", "the command %q: %s", written, why)
+		e.Add(rulePath, pointer, "", "the command %q: %s", written, why)
 		return ""
 	}
 	return e.program(pointer, clean)
@@ -380,9 +379,6 @@ func (e *expansion) command(written, text string) string {
 // program returns the path of a program in the bundle.
 func (e *expansion) program(pointer, name string) string {
 	separator := e.system[varSlash]
-	full := func(name string) string {
-		return strings.TrimRight(e.opts.Dir, `/\`) + separator + strings.ReplaceAll(name, "/", separator)
-	}
 	exists := func(name string) bool {
 		info, err := os.Stat(filepath.Join(e.opts.Dir, filepath.FromSlash(name)))
 		return err == nil && info.Mode().IsRegular()
@@ -394,9 +390,9 @@ func (e *expansion) program(pointer, name string) string {
 		}
 	}
 	if !e.opts.NoFiles && e.here && !exists(name) {
-		e.faults.Add(ruleCommand, pointer, "", "the command %s is not in the bundle", name)
+		e.Add(ruleCommand, pointer, "", "the command %s is not in the bundle", name)
 	}
-	return full(name)
+	return strings.TrimRight(e.opts.Dir, `/\`) + separator + strings.ReplaceAll(name, "/", separator)
 }
 
 // existing returns the problem with a path that the user chose, or "".

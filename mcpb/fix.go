@@ -112,7 +112,7 @@ func (f *fixer) fix() {
 	}
 	f.object(f.root, manifestShape(version), "", version)
 	entry := f.root.Get("server", "entry_point")
-	if clean, why := inside(textOf(entry)); why == "" && strings.Contains(entry.Text, `\`) {
+	if clean, why := cleanPath(textOf(entry)); why == "" && strings.Contains(entry.Text, `\`) {
 		f.replace(entry, "/server/entry_point", quote(clean), "wrote the path with slashes")
 	}
 }

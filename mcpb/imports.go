@@ -56,17 +56,17 @@ func (s *jsScanner) statement() {
 	case s.word == "try":
 		s.trying = true
 	case s.loaders[s.word] && s.before != "function":
-		s.calling(s.inside() || s.before == ">") // an arrow function needs no braces
+		s.calling(s.cleanPath() || s.before == ">") // an arrow function needs no braces
 	}
 }
 
 // inside reports whether a block is open that may not run when the file is loaded.
-func (s *jsScanner) inside() bool { return s.depth > s.tries }
+func (s *jsScanner) cleanPath() bool { return s.depth > s.tries }
 
 // importing reads the tokens after import.
 func (s *jsScanner) importing() {
 	// A top-level await loads its module together with the file.
-	lazy := s.inside() || s.before != "await"
+	lazy := s.cleanPath() || s.before != "await"
 	if !s.next() {
 		return
 	}
@@ -152,7 +152,7 @@ func (s *jsScanner) making() {
 		}
 	case "(":
 		if s.skipCall(); s.word == "(" {
-			s.argument(s.inside(), false)
+			s.argument(s.cleanPath(), false)
 			return
 		}
 		s.name(s.loaders, target)

@@ -106,7 +106,7 @@ func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {
 		m, i.Translations = m.Localized(fsys, o.Locale)
 	}
 	i.describe(m)
-	return i, i.weigh(fsys, max(cmp.Or(o.Largest, 5), 0))
+	return i, i.countFiles(fsys, max(cmp.Or(o.Largest, 5), 0))
 }
 
 func (i *Info) describe(m *Manifest) {
@@ -134,8 +134,8 @@ func (i *Info) describe(m *Manifest) {
 	}
 }
 
-// weigh counts the files, and keeps the largest.
-func (i *Info) weigh(fsys fs.FS, largest int) error {
+// countFiles counts the files, and keeps the largest.
+func (i *Info) countFiles(fsys fs.FS, largest int) error {
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -151,18 +151,18 @@ func (i *Info) weigh(fsys fs.FS, largest int) error {
 		i.Bytes += info.Size()
 		i.Largest = append(i.Largest, FileInfo{name, info.Size()})
 		if len(i.Largest) > 4*largest {
-			i.keep(largest)
+			i.keepLargest(largest)
 		}
 		return nil
 	})
-	i.keep(largest)
+	i.keepLargest(largest)
 	if err != nil {
 		return fmt.Errorf("count the files: %w", err)
 	}
 	return nil
 }
 
-func (i *Info) keep(largest int) {
+func (i *Info) keepLargest(largest int) {
 	slices.SortFunc(i.Largest, func(a, b FileInfo) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
 	})

@@ -155,7 +155,7 @@ func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
 	}
 	for _, t := range expanded {
 		if strings.HasPrefix(t.text, "-") {
-			e.faults.Add(ruleInterpreter, pointerTo("/user_config", key), "",
+			e.Add(ruleInterpreter, pointerTo("/user_config", key), "",
 				"option %q (%s) begins with -, and %s would take it for one of its own options", key, o.Title, name)
 			return
 		}

@@ -20,8 +20,8 @@ func (l *Localization) resources() string { return cmp.Or(l.Resources, DefaultRe
 // defaultLocale returns the language of the manifest itself.
 func (l *Localization) defaultLocale() string { return cmp.Or(l.DefaultLocale, DefaultLocale) }
 
-// around returns the parts of the path before and after the variable.
-func (l *Localization) around() (before, after string) {
+// splitResources returns the parts of the path before and after the variable.
+func (l *Localization) splitResources() (before, after string) {
 	name := strings.ReplaceAll(l.resources(), `\`, "/")
 	at := strings.Index(strings.ToLower(name), localeVariable)
 	if at < 0 {
@@ -33,8 +33,8 @@ func (l *Localization) around() (before, after string) {
 // file returns the path of the translation for a locale, or "" if it is outside the
 // bundle.
 func (l *Localization) file(locale string) string {
-	before, after := l.around()
-	name, why := inside(before + locale + after)
+	before, after := l.splitResources()
+	name, why := cleanPath(before + locale + after)
 	if why != "" {
 		return ""
 	}
@@ -47,10 +47,10 @@ func (m *Manifest) Locales(fsys fs.FS) []string {
 	if m.Localization == nil {
 		return nil
 	}
-	before, after := m.Localization.around()
+	before, after := m.Localization.splitResources()
 	dir, prefix := path.Split(before)
 	rest, below, nested := strings.Cut(after, "/")
-	dir, why := inside(dir + ".")
+	dir, why := cleanPath(dir + ".")
 	if why != "" {
 		return nil
 	}

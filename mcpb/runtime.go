@@ -31,7 +31,7 @@ type runtimes struct {
 }
 
 func thisMachine() *runtimes {
-	return &runtimes{look: exec.LookPath, version: askVersion, goos: runtime.GOOS}
+	return &runtimes{look: exec.LookPath, version: readVersion, goos: runtime.GOOS}
 }
 
 // kindOf returns the runtime that a command without a path belongs to, or "".
@@ -50,8 +50,8 @@ func kindOf(command string) string {
 	return ""
 }
 
-// standIns returns the command lines that can replace a missing command, the best first.
-func (r *runtimes) standIns(command, kind string) [][]string {
+// replacements returns the command lines that can replace a missing command, the best first.
+func (r *runtimes) replacements(command, kind string) [][]string {
 	if kind != TypePython {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r *runtimes) find(ctx context.Context, command string, wanted map[string]s
 		return nil, err
 	}
 	if ranges := wanted[kind]; kind != "" && ranges != "" {
-		if err := r.fits(ctx, kind, path, line[1:], ranges); err != nil {
+		if err := r.checkVersion(ctx, kind, path, line[1:], ranges); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +85,7 @@ func (r *runtimes) find(ctx context.Context, command string, wanted map[string]s
 }
 
 func (r *runtimes) locate(command, kind string) (line []string, path string, err error) {
-	for _, words := range append([][]string{{command}}, r.standIns(command, kind)...) {
+	for _, words := range append([][]string{{command}}, r.replacements(command, kind)...) {
 		if path, err := r.look(words[0]); err == nil {
 			return words, path, nil
 		}
@@ -100,11 +100,11 @@ func (r *runtimes) locate(command, kind string) (line []string, path string, err
 	return nil, "", &RuntimeError{
 		Name: name,
 		Why:  fmt.Sprintf("the bundle starts %q, and there is no such program in the PATH", command),
-		Hint: wherefrom(kind),
+		Hint: installHint(kind),
 	}
 }
 
-func wherefrom(kind string) string {
+func installHint(kind string) string {
 	switch kind {
 	case TypeNode:
 		return "install Node.js from https://nodejs.org"
@@ -116,9 +116,9 @@ func wherefrom(kind string) string {
 	return "install it, or ask the author to put it into the bundle"
 }
 
-// fits compares the version of a runtime with the range in a manifest. It accepts a
+// checkVersion compares the version of a runtime with the range in a manifest. It accepts a
 // runtime whose version cannot be determined, and an invalid range.
-func (r *runtimes) fits(ctx context.Context, kind, path string, args []string, ranges string) error {
+func (r *runtimes) checkVersion(ctx context.Context, kind, path string, args []string, ranges string) error {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
 	if name == "npx" || name == "npm" {
 		other, err := r.look("node") // the range is for the runtime, not for its tools
@@ -137,15 +137,15 @@ func (r *runtimes) fits(ctx context.Context, kind, path string, args []string, r
 	return &RuntimeError{
 		Name: kind,
 		Why:  fmt.Sprintf("%s is version %s, and the bundle needs %s", path, version, ranges),
-		Hint: wherefrom(kind),
+		Hint: installHint(kind),
 	}
 }
 
-// askTimeout is how long a runtime may take to print its version.
-const askTimeout = 10 * time.Second
+// versionTimeout is how long a runtime may take to print its version.
+const versionTimeout = 10 * time.Second
 
-func askVersion(ctx context.Context, path string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func readVersion(ctx context.Context, path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() // Python 2 prints it to stderr
 	if err != nil {

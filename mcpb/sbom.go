@@ -82,7 +82,7 @@ func SBOM(a *Archive) ([]byte, error) {
 		b.Metadata.Component.license(m.License)
 	}
 	for e := range a.Entries() {
-		if err := b.look(a, &e); err != nil {
+		if err := b.inspect(a, &e); err != nil {
 			return nil, err
 		}
 	}
@@ -122,20 +122,20 @@ func (b *inventory) add(c component, place string) {
 	b.Components = append(b.Components, c)
 }
 
-// look adds the packages that an entry describes.
-func (b *inventory) look(a *Archive, e *Entry) error {
+// inspect adds the packages that an entry describes.
+func (b *inventory) inspect(a *Archive, e *Entry) error {
 	switch base := path.Base(e.Name); {
 	case e.Mode.IsDir():
 		return nil
 	case base == "package.json" && packageOf(e.Name) == path.Dir(e.Name):
-		return b.lookNode(a, e)
+		return b.addNode(a, e)
 	case base == "METADATA" && strings.HasSuffix(path.Dir(e.Name), ".dist-info"):
-		return b.lookPython(a, e)
+		return b.addPython(a, e)
 	}
-	return b.lookGo(a, e)
+	return b.addGo(a, e)
 }
 
-func (b *inventory) lookNode(a *Archive, e *Entry) error {
+func (b *inventory) addNode(a *Archive, e *Entry) error {
 	p, text, err := readPackageJSON(a.FS(), path.Dir(e.Name))
 	switch {
 	case text == nil:
@@ -161,7 +161,7 @@ func escapePURL(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(url.PathEscape(name), "%2F", "/"), "@", "%40")
 }
 
-func (b *inventory) lookPython(a *Archive, e *Entry) error {
+func (b *inventory) addPython(a *Archive, e *Entry) error {
 	text, err := fsutil.ReadRegular(a.FS(), e.Name, 4<<20)
 	if err != nil {
 		return err
@@ -185,8 +185,8 @@ func (b *inventory) lookPython(a *Archive, e *Entry) error {
 	return nil
 }
 
-// lookGo adds the modules of a Go program.
-func (b *inventory) lookGo(a *Archive, e *Entry) error {
+// addGo adds the modules of a Go program.
+func (b *inventory) addGo(a *Archive, e *Entry) error {
 	if e.Mode&0o100 == 0 || e.Size > maxProgram {
 		return nil
 	}

@@ -115,7 +115,7 @@ func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
 func firstFile(fsys fs.FS, names []string, otherwise string) string {
 	said := ""
 	for i, name := range names {
-		clean, why := inside(name)
+		clean, why := cleanPath(name)
 		if why != "" {
 			continue
 		}

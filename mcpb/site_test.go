@@ -41,7 +41,7 @@ func TestPackSite(t *testing.T) {
 		}
 	}
 	if !mcpb.IsSite(dir) || mcpb.IsSite(bundle(t, "")) {
-		t.Error("a site and a bundle are not told apart")
+		t.Error("a site and a bundle are not reported apart")
 	}
 	out := t.TempDir()
 	t.Chdir(out)

@@ -25,44 +25,44 @@ func ThisPlatform() string {
 // resolve determines the value of every option.
 func (e *expansion) resolve() {
 	for _, key := range sortedKeys(e.opts.Values) {
-		if !e.declared[key] {
-			var keys []string
-			for _, o := range e.m.UserConfig {
-				keys = append(keys, o.Key)
-			}
-			e.faults.Add(ruleValueKey, pointerTo("/user_config", key), didYouMean(key, keys),
-				"the bundle has no option %q", key)
+		if e.declared[key] {
+			continue
 		}
+		var keys []string
+		for _, o := range e.m.UserConfig {
+			keys = append(keys, o.Key)
+		}
+		e.Add(ruleValueKey, pointerTo("/user_config", key), didYouMean(key, keys), "the bundle has no option %q", key)
 	}
 	for i := range e.m.UserConfig {
-		e.option(&e.m.UserConfig[i])
+		e.resolveOption(&e.m.UserConfig[i])
 	}
 }
 
-func (e *expansion) option(o *Option) {
+func (e *expansion) resolveOption(o *Option) {
 	pointer := pointerTo("/user_config", o.Key)
-	given, ok := filled(o, e.opts.Values[o.Key])
+	given, ok := normalize(o, e.opts.Values[o.Key])
 	if ok {
-		if texts, why := e.given(o, given); why != "" {
-			e.faults.Add(ruleValue, pointer, "", "option %q (%s) %s", o.Key, o.Title, why)
+		if texts, why := e.convert(o, given); why != "" {
+			e.Add(ruleValue, pointer, "", "option %q (%s) %s", o.Key, o.Title, why)
 		} else {
 			e.values[o.Key] = value{texts, o.Sensitive}
 		}
 		return
 	}
-	preset, ok := filled(o, o.Default)
+	preset, ok := normalize(o, o.Default)
 	if !ok {
 		if o.Required {
-			e.faults.Add(ruleMissing, pointer, "", "option %q (%s) is required", o.Key, o.Title)
+			e.Add(ruleMissing, pointer, "", "option %q (%s) is required", o.Key, o.Title)
 		}
 		return
 	}
-	e.preset(o, preset, pointer)
+	e.useDefault(o, preset, pointer)
 }
 
-// filled converts a value to a string, float64, bool or []string. Values of other types,
+// normalize converts a value to a string, float64, bool or []string. Values of other types,
 // such as objects, stay as they are. ok is false if v means no value.
-func filled(o *Option, v any) (any, bool) {
+func normalize(o *Option, v any) (any, bool) {
 	switch v := v.(type) {
 	case nil:
 		return nil, false
@@ -71,40 +71,36 @@ func filled(o *Option, v any) (any, bool) {
 	case bool, float64:
 		return v, true
 	case []string:
-		return slices.DeleteFunc(slices.Clone(v),
-			func(s string) bool { return s == "" }), slices.ContainsFunc(v, func(s string) bool { return s != "" })
+		list := slices.DeleteFunc(slices.Clone(v), func(s string) bool { return s == "" })
+		return list, len(list) > 0
 	case []any:
-		return filledList(o, v)
+		return normalizeList(o, v)
 	}
 	r := reflect.ValueOf(v)
 	switch {
-	case r.CanInt():
-		return float64(r.Int()), true
-	case r.CanUint():
-		return float64(r.Uint()), true
-	case r.CanFloat():
-		return r.Float(), true
+	case r.CanConvert(reflect.TypeFor[float64]()):
+		return r.Convert(reflect.TypeFor[float64]()).Float(), true
 	case r.Kind() == reflect.Bool:
 		return r.Bool(), true
 	case r.Kind() == reflect.String: // such as json.Number
-		return filled(o, r.String())
+		return normalize(o, r.String())
 	}
 	return v, true
 }
 
-// filledList is [filled] for a list from JSON.
-func filledList(o *Option, list []any) (any, bool) {
+// normalizeList is [normalize] for a list from JSON.
+func normalizeList(o *Option, list []any) (any, bool) {
 	all := make([]string, 0, len(list))
 	for _, item := range list {
 		switch item := item.(type) {
 		case nil:
 		case string, bool, float64:
-			all = append(all, texts(item)...)
+			all = append(all, formatValues(item)...)
 		default:
 			return list, true
 		}
 	}
-	return filled(o, all)
+	return normalize(o, all)
 }
 
 // fromText parses text for options of type number and boolean.
@@ -123,8 +119,8 @@ func fromText(o *Option, text string) any {
 	return text
 }
 
-// texts formats a value for the server. A single one is a list of one.
-func texts(v any) []string {
+// formatValues formats a value for the server. A single one is a list of one.
+func formatValues(v any) []string {
 	switch v := v.(type) {
 	case string:
 		return []string{v}
@@ -138,20 +134,20 @@ func texts(v any) []string {
 	return nil
 }
 
-// given converts a user's value. why is worded to follow the name of the option, and
+// convert converts a user's value. why is worded to follow the name of the option, and
 // never contains the value of a sensitive option.
-func (e *expansion) given(o *Option, v any) (all []string, why string) {
+func (e *expansion) convert(o *Option, v any) (all []string, why string) {
 	if n, ok := v.(float64); ok && o.Type == OptionString { // typed without quotes
 		v = formatNumber(n)
 	}
 	if list, ok := v.([]string); ok && !o.Multiple && len(list) == 1 {
 		v = list[0]
 	}
-	if why := misfit(o, v); why != "" {
+	if why := explainMisfit(o, v); why != "" {
 		return nil, why
 	}
-	all = texts(v)
-	if o.Type != OptionDirectory && o.Type != OptionFile || !e.here {
+	all = formatValues(v)
+	if !o.isPath() || !e.here {
 		return all, ""
 	}
 	all = slices.Clone(all)
@@ -170,28 +166,26 @@ func (e *expansion) given(o *Option, v any) (all []string, why string) {
 	return all, ""
 }
 
-// preset sets a default, the only value in which variables are expanded.
-func (e *expansion) preset(o *Option, v any, pointer string) {
-	if why := misfit(o, v); why != "" {
-		e.warnings.Add(ruleOption, pointer+"/default", "", "option %q: the default %s", o.Key, why)
+// useDefault sets a default, the only value in which variables are expanded.
+func (e *expansion) useDefault(o *Option, v any, pointer string) {
+	if why := explainMisfit(o, v); why != "" {
+		e.Add(ruleOption, pointer+"/default", "", "option %q: the default %s", o.Key, why)
 	}
 	var all []string
-	for _, text := range texts(v) {
+	for _, text := range formatValues(v) {
 		var b strings.Builder
 		for _, p := range splitVariables(text) {
-			known, ok := e.system[p.name]
-			if !p.variable || !ok {
-				b.WriteString(p.text)
-				continue
+			if known, ok := e.system[p.name]; ok && p.variable {
+				p.text = known
 			}
-			b.WriteString(known)
+			b.WriteString(p.text)
 		}
 		all = append(all, b.String())
 	}
-	if (o.Type == OptionDirectory || o.Type == OptionFile) && e.here && !e.opts.NoFiles {
+	if o.isPath() && e.here && !e.opts.NoFiles {
 		for _, name := range all {
 			if why := existing(o.Type, name); why != "" {
-				e.warnings.Add(ruleValue.As(check.Warning), pointer+"/default", "", "option %q: the default %s %s",
+				e.Add(ruleValue.As(check.Warning), pointer+"/default", "", "option %q: the default %s %s",
 					o.Key, name, why)
 			}
 		}
