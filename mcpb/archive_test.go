@@ -94,8 +94,8 @@ func zip64File(e *rawEntry) {
 	e.size, e.packed = p(uint32(0xffffffff)), p(uint32(0xffffffff))
 }
 
-// TestHostile covers archives that are refused before anything is read from them.
-func TestHostile(t *testing.T) {
+// TestArchiveRefused covers archives that are refused before anything is read from them.
+func TestArchiveRefused(t *testing.T) {
 	text := []byte("some text, some text, some text")
 	named := func(names ...string) *rawArchive {
 		a := &rawArchive{}
@@ -230,8 +230,8 @@ func named2(text []byte) *rawArchive {
 	}}
 }
 
-// TestLies covers problems that appear only when a file is read.
-func TestLies(t *testing.T) {
+// TestArchiveFileRefused covers problems that appear only when a file is read.
+func TestArchiveFileRefused(t *testing.T) {
 	text := []byte(strings.Repeat("text ", 1000))
 	tests := map[string]struct {
 		change func(e *rawEntry)
@@ -299,8 +299,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCut opens every prefix of an archive: only the whole archive is accepted.
-func TestCut(t *testing.T) {
+// TestArchiveTruncated opens every prefix of an archive: only the whole archive is accepted.
+func TestArchiveTruncated(t *testing.T) {
 	data := (&rawArchive{entries: files("a", "one", "b/c", "two")}).bytes()
 	for n := range len(data) {
 		if _, err := open(data[:n], nil); err == nil {
@@ -309,7 +309,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func TestModes(t *testing.T) {
+func TestArchiveModes(t *testing.T) {
 	a, err := open((&rawArchive{entries: []rawEntry{
 		{name: "none", content: []byte("x")},
 		{name: "setuid", content: []byte("x"), mode: 0o106777 << 16},
@@ -330,7 +330,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestNotes(t *testing.T) {
+func TestArchiveNotes(t *testing.T) {
 	a, err := open((&rawArchive{entries: files("Lib/a", "x", "lib/b", "y")}).bytes(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -352,8 +352,8 @@ func TestArchiveFS(t *testing.T) {
 	}
 }
 
-// TestStandardLibrary opens archives written by archive/zip.
-func TestStandardLibrary(t *testing.T) {
+// TestArchiveOfStandardLibrary opens archives written by archive/zip.
+func TestArchiveOfStandardLibrary(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.mcpb")
 	f, err := os.Create(name)
 	if err != nil {

@@ -129,6 +129,7 @@ func (c *comparison) open(name string) (*os.File, error) {
 	return f, nil
 }
 
+// compareInfo compares type, mode and size of an open file or folder. Windows has no modes.
 func (c *comparison) compareInfo(name string, f *os.File) error {
 	got, err := f.Stat()
 	if err != nil {
@@ -192,6 +193,7 @@ func (c *comparison) compareFolder(ctx context.Context, name string, files chan<
 	return nil
 }
 
+// kindText names a type of file for messages.
 func kindText(t fs.FileMode) string {
 	switch {
 	case t.IsDir():
@@ -204,6 +206,7 @@ func kindText(t fs.FileMode) string {
 	return "neither a file nor a folder"
 }
 
+// compareFile compares every byte of a file with the data in the archive.
 func (c *comparison) compareFile(name string) error {
 	f, err := c.open(name)
 	if err != nil {

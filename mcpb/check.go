@@ -86,6 +86,8 @@ func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
 	return c
 }
 
+// check runs every check on the text of a manifest and on the files of the bundle. Checks of
+// files need the manifest, so none of them runs without one.
 func (c *checker) check(text []byte) (*Manifest, *check.Report, error) {
 	report := &check.Report{Limit: maxFindings}
 	c.document = readDocument(text, c.opts.Where(ManifestName), report)

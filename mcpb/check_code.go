@@ -75,6 +75,7 @@ func (c *checker) checkCode() {
 	}
 }
 
+// add queues a file once. A server with more files than [maxCodeFiles] is not fully known.
 func (k *code) add(name string) {
 	switch {
 	case k.seen[name]:
@@ -195,6 +196,8 @@ func (i *jsImport) severity() check.Severity {
 	return check.Error
 }
 
+// followRelative follows an import of a path. Files of packages are not followed: their
+// authors tested them.
 func (k *code) followRelative(name string, text []byte, i *jsImport, module string) {
 	target := path.Join(path.Dir(name), module)
 	if target == ".." || strings.HasPrefix(target, "../") {
@@ -258,6 +261,8 @@ func (c *checker) isFile(name string) bool {
 	return !missing && info.Mode().IsRegular()
 }
 
+// checkInstalled reports an import of a package that is not in the bundle. What package.json
+// says about the package decides how certain it is that the server needs it.
 func (k *code) checkInstalled(name string, text []byte, i *jsImport, module string) {
 	pkg := packageName(module)
 	if pkg == "" {
@@ -372,6 +377,8 @@ func (k *code) readPython(name string, text []byte) {
 	}
 }
 
+// checkPythonModule follows a module of the bundle, and reports one that is neither there
+// nor part of Python.
 func (k *code) checkPythonModule(name string, text []byte, at int, module string) {
 	top, _, _ := strings.Cut(module, ".")
 	if top == "" || k.reported[top] || strings.HasPrefix(top, "_") || strings.Contains(pythonModules, " "+top+" ") {

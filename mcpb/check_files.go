@@ -96,6 +96,8 @@ func fromPackages(name string) bool {
 	})
 }
 
+// isBinary reports whether a file is not text: it has a NUL byte near its start, as git
+// assumes.
 func isBinary(head []byte) bool { return slices.Contains(head, 0) }
 
 // checkPlatforms checks the machine code of the bundle against the platforms in the
@@ -154,6 +156,7 @@ func (c *checker) started(platform string) (pointer, name string) {
 	return "", ""
 }
 
+// native returns the machine code in a file, or nil.
 func (c *checker) native(name string) *native {
 	i := slices.IndexFunc(c.natives, func(n native) bool { return n.name == name })
 	if i < 0 || name == "" {

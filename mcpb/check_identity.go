@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
+// checkIdentity checks name and version, which hosts use in paths and for updates.
 func (c *checker) checkIdentity() {
 	if n := c.root.Get("name"); n.Is(tree.String) && !isMachineName(n.Text) {
 		c.Add(ruleIdentity, "/name",
@@ -46,6 +47,7 @@ func (c *checker) checkNames() {
 	}
 }
 
+// checkCompatibility checks the ranges of clients and runtimes, and the platforms.
 func (c *checker) checkCompatibility() {
 	compatibility := c.m.Compatibility
 	if compatibility == nil {
@@ -75,6 +77,7 @@ func (c *checker) checkCompatibility() {
 	}
 }
 
+// ranged reports an invalid range of versions.
 func (c *checker) ranged(pointer, text string, d dialect) {
 	if _, err := parseRange(text, d); err != nil {
 		c.Add(ruleRange, pointer, "for example "+d.example(), "%q is not a range of versions: %v", text, err)
@@ -92,6 +95,8 @@ func (c *checker) checkRuntimes(runtimes map[string]string) {
 	}
 }
 
+// checkMeta requires the keys of _meta to be reversed domain names, as the specification
+// does to avoid collisions.
 func (c *checker) checkMeta() {
 	for _, m := range membersOf(c.root.Get("_meta")) {
 		labels := strings.Split(m.Key, ".")

@@ -61,6 +61,7 @@ func isRemote(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
 
+// checkIconSize reports an icon that hosts would distort, scale up or load slowly.
 func (c *checker) checkIconSize(pointer, name string, p picture) {
 	switch {
 	case p.width != p.height:
@@ -72,6 +73,8 @@ func (c *checker) checkIconSize(pointer, name string, p picture) {
 	}
 }
 
+// checkIcons checks the list of icons: each has its own size and theme, and is as large as
+// it declares.
 func (c *checker) checkIcons() {
 	seen := map[Icon]int{}
 	for i, icon := range c.m.Icons {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
+// checkLocalization checks that the declared translations exist, and each of their files.
 func (c *checker) checkLocalization() {
 	if c.fsys == nil || c.opts.Alone {
 		return

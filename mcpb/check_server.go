@@ -24,6 +24,7 @@ func (c *checker) declared() (names []string, explicit bool) {
 	return platforms(), false
 }
 
+// checkServer checks how the server is started, on every platform.
 func (c *checker) checkServer() {
 	s := &c.m.Server
 	if c.root.Get("server", "entry_point").Is(tree.String) {
@@ -52,6 +53,8 @@ func (c *checker) checkServer() {
 	}
 }
 
+// checkEntryPoint requires the entry point to be a file of the bundle that fits the type of
+// the server. Windows adds .exe to the entry point of a binary.
 func (c *checker) checkEntryPoint(s *Server) {
 	const pointer = "/server/entry_point"
 	name, why := cleanPath(s.EntryPoint)
@@ -144,6 +147,8 @@ func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
 	c.Add(ruleExecutable, pointer, "chmod +x "+name, "%s is not executable", name)
 }
 
+// checkUV requires the project file of a server of type uv, and warns of packages that uv
+// would install again.
 func (c *checker) checkUV() {
 	if c.fsys == nil || c.opts.Alone {
 		return
@@ -160,6 +165,7 @@ func (c *checker) checkUV() {
 	}
 }
 
+// checkCommand checks the command of a command line, and every argument that is a path.
 func (c *checker) checkCommand(l *commandLine) {
 	name, isPath := commandPath(l.Command)
 	switch {

@@ -20,7 +20,8 @@ import (
 func bundleOf(files map[string]string, replace ...string) fstest.MapFS {
 	manifest := strings.NewReplacer(replace...).Replace(`{
   "manifest_version": "0.3", "name": "n", "version": "1.0.0", "description": "d", "author": {"name": "a"},
-  "server": {"type": "node", "entry_point": "index.js", "mcp_config": {"command": "node", "args": ["${__dirname}/index.js"]}}
+  "server": {"type": "node", "entry_point": "index.js", "mcp_config": {"command": "node",
+"args": ["${__dirname}/index.js"]}}
 }`)
 	fsys := fstest.MapFS{"manifest.json": {Data: []byte(manifest)}, "index.js": {Data: []byte("//")}}
 	for name, content := range files {
@@ -81,7 +82,8 @@ func macho(cpus ...uint32) string {
 const (
 	amd64Mach, arm64Mach = 0x01000007, 0x0100000c
 	binaryServer         = `"type": "binary", "entry_point": "bin/x", "mcp_config": {"command": "${__dirname}/bin/x"}`
-	nodeServer           = `"type": "node", "entry_point": "index.js", "mcp_config": {"command": "node", "args": ["${__dirname}/index.js"]}`
+	nodeServer           = `"type": "node", "entry_point": "index.js", "mcp_config": {"command": "node",
+"args": ["${__dirname}/index.js"]}`
 )
 
 func optionsOf(text string) []string {
@@ -273,7 +275,8 @@ func TestCheck(t *testing.T) {
 		"icons": {
 			map[string]string{"i.png": pngOf(16, 16)},
 			field(
-				`"icons": [{"src": "i.png", "size": "16x16"}, {"src": "i.png", "size": "32x32"}, {"src": "j.png", "size": "16x16"}]`),
+				`"icons": [{"src": "i.png", "size": "16x16"}, {"src": "i.png", "size": "32x32"}, {"src": "j.png",
+"size": "16x16"}]`),
 			[]string{"warning icons /icons/1/size", "warning icons /icons/2", "warning icons /icons/2/src"},
 		},
 		"screenshots": {
@@ -298,11 +301,13 @@ func TestCheck(t *testing.T) {
 		},
 		"a translation": {
 			map[string]string{
-				"r/de.json": `{"description": "d", "nmae": 1, "tools": [{"name": "tt", "description": "d"}], "author": {"url": "x"}, "keywords": "k"}`,
+				"r/de.json": `{"description": "d", "nmae": 1, "tools": [{"name": "tt", "description": "d"}],
+"author": {"url": "x"}, "keywords": "k"}`,
 			},
 			append(
 				field(
-					`"localization": {"resources": "r/${locale}.json", "default_locale": "en"}, "tools": [{"name": "t", "description": "x"}]`),
+					`"localization": {"resources": "r/${locale}.json", "default_locale": "en"}, "tools": [{"name": "t",
+"description": "x"}]`),
 				`"manifest`, `"manifest`),
 			[]string{
 				"note untranslated r/de.json", "warning translation /author/url",
@@ -504,9 +509,9 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestManyFaults ensures that many faults cost no more than a few: only some get a
+// TestCheckManyFindings ensures that many faults cost no more than a few: only some get a
 // position and a hint, but all are counted.
-func TestManyFaults(t *testing.T) {
+func TestCheckManyFindings(t *testing.T) {
 	const n = 10_000
 	var fields, refs, options strings.Builder
 	for i := range n {

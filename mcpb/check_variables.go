@@ -8,6 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
+// checkVariables checks the variables in command lines, and that every option is used.
 func (c *checker) checkVariables() {
 	c.options = map[string]Option{}
 	for _, o := range c.m.UserConfig {
@@ -60,6 +61,7 @@ func (c *checker) checkTexts(l *commandLine, used map[string]bool) {
 	}
 }
 
+// checkText reports unknown variables in a text, and adds its options to used.
 func (c *checker) checkText(pointer, s string, used map[string]bool) {
 	for _, p := range splitVariables(s) {
 		key, isOption := p.option()
@@ -80,6 +82,7 @@ func (c *checker) checkText(pointer, s string, used map[string]bool) {
 	}
 }
 
+// optionKeys returns the keys of the first options: as many as are compared for hints.
 func (c *checker) optionKeys() []string {
 	var keys []string
 	for _, o := range c.m.UserConfig[:min(len(c.m.UserConfig), maxFindings)] {
@@ -88,6 +91,7 @@ func (c *checker) optionKeys() []string {
 	return keys
 }
 
+// nearVariable returns a hint with the variable that was probably meant.
 func (c *checker) nearVariable(name string) string {
 	known := variables()
 	for _, key := range c.optionKeys() {

@@ -27,6 +27,7 @@ func (d *document) checkVisible(n *tree.Node, pointer string) {
 	}
 }
 
+// visible reports a text with invisible characters, up to three of them by name.
 func (d *document) visible(at int, pointer, text string) {
 	var what []string
 	for _, r := range hidden(text) {

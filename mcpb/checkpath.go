@@ -112,6 +112,8 @@ func isPacked(name string) (bool, error) {
 	return ext == ".mcpb" || ext == ".dxt", nil
 }
 
+// checkArchive checks the content of an archive, reads every file to its end, and refuses
+// one that was changed after signing.
 func checkArchive(name string, o CheckOptions) (*Manifest, *check.Report, error) {
 	report := &check.Report{}
 	a, err := OpenArchive(name, o.Limits)

@@ -47,6 +47,7 @@ func openContent(ctx context.Context, name string, opts *OpenOptions) (*content,
 	return c, c.read(os.DirFS(c.dir), opts)
 }
 
+// read reads the manifest, and its texts in the requested language.
 func (c *content) read(fsys fs.FS, opts *OpenOptions) (err error) {
 	if c.manifest, err = ReadManifest(fsys); err != nil {
 		return err

@@ -91,6 +91,8 @@ func (d *document) decode(n *tree.Node, s *shape, v reflect.Value) {
 	}
 }
 
+// decodeSlice decodes a list, or an object of options, whose names become their keys. An
+// item of another type becomes a zero value, to keep the positions of the others.
 func (d *document) decodeSlice(n *tree.Node, s *shape, v reflect.Value) {
 	items, t := n.Items, v.Type()
 	members := membersOf(n)
@@ -109,6 +111,8 @@ func (d *document) decodeSlice(n *tree.Node, s *shape, v reflect.Value) {
 	}
 }
 
+// decodeMap decodes an object with any names. A map of strings has only the members that
+// are strings.
 func (d *document) decodeMap(n *tree.Node, s *shape, v reflect.Value) {
 	if v.Type() == reflect.TypeFor[map[string]json.RawMessage]() {
 		v.Set(reflect.ValueOf(d.unknown(n, &shape{})))

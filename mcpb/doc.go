@@ -8,7 +8,10 @@
 //	if err != nil { ... } // there is no manifest that could be read
 //	if !report.OK(strict) { ... }
 //
-// [Expand] turns a manifest and the user's values into the command line of the server.
+// [Expand] turns a manifest and the user's values into the command line of the server, and
+// [Open] starts it. [Pack] and [Unpack] convert between a folder and an archive; [Sign] and
+// [Verify] sign archives. [Archive], which reads them strictly, is package internal/zip;
+// signatures are package internal/cms.
 //
 // The format is that of the MCPB manifest specification. Where its prose, its schemas and
 // its reference implementation differ, the more tolerant reading is accepted with a

@@ -114,6 +114,7 @@ func (d *document) near(name string, names []string) string {
 	return didYouMean(name, names[:min(len(names), maxFindings)])
 }
 
+// didYouMean returns a hint with the most similar of names, or "".
 func didYouMean(name string, names []string) string {
 	if near := nearest.DidYouMean(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

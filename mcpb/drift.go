@@ -44,6 +44,8 @@ type drift struct {
 	cat *mcp.Catalog
 }
 
+// tools compares the tools in both directions. A manifest that declares generated tools may
+// lack some.
 func (d *drift) tools() {
 	for i, t := range d.m.Tools {
 		pointer := fmt.Sprintf("/tools/%d", i)
@@ -77,6 +79,7 @@ func (d *drift) tools() {
 	}
 }
 
+// hasHint reports whether a tool declares whether it changes anything.
 func hasHint(t *mcp.Tool) bool {
 	if t.Raw != nil {
 		return bytes.Contains(t.Raw, []byte(`"readOnlyHint"`)) || bytes.Contains(t.Raw, []byte(`"destructiveHint"`))
@@ -129,6 +132,7 @@ func listArguments(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// static compares the recorded answers with the definitions of the server, byte for byte.
 func (d *drift) static() {
 	known := d.m.StaticCatalog()
 	if known == nil {

@@ -40,6 +40,7 @@ func readNative(name string, head []byte) (n native, ok bool) {
 	return n, false
 }
 
+// readELF reads the header of an ELF file: the system from its ABI, the CPU from e_machine.
 func readELF(n native, head []byte) native {
 	var order binary.ByteOrder = binary.LittleEndian
 	if head[5] == 2 {
@@ -86,6 +87,7 @@ func readFat(n native, head []byte, wide bool) (native, bool) {
 	return n, true
 }
 
+// readPE reads a PE file, whose header the DOS stub points to.
 func readPE(n native, head []byte) (native, bool) {
 	if len(head) < 0x40 {
 		return n, false

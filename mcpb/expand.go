@@ -150,6 +150,8 @@ type value struct {
 	secret bool
 }
 
+// newExpansion sets the defaults of the options and the values of the variables. Files are
+// checked only for the current system.
 func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	e := &expansion{
 		Reporter: check.Reporter{Report: &check.Report{}},
@@ -226,6 +228,7 @@ func (e *expansion) config() Config {
 	return merged
 }
 
+// launch expands the merged command line. Its Warnings are all findings, errors included.
 func (e *expansion) launch() *Launch {
 	config := e.config()
 	l := &Launch{Dir: e.opts.Dir, Env: map[string]string{}, shownEnv: map[string]string{}}
@@ -306,6 +309,7 @@ func (e *expansion) argument(pointer, arg, before string) []expanded {
 // Redacted replaces the values of sensitive options in all output.
 const Redacted = "[redacted]"
 
+// show pairs a value of the option with its form for display.
 func (v value) show(text string) expanded {
 	if v.secret {
 		return expanded{text, Redacted}
@@ -324,6 +328,7 @@ func (e *expansion) text(pointer, s string) expanded {
 	return expanded{text.String(), shown.String()}
 }
 
+// part expands a variable. An unknown one stays as it is, like in other hosts.
 func (e *expansion) part(pointer string, p part) expanded {
 	same := expanded{p.text, p.text}
 	if !p.variable {

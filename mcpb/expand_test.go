@@ -72,8 +72,9 @@ func TestExpand(t *testing.T) {
 			opts:   mcpb.ExpandOptions{Desktop: "/d", Documents: "/o"},
 			args:   []string{"/d", "/o"}},
 		"override merges field by field": {
-			config: `{"command": "node", "args": ["a"], "env": {"A": "1", "B": "2"}, "platform_overrides": {"linux": {"env": {"B": "3"}}}}`,
-			args:   []string{"a"}, env: map[string]string{"A": "1", "B": "3"}},
+			config: `{"command": "node", "args": ["a"], "env": {"A": "1", "B": "2"},
+"platform_overrides": {"linux": {"env": {"B": "3"}}}}`,
+			args: []string{"a"}, env: map[string]string{"A": "1", "B": "3"}},
 		"override as the reference does": {
 			config: `{"command": "node", "env": {"A": "1"}, "platform_overrides": {"linux": {"env": {"B": "3"}}}}`,
 			opts:   mcpb.ExpandOptions{Reference: true},
@@ -415,7 +416,8 @@ func TestExpandPlatform(t *testing.T) {
 
 func TestSecretsAreNotShown(t *testing.T) {
 	tt := expandCase{
-		config:  `{"command": "node", "args": ["--key=${user_config.k}", "${user_config.k}", "a b"], "env": {"KEY": "Bearer ${user_config.k}", "N": "1"}}`,
+		config: `{"command": "node", "args": ["--key=${user_config.k}", "${user_config.k}", "a b"],
+"env": {"KEY": "Bearer ${user_config.k}", "N": "1"}}`,
 		options: option("k", `"type": "string", "sensitive": true`), values: map[string]any{"k": "hunter2!"}}
 	l, err := expand(t, &tt)
 	if err != nil {
@@ -446,7 +448,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 	if want := `KEY='Bearer [redacted]' N=1 node '--key=[redacted]' '[redacted]' 'a b'`; l.String() != want {
 		t.Errorf("got %s, want %s", l, want)
 	}
-	if want := `{"command":"node","args":["--key=[redacted]","[redacted]","a b"],"env":{"KEY":"Bearer [redacted]","N":"1"},"dir":"/b"}`; string(text) != want {
+	want := `{"command":"node","args":["--key=[redacted]","[redacted]","a b"],` +
+		`"env":{"KEY":"Bearer [redacted]","N":"1"},"dir":"/b"}`
+	if string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
 	if got := l.Redact("wrong key hunter2! given"); got != "wrong key [redacted] given" {

@@ -92,6 +92,8 @@ type fixer struct {
 	drop  bool // remove fields that no version knows
 }
 
+// fix finds the repairs of one round. Repairs of the version come first, because the fields
+// that are allowed depend on it.
 func (f *fixer) fix() {
 	switch {
 	case f.root == nil:
@@ -180,6 +182,7 @@ func (f *fixer) needed() string {
 	return version
 }
 
+// object repairs the members of an object, and the names that no field has.
 func (f *fixer) object(n *tree.Node, s *shape, pointer, version string) {
 	for _, m := range membersOf(n) {
 		below := pointerTo(pointer, m.Key)

@@ -33,9 +33,11 @@ func TestFix(t *testing.T) {
 			"set the version from 0.1 to 0.3, which the fields need"},
 		"fields by other names": {
 			head +
-				`, "displayName": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1, "Max": 2}}}`,
+				`, "displayName": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1,
+"Max": 2}}}`,
 			head +
-				`, "display_name": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "min": 1, "max": 2}}}`,
+				`, "display_name": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "min": 1,
+"max": 2}}}`,
 			`renamed "displayName" to "display_name"; renamed "minimum" to "min"; renamed "Max" to "max"`},
 		"a name that is taken": {
 			head + `, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1, "min": 2}}}`,
@@ -50,9 +52,11 @@ func TestFix(t *testing.T) {
 			"made the author an object; made the repository an object"},
 		"strings for others": {
 			head +
-				`, "keywords": "k", "tools_generated": "true", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": "2"}}}`,
+				`, "keywords": "k", "tools_generated": "true", "user_config": {"n": {"type": "number", "title": "t",
+"description": "d", "max": "2"}}}`,
 			head +
-				`, "keywords": ["k"], "tools_generated": true, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": 2}}}`,
+				`, "keywords": ["k"], "tools_generated": true, "user_config": {"n": {"type": "number", "title": "t",
+"description": "d", "max": 2}}}`,
 			"made a list of the string; took the quotes from true; took the quotes from 2"},
 		"null": {
 			head + ",\n  \"icon\": null,\n  \"license\": null\n}",

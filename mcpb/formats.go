@@ -120,6 +120,7 @@ func cutAny(s, characters string) string {
 	return s
 }
 
+// fileFault checks a file URL after its scheme: its host may be empty or a drive.
 func fileFault(rest string) string {
 	slash := func(i int) bool { return len(rest) > i && (rest[i] == '/' || rest[i] == '\\') }
 	if !slash(0) || !slash(1) {
@@ -153,6 +154,8 @@ func authorityFault(authority string, special bool) string {
 	return hostFault(host, special)
 }
 
+// hostFault checks a host: an IPv6 address in brackets, for web schemes a name or an IPv4
+// address after percent-decoding, otherwise any text without forbidden characters.
 func hostFault(host string, special bool) string {
 	if strings.HasPrefix(host, "[") {
 		inner, ok := strings.CutSuffix(host[1:], "]")

@@ -123,6 +123,8 @@ func SelfSignedIdentity(dir string, now time.Time) (id *Identity, created bool, 
 	return id, created, err
 }
 
+// createSelfSigned writes the key before the certificate, so that a certificate without a
+// key never exists.
 func createSelfSigned(certName, keyName string, now time.Time) error {
 	key, err := rsa.GenerateKey(rand.Reader, selfSignedBits)
 	if err != nil {

@@ -120,6 +120,8 @@ func (rules ignoreRules) match(name string, isDir bool) *IgnoreRule {
 	return nil
 }
 
+// fits reports whether the rule matches a path. A rule without a slash matches the last
+// part of it.
 func (rule *IgnoreRule) fits(name string, isDir bool) bool {
 	if (rule.folders && !isDir) || (rule.files && isDir) {
 		return false

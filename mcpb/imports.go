@@ -211,6 +211,7 @@ func (s *jsScanner) argument(lazy, esm bool) {
 	s.found = append(s.found, i)
 }
 
+// add adds a module whose name is a literal. Names with escapes are rare, and skipped.
 func (s *jsScanner) add(start, end int, lazy, esm bool) {
 	name := string(s.text[start+1 : end-1])
 	if strings.ContainsAny(name, "\\\n") {

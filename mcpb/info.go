@@ -109,6 +109,7 @@ func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {
 	return i, i.countFiles(fsys, max(cmp.Or(o.Largest, 5), 0))
 }
 
+// describe copies the metadata. Lists are copied, because the manifest is read-only.
 func (i *Info) describe(m *Manifest) {
 	i.SpecVersion, i.Name, i.Title, i.Version, i.Description = m.SpecVersion, m.Name, m.Title(), m.Version, m.Description
 	i.LongDescription, i.Author, i.License, i.Homepage, i.Keywords, i.PrivacyPolicies =

@@ -41,7 +41,8 @@ func TestLocalized(t *testing.T) {
 	m, err := mcpb.ParseManifest(
 		[]byte(
 			`{"manifest_version":"0.3","name":"n","version":"1.0.0","description":"d","author":{"name":"a"},"keywords":["k"],
-		"server":{"type":"node","entry_point":"i.js","mcp_config":{"command":"node"}},"localization":{"resources":"l/${LOCALE}/m.json"},
+		"server":{"type":"node","entry_point":"i.js","mcp_config":{"command":"node"}},
+"localization":{"resources":"l/${LOCALE}/m.json"},
 		"tools":[{"name":"t","description":"x"},{"name":"u","description":"y"}],"prompts":[{"name":"p","text":"z"}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,8 @@ func TestLocalized(t *testing.T) {
 	fsys := fstest.MapFS{
 		"l/es-ES/m.json": {
 			Data: []byte(
-				`{"description":"D","display_name":"N","tools":[{"name":"t","description":"X"},{"name":"v","description":"V"}],"prompts":[{"name":"p","text":"Z"}]}`),
+				`{"description":"D","display_name":"N","tools":[{"name":"t","description":"X"},{"name":"v","description":"V"}],
+"prompts":[{"name":"p","text":"Z"}]}`),
 		},
 		"l/es-MX/m.json": {Data: []byte(`{"description":"D2","author":{"name":"A"},"keywords":["K"]}`)},
 		"l/pt/m.json":    {Data: []byte(`{`)},

@@ -21,7 +21,8 @@ const full = `{
   "screenshots": ["s.png"],
   "localization": {"resources": "r/${locale}.json", "default_locale": "en"},
   "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {
-    "command": "node", "args": ["${__dirname}/server/index.js", "${user_config.dirs}"], "env": {"KEY": "${user_config.key}"},
+    "command": "node", "args": ["${__dirname}/server/index.js", "${user_config.dirs}"],
+"env": {"KEY": "${user_config.key}"},
     "platform_overrides": {"win32": {"args": []}}}},
   "tools": [{"name": "search", "description": "Search"}], "tools_generated": true,
   "prompts": [{"name": "p", "arguments": ["a"], "text": "Do ${arguments.a}"}],

@@ -317,7 +317,8 @@ func TestOpenRefusesTampered(t *testing.T) {
 }
 
 const windows = `, "_meta": {"com.microsoft.windows": {"static_responses": {
-  "initialize": {"serverInfo": {"name": "known", "version": "1"}, "instructions": "Ask.", "capabilities": {"tools": {}}},
+  "initialize": {"serverInfo": {"name": "known", "version": "1"}, "instructions": "Ask.",
+"capabilities": {"tools": {}}},
   "tools/list": {"tools": [{"name": "started", "inputSchema": {"type": "object"}, "x-unknown": 1}]}}}}`
 
 func TestStaticCatalog(t *testing.T) {

@@ -155,6 +155,8 @@ func (f *flow) open(name string) (*os.File, error) {
 	return file, nil
 }
 
+// readFile reads a file into pieces, each with the end of the preceding one as its window.
+// A file without data has one empty piece.
 func (f *flow) readFile(ctx context.Context, index int) error {
 	file := &f.selection.Files[index]
 	in, err := f.open(cmp.Or(file.source, file.Name))

@@ -131,6 +131,8 @@ func (s *Selection) walk(root *os.Root, name string, above []os.FileInfo) error 
 	return nil
 }
 
+// visit adds or excludes one entry of a folder. Rules are applied to the target of a link,
+// so that a rule for folders matches a link to one.
 func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above []os.FileInfo) error {
 	info, err := entry.Info()
 	if err != nil {

@@ -58,6 +58,7 @@ const semver = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
 // then an optional preview and build.
 func isSemver(s string) bool { return regexp.MustCompile(semver).MatchString(s) }
 
+// parseVersion parses up to three numbers, which a wildcard may end, and a preview.
 func parseVersion(s string) (version, error) {
 	var v version
 	s, _, _ = strings.Cut(s, "+")
@@ -81,6 +82,7 @@ func parseVersion(s string) (version, error) {
 	return v, nil
 }
 
+// compare orders versions. A preview precedes its version; previews are compared as text.
 func (v version) compare(w version) int {
 	if c := slices.Compare(v.numbers[:], w.numbers[:]); c != 0 {
 		return c

@@ -84,6 +84,7 @@ func (r *runtimes) find(ctx context.Context, command string, wanted map[string]s
 	return line, nil
 }
 
+// locate returns the first available command line, with the path of its program.
 func (r *runtimes) locate(command, kind string) (line []string, path string, err error) {
 	for _, words := range append([][]string{{command}}, r.replacements(command, kind)...) {
 		if path, err := r.look(words[0]); err == nil {
@@ -144,6 +145,7 @@ func (r *runtimes) checkVersion(ctx context.Context, kind, path string, args []s
 // versionTimeout is how long a runtime may take to print its version.
 const versionTimeout = 10 * time.Second
 
+// readVersion asks a program for its version, for at most [versionTimeout].
 func readVersion(ctx context.Context, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()

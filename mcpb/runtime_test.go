@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// machineWith returns a machine with some programs and their versions, by name.
-func machineWith(goos string, programs map[string]string) *runtimes {
+// system returns a machine with some programs and their versions, by name.
+func system(goos string, programs map[string]string) *runtimes {
 	return &runtimes{
 		goos: goos,
 		look: func(name string) (string, error) {
@@ -36,34 +36,34 @@ func TestRuntimes(t *testing.T) {
 		want    []string
 		why     string // part of the error
 	}{
-		"node": {machineWith("linux", map[string]string{"node": "20.1.0"}), "node", []string{"node"}, ""},
+		"node": {system("linux", map[string]string{"node": "20.1.0"}), "node", []string{"node"}, ""},
 		"old node": {
-			machineWith("linux", map[string]string{"node": "16.0.0"}),
+			system("linux", map[string]string{"node": "16.0.0"}),
 			"node",
 			nil,
 			"node: /bin/node is version 16.0.0, and the bundle needs >=18",
 		},
-		"no node": {machineWith("linux", nil), "node", nil, `node: the bundle starts "node"`},
+		"no node": {system("linux", nil), "node", nil, `node: the bundle starts "node"`},
 		"npx goes by node": {
-			machineWith("linux", map[string]string{"npx": "10.0.0", "node": "16.0.0"}),
+			system("linux", map[string]string{"npx": "10.0.0", "node": "16.0.0"}),
 			"npx",
 			nil,
 			"version 16.0.0",
 		},
-		"silent node":           {machineWith("linux", map[string]string{"node": ""}), "node", []string{"node"}, ""},
-		"python3 for python":    {machineWith("linux", map[string]string{"python3": "3.12"}), "python", []string{"python3"}, ""},
-		"python for python3":    {machineWith("linux", map[string]string{"python": "3.12"}), "python3", []string{"python"}, ""},
-		"old python":            {machineWith("linux", map[string]string{"python": "2.7.18"}), "python3", nil, "version 2.7.18"},
-		"py for python":         {machineWith("windows", map[string]string{"py": "3.12"}), "python", []string{"py", "-3"}, ""},
-		"no py on other system": {machineWith("linux", map[string]string{"py": "3.12"}), "python", nil, "python: "},
+		"silent node":           {system("linux", map[string]string{"node": ""}), "node", []string{"node"}, ""},
+		"python3 for python":    {system("linux", map[string]string{"python3": "3.12"}), "python", []string{"python3"}, ""},
+		"python for python3":    {system("linux", map[string]string{"python": "3.12"}), "python3", []string{"python"}, ""},
+		"old python":            {system("linux", map[string]string{"python": "2.7.18"}), "python3", nil, "version 2.7.18"},
+		"py for python":         {system("windows", map[string]string{"py": "3.12"}), "python", []string{"py", "-3"}, ""},
+		"no py on other system": {system("linux", map[string]string{"py": "3.12"}), "python", nil, "python: "},
 		"uv has no stand-in": {
-			machineWith("linux", map[string]string{"python3": "3.12"}),
+			system("linux", map[string]string{"python3": "3.12"}),
 			"uv",
 			nil,
 			`uv: the bundle starts "uv"`,
 		},
-		"another program": {machineWith("linux", nil), "deno", nil, `deno: the bundle starts "deno"`},
-		"a file":          {machineWith("linux", nil), "/b/server/run", []string{"/b/server/run"}, ""},
+		"another program": {system("linux", nil), "deno", nil, `deno: the bundle starts "deno"`},
+		"a file":          {system("linux", nil), "/b/server/run", []string{"/b/server/run"}, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

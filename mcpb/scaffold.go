@@ -77,6 +77,8 @@ func machineName(s string) string {
 	return s
 }
 
+// fromPackage reads package.json. The entry point is the first existing file of main, bin
+// and the usual names.
 func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
 	var p struct {
 		Name, Version, Description, License, Homepage, Main string
@@ -152,6 +154,7 @@ func repositoryOf(raw json.RawMessage) string {
 	return repositoryURL(text)
 }
 
+// fromPyproject reads pyproject.toml (PEP 621).
 func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 	var p struct {
 		Project struct {
@@ -206,6 +209,7 @@ func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 	return true
 }
 
+// fromGoMod reads go.mod: the name is the last part of the module path, without a version.
 func (d *Draft) fromGoMod(_ fs.FS, text []byte) bool {
 	m := regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`).FindSubmatch(text)
 	if m == nil {
@@ -223,6 +227,7 @@ func (d *Draft) fromGoMod(_ fs.FS, text []byte) bool {
 	return true
 }
 
+// fromCargo reads Cargo.toml. Values that a workspace holds are unknown.
 func (d *Draft) fromCargo(_ fs.FS, text []byte) bool {
 	var c struct {
 		Package struct {

@@ -17,15 +17,18 @@ func TestDetect(t *testing.T) {
 	}{
 		"nothing": {nil, mcpb.Draft{Name: "folder-x"}},
 		"npm": {map[string]string{"dist/index.js": "",
-			"package.json": `{"name": "@me/files", "version": "1.2.3", "description": "d", "license": "MIT", "main": "./lib/gone.js", "bin": {"files": "dist/index.js"},
-			"author": "A B <a@example.com> (https://example.com)", "repository": {"type": "git", "url": "git+https://example.com/r.git"}, "homepage": "no url", "keywords": ["k"], "engines": {"node": ">=18"}}`},
+			"package.json": `{"name": "@me/files", "version": "1.2.3", "description": "d", "license": "MIT",
+"main": "./lib/gone.js", "bin": {"files": "dist/index.js"},
+			"author": "A B <a@example.com> (https://example.com)", "repository": {"type": "git",
+"url": "git+https://example.com/r.git"}, "homepage": "no url", "keywords": ["k"], "engines": {"node": ">=18"}}`},
 			mcpb.Draft{Type: "node", Name: "files", Version: "1.2.3", Description: "d",
 				License: "MIT", EntryPoint: "dist/index.js", Keywords: []string{"k"}, Runtime: ">=18",
 				Author:     mcpb.Author{Name: "A B", Email: "a@example.com", URL: "https://example.com"},
 				Repository: "https://example.com/r.git", Found: []string{"package.json"}}},
 		"npm, not built": {
 			map[string]string{
-				"package.json": `{"name": "n", "main": "dist/index.js", "author": {"name": "A", "email": "no"}, "repository": "github:a/b"}`,
+				"package.json": `{"name": "n", "main": "dist/index.js", "author": {"name": "A", "email": "no"},
+"repository": "github:a/b"}`,
 			},
 			mcpb.Draft{
 				Type:       "node",
@@ -47,7 +50,9 @@ func TestDetect(t *testing.T) {
 				Found:      []string{"go.mod"},
 			}},
 		"Python": {map[string]string{
-			"pyproject.toml":       "[project]\nname = 'my-mcp'\nversion = '0.1.0'\nrequires-python = '>=3.10'\nauthors = [{name = 'A', email = 'a@example.com'}]\nlicense = {text = 'MIT'}\n[project.urls]\nHomepage = 'https://example.com'\n",
+			"pyproject.toml": "[project]\nname = 'my-mcp'\nversion = '0.1.0'\nrequires-python = '>=3.10'\n" +
+				"authors = [{name = 'A', email = 'a@example.com'}]\nlicense = {text = 'MIT'}\n" +
+				"[project.urls]\nHomepage = 'https://example.com'\n",
 			"src/my_mcp/server.py": "",
 		},
 			mcpb.Draft{

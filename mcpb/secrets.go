@@ -32,6 +32,7 @@ func secretName(name string) string {
 	return ""
 }
 
+// example reports whether the extension of an environment file marks it as a template.
 func example(ext string) bool {
 	return ext == ".example" || ext == ".sample" || ext == ".template" || ext == ".dist"
 }

@@ -113,6 +113,8 @@ func shapeOf(t reflect.Type, tags []string, version string) *shape {
 	return s
 }
 
+// structShape returns the shape of a struct: an object whose fields have the names of the
+// tag "json".
 func structShape(t reflect.Type, version string) *shape {
 	s := &shape{kind: tree.Object}
 	for i := range t.NumField() {
@@ -174,6 +176,7 @@ type judge struct {
 	typeRule    check.Rule // the rule about values of another type
 }
 
+// value reports differences between a value and its shape.
 func (j *judge) value(n *tree.Node, s *shape, pointer string) {
 	switch {
 	case s.any:
@@ -243,6 +246,7 @@ func (j *judge) text(n *tree.Node, s *shape, pointer string) {
 	}
 }
 
+// object reports unknown, newer and missing members, and checks the others.
 func (j *judge) object(n *tree.Node, s *shape, pointer string) {
 	for _, m := range membersOf(n) {
 		below := pointerTo(pointer, m.Key)

@@ -155,6 +155,7 @@ func signArchive(ctx context.Context, a *Archive, id *Identity, at time.Time) ([
 	return nil, errors.New("no two signatures of the key have the same length")
 }
 
+// hashContent returns the digest of all content, or an error if ctx is done first.
 func hashContent(ctx context.Context, hash crypto.Hash, content io.Reader) ([]byte, error) {
 	h := hash.New()
 	_, err := io.Copy(h, cancelable{ctx, content})

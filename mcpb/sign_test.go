@@ -317,10 +317,10 @@ func swapped(t *testing.T) []byte {
 	return d
 }
 
-// TestTampered changes each byte of a signed bundle, one at a time. Changes to unused
+// TestVerifyTampered changes each byte of a signed bundle, one at a time. Changes to unused
 // bytes of the signature block, such as those of additional certificates, may stay
 // undetected; changes to the content may not.
-func TestTampered(t *testing.T) {
+func TestVerifyTampered(t *testing.T) {
 	name := signedBy(t, identity(t, "ec"))
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -347,9 +347,9 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestHiddenArchive adds another archive where some readers look for the end of the
+// TestVerifyHiddenArchive adds another archive where some readers look for the end of the
 // first: after it, signed or not.
-func TestHiddenArchive(t *testing.T) {
+func TestVerifyHiddenArchive(t *testing.T) {
 	plain, second := vector(t, "plain.mcpb"), (&rawArchive{entries: files("evil", "x")}).bytes()
 	signed := vector(t, "openssl-rsa.mcpb")
 	block := signed[len(plain):]
@@ -469,8 +469,8 @@ func TestSelfSigned(t *testing.T) {
 	}
 }
 
-// TestSecondOpinion verifies our signatures with another library.
-func TestSecondOpinion(t *testing.T) {
+// TestSignWithPKCS7 verifies our signatures with another library.
+func TestSignWithPKCS7(t *testing.T) {
 	for _, who := range []string{"rsa", "ec", "ec384"} {
 		data, err := os.ReadFile(signedBy(t, identity(t, who)))
 		if err != nil {

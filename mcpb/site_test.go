@@ -18,8 +18,10 @@ func site(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	files := map[string]string{
-		"mcp.json": `{"protocolVersion":"2025-06-18","serverInfo":{"name":"Small Site","version":"1.2.0"},"capabilities":{"resources":[],"tools":[
-			{"name":"coverage","description":"Cover","inputSchema":{"type":"object","properties":{"of":{"type":"string"}},"required":["of"]}}]}}`,
+		"mcp.json": `{"protocolVersion":"2025-06-18","serverInfo":{"name":"Small Site","version":"1.2.0"},
+"capabilities":{"resources":[],"tools":[
+			{"name":"coverage","description":"Cover","inputSchema":{"type":"object","properties":{"of":{"type":"string"}},
+"required":["of"]}}]}}`,
 		"tools/coverage/all.json": `{"content":[{"type":"text","text":"100 %"}]}`,
 		".nojekyll":               "",
 	}

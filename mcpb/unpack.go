@@ -122,6 +122,8 @@ type extraction struct {
 	buffer []byte
 }
 
+// write writes a file, which must not exist. The size and checksum of its data are verified
+// while it is read.
 func (x *extraction) write(e *Entry) error {
 	dir := path.Dir(e.Name)
 	if dir != x.folder.name {

@@ -13,8 +13,10 @@ import (
 )
 
 // smallManifest is a valid manifest for a bundle with the file server/index.js.
-const smallManifest = `{"manifest_version": "0.3", "name": "x y", "version": "1.2.3", "description": "d", "author": {"name": "a"},
-  "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js"]}}}
+const smallManifest = `{"manifest_version": "0.3", "name": "x y", "version": "1.2.3", "description": "d",
+"author": {"name": "a"},
+  "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {"command": "node",
+"args": ["${__dirname}/server/index.js"]}}}
 `
 
 // write writes an archive to a file in a new folder and returns its path.

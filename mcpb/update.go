@@ -55,6 +55,7 @@ type updater struct {
 	edits []edit // they do not overlap
 }
 
+// tools replaces the list of tools, unless it is the same already.
 func (u *updater) tools() error {
 	var list []Tool
 	for i := range u.cat.Tools {
@@ -67,6 +68,7 @@ func (u *updater) tools() error {
 	return u.set("tools", list, len(list))
 }
 
+// prompts replaces the list of prompts, unless it is the same already.
 func (u *updater) prompts(ctx context.Context) error {
 	var list []Prompt
 	for i := range u.cat.Prompts {
@@ -126,6 +128,7 @@ func (u *updater) promptText(ctx context.Context, p *mcp.Prompt) (string, error)
 	return "", fmt.Errorf("the server answers with no text")
 }
 
+// static replaces the recorded definitions of tools, if the manifest has any.
 func (u *updater) static() error {
 	if u.m.StaticCatalog() == nil {
 		return nil

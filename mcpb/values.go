@@ -39,6 +39,7 @@ func (e *expansion) resolve() {
 	}
 }
 
+// resolveOption sets the value of an option: that of the user, or else its default.
 func (e *expansion) resolveOption(o *Option) {
 	pointer := pointerTo("/user_config", o.Key)
 	given, ok := normalize(o, e.opts.Values[o.Key])

@@ -169,6 +169,8 @@ func (v *Verification) setUnsigned(f io.ReaderAt, size int64, broken error) erro
 	return nil
 }
 
+// describe copies the certificates and the signing time, also of a signature that is not
+// trusted.
 func (v *Verification) describe(s *cms.Signature) {
 	signer := certificateOf(s.Certificate)
 	v.Signer = &signer

@@ -243,6 +243,7 @@ func (s *Signature) readAttributes(raw asn1.RawValue) error {
 	return nil
 }
 
+// readAlgorithm sets the hash and the algorithm. Unknown and weak ones are [ErrAlgorithm].
 func (s *Signature) readAlgorithm(signer *signerInfo) error {
 	s.Hash = hashes[signer.Digest.Algorithm.String()]
 	name := signer.Algorithm.Algorithm.String()

@@ -65,6 +65,7 @@ func identifier(dotted string) (oid asn1.ObjectIdentifier) {
 // encoder encodes values up to the first error.
 type encoder struct{ err error }
 
+// encode returns the DER of a value, which is incomplete after an error.
 func (e *encoder) encode(value any) []byte {
 	der, err := asn1.Marshal(value)
 	if e.err == nil {

@@ -477,6 +477,8 @@ func readExtra(extra []byte, name string, fields ...*int64) error {
 	return nil
 }
 
+// readZip64Extra sets the fields that have the maximum of 32 bits to the values of a zip64
+// field, which contains only those.
 func readZip64Extra(value []byte, name string, fields []*int64) error {
 	for _, field := range fields {
 		if *field != math.MaxUint32 {
@@ -502,6 +504,7 @@ func readTail(r io.ReaderAt, size, n int64) (tail []byte, begin int64, err error
 	return tail, begin, readFull(r, tail, begin)
 }
 
+// readFull reads all of b. A file that ends too early is damaged.
 func readFull(r io.ReaderAt, b []byte, at int64) error {
 	n, err := r.ReadAt(b, at)
 	switch {

@@ -77,10 +77,12 @@ func (e *Error) Finding(file string) check.Finding {
 	return check.Reporter{File: file}.Finding(e.Rule, "", e.Hint(file), "%s", e.named())
 }
 
+// unsafef returns an error for an archive that is refused for safety.
 func unsafef(rule check.Rule, name, format string, args ...any) error {
 	return &Error{Rule: rule, Name: name, Reason: fmt.Sprintf(format, args...), Unsafe: true}
 }
 
+// damagedf returns an error for a broken archive.
 func damagedf(name, format string, args ...any) error {
 	return &Error{Rule: RuleDamaged, Name: name, Reason: fmt.Sprintf(format, args...)}
 }

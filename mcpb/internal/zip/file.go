@@ -77,6 +77,7 @@ func (f *file) verify() error {
 	return io.EOF
 }
 
+// release returns the buffers for the next file.
 func (f *file) release() {
 	if f.in != nil {
 		f.in.packed.Reset(nil)
@@ -102,6 +103,7 @@ type inflater struct {
 
 var inflaters sync.Pool // of *inflater
 
+// newInflater returns a reader of data, with the buffers of an earlier one if possible.
 func newInflater(data io.Reader, deflated bool) *inflater {
 	in, _ := inflaters.Get().(*inflater)
 	if in == nil {

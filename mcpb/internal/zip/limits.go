@@ -87,6 +87,8 @@ func (b *Budget) AdmitContent(packed int64) error {
 	return nil
 }
 
+// bomb reports whether content is far larger than its packed form. The division cannot
+// overflow.
 func (l *Limits) bomb(size, packed int64) bool {
 	return l.Ratio >= 0 && size > ratioFloor && size/int64(max(l.Ratio, 1)) > packed
 }

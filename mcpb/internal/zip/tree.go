@@ -112,6 +112,7 @@ func (t *tree) add(n *node) error {
 	return nil
 }
 
+// find returns the node at a path, or an error of the file system.
 func (t *tree) find(op, name string) (*node, error) {
 	n := t.nodes[name]
 	switch {
