@@ -58,7 +58,8 @@ func (s *Source) sameClient(a, b *call) bool {
 	if s.owner != nil || s.opts.Clients != nil && s.opts.Clients.Single {
 		return true
 	}
-	one, other := a.request.Load(), b.request.Load()
+	one := a.request.Load()
+	other := b.request.Load()
 	if one == nil || other == nil {
 		return one == other
 	}
@@ -68,7 +69,9 @@ func (s *Source) sameClient(a, b *call) bool {
 
 // asked handles a request of the server.
 func (ses *session) asked(m *peer.Message, origin *call) {
-	id, method, params := m.ID, string(m.Method), json.RawMessage(m.Params)
+	id := m.ID
+	method := string(m.Method)
+	params := json.RawMessage(m.Params)
 	q := &serverQuestion{method: method, params: params}
 	if method != "ping" {
 		ses.attribute(q, origin)
@@ -116,7 +119,8 @@ func (ses *session) attribute(q *serverQuestion, origin *call) {
 		origin = ses.calls.Get(relatedCall(q.params))
 	}
 	if origin != nil {
-		q.call, q.known = origin, true
+		q.call = origin
+		q.known = true
 		return
 	}
 	c, known := ses.ownerLocked()
@@ -351,7 +355,10 @@ func (ses *session) settleRoots(ctx context.Context, e *errand, req *mcp.Request
 	case errors.Is(err, mcp.ErrInputRequired) || ctx.Err() != nil:
 		return err
 	case err != nil:
-		ses.roots.settle(reply{err: &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}})
+		ses.roots.settle(reply{err: &mcp.Error{
+			Code:    mcp.CodeInvalidRequest,
+			Message: err.Error(),
+		}})
 		return nil
 	}
 	if missed := ses.roots.settle(reply{result: answers[0]}); missed {

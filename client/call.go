@@ -115,7 +115,8 @@ func (c *call) say(l letter) {
 	if box.size+len(l.params) <= maxSaid {
 		box.letters = append(box.letters, l)
 		box.size += len(l.params)
-		ring, box.rung = !box.rung, true
+		ring = !box.rung
+		box.rung = true
 	}
 	box.mu.Unlock()
 	if ring {
@@ -131,7 +132,9 @@ func (c *call) passOn() {
 	}
 	box.mu.Lock()
 	letters := box.letters
-	box.letters, box.size, box.rung = nil, 0, false
+	box.letters = nil
+	box.size = 0
+	box.rung = false
 	box.mu.Unlock()
 	for _, l := range letters {
 		c.tell(l)

@@ -70,26 +70,30 @@ func listsOf(cat *mcp.Catalog) []catalogList {
 			return addEntry(&cat.Tools, raw, "name", func(t *mcp.Tool, name string) bool {
 				repeated := named[name]
 				named[name] = true
-				t.Name, t.Raw = name, raw
+				t.Name = name
+				t.Raw = raw
 				t.InputSchema, t.OutputSchema = jsonscan.Member(raw, "inputSchema"), jsonscan.Member(raw, "outputSchema")
 				return !repeated
 			})
 		}},
 		{"resources", "resources/list", "resources", func(raw json.RawMessage) bool {
 			return addEntry(&cat.Resources, raw, "uri", func(r *mcp.Resource, uri string) bool {
-				r.URI, r.Raw = uri, raw
+				r.URI = uri
+				r.Raw = raw
 				return true
 			})
 		}},
 		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) bool {
 			return addEntry(&cat.Templates, raw, "uriTemplate", func(t *mcp.ResourceTemplate, template string) bool {
-				t.URITemplate, t.Raw = template, raw
+				t.URITemplate = template
+				t.Raw = raw
 				return true
 			})
 		}},
 		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) bool {
 			return addEntry(&cat.Prompts, raw, "name", func(p *mcp.Prompt, name string) bool {
-				p.Name, p.Raw = name, raw
+				p.Name = name
+				p.Raw = raw
 				return true
 			})
 		}},
@@ -128,7 +132,12 @@ type listReader struct {
 
 // readList requests one list, page by page. size counts the bytes of all lists.
 func (ses *session) readList(ctx context.Context, list catalogList, size *int64) error {
-	l := &listReader{catalogList: list, src: ses.src, size: size, cursors: make(map[string]bool)}
+	l := &listReader{
+		catalogList: list,
+		src:         ses.src,
+		size:        size,
+		cursors:     make(map[string]bool),
+	}
 	defer l.reportDropped()
 	var params []byte
 	for {
@@ -215,7 +224,10 @@ func (l *listReader) addOrDrop(raw []byte) {
 
 func (l *listReader) reportDropped() {
 	if l.dropped > maxDropsLogged {
-		l.src.report(Event{What: EventLog, Detail: fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped)})
+		l.src.report(Event{
+			What:   EventLog,
+			Detail: fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped),
+		})
 	}
 }
 

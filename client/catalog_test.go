@@ -7,9 +7,12 @@ import (
 
 func TestEntriesThatMakeNoSense(t *testing.T) {
 	src := open(t, command(t, "script",
-		`initialize {"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`,
-		`tools/list {"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"a","description":"first","inputSchema":{"type":"object"}},`+
-			`{"name":"a","description":"second","inputSchema":{"type":"object"}},{"inputSchema":{"type":"object"}},7,{"name":"b","inputSchema":{"type":"object"}}]}}`), nil)
+		`initialize {"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},`+
+			`"serverInfo":{"name":"s","version":"1"}}}`,
+		`tools/list {"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"a","description":"first",`+
+			`"inputSchema":{"type":"object"}},`+
+			`{"name":"a","description":"second","inputSchema":{"type":"object"}},{"inputSchema":{"type":"object"}},7,`+
+			`{"name":"b","inputSchema":{"type":"object"}}]}}`), nil)
 	cat, err := src.Catalog(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,9 @@ func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
 		return nil, err
 	}
 	enlarge(ours[1])
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	cmd.Stdin = theirs[0]
+	cmd.Stdout = theirs[1]
+	cmd.Stderr = theirs[2]
 	err = cmd.Start()
 	closeFiles(theirs)
 	if err != nil {
@@ -99,7 +101,8 @@ func newPipes() (ours, theirs []*os.File, err error) {
 		if i == 0 {
 			r, w = w, r
 		}
-		ours, theirs = append(ours, r), append(theirs, w)
+		ours = append(ours, r)
+		theirs = append(theirs, w)
 	}
 	return ours, theirs, nil
 }
@@ -280,7 +283,11 @@ func (c *child) exitError(readErr error) error {
 	case readErr != nil && readErr != io.EOF && !errors.Is(readErr, os.ErrClosed):
 		text = readErr.Error()
 	}
-	return &ExitError{Reason: text, Cause: c.command.redact(c.stderr.cause()), Stderr: c.lastLines()}
+	return &ExitError{
+		Reason: text,
+		Cause:  c.command.redact(c.stderr.cause()),
+		Stderr: c.lastLines(),
+	}
 }
 
 // lastLines returns the last stderr lines, without secrets.

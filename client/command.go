@@ -137,7 +137,12 @@ func (c *Command) command() (*exec.Cmd, error) {
 			return nil, err
 		}
 	}
-	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: env}
+	cmd := &exec.Cmd{
+		Path: path,
+		Args: append([]string{c.Path}, c.Args...),
+		Dir:  c.Dir,
+		Env:  env,
+	}
 	if c.Dir != "" {
 		cmd.Env = append(cmd.Env, "PWD="+c.Dir)
 	}

@@ -62,7 +62,8 @@ func TestBytesPassThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(r.Raw.Bytes()), `{"content":[{"type":"text","text":"\u0041\/"}],"x-unknown":[1e400]}`; got != want {
+	if got, want := string(r.Raw.Bytes()), `{"content":[{"type":"text","text":"\u0041\/"}],`+
+		`"x-unknown":[1e400]}`; got != want {
 		t.Errorf("the result is %s, want %s", got, want)
 	}
 	if len(cat.Tools) != len(worldCatalog.Tools) ||

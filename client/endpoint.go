@@ -156,7 +156,8 @@ func (e *Endpoint) post(ctx context.Context, to *url.URL, header http.Header, bo
 	header["Content-Type"] = []string{"application/json"}
 	header["Accept"] = []string{"application/json, " + eventStream}
 	r := e.request(ctx, http.MethodPost, header)
-	r.URL, r.Host = to, to.Host
+	r.URL = to
+	r.Host = to.Host
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	r.Body, _ = r.GetBody()
 	r.ContentLength = int64(len(body))

@@ -45,7 +45,8 @@ func (s *Source) report(e Event) {
 }
 
 func (e *Event) log(to *slog.Logger) {
-	level, attrs := slog.LevelInfo, []any{"server", e.Server}
+	level := slog.LevelInfo
+	attrs := []any{"server", e.Server}
 	if e.Name != "" {
 		attrs = append([]any{"name", e.Name}, attrs...)
 	}

@@ -58,8 +58,11 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	defer cancel()
 	result, err := s.sendUntilSeen(limited, e)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil, &mcp.Error{Code: e.timeout(), Message: fmt.Sprintf(
-			"%s has not answered within %v (callTimeoutMs)", s.label(), s.opts.Timeouts.Call)}
+		return nil, &mcp.Error{
+			Code: e.timeout(),
+			Message: fmt.Sprintf(
+				"%s has not answered within %v (callTimeoutMs)", s.label(), s.opts.Timeouts.Call),
+		}
 	}
 	return result, err
 }
@@ -116,7 +119,11 @@ func (s *Source) lostText(e *errand, lost *lostError) error {
 	if !e.again && !lost.unseen {
 		text += " (the request may have been carried out; the next one will find the server restarted)"
 	}
-	return &mcp.Error{Code: e.unavailable, Message: text, Cause: lost.cause}
+	return &mcp.Error{
+		Code:    e.unavailable,
+		Message: text,
+		Cause:   lost.cause,
+	}
 }
 
 func parseResult(result []byte) (*mcp.Raw, error) {
@@ -170,7 +177,8 @@ func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra
 // prepare returns the call for an errand, which is now in flight.
 func (ses *session) prepare(ctx context.Context, e *errand, req *mcp.Request, extra []byte) (*call, error) {
 	c := newCall(e.method)
-	c.name, c.foreign = e.name, true
+	c.name = e.name
+	c.foreign = true
 	c.request.Store(req)
 	if err := ses.enter(ctx, c); err != nil {
 		return nil, err

@@ -127,7 +127,9 @@ func (l *httpLink) tell(ctx context.Context, msg []byte) error {
 func (l *httpLink) close(final bool) {
 	l.mu.Lock()
 	l.closed = true
-	session, old, gone := l.session, l.old, l.gone
+	session := l.session
+	old := l.old
+	gone := l.gone
 	l.mu.Unlock()
 	if final {
 		l.abort(errClosed)
@@ -210,7 +212,8 @@ func (l *httpLink) header(c *call) (h http.Header, inSession bool) {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
 	l.mu.Lock()
-	version, session := l.version, l.session
+	version := l.version
+	session := l.session
 	l.mu.Unlock()
 	if c != nil && c.method == "server/discover" {
 		version = mcp.LatestVersion
@@ -280,7 +283,10 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 	if status.mayForgetSession(inSession) && !handshake {
 		l.endSession(status)
 		// A proxy may send 503 for a request that was forwarded.
-		return nil, &lostError{cause: status, unseen: status.Status != http.StatusServiceUnavailable}
+		return nil, &lostError{
+			cause:  status,
+			unseen: status.Status != http.StatusServiceUnavailable,
+		}
 	}
 	if c.method == "initialize" && status.mayRejectHandshake() {
 		if old, err := l.openOld(ctx); err == nil {

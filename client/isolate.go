@@ -82,7 +82,11 @@ var (
 // processes are started like src, on demand. They stop when their session ends, if src
 // has [Options.Clients], or when they have been idle. Closing the result closes src.
 func Isolate(src *Source, opts *IsolateOptions) *Isolated {
-	i := &Isolated{Source: src, tenants: make(map[tenantKey]*tenant), unwatch: func() {}}
+	i := &Isolated{
+		Source:  src,
+		tenants: make(map[tenantKey]*tenant),
+		unwatch: func() {},
+	}
 	if opts != nil {
 		i.opts = *opts
 	}
@@ -251,9 +255,15 @@ func (i *Isolated) stopIdlestLocked(ok func(*tenant) bool) bool {
 
 // startLocked creates a process for a key; its first request starts it.
 func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
-	t := &tenant{key: key, principal: principal, slot: i.freeSlotLocked(), lastUse: time.Now()}
+	t := &tenant{
+		key:       key,
+		principal: principal,
+		slot:      i.freeSlotLocked(),
+		lastUse:   time.Now(),
+	}
 	o := i.Source.opts
-	o.Lazy, o.Optional = true, false
+	o.Lazy = true
+	o.Optional = false
 	o.Catalog = i.Source.catalog.Load()
 	o.Timeouts.Idle = i.opts.IdleStop
 	observe := o.Observe

@@ -34,7 +34,11 @@ func wireError(raw []byte) error {
 	if e.Message == "" {
 		e.Message = "the server gave no reason"
 	}
-	return &mcp.Error{Code: mcp.Code(code), Message: e.Message, Data: e.Data}
+	return &mcp.Error{
+		Code:    mcp.Code(code),
+		Message: e.Message,
+		Data:    e.Data,
+	}
 }
 
 // memberString returns the string member with that name, or "".

@@ -95,7 +95,10 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 	}
 	defer drainAndClose(resp.Body)
 	if resp.StatusCode > 299 {
-		return &lostError{cause: &StatusError{Status: resp.StatusCode}, unseen: resp.StatusCode < 500}
+		return &lostError{
+			cause:  &StatusError{Status: resp.StatusCode},
+			unseen: resp.StatusCode < 500,
+		}
 	}
 	return nil
 }

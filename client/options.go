@@ -128,7 +128,8 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		d = *o
 	}
-	t, l := &d.Timeouts, &d.Limits
+	t := &d.Timeouts
+	l := &d.Limits
 	t.Start = cmp.Or(max(t.Start, 0), time.Minute)
 	t.Wait = cmp.Or(max(t.Wait, 0), 2*time.Second)
 	t.Reset = cmp.Or(max(t.Reset, 0), 30*time.Second)

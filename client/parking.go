@@ -79,7 +79,8 @@ func (l *parkingLot) put(p *parked, req *mcp.Request) (ticket string, err error)
 	if l.all == nil {
 		l.all = make(map[string]*parked)
 	}
-	l.all[ticket], p.release = p, release
+	l.all[ticket] = p
+	p.release = release
 	p.timer = time.AfterFunc(parkingTime, func() { l.giveUp(ticket) })
 	return ticket, nil
 }
@@ -147,12 +148,17 @@ func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]by
 
 // depart sends the request without a deadline for the answer.
 func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*parked, error) {
-	p := &parked{ses: ses, done: make(chan reply, 1), posed: make(chan *question)}
+	p := &parked{
+		ses:   ses,
+		done:  make(chan reply, 1),
+		posed: make(chan *question),
+	}
 	c, err := ses.prepare(ctx, e, req, nil)
 	if err != nil {
 		return nil, err
 	}
-	c.parking, p.call = p, c
+	c.parking = p
+	p.call = c
 	working, cancel := context.WithCancel(context.Background()) // outlives the client's request
 	p.cancel, p.over = cancel, working.Done()
 	if !ses.goWork(func(quit context.Context) {

@@ -25,8 +25,11 @@ const maxHeld = 64 << 10
 
 // redactor returns a writer that passes whole lines to w with secrets redacted.
 func redactor(w io.Writer, secrets []string) *lines.Writer {
-	return &lines.Writer{Max: maxHeld, Line: func(line string) error {
-		_, err := io.WriteString(w, redact(line, secrets)+"\n")
-		return err
-	}}
+	return &lines.Writer{
+		Max: maxHeld,
+		Line: func(line string) error {
+			_, err := io.WriteString(w, redact(line, secrets)+"\n")
+			return err
+		},
+	}
 }

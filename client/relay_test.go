@@ -44,7 +44,8 @@ func TestAnyClientToAnyServer(t *testing.T) {
 			"conn":  open(t, memory(t, &world{}), &client.Options{Version: server}),
 		}
 		if !server.Modern() {
-			sources["sse"] = open(t, &client.Endpoint{URL: oldServer(t, &world{}).URL + "/sse"}, &client.Options{Version: server})
+			sources["sse"] = open(t, &client.Endpoint{URL: oldServer(t, &world{}).URL + "/sse"},
+				&client.Options{Version: server})
 		}
 		for transport, src := range sources {
 			for _, from := range mcp.Versions() {

@@ -11,10 +11,12 @@ import (
 // unchanged.
 func FuzzDecodeCatalog(f *testing.F) {
 	f.Add(
-		`{"format":1,"server":{"name":"a","version":"1"},"tools":[{"name":"t","inputSchema":{"type":"object"}}],"resources":[{"uri":"x:\u2028"}]}`)
+		`{"format":1,"server":{"name":"a","version":"1"},"tools":[{"name":"t","inputSchema":{"type":"object"}}],` +
+			`"resources":[{"uri":"x:\u2028"}]}`)
 	f.Add(`{"format":1,"tools":[{"name":"t"},{"name":"t"}]}`)
 	f.Add(
-		`{"format":1,"prompts":[{"name":"p","arguments":[]}],"resourceTemplates":[{"uriTemplate":"x:{y}"}],"extensions":{"a/b":{}}}`)
+		`{"format":1,"prompts":[{"name":"p","arguments":[]}],"resourceTemplates":[{"uriTemplate":"x:{y}"}],` +
+			`"extensions":{"a/b":{}}}`)
 	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		cat, err := client.DecodeCatalog([]byte(text))
 		if err != nil {

@@ -47,7 +47,12 @@ func (r *Roster) LeftOut(by string, servers map[string]error) {
 	defer r.mu.Unlock()
 	var states []State
 	for name, err := range servers {
-		st := State{Name: name, Phase: LeftOut, Since: time.Now(), Error: err.Error()}
+		st := State{
+			Name:  name,
+			Phase: LeftOut,
+			Since: time.Now(),
+			Error: err.Error(),
+		}
 		if i := slices.IndexFunc(r.out[by],
 			func(old State) bool { return old.Name == name && old.Error == st.Error }); i >= 0 {
 			st.Since = r.out[by][i].Since
@@ -74,9 +79,17 @@ func (r *Roster) Rebuilt(name string, err error) {
 		delete(r.out, by)
 		return
 	}
-	st := State{Name: name, Kind: "site", Phase: Stale, Since: time.Now(), Failures: 1, Error: err.Error()}
+	st := State{
+		Name:     name,
+		Kind:     "site",
+		Phase:    Stale,
+		Since:    time.Now(),
+		Failures: 1,
+		Error:    err.Error(),
+	}
 	if old := r.out[by]; len(old) > 0 {
-		st.Since, st.Failures = old[0].Since, old[0].Failures+1
+		st.Since = old[0].Since
+		st.Failures = old[0].Failures + 1
 	}
 	if r.out == nil {
 		r.out = make(map[string][]State)

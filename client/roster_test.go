@@ -104,7 +104,12 @@ func TestRest(t *testing.T) {
 
 // TestRequestsThatWaitAreBounded uses a server that never becomes ready.
 func TestRequestsThatWaitAreBounded(t *testing.T) {
-	src := open(t, command(t, "deaf"), &client.Options{Lazy: true, Limits: client.Limits{InFlight: 2}, Timeouts: client.Timeouts{Start: 300 * time.Millisecond}})
+	src := open(t, command(t, "deaf"),
+		&client.Options{
+			Lazy:     true,
+			Limits:   client.Limits{InFlight: 2},
+			Timeouts: client.Timeouts{Start: 300 * time.Millisecond},
+		})
 	codes := make(chan mcp.Code, 5)
 	for range 5 {
 		go func() {
@@ -128,11 +133,12 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 func TestSubscribedIsNotIdle(t *testing.T) {
 	stopped := make(chan struct{}, 10)
 	const idle = 20 * time.Millisecond
-	clock := open(t, command(t, "server"), &client.Options{Timeouts: client.Timeouts{Idle: idle}, Observe: func(e client.Event) {
-		if e.What == client.EventStopped {
-			stopped <- struct{}{}
-		}
-	}})
+	clock := open(t, command(t, "server"),
+		&client.Options{Timeouts: client.Timeouts{Idle: idle}, Observe: func(e client.Event) {
+			if e.What == client.EventStopped {
+				stopped <- struct{}{}
+			}
+		}})
 	src := open(t, memory(t, &changing{cat: catalogOf("one")}), &client.Options{Timeouts: client.Timeouts{Idle: idle}})
 	if err := src.Subscribe(t.Context(), "world://one"); err != nil {
 		t.Fatal(err)

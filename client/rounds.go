@@ -62,7 +62,8 @@ func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]
 		if b.Round++; b.Round > maxRounds {
 			return nil, mcp.Errorf(e.unavailable, "the server asks for input more than %d times", maxRounds)
 		}
-		b.State, b.Asked = bytes.Clone(jsonscan.Member(result, "requestState")), nil
+		b.State = bytes.Clone(jsonscan.Member(result, "requestState"))
+		b.Asked = nil
 		if asked := jsonscan.Member(result, "inputRequests"); asked != nil {
 			if err := json.Unmarshal(asked, &b.Asked); err != nil {
 				return nil, fmt.Errorf("the server's questions: %w", err)
@@ -117,7 +118,8 @@ func (ses *session) answers(
 	questions := make([]mcp.Question, len(keys))
 	answers := make([]json.RawMessage, len(keys))
 	for i, key := range keys {
-		method, params := memberString(b.Asked[key], "method"), jsonscan.Member(b.Asked[key], "params")
+		method := memberString(b.Asked[key], "method")
+		params := jsonscan.Member(b.Asked[key], "params")
 		if req == nil && ses.src.opts.Questions.Answer != nil {
 			var err error
 			if answers[i], err = ses.src.opts.Questions.Answer(ctx, method, params); err != nil {

@@ -67,7 +67,11 @@ type session struct {
 
 // connect connects and performs the handshake.
 func (s *Source) connect(ctx context.Context) (*session, error) {
-	ses := &session{src: s, ended: make(chan struct{}), level: unsetLevel}
+	ses := &session{
+		src:   s,
+		ended: make(chan struct{}),
+		level: unsetLevel,
+	}
 	ses.quit, ses.stop = context.WithCancel(context.Background())
 	l, err := s.transport.connect(ctx, ses)
 	if err != nil {
@@ -186,7 +190,8 @@ func (ses *session) doubted() bool {
 	if ses.suspect.Load() {
 		return true
 	}
-	now, last := time.Now().UnixNano(), ses.looked.Load()
+	now := time.Now().UnixNano()
+	last := ses.looked.Load()
 	if now-last < int64(lookEvery) || !ses.looked.CompareAndSwap(last, now) {
 		return false
 	}
@@ -214,7 +219,8 @@ func (ses *session) trackLocked(c *call) error {
 	if err := ses.checkShare(c); err != nil {
 		return err
 	}
-	c.id, c.born = ses.calls.Add(c), ses.watches
+	c.id = ses.calls.Add(c)
+	c.born = ses.watches
 	return nil
 }
 
@@ -318,7 +324,12 @@ func (ses *session) request(ctx context.Context, method string, params []byte) (
 	return result, nil
 }
 
-func newCall(method string) *call { return &call{method: method, answer: make(chan reply, 2)} }
+func newCall(method string) *call {
+	return &call{
+		method: method,
+		answer: make(chan reply, 2),
+	}
+}
 
 // shakeHands performs the handshake selected by the options, or else the first one that works.
 func (ses *session) shakeHands(ctx context.Context) error {
@@ -329,7 +340,8 @@ func (ses *session) shakeHands(ctx context.Context) error {
 	case wanted != 0:
 		return ses.initialize(ctx, wanted)
 	}
-	first, second := ses.initializeLatest, ses.discoverLatest
+	first := ses.initializeLatest
+	second := ses.discoverLatest
 	firstIsModern := ses.http != nil
 	if firstIsModern {
 		first, second = second, first

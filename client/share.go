@@ -23,7 +23,8 @@ func (ses *session) checkShare(c *call) error {
 	if ses.calls.Len() < share || share == limit {
 		return nil
 	}
-	own, client := 0, c.clientName()
+	own := 0
+	client := c.clientName()
 	for other := range ses.calls.All() {
 		if other.clientName() == client {
 			own++
@@ -102,7 +103,8 @@ func (w *watchList) has(uri string) bool { return w.watched[uri] > 0 }
 // add records that a client watches uri, and returns URIs that are no longer watched.
 func (w *watchList) add(uri, client string, share int) (gone []string) {
 	if w.watched == nil {
-		w.watched, w.clients = make(map[string]int), make(map[string]*watcher)
+		w.watched = make(map[string]int)
+		w.clients = make(map[string]*watcher)
 	}
 	c := w.clients[client]
 	if c == nil {

@@ -116,7 +116,8 @@ func newSource(transport Transport, opts *Options) *Source {
 		s.headers.Store(&params)
 	}
 	if o.Replaces != nil {
-		s.lot, o.Replaces = o.Replaces.lot, nil // do not keep a chain of all earlier sources
+		s.lot = o.Replaces.lot
+		o.Replaces = nil // do not keep a chain of all earlier sources
 	}
 	s.clientInfo, _ = mcp.Marshal(o.Client) // strings can always be encoded
 	s.quit, s.stop = context.WithCancel(context.Background())
@@ -164,8 +165,12 @@ func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 		return nil, mcp.UnknownTool(p.Name)
 	}
 	raw, err := s.forward(ctx, &errand{
-		method: "tools/call", name: p.Name, key: "name", arguments: p.Arguments,
-		again: s.repeatable(p.Name), unavailable: mcp.CodeToolUnavailable,
+		method:      "tools/call",
+		name:        p.Name,
+		key:         "name",
+		arguments:   p.Arguments,
+		again:       s.repeatable(p.Name),
+		unavailable: mcp.CodeToolUnavailable,
 	})
 	if err != nil {
 		return nil, err
@@ -179,7 +184,11 @@ func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*
 		return nil, mcp.ResourceNotFound(p.URI, "")
 	}
 	raw, err := s.forward(ctx, &errand{
-		method: "resources/read", name: p.URI, key: "uri", again: true, unavailable: mcp.CodeResourceUnavailable,
+		method:      "resources/read",
+		name:        p.URI,
+		key:         "uri",
+		again:       true,
+		unavailable: mcp.CodeResourceUnavailable,
 	})
 	if err != nil {
 		return nil, notFound(err, p.URI)
@@ -206,7 +215,13 @@ func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.Ge
 	if !sendable(p.Name) {
 		return nil, mcp.UnknownPrompt(p.Name)
 	}
-	e := &errand{method: "prompts/get", name: p.Name, key: "name", again: true, unavailable: mcp.CodeToolUnavailable}
+	e := &errand{
+		method:      "prompts/get",
+		name:        p.Name,
+		key:         "name",
+		again:       true,
+		unavailable: mcp.CodeToolUnavailable,
+	}
 	if len(p.Arguments) > 0 {
 		e.arguments, _ = mcp.Marshal(p.Arguments) // strings can always be encoded
 	}
@@ -224,7 +239,10 @@ func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 	}
 	params, _ := mcp.Marshal(p) // strings can always be encoded
 	raw, err := s.forward(ctx, &errand{
-		method: "completion/complete", params: params, again: true, unavailable: mcp.CodeToolUnavailable,
+		method:      "completion/complete",
+		params:      params,
+		again:       true,
+		unavailable: mcp.CodeToolUnavailable,
 	})
 	var e *mcp.Error
 	if errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
@@ -242,7 +260,11 @@ func (s *Source) ServeMethod(ctx context.Context, method string, params json.Raw
 	if cat == nil || cat.Extensions == nil {
 		return nil, mcp.MethodNotFound(method)
 	}
-	raw, err := s.forward(ctx, &errand{method: method, params: withoutMeta(params), unavailable: mcp.CodeToolUnavailable})
+	raw, err := s.forward(ctx, &errand{
+		method:      method,
+		params:      withoutMeta(params),
+		unavailable: mcp.CodeToolUnavailable,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -299,5 +321,9 @@ func (s *Source) unavailable(ctx context.Context, code mcp.Code, err error) erro
 	default:
 		text = s.subject() + " was stopped or replaced while this request waited for it"
 	}
-	return &mcp.Error{Code: code, Message: text, Cause: err}
+	return &mcp.Error{
+		Code:    code,
+		Message: text,
+		Cause:   err,
+	}
 }

@@ -24,7 +24,8 @@ const (
 // readAnswer reads the answer to c from an event stream. It resumes a broken stream if
 // possible.
 func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
-	lastID, wait := "", defaultRetry
+	lastID := ""
+	wait := defaultRetry
 	for tries := 0; ; {
 		r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
 		r.LastID = lastID
@@ -121,7 +122,8 @@ func (l *httpLink) listen(refresh func()) {
 		return
 	}
 	l.work.Go(func() {
-		lastID, failures := "", 0
+		lastID := ""
+		failures := 0
 		for first := true; l.quit.Err() == nil; first = false {
 			resp, err := l.get(l.quit, lastID)
 			var status *StatusError

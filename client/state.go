@@ -53,7 +53,14 @@ const (
 
 // phase returns the phase that a state belongs to; closing leaves the phase as it is.
 func (s state) phase() (p Phase, ok bool) {
-	p = [...]Phase{idle: Stopped, connecting: Starting, pausing: Waiting, down: Waiting, ready: Ready, closed: Closed}[s]
+	p = [...]Phase{
+		idle:       Stopped,
+		connecting: Starting,
+		pausing:    Waiting,
+		down:       Waiting,
+		ready:      Ready,
+		closed:     Closed,
+	}[s]
 	return p, p != ""
 }
 
@@ -80,9 +87,15 @@ type State struct {
 func (s *Source) State() State {
 	s.mu.Lock()
 	st := State{
-		Name: cmp.Or(s.alias, s.opts.Name), Kind: s.kind(), Server: s.transport.String(), Phase: s.phase, Since: s.since,
-		Starts: s.starts, Failures: s.failures, Next: s.next,
-		Junk: s.junk.Load(),
+		Name:     cmp.Or(s.alias, s.opts.Name),
+		Kind:     s.kind(),
+		Server:   s.transport.String(),
+		Phase:    s.phase,
+		Since:    s.since,
+		Starts:   s.starts,
+		Failures: s.failures,
+		Next:     s.next,
+		Junk:     s.junk.Load(),
 	}
 	if s.lastErr != nil {
 		st.Error = s.lastErr.Error()
@@ -91,7 +104,8 @@ func (s *Source) State() State {
 	if ses := s.current.Load(); ses != nil && ses.alive() {
 		st.PID, st.Version, st.InFlight = ses.child.pid(), ses.version, ses.inFlight()
 		if why := ses.unresponsive(); why != "" && st.Phase == Ready {
-			st.Phase, st.Error = Unresponsive, why
+			st.Phase = Unresponsive
+			st.Error = why
 		}
 		st.Speaks = ses.version.String()
 	}

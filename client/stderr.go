@@ -167,7 +167,8 @@ var npmLine = regexp.MustCompile(`^npm (error|ERR!) (code|\d{3}|[a-z]+) `)
 // judge processes one line.
 func (e *explainer) judge(line string) {
 	if e.goesOn && line != "" {
-		e.kept, e.goesOn = cut(e.kept+" "+line), false
+		e.kept = cut(e.kept + " " + line)
+		e.goesOn = false
 		return
 	}
 	npm := npmLine.FindStringSubmatch(line)
@@ -175,17 +176,22 @@ func (e *explainer) judge(line string) {
 	case line == "" || line[0] == ' ' || line[0] == '\t':
 	case npm != nil:
 		if e.kept == "" || e.npmCode {
-			e.kept, e.npmCode, e.weak = line, npm[2] == "code", true
+			e.kept = line
+			e.npmCode = npm[2] == "code"
+			e.weak = true
 		}
 	case exception.MatchString(line),
 		hasAnyPrefix(line, "panic: ", "fatal error: ", "Unhandled exception", "Exception in thread", "Caused by: "):
-		e.kept, e.weak = line, false
+		e.kept = line
+		e.weak = false
 	case strings.HasPrefix(line, "thread '") && strings.Contains(line, " panicked at "):
 		e.kept, e.weak, e.goesOn = line, false, strings.HasSuffix(line, ":")
 	case e.kept != "" && !e.weak:
 	case hasAnyPrefix(line, "error: ", "fatal: "), strings.HasSuffix(line, ": not found"),
 		strings.HasSuffix(line, ": command not found"):
-		e.kept, e.weak, e.npmCode = line, true, false
+		e.kept = line
+		e.weak = true
+		e.npmCode = false
 	}
 }
 

@@ -14,19 +14,23 @@ func TestExplainer(t *testing.T) {
 	frames := strings.Repeat("    at Module._load (node:internal/modules/cjs/loader:1104:12)\n", 30)
 	for _, c := range []struct{ name, text, want string }{
 		{"node",
-			"node:internal/modules/cjs/loader:1228\n  throw err;\n  ^\n\nError: Cannot find module 'x'\nRequire stack:\n- /s.js\n" +
+			"node:internal/modules/cjs/loader:1228\n  throw err;\n  ^\n\nError: Cannot find module 'x'\nRequire " +
+				"stack:\n- /s.js\n" +
 				frames +
-				"  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/s.js' ]\n}\n\nNode.js v20.1.0\n", "Error: Cannot find module 'x'"},
+				"  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/s.js' ]\n}\n\nNode.js v20.1.0\n",
+			"Error: Cannot find module 'x'"},
 		{"node syntax",
 			"/s.js:3\nlet a b\n      ^\n\nSyntaxError: Unexpected identifier 'b'\n" + frames + "\nNode.js v20.1.0\n",
 			"SyntaxError: Unexpected identifier 'b'"},
 		{"node with a code", "TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /s.ts\n" + frames,
 			"TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /s.ts"},
 		{"python",
-			"Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    import x\nModuleNotFoundError: No module named 'x'\n",
+			"Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    import " +
+				"x\nModuleNotFoundError: No module named 'x'\n",
 			"ModuleNotFoundError: No module named 'x'"},
 		{"python chain",
-			"KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n" +
+			"KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most " +
+				"recent call last):\n" +
 				"  File \"s.py\", line 1\npkg.errors.ConfigError: no config" +
 				strings.Repeat("\nINFO bye", 20), "pkg.errors.ConfigError: no config"},
 		{
@@ -47,10 +51,12 @@ func TestExplainer(t *testing.T) {
 			"thread 'main' panicked at 'out of cheese', src/main.rs:2:5",
 		},
 		{"java",
-			"Exception in thread \"main\" java.lang.RuntimeException: x\n\tat A.main(A.java:1)\nCaused by: java.io.IOException: no file\n\t... 1 more\n",
+			"Exception in thread \"main\" java.lang.RuntimeException: x\n\tat A.main(A.java:1)\nCaused by: " +
+				"java.io.IOException: no file\n\t... 1 more\n",
 			"Caused by: java.io.IOException: no file"},
 		{"npm",
-			"npm error code E404\nnpm error 404 Not Found - GET https://r/x\nnpm error 404  'x@*' is not in this registry.\nnpm error A complete log\n",
+			"npm error code E404\nnpm error 404 Not Found - GET https://r/x\nnpm error 404  'x@*' is not in this " +
+				"registry.\nnpm error A complete log\n",
 			"npm error 404 Not Found - GET https://r/x"},
 		{"sh", "sh: 1: uvx: not found\n", "sh: 1: uvx: not found"},
 		{"weak after strong", "Error: first\nerror: second\n", "Error: first"},

@@ -86,7 +86,12 @@ type stream struct {
 
 func newStream(conn server.Conn, ses *session) *stream {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &stream{conn: conn, ses: ses, cancel: cancel, done: make(chan struct{})}
+	s := &stream{
+		conn:   conn,
+		ses:    ses,
+		cancel: cancel,
+		done:   make(chan struct{}),
+	}
 	s.child, _ = conn.(*child)
 	go s.read(ctx)
 	return s

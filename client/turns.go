@@ -255,8 +255,11 @@ func (ses *session) ownerLocked() (c *call, known bool) {
 // assignLocked records that a question without a call id belongs to a call. A server that
 // asks such questions over HTTP is as ambiguous as one on a stream.
 func (ses *session) assignLocked(q *serverQuestion, c *call) {
-	q.call, q.known, q.counted = c, true, true
-	c.asked, c.mayAsk = true, true
+	q.call = c
+	q.known = true
+	q.counted = true
+	c.asked = true
+	c.mayAsk = true
 	c.open++
 	ses.oneStream = true
 	ses.src.askers.note(c, asks)
@@ -288,7 +291,8 @@ func (ses *session) hold(ctx context.Context, q *serverQuestion) error {
 	ses.held++
 	for {
 		if c, known := ses.ownerLocked(); known {
-			q.known, q.held = true, false
+			q.known = true
+			q.held = false
 			ses.held--
 			if c != nil {
 				ses.assignLocked(q, c)

@@ -58,7 +58,8 @@ func misaddressed(m *peer.Message, sent func(id uint64) bool) *UnreadableError {
 func unreadable(text []byte, err error) (id uint64, why *UnreadableError) {
 	text = bytes.TrimSpace(text)
 	if rest, marked := bytes.CutPrefix(text, []byte("\ufeff")); marked {
-		text, err = rest, errMark
+		text = rest
+		err = errMark
 	}
 	switch {
 	case len(text) == 0:
@@ -170,7 +171,8 @@ func (g *glanced) note(key, rest []byte) {
 		if end < 0 {
 			end = len(rest)
 		}
-		g.id, g.hasID = peer.Number(rest[:end]), true
+		g.id = peer.Number(rest[:end])
+		g.hasID = true
 	}
 }
 
@@ -197,7 +199,11 @@ func (ses *session) refuse(text []byte, err error) {
 // failUnreadable fails the request with that id, whose answer cannot be read. If the id is
 // 0, it fails all requests in flight, because one of them would wait forever.
 func (ses *session) failUnreadable(id uint64, why *UnreadableError) {
-	ses.src.report(Event{What: EventLog, Err: why, Detail: "an answer is dropped and its request fails"})
+	ses.src.report(Event{
+		What:   EventLog,
+		Err:    why,
+		Detail: "an answer is dropped and its request fails",
+	})
 	if id != 0 {
 		if c := ses.take(id); c != nil {
 			c.deliver(reply{err: why})

@@ -268,7 +268,8 @@ func TestEntriesWithDuplicateMembers(t *testing.T) {
 	var logged []string
 	var mu sync.Mutex
 	src := open(t, command(t, "script",
-		`initialize {"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"s","version":"1"}}}`,
+		`initialize {"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},`+
+			`"prompts":{}},"serverInfo":{"name":"s","version":"1"}}}`,
 		`tools/list {"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},`+
 			`{"name":"safe","description":"1","inputSchema":{"type":"object"},"n\u0061me":"evil"},`+
 			`{"name":"deep","inputSchema":{"type":"object","properties":{"x":{},"x":{}}}}]}}`,
@@ -304,7 +305,8 @@ func TestEntriesWithDuplicateMembers(t *testing.T) {
 func TestRecoveredUpstreamWorksAtOnce(t *testing.T) {
 	leaks(t)
 	u := newUpstream(t, &world{})
-	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}, &client.Options{Timeouts: client.Timeouts{Wait: time.Millisecond}})
+	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true},
+		&client.Options{Timeouts: client.Timeouts{Wait: time.Millisecond}})
 	mustCall(t, src, "pid", "")
 	var attempts int
 	u.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

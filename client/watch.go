@@ -26,7 +26,11 @@ func (s *Source) show(cat *mcp.Catalog) {
 		s.report(Event{What: EventChanged})
 	}
 	if old != nil || s.opts.Optional {
-		s.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+		s.watchers.Tell(mcp.Change{
+			Tools:     true,
+			Resources: true,
+			Prompts:   true,
+		})
 	}
 }
 
@@ -46,7 +50,11 @@ func (ses *session) refresh() {
 			case ctx.Err() != nil:
 				return
 			case err != nil:
-				ses.src.report(Event{What: EventLog, Err: err, Detail: "the lists could not be read again"})
+				ses.src.report(Event{
+					What:   EventLog,
+					Err:    err,
+					Detail: "the lists could not be read again",
+				})
 			default:
 				ses.src.show(cat)
 			}
@@ -132,7 +140,8 @@ func (s *Source) isWatched(uri string) bool {
 // those that are no longer watched to make room.
 func (s *Source) noteWatched(ctx context.Context, uri string) (gone []string) {
 	req := mcp.RequestFrom(ctx)
-	client, share := req.Client(), req.Share(maxWatched)
+	client := req.Client()
+	share := req.Share(maxWatched)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.watched.add(uri, client, share)

@@ -63,7 +63,9 @@ func (ses *session) watch() {
 	needed := int64((ses.src.opts.Timeouts.Hang + interval - 1) / interval)
 	ses.mu.Lock()
 	ses.watches++
-	oldest, abandoned, asking := ses.watches, false, len(ses.asking) > 0
+	oldest := ses.watches
+	abandoned := false
+	asking := len(ses.asking) > 0
 	for c := range ses.calls.All() {
 		if c.method == "subscriptions/listen" {
 			continue
@@ -127,7 +129,9 @@ func (ses *session) runProbe(p *probe) {
 	ticker := time.NewTicker(min(limit, stoppedGrace))
 	defer ticker.Stop()
 	ses.silent.Store(true)
-	began, before, stopped := time.Now(), ses.signs(), ses.stoppedPID()
+	began := time.Now()
+	before := ses.signs()
+	stopped := ses.stoppedPID()
 	for {
 		select {
 		case err := <-ses.ping.answer:
@@ -155,7 +159,8 @@ func (ses *session) runProbe(p *probe) {
 			ses.replace(&hangError{fmt.Sprintf("it has not answered a ping within %v", age.Round(time.Millisecond))})
 			return
 		}
-		began, before = time.Now(), after
+		began = time.Now()
+		before = after
 		p.release()
 	}
 }

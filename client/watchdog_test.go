@@ -20,7 +20,10 @@ func TestWatchdogEndsHangs(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
 	c.StopTimeout = 100 * time.Millisecond
-	src := open(t, c, &client.Options{Timeouts: client.Timeouts{Hang: 50 * time.Millisecond, Ping: 100 * time.Millisecond}})
+	src := open(t, c, &client.Options{Timeouts: client.Timeouts{
+		Hang: 50 * time.Millisecond,
+		Ping: 100 * time.Millisecond,
+	}})
 	first := src.State().PID
 	_, err := call(t, src, "hang", "")
 	if err == nil || !strings.Contains(err.Error(), "the server hangs: it has not answered a ping within") {
@@ -49,7 +52,8 @@ func TestWatchdogAfterCancel(t *testing.T) {
 // answer but shows activity, are not replaced.
 func TestBusyServersLive(t *testing.T) {
 	t.Run("answers pings", func(t *testing.T) {
-		src := open(t, command(t, "server"), &client.Options{Timeouts: client.Timeouts{Hang: 5 * time.Millisecond, Ping: patience}})
+		src := open(t, command(t, "server"),
+			&client.Options{Timeouts: client.Timeouts{Hang: 5 * time.Millisecond, Ping: patience}})
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "block"}); !errors.Is(err, context.DeadlineExceeded) {
@@ -63,7 +67,8 @@ func TestBusyServersLive(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			// A second, because less would require a larger share of CPU time than the
 			// default.
-			src := open(t, command(t, "stuck"), &client.Options{Timeouts: client.Timeouts{Hang: 10 * time.Millisecond, Ping: time.Second}})
+			src := open(t, command(t, "stuck"),
+				&client.Options{Timeouts: client.Timeouts{Hang: 10 * time.Millisecond, Ping: time.Second}})
 			if how == "spin" && src.State().PID != 0 && !cpuTimeIsKnown {
 				t.Skip("only Linux tells the CPU time of a process")
 			}
@@ -113,7 +118,8 @@ func TestWatchdogOverHTTP(t *testing.T) {
 // TestCallTimeout ensures that a server's call timeout ends a call with an error that
 // says so.
 func TestCallTimeout(t *testing.T) {
-	src := open(t, command(t, "server"), &client.Options{Name: "slow", Timeouts: client.Timeouts{Call: 50 * time.Millisecond}})
+	src := open(t, command(t, "server"),
+		&client.Options{Name: "slow", Timeouts: client.Timeouts{Call: 50 * time.Millisecond}})
 	_, err := call(t, src, "block", "")
 	var e *mcp.Error
 	if !errors.As(err, &e) ||

@@ -75,7 +75,8 @@ func (w *writer) mayHaveSent(position int64) bool {
 	if position <= w.given {
 		return true
 	}
-	w.stopped, w.queued = true, nil
+	w.stopped = true
+	w.queued = nil
 	return false
 }
 

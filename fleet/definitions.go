@@ -41,7 +41,11 @@ func read(file string, opts *Options) (*Definitions, error) {
 			return imported, nil
 		}
 	}
-	d := &Definitions{Merged: stax.Merge(doc), Imports: doc.Imports, Invalid: make(map[string]error)}
+	d := &Definitions{
+		Merged:  stax.Merge(doc),
+		Imports: doc.Imports,
+		Invalid: make(map[string]error),
+	}
 	if err := d.addInvalid(report, opts.Strict); err != nil {
 		return nil, err
 	}

@@ -89,9 +89,12 @@ func Open(ctx context.Context, file string, opts *Options) (mcp.Source, error) {
 
 func newFleet(file string, opts *Options) *fleet {
 	f := &fleet{
-		file: file, opts: opts,
-		members: make(map[string]*member), pending: make(map[string]*member),
-		attention: make(chan struct{}, 1), signals: make(chan os.Signal, 1),
+		file:      file,
+		opts:      opts,
+		members:   make(map[string]*member),
+		pending:   make(map[string]*member),
+		attention: make(chan struct{}, 1),
+		signals:   make(chan os.Signal, 1),
 	}
 	f.Swap = compose.NewSwap(f.emptySource())
 	f.quit, f.stop = context.WithCancel(context.Background())
@@ -374,7 +377,10 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 		return nil
 	}
 	joined, err := compose.Union(ctx, parts, &compose.UnionOptions{
-		Prefix: f.opts.Prefix, Server: f.implementation(), Absent: absent, Logger: f.opts.Logger,
+		Prefix: f.opts.Prefix,
+		Server: f.implementation(),
+		Absent: absent,
+		Logger: f.opts.Logger,
 	})
 	if err != nil {
 		return err
@@ -392,7 +398,10 @@ func (f *fleet) implementation() mcp.Implementation {
 func (f *fleet) emptySource() mcp.Source {
 	empty := &emptySource{catalog: mcp.Catalog{Server: f.implementation()}}
 	for _, name := range f.names {
-		empty.catalog.Sources = append(empty.catalog.Sources, mcp.JoinedSource{Name: name, Unknown: true})
+		empty.catalog.Sources = append(empty.catalog.Sources, mcp.JoinedSource{
+			Name:    name,
+			Unknown: true,
+		})
 	}
 	return empty
 }

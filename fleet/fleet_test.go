@@ -155,7 +155,8 @@ func (s *toolServer) Watch(changed func(mcp.Change)) (stop func()) {
 // entry returns the YAML definition of such a server. name also names its tool.
 func entry(name, version string, more ...string) string {
 	return fmt.Sprintf(
-		"  %s:\n    command: %q\n    env: {SLIPWAY_FLEET_TEST_TOOL: %s_tool, SLIPWAY_FLEET_TEST_VERSION: %q, GORACE: atexit_sleep_ms=0%s}\n",
+		"  %s:\n    command: %q\n    env: {SLIPWAY_FLEET_TEST_TOOL: %s_tool, SLIPWAY_FLEET_TEST_VERSION: %q, GORACE: "+
+			"atexit_sleep_ms=0%s}\n",
 		name, os.Args[0], name, version, strings.Join(more, ""))
 }
 
@@ -375,7 +376,8 @@ func callAllTheTime(t *testing.T, url string) *callers {
 	for i := range 4 {
 		tool := []string{"stays_tool", "changes_tool"}[i%2]
 		header, _, err := send(url, "",
-			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+				`"clientInfo":{"name":"t","version":"1"}}}`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -580,12 +582,14 @@ func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
 	for _, version := range []mcp.Version{mcp.Version20251125, mcp.Version20260728} {
 		for _, alone := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, alone %t", version, alone), func(t *testing.T) {
-				waiting := strings.Replace(entry("b", "1"), "env: {", "env: {SLIPWAY_FLEET_TEST_WAITS: "+strconv.Quote(file)+", ", 1)
+				waiting := strings.Replace(entry("b", "1"), "env: {",
+					"env: {SLIPWAY_FLEET_TEST_WAITS: "+strconv.Quote(file)+", ", 1)
 				entries := []string{entry("a", "1"), waiting}
 				if alone {
 					entries = entries[1:]
 				}
-				p := openPark(t, &fleet.Options{Startup: fleet.Startup{Background: true, Settle: 50 * time.Millisecond}}, entries...)
+				p := openPark(t, &fleet.Options{Startup: fleet.Startup{Background: true, Settle: 50 * time.Millisecond}},
+					entries...)
 				c := mcptest.Connect(t, p.src, version, nil)
 				down := func() (down client.State) {
 					for _, st := range p.roster.States() {

@@ -119,8 +119,11 @@ func (f *fleet) launch(
 	ctx context.Context, r *stax.Resolver, target *stax.Target, s *stax.Server, old *member,
 ) (*member, error) {
 	m := &member{
-		name: s.Name, print: target.Fingerprint(), cache: &catalogCache{},
-		tried: make(chan struct{}), placed: make(chan struct{}),
+		name:   s.Name,
+		print:  target.Fingerprint(),
+		cache:  &catalogCache{},
+		tried:  make(chan struct{}),
+		placed: make(chan struct{}),
 	}
 	o := *f.opts.Client
 	o.Name, o.Optional, o.Observe = s.Name, true, f.observe(m)
@@ -140,7 +143,10 @@ func (f *fleet) launch(
 	}
 	m.slow = f.reportSlowStart(m, time.Duration(s.ConnectTimeoutMS)*time.Millisecond)
 	var err error
-	m.opened, err = r.OpenTarget(ctx, target, &stax.OpenOptions{Live: &o, Stderr: f.opts.Stderr(s.Name)})
+	m.opened, err = r.OpenTarget(ctx, target, &stax.OpenOptions{
+		Live:   &o,
+		Stderr: f.opts.Stderr(s.Name),
+	})
 	if err != nil {
 		m.stopSlowReport()
 		return nil, err

@@ -142,6 +142,10 @@ func (o *Options) withDefaults() *Options {
 // reportUnavailable notifies the observer that a server is not available for now.
 func (o *Options) reportUnavailable(server string, err error) {
 	if o.Client.Observe != nil {
-		o.Client.Observe(client.Event{Name: server, What: client.EventUnavailable, Err: err})
+		o.Client.Observe(client.Event{
+			Name: server,
+			What: client.EventUnavailable,
+			Err:  err,
+		})
 	}
 }

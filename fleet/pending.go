@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -28,8 +29,9 @@ type AwaitOptions struct {
 	// without a limit, and its first failure is final.
 	Joined bool
 	Settle time.Duration
-	// Failed, if not nil, is called for each failure that is retried.
-	Failed func(error)
+	// Observe, if not nil, is called with [client.EventUnavailable] for each failure that is
+	// retried.
+	Observe func(client.Event)
 }
 
 // Await calls open and returns its result if that arrives in time. Otherwise it returns a
@@ -97,9 +99,14 @@ func newPending(name string, open func(context.Context) (mcp.Source, error), opt
 			Server:  mcp.Implementation{Name: name, Version: "0"},
 			Sources: []mcp.JoinedSource{{Name: name, Unknown: true}},
 		}}),
-		name: name, open: open, opts: opts, holds: make(chan bool, 8), done: make(chan struct{}),
+		name:  name,
+		open:  open,
+		opts:  opts,
+		holds: make(chan bool, 8),
+		done:  make(chan struct{}),
 	}
-	p.starting.joined, p.starting.alone = opts.Joined, !opts.Joined
+	p.starting.joined = opts.Joined
+	p.starting.alone = !opts.Joined
 	p.starting.beginPhase(opts.Settle)
 	return p
 }
@@ -167,8 +174,12 @@ func (p *Pending) keepOpening(ctx context.Context, first chan<- outcome) {
 			return
 		}
 		p.starting.endPhase()
-		if p.opts.Failed != nil {
-			p.opts.Failed(err)
+		if p.opts.Observe != nil {
+			p.opts.Observe(client.Event{
+				Name: p.name,
+				What: client.EventUnavailable,
+				Err:  err,
+			})
 		}
 		timer := time.NewTimer(pause)
 		select {

@@ -27,7 +27,10 @@ func OpenServer(ctx context.Context, merged *stax.Merged, name string, opts *Opt
 		live.Catalog = one.cache.load()
 	}
 	var err error
-	one.Opened, err = o.Resolver.Open(ctx, merged, name, &stax.OpenOptions{Live: &live, Stderr: o.Stderr(name)})
+	one.Opened, err = o.Resolver.Open(ctx, merged, name, &stax.OpenOptions{
+		Live:   &live,
+		Stderr: o.Stderr(name),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,8 @@ type extendedCatalog struct{ original, extended *mcp.Catalog }
 
 // beginPhase starts the phase, in which lists wait for at most wait. Call it once.
 func (s *startup) beginPhase(wait time.Duration) {
-	s.limit, s.over = time.Now().Add(wait), make(chan struct{})
+	s.limit = time.Now().Add(wait)
+	s.over = make(chan struct{})
 	s.begun.Store(true)
 }
 
@@ -124,7 +125,10 @@ func (s *startup) extend(cat *mcp.Catalog, server *mcp.Implementation) *mcp.Cata
 		return e.extended
 	}
 	extended := cat.Copy()
-	extended.Growing, extended.Completions, extended.Logging, extended.Subscribe = true, true, true, true
+	extended.Growing = true
+	extended.Completions = true
+	extended.Logging = true
+	extended.Subscribe = true
 	if server != nil {
 		extended.Server = *server
 	}

@@ -30,12 +30,15 @@ type plan struct {
 // server keeps running until its replacement has started. If servers collide, update
 // returns an error and restores the previous state.
 func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, error) {
-	before, order, names := f.members, f.order, f.names
+	before := f.members
+	order := f.order
+	names := f.names
 	if first {
 		f.starting.alone = f.isAlone(d)
 	}
 	p := f.plan(ctx, d)
-	f.names, f.order = d.names(), p.order
+	f.names = d.names()
+	f.order = p.order
 	if server := f.implementation(); first && len(f.order) > 1 {
 		f.identity.Store(&server)
 	}
@@ -52,7 +55,8 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 		_ = f.show(ctx, f.members) // fewer servers cannot collide
 	}
 	f.awaitStarts(ctx, p.fresh, first)
-	next, late := maps.Clone(f.members), make(map[string]*member)
+	next := maps.Clone(f.members)
+	late := make(map[string]*member)
 	for name, m := range p.fresh {
 		if m.current() >= ready {
 			next[name] = m
@@ -62,7 +66,9 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 	}
 	if err := f.show(ctx, next); err != nil {
 		closeAll(p.fresh)
-		f.members, f.order, f.names = before, order, names
+		f.members = before
+		f.order = order
+		f.names = names
 		return nil, errors.Join(err, f.show(ctx, before))
 	}
 	f.adopt(before, next, late, p)
@@ -76,7 +82,9 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 
 // adopt makes next the members and late the pending servers.
 func (f *fleet) adopt(before, next, late map[string]*member, p *plan) {
-	f.members, f.order, f.missing = next, p.order, p.missing
+	f.members = next
+	f.order = p.order
+	f.missing = p.missing
 	for _, m := range next {
 		m.handle(isShown)
 	}
@@ -94,7 +102,8 @@ func (f *fleet) adopt(before, next, late map[string]*member, p *plan) {
 	for name, m := range late {
 		f.pending[name] = m
 		if before[name] != nil {
-			f.opts.Logger.Warn("server cannot be started by its new definition, keeping the old one until it can", "server", name)
+			f.opts.Logger.Warn("server cannot be started by its new definition, keeping the old one until it can", "server",
+				name)
 		}
 	}
 	maps.DeleteFunc(p.skipped, func(name string, _ error) bool { return f.members[name] != nil || f.pending[name] != nil })
@@ -105,7 +114,11 @@ func (f *fleet) adopt(before, next, late map[string]*member, p *plan) {
 
 // plan compares a file with the current servers, and opens new ones.
 func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
-	p := &plan{stays: map[*member]bool{}, fresh: map[string]*member{}, skipped: map[string]error{}}
+	p := &plan{
+		stays:   map[*member]bool{},
+		fresh:   map[string]*member{},
+		skipped: map[string]error{},
+	}
 	resolver := d.resolver(f.opts.Resolver)
 	for i := range d.Merged.Config.Servers {
 		s := &d.Merged.Config.Servers[i]
@@ -130,7 +143,8 @@ func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
 				p.missing = append(p.missing, s.Command)
 			}
 			f.skip(p, name, err)
-			p.stays[f.members[name]], p.stays[f.pending[name]] = true, true // in their previous states
+			p.stays[f.members[name]] = true
+			p.stays[f.pending[name]] = true // in their previous states
 		}
 	}
 	for name, m := range f.members {
@@ -145,7 +159,8 @@ func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
 // planServer plans the change for one server.
 func (f *fleet) planServer(ctx context.Context, p *plan, r *stax.Resolver, target *stax.Target, s *stax.Server) error {
 	print := target.Fingerprint()
-	old, pending := f.members[s.Name], f.pending[s.Name]
+	old := f.members[s.Name]
+	pending := f.pending[s.Name]
 	for _, m := range []*member{old, pending} {
 		if m != nil && m.print == print {
 			p.stays[m] = true

@@ -5,8 +5,107 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/sitebuild"
 )
+
+// Argument is an argument of [Open]. Its methods inspect it without opening it.
+type Argument string
+
+const commandPrefix = "exec:"
+
+// Command encodes a command and its arguments as an [Argument]: exec: and a JSON array.
+func Command(argv []string) string {
+	encoded, _ := mcp.Marshal(argv) // strings always encode
+	return commandPrefix + string(encoded)
+}
+
+// Name returns a short name, consisting of lower-case letters, digits, "-" and "_": for a
+// path the last element without .zip or .md, for a URL the last element of its path or its
+// host, and for a command the program it runs.
+func (a Argument) Name() string {
+	t := parse(string(a))
+	base := ""
+	switch {
+	case t.argv != nil:
+		base = programName(t.argv)
+	case t.url != nil:
+		path := strings.Trim(strings.TrimSuffix(t.url.Path, manifest), "/")
+		if base = path[strings.LastIndexByte(path, '/')+1:]; base == "" || base == "mcp" || base == "sse" {
+			base = t.url.Hostname()
+		}
+	default:
+		path, err := filepath.Abs(t.rest)
+		if err != nil {
+			path = t.rest
+		}
+		base = filepath.Base(path)
+		if ext := filepath.Ext(base); strings.EqualFold(ext, ".zip") || sitebuild.IsDocument(base) {
+			base = strings.TrimSuffix(base, ext)
+		}
+	}
+	if name := toName(base); name != "" {
+		return name
+	}
+	return "source"
+}
+
+// PublicName is [Argument.Name] without potential secrets: for a URL only the host, and
+// for a command that contains a script or an assignment such as KEY=VALUE only the
+// program.
+func (a Argument) PublicName() string {
+	t := parse(string(a))
+	switch {
+	case t.argv != nil && strings.ContainsAny(programWord(t.argv), " \t\n;="):
+		a = Argument(Command(t.argv[:1]))
+	case t.url != nil:
+		a = Argument(t.url.Scheme + "://" + t.url.Host)
+	}
+	return a.Name()
+}
+
+// MayTakeLong reports whether opening the source involves more than local files: starting
+// a server, or waiting for one to respond. Definitions have their own wait, see
+// [github.com/slipway-mcp/slipway/fleet.Startup].
+func (a Argument) MayTakeLong() bool {
+	t := parse(string(a))
+	if strings.HasPrefix(t.arg, commandPrefix) || strings.Contains(t.arg, "://") {
+		return true
+	}
+	info, err := os.Stat(t.arg)
+	return err == nil && isBundle(t.arg, info)
+}
+
+// BundleURLError returns the error for an http or https URL of a packed bundle, or nil for
+// any other argument. A bundle is code that runs on this machine, so none is started
+// without a pinned hash.
+func (a Argument) BundleURLError() *Error {
+	t := parse(string(a))
+	if !isWeb(t.arg) || t.url == nil || !hasExt(t.url.Path, ".mcpb", ".dxt") {
+		return nil
+	}
+	return &Error{
+		Arg:  t.arg,
+		Why:  "a bundle is opened from a file, not from a URL",
+		Hint: "download it first, or add it with slipway config add " + t.arg + ", which pins its SHA-256",
+	}
+}
+
+// toName converts a text to the form of [Argument.Name], which may be empty.
+func toName(text string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, text), "-_")
+}
 
 // normalize expands shorthand arguments: a file: URL becomes a path, and a local port, as
 // in localhost:8080/mcp, gets http:// unless a file of that name exists.
@@ -46,4 +145,56 @@ func isLocalPort(arg string) bool {
 		return false
 	}
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
+}
+
+func isWeb(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
+// launchers are programs whose arguments name the actual program; launcherWords are
+// arguments that do not.
+var (
+	launchers = []string{
+		"npx", "node", "python", "python3", "uv", "uvx", "pipx", "bun", "bunx", "deno",
+		"docker", "podman", "npm", "pnpm", "yarn", "go", "sh", "bash", "cmd", "env",
+	}
+	launcherWords = []string{"run", "exec", "dlx", "x", "tool", "start", "/c"}
+	// launcherFlags are options that take no value, or whose value is the program. The
+	// word after any other option may be its value, even a secret.
+	launcherFlags = []string{
+		"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--prefer-offline", "--no-cache", "--isolated",
+		"--rm", "-i", "-t", "-it", "-ti", "--init", "--interactive", "--tty", "--read-only",
+		"-m", "-u", "-A", "--allow-all", "--",
+	}
+	scripts = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".sh"}
+)
+
+// programName returns the name of the program that argv runs, such as server-everything
+// for npx -y @modelcontextprotocol/server-everything.
+func programName(argv []string) string {
+	name := filepath.Base(filepath.ToSlash(programWord(argv)))
+	if i := strings.LastIndexByte(name, '@'); i > 0 {
+		name = name[:i] // the version
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// programWord returns the word of argv that names the program.
+func programWord(argv []string) string {
+	base := strings.TrimSuffix(strings.ToLower(filepath.Base(argv[0])), ".exe")
+	if !slices.Contains(launchers, base) {
+		return argv[0]
+	}
+	for i, word := range argv[1:] {
+		if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) && !mayBeValue(argv[i], word) {
+			return word
+		}
+	}
+	return argv[0]
+}
+
+// mayBeValue reports whether word may be the value of before, the argument to its left.
+func mayBeValue(before, word string) bool {
+	return strings.HasPrefix(before, "-") && !strings.Contains(before, "=") &&
+		!slices.Contains(launcherFlags, before) && !slices.Contains(scripts, filepath.Ext(word))
 }

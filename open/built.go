@@ -26,7 +26,11 @@ type built struct {
 
 var _ mcp.Source = (*built)(nil)
 
-// openBuilt builds a site from arg in memory.
+// memoryRows is the maximum number of table rows served from memory.
+const memoryRows = 200_000
+
+// openBuilt builds a site from arg in memory. Slipway's reader answers searches from the
+// index; files for single words are for other readers, which have no access to it.
 func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	var o staticmcp.Options
 	if opts.Site != nil {
@@ -35,19 +39,33 @@ func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, erro
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	input, err := inMemory(arg)
+	input, err := NewInput(arg, &sitebuild.InputOptions{
+		Documents: sitebuild.DocumentOptions{TermFiles: -1},
+		Table:     sitebuild.TableOptions{MaxRows: memoryRows},
+	})
 	if err != nil {
-		return nil, noInput(arg, err)
+		return nil, err
 	}
 	var roster *client.Roster // records nothing
 	if live := opts.live().Source; live != nil {
 		roster = live.Roster
 	}
-	b := &builder{arg: arg, input: input, memory: sitebuild.NewMemory(), log: o.Logger, rebuilt: roster.Rebuilt}
+	b := &builder{
+		arg:     arg,
+		input:   input,
+		memory:  sitebuild.NewMemory(),
+		log:     o.Logger,
+		rebuilt: roster.Rebuilt,
+	}
 	b.memory.MaxBytes = opts.MaxSiteBytes
 	b.seen = fsutil.Snapshot(input.Paths()...)
 	if err := b.build(ctx); err != nil {
-		return nil, &Error{Arg: arg, Why: reasonOf(err), Err: err, Hint: onDisk(arg, err)}
+		return nil, &Error{
+			Arg:  arg,
+			Why:  reasonOf(err),
+			Err:  err,
+			Hint: onDisk(arg, err),
+		}
 	}
 	site, err := staticmcp.Open(ctx, b.memory, &o)
 	if err != nil {

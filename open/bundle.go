@@ -4,57 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/url"
-	"os"
-	"path"
-	"path/filepath"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
-
-// isBundle reports whether path is a packed bundle, a folder that contains a bundle
-// manifest but no site, or such a manifest.
-func isBundle(path string, info os.FileInfo) bool {
-	if !info.IsDir() {
-		ext := strings.ToLower(filepath.Ext(path))
-		return ext == ".mcpb" || ext == ".dxt" || isBundleManifest(path)
-	}
-	if _, err := os.Stat(filepath.Join(path, manifest)); err == nil {
-		return false
-	}
-	return isBundleManifest(filepath.Join(path, mcpb.ManifestName))
-}
-
-// isPackedBundle reports whether arg is the path of a packed bundle.
-func isPackedBundle(arg string) bool {
-	info, err := os.Stat(arg)
-	return err == nil && !info.IsDir() && isBundle(arg, info) && !isBundleManifest(arg)
-}
-
-// NamesBundleURL reports whether arg is an http or https URL with the file extension of a
-// packed bundle.
-func NamesBundleURL(arg string) bool {
-	u, err := url.Parse(arg)
-	if err != nil || !isWeb(arg) {
-		return false
-	}
-	ext := strings.ToLower(path.Ext(u.Path))
-	return ext == ".mcpb" || ext == ".dxt"
-}
-
-// BundleURLHint explains how to use the bundle at a URL. A bundle is code that runs on
-// this machine, so none is started without a pinned hash.
-func BundleURLHint(arg string) string {
-	return "download it first, or add it with slipway config add " + arg + ", which pins its SHA-256"
-}
-
-// bundleURL returns the error for the URL of a bundle.
-func bundleURL(arg string) *Error {
-	return &Error{Arg: arg, Why: "a bundle is opened from a file, not from a URL", Hint: BundleURLHint(arg)}
-}
 
 // openBundle starts the server of a bundle, as configured by opts.Bundle.
 func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
@@ -67,15 +21,15 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 			o.Live = l.Source
 		}
 		if o.Stderr == nil {
-			o.Stderr = l.stderr(Name(arg))
+			o.Stderr = l.stderr(arg)
 		}
 	}
-	supervision := client.Options{Name: Name(arg)}
+	var server client.Options
 	if o.Live != nil {
-		supervision = *o.Live
-		supervision.Name = cmp.Or(supervision.Name, Name(arg))
+		server = *o.Live
 	}
-	o.Live = &supervision
+	server.Name = cmp.Or(server.Name, Argument(arg).Name())
+	o.Live = &server
 	src, err := openOrList(ctx, arg, &o, opts)
 	if err == nil {
 		return src, nil
@@ -83,7 +37,8 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 	e := unreadable(arg, err)
 	var runtime *mcpb.RuntimeError
 	if errors.As(err, &runtime) {
-		e.Kind, e.Hint = Remote, runtime.Hint
+		e.Kind = Remote
+		e.Hint = runtime.Hint
 	}
 	return nil, e
 }
@@ -94,7 +49,8 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Options) (mcp.Source, error) {
 	unasked := *o
 	if opts.ListOnly {
-		unasked.Ask, unasked.Start = nil, true
+		unasked.Ask = nil
+		unasked.Start = true
 	}
 	src, err := mcpb.Open(ctx, arg, &unasked)
 	var refused *mcpb.ExpandError

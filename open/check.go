@@ -2,25 +2,21 @@ package open
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
-
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
+	"github.com/slipway-mcp/slipway/internal/siteapps"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/lint"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -32,6 +28,9 @@ type CheckOptions struct {
 	Bundle *mcpb.CheckOptions
 	// Open configures how sources other than files are opened.
 	Open *Options
+	// SiteOnly requires the argument to be a StaticMCP site: a folder, a zip file or a URL.
+	// A missing manifest is then a finding.
+	SiteOnly bool
 }
 
 // Check checks arg against every rule that applies to it:
@@ -49,71 +48,68 @@ func Check(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, 
 	if opts == nil {
 		opts = &CheckOptions{}
 	}
-	rest, forced := strings.CutPrefix(arg, "site:")
-	switch {
-	case arg == "":
-		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a file or a URL, or a command after --"}
-	case strings.HasPrefix(arg, commandPrefix) || strings.HasPrefix(arg, "live:"):
-		return checkSource(ctx, arg, opts)
-	case forced:
-		return checkSiteURL(ctx, arg, rest, opts)
-	case NamesBundleURL(arg):
-		return nil, bundleURL(arg)
-	case isWeb(arg):
-		return checkURL(ctx, arg, opts)
-	case strings.Contains(arg, "://"):
-		return checkSource(ctx, arg, opts)
+	if opts.SiteOnly {
+		return checkSite(ctx, arg, opts)
 	}
-	return checkPath(ctx, arg, opts)
+	t, err := detect(arg)
+	if err != nil {
+		return nil, err
+	}
+	switch t.form {
+	case siteURL, site, siteZip:
+		return checkSite(ctx, t.arg, opts)
+	case siteManifest:
+		return checkSite(ctx, filepath.Dir(t.arg), opts)
+	case webURL:
+		return checkURL(ctx, t.arg, opts)
+	case input, ambiguous:
+		return checkInput(ctx, t.arg)
+	case bundle:
+		_, report, err := mcpb.CheckPath(t.arg, opts.Bundle)
+		return reportOf(t.arg, report, err)
+	case definitions:
+		return checkDefinitions(t.arg)
+	}
+	return checkSource(ctx, t.arg, opts)
 }
 
-// CheckSite is [Check] for an argument that must be a StaticMCP site: a folder, a zip
-// file or a URL. A missing manifest is then a finding. User interfaces of the site are
-// checked, too.
-func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
-	if opts == nil {
-		opts = &CheckOptions{}
+// reportOf returns a report, or the error for an argument that cannot be read.
+func reportOf(arg string, report *check.Report, err error) (*check.Report, error) {
+	if err != nil {
+		return nil, unreadable(arg, err)
 	}
-	if rest := strings.TrimPrefix(arg, "site:"); isWeb(rest) || rest != arg {
-		return checkSiteURL(ctx, arg, rest, opts)
+	return report, nil
+}
+
+// checkSite checks a site in a folder, in a zip file or at a URL, with its user interfaces.
+func checkSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+	t := parse(arg)
+	var report *check.Report
+	if t.form == siteURL || t.form == webURL {
+		if !isWeb(t.rest) || t.url == nil {
+			return nil, &Error{Arg: arg, Why: "not an http or https URL with a host"}
+		}
+		var err error
+		if report, err = lint.CheckURL(ctx, t.rest, opts.Site); err != nil {
+			return nil, unreachable(arg, err, "")
+		}
+		return report, siteapps.Check(ctx, report, t.rest)
 	}
-	info, err := os.Stat(arg)
+	info, err := stat(t.arg)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, notFound(arg, err)
 	case err != nil:
-		return nil, unreadable(arg, err)
+		return nil, err
 	case info.IsDir():
-		report, err := lint.CheckDir(ctx, arg, opts.Site)
-		if err != nil {
-			return nil, unreadable(arg, err)
-		}
-		return report, AddApps(ctx, report, arg)
-	case filepath.Base(arg) == manifest:
-		return nil, &Error{
-			Arg:  arg,
-			Why:  "a site is a folder, and this is a file in it",
-			Hint: "name the folder: " + filepath.Dir(arg),
-		}
+		report, err = lint.CheckDir(ctx, t.arg, opts.Site)
+	case filepath.Base(t.arg) == manifest:
+		return nil, manifestError(t.arg)
+	default:
+		report, err = lint.CheckZip(ctx, t.arg, opts.Site)
 	}
-	report, err := lint.CheckZip(ctx, arg, opts.Site)
 	if err != nil {
-		return nil, unreadable(arg, err)
+		return nil, unreadable(t.arg, err)
 	}
-	return report, AddApps(ctx, report, arg)
-}
-
-// checkSiteURL checks the site at the URL base.
-func checkSiteURL(ctx context.Context, arg, base string, opts *CheckOptions) (*check.Report, error) {
-	u, err := url.Parse(base)
-	if err != nil || !isWeb(base) || u.Host == "" {
-		return nil, &Error{Arg: arg, Why: "not an http or https URL with a host", Err: err}
-	}
-	report, err := lint.CheckURL(ctx, base, opts.Site)
-	if err != nil {
-		return nil, unreachable(arg, err, "")
-	}
-	return report, AddApps(ctx, report, arg)
+	return report, siteapps.Check(ctx, report, t.arg)
 }
 
 // checkURL checks a URL, which may be a site or a live server.
@@ -122,13 +118,13 @@ func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Repor
 	if openErr == nil {
 		defer closeSource(src)
 		if _, isSite := src.(*staticmcp.Site); !isSite || sitebuild.KindOf(arg) != "" {
-			return CheckSource(ctx, arg, src)
+			return checkCatalog(ctx, arg, src)
 		}
 	}
 	if refusesAccess(openErr) {
 		return nil, openErr
 	}
-	report, err := checkSiteURL(ctx, arg, arg, opts)
+	report, err := checkSite(ctx, arg, opts)
 	if err != nil || openErr == nil || !hasRule(report, "staticmcp/manifest-missing") {
 		return report, err
 	}
@@ -137,54 +133,6 @@ func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Repor
 
 func hasRule(r *check.Report, rule string) bool {
 	return slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule.ID == rule })
-}
-
-func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
-	info, err := os.Stat(arg)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, notFound(arg, err)
-	case err != nil:
-		return nil, unreadable(arg, err)
-	case info.IsDir():
-		return checkFolder(ctx, arg, opts)
-	case !isBundleManifest(arg) && isBuilt(arg):
-		return checkInput(ctx, arg)
-	}
-	switch ext := strings.ToLower(filepath.Ext(arg)); {
-	case ext == ".zip":
-		return CheckSite(ctx, arg, opts)
-	case ext == ".mcpb" || ext == ".dxt" || isBundleManifest(arg):
-		return checkBundle(arg, opts)
-	case filepath.Base(arg) == manifest && isSiteManifest(arg):
-		return CheckSite(ctx, filepath.Dir(arg), opts)
-	case stax.FormatOf(arg) != 0:
-		return checkDefinitions(arg)
-	}
-	return checkSource(ctx, arg, opts)
-}
-
-// checkFolder detects the contents of a folder and checks them.
-func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
-	if _, err := os.Stat(filepath.Join(arg, manifest)); err == nil {
-		return CheckSite(ctx, arg, opts)
-	}
-	if isBundleManifest(filepath.Join(arg, mcpb.ManifestName)) {
-		return checkBundle(arg, opts)
-	}
-	if isBuilt(arg) {
-		return checkInput(ctx, arg)
-	}
-	return checkSource(ctx, arg, opts)
-}
-
-// checkBundle checks an .mcpb file, a bundle folder, or its manifest.
-func checkBundle(arg string, opts *CheckOptions) (*check.Report, error) {
-	_, report, err := mcpb.CheckPath(arg, opts.Bundle)
-	if err != nil {
-		return nil, unreadable(arg, err)
-	}
-	return report, nil
 }
 
 // checkDefinitions checks a file of server definitions, first by itself and then merged,
@@ -200,6 +148,45 @@ func checkDefinitions(arg string) (*check.Report, error) {
 	return report, nil
 }
 
+// checkInput checks an input that a site is built from: whether it can be read, and
+// whether all of its contents can be written.
+func checkInput(ctx context.Context, arg string) (*check.Report, error) {
+	report := &check.Report{}
+	if file, ok := sitebuild.FindMapping(arg); ok {
+		findings, err := sitebuild.CheckMapping(file)
+		if err != nil {
+			return nil, unreadable(arg, err)
+		}
+		if report.Add(findings...); !report.OK(false) {
+			return report, nil
+		}
+	}
+	in, err := NewInput(arg, nil)
+	if err != nil {
+		return nil, err
+	}
+	site, err := in.Site(ctx)
+	var invalid *sitebuild.MappingError
+	if errors.As(err, &invalid) {
+		report.Add(invalid.Findings...)
+		return report, nil
+	}
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	dry := &sitebuild.Options{
+		DryRun:  true,
+		Lenient: true,
+		NoIndex: true,
+	}
+	result, err := sitebuild.Write(ctx, site, sitebuild.NewMemory(), dry)
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	report.Add(result.Report.Findings()...)
+	return report, nil
+}
+
 // checkSource opens any other source and checks its catalog.
 func checkSource(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
 	src, err := Open(ctx, arg, opts.Open)
@@ -208,9 +195,9 @@ func checkSource(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 	}
 	defer closeSource(src)
 	if strings.HasPrefix(arg, commandPrefix) {
-		arg = Name(arg)
+		arg = Argument(arg).Name()
 	}
-	return CheckSource(ctx, arg, src)
+	return checkCatalog(ctx, arg, src)
 }
 
 func closeSource(src mcp.Source) {
@@ -219,11 +206,16 @@ func closeSource(src mcp.Source) {
 	}
 }
 
-// CheckSource checks the definitions that a source offers. Findings refer to it as name.
-func CheckSource(ctx context.Context, name string, src mcp.Source) (*check.Report, error) {
+// checkCatalog checks the definitions that a source offers. Findings refer to it as name.
+func checkCatalog(ctx context.Context, name string, src mcp.Source) (*check.Report, error) {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
-		return nil, &Error{Arg: name, Why: err.Error(), Kind: Remote, Err: err}
+		return nil, &Error{
+			Arg:  name,
+			Why:  err.Error(),
+			Kind: Remote,
+			Err:  err,
+		}
 	}
 	report := &check.Report{}
 	for _, f := range append(cataloglint.Catalog(cat), apps.Check(cat)...) {
@@ -231,31 +223,4 @@ func CheckSource(ctx context.Context, name string, src mcp.Source) (*check.Repor
 		report.Add(f)
 	}
 	return report, nil
-}
-
-// isBundleManifest reports whether the file at name is a bundle manifest, judging by its
-// contents.
-func isBundleManifest(name string) bool {
-	return filepath.Base(name) == mcpb.ManifestName && hasMember(name, "manifest_version", "dxt_version")
-}
-
-// isSiteManifest reports whether the file at name is a site manifest, rather than server
-// definitions, which some programs also call mcp.json.
-func isSiteManifest(name string) bool { return hasMember(name, "serverInfo", "capabilities") }
-
-// maxPeek is the maximum size of a file that is read to detect its type.
-const maxPeek = 64 << 20
-
-// hasMember reports whether the file at name is a JSON object with one of the members.
-func hasMember(name string, members ...string) bool {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxPeek {
-		return false
-	}
-	text, err := os.ReadFile(name)
-	var object map[string]json.RawMessage
-	if err != nil || json.Unmarshal([]byte(strings.TrimPrefix(string(text), "\ufeff")), &object) != nil {
-		return false
-	}
-	return slices.ContainsFunc(members, func(m string) bool { return object[m] != nil })
 }

@@ -108,7 +108,7 @@ func TestCheckUserInterfaces(t *testing.T) {
 		"site":     {"site/mcp.json:4:58 error apps/mime-type", "site/mcp.json:6:93 error apps/missing"},
 		"site.zip": {"site.zip!mcp.json error apps/mime-type", "site.zip!mcp.json error apps/missing"},
 	} {
-		report, err := open.CheckSite(t.Context(), arg, nil)
+		report, err := open.Check(t.Context(), arg, &open.CheckOptions{SiteOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
@@ -24,7 +21,7 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 	if opts.Definitions != nil {
 		o = *opts.Definitions
 	}
-	o.Name = cmp.Or(o.Name, Name(strings.TrimSuffix(arg, filepath.Ext(arg))))
+	o.Name = cmp.Or(o.Name, Argument(strings.TrimSuffix(arg, filepath.Ext(arg))).Name())
 	o.Client, o.Stderr, o.Import = opts.live().Source, opts.live().Stderr, importClientFile
 	src, err := fleet.Open(ctx, arg, &o)
 	if err == nil {
@@ -71,36 +68,4 @@ func importClientFile(file string) *fleet.Definitions {
 		}
 	}
 	return d
-}
-
-// Later is [Open] for one of several sources that are served together. A source that does
-// not open within Startup.Wait of its definitions' options offers nothing until it does, so
-// that the others can be served. Requests for lists wait for it until settle has passed.
-//
-// A failure within that time is returned, as by Open. A later failure is retried, with
-// pauses that grow to 30 seconds, and reported to the observer of opts.Live each time.
-// Close the source in any case; the end of ctx also ends the opening. opts and
-// opts.Definitions must not be nil.
-func Later(ctx context.Context, arg string, opts *Options, settle time.Duration) (mcp.Source, error) {
-	if !MayTakeLong(arg) {
-		joined, definitions := *opts, *opts.Definitions
-		definitions.Startup.Joined, joined.Definitions = true, &definitions
-		return Open(ctx, arg, &joined)
-	}
-	name := Name(arg)
-	failed := func(err error) { opts.report(client.Event{Name: name, What: client.EventUnavailable, Err: err}) }
-	return fleet.Await(ctx, name, func(ctx context.Context) (mcp.Source, error) { return Open(ctx, arg, opts) },
-		&fleet.AwaitOptions{Wait: opts.Definitions.Startup.Wait, Joined: true, Settle: settle, Failed: failed})
-}
-
-// MayTakeLong reports whether opening a source involves more than local files: starting a
-// server, or waiting for one to respond. Definitions have their own wait, see
-// [fleet.Startup].
-func MayTakeLong(arg string) bool {
-	arg = normalize(arg)
-	if strings.HasPrefix(arg, commandPrefix) || strings.Contains(arg, "://") {
-		return true
-	}
-	info, err := os.Stat(arg)
-	return err == nil && isBundle(arg, info)
 }

@@ -36,7 +36,11 @@ func fetchBundle(from io.Reader, dir string) (d *download, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &download{temporary: filepath.Join(tmp, "bundle.mcpb"), release: release, dir: dir}
+	d = &download{
+		temporary: filepath.Join(tmp, "bundle.mcpb"),
+		release:   release,
+		dir:       dir,
+	}
 	f, err := os.OpenFile(d.temporary, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -115,7 +119,10 @@ func (e *entries) get(ctx context.Context, address, from string) (*http.Response
 	if typed {
 		guard.Host = req.URL.Hostname()
 	}
-	transport := &http.Transport{ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true}
+	transport := &http.Transport{
+		ResponseHeaderTimeout: 30 * time.Second,
+		DisableKeepAlives:     true,
+	}
 	client := &http.Client{Transport: guard.Transport(transport)}
 	return client.Do(req)
 }

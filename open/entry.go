@@ -3,6 +3,7 @@ package open
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,22 +80,22 @@ func Entry(ctx context.Context, arg string, opts *EntryOptions) (*Addition, erro
 	if opts != nil {
 		e.opts = *opts
 	}
-	if e.opts.Program == "" {
-		e.opts.Program = "slipway"
-	}
+	e.opts.Program = cmp.Or(e.opts.Program, "slipway")
 	if isWeb(arg) {
 		return e.web(ctx)
 	}
-	info, err := os.Stat(arg)
+	info, err := stat(arg)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, notFound(arg, err)
 	case err != nil:
-		return nil, unreadable(arg, err)
-	case isBundle(arg, info) && !info.IsDir():
-		return e.local(ctx)
+		return nil, err
 	case info.IsDir():
-		return nil, &Error{Arg: arg, Why: "a folder cannot be added", Hint: entryHint}
+		return nil, &Error{
+			Arg:  arg,
+			Why:  "a folder cannot be added",
+			Hint: entryHint,
+		}
+	case isBundle(arg, info):
+		return e.local(ctx)
 	}
 	f, err := os.Open(arg)
 	if err != nil {
@@ -120,7 +121,12 @@ type entries struct {
 }
 
 func (e *entries) fail(err error, hint string) *Error {
-	return &Error{Arg: e.arg, Why: err.Error(), Hint: hint, Err: err}
+	return &Error{
+		Arg:  e.arg,
+		Why:  err.Error(),
+		Hint: hint,
+		Err:  err,
+	}
 }
 
 // document creates a definition from a server.json; from is its URL, or empty.
@@ -136,12 +142,12 @@ func (e *entries) document(ctx context.Context, text []byte, from string) (*Addi
 		}
 	}
 	entry, err := doc.Entry(&o)
-	var unfit *registry.UnfitError
-	if errors.As(err, &unfit) {
-		return nil, e.fail(err, unfit.Hint)
-	}
 	if err != nil {
-		return nil, e.fail(err, "")
+		failure := e.fail(err, "")
+		if unfit := (*registry.UnfitError)(nil); errors.As(err, &unfit) {
+			failure.Hint = unfit.Hint
+		}
+		return nil, failure
 	}
 	if entry.Bundle == nil {
 		return &Addition{Entry: entry}, nil
@@ -157,19 +163,27 @@ func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from stri
 	}
 	resp, err := e.get(ctx, address, from)
 	if err != nil {
-		return nil, &Error{Arg: address, Why: webReason(err), Kind: Remote, Err: err}
+		return nil, remoteError(address, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, &Error{Arg: address, Why: "the host answers with " + resp.Status, Kind: Remote}
+		return nil, &Error{
+			Arg:  address,
+			Why:  "the host answers with " + resp.Status,
+			Kind: Remote,
+		}
 	}
 	d, err := fetchBundle(resp.Body, e.opts.BundleDir)
 	if err != nil {
-		return nil, &Error{Arg: address, Why: err.Error(), Kind: Remote, Err: err}
+		return nil, remoteError(address, err)
 	}
 	a := &Addition{Entry: entry, download: d}
 	if want := entry.Bundle.SHA256; want != "" && want != d.sum {
-		return nil, errors.Join(&Error{Arg: address, Why: "refused", Err: &mcpb.DigestError{Got: d.sum, Want: want}},
+		return nil, errors.Join(&Error{
+			Arg: address,
+			Why: "refused",
+			Err: &mcpb.DigestError{Got: d.sum, Want: want},
+		},
 			a.Close())
 	}
 	return e.describe(ctx, a, d.temporary, d.path(), d.sum, address)
@@ -194,10 +208,10 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	defer leave()
 	resp, err := e.get(asking, e.arg, "")
 	if err != nil {
-		return nil, &Error{Arg: e.arg, Why: webReason(err), Kind: Remote, Err: err}
+		return nil, remoteError(e.arg, err)
 	}
 	defer resp.Body.Close()
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if isEventStream(resp) {
 		// A stream of the current transport may stay silent indefinitely.
 		defer time.AfterFunc(e.firstEventWait(), leave).Stop()
 		return e.server(ctx, resp)
@@ -207,13 +221,13 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	if resp.StatusCode == http.StatusOK && bytes.Equal(begin, []byte("PK\x03\x04")) {
 		d, err := fetchBundle(body, e.opts.BundleDir)
 		if err != nil {
-			return nil, &Error{Arg: e.arg, Why: err.Error(), Kind: Remote, Err: err}
+			return nil, remoteError(e.arg, err)
 		}
 		return e.describe(ctx, &Addition{download: d}, d.temporary, d.path(), d.sum, e.arg)
 	}
 	text, err := io.ReadAll(io.LimitReader(body, registry.MaxBytes+1))
 	if err != nil {
-		return nil, &Error{Arg: e.arg, Why: webReason(err), Kind: Remote, Err: err}
+		return nil, remoteError(e.arg, err)
 	}
 	if resp.StatusCode == http.StatusOK && registry.IsDocument(text) {
 		return e.document(ctx, text, e.arg)
@@ -223,11 +237,13 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 
 // server creates a definition of a server at a URL. resp is its response to a GET.
 func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, error) {
-	s := stax.Server{Name: e.opts.Document.Name, URL: e.arg, Transport: stax.HTTP}
-	if s.Name == "" {
-		s.Name = Name(e.arg)
+	name := cmp.Or(e.opts.Document.Name, Argument(e.arg).Name())
+	s := stax.Server{
+		Name:      name,
+		URL:       e.arg,
+		Transport: stax.HTTP,
 	}
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") && namesEndpoint(resp.Body) {
+	if isEventStream(resp) && namesEndpoint(resp.Body) {
 		s.Transport = stax.SSE
 	}
 	_ = resp.Body.Close() // frees the slot of a server that allows only one stream
@@ -260,21 +276,12 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		defer closeSource(src)
 		if cat, err := src.Catalog(ctx); err == nil {
 			entry.Server().Description = cat.Server.Title
-			if own := ownName(cat.Server.Name); own != "" && e.opts.Document.Name == "" {
+			if own := toName(cat.Server.Name); own != "" && len(own) <= 64 && e.opts.Document.Name == "" {
 				entry.Server().Name = own
 			}
 		}
 	}
 	return &Addition{Entry: entry}, nil
-}
-
-// ownName returns the name a server gives itself, converted to a definition name, or "".
-func ownName(name string) string {
-	own := strings.Trim(strings.Map(nameRune, name), "-_")
-	if len(own) > 64 {
-		return ""
-	}
-	return own
 }
 
 // firstEventWait returns the time limit for the first event of a stream.
@@ -295,13 +302,4 @@ func namesEndpoint(body io.Reader) bool {
 		}
 	}
 	return false
-}
-
-// webReason returns the text of an HTTP client error, without the method and URL.
-func webReason(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err.Error()
-	}
-	return err.Error()
 }

@@ -1,31 +1,17 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
-
-// BundleVariable returns the environment variable for a bundle option: MCP_BUNDLE_API_KEY
-// for api_key.
-func BundleVariable(option string) string {
-	return "MCP_BUNDLE_" + strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z':
-			return r - 'a' + 'A'
-		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-			return r
-		}
-		return '_'
-	}, option)
-}
 
 // describe creates a definition that starts a bundle: file is its current path, path its
 // final one, source its URL or empty. The entry may already have been created from a
@@ -43,15 +29,16 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 		return nil, errors.Join(unreadable(e.arg, err), a.Close())
 	}
 	if a.Entry == nil {
-		name := e.opts.Document.Name
-		if name == "" {
-			name = info.Name
+		server := stax.Server{
+			Name:        cmp.Or(e.opts.Document.Name, info.Name),
+			Description: info.Description,
+			RegistryRef: &stax.RegistryRef{Package: info.Name, Version: info.Version},
 		}
-		a.Entry = &registry.Entry{Config: stax.Config{Servers: []stax.Server{{Name: name, Description: info.Description,
-			RegistryRef: &stax.RegistryRef{Package: info.Name, Version: info.Version}}}}}
+		a.Entry = &registry.Entry{Config: stax.Config{Servers: []stax.Server{server}}}
 	}
 	s := a.Server()
-	s.Command, s.Args = e.opts.Program, args
+	s.Command = e.opts.Program
+	s.Args = args
 	s.RegistryRef.Digest = "sha256:" + sum
 	if source != "" {
 		s.Metadata = map[string]string{registry.SourceKey(): source}
@@ -90,12 +77,15 @@ func (e *entries) options(entry *registry.Entry, options []mcpb.Option) error {
 	s := entry.Server()
 	for given := range e.opts.Document.Values {
 		if !slices.ContainsFunc(options, func(o mcpb.Option) bool { return o.Key == given }) && entry.Bundle == nil {
-			return &registry.UnfitError{Why: fmt.Sprintf("the bundle has no option %q", given), Answers: true}
+			return &registry.UnfitError{
+				Why:     fmt.Sprintf("the bundle has no option %q", given),
+				Answers: true,
+			}
 		}
 	}
 	for _, o := range options {
 		value, given := e.opts.Document.Values[o.Key]
-		variable := BundleVariable(o.Key)
+		variable := mcpb.OptionVariable(o.Key)
 		if slices.Contains(s.Secrets, variable) || s.Env[variable] != "" {
 			continue // already declared by the document
 		}
@@ -106,7 +96,8 @@ func (e *entries) options(entry *registry.Entry, options []mcpb.Option) error {
 			word := "give the secret " + key
 			if d.ExposeAs.Env = variable; !o.Required {
 				no := false
-				d.Required, word = &no, word+", if it is wanted"
+				d.Required = &no
+				word = word + ", if it is wanted"
 			}
 			s.Secrets = append(s.Secrets, key)
 			entry.Config.Secrets = append(entry.Config.Secrets, d)

@@ -32,9 +32,11 @@ func packed(t *testing.T) []byte {
 	var text bytes.Buffer
 	z := zip.NewWriter(&text)
 	for name, content := range map[string]string{
-		"manifest.json": `{"manifest_version": "0.3", "name": "greeter", "version": "2.0.0", "description": "Greets", "author": {"name": "A"},
+		"manifest.json": `{"manifest_version": "0.3", "name": "greeter", "version": "2.0.0", "description": "Greets", ` +
+			`"author": {"name": "A"},
 			"server": {"type": "binary", "entry_point": "run", "mcp_config": {"command": "${__dirname}/run", "args": []}},
-			"user_config": {"api_key": {"type": "string", "title": "Key", "description": "The key", "sensitive": true, "required": true},
+			"user_config": {"api_key": {"type": "string", "title": "Key", "description": "The key", "sensitive": true, ` +
+			`"required": true},
 			"place": {"type": "string", "title": "Place", "description": "Where", "required": true},
 			"units": {"type": "string", "title": "Units", "description": "Which", "default": "metric"}}}`,
 		"run": "#!/bin/sh\n",
@@ -61,7 +63,8 @@ func hosted(t *testing.T, bundle []byte) *httptest.Server {
 	t.Cleanup(web.Close)
 	document := func(bundleURL, sum string) string {
 		return fmt.Sprintf(`{"name": "com.example/greeter", "description": "Greets people", "version": "2.0.0", "packages": [
-			{"registryType": "mcpb", "identifier": %q, "fileSha256": %q, "transport": {"type": "stdio"}, "environmentVariables": [{"name": "MCP_BUNDLE_API_KEY", "isSecret": true, "isRequired": true}]}]}`, bundleURL,
+			{"registryType": "mcpb", "identifier": %q, "fileSha256": %q, "transport": {"type": "stdio"}, `+
+			`"environmentVariables": [{"name": "MCP_BUNDLE_API_KEY", "isSecret": true, "isRequired": true}]}]}`, bundleURL,
 			sum)
 	}
 	serve := func(path, kind, text string) {

@@ -1,8 +1,8 @@
 package open
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -48,42 +47,30 @@ type LiveOptions struct {
 	StopTimeout time.Duration
 }
 
-// stderr returns the writer for the stderr of a server, or nil.
-func (o *LiveOptions) stderr(server string) io.Writer {
+// stderr returns the writer for the stderr of the server that arg names, or nil.
+func (o *LiveOptions) stderr(arg string) io.Writer {
 	if o.Stderr == nil {
 		return nil
 	}
-	return o.Stderr(server)
+	return o.Stderr(Argument(arg).Name())
 }
 
-const commandPrefix = "exec:"
-
-// Command encodes a command and its arguments as an argument for [Open]: exec: and a JSON
-// array.
-func Command(argv []string) string {
-	encoded, _ := mcp.Marshal(argv) // strings always encode
-	return commandPrefix + string(encoded)
-}
-
-// commandOf decodes the command in arg.
-func commandOf(arg string) (argv []string, err error) {
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(arg, commandPrefix)), &argv); err != nil ||
-		len(argv) == 0 || argv[0] == "" {
-		return nil, &Error{Arg: arg, Why: "what follows exec: is not a JSON array of strings", Err: err,
-			Hint: "type the command as it is after --"}
-	}
-	return argv, nil
-}
-
-func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, error) {
-	argv, err := commandOf(arg)
-	if err != nil {
-		return nil, err
+// openCommand starts a server.
+func openCommand(ctx context.Context, t *target, o *LiveOptions) (mcp.Source, error) {
+	if t.argv == nil {
+		return nil, &Error{
+			Arg:  t.arg,
+			Why:  "what follows exec: is not a JSON array of strings",
+			Hint: "type the command as it is after --",
+		}
 	}
 	command := &client.Command{
-		Path: argv[0], Args: argv[1:],
-		Inherit: []string{}, Env: inherited(os.Environ(), o.KeepOut),
-		Stderr: o.stderr(Name(arg)), StopTimeout: o.StopTimeout,
+		Path:        t.argv[0],
+		Args:        t.argv[1:],
+		Inherit:     []string{},
+		Env:         inherited(os.Environ(), o.KeepOut),
+		Stderr:      o.stderr(t.arg),
+		StopTimeout: o.StopTimeout,
 	}
 	if o.Environ != nil {
 		command.Env = o.Environ
@@ -94,7 +81,15 @@ func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, e
 			}
 		}
 	}
-	return openLive(ctx, "-- "+strings.Join(argv, " "), Name(arg), command, o)
+	src, err := openLive(ctx, t.arg, command, o)
+	var e *Error
+	if errors.As(err, &e) {
+		e.Arg = "-- " + strings.Join(t.argv, " ")
+		if e.Hint == "" && errors.Is(err, context.DeadlineExceeded) {
+			e.Hint = "run it yourself to see what it waits for: " + command.String()
+		}
+	}
+	return src, err
 }
 
 // inherited returns env without the entries that match keepOut.
@@ -112,59 +107,74 @@ func inherited(env, keepOut []string) []string {
 func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.Source, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return nil, &Error{Arg: arg, Why: "not a URL with a host", Err: err}
+		return nil, &Error{
+			Arg: arg,
+			Why: "not a URL with a host",
+			Err: err,
+		}
 	}
+	header := maps.Clone(o.Header)
 	switch u.Scheme {
 	case "http", "https":
-		endpoint := &client.Endpoint{URL: address, Header: maps.Clone(o.Header), Allow: o.AllowNetwork}
-		return openLive(ctx, arg, Name(arg), endpoint, o)
+		return openLive(ctx, arg, &client.Endpoint{
+			URL:    address,
+			Header: header,
+			Allow:  o.AllowNetwork,
+		}, o)
 	case "ws", "wss":
 		dial := func(ctx context.Context) (mcpserver.Conn, error) {
-			return ws.Dial(ctx, address, &ws.DialOptions{Header: maps.Clone(o.Header)})
+			return ws.Dial(ctx, address, &ws.DialOptions{Header: header})
 		}
-		return openLive(ctx, arg, Name(arg), &client.Dialer{Name: arg, Dial: dial}, o)
+		return openLive(ctx, arg, &client.Dialer{Name: arg, Dial: dial}, o)
 	}
 	return nil, unsupported(arg, "a URL that is not http, https, ws or wss")
 }
 
-func openLive(ctx context.Context, arg, name string, transport client.Transport, o *LiveOptions) (mcp.Source, error) {
+// openLive connects to a server.
+func openLive(ctx context.Context, arg string, transport client.Transport, o *LiveOptions) (mcp.Source, error) {
 	var options client.Options
 	if o.Source != nil {
 		options = *o.Source
 	}
-	if options.Name == "" {
-		options.Name = name
-	}
+	options.Name = cmp.Or(options.Name, Argument(arg).Name())
 	src, err := client.Open(ctx, transport, &options)
 	if err == nil {
 		return src, nil
 	}
-	e := &Error{Arg: arg, Why: reasonOf(err), Kind: Remote, Err: err}
-	e.Hint = Hint(err, "")
-	var missing *client.CommandError
-	if command, local := transport.(*client.Command); local && e.Hint == "" && errors.Is(err, context.DeadlineExceeded) {
-		e.Hint = "run it yourself to see what it waits for: " + command.String()
+	e := &Error{
+		Arg:  arg,
+		Why:  reasonOf(err),
+		Kind: Remote,
+		Err:  err,
 	}
-	if errors.As(err, &missing) {
+	var exit *client.ExitError
+	var status *client.StatusError
+	switch {
+	case errors.As(err, new(*client.CommandError)):
 		e.Kind = Unreadable
+	case errors.As(err, &exit):
+		e.Hint = exit.Hint()
+	case !errors.As(err, &status) || !status.Refused():
+	case status.Token:
+		e.Hint = "check the token in MCP_CLIENT_TOKEN: the server does not accept it for this"
+	default:
+		e.Hint = "set MCP_CLIENT_TOKEN to a bearer token for the server, or name one below secrets in definitions"
 	}
 	return nil, e
 }
 
-// siteOrServer opens a URL: as a site if it has a manifest, and otherwise as a live
+// openSiteOrServer opens a URL: as a site if it has a manifest, and otherwise as a live
 // server.
-func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
-	site, siteErr := openSiteUnlessStream(ctx, arg, opts)
-	if siteErr == nil || nothingAnswers(siteErr) || ctx.Err() != nil || strings.HasSuffix(arg, "/"+manifest) {
+func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
+	site, siteErr := openSiteUnlessStream(ctx, t, opts)
+	if siteErr == nil || nothingAnswers(siteErr) || ctx.Err() != nil || strings.HasSuffix(t.arg, "/"+manifest) {
 		return site, siteErr
 	}
-	src, err := openServer(ctx, arg, arg, opts.live())
+	src, err := openServer(ctx, t.arg, t.arg, opts.live())
 	if err == nil {
 		return src, nil
 	}
-	var said *mcp.Error
-	var blocked *client.BlockedError
-	if refusesAccess(err) || errors.As(err, &said) || errors.As(err, &blocked) {
+	if refusesAccess(err) || errors.As(err, new(*mcp.Error)) || errors.As(err, new(*client.BlockedError)) {
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: the site error is more useful
@@ -179,17 +189,17 @@ func refusesAccess(err error) bool {
 // openSiteUnlessStream opens a site. Some servers answer every request, even for a
 // manifest, with an endless event stream. A concurrent probe detects that and cancels the
 // attempt.
-func openSiteUnlessStream(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+func openSiteUnlessStream(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	probed := make(chan struct{})
 	go func() {
 		defer close(probed)
-		if isStream(ctx, strings.TrimSuffix(arg, "/")+"/"+manifest) {
+		if isStream(ctx, strings.TrimSuffix(t.arg, "/")+"/"+manifest) {
 			cancel()
 		}
 	}()
-	site, err := openURL(ctx, arg, arg, opts)
+	site, err := openURL(ctx, t, opts)
 	cancel()
 	<-probed
 	return site, err
@@ -208,6 +218,10 @@ func isStream(ctx context.Context, address string) bool {
 		return false
 	}
 	_ = resp.Body.Close() // only the header matters
+	return isEventStream(resp)
+}
+
+func isEventStream(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
@@ -216,52 +230,4 @@ func nothingAnswers(err error) bool {
 	var op *net.OpError
 	var name *net.DNSError
 	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &name)
-}
-
-// launchers are programs whose arguments name the actual program; launcherWords are
-// arguments that do not.
-var (
-	launchers = []string{
-		"npx", "node", "python", "python3", "uv", "uvx", "pipx", "bun", "bunx", "deno",
-		"docker", "podman", "npm", "pnpm", "yarn", "go", "sh", "bash", "cmd", "env",
-	}
-	launcherWords = []string{"run", "exec", "dlx", "x", "tool", "start", "/c"}
-	// launcherFlags are options that take no value, or whose value is the program. The
-	// word after any other option may be its value, even a secret.
-	launcherFlags = []string{
-		"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--prefer-offline", "--no-cache", "--isolated",
-		"--rm", "-i", "-t", "-it", "-ti", "--init", "--interactive", "--tty", "--read-only",
-		"-m", "-u", "-A", "--allow-all", "--",
-	}
-	scripts = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".sh"}
-)
-
-// commandName returns the name of the program that argv runs, such as server-everything
-// for npx -y @modelcontextprotocol/server-everything.
-func commandName(argv []string) string {
-	what := filepath.Base(filepath.ToSlash(commandWord(argv)))
-	if i := strings.LastIndexByte(what, '@'); i > 0 {
-		what = what[:i] // the version
-	}
-	return strings.TrimSuffix(what, filepath.Ext(what))
-}
-
-// commandWord returns the word of argv that names the program.
-func commandWord(argv []string) string {
-	base := strings.TrimSuffix(strings.ToLower(filepath.Base(argv[0])), ".exe")
-	if !slices.Contains(launchers, base) {
-		return argv[0]
-	}
-	for i, word := range argv[1:] {
-		if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) && !mayBeValue(argv[i], word) {
-			return word
-		}
-	}
-	return argv[0]
-}
-
-// mayBeValue reports whether word may be the value of before, the argument to its left.
-func mayBeValue(before, word string) bool {
-	return strings.HasPrefix(before, "-") && !strings.Contains(before, "=") &&
-		!slices.Contains(launcherFlags, before) && !slices.Contains(scripts, filepath.Ext(word))
 }

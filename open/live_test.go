@@ -156,7 +156,7 @@ func TestNameOfLive(t *testing.T) {
 		open.Command([]string{"node", "--inspect", "weather.js"}):                                      "weather",
 		open.Command([]string{"python3", "-m", "weather"}):                                             "weather",
 	} {
-		if got := open.Name(arg); got != want {
+		if got := open.Argument(arg).Name(); got != want {
 			t.Errorf("Name(%q) = %q, want %q", arg, got, want)
 		}
 	}
@@ -175,7 +175,7 @@ func TestTitle(t *testing.T) {
 		open.Command([]string{"npx", "-y", "@scope/server-everything@1.2"}):               "server-everything",
 		"sites/docs.zip": "docs",
 	} {
-		if got := open.Title(arg); got != want {
+		if got := open.Argument(arg).PublicName(); got != want {
 			t.Errorf("Title(%q) = %q, want %q", arg, got, want)
 		}
 	}

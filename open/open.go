@@ -2,12 +2,7 @@ package open
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/fleet"
@@ -15,7 +10,6 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
-	"github.com/slipway-mcp/slipway/stax"
 )
 
 // Options configure [Open]. The zero value and nil are the defaults.
@@ -38,8 +32,16 @@ type Options struct {
 	// MaxSiteBytes limits the total size of all files of a site built in memory. A larger
 	// site is an error; at a rebuild, the previous site stays. Default: 1 GiB.
 	MaxSiteBytes int64
+	// Settle, if positive, declares that the Source is one of several that are served
+	// together. If it does not open within Startup.Wait of Definitions, Open returns a
+	// Source that offers nothing until it does, so that the others can be served; requests
+	// for lists wait for it until Settle has passed. A failure within Startup.Wait is
+	// returned; a later one is retried, with pauses that grow to 30 seconds, and reported
+	// to the observer of Live each time. ctx and Close end the opening.
+	Settle time.Duration
 }
 
+// live returns the options for servers, which are never nil.
 func (o *Options) live() *LiveOptions {
 	if o.Live == nil {
 		return &LiveOptions{}
@@ -80,95 +82,113 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	arg = normalize(arg)
-	if opts.Bundle != nil && opts.Bundle.Signer != nil && !isPackedBundle(arg) {
-		return nil, &Error{Arg: arg, Why: "only a packed bundle has a signer", Err: &mcpb.SignerError{}}
+	if opts.Settle > 0 {
+		return openJoined(ctx, arg, opts)
 	}
-	rest, forced := strings.CutPrefix(arg, "site:")
-	switch {
-	case arg == "":
-		return nil, &Error{
-			Arg:  `""`,
-			Why:  "the name is empty",
-			Hint: "name a folder, a .zip file or a URL, or a command after --",
-		}
-	case strings.HasPrefix(arg, commandPrefix):
-		return openCommand(ctx, arg, opts.live())
-	case strings.HasPrefix(arg, "live:"):
-		return openServer(ctx, arg, strings.TrimPrefix(arg, "live:"), opts.live())
-	case forced:
-		return openURL(ctx, arg, rest, opts)
-	case NamesBundleURL(arg):
-		return nil, bundleURL(arg)
-	case isWeb(arg) && sitebuild.KindOf(arg) != "":
-		return openBuilt(ctx, arg, opts)
-	case isWeb(arg):
-		return siteOrServer(ctx, arg, opts)
-	case strings.Contains(arg, "://"):
-		return openServer(ctx, arg, arg, opts.live())
-	}
-	return openPath(ctx, arg, opts)
-}
-
-// reads ends every error about an unsupported format.
-const reads = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), what sites are built of, and MCP servers, at a URL or as a command after --"
-
-func unsupported(arg, what string) *Error {
-	return &Error{Arg: arg, Why: what + " cannot be opened", Hint: reads}
-}
-
-func isWeb(arg string) bool {
-	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
-}
-
-func openURL(ctx context.Context, arg, base string, opts *Options) (mcp.Source, error) {
-	if !isWeb(base) {
-		return nil, &Error{Arg: arg, Why: "what follows site: is not an http or https URL",
-			Hint: "a folder or a .zip file needs no prefix"}
-	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" {
-		return nil, &Error{Arg: arg, Why: "not a URL with a host", Err: err}
-	}
-	site, err := staticmcp.OpenURL(ctx, base, opts.Site)
+	t, err := detect(arg)
 	if err != nil {
-		return nil, unreachable(arg, err, reads)
+		return nil, err
 	}
-	return site, nil
+	if opts.Bundle != nil && opts.Bundle.Signer != nil && !(t.form == bundle && isPacked(t.arg) && !t.info.IsDir()) {
+		return nil, &Error{
+			Arg: t.arg,
+			Why: "only a packed bundle has a signer",
+			Err: &mcpb.SignerError{},
+		}
+	}
+	switch t.form {
+	case command:
+		return openCommand(ctx, t, opts.live())
+	case serverURL:
+		return openServer(ctx, t.arg, t.rest, opts.live())
+	case siteURL:
+		return openURL(ctx, t, opts)
+	case webURL:
+		if sitebuild.KindOf(t.arg) != "" { // an llms.txt
+			return openBuilt(ctx, t.arg, opts)
+		}
+		return openSiteOrServer(ctx, t, opts)
+	case bundle:
+		return openBundle(ctx, t.arg, opts)
+	case ambiguous:
+		e := inputError(t.arg, sitebuild.CheckAmbiguous(t.arg))
+		e.Hint = "name the folder of one of them, or choose with slipway site build " + t.arg + " -o DIR --as docs or --as go"
+		return nil, e
+	case input:
+		return openBuilt(ctx, t.arg, opts)
+	case site, folder:
+		site, err := staticmcp.OpenDir(ctx, t.arg, opts.Site) // it can read some that lost their manifest
+		if err != nil && t.form == folder {
+			return nil, folderError(t.arg, err)
+		}
+		return orUnreadable(t.arg)(site, err)
+	case siteZip:
+		return orUnreadable(t.arg)(staticmcp.OpenZip(ctx, t.arg, opts.Site))
+	case siteManifest:
+		return nil, manifestError(t.arg)
+	case definitions:
+		return openDefinitions(ctx, t.arg, opts)
+	}
+	return nil, unsupported(t.arg, "a file of this kind")
 }
 
-func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
-	info, err := os.Stat(arg)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, notFound(arg, err)
-	case err != nil:
-		return nil, unreadable(arg, err)
-	case isBundle(arg, info):
-		return openBundle(ctx, arg, opts)
+// openJoined is Open for one of several sources.
+func openJoined(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+	var servers fleet.Options
+	if opts.Definitions != nil {
+		servers = *opts.Definitions
 	}
-	if err := sitebuild.CheckAmbiguous(arg); err != nil {
-		e := noInput(arg, err)
-		e.Hint = "name the folder of one of them, or choose with slipway site build " + arg + " -o DIR --as docs or --as go"
-		return nil, e
+	own := *opts
+	own.Settle = 0
+	own.Definitions = &servers
+	if !Argument(arg).MayTakeLong() {
+		servers.Startup.Joined = true
+		return Open(ctx, arg, &own)
 	}
-	switch {
-	case isBuilt(arg):
-		return openBuilt(ctx, arg, opts)
-	case info.IsDir():
-		return openFolder(ctx, arg, opts)
-	}
-	switch ext := strings.ToLower(filepath.Ext(arg)); {
-	case ext == ".zip":
-		site, err := staticmcp.OpenZip(ctx, arg, opts.Site)
+	return fleet.Await(ctx, Argument(arg).Name(),
+		func(ctx context.Context) (mcp.Source, error) { return Open(ctx, arg, &own) },
+		&fleet.AwaitOptions{
+			Wait:    servers.Startup.Wait,
+			Joined:  true,
+			Settle:  opts.Settle,
+			Observe: opts.report,
+		})
+}
+
+// orUnreadable returns a function that converts the results of opening a site in a file or
+// folder.
+func orUnreadable(arg string) func(*staticmcp.Site, error) (mcp.Source, error) {
+	return func(site *staticmcp.Site, err error) (mcp.Source, error) {
 		if err != nil {
 			return nil, unreadable(arg, err)
 		}
 		return site, nil
-	case filepath.Base(arg) == manifest && isSiteManifest(arg):
-		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it",
-			Hint: "name the folder: " + filepath.Dir(arg)}
-	case stax.FormatOf(arg) != 0:
-		return openDefinitions(ctx, arg, opts)
 	}
-	return nil, unsupported(arg, "a file of this kind")
+}
+
+// openURL opens the site at a URL.
+func openURL(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
+	if err := t.wantSiteURL(); err != nil {
+		return nil, err
+	}
+	site, err := staticmcp.OpenURL(ctx, t.rest, opts.Site)
+	if err != nil {
+		return nil, unreachable(t.arg, err, supported)
+	}
+	return site, nil
+}
+
+// wantSiteURL returns an error for a target that is not an http or https URL.
+func (t *target) wantSiteURL() error {
+	switch {
+	case !isWeb(t.rest):
+		return &Error{
+			Arg:  t.arg,
+			Why:  "what follows site: is not an http or https URL",
+			Hint: "a folder or a .zip file needs no prefix",
+		}
+	case t.url == nil:
+		return &Error{Arg: t.arg, Why: "not a URL with a host"}
+	}
+	return nil
 }

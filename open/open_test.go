@@ -172,12 +172,12 @@ func TestName(t *testing.T) {
 		{"http://127.0.0.1:8080/", "127-0-0-1"},
 		{"東京", "source"},
 	} {
-		if got := open.Name(tt.arg); got != tt.want {
+		if got := open.Argument(tt.arg).Name(); got != tt.want {
 			t.Errorf("Name(%q) = %q, want %q", tt.arg, got, tt.want)
 		}
 	}
 	t.Chdir("My Site")
-	if got := open.Name("."); got != "my-site" {
+	if got := open.Argument(".").Name(); got != "my-site" {
 		t.Errorf("Name(.) = %q, want the name of the folder", got)
 	}
 }

@@ -41,11 +41,17 @@ func withoutURLs(bundle *cobra.Command) *cobra.Command {
 			continue
 		}
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil || len(args) == 0 || !open.NamesBundleURL(args[0]) {
+			if err := check(cmd, args); err != nil || len(args) == 0 {
 				return err
 			}
-			return &failure{code: exitInput, text: args[0] + ": a bundle is read from a file, not from a URL",
-				hint: open.BundleURLHint(args[0])}
+			if err := open.Argument(args[0]).BundleURLError(); err != nil {
+				return &failure{
+					code: exitInput,
+					text: args[0] + ": a bundle is read from a file, not from a URL",
+					hint: err.Hint,
+				}
+			}
+			return nil
 		}
 	}
 	return bundle

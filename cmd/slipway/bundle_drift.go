@@ -52,7 +52,7 @@ folder; all other bytes of the manifest stay the same.
 			cmd.SetContext(ctx)
 			stray := &strayLines{}
 			opts.Start, opts.Stray, opts.Stderr = true, stray.add,
-				serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
+				serverStderr(cmd.ErrOrStderr(), nil, false)(open.Argument(args[0]).Name())
 			src, err := openBundle(cmd.Context(), args[0], opts)
 			if err != nil {
 				return silent(ctx, args[0], timeout, err)

@@ -47,7 +47,7 @@ Server stderr is printed to stderr, with secrets removed.
 			}
 			opts.AnyPlatform, opts.Locale, opts.SHA256 = anyPlatform, locale, digest
 			if !quiet {
-				opts.Stderr = serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
+				opts.Stderr = serverStderr(cmd.ErrOrStderr(), nil, false)(open.Argument(args[0]).Name())
 			}
 			return runBundle(cmd, args[0], opts, &start)
 		},
@@ -73,9 +73,9 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 		supervision = *opts.Live
 	}
 	clients := &mcpserver.Clients{Single: true}
-	supervision.Name, supervision.Roster, supervision.Clients = open.Name(name), &roster, clients
+	supervision.Name, supervision.Roster, supervision.Clients = open.Argument(name).Name(), &roster, clients
 	opts.Live = &supervision
-	src, err := fleet.Await(ctx, open.Name(name), func(ctx context.Context) (mcp.Source, error) {
+	src, err := fleet.Await(ctx, open.Argument(name).Name(), func(ctx context.Context) (mcp.Source, error) {
 		return openBundle(ctx, name, opts)
 	}, start.options())
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
-	"github.com/slipway-mcp/slipway/open"
 )
 
 // bundleFlags adds the flags for bundles and definitions to a command that opens sources.
@@ -122,7 +121,7 @@ func typedValues(set []string) (map[string]any, error) {
 }
 
 // variableOf returns the environment variable for an option.
-func variableOf(key string) string { return open.BundleVariable(key) }
+func variableOf(key string) string { return mcpb.OptionVariable(key) }
 
 // ask prompts the user for options. Secrets are not echoed.
 func ask(in *os.File, out io.Writer, missing []mcpb.Option) (map[string]any, error) {

@@ -39,7 +39,7 @@ additional options for one format. Rules: docs/reference/rules.md.
 			all := &check.Report{}
 			for i, arg := range args {
 				if names[i] = arg; strings.HasPrefix(arg, "exec:") {
-					names[i] = open.Name(arg)
+					names[i] = open.Argument(arg).Name()
 				}
 				r, err := open.Check(cmd.Context(), arg, opts)
 				if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
-	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -158,7 +157,7 @@ func notRun(err error, file string) error {
 	if f := stranger("config run: "+err.Error(), err); f != nil {
 		return f
 	}
-	f := &failure{code: exitRemote, text: "config run: " + err.Error(), hint: open.Hint(err, file)}
+	f := &failure{code: exitRemote, text: "config run: " + err.Error(), hint: serverHint(err, file)}
 	var missing *stax.MissingError
 	switch {
 	case errors.As(err, &missing):

@@ -237,9 +237,9 @@ func (g *guarding) guard(r *stax.Resolver) {
 // sourceNames returns distinct names of sources.
 func sourceNames(args []string) (names []string) {
 	for _, arg := range args {
-		name := open.Name(arg)
+		name := open.Argument(arg).Name()
 		for n := 2; slices.Contains(names, name); n++ {
-			name = open.Name(arg) + "-" + strconv.Itoa(n)
+			name = open.Argument(arg).Name() + "-" + strconv.Itoa(n)
 		}
 		names = append(names, name)
 	}

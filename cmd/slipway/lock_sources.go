@@ -192,7 +192,7 @@ func unrecorded(err error) error {
 	if f := blocked(text, err); f != nil {
 		return f
 	}
-	next := cmp.Or(open.Hint(err, "FILE"), "--server NAME leaves the others alone")
+	next := cmp.Or(serverHint(err, "FILE"), "--server NAME leaves the others alone")
 	f := &failure{code: exitRemote, text: text, hint: next}
 	var missing *stax.MissingError
 	var command *client.CommandError

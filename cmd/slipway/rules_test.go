@@ -119,7 +119,7 @@ func TestRulesAreDeclared(t *testing.T) {
 // ruleSources returns the variables of all rules by id, and counts their uses.
 func ruleSources(t *testing.T) (declared map[string]string, used map[string]int) {
 	declared, used = make(map[string]string), make(map[string]int)
-	declaration := regexp.MustCompile(`(?s)(\w+)\s+= (?:rules\.Fixable\()?rules\.\w+\("([a-z]+/[a-z0-9-]+)"`)
+	declaration := regexp.MustCompile(`(?s)(\w+)\s+= (?:\w*[rR]ules\.Fixable\()?\w*[rR]ules\.\w+\("([a-z]+/[a-z0-9-]+)"`)
 	variable := regexp.MustCompile(`\b[rR]ule[A-Z]\w*`)
 	for _, dir := range []string{"apps", "lock", "mcp", "mcpb", "open", "sitebuild", "internal", "staticmcp", "stax", "cmd"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {

@@ -209,10 +209,10 @@ func (f *serveFlags) open(
 		return openAll(ctx, args, o, lock, f.union(args, o, log))
 	}
 	site := args[len(args)-1] // the only source, or the one that falls back to another
-	if len(args) > 1 && f.fallback.source == "" || !open.MayTakeLong(site) {
+	if len(args) > 1 && f.fallback.source == "" || !open.Argument(site).MayTakeLong() {
 		return one(ctx)
 	}
-	return fleet.Await(ctx, open.Title(site), one, f.start.options())
+	return fleet.Await(ctx, open.Argument(site).PublicName(), one, f.start.options())
 }
 
 // union returns how several sources are joined: those that are named, and those in

@@ -47,13 +47,13 @@ func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Log
 	defer grace.Stop()
 	select {
 	case <-grace.C:
-		log.Warn("fallback not available yet, serving the site alone", "source", open.Name(arg))
+		log.Warn("fallback not available yet, serving the site alone", "source", open.Argument(arg).Name())
 	case err := <-first:
 		var opening *open.Error
 		switch {
 		case err == nil:
 		case errors.As(err, &opening) && opening.Kind == open.Remote:
-			log.Warn("fallback not available, serving the site alone", "source", open.Name(arg), "error", err)
+			log.Warn("fallback not available, serving the site alone", "source", open.Argument(arg).Name(), "error", err)
 		default:
 			l.Close()
 			return nil, err
@@ -79,7 +79,7 @@ func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, l
 			l.opened = src
 			l.Set(ctx, wrap(src))
 			if attempt > 1 {
-				log.Info("fallback available", "source", open.Name(arg), "attempts", attempt)
+				log.Info("fallback available", "source", open.Argument(arg).Name(), "attempts", attempt)
 			}
 		}
 		if attempt == 1 {

@@ -43,7 +43,17 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
   slipway site build countries.csv -o - --format tar | tar t`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.settle(cmd, args[0]); err != nil {
+			if in.Documents.TermFiles = words; words == 0 {
+				in.Documents.TermFiles = -1
+			}
+			if noPictures {
+				in.Documents.MaxImageBytes = -1
+			}
+			source, err := open.NewInput(args[0], &in)
+			if err != nil {
+				return err
+			}
+			if err := o.settle(cmd, source); err != nil {
 				return err
 			}
 			if err := o.validate(cmd); err != nil {
@@ -51,16 +61,6 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 			}
 			if watch && (o.output == "-" || o.check || o.dryRun || o.json) {
 				return usage("name a folder with -o", "build: --watch goes with a folder or a file that is written")
-			}
-			if in.Documents.TermFiles = words; words == 0 {
-				in.Documents.TermFiles = -1
-			}
-			if noPictures {
-				in.Documents.MaxImageBytes = -1
-			}
-			source, err := open.Builder(args[0], &in)
-			if err != nil {
-				return err
 			}
 			defer interruptible(cmd)()
 			if !watch {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/siteapps"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -117,14 +118,14 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 	case web && len(o.readers)+len(o.hosts) > 0:
 		return nil, usage("name the folder that was published", "site check: --for and --host need the files, and a web host does not list them")
 	case !o.fix:
-		return open.CheckSite(cmd.Context(), arg, &open.CheckOptions{Site: opts})
+		return open.Check(cmd.Context(), arg, &open.CheckOptions{Site: opts, SiteOnly: true})
 	}
 	info, err := os.Stat(arg)
 	if web || err == nil && !info.IsDir() {
 		return nil, usage("name the folder that it was made of", "site check: --fix repairs folders, and %s is none", arg)
 	}
 	if err != nil {
-		return open.CheckSite(cmd.Context(), arg, nil) // it returns the right error
+		return open.Check(cmd.Context(), arg, &open.CheckOptions{SiteOnly: true}) // it returns the right error
 	}
 	repairs, report, err := lint.Fix(cmd.Context(), arg, &lint.FixOptions{Check: opts, DryRun: o.dryRun})
 	word := "repaired"
@@ -137,5 +138,5 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	return report, open.AddApps(cmd.Context(), report, arg)
+	return report, siteapps.Check(cmd.Context(), report, arg)
 }

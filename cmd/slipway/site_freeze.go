@@ -184,7 +184,7 @@ func publicName(arg string) string {
 		return u.Scheme + "://" + u.Host + u.Path
 	}
 	if strings.HasPrefix(arg, "exec:") {
-		return open.Name(arg)
+		return open.Argument(arg).Name()
 	}
 	return filepath.Base(arg)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // settle sets options that are missing on the command line from a slipway.site.yaml.
-func (o *writing) settle(cmd *cobra.Command, arg string) error {
-	s, err := open.Settings(arg)
+func (o *writing) settle(cmd *cobra.Command, in *open.Input) error {
+	s, err := in.Settings()
 	if err != nil || s == nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func printProblems(stderr io.Writer) func(client.Event) {
 		say(stderr, "server %s: %v", e.Name, e.Err)
 		if f := blocked("", e.Err); f != nil {
 			hint(stderr, f.hint)
-		} else if next := open.Hint(e.Err, "FILE"); next != "" {
+		} else if next := serverHint(e.Err, "FILE"); next != "" {
 			hint(stderr, next)
 		}
 	}
@@ -161,7 +161,7 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	}
 	src = lock.over([]string{arg}, []mcp.Source{src})[0]
 	if strings.HasPrefix(arg, "exec:") {
-		arg = open.Name(arg)
+		arg = open.Argument(arg).Name()
 	}
 	defer closeSource(src)
 	cat, err := src.Catalog(ctx)
@@ -214,7 +214,9 @@ func openServed(ctx context.Context, args []string, opts *open.Options, lock *gu
 		if len(args) == 1 || !d.Startup.Background {
 			return open.Open(ctx, arg, own)
 		}
-		return open.Later(ctx, arg, own, cmp.Or(d.Startup.Settle, defaultSettle))
+		joined := *own
+		joined.Settle = cmp.Or(d.Startup.Settle, defaultSettle)
+		return open.Open(ctx, arg, &joined)
 	})
 }
 

@@ -83,10 +83,17 @@ func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 	if proxy == nil {
 		proxy = http.ProxyFromEnvironment
 	}
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Resolver: g.resolver}
-	direct, proxied := from, from.Clone()
-	proxied.DialContext, proxied.Proxy = dialer.DialContext, proxy
-	guarded, local := *dialer, *dialer
+	dialer := &net.Dialer{
+		Timeout:   15 * time.Second,
+		KeepAlive: 30 * time.Second,
+		Resolver:  g.resolver,
+	}
+	direct := from
+	proxied := from.Clone()
+	proxied.DialContext = dialer.DialContext
+	proxied.Proxy = proxy
+	guarded := *dialer
+	local := *dialer
 	guarded.Control = g.Control
 	local.Control = (&Guard{Allow: append(g.Allow[:len(g.Allow):len(g.Allow)], itself()...)}).Control
 	direct.Proxy = nil
@@ -96,7 +103,12 @@ func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 		}
 		return guarded.DialContext(ctx, network, address)
 	}
-	return &transport{guard: g, proxy: proxy, direct: direct, proxied: proxied}
+	return &transport{
+		guard:   g,
+		proxy:   proxy,
+		direct:  direct,
+		proxied: proxied,
+	}
 }
 
 // isTyped reports whether a URL is of the host that the user typed.

@@ -40,7 +40,8 @@ func (e Event) IsMessage() bool { return e.Name == "" || e.Name == "message" }
 // dropped, as the standard requires.
 func (e *EventReader) Next() (Event, error) {
 	var ev Event
-	size, hasData := 0, false
+	size := 0
+	hasData := false
 	for {
 		line, err := e.line()
 		if err != nil {
@@ -53,7 +54,9 @@ func (e *EventReader) Next() (Event, error) {
 			if hasData && len(ev.Data) > 0 {
 				return ev, nil
 			}
-			ev, size, hasData = Event{}, 0, false
+			ev = Event{}
+			size = 0
+			hasData = false
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte{':'})
@@ -63,7 +66,8 @@ func (e *EventReader) Next() (Event, error) {
 			if hasData {
 				ev.Data = append(ev.Data, '\n')
 			}
-			ev.Data, hasData = append(ev.Data, value...), true
+			ev.Data = append(ev.Data, value...)
+			hasData = true
 		case "event":
 			ev.Name = string(value)
 		case "id":

@@ -19,18 +19,23 @@ func TestEventReader(t *testing.T) {
 		want       []peer.Event
 		err        error
 	}{
-		"empty":                {"", "", nil, io.EOF},
-		"one":                  {"data: {}\n\n", "", []peer.Event{{Data: []byte("{}")}}, io.EOF},
-		"a name and an id":     {"event: message\nid: 7\ndata:{}\n\n", "7", []peer.Event{{"message", []byte("{}")}}, io.EOF},
-		"several lines":        {"data: a\ndata\ndata: b\n\n", "", []peer.Event{{Data: []byte("a\n\nb")}}, io.EOF},
-		"CRLF and a comment":   {": hello\r\ndata: a\r\n\r\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
-		"a byte order mark":    {"\ufeffdata: a\n\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
-		"an id without data":   {"id: 3\ndata:\n\ndata: a\n\n", "3", []peer.Event{{Data: []byte("a")}}, io.EOF},
-		"an incomplete event":  {"data: a\n\ndata: b\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
-		"beyond the buffer":    {"data: " + long + "\n\n", "", []peer.Event{{Data: []byte(long)}}, io.EOF},
-		"a line too long":      {"data: " + long + long + "\n\n", "", nil, peer.ErrTooLong},
-		"an event too long":    {strings.Repeat("data: "+long[:1000]+"\n", 80) + "\n", "", nil, peer.ErrTooLong},
-		"many events in limit": {strings.Repeat("data: a\n\n", 3), "", []peer.Event{{Data: []byte("a")}, {Data: []byte("a")}, {Data: []byte("a")}}, io.EOF},
+		"empty":               {"", "", nil, io.EOF},
+		"one":                 {"data: {}\n\n", "", []peer.Event{{Data: []byte("{}")}}, io.EOF},
+		"a name and an id":    {"event: message\nid: 7\ndata:{}\n\n", "7", []peer.Event{{"message", []byte("{}")}}, io.EOF},
+		"several lines":       {"data: a\ndata\ndata: b\n\n", "", []peer.Event{{Data: []byte("a\n\nb")}}, io.EOF},
+		"CRLF and a comment":  {": hello\r\ndata: a\r\n\r\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
+		"a byte order mark":   {"\ufeffdata: a\n\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
+		"an id without data":  {"id: 3\ndata:\n\ndata: a\n\n", "3", []peer.Event{{Data: []byte("a")}}, io.EOF},
+		"an incomplete event": {"data: a\n\ndata: b\n", "", []peer.Event{{Data: []byte("a")}}, io.EOF},
+		"beyond the buffer":   {"data: " + long + "\n\n", "", []peer.Event{{Data: []byte(long)}}, io.EOF},
+		"a line too long":     {"data: " + long + long + "\n\n", "", nil, peer.ErrTooLong},
+		"an event too long":   {strings.Repeat("data: "+long[:1000]+"\n", 80) + "\n", "", nil, peer.ErrTooLong},
+		"many events in limit": {
+			strings.Repeat("data: a\n\n", 3),
+			"",
+			[]peer.Event{{Data: []byte("a")}, {Data: []byte("a")}, {Data: []byte("a")}},
+			io.EOF,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

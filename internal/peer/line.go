@@ -25,7 +25,11 @@ type LineReader struct {
 
 // NewLineReader returns a reader of lines with at most maxLine bytes.
 func NewLineReader(r io.Reader, maxLine int) *LineReader {
-	return &LineReader{r: r, max: maxLine, buf: make([]byte, 64<<10)}
+	return &LineReader{
+		r:   r,
+		max: maxLine,
+		buf: make([]byte, 64<<10),
+	}
 }
 
 // Next returns the next line that is not blank, as it is but without its newline. The

@@ -15,11 +15,27 @@ func TestMessageScan(t *testing.T) {
 		want peer.Message
 		both bool
 	}{
-		"a response":       {`{"jsonrpc":"2.0","id":1,"result":{}}`, peer.Message{ID: []byte("1"), Result: []byte("{}")}, false},
-		"an error":         {` {"id":"7","error":{"code":1}}`, peer.Message{ID: []byte(`"7"`), Failure: []byte(`{"code":1}`)}, false},
-		"a request":        {`{"id":1,"method":"\u0061","params":{}}`, peer.Message{ID: []byte("1"), Method: []byte("a"), Params: []byte("{}")}, false},
-		"null means none":  {`{"id":null,"error":null,"method":"a"}`, peer.Message{Method: []byte("a")}, false},
-		"two in one":       {`{"id":1,"method":"a","result":1}`, peer.Message{ID: []byte("1"), Method: []byte("a"), Result: []byte("1")}, true},
+		"a response": {
+			`{"jsonrpc":"2.0","id":1,"result":{}}`,
+			peer.Message{ID: []byte("1"), Result: []byte("{}")},
+			false,
+		},
+		"an error": {
+			` {"id":"7","error":{"code":1}}`,
+			peer.Message{ID: []byte(`"7"`), Failure: []byte(`{"code":1}`)},
+			false,
+		},
+		"a request": {
+			`{"id":1,"method":"\u0061","params":{}}`,
+			peer.Message{ID: []byte("1"), Method: []byte("a"), Params: []byte("{}")},
+			false,
+		},
+		"null means none": {`{"id":null,"error":null,"method":"a"}`, peer.Message{Method: []byte("a")}, false},
+		"two in one": {
+			`{"id":1,"method":"a","result":1}`,
+			peer.Message{ID: []byte("1"), Method: []byte("a"), Result: []byte("1")},
+			true,
+		},
 		"a failed request": {`{"method":"a","error":{}}`, peer.Message{Method: []byte("a"), Failure: []byte("{}")}, true},
 	}
 	for name, tt := range tests {
@@ -65,10 +81,16 @@ func TestNumber(t *testing.T) {
 
 func TestEncode(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
-		{string(peer.AppendRequest([]byte("> "), 7, "a\"b", []byte("{}"))), `> {"jsonrpc":"2.0","id":7,"method":"a\"b","params":{}}`},
+		{
+			string(peer.AppendRequest([]byte("> "), 7, "a\"b", []byte("{}"))),
+			`> {"jsonrpc":"2.0","id":7,"method":"a\"b","params":{}}`,
+		},
 		{string(peer.Notification("a", nil)), `{"jsonrpc":"2.0","method":"a"}`},
 		{string(peer.Result([]byte(`"x"`), []byte("{}"))), `{"jsonrpc":"2.0","id":"x","result":{}}`},
-		{string(peer.Failure([]byte("1"), -32600, "no\n")), `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no\n"}}`},
+		{
+			string(peer.Failure([]byte("1"), -32600, "no\n")),
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no\n"}}`,
+		},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %s, want %s", tt.got, tt.want)

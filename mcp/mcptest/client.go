@@ -254,7 +254,11 @@ func (c *Client) once(method string, members map[string]json.RawMessage) (json.R
 		if err := json.Unmarshal(m.Failure, &e); err != nil {
 			return nil, fmt.Errorf("invalid error in the answer: %w: %s", err, m.text)
 		}
-		return nil, &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data}
+		return nil, &mcp.Error{
+			Code:    e.Code,
+			Message: e.Message,
+			Data:    e.Data,
+		}
 	case m.Result == nil:
 		return nil, fmt.Errorf("the answer has neither a result nor an error: %s", m.text)
 	}

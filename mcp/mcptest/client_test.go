@@ -31,7 +31,8 @@ func newDesk() *desk {
 			{Name: "count", Description: "counts", InputSchema: object},
 			{Name: "ask", Description: "asks the user", InputSchema: object},
 			{Name: "region", Description: "has a header", InputSchema: json.RawMessage(
-				`{"type":"object","properties":{"where":{"type":"object","properties":{"name":{"type":"string","x-mcp-header":"Region"}}},"n":{"type":"integer","x-mcp-header":"N"}}}`)},
+				`{"type":"object","properties":{"where":{"type":"object","properties":{"name":{"type":"string",` +
+					`"x-mcp-header":"Region"}}},"n":{"type":"integer","x-mcp-header":"N"}}}`)},
 		},
 		Templates: []mcp.ResourceTemplate{{Name: "any", URITemplate: "desk://{+path}"}},
 		Prompts: []mcp.Prompt{{
@@ -153,7 +154,8 @@ func TestClientRaw(t *testing.T) {
 	everywhere(t, nil, func(t *testing.T, c *mcptest.Client) {
 		meta := ""
 		if c.Version().Modern() {
-			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/` +
+				`clientCapabilities":{}}`
 		}
 		got := string(c.Raw([]byte(
 			`{"jsonrpc":"2.0","id":"ü-9007199254740993","method":"tools/call","params":{"name":"echo","arguments":{"a":1.50}` +

@@ -48,4 +48,6 @@ func (s *suite) checkShown(what string, entry any) {
 // metaKey matches the keys of _meta: a name, which may be empty after a prefix. A prefix
 // consists of labels with dots between them. Both begin and end with a letter or digit,
 // labels with a letter.
-var metaKey = regexp.MustCompile(`^([a-zA-Z]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*/)?([a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?)?$`)
+var metaKey = regexp.MustCompile(
+	`^([a-zA-Z]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*/` +
+		`)?([a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?)?$`)

@@ -67,8 +67,14 @@ func Golden(tb testing.TB, source mcp.Source, dir string, opts *GoldenOptions) {
 	if o.Version == 0 {
 		o.Version = mcp.Version20251125
 	}
-	g := &golden{tb: tb, opts: o, client: Connect(tb, source, o.Version, o.Connect), files: make(map[string][]byte),
-		names: make(map[[2]string]string), exchanges: make(map[string][]exchange)}
+	g := &golden{
+		tb:        tb,
+		opts:      o,
+		client:    Connect(tb, source, o.Version, o.Connect),
+		files:     make(map[string][]byte),
+		names:     make(map[[2]string]string),
+		exchanges: make(map[string][]exchange),
+	}
 	g.play()
 	kept, err := g.kept(dir)
 	switch {
@@ -260,7 +266,8 @@ func (g *golden) compare(dir string, kept map[string][]byte) {
 	}
 	failed := false
 	for _, name := range slices.Sorted(maps.Keys(union(g.files, kept))) {
-		got, want := g.files[name], kept[name]
+		got := g.files[name]
+		want := kept[name]
 		if bytes.Equal(got, want) {
 			continue
 		}

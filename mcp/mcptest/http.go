@@ -100,7 +100,11 @@ func (l *httpLink) exchange(method string, body []byte, header http.Header) (*ht
 	maps.Copy(r.Header, l.client.opts.Header)
 	maps.Copy(r.Header, header)
 	out, in := io.Pipe()
-	w := &responseWriter{header: make(http.Header), started: make(chan *http.Response, 1), body: in}
+	w := &responseWriter{
+		header:  make(http.Header),
+		started: make(chan *http.Response, 1),
+		body:    in,
+	}
 	go func() {
 		defer cancel()
 		defer in.Close()
@@ -145,7 +149,12 @@ func (w *responseWriter) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(status int) {
-	w.once.Do(func() { w.started <- &http.Response{StatusCode: status, Header: w.header.Clone()} })
+	w.once.Do(func() {
+		w.started <- &http.Response{
+			StatusCode: status,
+			Header:     w.header.Clone(),
+		}
+	})
 }
 
 // Write implements http.ResponseWriter.

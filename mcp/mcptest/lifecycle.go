@@ -115,7 +115,8 @@ func checkWatch(s *suite) {
 		return
 	}
 	before := s.catalog()
-	first, second := s.watch(w), s.watch(w)
+	first := s.watch(w)
+	second := s.watch(w)
 	if s.opts.Change != nil {
 		s.opts.Change(s.TB, s.source)
 		change, ok := s.next(first)

@@ -283,14 +283,29 @@ var brokenSources = []broken{
 		rand.Shuffle(len(c.Resources), func(i, j int) { c.Resources[i], c.Resources[j] = c.Resources[j], c.Resources[i] })
 	})},
 	{"no name", "catalog/server", "Server.Name is empty", editCatalog(func(c *mcp.Catalog) { c.Server.Name = "" })},
-	{"no version", "catalog/server", "Server.Version is empty", editCatalog(func(c *mcp.Catalog) { c.Server.Version = "" })},
+	{
+		"no version",
+		"catalog/server",
+		"Server.Version is empty",
+		editCatalog(func(c *mcp.Catalog) { c.Server.Version = "" }),
+	},
 	{"extensions", "catalog/server", "Extensions is not an object", editCatalog(func(c *mcp.Catalog) {
 		c.Extensions = json.RawMessage(`[]`)
 	})},
 	{"instructions", "catalog/server", "not UTF-8", editCatalog(func(c *mcp.Catalog) { c.Instructions = "\xff" })},
 	{"page size", "catalog/server", "PageSize", editCatalog(func(c *mcp.Catalog) { c.PageSize = -1 })},
-	{"tool name", "catalog/definitions", "1 to 128", editCatalog(func(c *mcp.Catalog) { c.Tools[0].Name = "find a book" })},
-	{"tool twice", "catalog/definitions", "there are two of", editCatalog(func(c *mcp.Catalog) { c.Tools = append(c.Tools, c.Tools[0]) })},
+	{
+		"tool name",
+		"catalog/definitions",
+		"1 to 128",
+		editCatalog(func(c *mcp.Catalog) { c.Tools[0].Name = "find a book" }),
+	},
+	{
+		"tool twice",
+		"catalog/definitions",
+		"there are two of",
+		editCatalog(func(c *mcp.Catalog) { c.Tools = append(c.Tools, c.Tools[0]) }),
+	},
 	{"resource twice", "catalog/definitions", "there are two of", editCatalog(func(c *mcp.Catalog) {
 		c.Resources[1].URI = c.Resources[0].URI
 	})},
@@ -298,7 +313,12 @@ var brokenSources = []broken{
 	{"URI with space", "catalog/definitions", "white space", editCatalog(func(c *mcp.Catalog) {
 		c.Resources[0].URI = "library://a b"
 	})},
-	{"resource without name", "catalog/definitions", "is empty", editCatalog(func(c *mcp.Catalog) { c.Resources[0].Name = "" })},
+	{
+		"resource without name",
+		"catalog/definitions",
+		"is empty",
+		editCatalog(func(c *mcp.Catalog) { c.Resources[0].Name = "" }),
+	},
 	{"template braces", "catalog/definitions", "not balanced", editCatalog(func(c *mcp.Catalog) {
 		c.Templates[0].URITemplate = "library://{id"
 	})},
@@ -347,7 +367,8 @@ var brokenSources = []broken{
 	{"header of an argument", "catalog/fields", "is not the name of a header",
 		headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}`)},
 	{"header of an argument twice", "catalog/fields", "occurs twice",
-		headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"a"}}}}`)},
+		headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"properties":{"c":{"type":"integer",` +
+			`"x-mcp-header":"a"}}}}`)},
 	{"header of an object", "catalog/fields", "want string, integer or boolean",
 		headerAt(`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}`)},
 	{"header of an item", "catalog/fields", "cannot be reached",
@@ -482,7 +503,12 @@ var brokenSources = []broken{
 		rawRead(`{"contents":[{"uri":"library://plan","text":"a","blob":"AA=="}]}`)},
 	{"neither text nor blob", "resources/listed", "matches none of the 2 accepted forms",
 		rawRead(`{"contents":[{"uri":"library://plan"}]}`)},
-	{"no base64", "resources/listed", "illegal base64 data", rawRead(`{"contents":[{"uri":"library://plan","blob":"?"}]}`)},
+	{
+		"no base64",
+		"resources/listed",
+		"illegal base64 data",
+		rawRead(`{"contents":[{"uri":"library://plan","blob":"?"}]}`),
+	},
 	{"another content", "resources/answers", `want "Once"`, func(l *library) {
 		l.read = func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 			r, err := goodRead(ctx, p)

@@ -24,7 +24,12 @@ type streamLink struct {
 func newStreamLink(c *Client, server *mcpserver.Server) *streamLink {
 	serverIn, in := io.Pipe()
 	out, serverOut := io.Pipe()
-	l := &streamLink{client: c, in: in, served: make(chan error, 1), read: make(chan struct{})}
+	l := &streamLink{
+		client: c,
+		in:     in,
+		served: make(chan error, 1),
+		read:   make(chan struct{}),
+	}
 	go func() {
 		err := server.ServeStdio(context.Background(), serverIn, serverOut, nil)
 		_ = serverIn.CloseWithError(io.EOF)

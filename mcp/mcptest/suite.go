@@ -121,7 +121,10 @@ func (s *suite) callTool(ctx context.Context, name string, args json.RawMessage)
 	s.Helper()
 	what := fmt.Sprintf("CallTool(%s, %s)", short(name), short(string(args)))
 	kept := bytes.Clone(args)
-	out := call(s, ctx, what, "tools/call", s.source.CallTool, mcp.CallToolParams{Name: name, Arguments: args})
+	out := call(s, ctx, what, "tools/call", s.source.CallTool, mcp.CallToolParams{
+		Name:      name,
+		Arguments: args,
+	})
 	if !bytes.Equal(kept, args) {
 		s.Errorf("%s changes its arguments", what)
 	}
@@ -141,7 +144,10 @@ func (s *suite) read(ctx context.Context, uri string) outcome[mcp.ReadResourceRe
 func (s *suite) getPrompt(ctx context.Context, name string, args map[string]string) outcome[mcp.GetPromptResult] {
 	s.Helper()
 	what := fmt.Sprintf("GetPrompt(%s, %v)", short(name), args)
-	return call(s, ctx, what, "prompts/get", s.source.GetPrompt, mcp.GetPromptParams{Name: name, Arguments: args})
+	return call(s, ctx, what, "prompts/get", s.source.GetPrompt, mcp.GetPromptParams{
+		Name:      name,
+		Arguments: args,
+	})
 }
 
 func (s *suite) complete(ctx context.Context, p mcp.CompleteParams) outcome[mcp.CompleteResult] {

@@ -186,7 +186,8 @@ func checkReadOnlyTools(s *suite) {
 		if t == nil || c.Blocks || !s.readOnly(*t) {
 			continue
 		}
-		first, again := s.callExample(context.Background(), c), s.callExample(context.Background(), c)
+		first := s.callExample(context.Background(), c)
+		again := s.callExample(context.Background(), c)
 		if !first.ok || !again.ok {
 			continue
 		}

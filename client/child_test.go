@@ -445,7 +445,8 @@ func TestTokenThatIsGone(t *testing.T) {
 	u := newUpstream(t, &world{})
 	inner := *u.handler.Load()
 	var asked atomic.Int32
-	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true, Renew: func(context.Context) (http.Header, error) {
+	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true, Renew: func(context.Context) (http.Header,
+		error) {
 		asked.Add(1)
 		return nil, errors.New("no")
 	}}, nil)
@@ -497,7 +498,8 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			_ = json.Unmarshal(m.Params, &p)
 			for i := range steps {
 				u.send(
-					`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"%0200d"}}`,
+					`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,`+
+						`"message":"%0200d"}}`,
 					p.Meta.ProgressToken, i, i)
 			}
 		}
@@ -509,7 +511,8 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	h := server.HTTPHandler(nil)
 	w := &stuckClient{header: make(http.Header), stuck: make(chan struct{}), freed: make(chan struct{})}
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(
-		`{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"one","arguments":{"chatty":true},"_meta":{"progressToken":"p"}}}`))
+		`{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"one","arguments":{"chatty":true},`+
+			`"_meta":{"progressToken":"p"}}}`))
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	var serving sync.WaitGroup
 	serving.Go(func() { h.ServeHTTP(w, r) })
@@ -547,7 +550,8 @@ func TestTooManyQuestions(t *testing.T) {
 	})
 	hold := make(chan struct{})
 	src := open(t, transport,
-		&client.Options{Questions: client.Questions{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		&client.Options{Questions: client.Questions{Answer: func(ctx context.Context, _ string,
+			_ json.RawMessage) (json.RawMessage, error) {
 			select {
 			case <-hold:
 			case <-ctx.Done():

@@ -100,7 +100,8 @@ func stuck() int {
 		case m.Method == "initialize":
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"stuck","version":"1"}}`
 		case m.Method == "tools/list":
-			result = `{"tools":[{"name":"hang","inputSchema":{"type":"object"}},{"name":"fine","inputSchema":{"type":"object"}}]}`
+			result = `{"tools":[{"name":"hang","inputSchema":{"type":"object"}},{"name":"fine",` +
+				`"inputSchema":{"type":"object"}}]}`
 		case m.Params.Name == "hang":
 			time.Sleep(time.Hour)
 		case m.Params.Name == "spin": // works without reading
@@ -162,7 +163,9 @@ var worldCatalog = &mcp.Catalog{
 		{Name: "echo", Description: "says it again",
 			InputSchema: object(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
 			Raw: object(
-				`{"name":"echo","description":"says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"x-unknown":{"n":12345678901234567890}}`)},
+				`{"name":"echo","description":"says it ` +
+					`again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},` +
+					`"x-unknown":{"n":12345678901234567890}}`)},
 		{Name: "pid", Description: "the process", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		{Name: "exit", Description: "ends the process"},
 		{Name: "exit_safely", Description: "ends the process", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},

@@ -342,7 +342,8 @@ func TestHugeAnswers(t *testing.T) {
 func TestSlowLoris(t *testing.T) {
 	leaks(t)
 	u := newUpstream(t, &world{})
-	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true}, &client.Options{Timeouts: client.Timeouts{Ping: 100 * time.Millisecond}})
+	src := open(t, &client.Endpoint{URL: u.URL + "/mcp", NoListen: true},
+		&client.Options{Timeouts: client.Timeouts{Ping: 100 * time.Millisecond}})
 	inner := *u.handler.Load()
 	release := make(chan struct{})
 	u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -412,7 +413,8 @@ func TestUpstreamAway(t *testing.T) {
 
 func TestLazyStartAndIdleStop(t *testing.T) {
 	leaks(t)
-	src := open(t, command(t, "server"), &client.Options{Lazy: true, Timeouts: client.Timeouts{Idle: 50 * time.Millisecond}})
+	src := open(t, command(t, "server"),
+		&client.Options{Lazy: true, Timeouts: client.Timeouts{Idle: 50 * time.Millisecond}})
 	if st := src.State(); st.Phase != client.Stopped || st.Starts != 0 {
 		t.Errorf("before the first request: %+v", st)
 	}

@@ -56,13 +56,15 @@ func (u *upstreamText) find(ok func(heardMessage) bool) (heardMessage, bool) {
 
 // strangeLists are the lists of an upstreamText, with unknown members.
 var strangeLists = map[string]string{
-	"tools/list":               `{"tools":[{"inputSchema":{"type":"object","x-n":1e400},"name":"one","x":[12345678901234567890],"_meta":{"a/b":1.50}}],"x":1}`,
+	"tools/list": `{"tools":[{"inputSchema":{"type":"object","x-n":1e400},"name":"one",` +
+		`"x":[12345678901234567890],"_meta":{"a/b":1.50}}],"x":1}`,
 	"resources/list":           `{"resources":[{"uri":"r://1","name":"r","x":{"\u0061":"\/"}}]}`,
 	"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"r://{n}","name":"t","x":null}]}`,
 	"prompts/list":             `{"prompts":[{"name":"p","arguments":[{"name":"a","x":1.0}],"x":true}]}`,
 }
 
-const strangeCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"logging":{},"completions":{},"x":{}}`
+const strangeCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},` +
+	`"logging":{},"completions":{},"x":{}}`
 
 // strange returns a server of one version whose calls are handled by serve.
 func strange(
@@ -133,7 +135,8 @@ func across(t *testing.T, test func(t *testing.T, from, server mcp.Version)) {
 // TestEverythingUnknownPassesThrough ensures that entries, results, notifications and
 // errors reach the client as the server's bytes, whatever they contain.
 func TestEverythingUnknownPassesThrough(t *testing.T) {
-	const callResult = `{"x-first":1e400,"content":[{"type":"text","text":"\u0041\/","x":12345678901234567890}],"_meta":{"a/b":[1.0]`
+	const callResult = `{"x-first":1e400,"content":[{"type":"text","text":"\u0041\/","x":12345678901234567890}],` +
+		`"_meta":{"a/b":[1.0]`
 	const readResult = `{"contents":[{"uri":"r://1","text":"t","x":1.0}],"x":1}`
 	const promptResult = `{"messages":[{"role":"user","content":{"type":"text","text":"t"},"x":1}],"x":1.0}`
 	const completeResult = `{"completion":{"values":["v"],"x":1.0},"x":1}`
@@ -229,7 +232,8 @@ func TestIDsAreRestored(t *testing.T) {
 		c := mcptest.Connect(t, open(t, transport, nil), from, nil)
 		meta := ""
 		if from.Modern() {
-			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/` +
+				`clientCapabilities":{}}`
 		}
 		for _, id := range []string{`9007199254740993`, `-18446744073709551616`, `"a\u0041\/\ud83d\ude00"`, `""`, `0`} {
 			got := c.Raw([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"one"` + meta + `}}`))
@@ -247,7 +251,9 @@ func TestIDsAreRestored(t *testing.T) {
 // A client of that version gets it, and is notified of the end of the visit; a later one
 // is asked; an earlier one gets an error that it knows.
 func TestURLsFirst(t *testing.T) {
-	const required = `{"code":-32042,"message":"sign in","data":{"elicitations":[{"mode":"url","message":"go","url":"https://example.com/1","elicitationId":"e 1","x":1.0}]}}`
+	const required = `{"code":-32042,"message":"sign ` +
+		`in","data":{"elicitations":[{"mode":"url","message":"go","url":"https://example.com/1","elicitationId":"e ` +
+		`1","x":1.0}]}}`
 	for _, from := range mcp.Versions() {
 		t.Run(from.String(), func(t *testing.T) {
 			var asked []string
@@ -349,7 +355,8 @@ func request(version mcp.Version, id, method, members string) string {
 		if members != "" {
 			members += ","
 		}
-		members += `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}`
+		members += `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/` +
+			`clientCapabilities":{"sampling":{}}}`
 	}
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + members + `}}`
 }
@@ -441,7 +448,8 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 				if m.Method == "tools/call" {
 					call = m
 					u.send(
-						`{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}`)
+						`{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"who?",` +
+							`"requestedSchema":{"type":"object","properties":{}}}}`)
 					return
 				}
 				if m.Method == "" {
@@ -468,7 +476,8 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 			if got := post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(got, `"name":"one"`) {
 				t.Errorf("tools/list = %s", got)
 			}
-			if got := post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}`); !strings.Contains(got, `"text":"unknown"`) {
+			if got := post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"one"}}`); !strings.Contains(got,
+				`"text":"unknown"`) {
 				t.Errorf("tools/call = %s", got)
 			}
 			if got := <-answers; !strings.Contains(got, "names no session") {
@@ -543,11 +552,13 @@ func TestChangeBeforeTheSubscription(t *testing.T) {
 				case m.Method == "subscriptions/listen":
 					turned = true
 					u.send(
-						`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`,
+						`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",`+
+							`"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`,
 						m.ID)
 				case m.Method == "tools/list" && turned:
 					u.result(m,
-						`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"new","inputSchema":{"type":"object"}}]}`)
+						`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"new",`+
+							`"inputSchema":{"type":"object"}}]}`)
 				default:
 					u.hear(t, text, func(*upstreamText, heardMessage) {})
 				}

@@ -1,4 +1,6 @@
-package open
+// Package siteapps checks the user interfaces of a StaticMCP site, and finds their places in
+// its manifest.
+package siteapps
 
 import (
 	"bytes"
@@ -17,11 +19,11 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// AddApps adds findings about the user interfaces of a site to its report. A site that
-// cannot be opened already has findings about that, so nothing is added. arg is the
-// argument of [CheckSite].
-func AddApps(ctx context.Context, report *check.Report, arg string) error {
-	site, err := openQuietly(ctx, arg)
+// Check adds findings about the user interfaces of a site to its report. arg is a folder,
+// a zip file or a URL. A site that cannot be opened already has findings about that, so
+// nothing is added.
+func Check(ctx context.Context, report *check.Report, arg string) error {
+	site, err := openWithoutPolling(ctx, arg)
 	if err != nil {
 		return ctx.Err()
 	}
@@ -41,11 +43,11 @@ func AddApps(ctx context.Context, report *check.Report, arg string) error {
 	return nil
 }
 
-// openQuietly opens the site in a folder, in a zip or at a URL, without polling.
-func openQuietly(ctx context.Context, arg string) (*staticmcp.Site, error) {
+func isURL(arg string) bool { return strings.Contains(arg, "://") }
+
+func openWithoutPolling(ctx context.Context, arg string) (*staticmcp.Site, error) {
 	opts := &staticmcp.Options{Poll: -1}
-	arg = strings.TrimPrefix(arg, "site:")
-	if isWeb(arg) {
+	if isURL(arg) {
 		return staticmcp.OpenURL(ctx, arg, opts)
 	}
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
@@ -70,18 +72,25 @@ func unlistedViews(ctx context.Context, site *staticmcp.Site, cat *mcp.Catalog) 
 	return uris
 }
 
+const manifest = "mcp.json"
+
 // manifestText is a manifest that maps findings to positions.
 type manifestText struct {
 	file string
 	text []byte // nil if it is not a separate file
-	list map[string][]struct{ Name, URI string }
+	list map[string][]entry
 }
 
+// entry is an entry of a list in a manifest.
+type entry struct{ Name, URI string }
+
 func readManifest(arg string) *manifestText {
-	m := &manifestText{file: strings.TrimSuffix(strings.TrimPrefix(arg, "site:"), "/") + "/" + manifest}
-	if info, err := os.Stat(arg); isWeb(arg) || err != nil {
+	m := &manifestText{file: strings.TrimSuffix(arg, "/") + "/" + manifest}
+	info, err := os.Stat(arg)
+	switch {
+	case isURL(arg) || err != nil:
 		return m
-	} else if !info.IsDir() {
+	case !info.IsDir():
 		m.file = arg + "!" + manifest
 		return m
 	}
@@ -95,9 +104,9 @@ func readManifest(arg string) *manifestText {
 	}
 	m.text = text
 	_ = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &top) // entries that cannot be parsed have no position
-	m.list = make(map[string][]struct{ Name, URI string })
+	m.list = make(map[string][]entry)
 	for _, name := range []string{"tools", "resources"} {
-		var list []struct{ Name, URI string }
+		var list []entry
 		if json.Unmarshal(top.Capabilities[name], &list) == nil {
 			m.list[name] = list
 		}
@@ -114,7 +123,7 @@ func (m *manifestText) place(cat *mcp.Catalog, f check.Finding) check.Finding {
 	if err != nil || len(m.text) == 0 {
 		return f
 	}
-	at := slices.IndexFunc(m.list[parts[0]], func(e struct{ Name, URI string }) bool {
+	at := slices.IndexFunc(m.list[parts[0]], func(e entry) bool {
 		if parts[0] == "tools" {
 			return e.Name == cat.Tools[i].Name
 		}

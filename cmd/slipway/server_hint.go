@@ -1,0 +1,24 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/slipway-mcp/slipway/client"
+)
+
+// serverHint returns the next step for a server that could not be opened, or "". file is
+// the definitions file that defines it.
+func serverHint(err error, file string) string {
+	var exit *client.ExitError
+	var status *client.StatusError
+	list := "slipway config secrets " + file
+	switch {
+	case errors.As(err, &exit):
+		return exit.Hint()
+	case !errors.As(err, &status) || !status.Refused():
+		return ""
+	case status.Token:
+		return "check the token that the server gets: " + list + " shows where it comes from"
+	}
+	return "name a token below secrets of the server, and set it: " + list + " shows what is missing"
+}
