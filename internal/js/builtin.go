@@ -7,183 +7,176 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
+// native returns a predeclared function as a value.
+func native(fn builtin) value { return value{fn: &function{given: fn}} }
+
+// listAt returns a list as a value.
+func listAt(at int, items []*tree.Node) value {
+	return value{node: &tree.Node{Kind: tree.Array, Start: at, Items: items}}
+}
+
 // define is defineMcp and every other define... function of "stax": it returns its
 // argument.
-func define() *function {
-	return &function{given: func(r *reader, at int, args []value) (value, error) {
-		if len(args) != 1 || !isKind(args[0], tree.Object) {
-			return value{}, r.fail(at, "it takes one object", "write: defineMcp({ servers: { ... } })")
-		}
-		return args[0], nil
-	}}
+func define(_ *reader, at int, args []value) value {
+	if len(args) != 1 || !isKind(args[0], tree.Object) {
+		panic(fail(at, "it takes one object", "write: defineMcp({ servers: { ... } })"))
+	}
+	return args[0]
 }
 
 // given returns the predeclared names.
 func given() map[string]value {
 	return map[string]value{
-		"require": {fn: &function{given: func(r *reader, at int, args []value) (value, error) {
-			if len(args) == 1 && isKind(args[0], tree.String) && args[0].node.Text == "stax" {
-				return value{fn: define()}, nil
-			}
-			if len(args) != 1 || !isKind(args[0], tree.String) || r.opts.Files == nil {
-				return value{}, r.fail(at, `a definitions script can require "stax" only`,
-					"put all definitions into one file, or merge several files")
-			}
-			return r.require(at, args[0].node.Text)
-		}}},
-		"Boolean": {fn: &function{given: func(_ *reader, at int, args []value) (value, error) {
-			return boolean(at, len(args) > 0 && truthy(args[0])), nil
-		}}},
-		"Object": {fn: &function{given: func(r *reader, at int, _ []value) (value, error) {
-			return value{}, r.refuse(at, "Object()")
-		}}},
-		"String": {fn: &function{given: func(r *reader, at int, args []value) (value, error) {
+		"require": native(require),
+		"Boolean": native(func(_ *reader, at int, args []value) value {
+			return boolean(at, len(args) > 0 && truthy(args[0]))
+		}),
+		"Object": native(func(_ *reader, at int, _ []value) value {
+			panic(refuse(at, "Object()"))
+		}),
+		"String": native(func(r *reader, at int, args []value) value {
 			if len(args) > 0 { // map also passes the index
 				if s, ok := textOf(args[0]); ok {
-					return r.text1(at, s)
+					return r.newText(at, s)
 				}
 			}
-			return value{}, r.fail(at, "only a number, a string or a boolean can become a string", "")
-		}}},
+			panic(fail(at, "only a number, a string or a boolean can become a string", ""))
+		}),
 	}
 }
 
 // require returns what a file exports, as CommonJS does.
-func (r *reader) require(at int, specifier string) (value, error) {
-	m, err := r.load(at, specifier)
-	switch {
-	case err != nil:
-		return value{}, err
-	case m.state == failed:
-		return value{}, &fault{hole: true}
-	case m.common:
-		return m.exports["default"], nil
+func require(r *reader, at int, args []value) value {
+	named := len(args) == 1 && isKind(args[0], tree.String)
+	if named && args[0].node.Text == "stax" {
+		return native(define)
 	}
-	return m.namespace(), nil
+	if !named || r.opts.Files == nil {
+		panic(fail(at, `a definitions script can require "stax" only`, oneFile))
+	}
+	m := r.load(at, args[0].node.Text)
+	switch {
+	case m.state == failed:
+		panic(&fault{hole: true})
+	case m.common:
+		return m.exports["default"]
+	}
+	return m.namespace()
 }
 
 // member evaluates VALUE.name.
-func (r *reader) member(v value, name string, at int) (value, error) {
+func (r *reader) member(v value, name string, at int) value {
 	switch {
 	case v.fn != nil && v.fn.exports != nil:
 		part, _ := v.fn.exports.get(name)
 		if part.hole {
-			return value{}, &fault{hole: true}
+			panic(&fault{hole: true})
 		}
-		return part, nil
+		return part
 	case v.fn != nil:
 		if strings.HasPrefix(name, "define") || name == "default" { // stax.defineMcp
-			return v, nil
+			return v
 		}
 		if fn, ok := ofObject()[name]; ok {
-			return value{fn: &function{given: fn}}, nil
+			return native(fn)
 		}
 	case v.node == nil:
-		return value{}, r.fail(at, fmt.Sprintf("nothing to take %q of", name), "")
+		panic(fail(at, fmt.Sprintf("nothing to take %q of", name), ""))
 	case name == prototype:
-		return value{}, r.refuse(at, "."+name)
 	case v.node.Kind == tree.Object:
-		if n := v.node.Get(name); n != nil {
-			return value{node: n}, nil
-		}
-		return value{}, nil
+		return value{node: v.node.Get(name)}
 	case v.node.Kind == tree.Array && name == "length":
-		return numeric(at, float64(len(v.node.Items))), nil
+		return numeric(at, float64(len(v.node.Items)))
 	case v.node.Kind == tree.Array:
 		if method, ok := ofArray()[name]; ok {
-			return value{fn: &function{given: func(r *reader, at int, args []value) (value, error) {
-				return method(r, at, v.node, args)
-			}}}, nil
+			return native(func(r *reader, at int, args []value) value { return method(r, at, v.node, args) })
 		}
 	case v.node.Kind == tree.String:
 		if method, ok := ofString()[name]; ok {
-			return value{fn: &function{given: func(r *reader, at int, args []value) (value, error) {
+			return native(func(r *reader, at int, args []value) value {
 				if len(args) > 0 {
-					return value{}, r.refuse(at, "an argument here")
+					panic(refuse(at, "an argument here"))
 				}
-				return r.text1(v.node.Start, method(v.node.Text))
-			}}}, nil
+				return r.newText(v.node.Start, method(v.node.Text))
+			})
 		}
 	}
-	return value{}, r.refuse(at, "."+name)
+	panic(refuse(at, "."+name))
 }
 
 func ofString() map[string]func(string) string {
 	return map[string]func(string) string{
-		"toUpperCase": strings.ToUpper, "toLowerCase": strings.ToLower, "trim": strings.TrimSpace,
-		"toString": func(s string) string { return s },
+		"toUpperCase": strings.ToUpper,
+		"toLowerCase": strings.ToLower,
+		"trim":        strings.TrimSpace,
+		"toString":    func(s string) string { return s },
 	}
 }
 
-type method = func(r *reader, at int, list *tree.Node, args []value) (value, error)
+// method is a method of a list.
+type method = func(r *reader, at int, list *tree.Node, args []value) value
 
 func ofArray() map[string]method {
 	return map[string]method{
-		"map":      mapped,
-		"filter":   filtered,
-		"concat":   joinedLists,
-		"join":     joinedText,
+		"map":      mapList,
+		"filter":   filterList,
+		"concat":   concatLists,
+		"join":     joinText,
 		"includes": includes,
 	}
 }
 
-// each calls the function in the first argument for every element of a list.
-func (r *reader) each(at int, list *tree.Node, args []value, keep func(element *tree.Node, result value) error) error {
+// each calls the function in the first argument for every element of a list. The result
+// is the list of what keep returns, without nil.
+func (r *reader) each(
+	at int, list *tree.Node, args []value, keep func(element *tree.Node, result value) *tree.Node,
+) value {
 	if len(args) != 1 || args[0].fn == nil {
-		return r.fail(at, "it takes a function", "")
+		panic(fail(at, "it takes a function", ""))
 	}
+	var items []*tree.Node
 	for i, item := range list.Items {
-		result, err := r.call(args[0].fn, at, []value{{node: item}, numeric(at, float64(i))})
-		if err == nil {
-			err = keep(item, result)
-		}
-		if err != nil {
-			return err
+		result := r.call(args[0].fn, at, []value{{node: item}, numeric(at, float64(i))})
+		if kept := keep(item, result); kept != nil {
+			items = append(items, kept)
 		}
 	}
-	return nil
+	return listAt(list.Start, items)
 }
 
-func mapped(r *reader, at int, list *tree.Node, args []value) (value, error) {
-	out := &tree.Node{Kind: tree.Array, Start: list.Start}
-	err := r.each(at, list, args, func(_ *tree.Node, result value) error {
+func mapList(r *reader, at int, list *tree.Node, args []value) value {
+	return r.each(at, list, args, func(_ *tree.Node, result value) *tree.Node {
 		if result.node == nil {
-			return r.fail(at, "the function returns no value", "")
+			panic(fail(at, "the function returns no value", ""))
 		}
-		out.Items = append(out.Items, result.node)
-		return nil
+		return result.node
 	})
-	return value{node: out}, err
 }
 
-func filtered(r *reader, at int, list *tree.Node, args []value) (value, error) {
-	out := &tree.Node{Kind: tree.Array, Start: list.Start}
-	err := r.each(at, list, args, func(item *tree.Node, result value) error {
+func filterList(r *reader, at int, list *tree.Node, args []value) value {
+	return r.each(at, list, args, func(item *tree.Node, result value) *tree.Node {
 		if truthy(result) {
-			out.Items = append(out.Items, item)
+			return item
 		}
 		return nil
 	})
-	return value{node: out}, err
 }
 
-func joinedLists(r *reader, at int, list *tree.Node, args []value) (value, error) {
-	out := &tree.Node{Kind: tree.Array, Start: list.Start, Items: append([]*tree.Node{}, list.Items...)}
+func concatLists(r *reader, at int, list *tree.Node, args []value) value {
+	items := append([]*tree.Node{}, list.Items...)
 	for _, a := range args {
 		switch {
 		case isKind(a, tree.Array):
-			out.Items = append(out.Items, a.node.Items...)
+			items = append(items, a.node.Items...)
 		case a.node != nil:
-			out.Items = append(out.Items, a.node)
+			items = append(items, a.node)
 		}
 	}
-	if r.joined += len(out.Items); r.joined > maxText {
-		return value{}, r.fail(at, "the script makes lists that are too long", "")
-	}
-	return value{node: out}, nil
+	r.spend(len(items), at, longList)
+	return listAt(list.Start, items)
 }
 
-func joinedText(r *reader, at int, list *tree.Node, args []value) (value, error) {
+func joinText(r *reader, at int, list *tree.Node, args []value) value {
 	sep := ","
 	if len(args) > 0 {
 		sep, _ = textOf(args[0])
@@ -192,90 +185,84 @@ func joinedText(r *reader, at int, list *tree.Node, args []value) (value, error)
 	for _, item := range list.Items {
 		s, ok := textOf(value{node: item})
 		if !ok {
-			return value{}, r.fail(at, "only strings and numbers can be joined", "")
+			panic(fail(at, "only strings and numbers can be joined", ""))
 		}
 		parts = append(parts, s)
 	}
-	return r.text1(list.Start, strings.Join(parts, sep))
+	return r.newText(list.Start, strings.Join(parts, sep))
 }
 
-func includes(_ *reader, at int, list *tree.Node, args []value) (value, error) {
+func includes(_ *reader, at int, list *tree.Node, args []value) value {
 	for _, item := range list.Items {
 		if len(args) > 0 && same(value{node: item}, args[0]) {
-			return boolean(at, true), nil
+			return boolean(at, true)
 		}
 	}
-	return boolean(at, false), nil
+	return boolean(at, false)
 }
 
 // ofObject returns the static methods of Object.
-func ofObject() map[string]func(r *reader, at int, args []value) (value, error) {
-	list := func(pick func(m tree.Member) *tree.Node) func(*reader, int, []value) (value, error) {
-		return func(r *reader, at int, args []value) (value, error) {
+func ofObject() map[string]builtin {
+	list := func(pick func(m tree.Member) *tree.Node) builtin {
+		return func(_ *reader, at int, args []value) value {
 			if len(args) != 1 || !isKind(args[0], tree.Object) {
-				return value{}, r.fail(at, "it takes one object", "")
+				panic(fail(at, "it takes one object", ""))
 			}
-			out := &tree.Node{Kind: tree.Array, Start: args[0].node.Start}
+			var items []*tree.Node
 			for _, m := range args[0].node.Members {
-				out.Items = append(out.Items, pick(m))
+				items = append(items, pick(m))
 			}
-			return value{node: out}, nil
+			return listAt(args[0].node.Start, items)
 		}
 	}
-	key := func(m tree.Member) *tree.Node { return &tree.Node{Kind: tree.String, Text: m.Key, Start: m.KeyStart} }
-	return map[string]func(r *reader, at int, args []value) (value, error){
+	key := func(m tree.Member) *tree.Node { return textNode(m.KeyStart, m.Key) }
+	return map[string]builtin{
 		"keys":   list(key),
 		"values": list(func(m tree.Member) *tree.Node { return m.Value }),
 		"entries": list(func(m tree.Member) *tree.Node {
-			return &tree.Node{Kind: tree.Array, Start: m.KeyStart, Items: []*tree.Node{key(m), m.Value}}
+			return listAt(m.KeyStart, []*tree.Node{key(m), m.Value}).node
 		}),
 		"fromEntries": fromEntries,
 		"assign":      assign,
-		"freeze": func(_ *reader, _ int, args []value) (value, error) {
-			if len(args) == 0 {
-				return value{}, nil
-			}
-			return args[0], nil
+		"freeze": func(_ *reader, _ int, args []value) value {
+			return append(args, value{})[0] // undefined without an argument
 		},
 	}
 }
 
-func fromEntries(r *reader, at int, args []value) (value, error) {
+func fromEntries(r *reader, at int, args []value) value {
+	pairs := fail(at, "it takes a list of pairs", "")
 	if len(args) != 1 || !isKind(args[0], tree.Array) {
-		return value{}, r.fail(at, "it takes a list of pairs", "")
+		panic(pairs)
 	}
 	out := &tree.Node{Kind: tree.Object, Start: args[0].node.Start}
 	for _, pair := range args[0].node.Items {
 		if pair.Kind != tree.Array || len(pair.Items) != 2 {
-			return value{}, r.fail(at, "it takes a list of pairs", "")
+			panic(pairs)
 		}
 		name, ok := textOf(value{node: pair.Items[0]})
 		if !ok {
-			return value{}, r.fail(at, "a name is a string", "")
+			panic(fail(at, "a name is a string", ""))
 		}
 		if name == prototype {
-			return value{}, r.refuse(at, "the name "+prototype)
+			panic(refuse(at, "the name "+prototype))
 		}
 		put(out, tree.Member{Key: name, Value: pair.Items[1], KeyStart: pair.Items[0].Start})
-		if r.joined += len(out.Members); r.joined > maxText {
-			return value{}, r.fail(at, "the script makes objects that are too large", "")
-		}
+		r.spend(len(out.Members), at, largeObjects)
 	}
-	return value{node: out}, nil
+	return value{node: out}
 }
 
-func assign(r *reader, at int, args []value) (value, error) {
+func assign(r *reader, at int, args []value) value {
 	out := &tree.Node{Kind: tree.Object, Start: at}
 	for _, a := range args {
 		if !isKind(a, tree.Object) {
-			return value{}, r.fail(at, "it takes objects", "")
+			panic(fail(at, "it takes objects", ""))
 		}
 		for _, m := range a.node.Members {
 			put(out, m)
 		}
-		if r.joined += len(a.node.Members) * len(out.Members); r.joined > maxText {
-			return value{}, r.fail(at, "the script makes objects that are too large", "")
-		}
+		r.spend(len(a.node.Members)*len(out.Members), at, largeObjects)
 	}
-	return value{node: out}, nil
+	return value{node: out}
 }

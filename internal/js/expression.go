@@ -12,36 +12,28 @@ import (
 )
 
 // expression evaluates the next expression.
-func (r *reader) expression() (value, error) {
-	leave, err := r.step()
-	defer leave()
-	if err != nil {
-		return value{}, err
+func (r *reader) expression() value {
+	defer r.step()()
+	cond := r.binary(0)
+	if r.peek("?.") || !r.punct("?") {
+		return cond
 	}
-	cond, err := r.binary(0)
-	if err != nil || r.peek("?.") || !r.punct("?") {
-		return cond, err
-	}
-	yes, err := r.branch(r.dry == 0 && !truthy(cond))
-	if err != nil {
-		return value{}, err
-	}
-	if err := r.want(":"); err != nil {
-		return value{}, err
-	}
-	no, err := r.branch(r.dry == 0 && truthy(cond))
+	yes := r.branch(r.dry == 0 && !truthy(cond))
+	r.want(":")
+	no := r.branch(r.dry == 0 && truthy(cond))
 	if truthy(cond) {
-		return yes, err
+		return yes
 	}
-	return no, err
+	return no
 }
 
 // branch evaluates or skips an expression.
-func (r *reader) branch(skip bool) (value, error) {
-	if skip {
-		return value{}, r.pass()
+func (r *reader) branch(skip bool) value {
+	if !skip {
+		return r.expression()
 	}
-	return r.expression()
+	r.pass()
+	return value{}
 }
 
 // operators returns the binary operators by precedence, lowest first.
@@ -49,87 +41,91 @@ func operators() [][]string {
 	return [][]string{{"??", "||"}, {"&&"}, {"===", "!=="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}
 }
 
-func (r *reader) binary(level int) (value, error) {
+// binary evaluates operands that are joined by operators of a level or higher ones.
+func (r *reader) binary(level int) value {
 	if level == len(operators()) {
 		return r.cast()
 	}
-	left, err := r.binary(level + 1)
-	for err == nil {
+	left := r.binary(level + 1)
+	for {
 		r.space()
-		at, op := r.at, ""
-		for _, o := range operators()[level] {
-			if op == "" && r.peek(o) && !r.peek(o+"=") && !r.peek(o+o) {
-				op = o
-			}
+		at := r.at
+		i := slices.IndexFunc(operators()[level], func(o string) bool {
+			return r.peek(o) && !r.peek(o+"=") && !r.peek(o+o)
+		})
+		if i < 0 {
+			r.refuseLoose()
+			return left
 		}
-		if op == "" {
-			return left, r.loose()
-		}
+		op := operators()[level][i]
 		r.at += len(op)
-		settled := r.dry == 0 && (op == "??" && !nullish(left) || op == "||" && truthy(left) || op == "&&" && !truthy(left))
-		if settled {
+		settled := op == "??" && !nullish(left) || op == "||" && truthy(left) || op == "&&" && !truthy(left)
+		if r.dry > 0 || settled { // the right side has no effect
 			r.dry++
-		}
-		right, failed := r.binary(level + 1)
-		if settled {
+			r.binary(level + 1)
 			r.dry--
-		} else if failed == nil && r.dry == 0 {
-			left, failed = r.combine(at, op, left, right)
+			continue
 		}
-		err = failed
+		left = r.combine(at, op, left, r.binary(level+1))
 	}
-	return left, err
 }
 
-// loose rejects operators with surprising semantics that definitions do not need.
-func (r *reader) loose() error {
+// refuseLoose rejects operators that convert their operands, which definitions do not need.
+func (r *reader) refuseLoose() {
 	if (r.peek("==") && !r.peek("===")) || (r.peek("!=") && !r.peek("!==")) {
-		return r.fail(r.at, "comparing with == converts its sides first", "compare with ===")
+		panic(fail(r.at, "comparing with == converts its sides first", "compare with ==="))
 	}
-	return nil
 }
 
-func (r *reader) combine(at int, op string, left, right value) (value, error) {
+func (r *reader) combine(at int, op string, left, right value) value {
+	numbers := isKind(left, tree.Number) && isKind(right, tree.Number)
 	switch op {
+	case "??", "||", "&&":
+		return right
 	case "===", "!==":
-		return boolean(at, same(left, right) == (op == "===")), nil
+		return boolean(at, same(left, right) == (op == "==="))
 	case "+":
-		if isKind(left, tree.Number) && isKind(right, tree.Number) {
-			a, b := number(left), number(right)
-			return numeric(at, a+b), nil
+		if numbers {
+			return numeric(at, number(left)+number(right))
 		}
 		a, aok := textOf(left)
 		b, bok := textOf(right)
 		if !aok || !bok {
-			return value{}, r.fail(at, "only strings and numbers can be put together", "")
+			panic(fail(at, "only strings and numbers can be put together", ""))
 		}
-		return r.text1(left.node.Start, a+b)
-	case "-", "*", "/", "%", "<", "<=", ">", ">=":
-		if !isKind(left, tree.Number) || !isKind(right, tree.Number) {
-			return value{}, r.fail(at, fmt.Sprintf("only numbers can stand beside %s", op), "")
-		}
-		return r.calculate(at, op, number(left), number(right))
+		return r.newText(left.node.Start, a+b)
 	}
-	return right, nil
+	if !numbers {
+		panic(fail(at, fmt.Sprintf("only numbers can stand beside %s", op), ""))
+	}
+	return calculate(at, op, number(left), number(right))
 }
 
 // calculate evaluates the operators that only apply to numbers.
-func (r *reader) calculate(at int, op string, a, b float64) (value, error) {
+func calculate(at int, op string, a, b float64) value {
+	var result float64
 	switch op {
 	case "<":
-		return boolean(at, a < b), nil
+		return boolean(at, a < b)
 	case "<=":
-		return boolean(at, a <= b), nil
+		return boolean(at, a <= b)
 	case ">":
-		return boolean(at, a > b), nil
+		return boolean(at, a > b)
 	case ">=":
-		return boolean(at, a >= b), nil
+		return boolean(at, a >= b)
+	case "-":
+		result = a - b
+	case "*":
+		result = a * b
+	case "/":
+		result = a / b
+	case "%":
+		result = math.Mod(a, b)
 	}
-	result := map[string]float64{"-": a - b, "*": a * b, "/": a / b, "%": math.Mod(a, b)}[op]
 	if math.IsNaN(result) || math.IsInf(result, 0) {
-		return value{}, r.fail(at, "this is no number that can be written", "")
+		panic(fail(at, "this is no number that can be written", ""))
 	}
-	return numeric(at, result), nil
+	return numeric(at, result)
 }
 
 func nullish(v value) bool { return v.fn == nil && (v.node == nil || v.node.Kind == tree.Null) }
@@ -189,12 +185,12 @@ func boolean(at int, is bool) value {
 	return value{node: &tree.Node{Kind: tree.Bool, Text: strconv.FormatBool(is), Start: at}}
 }
 
-// text1 returns a new string, subject to the limit on text.
-func (r *reader) text1(at int, s string) (value, error) {
-	if r.joined += len(s); r.joined > maxText {
-		return value{}, r.fail(at, "the script puts too much text together", "")
-	}
-	return value{node: &tree.Node{Kind: tree.String, Text: s, Start: at}}, nil
+func textNode(at int, s string) *tree.Node { return &tree.Node{Kind: tree.String, Text: s, Start: at} }
+
+// newText returns a new string, subject to the limit on text.
+func (r *reader) newText(at int, s string) value {
+	r.spend(len(s), at, longText)
+	return value{node: textNode(at, s)}
 }
 
 // textOf returns a value as text in a template.
@@ -210,96 +206,83 @@ func textOf(v value) (string, bool) {
 }
 
 // cast reads a value and skips its type assertions.
-func (r *reader) cast() (value, error) {
-	v, err := r.unary()
-	for err == nil && (r.peekWord() == "as" || r.peekWord() == "satisfies") {
-		r.word()
-		err = r.skipType()
+func (r *reader) cast() value {
+	v := r.unary()
+	for r.keyword("as") || r.keyword("satisfies") {
+		r.skipType()
 	}
-	return v, err
+	return v
 }
 
-func (r *reader) unary() (value, error) {
-	leave, err := r.step()
-	defer leave()
-	if err != nil {
-		return value{}, err
-	}
+func (r *reader) unary() value {
+	defer r.step()()
 	r.space()
 	at := r.at
 	switch {
 	case r.peek("!=") || r.peek("--") || r.peek("++"):
-		return value{}, r.unexpected()
+		panic(r.unexpected())
 	case r.punct("!"):
-		v, err := r.unary()
-		return boolean(at, !truthy(v)), err
+		return boolean(at, !truthy(r.unary()))
 	case r.punct("-"):
-		v, err := r.unary()
-		if err != nil || r.dry > 0 {
-			return v, err
+		v := r.unary()
+		if r.dry > 0 {
+			return v
 		}
 		if !isKind(v, tree.Number) {
-			return v, r.fail(at, "only a number can be negative", "")
+			panic(fail(at, "only a number can be negative", ""))
 		}
-		return numeric(at, -number(v)), nil
+		return numeric(at, -number(v))
 	}
-	v, err := r.primary()
-	if err != nil {
-		return v, err
-	}
-	return r.suffixes(v, at)
+	return r.suffixes(r.primary(), at)
 }
 
 // suffixes reads members, calls and other suffixes of a value.
-func (r *reader) suffixes(v value, start int) (value, error) {
+func (r *reader) suffixes(v value, start int) value {
 	for {
 		r.space()
 		at := r.at
-		var err error
 		switch {
 		case r.peek("?.") || r.peek("."):
 			optional := r.punct("?.")
 			if !optional {
 				r.punct(".")
 			}
-			name := r.word()
-			if name == "" {
-				return v, r.unexpected()
-			}
+			name := r.name()
 			if r.dry > 0 || optional && nullish(v) {
 				v = value{}
 				continue
 			}
-			v, err = r.member(v, name, at)
+			v = r.member(v, name, at)
 		case r.peek("[") && !r.newline(at):
-			r.punct("[")
-			var key value
-			if key, err = r.expression(); err == nil {
-				err = r.want("]")
-			}
-			if err == nil && r.dry == 0 {
-				v, err = r.index(v, key, at)
+			if key := r.bracketed("[", "]"); r.dry == 0 {
+				v = r.index(v, key, at)
 			}
 		case r.peek("("):
-			var args []value
-			if args, err = r.arguments(); err == nil && r.dry == 0 {
-				if v.fn == nil {
-					return v, r.fail(start, "this is no function", "")
-				}
-				v, err = r.call(v.fn, start, args)
+			args := r.arguments()
+			if r.dry > 0 {
+				continue
 			}
+			if v.fn == nil {
+				panic(fail(start, "this is no function", ""))
+			}
+			v = r.call(v.fn, start, args)
 		case r.peek("<") && v.fn != nil && r.generics():
 		case r.peek("!") && !r.peek("!="):
 			r.punct("!")
 		case r.peek("`"):
-			return v, r.refuse(at, "a tagged template")
+			panic(refuse(at, "a tagged template"))
 		default:
-			return v, nil
-		}
-		if err != nil {
-			return v, err
+			return v
 		}
 	}
+}
+
+// bracketed reads an expression in brackets.
+func (r *reader) bracketed(opening, closing string) value {
+	r.want(opening)
+	v := r.expression()
+	r.want(closing)
+	return v
 }
 
 // newline reports whether at is the first token on its line.
@@ -308,39 +291,33 @@ func (r *reader) newline(at int) bool {
 	return len(bytes.TrimSpace(line)) == 0
 }
 
-func (r *reader) arguments() (args []value, err error) {
-	r.punct("(")
-	for !r.punct(")") {
+func (r *reader) arguments() (args []value) {
+	r.list("(", ")", func() {
 		if r.peek("...") {
-			return nil, r.refuse(r.at, "spreading arguments")
+			panic(refuse(r.at, "spreading arguments"))
 		}
-		v, err := r.expression()
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, v)
-		if !r.punct(",") && !r.peek(")") {
-			return nil, r.unexpected()
-		}
-	}
-	return args, nil
+		args = append(args, r.expression())
+	})
+	return args
 }
 
-func (r *reader) index(v, key value, at int) (value, error) {
+// index evaluates VALUE[key].
+func (r *reader) index(v, key value, at int) value {
 	if isKind(v, tree.Array) && isKind(key, tree.Number) {
 		if i := number(key); i >= 0 && i < float64(len(v.node.Items)) && i == math.Trunc(i) {
-			return value{node: v.node.Items[int(i)]}, nil
+			return value{node: v.node.Items[int(i)]}
 		}
-		return value{}, nil
+		return value{}
 	}
 	name, ok := textOf(key)
 	if !ok {
-		return value{}, r.fail(at, "a member is named by a string or a number", "")
+		panic(fail(at, "a member is named by a string or a number", ""))
 	}
 	return r.member(v, name, at)
 }
 
-func (r *reader) primary() (value, error) {
+func (r *reader) primary() value {
+	r.space()
 	at := r.at
 	switch c := r.peekByte(); {
 	case c == '{':
@@ -348,8 +325,9 @@ func (r *reader) primary() (value, error) {
 	case c == '[':
 		return r.array()
 	case c == '"' || c == '\'':
-		s, err := r.stringLiteral()
-		return value{node: &tree.Node{Kind: tree.String, Text: s, Start: at, End: r.at}}, err
+		n := textNode(at, r.stringLiteral())
+		n.End = r.at
+		return value{node: n}
 	case c == '`':
 		return r.template()
 	case '0' <= c && c <= '9' || c == '.':
@@ -357,56 +335,40 @@ func (r *reader) primary() (value, error) {
 	case c == '(':
 		return r.parenthesis()
 	}
-	at = r.at
-	name := r.peekWord()
-	if name == "" {
-		return value{}, r.unexpected()
-	}
-	r.word()
-	switch name {
+	switch name := r.name(); name {
 	case "true", "false":
-		return boolean(at, name == "true"), nil
+		return boolean(at, name == "true")
 	case "null":
-		return value{node: &tree.Node{Kind: tree.Null, Start: at}}, nil
+		return value{node: &tree.Node{Kind: tree.Null, Start: at}}
 	case "undefined":
-		return value{}, nil
+		return value{}
 	case "new", "await", "async", "function", "class", "typeof", "yield", "delete", "void", "this":
-		return value{}, r.refuse(at, fmt.Sprintf("%q", name))
-	}
-	if r.peek("=>") {
+		panic(refuse(at, fmt.Sprintf("%q", name)))
+	default:
+		if !r.peek("=>") {
+			return r.get(at, name)
+		}
 		r.at = at
-		fn, err := r.functionTail(true)
-		return value{fn: fn}, err
+		return value{fn: r.functionTail(true)}
 	}
-	return r.get(at, name)
 }
 
 // parenthesis reads (VALUE) or a function.
-func (r *reader) parenthesis() (value, error) {
+func (r *reader) parenthesis() value {
 	start := r.at
-	end, err := r.closing(start)
-	if err != nil {
-		return value{}, err
-	}
-	r.at = end + 1
+	r.skipBrackets()
 	arrow := r.peek("=>")
 	if !arrow && r.punct(":") { // a result type, or the second half of a conditional
-		arrow = r.skipType() == nil && r.peek("=>")
+		arrow = r.try(r.skipType) == nil && r.peek("=>")
 	}
 	r.at = start
 	if arrow {
-		fn, err := r.functionTail(true)
-		return value{fn: fn}, err
+		return value{fn: r.functionTail(true)}
 	}
-	r.punct("(")
-	v, err := r.expression()
-	if err != nil {
-		return v, err
-	}
-	return v, r.want(")")
+	return r.bracketed("(", ")")
 }
 
-func (r *reader) number() (value, error) {
+func (r *reader) number() value {
 	at := r.at
 	for r.at < len(r.text) && strings.IndexByte("0123456789abcdefABCDEFxXoO_.+-", r.text[r.at]) >= 0 {
 		if c := r.text[r.at]; (c == '+' || c == '-') && r.text[r.at-1]|0x20 != 'e' {
@@ -415,45 +377,39 @@ func (r *reader) number() (value, error) {
 		r.at++
 	}
 	text := strings.ReplaceAll(string(r.text[at:r.at]), "_", "")
-	if i, err := strconv.ParseInt(text, 0, 64); err == nil && !(len(text) > 1 && text[0] == '0' && text[1] <= '9') {
-		return numeric(at, float64(i)), nil
+	octal := len(text) > 1 && text[0] == '0' && text[1] <= '9' // or with a point
+	if i, err := strconv.ParseInt(text, 0, 64); err == nil && !octal {
+		return numeric(at, float64(i))
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || strings.ContainsAny(text, "xX") {
-		return value{}, r.fail(at, "not a number", "")
+		panic(fail(at, "not a number", ""))
 	}
-	return numeric(at, f), nil
+	return numeric(at, f)
 }
 
-func (r *reader) template() (value, error) {
+func (r *reader) template() value {
 	start := r.at
 	var b strings.Builder
 	for r.at++; r.at < len(r.text); {
 		switch c := r.text[r.at]; {
 		case c == '`':
 			r.at++
-			return r.text1(start, b.String())
+			return r.newText(start, b.String())
 		case c == '\\':
-			if err := r.escape(&b); err != nil {
-				return value{}, err
-			}
+			r.escape(&b)
 		case bytes.HasPrefix(r.text[r.at:], []byte("${")):
 			r.at += 2
 			r.space()
 			at := r.at
-			v, err := r.expression()
-			if err == nil {
-				err = r.want("}")
-			}
-			if err != nil {
-				return value{}, err
-			}
+			v := r.expression()
+			r.want("}")
 			text, ok := textOf(v)
 			if !ok && r.dry == 0 {
-				return value{}, r.fail(at, "only a string or a number can stand in a template", "")
+				panic(fail(at, "only a string or a number can stand in a template", ""))
 			}
 			b.WriteString(text)
-		case c == '\r': // normalize line endings
+		case c == '\r': // JavaScript normalizes line endings in templates
 			b.WriteByte('\n')
 			if r.at++; r.at < len(r.text) && r.text[r.at] == '\n' {
 				r.at++
@@ -463,124 +419,105 @@ func (r *reader) template() (value, error) {
 			r.at++
 		}
 	}
-	return value{}, r.fail(start, "the template is not closed", "")
+	panic(fail(start, "the template is not closed", ""))
 }
 
-func (r *reader) array() (value, error) {
+func (r *reader) array() value {
 	n := &tree.Node{Kind: tree.Array, Start: r.at}
-	r.punct("[")
-	for !r.punct("]") {
+	r.list("[", "]", func() {
 		r.space()
 		at := r.at
 		spread := r.punct("...")
-		v, err := r.tolerant()
+		v := r.tolerant()
+		copied := spread && isKind(v, tree.Array)
 		switch {
-		case err != nil:
-			return value{}, err
 		case r.dry > 0 || v.hole:
-		case spread && isKind(v, tree.Array):
+		case copied:
 			n.Items = append(n.Items, v.node.Items...)
 		case spread || v.node == nil:
-			return value{}, r.fail(at, "this cannot be an element of a list", "")
+			panic(fail(at, "this cannot be an element of a list", ""))
 		default:
 			n.Items = append(n.Items, v.node)
 		}
-		if r.joined++; spread && isKind(v, tree.Array) {
-			r.joined += len(v.node.Items)
+		cost := 1
+		if copied {
+			cost += len(v.node.Items)
 		}
-		if r.joined > maxText {
-			return value{}, r.fail(at, "the script makes lists that are too long", "")
-		}
-		if !r.punct(",") && !r.peek("]") {
-			return value{}, r.unexpected()
-		}
-	}
+		r.spend(cost, at, longList)
+	})
 	n.End = r.at
-	return value{node: n}, nil
+	return value{node: n}
 }
 
-func (r *reader) object() (value, error) {
+func (r *reader) object() value {
 	n := &tree.Node{Kind: tree.Object, Start: r.at}
 	written := map[string]bool{}
-	r.punct("{")
-	for !r.punct("}") {
-		if err := r.property(n, written); err != nil {
-			return value{}, err
-		}
-		if r.joined += len(n.Members); r.joined > maxText {
-			return value{}, r.fail(n.Start, "the script makes objects that are too large", "")
-		}
-		if !r.punct(",") && !r.peek("}") {
-			return value{}, r.unexpected()
-		}
-	}
+	r.list("{", "}", func() {
+		r.property(n, written)
+		r.spend(len(n.Members), n.Start, largeObjects)
+	})
 	n.End = r.at
-	return value{node: n}, nil
+	return value{node: n}
 }
 
-// property reads one member of an object, or a spread.
-func (r *reader) property(n *tree.Node, written map[string]bool) error {
+// property reads one member of an object, or a spread. written contains the names that
+// are written out, as opposed to spread.
+func (r *reader) property(n *tree.Node, written map[string]bool) {
 	r.space()
 	at := r.at
 	if r.punct("...") {
-		v, err := r.tolerant()
-		if err != nil || r.dry > 0 || v.hole || nullish(v) || isKind(v, tree.Bool) {
-			return err
-		}
-		if !isKind(v, tree.Object) {
-			return r.fail(at, "only an object can be spread into an object", "")
-		}
-		if r.joined += len(v.node.Members) * (1 + len(n.Members)); r.joined > maxText {
-			return r.fail(at, "the script makes objects that are too large", "")
-		}
-		for _, m := range v.node.Members {
-			put(n, m)
-		}
-		return nil
+		r.spread(n, at)
+		return
 	}
-	name, short, err := r.propertyName()
-	if err != nil {
-		return err
-	}
+	name, short := r.propertyName()
 	if name == prototype {
-		return r.refuse(at, "the name "+prototype)
+		panic(refuse(at, "the name "+prototype))
 	}
 	m := tree.Member{Key: name, KeyStart: at, KeyEnd: r.at}
-	var v value
 	switch {
 	case r.punct(":"):
-		v, err = r.tolerant()
 	case short && (r.peek(",") || r.peek("}")):
 		r.at = at // the name is also the value
-		v, err = r.tolerant()
 	case r.peek("("):
-		return r.refuse(at, "a method")
+		panic(refuse(at, "a method"))
 	default:
-		return r.unexpected()
+		panic(r.unexpected())
 	}
-	if err != nil || r.dry > 0 || v.hole {
-		return err
+	v := r.tolerant()
+	if r.dry > 0 || v.hole {
+		return
 	}
 	if v.fn != nil {
-		return r.fail(at, fmt.Sprintf("%q is a function, not a value", name), "call it")
+		panic(fail(at, fmt.Sprintf("%q is a function, not a value", name), "call it"))
 	}
 	m.Value = v.node
+	if written[name] {
+		r.problem(tree.Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", name),
+			Hint: "JavaScript uses the last one only; give each its own name", Duplicate: true})
+	}
 	switch {
+	case v.node == nil: // undefined
 	case written[name]:
-		r.twice(at, name)
-		if v.node != nil {
-			n.Members = append(n.Members, m) // so that the duplicate is checked too
-		}
-	case v.node != nil:
+		n.Members = append(n.Members, m) // so that the duplicate is checked too
+	default:
 		put(n, m)
 	}
 	written[name] = true
-	return nil
 }
 
-func (r *reader) twice(at int, name string) {
-	r.problem(tree.Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", name),
-		Hint: "JavaScript uses the last one only; give each its own name", Duplicate: true})
+// spread reads the object after "..." and sets its members.
+func (r *reader) spread(n *tree.Node, at int) {
+	v := r.tolerant()
+	if r.dry > 0 || v.hole || nullish(v) || isKind(v, tree.Bool) {
+		return
+	}
+	if !isKind(v, tree.Object) {
+		panic(fail(at, "only an object can be spread into an object", ""))
+	}
+	r.spend(len(v.node.Members)*(1+len(n.Members)), at, largeObjects)
+	for _, m := range v.node.Members {
+		put(n, m)
+	}
 }
 
 // prototype is the name of an object's prototype, which is not a member.
@@ -612,32 +549,21 @@ func arrayIndex(name string) (uint64, bool) {
 	return i, err == nil && i < 1<<32-1 && strconv.FormatUint(i, 10) == name
 }
 
-func (r *reader) propertyName() (name string, short bool, err error) {
+// propertyName reads the name of a member. short reports whether the name alone may also
+// be the value.
+func (r *reader) propertyName() (name string, short bool) {
 	switch c := r.peekByte(); {
 	case c == '"' || c == '\'':
-		name, err = r.stringLiteral()
-		return name, false, err
+		return r.stringLiteral(), false
 	case c == '[':
-		r.punct("[")
-		at := r.at
-		v, err := r.expression()
-		if err == nil {
-			err = r.want("]")
+		at := r.at + 1
+		text, ok := textOf(r.bracketed("[", "]"))
+		if !ok && r.dry == 0 {
+			panic(fail(at, "a name is a string", ""))
 		}
-		text, ok := textOf(v)
-		if err == nil && !ok && r.dry == 0 {
-			err = r.fail(at, "a name is a string", "")
-		}
-		return text, false, err
+		return text, false
 	case '0' <= c && c <= '9':
-		v, err := r.number()
-		if err != nil {
-			return "", false, err
-		}
-		return v.node.Text, false, nil
+		return r.number().node.Text, false
 	}
-	if name = r.word(); name == "" {
-		return "", false, r.unexpected()
-	}
-	return name, true, nil
+	return r.name(), true
 }

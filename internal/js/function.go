@@ -6,67 +6,46 @@ import (
 )
 
 // function reads a declaration after the word function.
-func (r *reader) function() error {
+func (r *reader) function() {
 	name := r.word()
 	r.generics()
 	if name == "" || !r.peek("(") {
-		return r.unexpected()
+		panic(r.unexpected())
 	}
-	fn, err := r.functionTail(false)
-	if err != nil {
-		return err
-	}
-	r.declare(name, value{fn: fn})
-	return nil
+	r.declare(name, value{fn: r.functionTail(false)})
 }
 
-// functionTail reads the parameters and skips the body.
-func (r *reader) functionTail(arrow bool) (*function, error) {
+// functionTail reads the parameters and skips the body, which is read by each call.
+func (r *reader) functionTail(arrow bool) *function {
 	fn := &function{scope: r.scope, module: r.module}
-	if r.punct("(") {
-		for !r.punct(")") {
-			p, err := r.pattern()
-			if err != nil {
-				return nil, err
-			}
-			if err := r.fallback(&p); err != nil {
-				return nil, err
-			}
+	if r.peek("(") {
+		r.list("(", ")", func() {
+			p := r.pattern()
+			r.fallback(&p)
 			fn.params = append(fn.params, p)
-			if !r.punct(",") && !r.peek(")") {
-				return nil, r.unexpected()
-			}
-		}
+		})
 		if r.punct(":") {
-			if err := r.skipType(); err != nil {
-				return nil, err
-			}
+			r.skipType()
 		}
 	} else {
 		fn.params = []pattern{{name: r.word()}}
 	}
 	if arrow {
-		if err := r.want("=>"); err != nil {
-			return nil, err
-		}
+		r.want("=>")
 	}
-	r.space()
-	fn.body, fn.block = r.at, r.peek("{")
-	if !fn.block {
-		return fn, r.pass()
+	fn.block = r.peek("{")
+	fn.body = r.at
+	if fn.block {
+		r.skipBrackets()
+	} else {
+		r.pass()
 	}
-	end, err := r.closing(r.at)
-	r.at = end + 1
-	return fn, err
+	return fn
 }
 
 // call evaluates a function for its arguments.
-func (r *reader) call(fn *function, at int, args []value) (value, error) {
-	leave, err := r.step()
-	defer leave()
-	if err != nil {
-		return value{}, err
-	}
+func (r *reader) call(fn *function, at int, args []value) value {
+	defer r.step()()
 	if fn.given != nil {
 		return fn.given(r, at, args)
 	}
@@ -82,41 +61,43 @@ func (r *reader) call(fn *function, at int, args []value) (value, error) {
 		if i < len(args) {
 			v = args[i]
 		}
-		if err := r.bind(p, v, at); err != nil {
-			return value{}, err
-		}
+		r.bind(p, v, at)
 	}
 	r.at = fn.body
-	if !fn.block {
-		return r.expression()
+	if fn.block {
+		return r.block()
 	}
-	r.punct("{")
+	return r.expression()
+}
+
+// block evaluates the body of a function: declarations, and the value that it returns.
+func (r *reader) block() value {
+	r.want("{")
 	for {
-		switch word := r.peekWord(); word {
+		switch r.peekWord() {
 		case "return":
 			r.word()
 			if r.peek(";") || r.peek("}") {
-				return value{}, nil
+				return value{}
 			}
 			return r.expression()
 		case "const", "let", "var", "function":
-			if err := r.statement(); err != nil {
-				return value{}, err
-			}
+			r.statement()
 			r.punct(";")
 		default:
 			if r.peek("}") {
-				return value{}, nil
+				return value{}
 			}
-			return value{}, r.refuse(r.at, "this in a function")
+			panic(refuse(r.at, "this in a function"))
 		}
 	}
 }
 
-func (r *reader) unknown(at int, name string) error {
+// unknown returns the fault for a name that is not declared.
+func unknown(at int, name string) *fault {
 	hint := "write the value out, or declare it above with const"
 	if slices.Contains([]string{"process", "Deno", "Bun", "env"}, name) {
 		hint = `what must not stand here is named in "secrets" and resolved when the server starts`
 	}
-	return r.fail(at, fmt.Sprintf("there is no %s: a definitions script sees nothing but itself", name), hint)
+	return fail(at, fmt.Sprintf("there is no %s: a definitions script sees nothing but itself", name), hint)
 }

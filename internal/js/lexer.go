@@ -59,20 +59,32 @@ func (r *reader) punct(mark string) bool {
 	return true
 }
 
-func (r *reader) want(mark string) error {
-	if r.punct(mark) {
-		return nil
+// want consumes mark, which must be next.
+func (r *reader) want(mark string) {
+	if !r.punct(mark) {
+		panic(r.unexpected())
 	}
-	return r.unexpected()
 }
 
-func (r *reader) unexpected() error {
+// list reads elements between brackets, separated by commas. A comma may follow the last.
+func (r *reader) list(opening, closing string, element func()) {
+	r.want(opening)
+	for !r.punct(closing) {
+		element()
+		if !r.punct(",") && !r.peek(closing) {
+			panic(r.unexpected())
+		}
+	}
+}
+
+// unexpected returns the fault for a character that cannot be here.
+func (r *reader) unexpected() *fault {
 	r.space()
 	if r.at >= len(r.text) {
-		return r.fail(r.at, "unexpected end of the script", "")
+		return fail(r.at, "unexpected end of the script", "")
 	}
 	c, _ := utf8.DecodeRune(r.text[r.at:])
-	return r.fail(r.at, fmt.Sprintf("unexpected character %q", c), "")
+	return fail(r.at, fmt.Sprintf("unexpected character %q", c), "")
 }
 
 // peekWord returns the next name, or "".
@@ -89,46 +101,61 @@ func (r *reader) peekWord() string {
 	return string(r.text[r.at:end])
 }
 
+// word consumes the next name and returns it, or "".
 func (r *reader) word() string {
 	w := r.peekWord()
 	r.at += len(w)
 	return w
 }
 
+// name is word for a name that must be there.
+func (r *reader) name() string {
+	w := r.word()
+	if w == "" {
+		panic(r.unexpected())
+	}
+	return w
+}
+
+// keyword consumes a word if it is next.
+func (r *reader) keyword(word string) bool {
+	if r.peekWord() != word {
+		return false
+	}
+	r.at += len(word)
+	return true
+}
+
 // stringLiteral reads '...' or "...".
-func (r *reader) stringLiteral() (string, error) {
+func (r *reader) stringLiteral() string {
 	start := r.at
 	quote := r.peekByte()
 	if quote != '"' && quote != '\'' {
-		return "", r.unexpected()
+		panic(r.unexpected())
 	}
 	r.at++
 	var b strings.Builder
-	for r.at < len(r.text) {
+	for r.at < len(r.text) && r.text[r.at] != '\n' {
 		switch c := r.text[r.at]; c {
 		case quote:
 			r.at++
-			return b.String(), nil
-		case '\n':
-			return "", r.fail(start, "the string is not closed", "")
+			return b.String()
 		case '\\':
-			if err := r.escape(&b); err != nil {
-				return "", err
-			}
+			r.escape(&b)
 		default:
 			b.WriteByte(c)
 			r.at++
 		}
 	}
-	return "", r.fail(start, "the string is not closed", "")
+	panic(fail(start, "the string is not closed", ""))
 }
 
 // escape reads an escape sequence.
-func (r *reader) escape(b *strings.Builder) error {
+func (r *reader) escape(b *strings.Builder) {
 	start := r.at
 	r.at++
 	if r.at >= len(r.text) {
-		return r.unexpected()
+		panic(r.unexpected())
 	}
 	c := r.text[r.at]
 	r.at++
@@ -144,7 +171,7 @@ func (r *reader) escape(b *strings.Builder) error {
 	case c == 'x' || c == 'u':
 		code, ok := r.codePoint(c)
 		if !ok {
-			return r.fail(start, "not an escape", "")
+			panic(fail(start, "not an escape", ""))
 		}
 		if utf16High(code) && bytes.HasPrefix(r.text[r.at:], []byte(`\u`)) {
 			r.at += 2
@@ -159,7 +186,6 @@ func (r *reader) escape(b *strings.Builder) error {
 		r.at += size
 		b.WriteRune(c)
 	}
-	return nil
 }
 
 func utf16High(c rune) bool { return 0xd800 <= c && c < 0xdc00 }
@@ -190,165 +216,53 @@ func (r *reader) codePoint(kind byte) (rune, bool) {
 }
 
 // closing returns the position of the bracket that closes the one at r.text[at].
-func (r *reader) closing(at int) (int, error) {
+func (r *reader) closing(at int) int {
 	back := r.at
 	defer func() { r.at = back }()
-	depth := 0
-	for r.at = at; r.at < len(r.text); {
-		r.space()
-		if r.at >= len(r.text) {
-			break
-		}
+	r.at = at
+	r.skipBrackets()
+	return r.at - 1
+}
+
+// skipBrackets skips the bracket that is next, through the one that closes it.
+func (r *reader) skipBrackets() {
+	r.space()
+	start, depth := r.at, 0
+	for r.space(); r.at < len(r.text); r.space() {
 		switch c := r.text[r.at]; c {
 		case '(', '[', '{':
 			depth++
 			r.at++
 		case ')', ']', '}':
-			if depth--; depth == 0 {
-				return r.at, nil
-			}
 			r.at++
+			if depth--; depth == 0 {
+				return
+			}
 		case '"', '\'':
-			if _, err := r.stringLiteral(); err != nil {
-				return at, err
-			}
+			r.stringLiteral()
 		case '`':
-			if err := r.skipTemplate(); err != nil {
-				return at, err
-			}
+			r.skipTemplate()
 		default:
 			r.at++
 		}
 	}
-	return at, r.fail(at, fmt.Sprintf("%q is not closed", rune(r.text[at])), "")
+	panic(fail(start, fmt.Sprintf("%q is not closed", rune(r.text[start])), ""))
 }
 
-func (r *reader) skipTemplate() error {
+func (r *reader) skipTemplate() {
 	start := r.at
 	for r.at++; r.at < len(r.text); r.at++ {
 		switch {
 		case r.text[r.at] == '`':
 			r.at++
-			return nil
+			return
 		case r.text[r.at] == '\\':
 			r.at++
 		case bytes.HasPrefix(r.text[r.at:], []byte("${")):
-			leave, err := r.step()
-			if err != nil {
-				return err
-			}
-			end, err := r.closing(r.at + 1)
+			leave := r.step()
+			r.at = r.closing(r.at + 1)
 			leave()
-			if err != nil {
-				return err
-			}
-			r.at = end
 		}
 	}
-	return r.fail(start, "the template is not closed", "")
-}
-
-// generics skips <...> if it is next.
-func (r *reader) generics() bool {
-	if !r.peek("<") {
-		return false
-	}
-	depth := 0
-	for i := r.at; i < len(r.text); i++ {
-		switch r.text[i] {
-		case '<':
-			depth++
-		case '>':
-			if i > 0 && r.text[i-1] == '=' {
-				continue
-			}
-			if depth--; depth == 0 {
-				r.at = i + 1
-				return true
-			}
-		case ';':
-			return false
-		}
-	}
-	return false
-}
-
-// skipDeclaration skips an interface or a declare statement.
-func (r *reader) skipDeclaration() error {
-	for r.at < len(r.text) {
-		switch r.peekByte() {
-		case '{':
-			end, err := r.closing(r.at)
-			r.at = end + 1
-			return err
-		case ';':
-			return nil
-		}
-		r.at++
-	}
-	return r.unexpected()
-}
-
-// skipType skips a type.
-func (r *reader) skipType() error {
-	leave, err := r.step()
-	defer leave()
-	if err != nil {
-		return err
-	}
-	r.punct("|")
-	for {
-		for w := r.peekWord(); w == "keyof" || w == "readonly" || w == "typeof" || w == "unique"; w = r.peekWord() {
-			r.word()
-		}
-		if err := r.skipPrimaryType(); err != nil {
-			return err
-		}
-		if !r.punct("|") && !r.punct("&") {
-			return nil
-		}
-	}
-}
-
-func (r *reader) skipPrimaryType() error {
-	switch c := r.peekByte(); {
-	case c == '{' || c == '[' || c == '(':
-		end, err := r.closing(r.at)
-		if err != nil {
-			return err
-		}
-		r.at = end + 1
-		if c == '(' && r.punct("=>") {
-			return r.skipType()
-		}
-	case c == '"' || c == '\'':
-		if _, err := r.stringLiteral(); err != nil {
-			return err
-		}
-	case c == '`':
-		if err := r.skipTemplate(); err != nil {
-			return err
-		}
-	case '0' <= c && c <= '9' || c == '-':
-		r.at++
-		for r.at < len(r.text) && (unicode.IsDigit(rune(r.text[r.at])) || r.text[r.at] == '.') {
-			r.at++
-		}
-	default:
-		if r.word() == "" {
-			return r.unexpected()
-		}
-		for r.punct(".") {
-			r.word()
-		}
-		r.generics()
-	}
-	for r.peek("[") {
-		end, err := r.closing(r.at)
-		if err != nil {
-			return err
-		}
-		r.at = end + 1
-	}
-	return nil
+	panic(fail(start, "the template is not closed", ""))
 }

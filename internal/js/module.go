@@ -58,53 +58,54 @@ func (m *module) get(name string) (value, bool) {
 
 // namespace returns the value of import * as name.
 func (m *module) namespace() value {
-	return value{fn: &function{exports: m, given: func(r *reader, at int, _ []value) (value, error) {
-		return value{}, r.fail(at, "this is no function", "")
-	}}}
+	notCallable := func(_ *reader, at int, _ []value) value { panic(fail(at, "this is no function", "")) }
+	return value{fn: &function{exports: m, given: notCallable}}
 }
+
+// oneFile is the hint for an import that is not supported.
+const oneFile = "put all definitions into one file, or merge several files"
 
 // load returns the file that a path in an import statement or a call of require leads to.
 // at is the position of that path.
-func (r *reader) load(at int, specifier string) (*module, error) {
-	cannot := func(why, hint string) error {
-		return r.fail(at, fmt.Sprintf("cannot import %q: %s", specifier, why), hint)
+func (r *reader) load(at int, specifier string) *module {
+	cannot := func(why, hint string) *fault {
+		return fail(at, fmt.Sprintf("cannot import %q: %s", specifier, why), hint)
 	}
-	const hint = "put all definitions into one file, or merge several files"
 	if r.opts.Files == nil {
-		return nil, cannot(`a definitions script sees nothing but itself and "stax"`, hint)
+		panic(cannot(`a definitions script sees nothing but itself and "stax"`, oneFile))
 	}
 	if !strings.HasPrefix(specifier, "./") && !strings.HasPrefix(specifier, "../") {
-		return nil, cannot(`a definitions script sees nothing but itself, the files of its project and "stax"`, hint)
+		panic(cannot(`a definitions script sees nothing but itself, the files of its project and "stax"`, oneFile))
 	}
 	name, err := r.locate(specifier)
 	switch {
 	case errors.Is(err, errOutside):
-		return nil, cannot("the file is outside the project", "move it into the folder of the project")
+		panic(cannot("the file is outside the project", "move it into the folder of the project"))
 	case err != nil:
-		return nil, cannot("there is no such file", "")
+		panic(cannot("there is no such file", ""))
 	}
 	for _, m := range r.modules {
 		if m.name == name && m.state == reading {
-			return nil, cannot("the files import each other: "+r.cycle(m), "move what both need to a third file")
+			panic(cannot("the files import each other: "+r.cycle(m), "move what both need to a third file"))
 		}
 		if m.name == name {
-			return m, nil
+			return m
 		}
 	}
 	m := &module{name: name, from: r.module, importedAt: at, depth: r.module.depth + 1, exports: map[string]value{}}
 	if len(r.modules) > maxImports || m.depth > maxImportDepth {
-		return nil, cannot(fmt.Sprintf("more than %d files, or %d in a row", maxImports, maxImportDepth), "")
+		panic(cannot(fmt.Sprintf("more than %d files, or %d in a row", maxImports, maxImportDepth), ""))
 	}
 	text, err := fsutil.ReadRegular(r.opts.Files, name, int64(maxImportBytes-r.imported))
 	if large := (*fsutil.TooLargeError)(nil); errors.As(err, &large) {
-		return nil, cannot(fmt.Sprintf("the imported files have more than %d MiB", maxImportBytes>>20), "")
+		panic(cannot(fmt.Sprintf("the imported files have more than %d MiB", maxImportBytes>>20), ""))
 	} else if err != nil {
-		return nil, cannot("the file cannot be read", "")
+		panic(cannot("the file cannot be read", ""))
 	}
 	r.imported += len(text)
 	r.add(m, text)
 	r.evaluate(m)
-	return m, nil
+	return m
 }
 
 var errOutside = errors.New("outside the project")
@@ -171,27 +172,20 @@ func (r *reader) evaluate(m *module) {
 	}()
 	r.enter(m)
 	r.at, r.exporting, r.scope = m.start, false, &scope{names: given()}
-	var err error
+	read := r.statements
 	if strings.HasSuffix(m.name, ".json") {
-		err = r.data()
-	} else {
-		if bytes.HasPrefix(r.text[r.at:], []byte("\ufeff")) {
-			r.at += len("\ufeff")
-		}
-		err = r.statements(0)
+		read = r.data
 	}
+	f := r.try(read)
 	m.state = complete
-	if f := (*fault)(nil); errors.As(err, &f) {
+	if f != nil {
 		m.state = failed
-		r.holes = true
-		if !f.hole {
-			r.problem(f.Problem)
-		}
+		r.skipFault(f)
 	}
 }
 
 // data reads the current module as JSON.
-func (r *reader) data() error {
+func (r *reader) data() {
 	m := r.module
 	n, problems := tree.Parse(r.all[m.start:m.end], tree.JSON)
 	for _, p := range problems {
@@ -200,13 +194,12 @@ func (r *reader) data() error {
 		r.problem(p)
 	}
 	if n == nil {
-		return &fault{hole: true}
+		panic(&fault{hole: true})
 	}
 	orderMembers(n)
 	move(n, m.start)
 	m.common = true
 	m.exports["default"] = value{node: n}
-	return nil
 }
 
 // orderMembers gives the members of all objects the order of JSON.parse: a repeated name

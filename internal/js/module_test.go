@@ -42,7 +42,8 @@ func javaScript() map[string]struct {
 			`{"0":1,"a":0,"b":"0","c":0}`,
 		},
 		"order of indexes": {
-			files{"main.mjs": `const o = { b: 1, 2: 1, a: 1, "10": 1, 1: 1, "01": 1, "4294967295": 1, "4294967294": 1, ...{ 0: 1 } };
+			files{"main.mjs": `const o = { b: 1, 2: 1, a: 1, "10": 1, 1: 1, "01": 1, "4294967295": 1, "4294967294": 1, ` +
+				`...{ 0: 1 } };
 export default { o, keys: Object.keys(o), from: Object.fromEntries([["z", 1], ["3", 1]]) }`},
 			`{"o":{"0":1,"1":1,"2":1,"10":1,"4294967294":1,"b":1,"a":1,"01":1,"4294967295":1},` +
 				`"keys":["0","1","2","10","4294967294","b","a","01","4294967295"],"from":{"3":1,"z":1}}`,
@@ -52,13 +53,16 @@ export default { o, keys: Object.keys(o), from: Object.fromEntries([["z", 1], ["
 			`{"a":"x\ny\nz\nw","b":"xy","c":"xy","d":"\n\n"}`,
 		},
 		"numbers": {
-			files{"main.mjs": "export default [1e21, 1.5e-7, 0.1 + 0.2, 123456789012345680000, 0x1F, 1_000, .5, `${1e21}`, 7 % 4, -7 % 4]"},
+			files{"main.mjs": "export default [1e21, 1.5e-7, 0.1 + 0.2, 123456789012345680000, 0x1F, 1_000, .5, " +
+				"`${1e21}`, 7 % 4, -7 % 4]"},
 			`[1e+21,1.5e-7,0.30000000000000004,123456789012345680000,31,1000,0.5,"1e+21",3,-3]`,
 		},
 		"named imports": {
 			files{
-				"main.mjs":       `import { host, npx as run } from "./lib/helper.mjs"; export default { host, a: run("p"), b: run("q", 2) }`,
-				"lib/helper.mjs": "export const host = 'example.com', port = 1; const base = { host };\nexport function npx(name, n = port) { return { ...base, name, n }; }",
+				"main.mjs": `import { host, npx as run } from "./lib/helper.mjs"; export default { host, a: run("p"), ` +
+					`b: run("q", 2) }`,
+				"lib/helper.mjs": "export const host = 'example.com', port = 1; const base = { host };\nexport function " +
+					"npx(name, n = port) { return { ...base, name, n }; }",
 			},
 			`{"host":"example.com","a":{"host":"example.com","name":"p","n":1},"b":{"host":"example.com","name":"q","n":2}}`,
 		},
@@ -72,15 +76,17 @@ export default { o, keys: Object.keys(o), from: Object.fromEntries([["z", 1], ["
 		"of an import": {
 			files{
 				"main.mjs": `import { a, b, c, rest } from "./a.mjs"; export default { a, b, c, d: rest.d }`,
-				"a.mjs":    `export * from "./b/b.mjs"; export { c } from "./b/c.mjs"; export * as rest from "./b/c.mjs"; export const b = "mine";`,
-				"b/b.mjs":  `import { c } from "./c.mjs"; export const a = c + 1, b = "theirs";`,
-				"b/c.mjs":  `export const c = 1, d = [c];`,
+				"a.mjs": `export * from "./b/b.mjs"; export { c } from "./b/c.mjs"; export * as rest from "./b/c.mjs"; ` +
+					`export const b = "mine";`,
+				"b/b.mjs": `import { c } from "./c.mjs"; export const a = c + 1, b = "theirs";`,
+				"b/c.mjs": `export const c = 1, d = [c];`,
 			},
 			`{"a":2,"b":"mine","c":1,"d":[1]}`,
 		},
 		"JSON": {
 			files{
-				"main.mjs":  `import data from "./data.json" with { type: "json" }; export default { ...data, n: data.list.length }`,
+				"main.mjs": `import data from "./data.json" with { type: "json" }; export default { ...data, n: ` +
+					`data.list.length }`,
 				"data.json": `{"b": 1, "2": [1.50, -0, 1e3], "1": {"z": null, "0": true}, "list": ["a", "é\n"]}`,
 			},
 			`{"1":{"0":true,"z":null},"2":[1.50,-0,1e3],"b":1,"list":["a","é\n"],"n":2}`,
@@ -93,7 +99,8 @@ export default { o, keys: Object.keys(o), from: Object.fromEntries([["z", 1], ["
 			`{"sums":[11,12],"own":100}`,
 		},
 		"byte order mark and script line": {
-			files{"main.mjs": `import { a } from "./a.mjs"; export default a`, "a.mjs": "#!/usr/bin/env node\nexport const a = { x: 1 }"},
+			files{"main.mjs": `import { a } from "./a.mjs"; export default a`,
+				"a.mjs": "#!/usr/bin/env node\nexport const a = { x: 1 }"},
 			`{"x":1}`,
 		},
 	}
@@ -173,7 +180,8 @@ func normalized(t *testing.T, script *js.Script) string {
 
 func TestCommonJS(t *testing.T) {
 	script := readProject(map[string]string{
-		"main.mjs":       `const { a } = require("./lib"); const { b } = require("./esm.js"); module.exports = { a, b, c: require("./c.json").c }`,
+		"main.mjs": `const { a } = require("./lib"); const { b } = require("./esm.js"); module.exports = { a, ` +
+			`b, c: require("./c.json").c }`,
 		"lib/index.cjs":  `module.exports = { a: 1 };`,
 		"esm.ts":         `export const b: number = 2;`,
 		"c.json":         `{"c": 3}`,
@@ -186,8 +194,10 @@ func TestCommonJS(t *testing.T) {
 
 func TestTypesOfFiles(t *testing.T) {
 	script := readProject(map[string]string{
-		"main.mjs": `import { type A, B, make } from "./types"; import type { C } from "./none"; const a: B = make(1); export default { a } satisfies A`,
-		"types.ts": `export interface A { a: B } export type B = { n: number }; export type { D } from "./none"; export const make = (n: number): B => ({ n });`,
+		"main.mjs": `import { type A, B, make } from "./types"; import type { C } from "./none"; const a: B = ` +
+			`make(1); export default { a } satisfies A`,
+		"types.ts": `export interface A { a: B } export type B = { n: number }; export type { D } from "./none"; ` +
+			`export const make = (n: number): B => ({ n });`,
 	})
 	if script.Root == nil || string(script.Root.AppendJSON(nil)) != `{"a":{"n":1}}` {
 		t.Fatalf("got %v, %v", script.Root, script.Problems)
@@ -215,13 +225,20 @@ func TestImportsRefused(t *testing.T) {
 		files map[string]string
 		want  []string // "line:column message"
 	}{
-		"missing":  {with(`import a from "./none"; export default { a }`), []string{"1:15 cannot import \"./none\": there is no such file"}},
-		"outside":  {with("\nimport a from '../a'; export default { a }"), []string{"2:15 cannot import \"../a\": the file is outside"}},
-		"package":  {with(`import a from "lodash"; export default { a }`), []string{"1:15 cannot import \"lodash\": a definitions"}},
-		"absolute": {with(`import a from "/etc/hosts"; export default { a }`), []string{"1:15 cannot import \"/etc/hosts\": a definitions"}},
-		"number":   {many, []string{"65:17 cannot import \"./m64.mjs\": more than", "66:17 ", "67:17 ", "68:17 ", "69:17 ", "70:17 "}},
-		"depth":    {with(`import a from "./deep0.mjs"; export default { a }`), []string{"1:15 deep15.mjs:1:15: cannot import \"./deep16.mjs\": more than"}},
-		"bytes":    {with(`import a from "./big.json"; export default { a }`), []string{"1:15 cannot import \"./big.json\": the imported files have more than 4 MiB"}},
+		"missing": {with(`import a from "./none"; export default { a }`),
+			[]string{"1:15 cannot import \"./none\": there is no such file"}},
+		"outside": {with("\nimport a from '../a'; export default { a }"),
+			[]string{"2:15 cannot import \"../a\": the file is outside"}},
+		"package": {with(`import a from "lodash"; export default { a }`),
+			[]string{"1:15 cannot import \"lodash\": a definitions"}},
+		"absolute": {with(`import a from "/etc/hosts"; export default { a }`),
+			[]string{"1:15 cannot import \"/etc/hosts\": a definitions"}},
+		"number": {many, []string{"65:17 cannot import \"./m64.mjs\": more than", "66:17 ", "67:17 ", "68:17 ", "69:17 ",
+			"70:17 "}},
+		"depth": {with(`import a from "./deep0.mjs"; export default { a }`),
+			[]string{"1:15 deep15.mjs:1:15: cannot import \"./deep16.mjs\": more than"}},
+		"bytes": {with(`import a from "./big.json"; export default { a }`),
+			[]string{"1:15 cannot import \"./big.json\": the imported files have more than 4 MiB"}},
 		"cycle": {map[string]string{
 			"main.mjs": `import a from "./a.mjs"; export default { a }`,
 			"a.mjs":    "\nimport b from './b.mjs'; export default b",
@@ -275,7 +292,8 @@ func TestPlacesOfImports(t *testing.T) {
 	main := "import a from './a.json';\nexport default { b: { c: 1 }, a }"
 	script := readProject(map[string]string{"main.mjs": main, "a.json": "\n\n{\"x\": 1, \"y\": {\"z\": 1, \"z\": 2}}"})
 	if script.Root == nil || len(script.Problems) != 1 || !script.Problems[0].Duplicate ||
-		script.Problems[0].Offset != strings.Index(main, "'./a") || !strings.HasPrefix(script.Problems[0].Message, "a.json:3:24: ") {
+		script.Problems[0].Offset != strings.Index(main, "'./a") || !strings.HasPrefix(script.Problems[0].Message,
+		"a.json:3:24: ") {
 		t.Fatalf("got %v, %v", script.Root, script.Problems)
 	}
 	if !json.Valid(script.Root.AppendJSON(nil)) {

@@ -16,7 +16,6 @@
 package js
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -59,6 +58,10 @@ type Script struct {
 
 // reader evaluates a script while it scans the text. A function is the position of its
 // body; a call reads from there again.
+//
+// Methods panic with a *fault where the text cannot be read or evaluated, and [reader.try]
+// recovers it: at values that can be skipped, and around each module. No other panic is
+// recovered.
 type reader struct {
 	opts    Options
 	all     []byte // the texts of all modules
@@ -100,10 +103,13 @@ type function struct {
 	block  bool
 	scope  *scope
 	module *module
-	given  func(r *reader, at int, args []value) (value, error)
+	given  builtin
 
 	exports *module // its members are the exports of this module
 }
+
+// builtin is a predeclared function. at is the position of its call.
+type builtin func(r *reader, at int, args []value) value
 
 // pattern is the target of a binding: a name, or members of an object.
 type pattern struct {
@@ -142,7 +148,7 @@ func Read(text []byte, opts *Options) *Script {
 	case r.holes:
 		root = nil
 	case r.settle(root, map[*tree.Node]int{}) > maxValues:
-		r.problem(tree.Problem{Message: "the script makes objects that are too large"})
+		r.problem(tree.Problem{Message: largeObjects})
 		root = nil
 	}
 	out.Root = root
@@ -164,58 +170,94 @@ func (r *reader) problem(p tree.Problem) {
 	}
 }
 
-// tolerant reads a value. If the value cannot be evaluated but can be skipped, the
-// problem is recorded, the result is a hole, and reading continues after it.
-func (r *reader) tolerant() (value, error) {
-	start, scope, depth, dry := r.at, r.scope, r.depth, r.dry
-	v, err := r.expression()
-	var f *fault
-	if dry > 0 || !errors.As(err, &f) {
-		return v, err
-	}
-	r.at, r.scope, r.depth, r.dry = start, scope, depth, 0
-	if r.pass() != nil {
-		return value{}, err // it cannot be skipped either
-	}
+// try calls read and returns the fault that stopped it, or nil.
+func (r *reader) try(read func()) (f *fault) {
+	depth, dry := r.depth, r.dry
+	defer func() {
+		switch caught := recover().(type) {
+		case nil:
+		case *fault:
+			f, r.depth, r.dry = caught, depth, dry
+		default:
+			panic(caught)
+		}
+	}()
+	read()
+	return nil
+}
+
+// skipFault records a fault whose value is missing from the result.
+func (r *reader) skipFault(f *fault) {
 	if !f.hole {
 		r.problem(f.Problem)
 	}
 	r.holes = true
-	return value{hole: true}, nil
+}
+
+// tolerant reads a value. If the value cannot be evaluated but can be skipped, the
+// problem is recorded, the result is a hole, and reading continues after it.
+func (r *reader) tolerant() (v value) {
+	if r.dry > 0 {
+		return r.expression()
+	}
+	start := r.at
+	f := r.try(func() { v = r.expression() })
+	if f == nil {
+		return v
+	}
+	r.at = start
+	if r.try(r.pass) != nil {
+		panic(f) // it cannot be skipped either
+	}
+	r.skipFault(f)
+	return value{hole: true}
 }
 
 // get returns the value of a name.
-func (r *reader) get(at int, name string) (value, error) {
+func (r *reader) get(at int, name string) value {
 	v, ok := r.lookup(name)
 	switch {
 	case r.dry > 0:
-		return v, nil
 	case !ok:
-		return value{}, r.unknown(at, name)
+		panic(unknown(at, name))
 	case v.hole:
-		return value{}, &fault{hole: true}
+		panic(&fault{hole: true})
 	}
-	return v, nil
+	return v
 }
 
-func (r *reader) fail(at int, message, hint string) error {
+func fail(at int, message, hint string) *fault {
 	return &fault{Problem: tree.Problem{Offset: at, Message: message, Hint: hint}}
 }
 
-// refuse returns the error for an unsupported construct.
-func (r *reader) refuse(at int, what string) error {
-	return r.fail(at, what+" cannot be used: a definitions script is read, not run",
+// refuse returns the fault for an unsupported construct.
+func refuse(at int, what string) *fault {
+	return fail(at, what+" cannot be used: a definitions script is read, not run",
 		"write the value out, or generate a .json file with a program of yours")
 }
 
 // step counts steps and depth. The caller defers the returned function.
-func (r *reader) step() (leave func(), err error) {
+func (r *reader) step() (leave func()) {
 	r.steps++
 	r.depth++
 	if r.steps > maxSteps || r.depth > maxDepth {
-		return func() {}, r.fail(r.at, "the script does too much, or nests too deeply", "generate a .json file instead")
+		panic(fail(r.at, "the script does too much, or nests too deeply", "generate a .json file instead"))
 	}
-	return func() { r.depth-- }, nil
+	return func() { r.depth-- }
+}
+
+// The messages for a script that exceeds maxText.
+const (
+	longText     = "the script puts too much text together"
+	longList     = "the script makes lists that are too long"
+	largeObjects = "the script makes objects that are too large"
+)
+
+// spend counts bytes or elements of a new value against maxText.
+func (r *reader) spend(count, at int, message string) {
+	if r.joined += count; r.joined > maxText {
+		panic(fail(at, message, ""))
+	}
 }
 
 func (r *reader) lookup(name string) (value, bool) {
@@ -227,155 +269,138 @@ func (r *reader) lookup(name string) (value, bool) {
 	return value{}, false
 }
 
-// statements reads to the end of the text or, in a block, to its closing brace.
-func (r *reader) statements(block int) error {
-	for {
-		r.space()
-		if r.at >= len(r.text) || block > 0 && r.text[r.at] == '}' {
-			return nil
-		}
-		if r.punct(";") {
-			continue
-		}
-		if err := r.statement(); err != nil {
-			return err
+// statements reads to the end of the text.
+func (r *reader) statements() {
+	for r.space(); r.at < len(r.text); r.space() {
+		if !r.punct(";") {
+			r.statement()
 		}
 	}
 }
 
-func (r *reader) statement() error {
+func (r *reader) statement() {
 	start := r.at
 	word := r.peekWord()
 	switch word {
 	case "import":
-		return r.importing()
+		r.importing()
+		return
 	case "export":
 		r.word()
-		return r.export()
+		r.export()
+		return
 	case "const", "let", "var":
 		r.word()
-		return r.declarations()
+		r.declarations()
+		return
 	case "function":
 		r.word()
-		return r.function()
+		r.function()
+		return
 	case "interface", "declare":
-		return r.skipDeclaration()
+		r.skipDeclaration()
+		return
 	case "type":
 		r.word()
-		if r.peek("{") {
-			return r.skipTypeExports()
-		}
-		r.word()
-		r.generics()
-		if err := r.want("="); err != nil {
-			return err
-		}
-		return r.skipType()
+		r.skipTypeStatement()
+		return
 	case "module":
-		return r.commonJS()
+		r.commonJS()
+		return
 	}
-	if c := r.text[r.at]; c == '"' || c == '\'' { // "use strict"
-		_, err := r.stringLiteral()
-		return err
+	switch c := r.text[r.at]; {
+	case c == '"' || c == '\'': // "use strict"
+		r.stringLiteral()
+	case word == "" && c != '(' && c != '[':
+		panic(r.unexpected())
+	default:
+		r.effect(start, word)
 	}
-	if word == "" && !r.peek("(") && !r.peek("[") {
-		return r.unexpected()
-	}
-	return r.effect(start, word)
-}
-
-// skipTypeExports skips the rest of export type { A, B } from "path".
-func (r *reader) skipTypeExports() error {
-	end, err := r.closing(r.at)
-	if err != nil {
-		return err
-	}
-	r.at = end + 1
-	if r.peekWord() != "from" {
-		return nil
-	}
-	r.word()
-	_, err = r.stringLiteral()
-	return err
 }
 
 // effect rejects a statement with a side effect. One that can be skipped, such as a call
 // or an assignment, is recorded, and reading continues after it.
-func (r *reader) effect(start int, word string) error {
-	refusal := r.fail(start, "a statement that does something cannot be used: a definitions script is read, not run",
-		"make the value in one expression, with spreads, map, filter and Object.fromEntries")
+func (r *reader) effect(start int, word string) {
 	switch word {
-	case "for", "while", "do", "if", "switch", "try", "throw", "class", "abstract", "async", "await", "enum", "namespace",
-		"return", "with":
-		return r.fail(start, fmt.Sprintf("%q here cannot be used: a definitions script is read, not run", word),
-			"make the value in one expression, with ?:, map, filter and Object.fromEntries, or generate a .json file with a program of yours")
+	case "for", "while", "do", "if", "switch", "try", "throw", "class", "abstract", "async", "await", "enum",
+		"namespace", "return", "with":
+		panic(fail(start, fmt.Sprintf("%q here cannot be used: a definitions script is read, not run", word),
+			"make the value in one expression, with ?:, map, filter and Object.fromEntries, "+
+				"or generate a .json file with a program of yours"))
 	}
-	if r.pass() != nil || r.punct("=") && r.pass() != nil {
-		return refusal
+	refusal := fail(start, "a statement that does something cannot be used: a definitions script is read, not run",
+		"make the value in one expression, with spreads, map, filter and Object.fromEntries")
+	skipped := r.try(func() {
+		r.pass()
+		if r.punct("=") {
+			r.pass()
+		}
+	})
+	if skipped != nil {
+		panic(refusal)
 	}
-	r.problem(refusal.(*fault).Problem)
-	r.holes = true
-	return nil
+	r.skipFault(refusal)
 }
 
 // commonJS reads module.exports = VALUE.
-func (r *reader) commonJS() error {
+func (r *reader) commonJS() {
 	start := r.at
 	r.word()
 	if !r.punct(".") || r.word() != "exports" || !r.punct("=") {
-		return r.refuse(start, "module")
+		panic(refuse(start, "module"))
 	}
 	r.module.common = true
-	return r.exportValue()
+	r.exportValue()
 }
 
-func (r *reader) export() error {
+func (r *reader) export() {
 	start := r.at
-	switch word := r.peekWord(); word {
+	switch r.peekWord() {
 	case "default":
 		r.word()
-		return r.exportValue()
+		r.exportValue()
+		return
 	case "const", "let", "var", "function", "interface", "type", "declare":
 		r.exporting = true
-		err := r.statement()
+		r.statement()
 		r.exporting = false
-		return err
+		return
 	case "":
 		if r.peek("{") { // export { x as default }
-			return r.exportList()
+			r.exportList()
+			return
 		}
 		if r.punct("*") {
-			return r.exportAll()
+			r.exportAll()
+			return
 		}
 	}
-	return r.refuse(start, "this export")
+	panic(refuse(start, "this export"))
+}
+
+// alias reads "as NAME" after a name. Without it, the result is the name itself.
+func (r *reader) alias(name string) string {
+	if r.keyword("as") {
+		return r.word()
+	}
+	return name
 }
 
 // exportList reads { a, b as c }, which may come from another file.
-func (r *reader) exportList() error {
+func (r *reader) exportList() {
 	type item struct {
 		at       int
 		name, as string
 	}
 	var list []item
-	r.punct("{")
-	for !r.punct("}") {
+	r.list("{", "}", func() {
 		one := item{at: r.at, name: r.word()}
-		if one.as = one.name; r.peekWord() == "as" {
-			r.word()
-			one.as = r.word()
-		}
+		one.as = r.alias(one.name)
 		list = append(list, one)
-		if !r.punct(",") && !r.peek("}") {
-			return r.unexpected()
-		}
-	}
+	})
 	var from *module
-	if r.peekWord() == "from" {
-		var err error
-		if from, err = r.from(); err != nil {
-			return err
-		}
+	if r.keyword("from") {
+		from = r.from()
 	}
 	for _, one := range list {
 		v, ok := r.lookup(one.name)
@@ -386,119 +411,88 @@ func (r *reader) exportList() error {
 		case ok:
 			r.module.exports[one.as] = v
 		case one.as == "default":
-			return r.unknown(one.at, one.name)
+			panic(unknown(one.at, one.name))
 		} // else it is a type
 	}
-	if v := r.module.exports["default"]; v.hole {
-		return &fault{hole: true}
+	if r.module.exports["default"].hole {
+		panic(&fault{hole: true})
 	}
-	return nil
 }
 
 // exportAll reads the rest of export * from, or export * as name from.
-func (r *reader) exportAll() error {
-	name := ""
-	if r.peekWord() == "as" {
-		r.word()
-		name = r.word()
+func (r *reader) exportAll() {
+	as := r.alias("")
+	if !r.keyword("from") {
+		panic(r.unexpected())
 	}
-	if r.peekWord() != "from" {
-		return r.unexpected()
-	}
-	from, err := r.from()
-	if err != nil {
-		return err
-	}
-	if name != "" {
-		r.module.exports[name] = from.namespace()
-		return nil
+	from := r.from()
+	if as != "" {
+		r.module.exports[as] = from.namespace()
+		return
 	}
 	for name, v := range from.exports {
 		if _, own := r.module.exports[name]; !own && name != "default" {
 			r.module.exports[name] = v
 		}
 	}
-	return nil
 }
 
-// from reads from "path" and returns the file.
-func (r *reader) from() (*module, error) {
-	r.word()
-	r.space()
-	at := r.at
-	specifier, err := r.stringLiteral()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.attributes(); err != nil {
-		return nil, err
-	}
+// from reads the path after the word from, and returns the file.
+func (r *reader) from() *module {
+	at, specifier := r.specifier()
 	return r.load(at, specifier)
 }
 
-// attributes skips with { type: "json" } after an import.
-func (r *reader) attributes() error {
-	if word := r.peekWord(); word != "with" && word != "assert" {
-		return nil
+// specifier reads the path of an import, and skips with { type: "json" } after it.
+func (r *reader) specifier() (at int, path string) {
+	r.space()
+	at = r.at
+	path = r.stringLiteral()
+	if r.keyword("with") || r.keyword("assert") {
+		if !r.peek("{") {
+			panic(r.unexpected())
+		}
+		r.skipBrackets()
 	}
-	r.word()
-	if !r.peek("{") {
-		return r.unexpected()
-	}
-	end, err := r.closing(r.at)
-	r.at = end + 1
-	return err
+	return at, path
 }
 
-func (r *reader) exportValue() error {
+func (r *reader) exportValue() {
 	r.space()
 	at := r.at
-	v, err := r.expression()
-	if err != nil {
-		return err
-	}
+	v := r.expression()
 	if v.node == nil && (v.fn == nil || r.module.from == nil) {
-		return r.fail(at, "what is exported is no object", "write: export default defineMcp({ servers: { ... } })")
+		panic(fail(at, "what is exported is no object", "write: export default defineMcp({ servers: { ... } })"))
 	}
 	r.module.exports["default"] = v
-	return nil
 }
 
 // importing reads an import. Types are skipped, so they may come from anywhere; values
 // come from "stax" or from a file.
-func (r *reader) importing() error {
+func (r *reader) importing() {
 	start := r.at
 	r.word()
 	types := false
-	if r.peekWord() == "type" {
-		save := r.at
-		r.word()
-		if types = r.peekWord() != "from" && !r.peek(","); !types {
-			r.at = save
+	if save := r.at; r.keyword("type") {
+		types = r.peekWord() != "from" && !r.peek(",")
+		if !types {
+			r.at = save // it is the name of the import
 		}
 	}
 	names := map[string]string{}
 	if c := r.peekByte(); c != '"' && c != '\'' {
-		if err := r.imports(names); err != nil {
-			return err
-		}
+		r.imports(names)
 		if r.word() != "from" {
-			return r.unexpected()
+			panic(r.unexpected())
 		}
 	}
-	r.space()
-	at := r.at
-	specifier, err := r.stringLiteral()
-	if err == nil {
-		err = r.attributes()
-	}
-	if err != nil || types {
-		return err
+	at, specifier := r.specifier()
+	if types {
+		return
 	}
 	var from *module
 	if specifier != "stax" {
-		var f *fault
-		if from, err = r.load(at, specifier); errors.As(err, &f) {
+		if f := r.try(func() { from = r.load(at, specifier) }); f != nil {
 			r.problem(f.Problem)
 			r.holes = true
 			from = &module{state: failed}
@@ -513,158 +507,127 @@ func (r *reader) importing() error {
 			v, ok = from.namespace(), true
 		}
 		if _, taken := r.scope.names[local]; taken {
-			return r.fail(start, fmt.Sprintf("the name %q is declared twice", local), "")
+			panic(declaredTwice(start, local))
 		}
 		if ok { // else it is a type
 			r.scope.names[local] = v
 		}
 	}
-	return nil
+}
+
+func declaredTwice(at int, name string) *fault {
+	return fail(at, fmt.Sprintf("the name %q is declared twice", name), "")
 }
 
 // fromStax returns an export of "stax": its functions, or undefined for its types.
 func fromStax(name string) value {
 	if name == "*" || name == "default" || strings.HasPrefix(name, "define") {
-		return value{fn: define()}
+		return native(define)
 	}
 	return value{}
 }
 
 // imports reads the names between import and from. The result maps the local names to the
 // exported ones: "default", or "*" for all.
-func (r *reader) imports(names map[string]string) error {
+func (r *reader) imports(names map[string]string) {
 	for {
 		switch {
 		case r.punct("*"):
 			if r.word() != "as" {
-				return r.unexpected()
+				panic(r.unexpected())
 			}
 			names[r.word()] = "*"
-		case r.punct("{"):
-			for !r.punct("}") {
+		case r.peek("{"):
+			r.list("{", "}", func() {
 				name := r.word()
-				if name == "type" && r.peekWord() != "" && r.peekWord() != "as" {
+				if next := r.peekWord(); name == "type" && next != "" && next != "as" {
 					name = r.word()
 				}
-				local := name
-				if r.peekWord() == "as" {
-					r.word()
-					local = r.word()
-				}
+				local := r.alias(name)
 				if local == "" {
-					return r.unexpected()
+					panic(r.unexpected())
 				}
 				names[local] = name
-				if !r.punct(",") && !r.peek("}") {
-					return r.unexpected()
-				}
-			}
+			})
 		default:
-			name := r.word()
-			if name == "" {
-				return r.unexpected()
-			}
-			names[name] = "default"
+			names[r.name()] = "default"
 		}
 		if !r.punct(",") {
-			return nil
+			return
 		}
 	}
 }
 
 // declarations reads the declarators after const.
-func (r *reader) declarations() error {
-	for {
-		p, err := r.pattern()
-		if err != nil {
-			return err
-		}
-		if err := r.want("="); err != nil {
-			return err
-		}
+func (r *reader) declarations() {
+	for more := true; more; more = r.punct(",") {
+		p := r.pattern()
+		r.want("=")
 		r.space()
 		at := r.at
-		v, err := r.tolerant()
-		if err != nil {
-			return err
-		}
-		if err := r.bind(p, v, at); err != nil {
-			return err
-		}
-		if !r.punct(",") {
-			return nil
-		}
+		r.bind(p, r.tolerant(), at)
 	}
 }
 
 // pattern reads a name or { members }, and an optional type.
-func (r *reader) pattern() (p pattern, err error) {
-	if r.punct("{") {
+func (r *reader) pattern() (p pattern) {
+	if r.peek("{") {
 		p.members = []pattern{}
-		for !r.punct("}") {
-			m := pattern{}
-			m.key = r.word()
+		r.list("{", "}", func() {
+			m := pattern{key: r.word()}
 			m.name = m.key
 			if r.punct(":") {
 				if m.name = r.word(); m.name == "" {
-					return p, r.refuse(r.at, "a pattern in a pattern")
+					panic(refuse(r.at, "a pattern in a pattern"))
 				}
 			}
 			if m.name == "" {
-				return p, r.unexpected()
+				panic(r.unexpected())
 			}
-			if err := r.fallback(&m); err != nil {
-				return p, err
-			}
+			r.fallback(&m)
 			p.members = append(p.members, m)
-			if !r.punct(",") && !r.peek("}") {
-				return p, r.unexpected()
-			}
-		}
-	} else if p.name = r.word(); p.name == "" {
-		return p, r.unexpected()
+		})
+	} else {
+		p.name = r.name()
 	}
 	r.punct("?")
 	if r.punct(":") {
-		err = r.skipType()
+		r.skipType()
 	}
-	return p, err
+	return p
 }
 
 // fallback skips a default value and records its position.
-func (r *reader) fallback(p *pattern) error {
+func (r *reader) fallback(p *pattern) {
 	if r.peek("=>") || r.peek("==") || !r.punct("=") {
-		return nil
+		return
 	}
 	r.space()
 	p.fallback = r.at
-	return r.pass()
+	r.pass()
 }
 
 // pass skips an expression without evaluating it.
-func (r *reader) pass() error {
+func (r *reader) pass() {
 	r.dry++
-	_, err := r.expression()
+	r.expression()
 	r.dry--
-	return err
 }
 
-func (r *reader) bind(p pattern, v value, at int) error {
+// bind gives the names of a pattern their values. at is the position of the value.
+func (r *reader) bind(p pattern, v value, at int) {
 	if v == (value{}) && p.fallback > 0 && r.dry == 0 {
 		back := r.at
 		r.at = p.fallback
-		var err error
-		if v, err = r.expression(); err != nil {
-			return err
-		}
+		v = r.expression()
 		r.at = back
 	}
 	if p.members == nil {
 		if _, taken := r.scope.names[p.name]; taken && r.dry == 0 && r.scope.up == nil {
-			return r.fail(at, fmt.Sprintf("the name %q is declared twice", p.name), "")
+			panic(declaredTwice(at, p.name))
 		}
 		r.declare(p.name, v)
-		return nil
+		return
 	}
 	for _, m := range p.members {
 		part := value{}
@@ -676,18 +639,13 @@ func (r *reader) bind(p pattern, v value, at int) error {
 			part, _ = v.fn.exports.get(m.key)
 		case v.fn != nil: // const { defineMcp } = require("stax")
 			part = v
-		case v.node != nil && v.node.Kind == tree.Object:
-			if n := v.node.Get(m.key); n != nil {
-				part.node = n
-			}
+		case isKind(v, tree.Object):
+			part.node = v.node.Get(m.key)
 		default:
-			return r.fail(at, "only an object can be taken apart", "")
+			panic(fail(at, "only an object can be taken apart", ""))
 		}
-		if err := r.bind(m, part, at); err != nil {
-			return err
-		}
+		r.bind(m, part, at)
 	}
-	return nil
 }
 
 // declare sets a name, and exports it if its declaration says so.

@@ -43,16 +43,19 @@ const f = (n: number, o: { a?: string } = {}): B<string> => ({ n, o });
 export default { ...base, f: f(1)!, g: [f(2, { a: "x" })] } satisfies A as unknown as C;`,
 			`{"cwd":"/w","f":{"n":1,"o":{}},"g":[{"n":2,"o":{"a":"x"}}]}`},
 		"constants and templates": {
-			"const host = 'example.com', port = 8_080;\nconst url = `https://${host}:${port + 1}/` + \"mcp\";\nexport default { url, ['a' + 1]: 0x10, 'b c': -1.5e1, \"d\": null, e: undefined, f: !0 }",
+			"const host = 'example.com', port = 8_080;\nconst url = `https://${host}:${port + 1}/` + \"mcp\";\nexport " +
+				"default { url, ['a' + 1]: 0x10, 'b c': -1.5e1, \"d\": null, e: undefined, f: !0 }",
 			`{"url":"https://example.com:8081/mcp","a1":16,"b c":-15,"d":null,"f":true}`},
 		"calculations": {
-			`const second = 1_000; export default { a: 30 * second, b: 10 - 2 - 1, c: 7 % 4 + 6 / 3 * 2, d: 2 > 1, e: 1 + 1 <= 2 && 3 < 2, f: 1 + 2 * 3 === 7, g: -2*-3 }`,
+			`const second = 1_000; export default { a: 30 * second, b: 10 - 2 - 1, c: 7 % 4 + 6 / 3 * 2, d: 2 > 1, e: 1 ` +
+				`+ 1 <= 2 && 3 < 2, f: 1 + 2 * 3 === 7, g: -2*-3 }`,
 			`{"a":30000,"b":7,"c":7,"d":true,"e":false,"f":true,"g":6}`},
 		"numbers as JavaScript writes them": {
 			"export default { a: `${-0}`, b: -0, c: `${0.0000001}`, d: `${1e21} ${1.5e-7}`, [-0]: 1 }",
 			`{"0":1,"a":"0","b":0,"c":"1e-7","d":"1e+21 1.5e-7"}`},
 		"names that are indexes come first": {
-			`const o = { b: 1, 2: 1, a: 1, "10": 1, 1: 1, "01": 1, ...{ 0: 1 } }; export default { k: Object.keys(o).join(), o: Object.fromEntries([["z", 1], ["3", 1]]) }`,
+			`const o = { b: 1, 2: 1, a: 1, "10": 1, 1: 1, "01": 1, ...{ 0: 1 } }; export default { k: ` +
+				`Object.keys(o).join(), o: Object.fromEntries([["z", 1], ["3", 1]]) }`,
 			`{"k":"0,1,2,10,b,a,01","o":{"3":1,"z":1}}`},
 		"line ends of templates": {
 			"export default { a: `x\r\ny\rz\nw`, b: `x\\\r\ny`, c: 'x\\\ry' }", `{"a":"x\ny\nz\nw","b":"xy","c":"xy"}`},
@@ -62,7 +65,8 @@ export default { ...base, f: f(1)!, g: [f(2, { a: "x" })] } satisfies A as unkno
 		"texts of numbers":          {`export default { a: [1, 2].map(String) }`, `{"a":["1","2"]}`},
 		"only what is there":        {`export default { a: ["x", false, "", "y", null].filter(Boolean) }`, `{"a":["x","y"]}`},
 		"conditions": {
-			`const dev = false; export default { a: dev ? 1 : 2, b: dev || "x", c: dev && "y", d: null ?? 3, e: dev === false ? (1) : (2), ...(dev && {z: 1}), ...(!dev ? {w: 1} : {}) }`,
+			`const dev = false; export default { a: dev ? 1 : 2, b: dev || "x", c: dev && "y", d: null ?? 3, e: dev === ` +
+				`false ? (1) : (2), ...(dev && {z: 1}), ...(!dev ? {w: 1} : {}) }`,
 			`{"a":2,"b":"x","c":false,"d":3,"e":1,"w":1}`},
 		"functions": {
 			`const npx = (pkg: string, ...[]) => 1; export default {}`, ``},
@@ -70,10 +74,13 @@ export default { ...base, f: f(1)!, g: [f(2, { a: "x" })] } satisfies A as unkno
 			`function npx(pkg: string, env = { A: "d" }) { const args = ["-y", pkg]; return { command: "npx", args, env }; }
 const one = x => x + 1;
 export default { a: npx("p"), b: npx("q", { A: one(1) }), c: one("x") };`,
-			`{"a":{"command":"npx","args":["-y","p"],"env":{"A":"d"}},"b":{"command":"npx","args":["-y","q"],"env":{"A":2}},"c":"x1"}`},
+			`{"a":{"command":"npx","args":["-y","p"],"env":{"A":"d"}},"b":{"command":"npx","args":["-y","q"],` +
+				`"env":{"A":2}},"c":"x1"}`},
 		"tables": {
 			`const names = ["a", "b"];
-export default { s: Object.fromEntries(names.map((n, i) => [n, { n: n.toUpperCase(), i }])), k: Object.keys({ x: 1 }).concat(names, "c").join("-"), f: names.filter(n => n !== "a"), l: names.length, i: names[1], h: names.includes("b") };`,
+export default { s: Object.fromEntries(names.map((n, i) => [n, { n: n.toUpperCase(), i }])), k: Object.keys({ ` +
+				`x: 1 }).concat(names, "c").join("-"), f: names.filter(n => n !== "a"), l: names.length, i: names[1], h: ` +
+				`names.includes("b") };`,
 			`{"s":{"a":{"n":"A","i":0},"b":{"n":"B","i":1}},"k":"x-a-b-c","f":["b"],"l":2,"i":"b","h":true}`},
 		"destructured": {`const { a, b: c = 2 } = { a: 1 }; export default { a, c }`, `{"a":1,"c":2}`},
 		"common JS":    {`const { defineMcp } = require("stax"); module.exports = defineMcp({ a: 1 });`, `{"a":1}`},
@@ -156,7 +163,8 @@ func TestAllRefused(t *testing.T) {
 		},
 		"members": {"export default {\n a: process.env.A,\n b: [1, Date, x],\n c: { d: y } }", "2:5 3:9 3:15 4:10"},
 		"the result of one": {
-			"const a = process.env.A;\nconst { b } = a;\nconst c = [...b, `${a}`, a.x, a ? 1 : 2];\nexport default { ...a, c, d: c, e: z }",
+			"const a = process.env.A;\nconst { b } = a;\nconst c = [...b, `${a}`, a.x, a ? 1 : 2];\nexport default { " +
+				"...a, c, d: c, e: z }",
 			"1:11 4:36",
 		},
 		"in a function": {
@@ -165,7 +173,8 @@ func TestAllRefused(t *testing.T) {
 		},
 		"and duplicates": {"export default {\n a: 1, a: 2,\n b: q,\n c: { d: 1, d: 2 } }", "2:8 3:5 4:13"},
 		"an argument": {
-			"import { defineMcp } from 'stax'; export default defineMcp({\n servers: { a: { command: q },\n b: { command: r } } })",
+			"import { defineMcp } from 'stax'; export default defineMcp({\n servers: { a: { command: q },\n b: { " +
+				"command: r } } })",
 			"2:27 3:16",
 		},
 		"then a wrong one": {"const a = q;\nexport default { a: 1 2 }", "1:11 2:23"},
@@ -174,7 +183,8 @@ func TestAllRefused(t *testing.T) {
 			"1:28 2:8 3:41",
 		},
 		"what is done": {
-			"const a = [];\na.push(q);\na.b = { c: d };\n['x'].forEach((x) => {});\n(1);\nconsole.log(a)\nexport default { a, b: q }",
+			"const a = [];\na.push(q);\na.b = { c: d };\n['x'].forEach((x) => {});\n(1);\nconsole.log(a)\nexport default " +
+				"{ a, b: q }",
 			"2:1 3:1 4:1 5:1 6:1 7:24",
 		},
 		"the export itself": {"const a = q;\nexport default a", "1:11"},
@@ -246,7 +256,8 @@ func TestDuplicate(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte("import {defineMcp} from 'stax'; const f = (a, {b}) => ({...a, [b]: `x${a.c}`}); export default defineMcp({a: f({}, {b: 1})?.x ? 1 : [2]})"))
+	f.Add([]byte("import {defineMcp} from 'stax'; const f = (a, {b}) => ({...a, [b]: `x${a.c}`}); export default " +
+		"defineMcp({a: f({}, {b: 1})?.x ? 1 : [2]})"))
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		if len(text) > 4096 {
 			return

@@ -1,0 +1,99 @@
+package js
+
+import "unicode"
+
+// generics skips <...> if it is next.
+func (r *reader) generics() bool {
+	if !r.peek("<") {
+		return false
+	}
+	depth := 0
+	for i := r.at; i < len(r.text); i++ {
+		switch r.text[i] {
+		case '<':
+			depth++
+		case '>':
+			if i > 0 && r.text[i-1] == '=' {
+				continue
+			}
+			if depth--; depth == 0 {
+				r.at = i + 1
+				return true
+			}
+		case ';':
+			return false
+		}
+	}
+	return false
+}
+
+// skipDeclaration skips an interface or a declare statement.
+func (r *reader) skipDeclaration() {
+	for r.at < len(r.text) {
+		switch r.peekByte() {
+		case '{':
+			r.skipBrackets()
+			return
+		case ';':
+			return
+		}
+		r.at++
+	}
+	panic(r.unexpected())
+}
+
+// skipTypeStatement skips what follows the word type: a declaration, or a list of exports
+// as in export type { A, B } from "path".
+func (r *reader) skipTypeStatement() {
+	if r.peek("{") {
+		r.skipBrackets()
+		if r.keyword("from") {
+			r.stringLiteral()
+		}
+		return
+	}
+	r.word()
+	r.generics()
+	r.want("=")
+	r.skipType()
+}
+
+// skipType skips a type.
+func (r *reader) skipType() {
+	defer r.step()()
+	r.punct("|")
+	for more := true; more; more = r.punct("|") || r.punct("&") {
+		for r.keyword("keyof") || r.keyword("readonly") || r.keyword("typeof") || r.keyword("unique") {
+		}
+		r.skipPrimaryType()
+	}
+}
+
+func (r *reader) skipPrimaryType() {
+	switch c := r.peekByte(); {
+	case c == '{' || c == '[' || c == '(':
+		r.skipBrackets()
+		if c == '(' && r.punct("=>") {
+			r.skipType()
+			return
+		}
+	case c == '"' || c == '\'':
+		r.stringLiteral()
+	case c == '`':
+		r.skipTemplate()
+	case '0' <= c && c <= '9' || c == '-':
+		r.at++
+		for r.at < len(r.text) && (unicode.IsDigit(rune(r.text[r.at])) || r.text[r.at] == '.') {
+			r.at++
+		}
+	default:
+		r.name()
+		for r.punct(".") {
+			r.word()
+		}
+		r.generics()
+	}
+	for r.peek("[") {
+		r.skipBrackets()
+	}
+}
