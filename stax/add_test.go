@@ -28,16 +28,28 @@ func TestAdd(t *testing.T) {
 		"a new file": {
 			"mcp.yaml",
 			"",
-			"servers:\n  weather:\n    command: npx\n    args:\n      - \"-y\"\n      - \"w@1\"\n    secrets:\n      - W_KEY\n    registryRef:\n      package: io.github.me/w\n      version: \"1\"\nsecrets:\n  - key: W_KEY\n    required: true\n",
+			"servers:\n  weather:\n    command: npx\n    args:\n      - \"-y\"\n      - \"w@1\"\n    secrets:\n      - " +
+				"W_KEY\n    registryRef:\n      package: io.github.me/w\n      version: \"1\"\nsecrets:\n  - key: W_KEY\n    " +
+				"required: true\n",
 		},
 		"yaml": {"mcp.yml", "# mine\nservers:\n    a: {command: x} # a\n\n# behind\nsecrets: [OTHER] # all\n",
-			"# mine\nservers:\n    a: {command: x} # a\n    weather:\n      command: npx\n      args:\n        - \"-y\"\n        - \"w@1\"\n      secrets:\n        - W_KEY\n      registryRef:\n        package: io.github.me/w\n        version: \"1\"\n\n# behind\nsecrets: [OTHER, {\"key\":\"W_KEY\",\"required\":true}] # all\n"},
+			"# mine\nservers:\n    a: {command: x} # a\n    weather:\n      command: npx\n      args:\n        - " +
+				"\"-y\"\n        - \"w@1\"\n      secrets:\n        - W_KEY\n      registryRef:\n        package: " +
+				"io.github.me/w\n        version: \"1\"\n\n# behind\nsecrets: [OTHER, {\"key\":\"W_KEY\",\"required\":true}] # all\n"},
 		"jsonc": {"mcp.jsonc", "{\r\n\t// mine\r\n\t\"servers\": {\r\n\t\t\"a\": {\"command\": \"x\"}, // a\r\n\t},\r\n}\r\n",
-			"{\r\n\t// mine\r\n\t\"servers\": {\r\n\t\t\"a\": {\"command\": \"x\"}, // a\r\n\t\t\"weather\": {\r\n\t\t\t\"command\": \"npx\",\r\n\t\t\t\"args\": [\"-y\", \"w@1\"],\r\n\t\t\t\"secrets\": [\"W_KEY\"],\r\n\t\t\t\"registryRef\": {\r\n\t\t\t\t\"package\": \"io.github.me/w\",\r\n\t\t\t\t\"version\": \"1\"\r\n\t\t\t}\r\n\t\t},\r\n\t},\r\n\t\"secrets\": [{\r\n\t\t\"key\": \"W_KEY\",\r\n\t\t\"required\": true\r\n\t}],\r\n}\r\n"},
+			"{\r\n\t// mine\r\n\t\"servers\": {\r\n\t\t\"a\": {\"command\": \"x\"}, // a\r\n\t\t\"weather\": " +
+				"{\r\n\t\t\t\"command\": \"npx\",\r\n\t\t\t\"args\": [\"-y\", \"w@1\"],\r\n\t\t\t\"secrets\": " +
+				"[\"W_KEY\"],\r\n\t\t\t\"registryRef\": {\r\n\t\t\t\t\"package\": \"io.github.me/w\",\r\n\t\t\t\t\"version\": " +
+				"\"1\"\r\n\t\t\t}\r\n\t\t},\r\n\t},\r\n\t\"secrets\": [{\r\n\t\t\"key\": \"W_KEY\",\r\n\t\t\"required\": " +
+				"true\r\n\t}],\r\n}\r\n"},
 		"toml": {"mcp.toml", "# mine\n[servers.a]\ncommand = 'x'\n\n[[secrets]]\nkey = 'OTHER'\n",
-			"# mine\n[servers.a]\ncommand = 'x'\n\n[[secrets]]\nkey = 'OTHER'\n\n[servers.weather]\ncommand = \"npx\"\nargs = [\"-y\", \"w@1\"]\nsecrets = [\"W_KEY\"]\nregistryRef = { package = \"io.github.me/w\", version = \"1\" }\n\n[[secrets]]\nkey = \"W_KEY\"\nrequired = true\n"},
+			"# mine\n[servers.a]\ncommand = 'x'\n\n[[secrets]]\nkey = 'OTHER'\n\n[servers.weather]\ncommand = " +
+				"\"npx\"\nargs = [\"-y\", \"w@1\"]\nsecrets = [\"W_KEY\"]\nregistryRef = { package = \"io.github.me/w\", " +
+				"version = \"1\" }\n\n[[secrets]]\nkey = \"W_KEY\"\nrequired = true\n"},
 		"declared already": {"mcp.json", "{\"servers\": {}, \"secrets\": [{\"key\": \"W_KEY\", \"kind\": \"token\"}]}",
-			"{\"servers\": {\n  \"weather\": {\n    \"command\": \"npx\",\n    \"args\": [\"-y\", \"w@1\"],\n    \"secrets\": [\"W_KEY\"],\n    \"registryRef\": {\n      \"package\": \"io.github.me/w\",\n      \"version\": \"1\"\n    }\n  }\n}, \"secrets\": [{\"key\": \"W_KEY\", \"kind\": \"token\"}]}"},
+			"{\"servers\": {\n  \"weather\": {\n    \"command\": \"npx\",\n    \"args\": [\"-y\", \"w@1\"],\n    " +
+				"\"secrets\": [\"W_KEY\"],\n    \"registryRef\": {\n      \"package\": \"io.github.me/w\",\n      \"version\": " +
+				"\"1\"\n    }\n  }\n}, \"secrets\": [{\"key\": \"W_KEY\", \"kind\": \"token\"}]}"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

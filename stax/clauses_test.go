@@ -216,7 +216,8 @@ func TestC16C17MergeReplacesWhole(t *testing.T) {
 		[]byte(`{"servers": {"c": {"command": "z"}, "a": {"url": "https://x.example", "transport": "http"}}}`), nil)
 	m := stax.Merge(low, high)
 	out, err := json.Marshal(m.Config)
-	want := `{"specVersion":"1.0.0","servers":{"a":{"url":"https://x.example","transport":"http","enabled":true},"b":{"command":"y","enabled":true},"c":{"command":"z","enabled":true}}}`
+	want := `{"specVersion":"1.0.0","servers":{"a":{"url":"https://x.example","transport":"http","enabled":true},` +
+		`"b":{"command":"y","enabled":true},"c":{"command":"z","enabled":true}}}`
 	if err != nil || string(out) != want {
 		t.Errorf("got  %s, %v\nwant %s", out, err, want)
 	}

@@ -95,7 +95,8 @@ func TestSourceThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, _ := stax.Parse("x.yaml",
-		[]byte("servers:\n  a: {url: 'https://x.example', transport: http, secrets: [T]}\n  b: {url: 'https://x.example', transport: http, secrets: [U, V]}\nsecrets: [{key: T, required: false}, U, V]\n"),
+		[]byte("servers:\n  a: {url: 'https://x.example', transport: http, secrets: [T]}\n  b: {url: "+
+			"'https://x.example', transport: http, secrets: [U, V]}\nsecrets: [{key: T, required: false}, U, V]\n"),
 		nil)
 	m := stax.Merge(d)
 	r := &stax.Resolver{Stores: []stax.SecretStore{source}}

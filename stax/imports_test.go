@@ -15,11 +15,13 @@ import (
 func TestImports(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"secret.json":                `{"command": "x"}`,
-		"project/package.json":       `{}`,
-		"project/lib/hosts.json":     `{"api": "https://example.com/mcp"}`,
-		"project/lib/npx.ts":         `import hosts from "./hosts.json"; export const npx = (name: string) => ({ command: "npx", args: [name] }); export { hosts };`,
-		"project/deploy/mcp.ts":      `import { npx, hosts } from "../lib/npx"; export default { servers: { a: npx("a"), b: { url: hosts.api, transport: "http" } } };`,
+		"secret.json":            `{"command": "x"}`,
+		"project/package.json":   `{}`,
+		"project/lib/hosts.json": `{"api": "https://example.com/mcp"}`,
+		"project/lib/npx.ts": `import hosts from "./hosts.json"; export const npx = (name: string) => ({ ` +
+			`command: "npx", args: [name] }); export { hosts };`,
+		"project/deploy/mcp.ts": `import { npx, hosts } from "../lib/npx"; export default { servers: { a: ` +
+			`npx("a"), b: { url: hosts.api, transport: "http" } } };`,
 		"project/deploy/outside.ts":  `import s from "../../secret.json"; export default { servers: { s } };`,
 		"project/deploy/linked.ts":   `import s from "./link.json"; export default { servers: { s } };`,
 		"alone/mcp.ts":               `import s from "../secret.json"; export default { servers: { s } };`,
@@ -40,7 +42,8 @@ func TestImports(t *testing.T) {
 		t.Logf("no symbolic links: %v", err)
 	}
 	doc, report, err := stax.ReadFile(filepath.Join(dir, "project/deploy/mcp.ts"))
-	if err != nil || !report.OK(false) || len(doc.Config.Servers) != 2 || doc.Config.Servers[1].URL != "https://example.com/mcp" {
+	if err != nil || !report.OK(false) || len(doc.Config.Servers) != 2 ||
+		doc.Config.Servers[1].URL != "https://example.com/mcp" {
 		t.Fatalf("got %+v, %v, %v", doc.Config, report.Findings(), err)
 	}
 	want := []string{filepath.Join(dir, "project/lib/npx.ts"), filepath.Join(dir, "project/lib/hosts.json")}
@@ -48,7 +51,8 @@ func TestImports(t *testing.T) {
 		t.Errorf("the imports are %q, want %q", doc.Imports, want)
 	}
 	for name, want := range map[string]string{
-		"project/deploy/outside.ts": `outside.ts:1:15: error: cannot import "../../secret.json": the file is outside the project`,
+		"project/deploy/outside.ts": `outside.ts:1:15: error: cannot import "../../secret.json": the file is outside ` +
+			`the project`,
 		"project/deploy/linked.ts":  `linked.ts:1:15: error: cannot import "./link.json": there is no such file`,
 		"alone/mcp.ts":              `mcp.ts:1:15: error: cannot import "../secret.json": the file is outside the project`,
 		"alone/faulty.ts":           `faulty.ts:1:19: error: broken.ts:2:29: there is no process`,

@@ -135,12 +135,14 @@ func (s table) Lookup(_ context.Context, key string) (stax.Secret, bool, error) 
 }
 
 const launched = `{"servers": {
- "local": {"command": "prog", "args": ["$HOME", "a b"], "cwd": "/srv", "env": {"MODE": "fast"}, "secrets": ["PLAIN", "RENAMED", "FILED", "OPTIONAL"]},
+ "local": {"command": "prog", "args": ["$HOME", "a b"], "cwd": "/srv", "env": {"MODE": "fast"}, "secrets": ` +
+	`["PLAIN", "RENAMED", "FILED", "OPTIONAL"]},
  "bearer": {"url": "https://x.example", "transport": "http", "headers": {"x-team": "p"}, "secrets": ["PLAIN"]},
  "bound": {"url": "https://x.example", "transport": "sse", "secrets": ["PLAIN", "RENAMED", "FILED"]},
  "off": {"command": "prog", "enabled": false, "secrets": ["GONE"]},
  "gone": {"command": "no-such-program"}
-}, "secrets": ["PLAIN", "GONE", {"key": "RENAMED", "exposeAs": {"env": "OTHER"}}, {"key": "FILED", "exposeAs": {"file": "CERT_FILE"}}, {"key": "OPTIONAL", "required": false}],
+}, "secrets": ["PLAIN", "GONE", {"key": "RENAMED", "exposeAs": {"env": "OTHER"}}, {"key": "FILED", "exposeAs": ` +
+	`{"file": "CERT_FILE"}}, {"key": "OPTIONAL", "required": false}],
 "bindings": {"bound": {"X-Api-Key": "{PLAIN}", "X-Two": "a {RENAMED} b {PLAIN}"}}}`
 
 // C8: a command is searched on the PATH at launch. C9: a missing command is reported.
@@ -237,7 +239,8 @@ func TestEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := target.Endpoint
-	if target.Launch != nil || fmt.Sprint(e.Header()) != "map[Authorization:[Bearer 1] X-Team:[p]]" || e.Transport != stax.HTTP {
+	if target.Launch != nil || fmt.Sprint(e.Header()) != "map[Authorization:[Bearer 1] X-Team:[p]]" ||
+		e.Transport != stax.HTTP {
 		t.Errorf("got %v, %v", e, err)
 	}
 	target, err = r.Resolve(t.Context(), m, "bound")

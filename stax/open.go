@@ -59,7 +59,8 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 		return nil, err
 	}
 	s := t.server
-	o := &Opened{resolver: r, server: s.Name, warnings: t.Warnings, remove: remove, edits: t.merged.Config.Edits(s), whole: opts.Whole}
+	o := &Opened{resolver: r, server: s.Name, warnings: t.Warnings, remove: remove, edits: t.merged.Config.Edits(s),
+		whole: opts.Whole}
 	src, err := o.start(ctx, transport, s, opts)
 	if err != nil {
 		return nil, errors.Join(err, remove())

@@ -71,7 +71,8 @@ func upstream(t *testing.T) string {
 
 func remoteServer(t *testing.T, lists string) *stax.Merged {
 	text := fmt.Sprintf(
-		`{"servers": {"s": {"url": %q, "transport": "http", "headers": {"x-team": "p"}, "secrets": ["TOKEN"], "connectTimeoutMs": 5000 %s}}}`,
+		`{"servers": {"s": {"url": %q, "transport": "http", "headers": {"x-team": "p"}, "secrets": ["TOKEN"], `+
+			`"connectTimeoutMs": 5000 %s}}}`,
 		upstream(t), lists)
 	d, report := stax.Parse("x.json", []byte(text), nil)
 	if !report.OK(false) {

@@ -11,15 +11,24 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-const compiled = `{"specVersion":"1.0.0","servers":{"github":{"command":"npx","args":["-y","pkg"],"env":{"A":"1"},"secrets":["GITHUB_TOKEN"],"enabled":true},"old":{"url":"https://x.example/sse","transport":"sse","enabled":false}}}`
+const compiled = `{"specVersion":"1.0.0","servers":{"github":{"command":"npx","args":["-y","pkg"],` +
+	`"env":{"A":"1"},"secrets":["GITHUB_TOKEN"],"enabled":true},"old":{"url":"https://x.example/sse",` +
+	`"transport":"sse","enabled":false}}}`
 
 func TestFormats(t *testing.T) {
 	texts := map[string]string{
-		"x.json":  `{"servers": {"github": {"command": "npx", "args": ["-y", "pkg"], "env": {"A": "1"}, "secrets": ["GITHUB_TOKEN"]}, "old": {"url": "https://x.example/sse", "transport": "sse", "enabled": false}}}`,
-		"x.jsonc": "// mine\n{\"servers\": {\"github\": {\"command\": \"npx\", \"args\": [\"-y\", \"pkg\",], \"env\": {\"A\": \"1\"}, \"secrets\": [\"GITHUB_TOKEN\"]}, \"old\": {\"url\": \"https://x.example/sse\", \"transport\": \"sse\", \"enabled\": false}}}",
-		"x.yaml":  "servers:\n  github:\n    command: npx\n    args: [-y, pkg]\n    env: {A: \"1\"}\n    secrets: [GITHUB_TOKEN]\n  old:\n    url: https://x.example/sse\n    transport: sse\n    enabled: false\n",
-		"x.toml":  "[servers.github]\ncommand = 'npx'\nargs = ['-y', 'pkg']\nenv = {A = '1'}\nsecrets = ['GITHUB_TOKEN']\n[servers.old]\nurl = 'https://x.example/sse'\ntransport = 'sse'\nenabled = false\n",
-		"x.ts":    "import { defineMcp } from 'stax';\nconst npx = (pkg: string) => ({ command: 'npx', args: ['-y', pkg] });\nexport default defineMcp({ servers: { github: { ...npx('pkg'), env: { A: '1' }, secrets: ['GITHUB_TOKEN'] }, old: { url: 'https://x.example/sse', transport: 'sse', enabled: false } } });\n",
+		"x.json": `{"servers": {"github": {"command": "npx", "args": ["-y", "pkg"], "env": {"A": "1"}, "secrets": ` +
+			`["GITHUB_TOKEN"]}, "old": {"url": "https://x.example/sse", "transport": "sse", "enabled": false}}}`,
+		"x.jsonc": "// mine\n{\"servers\": {\"github\": {\"command\": \"npx\", \"args\": [\"-y\", \"pkg\",], \"env\": " +
+			"{\"A\": \"1\"}, \"secrets\": [\"GITHUB_TOKEN\"]}, \"old\": {\"url\": \"https://x.example/sse\", \"transport\": " +
+			"\"sse\", \"enabled\": false}}}",
+		"x.yaml": "servers:\n  github:\n    command: npx\n    args: [-y, pkg]\n    env: {A: \"1\"}\n    secrets: " +
+			"[GITHUB_TOKEN]\n  old:\n    url: https://x.example/sse\n    transport: sse\n    enabled: false\n",
+		"x.toml": "[servers.github]\ncommand = 'npx'\nargs = ['-y', 'pkg']\nenv = {A = '1'}\nsecrets = " +
+			"['GITHUB_TOKEN']\n[servers.old]\nurl = 'https://x.example/sse'\ntransport = 'sse'\nenabled = false\n",
+		"x.ts": "import { defineMcp } from 'stax';\nconst npx = (pkg: string) => ({ command: 'npx', args: ['-y', " +
+			"pkg] });\nexport default defineMcp({ servers: { github: { ...npx('pkg'), env: { A: '1' }, secrets: " +
+			"['GITHUB_TOKEN'] }, old: { url: 'https://x.example/sse', transport: 'sse', enabled: false } } });\n",
 	}
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +50,8 @@ func TestPlaces(t *testing.T) {
 		"x.yaml": {"servers:\n  s:\n    command: x\n    comand: y\n", 4, 5},
 		"x.toml": {"[servers.s]\ncommand = 'x'\ncomand = 'y'\n", 3, 1},
 		"x.ts": {
-			"import { defineMcp } from 'stax';\nconst base = { comand: 'y' };\nexport default defineMcp({ servers: { s: { command: 'x', ...base } } });",
+			"import { defineMcp } from 'stax';\nconst base = { comand: 'y' };\nexport default defineMcp({ servers: { s: " +
+				"{ command: 'x', ...base } } });",
 			2,
 			16,
 		},
@@ -83,10 +93,12 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestUnknownFieldsAreKept(t *testing.T) {
-	text := `{"$schema": "x", "later": [1.50], "servers": {"s": {"command": "x", "more": {"b": 1, "a": 9007199254740993}}}}`
+	text := `{"$schema": "x", "later": [1.50], "servers": {"s": {"command": "x", "more": {"b": 1, "a": ` +
+		`9007199254740993}}}}`
 	d, _ := stax.Parse("x.json", []byte(text), nil)
 	out, err := json.Marshal(stax.Merge(d).Config)
-	want := `{"specVersion":"1.0.0","servers":{"s":{"command":"x","enabled":true,"more":{"b":1,"a":9007199254740993}}},"$schema":"x","later":[1.50]}`
+	want := `{"specVersion":"1.0.0","servers":{"s":{"command":"x","enabled":true,"more":{"b":1,` +
+		`"a":9007199254740993}}},"$schema":"x","later":[1.50]}`
 	if err != nil || string(out) != want {
 		t.Errorf("got  %s, %v\nwant %s", out, err, want)
 	}
@@ -189,7 +201,8 @@ func ExampleDefine() {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(compiled), uint8(1))
-	f.Add([]byte("servers:\n  s: {command: x, secrets: [A, B], env: {A: 1}}\nsecrets: [A]\nbindings: {s: {A: '{B}'}}\ntools: {s: {t: {name: u, title: '', x: 1}}, r: {t: {}}}"), uint8(3))
+	f.Add([]byte("servers:\n  s: {command: x, secrets: [A, B], env: {A: 1}}\nsecrets: [A]\nbindings: {s: {A: "+
+		"'{B}'}}\ntools: {s: {t: {name: u, title: '', x: 1}}, r: {t: {}}}"), uint8(3))
 	f.Add([]byte("[servers.s]\nurl='https://a:b@c/?token=x'\ntransport='http'\nheaders={A='b'}\n"), uint8(4))
 	f.Add([]byte("export default {servers: {s: {command: `x`, registryRef: {package: 'a', digest: 'b'}}}}"), uint8(5))
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte, format uint8) {

@@ -7,7 +7,8 @@ import (
 )
 
 func TestVariablesGivenTwice(t *testing.T) {
-	const secrets = "secrets: [{key: R, exposeAs: {env: OTHER}}, {key: S, exposeAs: {env: OTHER}}, {key: F, exposeAs: {env: F, file: OTHER}}, T]\n"
+	const secrets = "secrets: [{key: R, exposeAs: {env: OTHER}}, {key: S, exposeAs: {env: OTHER}}, {key: F, " +
+		"exposeAs: {env: F, file: OTHER}}, T]\n"
 	tests := map[string]struct{ server, pointer string }{
 		"a static one": {"{command: x, env: {OTHER: y}, secrets: [R]}", "/servers/s/env/OTHER"},
 		"two secrets":  {"{command: x, secrets: [R, S]}", "/servers/s/secrets/1"},

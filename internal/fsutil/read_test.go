@@ -32,7 +32,8 @@ func TestRead(t *testing.T) {
 			}
 		})
 	}
-	if _, err := fsutil.ReadRegular(os.DirFS(dir), ".", 5); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := fsutil.ReadRegular(os.DirFS(dir), ".", 5); err == nil || !strings.Contains(err.Error(),
+		"not a regular file") {
 		t.Errorf("of a folder: %v", err)
 	}
 	if _, err := fsutil.ReadFile(filepath.Join(dir, "none"), 5); !errors.Is(err, os.ErrNotExist) {

@@ -42,8 +42,10 @@ func TestParse(t *testing.T) {
 		"yaml empty": {tree.YAML, "# nothing\n", `null`},
 		"toml": {
 			tree.TOML,
-			"[s.gh]\nargs = ['a', \"b\\n\"]\nn = 1_000\nenv = {A = \"b\", c.d = true}\n[s.\"x y\"]\nf = 1.5\n[[l]]\na=1\n[[l]]\na=2\n[l.m]\nb=3\n",
-			`{"s":{"gh":{"args":["a","b\n"],"n":1000,"env":{"A":"b","c":{"d":true}}},"x y":{"f":1.5}},"l":[{"a":1},{"a":2,"m":{"b":3}}]}`,
+			"[s.gh]\nargs = ['a', \"b\\n\"]\nn = 1_000\nenv = {A = \"b\", c.d = true}\n[s.\"x y\"]\nf = " +
+				"1.5\n[[l]]\na=1\n[[l]]\na=2\n[l.m]\nb=3\n",
+			`{"s":{"gh":{"args":["a","b\n"],"n":1000,"env":{"A":"b","c":{"d":true}}},"x ` +
+				`y":{"f":1.5}},"l":[{"a":1},{"a":2,"m":{"b":3}}]}`,
 		},
 		"toml mark":      {tree.TOML, "\ufeffa = 1\r\n", `{"a":1}`},
 		"toml date":      {tree.TOML, "a = 2001-01-01", `{"a":"2001-01-01"}`},

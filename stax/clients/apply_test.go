@@ -99,7 +99,8 @@ func (d *desk) remove(servers ...string) int {
 
 const (
 	two = "servers:\n  a: {command: x, secrets: [TOKEN]}\n  b: {url: 'https://x.example', transport: http}\n"
-	one = "servers:\n  a: {command: y, secrets: [TOKEN]}\n  b: {url: 'https://x.example', transport: http, enabled: false}\n"
+	one = "servers:\n  a: {command: y, secrets: [TOKEN]}\n  b: {url: 'https://x.example', transport: http, " +
+		"enabled: false}\n"
 )
 
 func TestApplyAndRemove(t *testing.T) {

@@ -90,7 +90,8 @@ func needs(s *stax.Server, key string) {
 func (i *importer) refer(s *stax.Server, n *tree.Node, key, variable string) {
 	if i.out.Values[key].Reveal() != "" {
 		i.At(n.Start).Add(RuleNotImported, "", "",
-			"%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now", variable, s.Name)
+			"%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now",
+			variable, s.Name)
 	}
 	i.named[key] = true
 	i.expose(s, n, key, variable)
@@ -167,7 +168,8 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 		default:
 			if i.refers(value) {
 				i.At(m.Value.Start).Add(RuleNotImported, "", "",
-					"the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", m.Key, s.Name)
+					"the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
+					m.Key, s.Name)
 			}
 			if s.Env == nil {
 				s.Env = map[string]string{}
@@ -197,7 +199,8 @@ func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
 	needs(s, key)
 	s.Args[at] = strings.TrimSuffix(s.Args[at], value) + "<" + key + ">"
 	i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
-		"argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place, and the server gets the variable %s", at+1, s.Name, key, key)
+		"argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> "+
+			"stands in its place, and the server gets the variable %s", at+1, s.Name, key, key)
 }
 
 // object reports a value that should be a table.
@@ -248,7 +251,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 	}
 	if i.refers(value) {
 		i.At(n.Start).Add(RuleNotImported, "", "",
-			"the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", name, s.Name)
+			"the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
+			name, s.Name)
 	}
 	if s.Headers == nil {
 		s.Headers = map[string]string{}
@@ -281,7 +285,8 @@ func (i *importer) url(s *stax.Server, n *tree.Node) {
 		key := i.keep(s, keyFor(s.Name, name), plain)
 		parts[at] = name + "=<" + key + ">"
 		i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
-			"the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place", s.Name, key)
+			"the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> "+
+				"stands in its place", s.Name, key)
 	}
 	if query := strings.Join(parts, "&"); query != u.RawQuery {
 		before, _, _ := strings.Cut(s.URL, "?")

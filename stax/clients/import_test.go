@@ -68,7 +68,8 @@ func TestImportKeepsNoValues(t *testing.T) {
 	const value = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 	path := filepath.Join(t.TempDir(), "x.json")
 	text := `{"mcpServers": {"a b": {"command": "x", "env": {"GITHUB_TOKEN": "` + value + `"}, "disabled": true, "odd": 1},
- "r": {"type": "http", "url": "https://x.example", "headers": {"Authorization": "Bearer ` + value + `", "X-Key": "pre ${K}"}}}}`
+ "r": {"type": "http", "url": "https://x.example", "headers": {"Authorization": "Bearer ` + value +
+		`", "X-Key": "pre ${K}"}}}}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,10 @@ func TestImportKeepsNoValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := json.Marshal(&got.Config)
-	want := `{"specVersion":"1.0.0","servers":{"a b":{"command":"x","secrets":["GITHUB_TOKEN"],"enabled":false},"r":{"url":"https://x.example","transport":"http","secrets":["R_TOKEN","K"],"enabled":true}},"secrets":[{"key":"GITHUB_TOKEN"},{"key":"R_TOKEN"},{"key":"K"}],"bindings":{"r":{"Authorization":"Bearer {R_TOKEN}","X-Key":"pre {K}"}}}`
+	want := `{"specVersion":"1.0.0","servers":{"a ` +
+		`b":{"command":"x","secrets":["GITHUB_TOKEN"],"enabled":false},"r":{"url":"https://x.example",` +
+		`"transport":"http","secrets":["R_TOKEN","K"],"enabled":true}},"secrets":[{"key":"GITHUB_TOKEN"},` +
+		`{"key":"R_TOKEN"},{"key":"K"}],"bindings":{"r":{"Authorization":"Bearer {R_TOKEN}","X-Key":"pre {K}"}}}`
 	if err != nil || string(out) != want {
 		t.Errorf("got  %s, %v\nwant %s", out, err, want)
 	}
@@ -181,7 +185,8 @@ func TestImport(t *testing.T) {
 		},
 		"goose, a header": {
 			"goose",
-			"extensions:\n  x: {type: streamable_http, name: x, description: '', enabled: true, uri: 'https://x.example', env_keys: [T], headers: {Authorization: 'Bearer ${T}'}}\n",
+			"extensions:\n  x: {type: streamable_http, name: x, description: '', enabled: true, uri: " +
+				"'https://x.example', env_keys: [T], headers: {Authorization: 'Bearer ${T}'}}\n",
 			`{"servers":{"x":{"url":"https://x.example","transport":"http","secrets":["T"]}},"secrets":[{"key":"T"}]}`,
 			"",
 		},
@@ -206,7 +211,8 @@ func TestImport(t *testing.T) {
 		"a token in the clear": {
 			"codex",
 			"[mcp_servers.x]\nurl='https://x.example'\nbearer_token='" + token + "'\n",
-			`{"servers":{"x":{"url":"https://x.example","transport":"http","secrets":["X_TOKEN"]}},"secrets":[{"key":"X_TOKEN"}]}`,
+			`{"servers":{"x":{"url":"https://x.example","transport":"http","secrets":["X_TOKEN"]}},` +
+				`"secrets":[{"key":"X_TOKEN"}]}`,
 			"X_TOKEN stands in the file",
 		},
 		"inputs": {
@@ -236,7 +242,8 @@ func TestImport(t *testing.T) {
 		"two in a header": {
 			"claude-code",
 			`{"mcpServers":{"g":{"type":"http","url":"https://x.example","headers":{"X-A":"${A}:${B}"}}}}`,
-			`{"servers":{"g":{"url":"https://x.example","transport":"http","secrets":["A","B"]}},"secrets":[{"key":"A"},{"key":"B"}],"bindings":{"g":{"X-A":"{A}:{B}"}}}`,
+			`{"servers":{"g":{"url":"https://x.example","transport":"http","secrets":["A","B"]}},"secrets":[{"key":"A"},` +
+				`{"key":"B"}],"bindings":{"g":{"X-A":"{A}:{B}"}}}`,
 			"",
 		},
 		"a reference and text": {
@@ -259,38 +266,47 @@ func TestImport(t *testing.T) {
 		},
 		"two values": {
 			"claude-code",
-			`{"mcpServers":{"a":{"command":"x","env":{"API_KEY":"first-1234"}},"b":{"command":"x","env":{"API_KEY":"second-5678"}},"c":{"command":"x","env":{"API_KEY":"second-5678"}}}}`,
-			`{"servers":{"a":{"command":"x","secrets":["API_KEY"]},"b":{"command":"x","secrets":["B_API_KEY"]},"c":{"command":"x","secrets":["B_API_KEY"]}},"secrets":[{"key":"API_KEY"},{"key":"B_API_KEY","exposeAs":{"env":"API_KEY"}}]}`,
+			`{"mcpServers":{"a":{"command":"x","env":{"API_KEY":"first-1234"}},"b":{"command":"x",` +
+				`"env":{"API_KEY":"second-5678"}},"c":{"command":"x","env":{"API_KEY":"second-5678"}}}}`,
+			`{"servers":{"a":{"command":"x","secrets":["API_KEY"]},"b":{"command":"x","secrets":["B_API_KEY"]},` +
+				`"c":{"command":"x","secrets":["B_API_KEY"]}},"secrets":[{"key":"API_KEY"},{"key":"B_API_KEY",` +
+				`"exposeAs":{"env":"API_KEY"}}]}`,
 			"B_API_KEY stands",
 		},
 		"two variables": {
 			"claude-code",
 			`{"mcpServers":{"a":{"command":"x","env":{"X":"${T}"}},"b":{"command":"x","env":{"T":"${T}"}}}}`,
-			`{"servers":{"a":{"command":"x","secrets":["T"]},"b":{"command":"x","secrets":["T"]}},"secrets":[{"key":"T","exposeAs":{"env":"X"}}]}`,
+			`{"servers":{"a":{"command":"x","secrets":["T"]},"b":{"command":"x","secrets":["T"]}},"secrets":[{"key":"T",` +
+				`"exposeAs":{"env":"X"}}]}`,
 			"as X and not as T",
 		},
 		"a remote one first": {
 			"claude-code",
-			`{"mcpServers":{"a":{"type":"http","url":"https://x.example","headers":{"Authorization":"Bearer ${T}"}},"b":{"command":"x","env":{"X":"${T}"}}}}`,
-			`{"servers":{"a":{"url":"https://x.example","transport":"http","secrets":["T"]},"b":{"command":"x","secrets":["T"]}},"secrets":[{"key":"T","exposeAs":{"env":"X"}}]}`,
+			`{"mcpServers":{"a":{"type":"http","url":"https://x.example","headers":{"Authorization":"Bearer ` +
+				`${T}"}},"b":{"command":"x","env":{"X":"${T}"}}}}`,
+			`{"servers":{"a":{"url":"https://x.example","transport":"http","secrets":["T"]},"b":{"command":"x",` +
+				`"secrets":["T"]}},"secrets":[{"key":"T","exposeAs":{"env":"X"}}]}`,
 			"",
 		},
 		"secrets in arguments": {
 			"claude-code",
 			`{"mcpServers":{"a":{"command":"x","args":["--api-key","` + token + `","--token=hunter2222","-v"]}}}`,
-			`{"servers":{"a":{"command":"x","args":["--api-key","\u003cA_API_KEY\u003e","--token=\u003cA_TOKEN\u003e","-v"],"secrets":["A_API_KEY","A_TOKEN"]}},"secrets":[{"key":"A_API_KEY"},{"key":"A_TOKEN"}]}`,
+			`{"servers":{"a":{"command":"x","args":["--api-key","\u003cA_API_KEY\u003e","--token=\u003cA_TOKEN\u003e",` +
+				`"-v"],"secrets":["A_API_KEY","A_TOKEN"]}},"secrets":[{"key":"A_API_KEY"},{"key":"A_TOKEN"}]}`,
 			"argument 2",
 		},
 		"a password in an address": {
 			"claude-code",
 			`{"mcpServers":{"a":{"type":"http","url":"https://u:hunter2222@x.example/p?a=b"}}}`,
-			`{"servers":{"a":{"url":"https://x.example/p?a=b","transport":"http","secrets":["A_BASIC"]}},"secrets":[{"key":"A_BASIC"}],"bindings":{"a":{"Authorization":"Basic {A_BASIC}"}}}`,
+			`{"servers":{"a":{"url":"https://x.example/p?a=b","transport":"http","secrets":["A_BASIC"]}},` +
+				`"secrets":[{"key":"A_BASIC"}],"bindings":{"a":{"Authorization":"Basic {A_BASIC}"}}}`,
 			"A_BASIC",
 		},
 		"a key in an address": {
 			"claude-code",
 			`{"mcpServers":{"a":{"type":"http","url":"https://x.example/p?api_key=hunter2222"}}}`,
-			`{"servers":{"a":{"url":"https://x.example/p?api_key=\u003cA_API_KEY\u003e","transport":"http"}},"secrets":[{"key":"A_API_KEY"}]}`,
+			`{"servers":{"a":{"url":"https://x.example/p?api_key=\u003cA_API_KEY\u003e","transport":"http"}},` +
+				`"secrets":[{"key":"A_API_KEY"}]}`,
 			"A_API_KEY",
 		},
 		"a variable with a dash": {
@@ -371,11 +387,14 @@ func TestImportAdd(t *testing.T) {
 	a, _, _ := importText(t, "claude-code",
 		`{"mcpServers":{"a":{"command":"x","env":{"API_KEY":"first-1234"}},"same":{"command":"x"}}}`)
 	b, _, _ := importText(t, "cursor",
-		`{"mcpServers":{"b":{"command":"y","env":{"API_KEY":"second-5678"}},"same":{"command":"z","env":{"OTHER_TOKEN":"third-9999"}}}}`)
+		`{"mcpServers":{"b":{"command":"y","env":{"API_KEY":"second-5678"}},"same":{"command":"z",`+
+			`"env":{"OTHER_TOKEN":"third-9999"}}}}`)
 	report := &check.Report{}
 	a.Add(b, report, "cursor.json")
 	out, _ := json.Marshal(&a.Config)
-	want := `{"specVersion":"1.0.0","servers":{"a":{"command":"x","secrets":["API_KEY"],"enabled":true},"same":{"command":"x","enabled":true},"b":{"command":"y","secrets":["API_KEY_2"],"enabled":true}},"secrets":[{"key":"API_KEY"},{"key":"API_KEY_2","exposeAs":{"env":"API_KEY"}}]}`
+	want := `{"specVersion":"1.0.0","servers":{"a":{"command":"x","secrets":["API_KEY"],"enabled":true},` +
+		`"same":{"command":"x","enabled":true},"b":{"command":"y","secrets":["API_KEY_2"],"enabled":true}},` +
+		`"secrets":[{"key":"API_KEY"},{"key":"API_KEY_2","exposeAs":{"env":"API_KEY"}}]}`
 	if diff := cmp.Diff(want, string(out)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -279,7 +279,8 @@ func TestDiffShowsNoValues(t *testing.T) {
 		"argument": {
 			"claude-code",
 			"project/.mcp.json",
-			"{\"mcpServers\": {\n  \"z\": {\"command\": \"m\", \"args\": [\"--api-key\", \"hunter2222\", \"--header\", \"Authorization: Bearer hunter2222\"]}\n}}\n",
+			"{\"mcpServers\": {\n  \"z\": {\"command\": \"m\", \"args\": [\"--api-key\", \"hunter2222\", \"--header\", " +
+				"\"Authorization: Bearer hunter2222\"]}\n}}\n",
 		},
 		"own line": {
 			"claude-code",

@@ -23,7 +23,8 @@ func TestTranslate(t *testing.T) {
 			"goose",
 			"{url: 'https://x.example', transport: http, secrets: [T]}",
 			"secrets: [T]\n",
-			`{"name":"s","type":"streamable_http","enabled":true,"description":"","uri":"https://x.example","headers":{"Authorization":"Bearer ${T}"},"env_keys":["T"]}`,
+			`{"name":"s","type":"streamable_http","enabled":true,"description":"","uri":"https://x.example",` +
+				`"headers":{"Authorization":"Bearer ${T}"},"env_keys":["T"]}`,
 			"",
 		},
 		"goose needs its variables": {"goose", "{command: x, secrets: [T]}", optional,

@@ -56,7 +56,8 @@ func TestEntry(t *testing.T) {
 			"",
 		},
 		"its own -y": {
-			`"packages": [{"registryType": "npm", "identifier": "w", "runtimeArguments": [{"type": "named", "name": "--yes"}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "npm", "identifier": "w", "runtimeArguments": [{"type": "named", "name": ` +
+				`"--yes"}], ` + stdio + `}]`,
 			`"command":"npx","args":["--yes","w"]`,
 			"",
 			"",
@@ -74,33 +75,44 @@ func TestEntry(t *testing.T) {
 			"",
 		},
 		"image": {
-			`"packages": [{"registryType": "oci", "identifier": "docker.io/me/w:1", "runtimeArguments": [{"type": "named", "name": "-v", "value": "/a:/b"}, {"type": "named", "name": "--mount", "value": "x"}], "packageArguments": [{"type": "positional", "value": "/p"}],
-			"environmentVariables": [{"name": "LOG", "default": "info"}, {"name": "W_KEY", "isSecret": true, "isRequired": true}], ` + stdio + `}]`,
-			`"command":"docker","args":["run","-i","--rm","-e","LOG","-e","W_KEY","-v","/a:/b","--mount=x","docker.io/me/w:1","/p"],"env":{"LOG":"info"},"secrets":["W_KEY"]`,
+			`"packages": [{"registryType": "oci", "identifier": "docker.io/me/w:1", "runtimeArguments": [{"type": ` +
+				`"named", "name": "-v", "value": "/a:/b"}, {"type": "named", "name": "--mount", "value": "x"}], ` +
+				`"packageArguments": [{"type": "positional", "value": "/p"}],
+			"environmentVariables": [{"name": "LOG", "default": "info"}, {"name": "W_KEY", "isSecret": true, ` +
+				`"isRequired": true}], ` + stdio + `}]`,
+			`"command":"docker","args":["run","-i","--rm","-e","LOG","-e","W_KEY","-v","/a:/b","--mount=x","docker.io/me/` +
+				`w:1","/p"],"env":{"LOG":"info"},"secrets":["W_KEY"]`,
 			"give the secret W_KEY", "",
 		},
 		"an image that says run": {
-			`"packages": [{"registryType": "oci", "identifier": "w", "version": "2", "runtimeArguments": [{"type": "positional", "value": "run"}, {"type": "named", "name": "-i"}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "oci", "identifier": "w", "version": "2", "runtimeArguments": [{"type": ` +
+				`"positional", "value": "run"}, {"type": "named", "name": "-i"}], ` + stdio + `}]`,
 			`"command":"docker","args":["run","--rm","-i","w:2"]`,
 			"",
 			"",
 		},
 		"an image with a secret of docker's": {
-			`"packages": [{"registryType": "oci", "identifier": "ghcr.io/me/w:1", "runtimeArguments": [{"type": "positional", "value": "run"},
-			{"type": "named", "name": "-i", "value": "true", "format": "boolean"}, {"type": "named", "name": "--rm", "value": "true", "format": "boolean"}, {"type": "named", "name": "--init", "value": "false", "format": "boolean"},
+			`"packages": [{"registryType": "oci", "identifier": "ghcr.io/me/w:1", "runtimeArguments": [{"type": ` +
+				`"positional", "value": "run"},
+			{"type": "named", "name": "-i", "value": "true", "format": "boolean"}, {"type": "named", "name": "--rm", ` +
+				`"value": "true", "format": "boolean"}, {"type": "named", "name": "--init", "value": "false", "format": "boolean"},
 			{"type": "named", "name": "-p", "value": "127.0.0.1:1:1"}, {"type": "named", "name": "-e", "value": "PORT=1"},
-			{"type": "named", "name": "-e", "value": "W_TOKEN={token}", "variables": {"token": {"isSecret": true}}}, {"type": "positional", "valueHint": "image_name", "value": "ghcr.io/me/w"}], ` + stdio + `}]`,
-			`"command":"docker","args":["run","-e","W_TOKEN","-i","--rm","-p","127.0.0.1:1:1","-e","PORT=1","ghcr.io/me/w:1"],"secrets":["W_TOKEN"]`,
+			{"type": "named", "name": "-e", "value": "W_TOKEN={token}", "variables": {"token": {"isSecret": true}}}, ` +
+				`{"type": "positional", "valueHint": "image_name", "value": "ghcr.io/me/w"}], ` + stdio + `}]`,
+			`"command":"docker","args":["run","-e","W_TOKEN","-i","--rm","-p","127.0.0.1:1:1","-e","PORT=1","ghcr.io/me/` +
+				`w:1"],"secrets":["W_TOKEN"]`,
 			"give the secret W_TOKEN, if it is wanted", "",
 		},
 		"the whole header": {
-			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", "isSecret": true, "isRequired": true, "description": "With a token"}]}]`,
+			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", ` +
+				`"isSecret": true, "isRequired": true, "description": "With a token"}]}]`,
 			`"url":"https://x.example/","transport":"http","secrets":["W_AUTHORIZATION"]`,
 			"give the whole value of the header Authorization as the secret W_AUTHORIZATION: With a token",
 			"",
 		},
 		"nuget": {
-			`"packages": [{"registryType": "nuget", "identifier": "W", "version": "1", "packageArguments": [{"type": "positional", "value": "mcp"}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "nuget", "identifier": "W", "version": "1", "packageArguments": [{"type": ` +
+				`"positional", "value": "mcp"}], ` + stdio + `}]`,
 			`"command":"dnx","args":["W@1","--yes","--","mcp"]`,
 			"",
 			"",
@@ -112,38 +124,49 @@ func TestEntry(t *testing.T) {
 			"",
 		},
 		"arguments": {`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [
-			{"type": "named", "name": "--port", "default": "1"}, {"type": "named", "name": "-p", "value": "2"}, {"type": "named", "name": "--optional", "description": "x"},
-			{"type": "named", "name": "--flag"}, {"type": "positional", "valueHint": "dir", "isRequired": true, "placeholder": "/tmp", "description": "Where to"}, {"type": "positional", "valueHint": "more"},
-			{"type": "positional", "value": "{a}-{b}-{c}", "variables": {"a": {"default": "A"}, "b": {"isRequired": true}}}], ` + stdio + `}]`,
+			{"type": "named", "name": "--port", "default": "1"}, {"type": "named", "name": "-p", "value": "2"}, {"type": ` +
+			`"named", "name": "--optional", "description": "x"},
+			{"type": "named", "name": "--flag"}, {"type": "positional", "valueHint": "dir", "isRequired": true, ` +
+			`"placeholder": "/tmp", "description": "Where to"}, {"type": "positional", "valueHint": "more"},
+			{"type": "positional", "value": "{a}-{b}-{c}", "variables": {"a": {"default": "A"}, "b": {"isRequired": ` +
+			`true}}}], ` + stdio + `}]`,
 			`"command":"npx","args":["-y","w","--port=1","-p","2","--flag","\u003cdir\u003e","A-\u003cb\u003e-{c}"]`,
 			"put a value in place of <dir>, such as /tmp: Where to|put a value in place of <b>", ""},
 		"variables": {`"packages": [{"registryType": "npm", "identifier": "w", "environmentVariables": [
-			{"name": "PLACE", "isRequired": true, "choices": ["a", "b"]}, {"name": "OPTIONAL"}, {"name": "FIXED", "value": "f"}, {"name": "PLAIN_TOKEN", "description": "Not said to be a secret"},
-			{"name": "RENAMED", "value": "{W_OTHER}", "variables": {"W_OTHER": {"isSecret": true, "isRequired": true}}}], ` + stdio + `}]`,
-			`"command":"npx","args":["-y","w"],"env":{"FIXED":"f","PLACE":"\u003cPLACE\u003e"},"secrets":["PLAIN_TOKEN","W_OTHER"]`,
-			"put a value in place of <PLACE>, such as a or b|give the secret PLAIN_TOKEN, if it is wanted: Not said to be a secret|give the secret W_OTHER",
+			{"name": "PLACE", "isRequired": true, "choices": ["a", "b"]}, {"name": "OPTIONAL"}, {"name": "FIXED", ` +
+			`"value": "f"}, {"name": "PLAIN_TOKEN", "description": "Not said to be a secret"},
+			{"name": "RENAMED", "value": "{W_OTHER}", "variables": {"W_OTHER": {"isSecret": true, "isRequired": true}}}], ` +
+			stdio + `}]`,
+			`"command":"npx","args":["-y","w"],"env":{"FIXED":"f","PLACE":"\u003cPLACE\u003e"},"secrets":["PLAIN_TOKEN",` +
+				`"W_OTHER"]`,
+			"put a value in place of <PLACE>, such as a or b|give the secret PLAIN_TOKEN, if it is wanted: Not said to " +
+				"be a secret|give the secret W_OTHER",
 			""},
 		"text around a secret": {
-			`"packages": [{"registryType": "npm", "identifier": "w", "environmentVariables": [{"name": "A", "value": "Bearer {W_KEY}", "variables": {"W_KEY": {"isSecret": true}}}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "npm", "identifier": "w", "environmentVariables": [{"name": "A", "value": ` +
+				`"Bearer {W_KEY}", "variables": {"W_KEY": {"isSecret": true}}}], ` + stdio + `}]`,
 			`"command":"npx","args":["-y","w"]`,
 			"",
 			"no place for text around a secret",
 		},
 		"an optional secret": {
-			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": "--key", "isSecret": true}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
+				`"--key", "isSecret": true}], ` + stdio + `}]`,
 			`"command":"npx","args":["-y","w"]`,
 			"",
 			"others can read command lines",
 		},
 		"what looks like one": {
-			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": "--apiClientSecret", "description": "x"}, {"type": "named", "name": "--apiKey", "default": "none"}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
+				`"--apiClientSecret", "description": "x"}, {"type": "named", "name": "--apiKey", "default": "none"}], ` + stdio + `}]`,
 			`"command":"npx","args":["-y","w","--apiKey=none"]`,
 			"",
 			"",
 		},
 		"a remote server first": {
 			`"packages": [{"registryType": "npm", "identifier": "w", ` + stdio +
-				`}], "remotes": [{"type": "sse", "url": "https://x.example/sse"}, {"type": "streamable-http", "url": "https://x.example/mcp"}]`,
+				`}], "remotes": [{"type": "sse", "url": "https://x.example/sse"}, {"type": "streamable-http", "url": ` +
+				`"https://x.example/mcp"}]`,
 			`"url":"https://x.example/mcp","transport":"http"`,
 			"",
 			"",
@@ -155,18 +178,22 @@ func TestEntry(t *testing.T) {
 			"",
 		},
 		"headers": {
-			`"remotes": [{"type": "streamable-http", "url": "https://{region}.x.example/", "variables": {"region": {"default": "eu"}}, "headers": [{"name": "X-Plain", "value": "1"}, {"name": "X-Api-Key", "isSecret": true, "isRequired": true}, {"name": "X-Maybe"}]}]`,
+			`"remotes": [{"type": "streamable-http", "url": "https://{region}.x.example/", "variables": {"region": ` +
+				`{"default": "eu"}}, "headers": [{"name": "X-Plain", "value": "1"}, {"name": "X-Api-Key", "isSecret": true, ` +
+				`"isRequired": true}, {"name": "X-Maybe"}]}]`,
 			`"url":"https://eu.x.example/","transport":"http","headers":{"X-Plain":"1"},"secrets":["W_X_API_KEY"]`,
 			"give the secret W_X_API_KEY", "",
 		},
 		"a header with a secret for all to read": {
-			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", "value": "Bearer sesame"}]}]`,
+			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", ` +
+				`"value": "Bearer sesame"}]}]`,
 			`"url":"https://x.example/","transport":"http"`,
 			"",
 			"there for all to read",
 		},
 		"a secret that is called token": {
-			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", "value": "Bearer {token}", "variables": {"token": {"isSecret": true, "isRequired": true}}}]}]`,
+			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", ` +
+				`"value": "Bearer {token}", "variables": {"token": {"isSecret": true, "isRequired": true}}}]}]`,
 			`"url":"https://x.example/","transport":"http","secrets":["W_TOKEN"]`,
 			"give the secret W_TOKEN",
 			"",
@@ -199,8 +226,10 @@ func TestEntry(t *testing.T) {
 }
 
 func TestEntryChoice(t *testing.T) {
-	const both = `"packages": [{"registryType": "npm", "identifier": "w", "transport": {"type": "streamable-http", "url": "http://127.0.0.1:1/"}},
-		{"registryType": "npm", "identifier": "w2", "fileSha256": "ab", "transport": {"type": "stdio"}}, {"registryType": "pypi", "identifier": "w3", "transport": {"type": "stdio"}}],
+	const both = `"packages": [{"registryType": "npm", "identifier": "w", "transport": {"type": "streamable-http", ` +
+		`"url": "http://127.0.0.1:1/"}},
+		{"registryType": "npm", "identifier": "w2", "fileSha256": "ab", "transport": {"type": "stdio"}}, ` +
+		`{"registryType": "pypi", "identifier": "w3", "transport": {"type": "stdio"}}],
 		"remotes": [{"type": "streamable-http", "url": "https://x.example"}]`
 	for choice, want := range map[string]string{
 		"":       "https://x.example",
@@ -253,17 +282,20 @@ func TestEntryRefuses(t *testing.T) {
 			"is no package",
 		},
 		"a secret argument": {
-			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": "--key", "isSecret": true, "isRequired": true}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
+				`"--key", "isSecret": true, "isRequired": true}], ` + stdio + `}]`,
 			"",
 			"no place for one in a command line",
 		},
 		"one that looks so": {
-			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": "--api-key", "isRequired": true}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
+				`"--api-key", "isRequired": true}], ` + stdio + `}]`,
 			"",
 			"no place for one in a command line",
 		},
 		"a secret in a text": {
-			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "positional", "value": "{k}", "variables": {"k": {"isSecret": true}}}], ` + stdio + `}]`,
+			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "positional", ` +
+				`"value": "{k}", "variables": {"k": {"isSecret": true}}}], ` + stdio + `}]`,
 			"",
 			"no place for one in a command line",
 		},
@@ -273,7 +305,8 @@ func TestEntryRefuses(t *testing.T) {
 			"spoken with over sse",
 		},
 		"a secret address": {
-			`"remotes": [{"type": "streamable-http", "url": "https://x.example/{key}", "variables": {"key": {"isSecret": true}}}]`,
+			`"remotes": [{"type": "streamable-http", "url": "https://x.example/{key}", "variables": {"key": {"isSecret": ` +
+				`true}}}]`,
 			"",
 			"holds a secret",
 		},
@@ -295,7 +328,8 @@ func TestEntryRefuses(t *testing.T) {
 }
 
 func TestEntryValues(t *testing.T) {
-	const members = `"remotes": [{"type": "streamable-http", "url": "https://{host}/", "variables": {"host": {"isRequired": true}}}]`
+	const members = `"remotes": [{"type": "streamable-http", "url": "https://{host}/", "variables": {"host": ` +
+		`{"isRequired": true}}}]`
 	e, err := made(t, members, &registry.EntryOptions{Values: map[string]string{"host": "y.example"}})
 	if err != nil || e.Server().URL != "https://y.example/" || len(e.Todo) > 0 {
 		t.Errorf("got %+v, %v", e, err)
@@ -307,7 +341,8 @@ func TestEntryValues(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	const one = `{"name": "a/b", "description": "d", "version": "%", "remotes": [{"type": "sse", "url": "https://x.example"}]}`
+	const one = `{"name": "a/b", "description": "d", "version": "%", "remotes": [{"type": "sse", "url": ` +
+		`"https://x.example"}]}`
 	old, latest := strings.Replace(one, "%", "1", 1), strings.Replace(one, "%", "2", 1)
 	for name, test := range map[string]struct{ text, version, fault string }{
 		"itself":    {old, "1", ""},
@@ -351,7 +386,8 @@ func TestStatus(t *testing.T) {
 		"deprecated": "is deprecated",
 		"deleted":    "has deleted a/b 1",
 	} {
-		answer := `"server": {"name": "a/b", "description": "d", "version": "1", "remotes": [{"type": "sse", "url": "https://x.example"}]},
+		answer := `"server": {"name": "a/b", "description": "d", "version": "1", "remotes": [{"type": "sse", "url": ` +
+			`"https://x.example"}]},
 			"_meta": {"io.modelcontextprotocol.registry/official": {"status": "` + status + `", "isLatest": true}}`
 		for _, text := range []string{"{" + answer + "}", `{"servers": [{` + answer + `}]}`} {
 			doc, err := registry.Parse([]byte(text))
@@ -375,8 +411,11 @@ func TestStatus(t *testing.T) {
 }
 
 func FuzzEntry(f *testing.F) {
-	f.Add([]byte(`{"name": "a/b", "packages": [{"registryType": "oci", "identifier": "w", "transport": {"type": "stdio"}, "runtimeArguments": [{"type": "named", "name": "-v", "value": "{x}", "variables": {"x": {"isSecret": true}}}]}]}`))
-	f.Add([]byte(`{"server": {"name": "a/b", "remotes": [{"type": "sse", "url": "https://{h}/", "variables": {"h": {}}, "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}}`))
+	f.Add([]byte(`{"name": "a/b", "packages": [{"registryType": "oci", "identifier": "w", "transport": {"type": ` +
+		`"stdio"}, "runtimeArguments": [{"type": "named", "name": "-v", "value": "{x}", "variables": {"x": {"isSecret": ` +
+		`true}}}]}]}`))
+	f.Add([]byte(`{"server": {"name": "a/b", "remotes": [{"type": "sse", "url": "https://{h}/", "variables": {"h": ` +
+		`{}}, "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}}`))
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		doc, err := registry.Parse(text)
 		if err != nil {

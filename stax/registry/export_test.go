@@ -67,7 +67,8 @@ func TestSchemaIsOne(t *testing.T) {
 	for _, text := range []string{
 		`{}`,
 		`{"name": "x", "description": "d", "version": "1"}`,
-		`{"name": "a/b", "description": "d", "version": "1", "packages": [{"registryType": "npm", "identifier": "x", "transport": {"type": "tcp"}}]}`,
+		`{"name": "a/b", "description": "d", "version": "1", "packages": [{"registryType": "npm", "identifier": "x", ` +
+			`"transport": {"type": "tcp"}}]}`,
 	} {
 		if valid([]byte(text)) == nil {
 			t.Errorf("the schema takes %s", text)
@@ -85,16 +86,20 @@ const ref = `
 func TestRoundTrip(t *testing.T) {
 	valid := schema(t)
 	tests := map[string]string{
-		"npm":                "    command: npx\n    args: [-y, '@me/w@1.2.3']",
-		"npm with arguments": "    command: npx\n    args: [-y, --prefer-offline=true, 'w@1.2.3', serve, --port=1, --port, '2', -v, 'a b', '{x}']",
-		"bun":                "    command: bunx\n    args: ['w@1.2.3', --stdio]",
-		"pypi":               "    command: uvx\n    args: ['w@1.2.3', serve]\n    env: {B: '2', A: '{HOME}'}",
-		"pypi from":          "    command: uvx\n    args: [--from, 'w==1.2.3', w-mcp, serve]",
-		"nuget":              "    command: dnx\n    args: ['W.M@1.2.3', --yes, --, mcp, start]",
-		"dotnet":             "    command: dotnet\n    args: [tool, exec, 'W.M@1.2.3', --yes]",
-		"image":              "    command: docker\n    args: [run, -i, --rm, 'ghcr.io/me/w:1.2.3']",
-		"image with all":     "    command: podman\n    args: [run, -i, --rm, -e, A, -e, TOKEN_W, -v, '/a:/b', '--mount=type=bind,src=/x', -e, 'C=1', 'ghcr.io:5000/me/w@sha256:" + strings.Repeat("ab", 32) + "', --deep]\n    env: {A: x}\n    secrets: [TOKEN_W]",
-		"secrets":            "    command: npx\n    args: [-y, 'w@1.2.3']\n    secrets: [W_KEY, W_OTHER, W_THIRD]\n    env: {LOG: debug}",
+		"npm": "    command: npx\n    args: [-y, '@me/w@1.2.3']",
+		"npm with arguments": "    command: npx\n    args: [-y, --prefer-offline=true, 'w@1.2.3', serve, --port=1, " +
+			"--port, '2', -v, 'a b', '{x}']",
+		"bun":       "    command: bunx\n    args: ['w@1.2.3', --stdio]",
+		"pypi":      "    command: uvx\n    args: ['w@1.2.3', serve]\n    env: {B: '2', A: '{HOME}'}",
+		"pypi from": "    command: uvx\n    args: [--from, 'w==1.2.3', w-mcp, serve]",
+		"nuget":     "    command: dnx\n    args: ['W.M@1.2.3', --yes, --, mcp, start]",
+		"dotnet":    "    command: dotnet\n    args: [tool, exec, 'W.M@1.2.3', --yes]",
+		"image":     "    command: docker\n    args: [run, -i, --rm, 'ghcr.io/me/w:1.2.3']",
+		"image with all": "    command: podman\n    args: [run, -i, --rm, -e, A, -e, TOKEN_W, -v, '/a:/b', " +
+			"'--mount=type=bind,src=/x', -e, 'C=1', 'ghcr.io:5000/me/w@sha256:" + strings.Repeat("ab", 32) +
+			"', --deep]\n    env: {A: x}\n    secrets: [TOKEN_W]",
+		"secrets": "    command: npx\n    args: [-y, 'w@1.2.3']\n    secrets: [W_KEY, W_OTHER, W_THIRD]\n  " +
+			"  env: {LOG: debug}",
 		"bundle": "    command: slipway\n    args: [bundle, run, /state/x.mcpb, --sha256, " +
 			strings.Repeat("ab", 32) + "]\n    metadata: {source: 'https://example.com/x.mcpb'}",
 		"remote": "    url: https://mcp.example.com/w\n    transport: http\n    headers: {X-Team: a, X-Braces: '{b}'}",
@@ -105,7 +110,8 @@ func TestRoundTrip(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			text = "servers:\n  w:\n" + text + ref +
-				"secrets:\n  - {key: W_KEY, description: The key}\n  - {key: W_OTHER, required: false}\n  - {key: W_THIRD, exposeAs: {env: THIRD}}\n  - key: TOKEN_W\n"
+				"secrets:\n  - {key: W_KEY, description: The key}\n  - {key: W_OTHER, required: false}\n  - {key: W_THIRD, " +
+				"exposeAs: {env: THIRD}}\n  - key: TOKEN_W\n"
 			if name == "bound" {
 				text += "bindings: {w: {X-Key: '{W_KEY}', X-Other: 'Token {W_OTHER}'}}\n"
 			}

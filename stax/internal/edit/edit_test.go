@@ -40,7 +40,8 @@ func TestAdd(t *testing.T) {
 		"nothing": {
 			jsonFile,
 			"",
-			"{\n  \"mcpServers\": {\n    \"new\": {\n      \"name\": \"new\",\n      \"command\": \"x\",\n      \"args\": [\"-y\", \"a b\"],\n      \"env\": {\n        \"A\": \"${A}\"\n      }\n    }\n  }\n}\n",
+			"{\n  \"mcpServers\": {\n    \"new\": {\n      \"name\": \"new\",\n      \"command\": \"x\",\n      " +
+				"\"args\": [\"-y\", \"a b\"],\n      \"env\": {\n        \"A\": \"${A}\"\n      }\n    }\n  }\n}\n",
 			true,
 		},
 		"an empty object": {jsonFile, "{}\n", "{\n  \"mcpServers\": {\n    \"new\": E4\n  }\n}\n", true},
@@ -83,7 +84,8 @@ func TestAdd(t *testing.T) {
 		"comments": {
 			jsoncFile,
 			"// top\n{\n  \"mcpServers\": {\n    // mine\n    \"a\": {} // last\n    // behind\n  } /* x */\n}\n",
-			"// top\n{\n  \"mcpServers\": {\n    // mine\n    \"a\": {}, // last\n    \"new\": E4\n    // behind\n  } /* x */\n}\n",
+			"// top\n{\n  \"mcpServers\": {\n    // mine\n    \"a\": {}, // last\n    \"new\": E4\n    // behind\n  } /* " +
+				"x */\n}\n",
 			false,
 		},
 		"a trailing comma": {
@@ -142,7 +144,8 @@ func TestAdd(t *testing.T) {
 		"yaml": {
 			yamlFile,
 			"# mine\nextensions:\n    a: # first\n        enabled: true\n        args:\n        - x\n    # behind\n\nlast: 1\n",
-			"# mine\nextensions:\n    a: # first\n        enabled: true\n        args:\n        - x\n    new:\n      Y    # behind\n\nlast: 1\n",
+			"# mine\nextensions:\n    a: # first\n        enabled: true\n        args:\n        - x\n    new:\n      Y   " +
+				" # behind\n\nlast: 1\n",
 			false,
 		},
 		"yaml no holder": {yamlFile, "a: 1\n", "a: 1\nextensions:\n  new:\n    Y", true},
@@ -166,7 +169,8 @@ func TestAdd(t *testing.T) {
 			false,
 		},
 	}
-	const e4 = "{\n      \"name\": \"new\",\n      \"command\": \"x\",\n      \"args\": [\"-y\", \"a b\"],\n      \"env\": {\n        \"A\": \"${A}\"\n      }\n    }"
+	const e4 = "{\n      \"name\": \"new\",\n      \"command\": \"x\",\n      \"args\": [\"-y\", \"a b\"],\n      " +
+		"\"env\": {\n        \"A\": \"${A}\"\n      }\n    }"
 	marks := strings.NewReplacer(
 		"new = I", `new = { name = "new", command = "x", args = ["-y", "a b"], env = { A = "${A}" } }`,
 		"\"new\": J", "\"new\": "+added,
@@ -175,7 +179,8 @@ func TestAdd(t *testing.T) {
 		"T2", strings.NewReplacer("        ", "\t\t\t\t", "      ", "\t\t\t", "    }", "\t\t}").Replace(e4),
 		"new\": C", "new\": "+added,
 		"F", "name = \"new\"\ncommand = \"x\"\nargs = [\"-y\", \"a b\"]\nenv = { A = \"${A}\" }\n",
-		"      Y", "      name: new\n      command: x\n      args:\n        - \"-y\"\n        - \"a b\"\n      env:\n        A: \"${A}\"\n",
+		"      Y", "      name: new\n      command: x\n      args:\n        - \"-y\"\n        - \"a b\"\n      env:\n "+
+			"       A: \"${A}\"\n",
 		"    Y\nb",
 		"    name: new\n    command: x\n    args:\n      - \"-y\"\n      - \"a b\"\n    env:\n      A: \"${A}\"\nb",
 		"    Y", "    name: new\n    command: x\n    args:\n      - \"-y\"\n      - \"a b\"\n    env:\n      A: \"${A}\"\n",
@@ -230,7 +235,8 @@ func TestChange(t *testing.T) {
 		},
 		"toml tables": {
 			tomlFile,
-			"[mcp_servers.s]\ncommand = 'y'\n\n[mcp_servers.s.env]\nA = '1'\n\n# next\n[mcp_servers.t]\nx = 1\n[mcp_servers.s.more]\n",
+			"[mcp_servers.s]\ncommand = 'y'\n\n[mcp_servers.s.env]\nA = '1'\n\n# next\n[mcp_servers.t]\nx = " +
+				"1\n[mcp_servers.s.more]\n",
 			"[mcp_servers.s]\ncommand = \"x\"\n\n# next\n[mcp_servers.t]\nx = 1\n",
 		},
 		"toml inline": {

@@ -40,7 +40,8 @@ func TestAppend(t *testing.T) {
 		"json long": {
 			tree.JSON,
 			"{\n  \"secrets\": [\n    {\n      \"key\": \"A\"\n    }\n  ]\n}",
-			"{\n  \"secrets\": [\n    {\n      \"key\": \"A\"\n    },\n    {\n      \"key\": \"K\",\n      \"required\": false\n    }\n  ]\n}",
+			"{\n  \"secrets\": [\n    {\n      \"key\": \"A\"\n    },\n    {\n      \"key\": \"K\",\n      \"required\": " +
+				"false\n    }\n  ]\n}",
 		},
 		"yaml nothing": {tree.YAML, "", "secrets:\n  - key: K\n    required: false\n"},
 		"yaml no list": {tree.YAML, "a: 1", "a: 1\nsecrets:\n  - key: K\n    required: false\n"},
