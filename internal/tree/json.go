@@ -2,8 +2,10 @@ package tree
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -20,71 +22,54 @@ type jsonReader struct {
 	place    cursor
 }
 
-// fault is a problem that aborts reading.
-type fault struct{ Problem }
-
-func (f *fault) Error() string { return f.Message }
-
-func parseJSON(text []byte, comments bool, l limits) (*Node, []Problem) {
+func parseJSON(text []byte, comments bool, l limits) (root *Node, problems []Problem) {
 	r := &jsonReader{text: text, comments: comments, limits: l, place: cursor{line: 1, column: 1}}
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
 		r.at = 3
 		r.place.at = 3
 	}
-	n, err := r.document()
-	if f, ok := err.(*fault); ok {
+	f := catch(func() {
+		r.space()
+		root = r.value("", 0)
+		r.space()
+		if r.at < len(r.text) {
+			panic(failure(r.at, "text after the end of the value", ""))
+		}
+	})
+	if f != nil {
 		return nil, []Problem{f.Problem}
 	}
-	return n, r.problems
+	return root, r.problems
 }
 
-func (r *jsonReader) document() (*Node, error) {
-	if err := r.space(); err != nil {
-		return nil, err
-	}
-	n, err := r.value("", 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.space(); err != nil {
-		return nil, err
-	}
-	if r.at < len(r.text) {
-		return nil, r.fail(r.at, "text after the end of the value", "")
-	}
-	return n, nil
-}
-
-func (r *jsonReader) fail(at int, message, hint string) error {
-	return &fault{Problem{Offset: at, Message: message, Hint: hint}}
-}
-
-func (r *jsonReader) unexpected() error {
+// unexpected returns the fault for the character that is next, or for the missing rest.
+func (r *jsonReader) unexpected() *fault {
 	if r.at >= len(r.text) {
+		what := "the file"
 		if r.limits.document {
-			return r.fail(len(r.text), "unexpected end of input", "")
+			what = "input"
 		}
-		return r.fail(len(r.text), "unexpected end of the file", "")
+		return failure(len(r.text), "unexpected end of "+what, "")
 	}
 	c, _ := utf8.DecodeRune(r.text[r.at:])
 	hint := ""
 	if c == '\'' {
 		hint = "JSON has double quotes only"
 	}
-	return r.fail(r.at, fmt.Sprintf("unexpected character %q", c), hint)
+	return failure(r.at, fmt.Sprintf("unexpected character %q", c), hint)
 }
 
 // space skips white space, and comments where they are allowed.
-func (r *jsonReader) space() error {
+func (r *jsonReader) space() {
 	for {
 		r.at = jsonscan.Space(r.text, r.at)
 		rest := r.text[r.at:]
 		line, block := bytes.HasPrefix(rest, []byte("//")), bytes.HasPrefix(rest, []byte("/*"))
 		switch {
 		case !line && !block:
-			return nil
+			return
 		case !r.comments:
-			return r.fail(r.at, "JSON has no comments", "name the file .jsonc, or take the comment out")
+			panic(failure(r.at, "JSON has no comments", "name the file .jsonc, or take the comment out"))
 		case line:
 			end := bytes.IndexByte(rest, '\n')
 			if end < 0 {
@@ -94,166 +79,138 @@ func (r *jsonReader) space() error {
 		default:
 			end := bytes.Index(rest[2:], []byte("*/"))
 			if end < 0 {
-				return r.fail(r.at, "the comment is not closed", "")
+				panic(failure(r.at, "the comment is not closed", ""))
 			}
 			r.at += end + 4
 		}
 	}
 }
 
-func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
+// value reads a value, which must begin at r.at.
+func (r *jsonReader) value(pointer string, depth int) *Node {
 	if depth > r.limits.depth {
-		return nil, r.fail(r.at, r.limits.tooDeep(), "")
+		panic(failure(r.at, r.limits.tooDeep(), ""))
 	}
 	if r.nodes++; r.limits.document && r.nodes > r.limits.nodes {
-		return nil, r.fail(r.at, r.limits.tooMany(), "")
+		panic(failure(r.at, r.limits.tooMany(), ""))
 	}
 	if r.at >= len(r.text) {
-		return nil, r.unexpected()
-	}
-	switch r.text[r.at] {
-	case '{':
-		return r.object(pointer, depth+1)
-	case '[':
-		return r.array(pointer, depth+1)
+		panic(r.unexpected())
 	}
 	start := r.at
-	end, err := jsonscan.Value(r.text, start)
-	if err != nil {
-		return nil, r.scanFault(err)
-	}
-	r.at = end
-	n := r.begin(0, start)
-	n.End, n.Text = end, string(r.text[start:end])
-	switch c := r.text[start]; c {
+	n := r.begin(start)
+	switch r.text[start] {
+	case '{':
+		n.Kind = Object
+		r.members(n, pointer, depth+1)
+	case '[':
+		n.Kind = Array
+		for r.at++; r.next(']', len(n.Items) > 0); {
+			below := r.limits.below(pointer, strconv.Itoa(len(n.Items)))
+			n.Items = append(n.Items, r.value(below, depth+1))
+		}
 	case '"':
 		n.Kind = String
-		n.Text, _ = jsonscan.Unquote(r.text[start:end])
+		n.Text, _ = jsonscan.Unquote(r.scalar())
 	case 't', 'f':
 		n.Kind = Bool
+		n.Text = string(r.scalar())
 	case 'n':
-		n.Kind = Null
+		n.Text = string(r.scalar())
 	default:
 		n.Kind = Number
+		n.Text = string(r.scalar())
 	}
-	return n, nil
-}
-
-// begin returns a node that begins at an offset.
-func (r *jsonReader) begin(kind Kind, at int) *Node {
-	n := &Node{Kind: kind, Start: at}
-	if r.limits.document {
-		n.Line, n.Column = r.place.move(r.text, at)
-	}
+	n.End = r.at
 	return n
 }
 
-func (r *jsonReader) scanFault(err error) error {
-	if e, ok := err.(*jsonscan.Error); ok {
-		r.at = e.Offset
-		if e.Offset >= len(r.text) || bytes.HasPrefix([]byte(e.Reason), []byte("unexpected")) {
-			return r.unexpected()
-		}
-		return r.fail(e.Offset, e.Reason, "")
+// scalar reads a string, a number or a word.
+func (r *jsonReader) scalar() []byte {
+	start := r.at
+	end, err := jsonscan.Value(r.text, start)
+	if err == nil {
+		r.at = end
+		return r.text[start:end]
 	}
-	return r.fail(r.at, err.Error(), "")
+	wrong := (*jsonscan.Error)(nil)
+	if !errors.As(err, &wrong) {
+		panic(failure(start, err.Error(), ""))
+	}
+	r.at = wrong.Offset
+	if r.at >= len(r.text) || strings.HasPrefix(wrong.Reason, "unexpected") {
+		panic(r.unexpected())
+	}
+	panic(failure(r.at, wrong.Reason, ""))
 }
 
-func (r *jsonReader) object(pointer string, depth int) (*Node, error) {
-	n := r.begin(Object, r.at)
-	r.at++
+// begin returns a node that begins at an offset.
+func (r *jsonReader) begin(at int) *Node {
+	n := &Node{Start: at}
+	n.Line, n.Column = r.position(at)
+	return n
+}
+
+// position returns the line and column of an offset, if they are recorded.
+func (r *jsonReader) position(at int) (line, column int) {
+	if !r.limits.document {
+		return 0, 0
+	}
+	return r.place.move(r.text, at)
+}
+
+// members reads the members of the object at r.at.
+func (r *jsonReader) members(n *Node, pointer string, depth int) {
 	seen := map[string]bool{}
-	for {
-		done, err := r.next('}', len(n.Members) > 0)
-		if done || err != nil {
-			n.End = r.at
-			return n, err
-		}
+	for r.at++; r.next('}', len(n.Members) > 0); {
 		m := Member{KeyStart: r.at}
-		if r.limits.document {
-			m.Line, m.Column = r.place.move(r.text, r.at)
-		}
+		m.Line, m.Column = r.position(r.at)
 		if r.text[r.at] != '"' {
-			return nil, r.unexpected()
+			panic(r.unexpected())
 		}
-		if m.KeyEnd, err = jsonscan.Value(r.text, r.at); err != nil {
-			return nil, r.scanFault(err)
-		}
-		m.Key, _ = jsonscan.Unquote(r.text[m.KeyStart:m.KeyEnd])
-		r.at = m.KeyEnd
-		if err := r.space(); err != nil {
-			return nil, err
-		}
+		m.Key, _ = jsonscan.Unquote(r.scalar())
+		m.KeyEnd = r.at
+		r.space()
 		if r.at >= len(r.text) || r.text[r.at] != ':' {
-			return nil, r.unexpected()
+			panic(r.unexpected())
 		}
 		r.at++
-		if err := r.space(); err != nil {
-			return nil, err
-		}
+		r.space()
 		below := r.limits.below(pointer, m.Key)
 		if seen[m.Key] {
-			twice := r.limits.duplicate(m.KeyStart, m.Key, below)
-			if r.limits.document {
-				return nil, &fault{twice}
-			}
-			r.problems = append(r.problems, twice)
+			r.problems = r.limits.repeat(r.problems, m.KeyStart, m.Key, below)
 		}
 		seen[m.Key] = true
-		if m.Value, err = r.value(below, depth); err != nil {
-			return nil, err
-		}
+		m.Value = r.value(below, depth)
 		n.Members = append(n.Members, m)
 	}
 }
 
-func (r *jsonReader) array(pointer string, depth int) (*Node, error) {
-	n := r.begin(Array, r.at)
-	r.at++
-	for {
-		done, err := r.next(']', len(n.Items) > 0)
-		if done || err != nil {
-			n.End = r.at
-			return n, err
-		}
-		item, err := r.value(r.limits.below(pointer, strconv.Itoa(len(n.Items))), depth)
-		if err != nil {
-			return nil, err
-		}
-		n.Items = append(n.Items, item)
-	}
-}
-
-// next advances to the next element, or past the closing bracket.
-func (r *jsonReader) next(closing byte, comma bool) (done bool, err error) {
-	if err := r.space(); err != nil {
-		return false, err
-	}
+// next advances to the next element and reports true, or past the closing bracket. comma
+// requires a comma before the element.
+func (r *jsonReader) next(closing byte, comma bool) bool {
+	r.space()
 	trailing := -1
 	if comma && r.at < len(r.text) && r.text[r.at] == ',' {
 		comma, trailing = false, r.at
 		r.at++
-		if err := r.space(); err != nil {
-			return false, err
-		}
+		r.space()
 	}
-	if r.at >= len(r.text) {
-		return false, r.unexpected()
-	}
-	if r.text[r.at] == closing {
-		if trailing >= 0 && !r.comments {
-			return false, r.fail(trailing, "JSON has no comma behind the last element",
-				"take the comma out, or name the file .jsonc")
-		}
+	switch {
+	case r.at >= len(r.text):
+		panic(r.unexpected())
+	case r.text[r.at] == closing && trailing >= 0 && !r.comments:
+		panic(failure(trailing, "JSON has no comma behind the last element",
+			"take the comma out, or name the file .jsonc"))
+	case r.text[r.at] == closing:
 		r.at++
-		return true, nil
+		return false
+	case comma:
+		missing := r.unexpected()
+		missing.Hint = "a comma is missing in front of it"
+		panic(missing)
 	}
-	if comma {
-		err := r.unexpected().(*fault)
-		err.Hint = "a comma is missing in front of it"
-		return false, err
-	}
-	return false, nil
+	return true
 }
 
 // cursor is a place in a text. Offsets only grow, so lines are counted in a single pass.

@@ -78,7 +78,15 @@ func (r *tomlReader) decode(body []byte) *Problem {
 }
 
 // read builds the tree and records duplicate names.
-func (r *tomlReader) read(body []byte) (*Node, *Problem) {
+func (r *tomlReader) read(body []byte) (root *Node, failed *Problem) {
+	f := catch(func() { root, failed = r.expressions(body) })
+	if f != nil {
+		return nil, &f.Problem
+	}
+	return root, failed
+}
+
+func (r *tomlReader) expressions(body []byte) (*Node, *Problem) {
 	root := &Node{Kind: Object}
 	table := root
 	p := &unstable.Parser{}
@@ -93,9 +101,7 @@ func (r *tomlReader) read(body []byte) (*Node, *Problem) {
 			table = r.table(root, e)
 		case unstable.KeyValue:
 			r.begin(e)
-			if err := r.keyValue(table, e, r.under, 0); err != nil {
-				return nil, &err.(*fault).Problem
-			}
+			r.keyValue(table, e, r.under, 0)
 		}
 		if len(r.problems) > before {
 			r.spoilt = append(r.spoilt, len(r.starts)-1)
@@ -146,7 +152,7 @@ func (r *tomlReader) without(body []byte) []byte {
 // twice records a duplicate name.
 func (r *tomlReader) twice(key *unstable.Node, pointer string) {
 	start, _ := r.span(key)
-	r.problems = append(r.problems, definitions().duplicate(start, string(key.Data), pointer))
+	r.problems = definitions().repeat(r.problems, start, string(key.Data), pointer)
 }
 
 func (r *tomlReader) syntax(err error) Problem {
@@ -266,7 +272,7 @@ func (r *tomlReader) item(n *Node, at string, key *unstable.Node) (*Node, string
 }
 
 // keyValue adds a value to the table n, which is at the pointer at.
-func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) error {
+func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) {
 	keys := e.Key()
 	for keys.Next() {
 		key := keys.Node()
@@ -276,10 +282,7 @@ func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) e
 		}
 		at = pointerTo(at, string(key.Data))
 		_, end := r.span(key)
-		value, err := r.value(e.Value(), at, depth+1)
-		if err != nil {
-			return err
-		}
+		value := r.value(e.Value(), at, depth+1)
 		if value.Start < end {
 			value.Start = end
 		}
@@ -288,14 +291,13 @@ func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) e
 		}
 		r.add(n, key, value)
 	}
-	return nil
 }
 
-func (r *tomlReader) value(v *unstable.Node, at string, depth int) (*Node, error) {
+func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 	n := &Node{Kind: String, Text: string(v.Data)}
 	n.Start, n.End = r.span(v)
 	if r.nodes++; r.nodes > definitions().nodes || depth > definitions().depth {
-		return nil, &fault{Problem{Offset: n.Start, Message: definitions().tooMany()}}
+		panic(failure(n.Start, definitions().tooMany(), ""))
 	}
 	switch v.Kind {
 	case unstable.Bool:
@@ -316,11 +318,7 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) (*Node, error
 			if children.Node().Kind == unstable.Comment {
 				continue
 			}
-			item, err := r.value(children.Node(), at+"/"+strconv.Itoa(len(n.Items)), depth+1)
-			if err != nil {
-				return nil, err
-			}
-			n.Items = append(n.Items, item)
+			n.Items = append(n.Items, r.value(children.Node(), at+"/"+strconv.Itoa(len(n.Items)), depth+1))
 		}
 	case unstable.InlineTable:
 		n.Kind, n.Text = Object, ""
@@ -330,10 +328,8 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) (*Node, error
 			if children.Node().Kind == unstable.Comment {
 				continue
 			}
-			if err := r.keyValue(n, children.Node(), at, depth+1); err != nil {
-				return nil, err
-			}
+			r.keyValue(n, children.Node(), at, depth+1)
 		}
 	}
-	return n, nil
+	return n
 }

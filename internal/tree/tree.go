@@ -233,14 +233,41 @@ func (l limits) tooMany() string {
 	return "too many values, or nested too deeply"
 }
 
-// duplicate returns the problem of a repeated name.
-func (l limits) duplicate(at int, key, pointer string) Problem {
-	p := Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", key),
-		Hint: "most readers would use the last one only; give each its own name", Duplicate: true, Pointer: pointer}
+// repeat adds the problem of a repeated name to problems, or panics with it if a fault ends
+// reading.
+func (l limits) repeat(problems []Problem, at int, key, pointer string) []Problem {
 	if l.document {
-		p.Message = fmt.Sprintf("%q is there twice", key)
+		panic(failure(at, fmt.Sprintf("%q is there twice", key), ""))
 	}
-	return p
+	return append(problems, Problem{
+		Offset:    at,
+		Message:   fmt.Sprintf("the name %q is given twice", key),
+		Hint:      "most readers would use the last one only; give each its own name",
+		Duplicate: true,
+		Pointer:   pointer,
+	})
+}
+
+// fault is a problem that ends reading. The readers panic with it, and [catch] recovers it.
+type fault struct{ Problem }
+
+func failure(at int, message, hint string) *fault {
+	return &fault{Problem{Offset: at, Message: message, Hint: hint}}
+}
+
+// catch calls read and returns the fault that stopped it, or nil. Other panics continue.
+func catch(read func()) (f *fault) {
+	defer func() {
+		switch caught := recover().(type) {
+		case nil:
+		case *fault:
+			f = caught
+		default:
+			panic(caught)
+		}
+	}()
+	read()
+	return nil
 }
 
 // below returns the pointer of a member. Only [Parse] reports pointers.

@@ -53,14 +53,14 @@ func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 	if len(doc.Content) == 0 {
 		return &Node{Kind: Null, Start: len(text), Line: 1, Column: 1}, nil
 	}
-	n, err := r.node(doc.Content[0], "", 0)
-	if err == nil {
-		_, err = r.measure(n, 0, map[*Node]int{})
-	}
-	if f := (*fault)(nil); errors.As(err, &f) {
+	f := catch(func() {
+		root = r.node(doc.Content[0], "", 0)
+		r.measure(root, 0, map[*Node]int{})
+	})
+	if f != nil {
 		return nil, append(r.problems, f.Problem)
 	}
-	return n, r.problems
+	return root, r.problems
 }
 
 // unplaced is the Offset of a problem whose place is unknown.
@@ -69,33 +69,27 @@ const unplaced = -1
 // measure verifies the limits that require the complete document, and returns the number
 // of nodes, those of aliases counted at every use. sizes holds the results for shared
 // nodes.
-func (r *yamlReader) measure(n *Node, depth int, sizes map[*Node]int) (int, error) {
+func (r *yamlReader) measure(n *Node, depth int, sizes map[*Node]int) int {
 	if depth > r.limits.depth {
-		return 0, &fault{Problem{Offset: n.Start, Message: r.limits.tooDeep()}}
+		panic(failure(n.Start, r.limits.tooDeep(), ""))
 	}
 	if size, ok := sizes[n]; ok || n.Kind < Array {
-		return max(size, 1), nil
+		return max(size, 1)
 	}
 	total := 1
-	add := func(below *Node) error {
-		size, err := r.measure(below, depth+1, sizes)
-		if total += size; err == nil && total > r.limits.nodes {
-			err = &fault{Problem{Offset: unplaced, Message: r.limits.tooMany()}}
+	add := func(below *Node) {
+		if total += r.measure(below, depth+1, sizes); total > r.limits.nodes {
+			panic(failure(unplaced, r.limits.tooMany(), ""))
 		}
-		return err
 	}
 	for _, item := range n.Items {
-		if err := add(item); err != nil {
-			return 0, err
-		}
+		add(item)
 	}
 	for _, m := range n.Members {
-		if err := add(m.Value); err != nil {
-			return 0, err
-		}
+		add(m.Value)
 	}
 	sizes[n] = total
-	return total, nil
+	return total
 }
 
 func lineStarts(text []byte) []int {
@@ -138,53 +132,47 @@ func (r *yamlReader) offset(line, column int) int {
 	return c.at
 }
 
-func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) (*Node, error) {
+func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) *Node {
 	n := &Node{Start: r.offset(y.Line, y.Column), Line: y.Line, Column: y.Column}
 	if depth > r.limits.depth {
-		return nil, &fault{Problem{Offset: n.Start, Message: r.limits.tooDeep()}}
+		panic(failure(n.Start, r.limits.tooDeep(), ""))
 	}
 	if y.Kind == yaml.AliasNode {
 		return r.alias(y, n)
 	}
-	var err error
 	switch y.Kind {
 	case yaml.SequenceNode:
 		n.Kind = Array
 		for i, item := range y.Content {
-			below, err := r.node(item, r.limits.below(pointer, strconv.Itoa(i)), depth+1)
-			if err != nil {
-				return nil, err
-			}
-			n.Items = append(n.Items, below)
+			n.Items = append(n.Items, r.node(item, r.limits.below(pointer, strconv.Itoa(i)), depth+1))
 		}
 	case yaml.MappingNode:
 		n.Kind = Object
-		err = r.mapping(n, y, pointer, depth)
+		r.mapping(n, y, pointer, depth)
 	default:
 		r.scalar(n, y)
 	}
 	if y.Anchor != "" {
 		r.known[y] = n
 	}
-	return n, err
+	return n
 }
 
 // alias returns the value of an alias. For [Parse], it is where the alias is.
-func (r *yamlReader) alias(y *yaml.Node, at *Node) (*Node, error) {
+func (r *yamlReader) alias(y *yaml.Node, at *Node) *Node {
 	target := r.known[y.Alias]
 	if target == nil {
-		return nil, &fault{Problem{Offset: at.Start,
-			Message: fmt.Sprintf("the alias *%s stands for nothing that ends before it", y.Value)}}
+		panic(failure(at.Start, fmt.Sprintf("the alias *%s stands for nothing that ends before it", y.Value), ""))
 	}
 	if r.limits.document {
-		return target, nil
+		return target
 	}
 	copied := *target
 	copied.Start, copied.Line, copied.Column = at.Start, at.Line, at.Column
-	return &copied, nil
+	return &copied
 }
 
-func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) error {
+func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) {
 	seen := make(map[string]bool, len(y.Content)/2)
 	var inherited []*Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
@@ -194,24 +182,17 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) e
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode {
-			return &fault{Problem{Offset: m.KeyStart, Message: "a name must be a plain value"}}
+			panic(failure(m.KeyStart, "a name must be a plain value", ""))
 		}
 		m.Key, m.KeyEnd = key.Value, m.KeyStart+len(key.Value)
 		below := r.limits.below(pointer, m.Key)
-		var err error
-		if m.Value, err = r.node(value, below, depth+1); err != nil {
-			return err
-		}
+		m.Value = r.node(value, below, depth+1)
 		if key.Tag == "!!merge" {
 			inherited = append(inherited, m.Value)
 			continue
 		}
 		if seen[m.Key] {
-			twice := r.limits.duplicate(m.KeyStart, m.Key, below)
-			if r.limits.document {
-				return &fault{twice}
-			}
-			r.problems = append(r.problems, twice)
+			r.problems = r.limits.repeat(r.problems, m.KeyStart, m.Key, below)
 		}
 		seen[m.Key] = true
 		n.Members = append(n.Members, m)
@@ -227,7 +208,6 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) e
 			}
 		}
 	}
-	return nil
 }
 
 // scalar determines the kind of a plain value according to the core schema of YAML 1.2.
