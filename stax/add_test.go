@@ -35,7 +35,8 @@ func TestAdd(t *testing.T) {
 		"yaml": {"mcp.yml", "# mine\nservers:\n    a: {command: x} # a\n\n# behind\nsecrets: [OTHER] # all\n",
 			"# mine\nservers:\n    a: {command: x} # a\n    weather:\n      command: npx\n      args:\n        - " +
 				"\"-y\"\n        - \"w@1\"\n      secrets:\n        - W_KEY\n      registryRef:\n        package: " +
-				"io.github.me/w\n        version: \"1\"\n\n# behind\nsecrets: [OTHER, {\"key\":\"W_KEY\",\"required\":true}] # all\n"},
+				"io.github.me/w\n        version: \"1\"\n\n# behind\nsecrets: [OTHER, " +
+				"{\"key\":\"W_KEY\",\"required\":true}] # all\n"},
 		"jsonc": {"mcp.jsonc", "{\r\n\t// mine\r\n\t\"servers\": {\r\n\t\t\"a\": {\"command\": \"x\"}, // a\r\n\t},\r\n}\r\n",
 			"{\r\n\t// mine\r\n\t\"servers\": {\r\n\t\t\"a\": {\"command\": \"x\"}, // a\r\n\t\t\"weather\": " +
 				"{\r\n\t\t\t\"command\": \"npx\",\r\n\t\t\t\"args\": [\"-y\", \"w@1\"],\r\n\t\t\t\"secrets\": " +

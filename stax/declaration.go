@@ -124,7 +124,7 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 			continue
 		}
 		switch {
-		case !variableName(decl.Key) && secretValue("", decl.Key) != "":
+		case !variableName(decl.Key) && LooksSecret("", decl.Key) != "":
 			d.literal(check.Error, here, "a key belongs here")
 			continue
 		case !variableName(decl.Key):
@@ -194,7 +194,7 @@ func (d *decoder) bindings(n *tree.Node, at string) {
 			switch {
 			case !headerName(header):
 				d.Add(ruleHeader, here, "", "HTTP cannot carry this header")
-			case len(b.Keys()) == 0 && secretHeader(header, b.Template) != "":
+			case len(b.Keys()) == 0 && LooksSecretHeader(header, b.Template) != "":
 				d.literal(check.Error, here, "write {KEY} for the secret")
 			case len(b.Keys()) == 0:
 				d.Add(ruleBinding, here, `write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`,

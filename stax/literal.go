@@ -7,9 +7,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
-// secretValue returns why value, called name, looks like a secret, or "". The reason does
+// LooksSecret returns why a value called name looks like a secret, or "". The reason does
 // not contain the value.
-func secretValue(name, value string) string {
+func LooksSecret(name, value string) string {
 	if what := secrets.Known(value); what != "" {
 		return what
 	}
@@ -25,9 +25,9 @@ func secretValue(name, value string) string {
 	return ""
 }
 
-// secretHeader is [secretValue] for a header. Headers that carry credentials are always
+// LooksSecretHeader is [LooksSecret] for a header. Headers that carry credentials are always
 // secret.
-func secretHeader(name, value string) string {
+func LooksSecretHeader(name, value string) string {
 	switch strings.ToLower(name) {
 	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token":
 		scheme, rest, ok := strings.Cut(strings.TrimSpace(value), " ")
@@ -36,12 +36,12 @@ func secretHeader(name, value string) string {
 		}
 		return headerWhy
 	}
-	return secretValue(name, value)
+	return LooksSecret(name, value)
 }
 
-// secretArgument is [secretValue] for the argument i of a command. Its name is the flag
+// LooksSecretArgument is [LooksSecret] for the argument i of a command. Its name is the flag
 // in the same or the preceding argument.
-func secretArgument(args []string, i int) string {
+func LooksSecretArgument(args []string, i int) string {
 	name, value := "", args[i]
 	if flag, rest, ok := strings.Cut(value, "="); ok && strings.HasPrefix(flag, "-") {
 		name, value = strings.TrimLeft(flag, "-"), rest
@@ -60,7 +60,8 @@ func secretArgument(args []string, i int) string {
 	// A header, in the syntax of programs that forward one.
 	if header, rest, ok := strings.Cut(value, ":"); ok && headerName(header) && !strings.HasPrefix(rest, "/") {
 		rest = strings.TrimSpace(rest)
-		if why := secretHeader(header, rest); why == headerWhy && rest != "" || secrets.Name(header) && !secrets.Plain(rest) {
+		if why := LooksSecretHeader(header, rest); why == headerWhy && rest != "" || secrets.Name(header) &&
+			!secrets.Plain(rest) {
 			return headerWhy
 		}
 	}
@@ -83,9 +84,9 @@ func Redact(line string) string {
 		return line
 	}
 	value := strings.Trim(line[i+1:], " \t\"',;{}[]\r\n")
-	why := secretValue(name, value)
+	why := LooksSecret(name, value)
 	if strings.EqualFold(name, "Authorization") {
-		why = secretHeader(name, value)
+		why = LooksSecretHeader(name, value)
 	}
 	if value == "" || why == "" {
 		return line
@@ -105,7 +106,7 @@ func redactTokens(line string) string {
 
 // quote quotes a value for a message, unless it looks like a secret.
 func quote(value string) string {
-	if secretValue("", value) != "" {
+	if LooksSecret("", value) != "" {
 		return Redacted
 	}
 	return strconv.Quote(value)
@@ -120,15 +121,3 @@ func onlyNames(value string) bool {
 	}
 	return strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") && variableName(value[1:len(value)-1])
 }
-
-// LooksSecret returns why a value called name looks like a secret, or "". header marks an
-// HTTP header. The reason does not contain the value.
-func LooksSecret(name, value string, header bool) string {
-	if header {
-		return secretHeader(name, value)
-	}
-	return secretValue(name, value)
-}
-
-// LooksSecretArgument is [LooksSecret] for the argument i of a command.
-func LooksSecretArgument(args []string, i int) string { return secretArgument(args, i) }

@@ -22,7 +22,7 @@ func (d *decoder) rules(s *Server, at string) {
 	d.headers(s, at)
 	d.elsewhere(s, at)
 	for i, arg := range s.Args {
-		if why := secretArgument(s.Args, i); why != "" {
+		if why := LooksSecretArgument(s.Args, i); why != "" {
 			d.literal(check.Warning, at+check.Pointer("args", i), why)
 		}
 		d.reference(arg, at+check.Pointer("args", i))
@@ -72,7 +72,7 @@ func (d *decoder) command(s *Server, at string) {
 func redactArguments(args []string) []string {
 	out := slices.Clone(args)
 	for i := range args {
-		if secretArgument(args, i) != "" {
+		if LooksSecretArgument(args, i) != "" {
 			out[i] = Redacted
 		}
 	}
@@ -123,7 +123,7 @@ func (d *decoder) address(s *Server, at string) {
 		d.literal(check.Warning, at, "a password in front of the host")
 	}
 	for name, values := range u.Query() {
-		if why := secretValue(name, strings.Join(values, "")); why != "" {
+		if why := LooksSecret(name, strings.Join(values, "")); why != "" {
 			d.literal(check.Warning, at, why)
 		}
 	}
@@ -168,7 +168,7 @@ func (d *decoder) lists(s *Server, at string) {
 		here := at + check.Pointer("secrets", i)
 		if !variableName(key) || secrets.Known(key) != "" {
 			message := "this is no key of a secret"
-			if why := secretValue("", key); why != "" {
+			if why := LooksSecret("", key); why != "" {
 				message = "this looks like a value (" + why + "), and a key belongs here"
 			}
 			d.Add(ruleSecretKey, here, "letters, digits and _, as in GITHUB_TOKEN", "%s", message)
@@ -197,7 +197,7 @@ func (d *decoder) environment(s *Server, at string) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
 			d.Add(ruleEnvName, here, "", "an environment cannot hold this variable")
 		}
-		if why := secretValue(name, value); why != "" {
+		if why := LooksSecret(name, value); why != "" {
 			d.literal(check.Error, here, why)
 			continue
 		}
@@ -211,7 +211,7 @@ func (d *decoder) headers(s *Server, at string) {
 		if !headerName(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 			d.Add(ruleHeader, here, "", "HTTP cannot carry this header")
 		}
-		if why := secretHeader(name, value); why != "" {
+		if why := LooksSecretHeader(name, value); why != "" {
 			d.literal(check.Error, here, why)
 			continue
 		}

@@ -139,7 +139,7 @@ func (a *adding) complete(cmd *cobra.Command) error {
 		if !ok {
 			return usage("", "--set %s is given several times", key)
 		}
-		if stax.LooksSecret(key, text, false) != "" {
+		if stax.LooksSecret(key, text) != "" {
 			return usage("a secret is named in definitions, and given when the server starts",
 				"--set %s looks like a secret", key)
 		}

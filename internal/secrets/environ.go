@@ -194,9 +194,7 @@ func (n *needle) in(text string) int {
 	}
 }
 
-func isAlphanumeric(c byte) bool {
-	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
-}
+func isAlphanumeric(c byte) bool { return class(c) != '-' }
 
 // dumpText describes a dump.
 const dumpText = "a list of environment variables"

@@ -177,7 +177,7 @@ func chance(word string) bool {
 	}
 	digits := 0
 	for i := range len(word) {
-		if '0' <= word[i] && word[i] <= '9' {
+		if class(word[i]) == '0' {
 			digits++
 		}
 	}
@@ -193,14 +193,14 @@ func wordLetters(word string) int {
 	end := func(at int) {
 		if run >= 3 {
 			count += run
-			if first := at - run - 1; first >= 0 && 'A' <= word[first] && word[first] <= 'Z' {
+			if first := at - run - 1; first >= 0 && class(word[first]) == 'A' {
 				count++
 			}
 		}
 		run = 0
 	}
 	for i := range len(word) {
-		if 'a' <= word[i] && word[i] <= 'z' {
+		if class(word[i]) == 'a' {
 			run++
 		} else {
 			end(i)
@@ -217,15 +217,7 @@ func separators(word string) int { return strings.Count(word, "_") + strings.Cou
 func mixed(word string) bool {
 	changes, last := 0, byte(0)
 	for i := range len(word) {
-		kind := byte('a')
-		switch c := word[i]; {
-		case 'A' <= c && c <= 'Z':
-			kind = 'A'
-		case '0' <= c && c <= '9':
-			kind = '0'
-		case !isAlphanumeric(c):
-			kind = '-'
-		}
+		kind := class(word[i])
 		if i > 0 && kind != last {
 			changes++
 		}

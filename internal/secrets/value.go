@@ -205,21 +205,27 @@ func contentAddress(s string) bool {
 func spelled(s string) bool {
 	runs, last := 1, byte(0)
 	for i := range len(s) {
-		kind := byte('o')
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z':
-			kind = 'a'
-		case 'A' <= c && c <= 'Z':
-			kind = 'A'
-		case '0' <= c && c <= '9':
-			kind = '0'
-		}
+		kind := class(s[i])
 		if i > 0 && kind != last && (last != 'A' || kind != 'a') {
 			runs++
 		}
 		last = kind
 	}
 	return len(s) >= 4*runs
+}
+
+// class returns 'a' for lower-case letters, 'A' for capitals, '0' for digits, and '-' for
+// other bytes.
+func class(c byte) byte {
+	switch {
+	case 'a' <= c && c <= 'z':
+		return 'a'
+	case 'A' <= c && c <= 'Z':
+		return 'A'
+	case '0' <= c && c <= '9':
+		return '0'
+	}
+	return '-'
 }
 
 // entropy returns the Shannon entropy in bits per byte.

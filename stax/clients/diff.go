@@ -82,9 +82,11 @@ func values(text []byte, c *Client, shown string) []string {
 			walk(item)
 		}
 		for _, m := range n.Members {
-			if m.Value.Kind == tree.String &&
-				visible(m.Value.Text) &&
-				stax.LooksSecret(m.Key, m.Value.Text, header(m.Key)) != "" {
+			looksSecret := stax.LooksSecret
+			if header(m.Key) {
+				looksSecret = stax.LooksSecretHeader
+			}
+			if m.Value.Kind == tree.String && visible(m.Value.Text) && looksSecret(m.Key, m.Value.Text) != "" {
 				add(m.Value.Text)
 			}
 			walk(m.Value)

@@ -59,6 +59,16 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 	return i.out, i.Report, nil
 }
 
+// lost reports what a definition cannot represent, at the position of a value.
+func (i *importer) lost(n *tree.Node, format string, args ...any) {
+	i.At(n.Start).Add(RuleNotImported, "", "", format, args...)
+}
+
+// literal reports a secret that the definition does not contain.
+func (i *importer) literal(n *tree.Node, format string, args ...any) {
+	i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "", format, args...)
+}
+
 // entry converts an entry to a definition.
 func (i *importer) entry(e edit.Entry) {
 	s := stax.Server{Name: e.Name}
@@ -67,7 +77,7 @@ func (i *importer) entry(e edit.Entry) {
 		shape, why = nil, "no definition can have its name"
 	}
 	if shape == nil {
-		i.At(e.Value.Start).Add(RuleNotImported, "", "", "server %q is left out: %s", e.Name, why)
+		i.lost(e.Value, "server %q is left out: %s", e.Name, why)
 		return
 	}
 	known := map[string]bool{"name": i.client.List, shape.Name: true, "type": true}
@@ -82,7 +92,7 @@ func (i *importer) entry(e edit.Entry) {
 	i.common(&s, take)
 	for _, m := range e.Value.Members {
 		if !known[m.Key] {
-			i.At(m.Value.Start).Add(RuleNotImported, "", "", "a definition has no place for %q of server %q", m.Key,
+			i.lost(m.Value, "a definition has no place for %q of server %q", m.Key,
 				e.Name)
 		}
 	}
@@ -114,7 +124,7 @@ func (i *importer) program(s *stax.Server, shape *Shape, take func(string, func(
 	})
 	take(shape.Args, func(n *tree.Node) {
 		if n.Kind != tree.Array {
-			i.At(n.Start).Add(RuleNotImported, "", "", "the arguments of server %q are %s", s.Name, n.Kind)
+			i.lost(n, "the arguments of server %q are %s", s.Name, n.Kind)
 		}
 		arguments(n.Items)
 	})
@@ -301,10 +311,9 @@ func texts(n *tree.Node) []string {
 func (i *importer) word(s *stax.Server, what string, n *tree.Node) string {
 	switch {
 	case n.Kind == tree.Array || n.Kind == tree.Object:
-		i.At(n.Start).Add(RuleNotImported, "", "", "%s of server %q is %s", what, s.Name, n.Kind)
+		i.lost(n, "%s of server %q is %s", what, s.Name, n.Kind)
 	case i.refers(n.Text):
-		i.At(n.Start).Add(RuleNotImported, "", "",
-			"%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what,
+		i.lost(n, "%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what,
 			s.Name)
 	}
 	return n.Text
@@ -332,14 +341,14 @@ func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 	}
 	other.drop(dropped)
 	for _, d := range slices.Clone(other.Config.Secrets) {
-		old := im.declaration(d.Key)
+		old := im.Config.Declaration(d.Key)
 		mine, has := im.Values[d.Key]
 		theirs, given := other.Values[d.Key]
 		switch {
 		case old == nil:
 		case given && (!has || mine.Reveal() != theirs.Reveal()):
 			other.rename(d.Key, func(key string) bool {
-				return im.declaration(key) == nil && other.declaration(key) == nil
+				return im.Config.Declaration(key) == nil && other.Config.Declaration(key) == nil
 			})
 			continue
 		case has && !given:
@@ -349,7 +358,7 @@ func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 		}
 	}
 	for _, d := range other.Config.Secrets {
-		if im.declaration(d.Key) == nil {
+		if im.Config.Declaration(d.Key) == nil {
 			im.Config.Secrets = append(im.Config.Secrets, d)
 		}
 	}
@@ -360,13 +369,6 @@ func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 			im.Values[key] = value
 		}
 	}
-}
-
-func (im *Imported) declaration(key string) *stax.Declaration {
-	if i := slices.IndexFunc(im.Config.Secrets, func(d stax.Declaration) bool { return d.Key == key }); i >= 0 {
-		return &im.Config.Secrets[i]
-	}
-	return nil
 }
 
 // drop removes servers and the secrets that only they use.
@@ -402,7 +404,7 @@ func (im *Imported) rename(old string, free func(string) bool) {
 		b := &im.Config.Bindings[i]
 		b.Template = strings.ReplaceAll(b.Template, "{"+old+"}", "{"+key+"}")
 	}
-	d := im.declaration(old)
+	d := im.Config.Declaration(old)
 	if d.Key = key; d.ExposeAs.Env == "" && !im.remoteOnly(key) {
 		d.ExposeAs.Env = old
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -70,12 +69,11 @@ func (i *importer) refers(text string) bool {
 
 // declare adds a declaration unless it exists.
 func (i *importer) declare(key string) *stax.Declaration {
-	at := slices.IndexFunc(i.out.Config.Secrets, func(o stax.Declaration) bool { return o.Key == key })
-	if at < 0 {
-		at = len(i.out.Config.Secrets)
-		i.out.Config.Secrets = append(i.out.Config.Secrets, stax.Declaration{Key: key})
+	c := &i.out.Config
+	if c.Declaration(key) == nil {
+		c.Secrets = append(c.Secrets, stax.Declaration{Key: key})
 	}
-	return &i.out.Config.Secrets[at]
+	return c.Declaration(key)
 }
 
 // needs adds a secret to a server unless it is listed.
@@ -89,8 +87,7 @@ func needs(s *stax.Server, key string) {
 // server.
 func (i *importer) refer(s *stax.Server, n *tree.Node, key, variable string) {
 	if i.out.Values[key].Reveal() != "" {
-		i.At(n.Start).Add(RuleNotImported, "", "",
-			"%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now",
+		i.lost(n, "%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now",
 			variable, s.Name)
 	}
 	i.named[key] = true
@@ -107,8 +104,7 @@ func (i *importer) expose(s *stax.Server, n *tree.Node, key, variable string) {
 			d.ExposeAs.Env = variable
 		}
 	case was != variable:
-		i.At(n.Start).Add(RuleNotImported, "", "",
-			"server %q gets the secret %s as %s and not as %s: a secret has one variable for all servers", s.Name,
+		i.lost(n, "server %q gets the secret %s as %s and not as %s: a secret has one variable for all servers", s.Name,
 			key, was, variable)
 	}
 	needs(s, key)
@@ -139,8 +135,7 @@ func (i *importer) keep(s *stax.Server, name, value string) string {
 }
 
 func (i *importer) stands(n *tree.Node, key string) {
-	i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
-		"the value of %s stands in the file; the definition names it only", key)
+	i.literal(n, "the value of %s stands in the file; the definition names it only", key)
 }
 
 func (i *importer) env(s *stax.Server, n *tree.Node) {
@@ -150,25 +145,23 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 		refs := i.references(value)
 		switch {
 		case m.Value.Kind == tree.Null || m.Value.Kind == tree.Array || m.Value.Kind == tree.Object:
-			i.At(m.Value.Start).Add(RuleNotImported, "", "", "the variable %s of server %q is %s", m.Key, s.Name,
+			i.lost(m.Value, "the variable %s of server %q is %s", m.Key, s.Name,
 				m.Value.Kind)
 		case len(refs) == 1 && refs[0].start == 0 && refs[0].end == len(value) && keyFor("", m.Key) == m.Key:
 			if refs[0].otherwise {
-				i.At(m.Value.Start).Add(RuleNotImported, "", "",
-					"what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
+				i.lost(m.Value, "what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
 			}
 			i.refer(s, m.Value, refs[0].key, m.Key)
-		case stax.LooksSecret(m.Key, value, false) != "":
+		case stax.LooksSecret(m.Key, value) != "":
 			key, variable := i.keep(s, m.Key, value), keyFor("", m.Key)
 			if i.stands(m.Value, key); variable != m.Key {
-				i.At(m.Value.Start).Add(RuleNotImported, "", "",
-					"no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
+				i.lost(m.Value, "no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
 			}
 			i.expose(s, m.Value, key, variable)
 		default:
 			if i.refers(value) {
-				i.At(m.Value.Start).Add(RuleNotImported, "", "",
-					"the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
+				i.lost(m.Value, "the variable %s of server %q holds a reference that no definition can: it stays as text, "+
+					"and is not expanded",
 					m.Key, s.Name)
 			}
 			if s.Env == nil {
@@ -198,15 +191,14 @@ func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
 	key := i.keep(s, keyFor(s.Name, name), value)
 	needs(s, key)
 	s.Args[at] = strings.TrimSuffix(s.Args[at], value) + "<" + key + ">"
-	i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
-		"argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> "+
-			"stands in its place, and the server gets the variable %s", at+1, s.Name, key, key)
+	i.literal(n, "argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> "+
+		"stands in its place, and the server gets the variable %s", at+1, s.Name, key, key)
 }
 
 // object reports a value that should be a table.
 func (i *importer) object(s *stax.Server, what string, n *tree.Node) {
 	if n.Kind != tree.Object {
-		i.At(n.Start).Add(RuleNotImported, "", "", "%s of server %q are %s", what, s.Name, n.Kind)
+		i.lost(n, "%s of server %q are %s", what, s.Name, n.Kind)
 	}
 }
 
@@ -228,8 +220,7 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		var keys []string
 		for _, r := range refs {
 			if r.otherwise {
-				i.At(n.Start).Add(RuleNotImported, "", "",
-					"what holds without the variable %s of server %q is lost", r.key, s.Name)
+				i.lost(n, "what holds without the variable %s of server %q is lost", r.key, s.Name)
 			}
 			b.WriteString(value[at:r.start] + "{" + r.key + "}")
 			at, keys = r.end, append(keys, r.key)
@@ -238,7 +229,7 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		i.bind(s, name, b.String()+value[at:], keys...)
 		return
 	}
-	if stax.LooksSecret(name, value, true) != "" {
+	if stax.LooksSecretHeader(name, value) != "" {
 		scheme, rest, spaced := strings.Cut(value, " ")
 		before := scheme + " "
 		if !spaced || strings.Contains(rest, " ") {
@@ -250,8 +241,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		return
 	}
 	if i.refers(value) {
-		i.At(n.Start).Add(RuleNotImported, "", "",
-			"the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
+		i.lost(n, "the header %s of server %q holds a reference that no definition can: it stays as text, and is not "+
+			"expanded",
 			name, s.Name)
 	}
 	if s.Headers == nil {
@@ -279,14 +270,14 @@ func (i *importer) url(s *stax.Server, n *tree.Node) {
 	for at, part := range parts {
 		name, value, _ := strings.Cut(part, "=")
 		plain, err := url.QueryUnescape(value)
-		if err != nil || stax.LooksSecret(name, plain, false) == "" {
+		if err != nil || stax.LooksSecret(name, plain) == "" {
 			continue
 		}
 		key := i.keep(s, keyFor(s.Name, name), plain)
 		parts[at] = name + "=<" + key + ">"
-		i.At(n.Start).Add(stax.RuleSecretLiteral.As(check.Warning), "", "",
-			"the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> "+
-				"stands in its place", s.Name, key)
+		i.literal(n, "the address of server %q holds the value of a secret, and a definition cannot refer to one "+
+			"there: <%s> "+
+			"stands in its place", s.Name, key)
 	}
 	if query := strings.Join(parts, "&"); query != u.RawQuery {
 		before, _, _ := strings.Cut(s.URL, "?")

@@ -298,7 +298,7 @@ func (t *translator) literals() {
 				"gets what looks like the value of a secret in its file: %s", why)
 		}
 	}
-	if why := stax.LooksSecret("url", t.server.URL, false); why != "" {
+	if why := stax.LooksSecret("url", t.server.URL); why != "" {
 		t.add(stax.RuleSecretLiteral.As(check.Warning), "url",
 			"gets what looks like the value of a secret in its file: %s", why)
 	}
@@ -353,7 +353,8 @@ func (t *translator) secrets() {
 
 // needs reports an optional secret that the client requires to start a server.
 func (t *translator) needs(member, key string) {
-	if d := t.merged.Config.Declaration(key); d != nil && d.Optional() && slices.Contains(t.client.References.Needed, member) {
+	if d := t.merged.Config.Declaration(key); d != nil && d.Optional() && slices.Contains(t.client.References.Needed,
+		member) {
 		t.lost("secrets", "does not start the server without %s, which is optional", key)
 	}
 }

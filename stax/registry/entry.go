@@ -219,7 +219,7 @@ func (b *builder) remote(t *Transport) error {
 // header adds a header to the definition, or binds a secret to it.
 func (b *builder) header(h *KeyValue) {
 	if h.Value == "" {
-		switch in := b.input(h.Name, &h.Input, true); {
+		switch in := b.input(h.Name, &h.Input, stax.LooksSecretHeader); {
 		case in.secret:
 			b.bind(h.Name, "{"+b.declare(keyOf(b.server.Name, h.Name), &h.Input)+"}")
 			if strings.EqualFold(h.Name, "Authorization") {
@@ -236,7 +236,7 @@ func (b *builder) header(h *KeyValue) {
 	switch {
 	case len(secrets) > 0:
 		b.bind(h.Name, value)
-	case stax.LooksSecret(h.Name, value, true) != "" && !strings.Contains(value, "<"):
+	case stax.LooksSecretHeader(h.Name, value) != "" && !strings.Contains(value, "<"):
 		b.lost(check.Warning, "the header %s is left out: its value looks like a secret, and is there for all to read",
 			h.Name)
 	default:
@@ -291,12 +291,12 @@ type given struct {
 }
 
 // input returns the value of an input, or a placeholder if a required value is missing.
-// header reports whether it is the value of a header.
-func (b *builder) input(name string, in *Input, header bool) given {
+// looksSecret decides about an input without a mark, by its name.
+func (b *builder) input(name string, in *Input, looksSecret func(name, value string) string) given {
 	b.used[name] = true
 	value, answered := b.opts.Values[name]
 	switch {
-	case in.IsSecret || in.Default == "" && !answered && stax.LooksSecret(name, "value", header) != "":
+	case in.IsSecret || in.Default == "" && !answered && looksSecret(name, "value") != "":
 		return given{secret: true}
 	case answered:
 		return given{value: value, ok: true}
@@ -344,7 +344,7 @@ func (b *builder) fill(
 			continue
 		}
 		todo := len(b.out.Todo)
-		v := b.input(name, &in, false)
+		v := b.input(name, &in, stax.LooksSecret)
 		switch {
 		case v.secret:
 			key := b.declare(variableKey(b.server.Name, name), &in)

@@ -158,7 +158,8 @@ func TestEntry(t *testing.T) {
 		},
 		"what looks like one": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
-				`"--apiClientSecret", "description": "x"}, {"type": "named", "name": "--apiKey", "default": "none"}], ` + stdio + `}]`,
+				`"--apiClientSecret", "description": "x"}, {"type": "named", "name": "--apiKey", "default": "none"}], ` + stdio +
+				`}]`,
 			`"command":"npx","args":["-y","w","--apiKey=none"]`,
 			"",
 			"",

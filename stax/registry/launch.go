@@ -257,7 +257,7 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 		b.lost(check.Warning, "the argument %s is left out: it is a secret, and others can read command lines", name)
 		return "", false, nil
 	}
-	in := b.input(name, &a.Input, false)
+	in := b.input(name, &a.Input, stax.LooksSecret)
 	if in.secret && a.IsRequired {
 		return "", false, b.secretArgument(name)
 	}
@@ -279,7 +279,7 @@ func (b *builder) environment(variables []KeyValue) (names []string) {
 	for i := range variables {
 		v := &variables[i]
 		if v.Value == "" {
-			switch in := b.input(v.Name, &v.Input, false); {
+			switch in := b.input(v.Name, &v.Input, stax.LooksSecret); {
 			case in.secret:
 				b.declare(v.Name, &v.Input)
 			case in.ok:
@@ -317,9 +317,7 @@ func (b *builder) set(name, value string) {
 
 // expose declares that a secret is in a variable of another name.
 func (b *builder) expose(key, name string) {
-	if key == name {
-		return
+	if key != name {
+		b.out.Config.Declaration(key).ExposeAs.Env = name
 	}
-	i := slices.IndexFunc(b.out.Config.Secrets, func(d stax.Declaration) bool { return d.Key == key })
-	b.out.Config.Secrets[i].ExposeAs.Env = name
 }
