@@ -194,9 +194,25 @@ func ExampleDefine() {
 		fmt.Println(err)
 		return
 	}
-	text, _ := json.Marshal(d.Config)
+	text, _ := json.MarshalIndent(d.Config, "", "  ")
 	fmt.Println(string(text))
-	// Output: {"specVersion":"1.0.0","servers":{"github":{"command":"npx","args":["-y","@modelcontextprotocol/server-github"],"secrets":["GITHUB_TOKEN"],"enabled":true}}}
+	// Output:
+	// {
+	//   "specVersion": "1.0.0",
+	//   "servers": {
+	//     "github": {
+	//       "command": "npx",
+	//       "args": [
+	//         "-y",
+	//         "@modelcontextprotocol/server-github"
+	//       ],
+	//       "secrets": [
+	//         "GITHUB_TOKEN"
+	//       ],
+	//       "enabled": true
+	//     }
+	//   }
+	// }
 }
 
 func FuzzParse(f *testing.F) {

@@ -104,6 +104,7 @@ func (r *reader) member(v value, name string, at int) value {
 	panic(refuse(at, "."+name))
 }
 
+// ofString returns the methods of strings, none of which takes an argument.
 func ofString() map[string]func(string) string {
 	return map[string]func(string) string{
 		"toUpperCase": strings.ToUpper,
@@ -116,6 +117,7 @@ func ofString() map[string]func(string) string {
 // method is a method of a list.
 type method = func(r *reader, at int, list *tree.Node, args []value) value
 
+// ofArray returns the methods of lists.
 func ofArray() map[string]method {
 	return map[string]method{
 		"map":      mapList,

@@ -77,6 +77,7 @@ func (r *reader) refuseLoose() {
 	}
 }
 
+// combine applies an operator to two values. The text that it makes counts against maxText.
 func (r *reader) combine(at int, op string, left, right value) value {
 	numbers := isKind(left, tree.Number) && isKind(right, tree.Number)
 	switch op {
@@ -128,8 +129,10 @@ func calculate(at int, op string, a, b float64) value {
 	return numeric(at, result)
 }
 
+// nullish reports whether a value is null or undefined.
 func nullish(v value) bool { return v.fn == nil && (v.node == nil || v.node.Kind == tree.Null) }
 
+// truthy converts a value to a boolean, as JavaScript does in a condition.
 func truthy(v value) bool {
 	if v.fn != nil {
 		return true
@@ -148,6 +151,7 @@ func truthy(v value) bool {
 	return true
 }
 
+// same compares with ===: lists and objects are the same only if they are one value.
 func same(a, b value) bool {
 	if a.node == nil || b.node == nil {
 		return a == b
@@ -214,6 +218,7 @@ func (r *reader) cast() value {
 	return v
 }
 
+// unary reads a value with the operators before it and its suffixes.
 func (r *reader) unary() value {
 	defer r.step()()
 	r.space()
@@ -291,6 +296,7 @@ func (r *reader) newline(at int) bool {
 	return len(bytes.TrimSpace(line)) == 0
 }
 
+// arguments reads the arguments of a call. Spread arguments are refused.
 func (r *reader) arguments() (args []value) {
 	r.list("(", ")", func() {
 		if r.peek("...") {
@@ -316,6 +322,7 @@ func (r *reader) index(v, key value, at int) value {
 	return r.member(v, name, at)
 }
 
+// primary reads a literal, a name, a function or an expression in parentheses.
 func (r *reader) primary() value {
 	r.space()
 	at := r.at
@@ -368,6 +375,7 @@ func (r *reader) parenthesis() value {
 	return r.bracketed("(", ")")
 }
 
+// number reads a number: decimal, hexadecimal, octal or binary, with optional separators.
 func (r *reader) number() value {
 	at := r.at
 	for r.at < len(r.text) && strings.IndexByte("0123456789abcdefABCDEFxXoO_.+-", r.text[r.at]) >= 0 {
@@ -388,6 +396,7 @@ func (r *reader) number() value {
 	return numeric(at, f)
 }
 
+// template reads a template and joins its parts.
 func (r *reader) template() value {
 	start := r.at
 	var b strings.Builder
@@ -422,6 +431,7 @@ func (r *reader) template() value {
 	panic(fail(start, "the template is not closed", ""))
 }
 
+// array reads a list. Elements that cannot be evaluated are reported and left out.
 func (r *reader) array() value {
 	n := &tree.Node{Kind: tree.Array, Start: r.at}
 	r.list("[", "]", func() {
@@ -449,6 +459,7 @@ func (r *reader) array() value {
 	return value{node: n}
 }
 
+// object reads an object. Its members keep the order of JavaScript; see [put].
 func (r *reader) object() value {
 	n := &tree.Node{Kind: tree.Object, Start: r.at}
 	written := map[string]bool{}

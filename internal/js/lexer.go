@@ -37,6 +37,7 @@ func (r *reader) space() {
 	}
 }
 
+// peekByte returns the next byte after white space, or 0 at the end.
 func (r *reader) peekByte() byte {
 	r.space()
 	if r.at < len(r.text) {
@@ -45,6 +46,7 @@ func (r *reader) peekByte() byte {
 	return 0
 }
 
+// peek reports whether mark is next.
 func (r *reader) peek(mark string) bool {
 	r.space()
 	return bytes.HasPrefix(r.text[r.at:], []byte(mark))
@@ -188,8 +190,10 @@ func (r *reader) escape(b *strings.Builder) {
 	}
 }
 
+// utf16High reports whether c is the first half of a surrogate pair, as in "\ud83d\ude00".
 func utf16High(c rune) bool { return 0xd800 <= c && c < 0xdc00 }
 
+// codePoint reads the digits of \xHH, \uHHHH or \u{H...}.
 func (r *reader) codePoint(kind byte) (rune, bool) {
 	digits := 4
 	if kind == 'x' {
@@ -249,6 +253,7 @@ func (r *reader) skipBrackets() {
 	panic(fail(start, fmt.Sprintf("%q is not closed", rune(r.text[start])), ""))
 }
 
+// skipTemplate skips a template, including the expressions in it.
 func (r *reader) skipTemplate() {
 	start := r.at
 	for r.at++; r.at < len(r.text); r.at++ {

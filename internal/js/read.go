@@ -226,6 +226,7 @@ func (r *reader) get(at int, name string) value {
 	return v
 }
 
+// fail returns the fault at a position. The caller panics with it.
 func fail(at int, message, hint string) *fault {
 	return &fault{Problem: tree.Problem{Offset: at, Message: message, Hint: hint}}
 }
@@ -260,6 +261,7 @@ func (r *reader) spend(count, at int, message string) {
 	}
 }
 
+// lookup returns the value of a name in the closest scope that has it.
 func (r *reader) lookup(name string) (value, bool) {
 	for s := r.scope; s != nil; s = s.up {
 		if v, ok := s.names[name]; ok {
@@ -278,6 +280,7 @@ func (r *reader) statements() {
 	}
 }
 
+// statement reads one statement of a module, or a declaration in a function.
 func (r *reader) statement() {
 	start := r.at
 	word := r.peekWord()
@@ -353,6 +356,7 @@ func (r *reader) commonJS() {
 	r.exportValue()
 }
 
+// export reads the rest of a statement after the word export.
 func (r *reader) export() {
 	start := r.at
 	switch r.peekWord() {
@@ -457,6 +461,7 @@ func (r *reader) specifier() (at int, path string) {
 	return at, path
 }
 
+// exportValue reads the default export.
 func (r *reader) exportValue() {
 	r.space()
 	at := r.at

@@ -69,6 +69,7 @@ func (r *reader) skipType() {
 	}
 }
 
+// skipPrimaryType skips a type without operators, and the brackets of its arrays.
 func (r *reader) skipPrimaryType() {
 	switch c := r.peekByte(); {
 	case c == '{' || c == '[' || c == '(':
