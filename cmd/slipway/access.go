@@ -23,13 +23,16 @@ type accessFlags struct {
 }
 
 func (f *accessFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.tokenFile, "auth-token-file", "", "`file` of accepted bearer tokens: lines of NAME TOKEN [SCOPE...], or JSON")
+	flags.StringVar(&f.tokenFile, "auth-token-file", "",
+		"`file` of accepted bearer tokens: lines of NAME TOKEN [SCOPE...], or JSON")
 	flags.StringVar(&f.jwt.Issuer, "auth-issuer", "", "accept JSON Web Tokens from the authorization server at this `URL`")
-	flags.StringSliceVar(&f.jwt.Audience, "auth-audience", nil, "`audience` that these tokens must have (default: --public-url plus /mcp)")
+	flags.StringSliceVar(&f.jwt.Audience, "auth-audience", nil,
+		"`audience` that these tokens must have (default: --public-url plus /mcp)")
 	flags.StringVar(&f.jwt.JWKSURL, "auth-jwks-url", "", "`URL` of the issuer's keys (default: from its metadata)")
 	flags.StringSliceVar(&f.jwt.Algorithms, "auth-algorithm", nil,
 		"accepted signature `algorithm`, such as ES256 (default: EdDSA and all ES, PS and RS)")
-	flags.BoolVar(&f.jwt.AccessTokensOnly, "auth-require-at-jwt", false, "accept only JSON Web Tokens with typ at+jwt (RFC 9068)")
+	flags.BoolVar(&f.jwt.AccessTokensOnly, "auth-require-at-jwt", false,
+		"accept only JSON Web Tokens with typ at+jwt (RFC 9068)")
 	flags.StringSliceVar(&f.auth.AuthorizationServers, "auth-server", nil,
 		"`URL` of the authorization server that clients are sent to (default: the issuer)")
 	flags.StringSliceVar(&f.auth.Scopes, "require-scope", nil, "`scope` that every token needs")
@@ -40,15 +43,18 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 		"https://mcp.example.com; accepts its host and publishes a server card")
 	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "PEM `file` with the certificate for https; reloaded when it changes")
 	flags.StringVar(&f.TLS.Key, "tls-key", "", "PEM `file` with the certificate's private key")
-	flags.StringVar(&f.Addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 means any free port")
+	flags.StringVar(&f.Addr, "addr", serve.DefaultAddr,
+		"`address` to listen on: HOST:PORT, HOST or PORT; port 0 means any free port")
 	flags.BoolVar(&f.RemoteWithoutAuth, "allow-remote-without-auth", false,
 		"permit a non-loopback address without tokens: everyone who can connect can call all tools")
 	flags.StringSliceVar(&f.HTTP.AllowedHosts, "allow-host", nil,
 		"additional `name` under which clients may reach the server; * means any")
 	flags.StringSliceVar(&f.HTTP.AllowedOrigins, "allow-origin", nil,
 		"additional `origin` whose web pages may use the server, such as https://app.example.com; * means any")
-	flags.BoolVar(&f.HTTP.PostOnly, "post-only", false, "reject GET at the endpoint, so that sessions have no event stream")
-	flags.BoolVar(&f.LegacySSE, "legacy-sse", false, "also serve the HTTP+SSE transport of 2024-11-05 at /sse and /message")
+	flags.BoolVar(&f.HTTP.PostOnly, "post-only", false,
+		"reject GET at the endpoint, so that sessions have no event stream")
+	flags.BoolVar(&f.LegacySSE, "legacy-sse", false,
+		"also serve the HTTP+SSE transport of 2024-11-05 at /sse and /message")
 	flags.BoolVar(&f.NoMetrics, "no-metrics", false, "disable /metrics")
 	flags.BoolVar(&f.NoFiles, "no-files", false, "disable access to the files of a site next to the endpoint")
 	flags.BoolVar(&f.HideAppTools, "hide-app-tools", false,
@@ -63,7 +69,8 @@ func (f *accessFlags) addLimits(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Limits.Burst, "rate-burst", 0,
 		"`requests` that a client may send at once after a pause (default: twice the rate, at least 10)")
 	flags.IntVar(&f.Limits.InFlight, "max-in-flight", 0, "concurrent `requests` of all clients; 0 means no limit")
-	flags.IntVar(&f.Limits.ClientInFlight, "max-in-flight-per-client", 0, "concurrent `requests` of one client; 0 means no limit")
+	flags.IntVar(&f.Limits.ClientInFlight, "max-in-flight-per-client", 0,
+		"concurrent `requests` of one client; 0 means no limit")
 	flags.DurationVar(&f.Server.RequestTimeout, "request-timeout", 10*time.Minute,
 		"maximum `time` for a request, regardless of progress; 0 means no limit")
 	flags.DurationVar(&f.DrainDelay, "drain-delay", 0,
@@ -75,9 +82,12 @@ func (f *accessFlags) addLimits(flags *pflag.FlagSet) {
 		value       int64
 	}{
 		{"max-body", "maximum `size` of a request, and of a line over stdin", &f.HTTP.MaxBody, 4 << 20},
-		{"max-kept", "memory `size` for sessions, streams, subscriptions, tasks and their results", &f.Server.Budget.Bytes, 256 << 20},
-		{"max-kept-per-client", "the same for one client (default: a quarter of --max-kept)", &f.Server.Budget.ClientBytes, 0},
-		{"max-in-flight-bytes", "memory `size` for requests being received or processed", &f.Server.Budget.RequestBytes, 256 << 20},
+		{"max-kept",
+			"memory `size` for sessions, streams, subscriptions, tasks and their results", &f.Server.Budget.Bytes, 256 << 20},
+		{"max-kept-per-client",
+			"the same for one client (default: a quarter of --max-kept)", &f.Server.Budget.ClientBytes, 0},
+		{"max-in-flight-bytes",
+			"memory `size` for requests being received or processed", &f.Server.Budget.RequestBytes, 256 << 20},
 		{"max-in-flight-bytes-per-client", "the same for one client (default: a quarter of --max-in-flight-bytes)",
 			&f.Server.Budget.ClientRequestBytes, 0},
 	} {
@@ -130,9 +140,11 @@ func (f *accessFlags) authentication(log *slog.Logger) (a *serve.Auth, err error
 	if len(a.Verifiers) > 0 {
 		return a, nil
 	}
-	for _, list := range [][]string{a.Scopes, f.toolScopes, f.implies, a.AuthorizationServers, f.jwt.Audience, f.jwt.Algorithms} {
+	for _, list := range [][]string{a.Scopes, f.toolScopes, f.implies, a.AuthorizationServers, f.jwt.Audience,
+		f.jwt.Algorithms} {
 		if len(list) > 0 || f.jwt.JWKSURL != "" {
-			return nil, usage("add --auth-token-file or --auth-issuer", "serve: scopes or keys are set, but no tokens are accepted")
+			return nil, usage("add --auth-token-file or --auth-issuer",
+				"serve: scopes or keys are set, but no tokens are accepted")
 		}
 	}
 	return nil, nil
@@ -146,8 +158,7 @@ func (f *accessFlags) lists(log *slog.Logger) (all []serve.Verifier, err error) 
 		}
 		t, err := serve.OpenTokens(path, log)
 		if err != nil {
-			return nil, &failure{code: exitInput, text: err.Error(),
-				hint: "a line is NAME TOKEN [SCOPE...]; create a token with openssl rand -hex 32"}
+			return nil, badInput("a line is NAME TOKEN [SCOPE...]; create a token with openssl rand -hex 32", "%v", err)
 		}
 		all = append(all, t)
 	}
@@ -170,7 +181,8 @@ func (f *accessFlags) tokenIssuer() (*serve.JWT, error) {
 		f.jwt.Audience = []string{strings.TrimSuffix(f.PublicURL, "/") + serve.EndpointPath}
 	}
 	if len(f.jwt.Audience) == 0 {
-		return nil, usage("--public-url https://mcp.example.com, or --auth-audience", "serve: --auth-issuer requires an audience")
+		return nil, usage("--public-url https://mcp.example.com, or --auth-audience",
+			"serve: --auth-issuer requires an audience")
 	}
 	v, err := serve.NewJWT(&f.jwt)
 	if err != nil {

@@ -263,7 +263,7 @@ func jsonObject(flag string, stdin io.Reader) (json.RawMessage, error) {
 	case "-":
 		var err error
 		if text, err = io.ReadAll(stdin); err != nil {
-			return nil, &failure{code: exitInput, text: "--json-args: read stdin: " + err.Error()}
+			return nil, badInput("", "--json-args: read stdin: %v", err)
 		}
 	}
 	text = bytes.TrimSpace(text)

@@ -76,7 +76,8 @@ func TestToolArguments(t *testing.T) {
 			got, err := toolArguments(tool, strings.Fields(tt.pairs), object)
 			if err != nil {
 				var f *failure
-				if !strings.Contains(err.Error(), tt.want) || strings.HasPrefix(tt.want, "{") || !errors.As(err, &f) || f.code != exitUsage {
+				if !strings.Contains(err.Error(), tt.want) || strings.HasPrefix(tt.want,
+					"{") || !errors.As(err, &f) || f.code != exitUsage {
 					t.Errorf("toolArguments: %v, want %s", err, tt.want)
 				}
 				return
@@ -90,7 +91,8 @@ func TestToolArguments(t *testing.T) {
 
 func TestParametersKeepTheirOrder(t *testing.T) {
 	tests := []struct{ name, schema, want string }{
-		{"required first, in the order of the list", `{"properties":{"z":{},"a":{},"m":{}},"required":["m","z"]}`, "(m, z, [a])"},
+		{"required first, in the order of the list",
+			`{"properties":{"z":{},"a":{},"m":{}},"required":["m","z"]}`, "(m, z, [a])"},
 		{"no properties", `{"type":"object"}`, "()"},
 		{"not a schema", `[]`, "()"},
 		{"properties that are not an object", `{"properties":[]}`, "()"},

@@ -86,7 +86,8 @@ func (s *askingServer) receive(m *askingMessage) {
 func (s *askingServer) call(m *askingMessage) {
 	switch m.Params.Name {
 	case "who":
-		s.ask("elicitation/create", `{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`, m.ID)
+		s.ask("elicitation/create",
+			`{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`, m.ID)
 	case "dirs":
 		s.text(m.ID, s.roots)
 	case "secret":
@@ -152,7 +153,8 @@ func newLineClient(t *testing.T, modern bool, args ...string) *lineClient {
 	in, out := startPiped(t, args...)
 	c := &lineClient{t: t, in: in, out: out, modern: modern}
 	if !modern {
-		c.request("initialize", `"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"lines","version":"1"}`)
+		c.request("initialize",
+			`"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"lines","version":"1"}`)
 		c.notify("notifications/initialized")
 	}
 	return c

@@ -23,8 +23,10 @@ type auditFlags struct {
 }
 
 func (f *auditFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "audit-log", "", "append a JSON line for each call and each refusal to this `file`; arguments, results and tokens are never logged")
-	flags.StringVar(&f.key, "audit-key", "", "`file` with the key for hashing arguments in the audit log (default: a random key)")
+	flags.StringVar(&f.path, "audit-log", "",
+		"append a JSON line for each call and each refusal to this `file`; arguments, results and tokens are never logged")
+	flags.StringVar(&f.key, "audit-key", "",
+		"`file` with the key for hashing arguments in the audit log (default: a random key)")
 	flags.BoolVar(&f.required, "audit-required", false, "reject requests that cannot be logged")
 }
 
@@ -41,14 +43,15 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 	if f.key != "" {
 		key, err := os.ReadFile(f.key)
 		if err != nil {
-			return nil, nil, &failure{code: exitInput, text: "audit log: " + err.Error()}
+			return nil, nil, badInput("", "audit log: %v", err)
 		}
 		if opts.Key = bytes.TrimSpace(key); len(opts.Key) == 0 {
 			opts.Key = []byte{}
 		}
 	}
 	if audit, err = serve.OpenAudit(f.path, opts); err != nil {
-		return nil, nil, &failure{code: exitInput, text: err.Error(), hint: "its folder must be there, and a key long: openssl rand -hex 32 makes a good one"}
+		return nil, nil, badInput("its folder must be there, and a key long: openssl rand -hex 32 makes a good one", "%v",
+			err)
 	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)

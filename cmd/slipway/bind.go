@@ -1,7 +1,8 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -34,32 +35,72 @@ func (b *binding) Set(text string) error { return b.set(text) }
 
 // eachOf binds a repeatable flag: each use appends a value parsed from its text.
 func eachOf[T any](list *[]T, parse func(text string) (T, error)) pflag.Value {
-	return &binding{"value", func() string { return "" }, func(text string) error {
+	return eachUse(func(text string) error {
 		value, err := parse(text)
 		if err == nil {
 			*list = append(*list, value)
 		}
 		return err
-	}}
+	})
+}
+
+// eachUse binds a repeatable flag: set is called with the text of each use.
+func eachUse(set func(text string) error) pflag.Value {
+	return &binding{"value", func() string { return "" }, set}
 }
 
 // oneOf binds a field that accepts a few words. If the field is empty, it means the first.
 func oneOf[T ~string](field *T, words ...string) pflag.Value {
-	get := func() string {
-		if *field == "" {
-			return words[0]
-		}
-		return string(*field)
-	}
+	choice := optional(field, words...)
+	get := func() string { return cmp.Or(choice.String(), words[0]) }
 	return &binding{"string", get, func(text string) error {
-		if !slices.Contains(words, text) {
-			last := len(words) - 1
-			return fmt.Errorf("want %s or %s", strings.Join(words[:last], ", "), words[last])
-		}
-		*field = T(text)
+		err := choice.Set(text)
 		if text == words[0] {
 			*field = ""
 		}
+		return err
+	}}
+}
+
+// optional binds a field that accepts a few words, and is empty by default.
+func optional[T ~string](field *T, words ...string) pflag.Value {
+	return &binding{"string", func() string { return string(*field) }, func(text string) error {
+		if !slices.Contains(words, text) {
+			return errors.New("want " + orList(words))
+		}
+		*field = T(text)
 		return nil
 	}}
+}
+
+// orList joins words as "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// someOf binds a repeatable flag whose values, also separated by commas, are known words.
+func someOf(list *[]string, known ...string) pflag.Value {
+	return each(list, func(word string) error {
+		if slices.Contains(known, word) {
+			return nil
+		}
+		return usage(didYouMean(word, known, "want "+orList(known)), "unknown %q", word)
+	})
+}
+
+// each binds a repeatable flag whose values, also separated by commas, pass a check.
+func each(list *[]string, check func(word string) error) pflag.Value {
+	return eachUse(func(text string) error {
+		for word := range strings.SplitSeq(text, ",") {
+			if err := check(word); err != nil {
+				return err
+			}
+			*list = append(*list, word)
+		}
+		return nil
+	})
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 )
 
@@ -36,20 +39,12 @@ server, its dependencies and a manifest.json that describes how to start it.`,
 // only read files.
 func withoutURLs(bundle *cobra.Command) *cobra.Command {
 	for _, cmd := range bundle.Commands() {
-		check := cmd.Args
-		if check == nil {
-			continue
-		}
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil || len(args) == 0 {
-				return err
+		cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
 			}
 			if err := open.Argument(args[0]).BundleURLError(); err != nil {
-				return &failure{
-					code: exitInput,
-					text: args[0] + ": a bundle is read from a file, not from a URL",
-					hint: err.Hint,
-				}
+				return badInput(err.Hint, "%s: a bundle is read from a file, not from a URL", args[0])
 			}
 			return nil
 		}
@@ -57,8 +52,8 @@ func withoutURLs(bundle *cobra.Command) *cobra.Command {
 	return bundle
 }
 
-// unreadableBundle returns the error for a bundle or manifest that cannot be read.
-func unreadableBundle(name string, err error) error {
+// unreadableBundle returns the failure for a bundle or manifest that cannot be read.
+func unreadableBundle(name string, err error) *failure {
 	why, hint := err.Error(), ""
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -70,5 +65,66 @@ func unreadableBundle(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		hint = "name a folder with a manifest.json, a manifest, or an .mcpb file"
 	}
-	return &failure{code: exitInput, text: name + ": " + why, hint: hint}
+	return badInput(hint, "%s: %s", name, why)
+}
+
+// bundleError returns the failure for err, which concerns the bundle at name.
+func bundleError(name string, err error) *failure {
+	if f := bundleFailure(name, err); f != nil {
+		return f
+	}
+	return unreadableBundle(name, err)
+}
+
+// bundleFailure returns the failure for a bundle that is refused, invalid or cannot be
+// started, or nil for other errors.
+func bundleFailure(name string, err error) *failure {
+	validate := "slipway bundle validate " + name
+	var (
+		digest   *mcpb.DigestError
+		signer   *mcpb.SignerError
+		values   *mcpb.ExpandError
+		archive  *mcpb.ArchiveError
+		manifest *mcpb.ManifestError
+		runtime  *mcpb.RuntimeError
+		start    *mcpb.StartError
+	)
+	switch {
+	case errors.As(err, &digest):
+		return denied("slipway bundle info "+name+" shows what it is; add it again if you trust it", "%s: %v", name, digest)
+	case errors.As(err, &signer):
+		hint := "name an .mcpb file"
+		if signer.Verification != nil {
+			hint = "slipway bundle verify " + name + " shows who signed it"
+		}
+		return denied(hint, "%s: %v", name, signer)
+	case errors.As(err, &values):
+		return unusableValues(name, values)
+	case errors.As(err, &archive) && archive.Unsafe:
+		return denied(cmp.Or(archive.Hint(name), validate), "%s: %v", name, archive)
+	case errors.As(err, &archive):
+		return badInput(cmp.Or(archive.Hint(name), validate), "%s: %v", name, archive)
+	case errors.As(err, &manifest):
+		return no(validate, "%s: %v", name, manifest)
+	case errors.As(err, &runtime):
+		return remoteFailed(runtime.Hint, "%s: %v", name, runtime)
+	case errors.As(err, &start) && !errors.Is(err, context.Canceled):
+		return remoteFailed("", "%s: %v", name, start)
+	}
+	return nil
+}
+
+// unusableValues returns the failure for options that do not suffice to start a bundle.
+func unusableValues(name string, values *mcpb.ExpandError) *failure {
+	fail, hint := usage, "slipway bundle info "+name+" lists the options"
+	if missing := values.Missing(); len(missing) > 0 {
+		hint = valueHint(missing[0], values.Sensitive(missing[0]))
+	}
+	for _, f := range values.Findings {
+		hint = cmp.Or(f.Hint, hint)
+		if f.Rule.ID == "mcpb/platform" {
+			fail = no
+		}
+	}
+	return fail(hint, "%s: %v", name, values)
 }

@@ -36,7 +36,7 @@ func newBundleCache() *cobra.Command {
 		Long: `Manage the cache of unpacked bundles. A packed bundle is unpacked, read-only,
 when it is first started, and verified against its archive at every start.
 
-The cache is limited to ` + defaultCacheSize().String() + `, or to ` + cacheVariable + `. When it
+The cache is limited to ` + size(mcpb.DefaultCacheBytes).text() + `, or to ` + cacheVariable + `. When it
 grows beyond that, the least recently used bundles are removed. Bundles in use
 are never removed.`,
 		Example: `  slipway bundle cache list`,
@@ -46,13 +46,7 @@ are never removed.`,
 	)
 }
 
-func defaultCacheSize() *size {
-	most := size(mcpb.DefaultCacheBytes)
-	return &most
-}
-
 func newBundleCacheList() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List unpacked bundles",
@@ -60,25 +54,21 @@ func newBundleCacheList() *cobra.Command {
 size and the start of the SHA-256 of their archive.`,
 		Example: `  slipway bundle cache list
   slipway bundle cache list --json`,
-		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := mcpb.ListCache(cmd.Context(), "")
 			if err != nil {
-				return &failure{code: exitInput, text: "bundle cache list: " + err.Error()}
+				return badInput("", "bundle cache list: %v", err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"bundles": list})
-			}
-			out := &strings.Builder{}
-			for _, b := range list {
-				out.WriteString(cachedLine(b))
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), out.String())
-			return err
+			return showList(cmd, "bundles", list, printCached)
 		},
 	}
-	jsonFlag(cmd, &asJSON, "the list")
+	jsonFlag(cmd, "the list")
 	return cmd
+}
+
+func printCached(w io.Writer, list []mcpb.CachedBundle) error {
+	_, err := io.WriteString(w, strings.Join(names(list, cachedLine), ""))
+	return err
 }
 
 // cachedLine describes an unpacked bundle.
@@ -96,8 +86,7 @@ func cachedLine(b mcpb.CachedBundle) string {
 
 func newBundleCachePrune() *cobra.Command {
 	var opts mcpb.PruneOptions
-	var asJSON bool
-	most := size(mcpb.DefaultCacheBytes)
+	opts.MaxBytes = mcpb.DefaultCacheBytes
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove the least recently used unpacked bundles",
@@ -107,9 +96,7 @@ is next started.`,
 		Example: `  slipway bundle cache prune
   slipway bundle cache prune --max-size 500MiB
   slipway bundle cache prune --all --json`,
-		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts.MaxBytes = int64(most)
 			if !cmd.Flags().Changed("max-size") {
 				var err error
 				if opts.MaxBytes, err = cacheBytes(); err != nil {
@@ -118,23 +105,20 @@ is next started.`,
 			}
 			report, err := mcpb.PruneCache(cmd.Context(), &opts)
 			if err != nil {
-				return &failure{code: exitInput, text: "bundle cache prune: " + err.Error()}
+				return badInput("", "bundle cache prune: %v", err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), report)
-			}
-			out := &strings.Builder{}
-			for _, b := range report.Removed {
-				out.WriteString("removed " + cachedLine(b))
-			}
-			fmt.Fprintf(out, "%s freed; %s left, %s\n", bytesText(report.Freed), count(report.Kept, "bundle"),
-				bytesText(report.KeptBytes))
-			_, err = io.WriteString(cmd.OutOrStdout(), out.String())
-			return err
+			return show(cmd, report, printPruned)
 		},
 	}
-	cmd.Flags().Var(&most, "max-size", "`size` that may remain (default from "+cacheVariable+", if set)")
+	cmd.Flags().Var((*size)(&opts.MaxBytes), "max-size", "`size` that may remain (default from "+cacheVariable+", if set)")
 	cmd.Flags().BoolVar(&opts.All, "all", false, "remove all bundles that are not in use")
-	jsonFlag(cmd, &asJSON, "the report")
+	jsonFlag(cmd, "the report")
 	return cmd
+}
+
+func printPruned(w io.Writer, r *mcpb.PruneReport) error {
+	removed := names(r.Removed, func(b mcpb.CachedBundle) string { return "removed " + cachedLine(b) })
+	_, err := fmt.Fprintf(w, "%s%s freed; %s left, %s\n", strings.Join(removed, ""),
+		bytesText(r.Freed), count(r.Kept, "bundle"), bytesText(r.KeptBytes))
+	return err
 }

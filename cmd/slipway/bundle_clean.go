@@ -13,7 +13,6 @@ import (
 
 func newBundleClean() *cobra.Command {
 	var o mcpb.CleanOptions
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "clean BUNDLE",
 		Short: "Remove unneeded files from a packed bundle",
@@ -28,22 +27,19 @@ change breaks a signature; --drop-signature permits that.
 
 For a folder, use "slipway bundle pack --prune".`,
 		Example: `  slipway bundle clean my-server.mcpb --dry-run`,
-		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := mcpb.Clean(cmd.Context(), args[0], &o)
 			if err != nil {
 				return notCleaned(cmd, args[0], r, err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), r)
-			}
-			return printCleaned(cmd.OutOrStdout(), r, o.DryRun)
+			return show(cmd, r, func(w io.Writer, r *mcpb.CleanReport) error { return printCleaned(w, r, o.DryRun) })
 		},
 	}
 	cmd.Flags().StringVarP(&o.Out, "output", "o", "", "write to this `file` instead of replacing BUNDLE")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print the changes without writing")
-	cmd.Flags().BoolVar(&o.DropSignature, "drop-signature", false, "also clean a signed bundle, which removes its signature")
-	jsonFlag(cmd, &asJSON, "what changed")
+	cmd.Flags().BoolVar(&o.DropSignature, "drop-signature", false,
+		"also clean a signed bundle, which removes its signature")
+	jsonFlag(cmd, "what changed")
 	return cmd
 }
 
@@ -52,22 +48,12 @@ func notCleaned(cmd *cobra.Command, name string, r *mcpb.CleanReport, err error)
 	var invalid *mcpb.InvalidError
 	switch {
 	case errors.Is(err, mcpb.ErrSigned):
-		return &failure{code: exitPolicy, text: name + ": " + err.Error(), hint: "--drop-signature, and then slipway bundle sign"}
+		return denied("--drop-signature, and then slipway bundle sign", "%s: %v", name, err)
 	case errors.As(err, &invalid):
-		stderr := cmd.ErrOrStderr()
-		if err := r.Findings.WriteText(stderr, colored(stderr)); err != nil {
-			return err
-		}
+		printFindings(cmd, r.Findings)
 		return no("slipway bundle unpack, put it right, and pack it again", "%s: not cleaned: %v", name, err)
 	}
-	return unusableBundle(name, err)
-}
-
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
+	return bundleError(name, err)
 }
 
 func printCleaned(w io.Writer, r *mcpb.CleanReport, dry bool) error {
@@ -79,7 +65,8 @@ func printCleaned(w io.Writer, r *mcpb.CleanReport, dry bool) error {
 		fmt.Fprintf(w, "manifest.json:%d:%d: %s\n", f.Line, f.Column, f.About)
 	}
 	for _, f := range r.Removed {
-		fmt.Fprintf(w, "removed %s: %s, %s (%s)\n", visible.Line(f.Name), files(f.Files), byteCount(f.Bytes), f.Reason)
+		fmt.Fprintf(w,
+			"removed %s: %s, %s (%s)\n", visible.Line(f.Name), count(f.Files, "file"), byteCount(f.Bytes), f.Reason)
 	}
 	if r.DroppedSignature {
 		fmt.Fprintln(w, "dropped the signature")

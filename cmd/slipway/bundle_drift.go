@@ -38,7 +38,6 @@ folder; all other bytes of the manifest stay the same.
 		Example: `  slipway bundle test my-server
   slipway bundle test my-server --update
   slipway bundle test my-server.mcpb --set folders=/tmp --json`,
-		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, err := bundleOptions(cmd)
 			if err != nil {
@@ -72,7 +71,8 @@ folder; all other bytes of the manifest stay the same.
 	}
 	r.flags(cmd)
 	valueFlags(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "maximum `time` for the server to start and list its tools")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second,
+		"maximum `time` for the server to start and list its tools")
 	cmd.Flags().BoolVar(&update, "update", false, "write the tools and prompts of the server to the manifest")
 	return cmd
 }
@@ -82,8 +82,8 @@ func silent(ctx context.Context, name string, timeout time.Duration, err error) 
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
-	return &failure{code: exitRemote, text: fmt.Sprintf("%s: the server did not answer within %v", name, timeout),
-		hint: "what it wrote to stderr stands above; --timeout allows more"}
+	return remoteFailed("what it wrote to stderr stands above; --timeout allows more",
+		"%s: the server did not answer within %v", name, timeout)
 }
 
 // strayLines keeps the first lines of stdout that are not messages.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,7 +14,6 @@ import (
 )
 
 func newBundleInfo() *cobra.Command {
-	var asJSON bool
 	var o mcpb.InfoOptions
 	cmd := &cobra.Command{
 		Use:   "info PATH",
@@ -29,7 +26,6 @@ With --locale, texts are shown in the given or the closest available language.
 Nothing is started, and default values of secrets are not shown.`,
 		Example: `  slipway bundle info examples/clock-bundle
   slipway bundle info examples/clock-bundle --locale de-AT --json`,
-		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.Largest < 0:
@@ -39,35 +35,15 @@ Nothing is started, and default values of secrets are not shown.`,
 			}
 			info, err := mcpb.ReadInfo(cmd.Context(), args[0], &o)
 			if err != nil {
-				return unusableBundle(args[0], err)
+				return bundleError(args[0], err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), info)
-			}
-			return printInfo(cmd.OutOrStdout(), info)
+			return show(cmd, info, printInfo)
 		},
 	}
 	cmd.Flags().StringVar(&o.Locale, "locale", "", "`language` of texts, such as de-AT")
 	cmd.Flags().IntVar(&o.Largest, "largest", 5, "`number` of largest files to list")
-	jsonFlag(cmd, &asJSON, "all of it")
+	jsonFlag(cmd, "all of it")
 	return cmd
-}
-
-// unusableBundle returns the error for a bundle that cannot be inspected.
-func unusableBundle(name string, err error) error {
-	var manifest *mcpb.ManifestError
-	var archive *mcpb.ArchiveError
-	hint := "slipway bundle validate " + name
-	switch {
-	case errors.As(err, &archive) && archive.Unsafe:
-		hint = cmp.Or(archive.Hint(name), hint)
-		return &failure{code: exitPolicy, text: name + ": " + err.Error(), hint: hint}
-	case errors.As(err, &archive):
-		return &failure{code: exitInput, text: name + ": " + err.Error(), hint: hint}
-	case errors.As(err, &manifest):
-		return &failure{code: exitNo, text: name + ": " + err.Error(), hint: hint}
-	}
-	return unreadableBundle(name, err)
 }
 
 func printInfo(w io.Writer, i *mcpb.Info) error {

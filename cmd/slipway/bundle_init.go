@@ -38,7 +38,6 @@ The manifest version is ` + mcpb.DefaultSpecVersion + `, or 0.4 for servers of t
 manifest is only replaced with --force.`,
 		Example: `  cd "$(mktemp -d)" && slipway bundle init --yes
   cd "$(mktemp -d)" && slipway bundle init --type binary --author "A. Person"`,
-		Args: takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {
@@ -48,11 +47,13 @@ manifest is only replaced with --force.`,
 				return usage(meant(said.Type, serverTypes()), "bundle init: no type of server is called %q", said.Type)
 			}
 			if said.SpecVersion != "" && !slices.Contains(mcpb.Versions(), said.SpecVersion) {
-				return usage("the versions are "+strings.Join(mcpb.Versions(), ", "), "bundle init: no version of the manifest is called %q", said.SpecVersion)
+				return usage("the versions are "+strings.Join(mcpb.Versions(), ", "),
+					"bundle init: no version of the manifest is called %q", said.SpecVersion)
 			}
 			name := filepath.Join(dir, mcpb.ManifestName)
 			if _, err := os.Stat(name); err == nil && !force {
-				return &failure{code: exitInput, text: name + ": there is a manifest already", hint: "slipway bundle validate " + dir + ", or --force to replace it"}
+				return badInput("slipway bundle validate "+dir+", or --force to replace it",
+					"%s: there is a manifest already", name)
 			}
 			draft, err := drafted(dir, &said)
 			if err != nil {
@@ -110,8 +111,7 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 		err = &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure{code: exitInput, text: dir + ": no such folder",
-			hint: "create it first, or name the folder of your project"}
+		return nil, badInput("create it first, or name the folder of your project", "%s: no such folder", dir)
 	}
 	if err != nil {
 		return nil, unreadableBundle(dir, err)
@@ -125,7 +125,8 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 		d.Type, d.EntryPoint, d.Runtime = said.Type, "", ""
 	}
 	for _, f := range []struct{ into, from *string }{
-		{&d.Name, &said.Name}, {&d.DisplayName, &said.DisplayName}, {&d.Version, &said.Version}, {&d.Description, &said.Description},
+		{&d.Name, &said.Name}, {&d.DisplayName, &said.DisplayName}, {&d.Version, &said.Version}, {&d.Description,
+			&said.Description},
 		{&d.Author.Name, &said.Author.Name}, {&d.EntryPoint, &said.EntryPoint}, {&d.SpecVersion, &said.SpecVersion},
 	} {
 		if *f.from != "" {
@@ -174,7 +175,7 @@ func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 			fmt.Fprintf(out, "%s [%s]: ", q.question, *q.field)
 			if !lines.Scan() {
 				fmt.Fprintln(out)
-				return &failure{code: exitNo, text: "bundle init: given up, nothing was written", hint: "--yes asks nothing"}
+				return no("--yes asks nothing", "bundle init: given up, nothing was written")
 			}
 			answer := strings.TrimSpace(lines.Text())
 			if q.field == &d.Type && answer != "" && !slices.Contains(serverTypes(), answer) {

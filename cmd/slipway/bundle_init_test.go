@@ -18,12 +18,17 @@ func TestAskDraft(t *testing.T) {
 		asked   string // part of the output on the terminal
 		givenUp bool
 	}{
-		"the defaults": {"\n\n\n\n\n", mcpb.Draft{Name: "n", Type: "node", EntryPoint: "main.js", Runtime: ">=18"}, "entry point [main.js]: ", false},
+		"the defaults": {"\n\n\n\n\n", mcpb.Draft{Name: "n", Type: "node", EntryPoint: "main.js", Runtime: ">=18"},
+			"entry point [main.js]: ", false},
 		"all answers": {"other\nDoes things\nA. Person\nnode\nserver.js\n",
-			mcpb.Draft{Name: "other", Description: "Does things", Author: mcpb.Author{Name: "A. Person"}, Type: "node", EntryPoint: "server.js", Runtime: ">=18"}, "name, for machines [n]: ", false},
-		"another type has another entry point": {"\n\n\nuv\n\n", mcpb.Draft{Name: "n", Type: "uv", EntryPoint: "src/server.py", SpecVersion: "0.4"}, "entry point [src/server.py]: ", false},
-		"a type that there is not":             {"\n\n\npyton\npython\n\n", mcpb.Draft{Name: "n", Type: "python", EntryPoint: "server/main.py"}, "did you mean python?\ntype (", false},
-		"the end of the input":                 {"other\n", mcpb.Draft{}, "", true},
+			mcpb.Draft{Name: "other", Description: "Does things", Author: mcpb.Author{Name: "A. Person"}, Type: "node",
+				EntryPoint: "server.js", Runtime: ">=18"}, "name, for machines [n]: ", false},
+		"another type has another entry point": {"\n\n\nuv\n\n",
+			mcpb.Draft{Name: "n", Type: "uv", EntryPoint: "src/server.py",
+				SpecVersion: "0.4"}, "entry point [src/server.py]: ", false},
+		"a type that there is not": {"\n\n\npyton\npython\n\n",
+			mcpb.Draft{Name: "n", Type: "python", EntryPoint: "server/main.py"}, "did you mean python?\ntype (", false},
+		"the end of the input": {"other\n", mcpb.Draft{}, "", true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

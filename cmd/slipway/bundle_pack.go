@@ -23,12 +23,10 @@ import (
 // packing is the flags of bundle pack.
 type packing struct {
 	mcpb.PackOptions
-	list    bool
-	explain string
-	json    bool
-
-	programs []string // slipway binaries for a site, as PLATFORM=PATH
-	author   string
+	site     mcpb.SiteOptions
+	programs map[string]string // slipway binaries for a site, by platform
+	list     bool
+	explain  string
 }
 
 func newBundlePack() *cobra.Command {
@@ -59,16 +57,9 @@ leads outside DIR, or a name cannot be unpacked safely.`,
 		Example: `  slipway bundle pack my-server
   slipway bundle pack my-server my-server.mcpb --force --sha256
   slipway bundle pack my-server --list`,
-		Args: takes(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, out := ".", ""
-			if len(args) > 0 {
-				dir = args[0]
-			}
-			if len(args) > 1 {
-				out = args[1]
-			}
-			return p.run(cmd, dir, out)
+			args = append(args, "", "")
+			return p.run(cmd, cmp.Or(args[0], "."), args[1])
 		},
 	}
 	flags := cmd.Flags()
@@ -81,11 +72,11 @@ leads outside DIR, or a name cannot be unpacked safely.`,
 	flags.BoolVar(&p.Prune, "prune", false, "exclude development dependencies in node_modules")
 	flags.BoolVar(&p.Checksum, "sha256", false, "also write the checksum to OUT.sha256")
 	flags.StringVar(&p.SBOM, "sbom", "", "write a bill of materials (CycloneDX JSON) to `FILE`")
-	flags.StringArrayVar(&p.programs, "program", nil,
+	flags.Var(eachUse(p.setProgram), "program",
 		"for a site: slipway binary for another platform, as `PLATFORM=PATH` (darwin, linux, win32)")
-	flags.StringVar(&p.author, "author", "", "for a site: author `name` in the manifest")
+	flags.StringVar(&p.site.Author, "author", "", "for a site: author `name` in the manifest")
 	flags.IntVar(&p.Workers, "workers", 0, "`number` of packing threads (default: one per CPU, at most 8)")
-	jsonFlag(cmd, &p.json, "the report")
+	jsonFlag(cmd, "the report")
 	return cmd
 }
 
@@ -103,103 +94,70 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 		}
 	}
 	p.Progress = progress(cmd.ErrOrStderr(), "packing")
-	site, show := mcpb.IsSite(dir), p.list || p.explain != ""
+	site := mcpb.IsSite(dir)
+	preview := p.list || p.explain != ""
 	switch {
-	case !site && (p.author != "" || len(p.programs) > 0):
+	case !site && (p.site.Author != "" || len(p.programs) > 0):
 		return usage("", "bundle pack: --author and --program are for StaticMCP sites, and %s is none", dir)
-	case site && (show || p.Prune):
+	case site && (preview || p.Prune):
 		return usage("",
 			"bundle pack: --list, --explain and --prune are not for StaticMCP sites, of which every file is packed")
-	case site:
-		return p.packSite(cmd, dir, out)
-	case show:
-		return p.show(cmd, dir, out)
+	case preview:
+		return p.preview(cmd, dir, out)
 	}
-	report, err := mcpb.Pack(cmd.Context(), dir, out, &p.PackOptions)
-	return p.packed(cmd, dir, out, report, err)
-}
-
-// packSite packs a StaticMCP site with the slipway binaries that serve it.
-func (p *packing) packSite(cmd *cobra.Command, dir, out string) error {
-	programs := make(map[string]string, len(p.programs))
-	for _, pair := range p.programs {
-		platform, path, ok := strings.Cut(pair, "=")
-		if !ok || !slices.Contains([]string{"darwin", "linux", "win32"}, platform) {
-			return usage("as in --program linux=dist/slipway-linux",
-				"bundle pack: --program %s is no PLATFORM=PATH with darwin, linux or win32", pair)
-		}
-		if _, twice := programs[platform]; twice {
-			return usage("one program for each system", "bundle pack: --program names %s twice", platform)
-		}
-		programs[platform] = path
+	var report *mcpb.PackReport
+	var err error
+	if site {
+		report, err = mcpb.PackSite(cmd.Context(), dir, out, p.programs, &p.site, &p.PackOptions)
+	} else {
+		report, err = mcpb.Pack(cmd.Context(), dir, out, &p.PackOptions)
 	}
-	report, err := mcpb.PackSite(cmd.Context(), dir, out, programs, &mcpb.SiteOptions{Author: p.author}, &p.PackOptions)
-	return p.packed(cmd, dir, out, report, err)
-}
-
-// packed reports what was packed.
-func (p *packing) packed(cmd *cobra.Command, dir, out string, report *mcpb.PackReport, err error) error {
 	if err != nil {
 		return packFailure(cmd, dir, out, err)
 	}
-	stderr := cmd.ErrOrStderr()
-	if err := report.Findings.WriteText(stderr, colored(stderr)); err != nil {
-		return err
-	}
-	if p.json {
-		return printJSON(cmd.OutOrStdout(), report)
-	}
-	return printPacked(cmd.OutOrStdout(), report)
+	printFindings(cmd, report.Findings)
+	return show(cmd, report, printPacked)
 }
 
-// packFailure returns the error for a failed pack.
-func packFailure(cmd *cobra.Command, dir, out string, err error) error {
+// setProgram adds a value of --program to the slipway binaries for a site.
+func (p *packing) setProgram(pair string) error {
+	platform, path, _ := strings.Cut(pair, "=")
+	switch {
+	case path == "" || !slices.Contains([]string{"darwin", "linux", "win32"}, platform):
+		return errors.New("want PLATFORM=PATH with darwin, linux or win32, such as linux=dist/slipway-linux")
+	case p.programs[platform] != "":
+		return fmt.Errorf("only one program for %s", platform)
+	case p.programs == nil:
+		p.programs = make(map[string]string)
+	}
+	p.programs[platform] = path
+	return nil
+}
+
+// packFailure returns the failure of packing dir into out.
+func packFailure(cmd *cobra.Command, dir, out string, err error) *failure {
 	var invalid *mcpb.InvalidError
 	var link *mcpb.LinkError
-	var refused *mcpb.ArchiveError
+	var archive *mcpb.ArchiveError
 	var file *fs.PathError
 	switch {
 	case errors.As(err, &invalid):
-		stderr := cmd.ErrOrStderr()
-		if err := invalid.Report.WriteText(stderr, colored(stderr)); err != nil {
-			return err
-		}
+		printFindings(cmd, invalid.Report)
 		return no("see slipway bundle validate "+dir, "%s: %v", dir, err)
 	case errors.As(err, &link):
-		return &failure{code: exitPolicy, text: fmt.Sprintf("%s: %v", dir, link),
-			hint: fmt.Sprintf("add /%s to %s, or use --links skip", link.Name, mcpb.IgnoreName)}
-	case errors.As(err, &refused) && (refused.Rule.ID == "mcpb/archive-limit" || refused.Rule.ID == "mcpb/archive-bomb"):
-		return &failure{code: exitPolicy,
-			text: fmt.Sprintf("%s: no reader would open the bundle: %s", dir, refused.Finding("").Message),
-			hint: "leave files out with " + mcpb.IgnoreName + "; slipway bundle pack " + dir + " --list shows what is packed"}
+		hint := fmt.Sprintf("add /%s to %s, or use --links skip", link.Name, mcpb.IgnoreName)
+		return denied(hint, "%s: %v", dir, link)
+	case errors.As(err, &archive) && archive.ExceedsLimit():
+		return denied("exclude files with "+mcpb.IgnoreName+"; slipway bundle pack "+dir+" --list shows what is packed",
+			"%s: no reader would open the bundle: %s", dir, archive.Finding("").Message)
 	case errors.Is(err, fs.ErrExist) && errors.As(err, &file):
-		return &failure{code: exitInput, text: file.Path + ": it is there already", hint: "--force replaces it"}
+		return badInput("--force replaces it", "%s: the file exists", file.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(out)); err != nil {
-			return &failure{code: exitInput, text: out + ": its folder is not there",
-				hint: "mkdir -p " + filepath.Dir(out)}
+			return badInput("mkdir -p "+filepath.Dir(out), "%s: its folder does not exist", out)
 		}
-		return unreadableBundle(dir, err)
 	}
-	return archiveFailure(dir, err)
-}
-
-// archiveFailure returns the error for the bundle at name. A refusal for safety has a
-// separate exit code.
-func archiveFailure(name string, err error) error {
-	var refused *mcpb.ArchiveError
-	if errors.As(err, &refused) {
-		code := exitInput
-		if refused.Unsafe {
-			code = exitPolicy
-		}
-		return &failure{code: code, text: name + ": " + refused.Error(), hint: refused.Hint(name)}
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return unreadableBundle(name, err)
-	}
-	return &failure{code: exitInput, text: name + ": " + err.Error()}
+	return bundleError(dir, err)
 }
 
 func printPacked(w io.Writer, r *mcpb.PackReport) error {
@@ -217,55 +175,62 @@ func printPacked(w io.Writer, r *mcpb.PackReport) error {
 	for _, e := range r.Excluded {
 		by[e.Reason]++
 	}
-	fmt.Fprintf(out, "\nleft out (%d)\n", len(r.Excluded))
-	reasons := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
+	fmt.Fprintf(out, "\nexcluded (%d)\n", len(r.Excluded))
+	reasons := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(by[b]-by[a], strings.Compare(a, b))
+	})
 	for _, reason := range reasons {
 		fmt.Fprintf(out, "  %10d  %s\n", by[reason], reason)
 	}
 	return out.Flush()
 }
 
-// show prints what would be packed.
-func (p *packing) show(cmd *cobra.Command, dir, out string) error {
+// preview prints what would be packed, or with --explain why a file would not be.
+func (p *packing) preview(cmd *cobra.Command, dir, out string) error {
 	s, err := mcpb.Select(dir, p.Links, out, out+".sha256", p.SBOM)
 	if err != nil {
 		return packFailure(cmd, dir, out, err)
 	}
-	w := bufio.NewWriter(cmd.OutOrStdout())
-	if p.explain != "" {
-		name := p.explain
-		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, "..") {
-			if _, err := os.Lstat(name); err == nil {
-				name = rel
-			}
+	if p.explain == "" {
+		files := map[string]any{"files": s.Files, "excluded": append([]mcpb.Exclusion{}, s.Excluded...)}
+		return show(cmd, files, func(w io.Writer, _ map[string]any) error { return printSelection(w, s) })
+	}
+	name := p.explain
+	if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
+		if _, err := os.Lstat(name); err == nil {
+			name = rel
 		}
-		e := s.Explain(name)
+	}
+	name = filepath.ToSlash(name)
+	excluded := s.Explain(name)
+	answer := map[string]any{"name": name, "packed": excluded == nil, "excluded": excluded}
+	return show(cmd, answer, func(w io.Writer, _ map[string]any) error {
+		text := ": included: no rule excludes it"
 		switch {
-		case p.json:
-			return printJSON(cmd.OutOrStdout(), map[string]any{"name": filepath.ToSlash(name), "packed": e == nil, "excluded": e})
-		case e == nil:
-			fmt.Fprintf(w, "%s: no rule leaves it out\n", name)
-		case e.Name != filepath.ToSlash(name):
-			fmt.Fprintf(w, "%s: left out with %s: %s\n", visible.Line(name), visible.Line(e.Name), e.Reason)
+		case excluded == nil:
+		case excluded.Name == name:
+			text = ": excluded: " + excluded.Reason
 		default:
-			fmt.Fprintf(w, "%s: left out: %s\n", name, e.Reason)
+			text = ": excluded with " + visible.Line(excluded.Name) + ": " + excluded.Reason
 		}
-		return w.Flush()
-	}
-	if p.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"files": s.Files, "excluded": append([]mcpb.Exclusion{}, s.Excluded...)})
-	}
+		_, err := fmt.Fprintln(w, visible.Line(name)+text)
+		return err
+	})
+}
+
+func printSelection(w io.Writer, s *mcpb.Selection) error {
+	out := bufio.NewWriter(w)
 	for _, f := range s.Files {
-		fmt.Fprintf(w, "+ %s\n", visible.Line(f.Name))
+		fmt.Fprintf(out, "+ %s\n", visible.Line(f.Name))
 	}
 	for _, e := range s.Excluded {
 		name := e.Name
 		if e.Folder {
 			name += "/"
 		}
-		fmt.Fprintf(w, "- %s  %s\n", visible.Line(name), e.Reason)
+		fmt.Fprintf(out, "- %s  %s\n", visible.Line(name), e.Reason)
 	}
-	return w.Flush()
+	return out.Flush()
 }
 
 // bytesText formats a number of bytes.

@@ -36,7 +36,6 @@ Server stderr is printed to stderr, with secrets removed.
 ` + valuesHelp,
 		Example: `  slipway bundle run my-server.mcpb --set folders=/tmp
   env MCP_BUNDLE_API_KEY="$(cat key.txt)" slipway bundle run my-server.mcpb`,
-		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, err := bundleOptions(cmd)
 			if err != nil {
@@ -55,7 +54,8 @@ Server stderr is printed to stderr, with secrets removed.
 	valueFlags(cmd)
 	start.add(cmd.Flags())
 	cmd.Flags().StringVar(&locale, "locale", "", "`language` of the bundle's texts, such as de or pt-BR")
-	cmd.Flags().StringVar(&digest, "sha256", "", "refuse a bundle with another SHA-256, in hexadecimal `digits` (exit code 6)")
+	cmd.Flags().StringVar(&digest, "sha256", "",
+		"refuse a bundle with another SHA-256, in hexadecimal `digits` (exit code 6)")
 	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run on platforms that the manifest does not list")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "discard server stderr")
 	return cmd

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,7 +15,7 @@ import (
 )
 
 func newBundleSign() *cobra.Command {
-	var selfSigned, asJSON bool
+	var selfSigned bool
 	var cert, key, keys string
 	cmd := &cobra.Command{
 		Use:   "sign ARCHIVE (--cert FILE --key FILE | --self-signed)",
@@ -34,17 +36,16 @@ Exit codes: 1 unusable key or certificate, 3 a file is unreadable, 6 unsafe
 archive.`,
 		Example: `  slipway bundle sign my-server.mcpb --self-signed --keys keys
   slipway bundle sign my-server.mcpb --cert chain.pem --key key.pem`,
-		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var id *mcpb.Identity
 			var err error
 			switch {
 			case selfSigned && (cert != "" || key != ""):
-				return usage("", "bundle sign: --self-signed needs no --cert and no --key")
+				return usage("", "bundle sign: --self-signed excludes --cert and --key")
 			case selfSigned:
 				id, err = selfSignedIdentity(cmd, keys)
 			case cert == "" || key == "":
-				return usage("name both, or use --self-signed", "bundle sign: --cert and --key say who signs")
+				return usage("name both, or use --self-signed", "bundle sign: --cert and --key are required")
 			default:
 				id, err = loadIdentity(cert, key)
 			}
@@ -55,18 +56,18 @@ archive.`,
 			if err != nil {
 				return signFailure(args[0], err)
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), report)
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: signed by %s\n  sha256 of the certificate: %s\n", report.Archive, report.Signer.Subject, report.Signer.SHA256)
-			return err
+			return show(cmd, report, func(w io.Writer, r *mcpb.SignReport) error {
+				_, err := fmt.Fprintf(w, "%s: signed by %s\n  sha256 of the certificate: %s\n",
+					r.Archive, r.Signer.Subject, r.Signer.SHA256)
+				return err
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&selfSigned, "self-signed", false, "sign with a self-signed certificate, created if missing")
 	cmd.Flags().StringVar(&cert, "cert", "", "PEM `FILE` with the certificate and its intermediate certificates")
 	cmd.Flags().StringVar(&key, "key", "", "PEM `FILE` with the private key")
 	cmd.Flags().StringVar(&keys, "keys", "", "`FOLDER` for the key and certificate of --self-signed")
-	jsonFlag(cmd, &asJSON, "the report")
+	jsonFlag(cmd, "the report")
 	return cmd
 }
 
@@ -74,16 +75,16 @@ func selfSignedIdentity(cmd *cobra.Command, dir string) (*mcpb.Identity, error) 
 	if dir == "" {
 		base, err := os.UserConfigDir()
 		if err != nil {
-			return nil, &failure{code: exitInput, text: "sign: " + err.Error(), hint: "name a folder: --keys FOLDER"}
+			return nil, badInput("name a folder: --keys FOLDER", "sign: %v", err)
 		}
 		dir = filepath.Join(base, "slipway", "signing")
 	}
 	id, created, err := mcpb.SelfSignedIdentity(dir, time.Now())
 	if err != nil {
-		return nil, &failure{code: exitInput, text: dir + ": " + err.Error()}
+		return nil, badInput("", "%s: %v", dir, err)
 	}
 	if created {
-		fmt.Fprintf(cmd.ErrOrStderr(), "made a key and a certificate in %s\n", dir)
+		fmt.Fprintf(cmd.ErrOrStderr(), "created a key and a certificate in %s\n", dir)
 	}
 	return id, nil
 }
@@ -100,20 +101,23 @@ func loadIdentity(cert, key string) (*mcpb.Identity, error) {
 	id, err := mcpb.LoadIdentity(certText, keyText)
 	switch {
 	case errors.Is(err, mcpb.ErrEncryptedKey):
-		return nil, no("take its passphrase off for this: openssl pkey -in "+key+" -out plain.pem", "%s: the key is encrypted, and no passphrase is asked for", key)
+		return nil, no("remove its passphrase: openssl pkey -in "+key+" -out plain.pem",
+			"%s: encrypted keys are not supported", key)
 	case err != nil:
 		return nil, no("", "%s, %s: %v", cert, key, err)
 	}
 	return id, nil
 }
 
-// signFailure returns the error for failing to add or remove a signature.
-func signFailure(name string, err error) error {
-	failed := archiveFailure(name, err)
-	var f *failure
-	var refused *mcpb.ArchiveError
-	if errors.As(failed, &f) && !errors.As(err, &refused) && !isPathError(err) {
-		f.code = exitNo
+// signFailure returns the failure of adding or removing a signature. Apart from broken
+// archives and unreadable files, the cause is the key or certificate.
+func signFailure(name string, err error) *failure {
+	var path *fs.PathError
+	if f := bundleFailure(name, err); f != nil {
+		return f
 	}
-	return failed
+	if errors.As(err, &path) {
+		return unreadableBundle(name, err)
+	}
+	return no("", "%s: %v", name, err)
 }

@@ -3,17 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
 func newBundleUnpack() *cobra.Command {
-	var asJSON bool
-	limits := limitFlags{}
+	limits := mcpb.DefaultLimits()
 	cmd := &cobra.Command{
 		Use:   "unpack ARCHIVE [DIR]",
 		Short: "Unpack a bundle into a new folder",
@@ -29,67 +28,45 @@ Exit codes: 3 broken archive or DIR not empty, 6 unsafe archive or limit
 exceeded.`,
 		Example: `  slipway bundle unpack my-server.mcpb unpacked
   slipway bundle unpack my-server.mcpb another --max-bytes 4GiB`,
-		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if limits.entries < 1 || limits.ratio < 1 {
+			if limits.Entries < 1 || limits.Ratio < 1 {
 				return usage("", "bundle unpack: --max-files and --max-ratio are at least 1")
 			}
-			dir := ""
-			if len(args) > 1 {
-				dir = args[1]
+			opts := &mcpb.UnpackOptions{
+				Limits:   &limits,
+				Progress: progress(cmd.ErrOrStderr(), "unpacking"),
 			}
-			opts := &mcpb.UnpackOptions{Limits: limits.limits(), Progress: progress(cmd.ErrOrStderr(), "unpacking")}
-			report, err := mcpb.Unpack(cmd.Context(), args[0], dir, opts)
-			switch {
-			case errors.Is(err, fs.ErrExist):
-				return &failure{code: exitInput, text: err.Error(), hint: "name a folder that is new or empty"}
-			case err != nil:
+			report, err := mcpb.Unpack(cmd.Context(), args[0], append(args, "")[1], opts)
+			if err != nil {
 				return unpackFailure(args[0], err)
-			case asJSON:
-				return printJSON(cmd.OutOrStdout(), report)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s, %s\n", report.Dir, count(report.Files, "file"), bytesText(report.Bytes))
-			return err
+			return show(cmd, report, func(w io.Writer, r *mcpb.UnpackReport) error {
+				_, err := fmt.Fprintf(w, "%s\n  %s, %s\n", r.Dir, count(r.Files, "file"), bytesText(r.Bytes))
+				return err
+			})
 		},
 	}
-	limits.add(cmd.Flags())
-	jsonFlag(cmd, &asJSON, "the report")
+	flags := cmd.Flags()
+	flags.IntVar(&limits.Entries, "max-files", limits.Entries, "maximum `number` of files and folders")
+	flags.Var((*size)(&limits.FileBytes), "max-file-bytes", "maximum `size` of an unpacked file")
+	flags.Var((*size)(&limits.TotalBytes), "max-bytes", "maximum total `size` of unpacked files")
+	flags.IntVar(&limits.Ratio, "max-ratio", limits.Ratio,
+		"maximum `ratio` of content size to archive size, above 32 MiB")
+	jsonFlag(cmd, "the report")
 	return cmd
 }
 
-// unpackFailure is [archiveFailure] with a hint about exceeded limits and unwritable
-// folders.
-func unpackFailure(name string, err error) error {
-	var refused *mcpb.ArchiveError
+// unpackFailure returns the failure of unpacking the bundle at name.
+func unpackFailure(name string, err error) *failure {
+	var archive *mcpb.ArchiveError
 	var path *fs.PathError
-	var f *failure
-	switch failed := archiveFailure(name, err); {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return badInput("name a folder that is new or empty", "%v", err)
 	case errors.As(err, &path) && path.Path != name:
-		return &failure{code: exitInput, text: err.Error()}
-	case errors.As(err, &refused) && (refused.Rule.ID == "mcpb/archive-limit" || refused.Rule.ID == "mcpb/archive-bomb") && errors.As(failed, &f):
-		f.hint = "the --max flags allow more, if you trust its author"
-		return f
-	default:
-		return failed
+		return badInput("", "%v", err)
+	case errors.As(err, &archive) && archive.ExceedsLimit():
+		return denied("the --max flags allow more, if you trust its author", "%s: %v", name, archive)
 	}
-}
-
-// limitFlags are the flags for archive limits.
-type limitFlags struct {
-	entries     int
-	file, total size
-	ratio       int
-}
-
-func (l *limitFlags) add(flags *pflag.FlagSet) {
-	d := mcpb.DefaultLimits()
-	l.entries, l.file, l.total, l.ratio = d.Entries, size(d.FileBytes), size(d.TotalBytes), d.Ratio
-	flags.IntVar(&l.entries, "max-files", l.entries, "maximum `number` of files and folders")
-	flags.Var(&l.file, "max-file-bytes", "maximum `size` of an unpacked file")
-	flags.Var(&l.total, "max-bytes", "maximum total `size` of unpacked files")
-	flags.IntVar(&l.ratio, "max-ratio", l.ratio, "maximum `ratio` of content size to archive size, above 32 MiB")
-}
-
-func (l *limitFlags) limits() *mcpb.Limits {
-	return &mcpb.Limits{Entries: l.entries, FileBytes: int64(l.file), TotalBytes: int64(l.total), Ratio: l.ratio}
+	return bundleError(name, err)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +15,6 @@ func newBundleUnsign() *cobra.Command {
 		Long: `Remove all signatures of a bundle. The result is the original archive, byte for
 byte. An unsigned bundle is not changed.`,
 		Example: `  slipway bundle unsign my-server.mcpb`,
-		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			had, err := mcpb.Unsign(cmd.Context(), args[0], nil)
 			if err != nil {
@@ -31,9 +28,4 @@ byte. An unsigned bundle is not changed.`,
 			return err
 		},
 	}
-}
-
-func isPathError(err error) bool {
-	var path *fs.PathError
-	return errors.As(err, &path)
 }

@@ -35,7 +35,6 @@ rest of the file keeps its bytes.
 Rules: docs/reference/rules.md.`,
 		Example: `  slipway bundle validate examples/clock-bundle
   slipway bundle validate examples/clock-bundle/manifest.json --strict --json`,
-		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if compat != "" && compat != "reference" {
 				return usage("the only one is --compat reference", "bundle validate: no program is called %q", compat)
@@ -62,7 +61,8 @@ Rules: docs/reference/rules.md.`,
 	}
 	r.flags(cmd)
 	cmd.Flags().BoolVar(&fix, "fix", false, "first repair manifest problems with exactly one solution")
-	cmd.Flags().StringVar(&compat, "compat", "", "give the same verdicts as another `program`: reference is the reference CLI 2.1.2")
+	cmd.Flags().StringVar(&compat, "compat", "",
+		"give the same verdicts as another `program`: reference is the reference CLI 2.1.2")
 	return cmd
 }
 
@@ -80,14 +80,16 @@ func fixManifest(w io.Writer, name string) error {
 		}
 	}
 	if info.Size() > mcpb.MaxManifest {
-		return usage("unpack it first: slipway bundle unpack "+name+" DIR", "bundle validate: --fix works on a manifest, and %s is none", name)
+		return usage("unpack it first: slipway bundle unpack "+name+" DIR",
+			"bundle validate: --fix works on a manifest, and %s is none", name)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return unreadableBundle(name, err)
 	}
 	if strings.HasPrefix(string(text), "PK\x03\x04") {
-		return usage("unpack it first: slipway bundle unpack "+name+" DIR", "bundle validate: --fix cannot change a packed bundle")
+		return usage("unpack it first: slipway bundle unpack "+name+" DIR",
+			"bundle validate: --fix cannot change a packed bundle")
 	}
 	fixed, repairs := mcpb.Fix(text)
 	if len(repairs) == 0 {

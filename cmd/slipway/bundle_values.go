@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +59,7 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 		case errors.As(err, &path):
 			return nil, err
 		case err != nil:
-			return nil, &failure{code: exitInput, text: err.Error(), hint: `write an object, as in {"api_key": "..."}`}
+			return nil, badInput(`write an object, as in {"api_key": "..."}`, "%v", err)
 		}
 	}
 	signer, err := requiredSigner(cmd)
@@ -105,8 +104,8 @@ func requiredSigner(cmd *cobra.Command) (*mcpb.VerifyOptions, error) {
 	case text == "":
 		return nil, usage("slipway bundle verify prints the fingerprint", "--require-signer is empty")
 	case err != nil:
-		return nil, &failure{code: exitInput, text: "--require-signer " + text + ": " + fsutil.Reason(err),
-			hint: "name a file with certificates in PEM, or a SHA-256 fingerprint, which slipway bundle verify prints"}
+		return nil, badInput("name a file with certificates in PEM, or a SHA-256 fingerprint, which slipway bundle "+
+			"verify prints", "--require-signer %s: %s", text, fsutil.Reason(err))
 	}
 	return signer, nil
 }
@@ -143,8 +142,7 @@ func askFor(in *os.File, lines *bufio.Reader, out io.Writer, o mcpb.Option) (any
 		fmt.Fprintf(out, "%s (%s): ", o.Key, o.Type)
 		text, err := answerOf(in, lines, out, o.Sensitive)
 		if err != nil {
-			return nil, &failure{code: exitUsage, text: "no answer for option " + o.Key,
-				hint: "set " + variableOf(o.Key)}
+			return nil, usage("set "+variableOf(o.Key), "no answer for option %s", o.Key)
 		}
 		switch {
 		case text == "":
@@ -179,53 +177,4 @@ func valueHint(key string, sensitive bool) string {
 		return fmt.Sprintf("set %s in the environment, or %q in the file that --values names", variableOf(key), key)
 	}
 	return fmt.Sprintf("--set %s=..., or %s in the environment", key, variableOf(key))
-}
-
-// bundleFailure returns the error for a bundle that cannot be opened, or nil if err is
-// not about a bundle.
-func bundleFailure(name string, err error) *failure {
-	var values *mcpb.ExpandError
-	var digest *mcpb.DigestError
-	var signer *mcpb.SignerError
-	var unsafe *mcpb.ArchiveError
-	var manifest *mcpb.ManifestError
-	var runtime *mcpb.RuntimeError
-	var start *mcpb.StartError
-	switch {
-	case errors.As(err, &digest):
-		return &failure{code: exitPolicy, text: name + ": " + digest.Error(),
-			hint: "slipway bundle info " + name + " shows what it is; add it again if you trust it"}
-	case errors.As(err, &signer):
-		hint := "name an .mcpb file"
-		if signer.Verification != nil {
-			hint = "slipway bundle verify " + name + " shows who signed it"
-		}
-		return &failure{code: exitPolicy, text: name + ": " + signer.Error(), hint: hint}
-	case errors.As(err, &values):
-		code, hint := exitUsage, "slipway bundle info "+name+" lists the options"
-		if missing := values.Missing(); len(missing) > 0 {
-			hint = valueHint(missing[0], values.Sensitive(missing[0]))
-		}
-		for _, f := range values.Findings {
-			if f.Hint != "" {
-				hint = f.Hint
-			}
-			if f.Rule.ID == "mcpb/platform" {
-				code = exitNo
-			}
-		}
-		return &failure{code: code, text: name + ": " + values.Error(), hint: hint}
-	case errors.As(err, &unsafe) && unsafe.Unsafe:
-		hint := cmp.Or(unsafe.Hint(name), "do not use it; slipway bundle validate "+name+" says more")
-		return &failure{code: exitPolicy, text: name + ": " + unsafe.Error(), hint: hint}
-	case errors.As(err, &unsafe):
-		return &failure{code: exitInput, text: name + ": " + unsafe.Error()}
-	case errors.As(err, &manifest):
-		return &failure{code: exitNo, text: name + ": " + manifest.Error(), hint: "slipway bundle validate " + name}
-	case errors.As(err, &runtime):
-		return &failure{code: exitRemote, text: name + ": " + runtime.Error(), hint: runtime.Hint}
-	case errors.As(err, &start) && !errors.Is(err, context.Canceled):
-		return &failure{code: exitRemote, text: name + ": " + start.Error()}
-	}
-	return nil
 }

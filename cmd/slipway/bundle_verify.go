@@ -15,7 +15,6 @@ import (
 func newBundleVerify() *cobra.Command {
 	var opts mcpb.VerifyOptions
 	var trust string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify ARCHIVE",
 		Short: "Verify the signature of a bundle",
@@ -38,7 +37,6 @@ unsafe archive.`,
 		Example: `  slipway bundle sign my-server.mcpb --cert chain.pem --key key.pem
   slipway bundle verify my-server.mcpb --trust chain.pem
   slipway bundle verify my-server.mcpb --trust chain.pem --json`,
-		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("fingerprint") && !mcpb.ValidFingerprint(opts.Fingerprint) {
 				return usage("slipway bundle verify prints it", "bundle verify: %q is no SHA-256 fingerprint", opts.Fingerprint)
@@ -49,20 +47,15 @@ unsafe archive.`,
 					return err
 				}
 				if _, err := mcpb.ParseCertificates(text); err != nil {
-					return &failure{code: exitInput, text: trust + ": " + err.Error()}
+					return badInput("", "%s: %v", trust, err)
 				}
 				opts.Trust = text
 			}
 			v, err := mcpb.Verify(cmd.Context(), args[0], &opts)
 			if err != nil {
-				return archiveFailure(args[0], err)
+				return bundleError(args[0], err)
 			}
-			if asJSON {
-				err = printJSON(cmd.OutOrStdout(), v)
-			} else {
-				err = printVerification(cmd.OutOrStdout(), v)
-			}
-			if err != nil || v.Status.OK() {
+			if err := show(cmd, v, printVerification); err != nil || v.Status.OK() {
 				return err
 			}
 			return no(verifyHint(v), "%s: %s: %s", v.Archive, v.Status, v.Reason)
@@ -70,7 +63,7 @@ unsafe archive.`,
 	}
 	cmd.Flags().StringVar(&trust, "trust", "", "trust only the certificates in this PEM `FILE`")
 	cmd.Flags().StringVar(&opts.Fingerprint, "fingerprint", "", "require the certificate with this `SHA-256`")
-	jsonFlag(cmd, &asJSON, "the answer")
+	jsonFlag(cmd, "the answer")
 	return cmd
 }
 

@@ -12,7 +12,6 @@ import (
 
 func newCall() *cobra.Command {
 	var jsonArgs string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "call SOURCE TOOL [KEY=VALUE...]",
 		Short: "Call a tool",
@@ -30,10 +29,8 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
   slipway call examples/http-reference compare_methods a=PUT b=PATCH
   echo '{"name":"ETag"}' | slipway call examples/http-reference find_header \
       --json-args -`,
-		Args:              takesSource(2, -1),
 		ValidArgsFunction: completing(toolNames, toolKeys),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			object, err := jsonObject(jsonArgs, cmd.InOrStdin())
 			if err != nil {
 				return err
@@ -43,18 +40,19 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 				if err != nil {
 					return err
 				}
-				return printCall(cmd.OutOrStdout(), c.cat.Tool(args[1]), result, asJSON)
+				return printCall(cmd, c.cat.Tool(args[1]), result)
 			})
 		},
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as a JSON `object`; - reads it from stdin")
-	jsonFlag(cmd, &asJSON, "the whole result")
+	jsonFlag(cmd, "the whole result")
 	return cmd
 }
 
-func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult, error) {
+func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult,
+	error) {
 	tool, err := c.tool(name)
 	if err != nil {
 		return nil, err
@@ -81,7 +79,8 @@ func namesArguments(text, tool string) bool {
 
 // printCall prints the text of a result, or a substitute for other content. An error
 // reported by the tool is also an error of the command.
-func printCall(w io.Writer, tool *mcp.Tool, result *mcp.CallToolResult, asJSON bool) error {
+func printCall(cmd *cobra.Command, tool *mcp.Tool, result *mcp.CallToolResult) error {
+	w := cmd.OutOrStdout()
 	name := tool.Name
 	var answer struct {
 		Content           []block         `json:"content"`
@@ -92,7 +91,7 @@ func printCall(w io.Writer, tool *mcp.Tool, result *mcp.CallToolResult, asJSON b
 		return err
 	}
 	switch {
-	case asJSON:
+	case wantsJSON(cmd):
 		if err := printJSON(w, result); err != nil {
 			return err
 		}

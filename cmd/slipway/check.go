@@ -28,9 +28,7 @@ additional options for one format. Rules: docs/reference/rules.md.
 		Example: `  slipway check examples/http-reference
   slipway check examples/http-reference --json --strict
   slipway check -- slipway serve --stdio examples/http-reference`,
-		Args: takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			if err := oneTokenOneServer(args); err != nil {
 				return err
 			}
@@ -51,5 +49,7 @@ additional options for one format. Rules: docs/reference/rules.md.
 		},
 	}
 	o.flags(cmd)
+	cmd.Args = takes(1, -1)
+	acceptCommand(cmd)
 	return cmd
 }

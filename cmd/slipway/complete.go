@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,7 +11,6 @@ import (
 )
 
 func newComplete() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "complete SOURCE PROMPT|TEMPLATE KEY=PREFIX [KEY=VALUE...]",
 		Short: "Suggest values for an argument",
@@ -19,24 +20,21 @@ chosen for other arguments. Prints one suggestion per line.
 
 ` + sourceHelp,
 		Example: `  slipway complete examples/http-reference explain_status code=4`,
-		Args:    takesSource(3, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			return withSource(cmd, args[0], func(c *openSource) error {
 				result, err := c.complete(cmd, args[1], args[2:])
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), result)
-				}
-				return printSuggestions(cmd, result)
+				return show(cmd, result, func(w io.Writer, r *mcp.CompleteResult) error {
+					return printSuggestions(w, cmd.ErrOrStderr(), r)
+				})
 			})
 		},
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
-	jsonFlag(cmd, &asJSON, "the whole result")
+	jsonFlag(cmd, "the whole result")
 	return cmd
 }
 
@@ -84,7 +82,7 @@ func (c *openSource) reference(name string) (template, prompt string, err error)
 	return "", p.Name, nil
 }
 
-func printSuggestions(cmd *cobra.Command, result *mcp.CompleteResult) error {
+func printSuggestions(w, stderr io.Writer, result *mcp.CompleteResult) error {
 	var answer struct {
 		Completion mcp.Completion `json:"completion"`
 	}
@@ -92,10 +90,10 @@ func printSuggestions(cmd *cobra.Command, result *mcp.CompleteResult) error {
 		return err
 	}
 	for _, v := range answer.Completion.Values {
-		line(cmd.OutOrStdout(), v)
+		line(w, v)
 	}
 	if more := answer.Completion.HasMore; more != nil && *more {
-		cmd.PrintErrln("there are more: type a longer prefix")
+		fmt.Fprintln(stderr, "there are more: type a longer prefix")
 	}
 	return nil
 }

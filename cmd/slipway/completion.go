@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -22,7 +23,6 @@ func newCompletion() *cobra.Command {
 and prompts. SHELL is bash, zsh, fish or powershell.`,
 		Example: `  slipway completion bash > slipway.bash
   source slipway.bash`,
-		Args:      takes(1, 1),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, out := cmd.Root(), cmd.OutOrStdout()
@@ -72,23 +72,21 @@ func completing(list func(*openSource) []string, keys func(c *openSource, name s
 }
 
 // toolKeys returns the arguments of a tool in the form KEY=.
-func toolKeys(c *openSource, name string) (keys []string) {
-	if t := c.cat.Tool(name); t != nil {
-		for _, p := range parametersOf(t.InputSchema) {
-			keys = append(keys, p.name+"=")
-		}
+func toolKeys(c *openSource, name string) []string {
+	t := c.cat.Tool(name)
+	if t == nil {
+		return nil
 	}
-	return keys
+	return names(parametersOf(t.InputSchema), func(p parameter) string { return p.name + "=" })
 }
 
 // promptKeys returns the arguments of a prompt in the form KEY=.
-func promptKeys(c *openSource, name string) (keys []string) {
-	if p := c.cat.Prompt(name); p != nil {
-		for _, a := range p.Arguments {
-			keys = append(keys, a.Name+"=")
-		}
+func promptKeys(c *openSource, name string) []string {
+	p := c.cat.Prompt(name)
+	if p == nil {
+		return nil
 	}
-	return keys
+	return names(p.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
 }
 
 // flagValues returns the values of flags with these names, in any command.
@@ -110,11 +108,8 @@ func flagValues() map[string][]string {
 	}
 }
 
-func clientNames() (ids []string) {
-	for _, c := range clients.All() {
-		ids = append(ids, c.ID)
-	}
-	return ids
+func clientNames() []string {
+	return names(clients.All(), func(c clients.Client) string { return c.ID })
 }
 
 // completeFlags completes the values of flags that accept a fixed set of words. It does
@@ -140,23 +135,14 @@ func completeFlags(root *cobra.Command, args []string) {
 	walk(root)
 }
 
-func toolNames(c *openSource) (names []string) {
-	for _, t := range c.cat.Tools {
-		names = append(names, t.Name)
-	}
-	return names
+func toolNames(c *openSource) []string {
+	return names(c.cat.Tools, func(t mcp.Tool) string { return t.Name })
 }
 
-func promptNames(c *openSource) (names []string) {
-	for _, p := range c.cat.Prompts {
-		names = append(names, p.Name)
-	}
-	return names
+func promptNames(c *openSource) []string {
+	return names(c.cat.Prompts, func(p mcp.Prompt) string { return p.Name })
 }
 
-func resourceURIs(c *openSource) (uris []string) {
-	for _, r := range c.cat.Resources {
-		uris = append(uris, r.URI)
-	}
-	return uris
+func resourceURIs(c *openSource) []string {
+	return names(c.cat.Resources, func(r mcp.Resource) string { return r.URI })
 }

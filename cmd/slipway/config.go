@@ -74,13 +74,11 @@ func (d *definitions) valid(cmd *cobra.Command, files []string) (*stax.Merged, e
 	if err != nil || report.OK(false) {
 		return merged, err
 	}
-	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-		return nil, err
-	}
-	return nil, &failure{code: exitNo, text: cmd.Name() + ": " + report.Summary(), hint: "slipway config check shows what is wrong"}
+	printFindings(cmd, report)
+	return nil, no("slipway config check shows what is wrong", "%s: %s", cmd.Name(), report.Summary())
 }
 
 // unreadable returns the error for a file that cannot be read.
 func unreadable(name string, err error) error {
-	return &failure{code: exitInput, text: name + ": " + fsutil.Reason(err), hint: "name a file with definitions of servers"}
+	return badInput("name a file with definitions of servers", "%s: %s", name, fsutil.Reason(err))
 }

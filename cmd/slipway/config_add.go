@@ -34,7 +34,6 @@ type adding struct {
 	set       []string
 	dryRun    bool
 	allowExec bool
-	json      bool
 }
 
 func newConfigAdd() *cobra.Command {
@@ -66,13 +65,13 @@ server.json, must have public addresses, or be permitted with --allow-network.`,
   slipway config add new.toml examples/definitions/server.json --package npm \
       --allow-exec
   slipway config add new.yaml my-server.mcpb --name mine --dry-run`,
-		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := defaultDefinitions
 			if len(args) == 2 {
 				file = args[0]
 				if f := stax.FormatOf(args[1]); f != 0 && f != stax.JSON && !strings.Contains(args[1], "://") {
-					return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s", args[1], args[0]), "config add: %s is no source of a server", args[1])
+					return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s", args[1], args[0]),
+						"config add: %s is no source of a server", args[1])
 				}
 			}
 			return a.run(cmd, file, args[len(args)-1])
@@ -89,7 +88,7 @@ server.json, must have public addresses, or be permitted with --allow-network.`,
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the diff without writing")
 	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without confirmation")
 	flags.StringSlice("allow-network", nil, allowNetworkUsage)
-	jsonFlag(cmd, &a.json, "the definition, and what is to be done")
+	jsonFlag(cmd, "the definition, and what is to be done")
 	return cmd
 }
 
@@ -121,7 +120,7 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 			return err
 		}
 		if err := stax.WriteFile(file, before, added.Text); err != nil {
-			return &failure{code: exitInput, text: file + ": " + fsutil.Reason(err), hint: "nothing was written"}
+			return badInput("nothing was written", "%s: %s", file, fsutil.Reason(err))
 		}
 	}
 	return a.print(cmd, file, before, added, entry)
@@ -169,8 +168,8 @@ func notAdded(err error) error {
 	case errors.As(err, &signer):
 		return bundleFailure(opening.Arg, err)
 	case errors.As(err, &digest):
-		return &failure{code: exitPolicy, text: opening.Arg + ": " + digest.Error(),
-			hint: "the host has another file than the server.json says; ask who publishes it"}
+		return denied("the host has another file than the server.json says; ask who publishes it",
+			"%s: %v", opening.Arg, digest)
 	case errors.As(err, &unfit):
 		code := exitNotExact
 		switch {
@@ -189,14 +188,15 @@ func notWritten(file, name string, err error) error {
 	if errors.Is(err, stax.ErrExists) {
 		return no("--replace takes its place, --name gives the new one another", "%s: there is a server %q", file, name)
 	}
-	return &failure{code: exitInput, text: file + ": " + err.Error(), hint: "the file stays as it is"}
+	return badInput("the file stays as it is", "%s: %v", file, err)
 }
 
 // commandLine returns the command line of a definition, with ambiguous words quoted.
 func commandLine(s *stax.Server) string {
 	words := []string{}
 	for _, word := range append([]string{s.Command}, s.Args...) {
-		if word == "" || strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-") != "" {
+		if word == "" || strings.Trim(word,
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-") != "" {
 			word = strconv.QuoteToASCII(word)
 		}
 		words = append(words, word)
@@ -213,8 +213,8 @@ func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
 	line := commandLine(s)
 	in, ok := cmd.InOrStdin().(*os.File)
 	if !ok || !isTerminal(in) || !isTerminal(cmd.ErrOrStderr()) {
-		return &failure{code: exitPolicy, text: fmt.Sprintf("server %q would start a command: %s", s.Name, line),
-			hint: "if you want that, say --allow-exec; --dry-run shows the whole definition"}
+		return denied("if you want that, say --allow-exec; --dry-run shows the whole definition",
+			"server %q would start a command: %s", s.Name, line)
 	}
 	return askYes(in, cmd.ErrOrStderr(), s)
 }
@@ -225,7 +225,7 @@ func askYes(in io.Reader, out io.Writer, s *stax.Server) error {
 		s.Name, commandLine(s))
 	answer, _ := bufio.NewReader(in).ReadString('\n') // end of input means no
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return &failure{code: exitPolicy, text: "nothing was added"}
+		return denied("", "nothing was added")
 	}
 	return nil
 }
@@ -243,8 +243,7 @@ func (a *adding) paste(cmd *cobra.Command, file string, entry *open.Addition) er
 	if err := printJSON(cmd.OutOrStdout(), &entry.Config); err != nil {
 		return err
 	}
-	return &failure{code: exitNotExact, text: file + ": a script is read and not written",
-		hint: "paste the server and its secrets into defineMcp({...})"}
+	return notExact("paste the server and its secrets into defineMcp({...})", "%s: a script is read and not written", file)
 }
 
 // addedJSON is the output of config add --json.
@@ -262,20 +261,19 @@ type addedJSON struct {
 func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *stax.Added, entry *open.Addition) error {
 	s := entry.Server()
 	todo, report := entry.Review(file, added)
-	if a.json {
+	if wantsJSON(cmd) {
 		definition, err := json.Marshal(&entry.Config)
 		if err != nil {
 			return err
 		}
-		out := addedJSON{File: file, Server: s.Name, DryRun: a.dryRun, Definition: definition, Diff: stax.Diff(file, before, added.Text), Todo: todo, Findings: report.Findings()}
+		out := addedJSON{File: file, Server: s.Name, DryRun: a.dryRun, Definition: definition,
+			Diff: stax.Diff(file, before, added.Text), Todo: todo, Findings: report.Findings()}
 		if !s.Remote() {
 			out.Starts = append([]string{s.Command}, s.Args...)
 		}
 		return printJSON(cmd.OutOrStdout(), out)
 	}
-	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-		return err
-	}
+	printFindings(cmd, report)
 	return a.tell(cmd.OutOrStdout(), file, before, added, s, todo)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -18,10 +19,7 @@ folder of the system.`
 type applying struct {
 	definitions
 	translating
-	clients []string
-	dryRun  bool
-	replace bool
-	json    bool
+	dryRun bool
 }
 
 func newConfigApply() *cobra.Command {
@@ -50,15 +48,16 @@ would be lost, 6 a project file leads outside the project through a link.
       --dry-run
   slipway config apply examples/definitions/mcp.yaml --client codex --client \
       zed --via auto --dry-run`,
-		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args) },
 	}
 	a.definitions.flags(cmd)
-	a.translating.flags(cmd, "project")
-	cmd.Flags().StringArrayVar(&a.clients, "client", nil, "`client` to write for (repeatable); see slipway config clients")
+	a.translating.flags(cmd)
+	cmd.Flags().Var(oneOf(&a.Scope, "project", "user"), "scope", "`scope` of the file: user or project")
+	cmd.Flags().Var(eachOf(&a.Clients, clientNamed), "client",
+		"`client` to write for (repeatable); see slipway config clients")
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the plan without writing")
-	cmd.Flags().BoolVar(&a.replace, "replace", false, "overwrite entries that Slipway did not write, or that were changed")
-	jsonFlag(cmd, &a.json, "the plan")
+	cmd.Flags().BoolVar(&a.Replace, "replace", false, "overwrite entries that Slipway did not write, or that were changed")
+	jsonFlag(cmd, "the plan")
 	return cmd
 }
 
@@ -70,32 +69,14 @@ func openLedger() (*clients.Ledger, error) {
 	}
 	ledger, err := clients.OpenLedger(dir)
 	if err != nil {
-		return nil, &failure{code: exitInput, text: err.Error(), hint: "it remembers what was written; move it away to start over"}
+		return nil, badInput("it remembers what was written; move it away to start over", "%v", err)
 	}
 	return ledger, nil
 }
 
-// rows returns the clients with these ids.
-func rows(ids []string) ([]clients.Client, error) {
-	var list []clients.Client
-	for _, id := range ids {
-		c, err := clientNamed(id)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, *c)
-	}
-	return list, nil
-}
-
 // plan creates the plan for files.
 func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *check.Report, error) {
-	opts, err := a.options("", files, a.secrets)
-	if err != nil {
-		return nil, nil, err
-	}
-	planning := &clients.PlanOptions{Options: *opts, Scope: clients.Scope(a.scope), Replace: a.replace}
-	if planning.Clients, err = rows(a.clients); err != nil {
+	if err := a.complete(files, a.secrets); err != nil {
 		return nil, nil, err
 	}
 	merged, err := a.valid(cmd, files)
@@ -106,12 +87,13 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, report, err := clients.NewPlan(merged, ledger, planning)
+	plan, report, err := clients.NewPlan(merged, ledger, &a.PlanOptions)
 	if err != nil {
 		return nil, nil, usage("slipway config clients lists files and scopes", "%v", err)
 	}
 	if len(plan.Files) == 0 {
-		return nil, nil, no("name one with --client; slipway config clients lists them", "%s: no client has a file for a %s here", cmd.Name(), a.scope)
+		return nil, nil, no("name one with --client; slipway config clients lists them",
+			"%s: no client has a file for a %s here", cmd.Name(), cmp.Or(a.Scope, clients.Project))
 	}
 	return plan, report, nil
 }
@@ -121,24 +103,24 @@ func (a *applying) run(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-		return err
-	}
-	exact := a.notExact("config apply", losses(report))
-	if a.json {
-		err = printJSON(cmd.OutOrStdout(), map[string]any{"dryRun": a.dryRun || exact != nil, "files": plan.Files, "findings": append([]check.Finding{}, report.Findings()...)})
-	} else if exact == nil {
+	printFindings(cmd, report)
+	inexact := a.inexact("config apply", losses(report))
+	switch {
+	case wantsJSON(cmd):
+		err = printJSON(cmd.OutOrStdout(), map[string]any{
+			"dryRun":   a.dryRun || inexact != nil,
+			"files":    plan.Files,
+			"findings": append([]check.Finding{}, report.Findings()...),
+		})
+	case inexact == nil:
 		printPlan(cmd.OutOrStdout(), plan.Files)
 	}
-	if err != nil {
+	if err = cmp.Or(err, inexact); err != nil {
 		return err
-	}
-	if exact != nil {
-		return exact
 	}
 	if !a.dryRun {
 		if err := plan.Apply(); err != nil {
-			return &failure{code: exitInput, text: "config apply: " + err.Error()}
+			return badInput("", "config apply: %v", err)
 		}
 	}
 	return outcome("config apply", plan.Files, plan.Conflicts(), "--replace takes the entries over")
@@ -159,13 +141,14 @@ func losses(report *check.Report) *check.Report {
 // outcome returns the result of a command that changed files, or would have.
 func outcome(what string, files []*clients.FilePlan, conflicts int, hint string) error {
 	for _, f := range files {
-		if f.Problem != "" {
-			code := exitInput
-			if f.Unsafe {
-				code = exitPolicy
-			}
-			return &failure{code: code, text: fmt.Sprintf("%s: %s: %s", what, f.Short(), f.Problem), hint: "the file stays as it is"}
+		if f.Problem == "" {
+			continue
 		}
+		fail := badInput
+		if f.Unsafe {
+			fail = denied
+		}
+		return fail("the file was not changed", "%s: %s: %s", what, f.Short(), f.Problem)
 	}
 	if conflicts > 0 {
 		return no(hint, "%s: conflicts: %d", what, conflicts)
@@ -173,8 +156,13 @@ func outcome(what string, files []*clients.FilePlan, conflicts int, hint string)
 	return nil
 }
 
-func mark(a clients.Action) string {
-	return map[clients.Action]string{clients.Create: "+", clients.Update: "~", clients.Unchanged: "=", clients.Conflict: "!", clients.Delete: "-"}[a]
+// marks are the signs of actions in a plan; "." means any other.
+var marks = map[clients.Action]string{
+	clients.Create:    "+",
+	clients.Update:    "~",
+	clients.Unchanged: "=",
+	clients.Conflict:  "!",
+	clients.Delete:    "-",
 }
 
 // printPlan prints the changes of each file.
@@ -185,11 +173,7 @@ func printPlan(w io.Writer, files []*clients.FilePlan) {
 			fmt.Fprintf(w, "  ! %s\n", f.Problem)
 		}
 		for _, s := range f.Steps {
-			sign := mark(s.Action)
-			if sign == "" {
-				sign = "."
-			}
-			line := fmt.Sprintf("  %s %s: %s", sign, s.Server, s.Action)
+			line := fmt.Sprintf("  %s %s: %s", cmp.Or(marks[s.Action], "."), s.Server, s.Action)
 			if len(s.Fields) > 0 {
 				line += " (" + strings.Join(s.Fields, ", ") + ")"
 			}

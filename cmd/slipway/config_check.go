@@ -20,7 +20,6 @@ printed.
 		Example: `  slipway config check examples/definitions/mcp.yaml
   slipway config check examples/definitions/company.json \
       examples/definitions/mine.ts --strict`,
-		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, report, err := d.load(args)
 			if err != nil {

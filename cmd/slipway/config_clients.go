@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,6 @@ import (
 )
 
 func newConfigClients() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "clients",
 		Short: "List supported clients",
@@ -20,21 +20,15 @@ represent. --json prints the complete table: files by scope and system, names of
 members, syntax of references.`,
 		Example: `  slipway config clients
   slipway config clients --json`,
-		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := clients.All()
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"clients": all})
-			}
-			printClients(cmd.OutOrStdout(), all)
-			return nil
+			return showList(cmd, "clients", clients.All(), printClients)
 		},
 	}
-	jsonFlag(cmd, &asJSON, "the whole table")
+	jsonFlag(cmd, "the whole table")
 	return cmd
 }
 
-func printClients(w io.Writer, all []clients.Client) {
+func printClients(w io.Writer, all []clients.Client) error {
 	for _, c := range all {
 		var can, cannot []string
 		note := func(is bool, what string) {
@@ -45,12 +39,7 @@ func printClients(w io.Writer, all []clients.Client) {
 			}
 		}
 		heeds := func(name string) bool {
-			for _, ignored := range c.Ignores {
-				if ignored == name {
-					return false
-				}
-			}
-			return name != ""
+			return name != "" && !slices.Contains(c.Ignores, name)
 		}
 		note(c.HTTP != nil, "http")
 		note(c.SSE != nil, "sse")
@@ -65,4 +54,5 @@ func printClients(w io.Writer, all []clients.Client) {
 		text := fmt.Sprintf("%-15s %-23s %s", c.ID, c.Name, words)
 		fmt.Fprintln(w, shorten(text, columns(w)))
 	}
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,35 +10,17 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// selecting selects applied entries.
-type selecting struct {
-	clients []string
-	scope   string
-}
-
-func (s *selecting) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&s.clients, "client", nil, "only this `client` (repeatable)")
-	cmd.Flags().StringVar(&s.scope, "scope", "", "only files of this `scope`: user or project")
-}
-
-func (s *selecting) selection(servers []string) (*clients.Selection, error) {
-	list, err := rows(s.clients)
-	if err != nil {
-		return nil, err
-	}
-	if s.scope != "" && s.scope != string(clients.User) && s.scope != string(clients.Project) {
-		return nil, usage("user or project", "--scope: %q is no scope", s.scope)
-	}
-	sel := &clients.Selection{Scope: clients.Scope(s.scope), Servers: servers}
-	for _, c := range list {
-		sel.Clients = append(sel.Clients, c.ID)
-	}
-	return sel, nil
+// selection binds the flags that select applied entries.
+func selection(cmd *cobra.Command) *clients.Selection {
+	s := &clients.Selection{}
+	cmd.Flags().Var(eachOf(&s.Clients, clientID), "client", "only this `client` (repeatable)")
+	cmd.Flags().Var(optional(&s.Scope, "user", "project"), "scope",
+		"only files of this `scope`: user or project")
+	return s
 }
 
 func newConfigDiff() *cobra.Command {
-	var s selecting
-	var asJSON bool
+	var s *clients.Selection
 	cmd := &cobra.Command{
 		Use:   "diff [SERVER...]",
 		Short: "Show how client configs changed since the last apply",
@@ -50,43 +33,35 @@ To compare files with definitions, use "slipway config apply --dry-run".
 ` + ledgerHelp,
 		Example: `  slipway config diff
   slipway config diff --client codex --json`,
-		Args: takes(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel, err := s.selection(args)
-			if err != nil {
-				return err
-			}
 			ledger, err := openLedger()
 			if err != nil {
 				return err
 			}
-			drift := ledger.Drift(sel)
-			if asJSON {
-				if drift == nil {
-					drift = []clients.Drift{}
-				}
-				if err := printJSON(cmd.OutOrStdout(), map[string]any{"drift": drift}); err != nil {
-					return err
-				}
-			} else {
-				for _, d := range drift {
-					line := fmt.Sprintf("%s: %s: %s", d.Client, d.Path, strings.TrimSpace(d.Server+" "+d.Change))
-					if d.Why != "" {
-						line += ": " + d.Why
-					}
-					if len(d.Fields) > 0 {
-						line += ": " + strings.Join(d.Fields, ", ")
-					}
-					fmt.Fprintln(cmd.OutOrStdout(), line)
-				}
+			s.Servers = args
+			drift := ledger.Drift(s)
+			if err := showList(cmd, "drift", drift, printDrift); err != nil || len(drift) == 0 {
+				return err
 			}
-			if len(drift) > 0 {
-				return no("slipway config apply writes them again; for those that were changed add --replace", "config diff: entries that differ: %d", len(drift))
-			}
-			return nil
+			return no("slipway config apply writes them again; add --replace for those that were changed",
+				"config diff: entries that differ: %d", len(drift))
 		},
 	}
-	s.flags(cmd)
-	jsonFlag(cmd, &asJSON, "the differences")
+	s = selection(cmd)
+	jsonFlag(cmd, "the differences")
 	return cmd
+}
+
+func printDrift(w io.Writer, drift []clients.Drift) error {
+	for _, d := range drift {
+		line := fmt.Sprintf("%s: %s: %s", d.Client, d.Path, strings.TrimSpace(d.Server+" "+d.Change))
+		if d.Why != "" {
+			line += ": " + d.Why
+		}
+		if len(d.Fields) > 0 {
+			line += ": " + strings.Join(d.Fields, ", ")
+		}
+		fmt.Fprintln(w, line)
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,6 @@ name. Description and version default to those of the definition or the package.
       --name io.github.you/weather
   slipway config export registry examples/definitions/publish.yaml weather \
       weather-remote --name io.github.you/weather -o server.json`,
-		Args: takes(2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			merged, err := d.valid(cmd, args[:1])
 			if err != nil {
@@ -62,15 +60,13 @@ name. Description and version default to those of the definition or the package.
 			}
 			doc, report, err := registry.Export(merged, args[1:], &o)
 			if report != nil {
-				if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-					return err
-				}
+				printFindings(cmd, report)
 			}
 			if err != nil {
 				return notExported(err)
 			}
 			if exact && report.Count(check.Warning) > 0 {
-				return &failure{code: exitNotExact, text: "config export: not representable: " + report.Summary()}
+				return notExact("", "config export: not representable: %s", report.Summary())
 			}
 			return writeDocument(cmd.OutOrStdout(), output, doc)
 		},
@@ -94,7 +90,7 @@ func notExported(err error) error {
 	case errors.As(err, &need):
 		return usage(need.Hint, "config export: %v", need)
 	case errors.As(err, &unfit):
-		return &failure{code: exitNotExact, text: "config export: " + unfit.Why, hint: unfit.Hint}
+		return notExact(unfit.Hint, "config export: %s", unfit.Why)
 	}
 	return err
 }
@@ -113,7 +109,7 @@ func writeDocument(w io.Writer, output string, doc *registry.Document) error {
 		return err
 	})
 	if err != nil {
-		return &failure{code: exitInput, text: fmt.Sprintf("%s: %s", output, fsutil.Reason(err)), hint: "name another file"}
+		return badInput("name another file", "%s: %s", output, fsutil.Reason(err))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +18,8 @@ import (
 )
 
 func newConfigImport() *cobra.Command {
-	var scope, file string
+	var scope clients.Scope
+	var file string
 	var keychain bool
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT...]",
@@ -31,25 +33,23 @@ names are printed, never their values. --keychain stores those values in the
 keychain of the operating system, under the service "slipway", for
 --secrets-from keychain. Settings without an equivalent are reported on stderr.`,
 		Example: `  slipway config import claude-code --file examples/definitions/client.json`,
-		Args:    takes(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := rows(args)
-			if err != nil {
-				return err
-			}
-			if scope != string(clients.User) && scope != string(clients.Project) {
-				return usage("user or project", "--scope: %q is no scope", scope)
+			var list []clients.Client
+			for _, id := range args {
+				c, err := clientNamed(id)
+				if err != nil {
+					return err
+				}
+				list = append(list, c)
 			}
 			if file != "" && len(list) != 1 {
 				return usage("name the client that the file is of", "--file is for one client")
 			}
-			imported, report, err := importAll(list, clients.Scope(scope), file)
+			imported, report, err := importAll(list, cmp.Or(scope, clients.Project), file)
 			if err != nil {
 				return err
 			}
-			if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-				return err
-			}
+			printFindings(cmd, report)
 			if keychain {
 				if err := store(cmd, imported.Values); err != nil {
 					return err
@@ -58,7 +58,7 @@ keychain of the operating system, under the service "slipway", for
 			return printJSON(cmd.OutOrStdout(), &imported.Config)
 		},
 	}
-	cmd.Flags().StringVar(&scope, "scope", "project", "`scope` of the files: user or project")
+	cmd.Flags().Var(oneOf(&scope, "project", "user"), "scope", "`scope` of the files: user or project")
 	cmd.Flags().StringVar(&file, "file", "", "read this `file` instead of the client's own")
 	cmd.Flags().BoolVar(&keychain, "keychain", false, "store the values of secrets in the keychain")
 	return cmd
@@ -69,7 +69,8 @@ func importAll(list []clients.Client, scope clients.Scope, file string) (*client
 	place := &clients.Place{}
 	if list == nil {
 		if list = clients.Present(place, scope); len(list) == 0 {
-			return nil, nil, no("name a client; slipway config clients lists them", "config import: no client has a file for a %s here", scope)
+			return nil, nil, no("name a client; slipway config clients lists them",
+				"config import: no client has a file for a %s here", scope)
 		}
 	}
 	all := &clients.Imported{Values: map[string]stax.Secret{}}
@@ -93,7 +94,7 @@ func importAll(list []clients.Client, scope clients.Scope, file string) (*client
 			if errors.Is(err, fs.ErrNotExist) {
 				hint = "name the file with --file, or another --scope"
 			}
-			return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: hint}
+			return nil, nil, badInput(hint, "%s: %s", path, fsutil.Reason(err))
 		}
 		report.Add(found.Findings()...)
 		all.Add(one, report, path)
@@ -106,7 +107,7 @@ func store(cmd *cobra.Command, values map[string]stax.Secret) error {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if err := stax.Store(key, values[key]); err != nil {
-			return &failure{code: exitInput, text: fmt.Sprintf("keychain: %s: %v", key, err), hint: "nothing else was stored"}
+			return badInput("nothing else was stored", "keychain: %s: %v", key, err)
 		}
 		keys = append(keys, key)
 	}

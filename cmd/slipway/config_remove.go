@@ -2,11 +2,13 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
 func newConfigRemove() *cobra.Command {
-	var s selecting
-	var dryRun, asJSON bool
+	var s *clients.Selection
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "remove [SERVER...]",
 		Short: "Remove Slipway's entries from client configs",
@@ -18,18 +20,14 @@ did not exist before.
 ` + ledgerHelp,
 		Example: `  slipway config remove --dry-run
   slipway config remove github --client codex --dry-run`,
-		Args: takes(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel, err := s.selection(args)
-			if err != nil {
-				return err
-			}
 			ledger, err := openLedger()
 			if err != nil {
 				return err
 			}
-			removal := ledger.Remove(sel)
-			if asJSON {
+			s.Servers = args
+			removal := ledger.Remove(s)
+			if wantsJSON(cmd) {
 				err = printJSON(cmd.OutOrStdout(), map[string]any{"dryRun": dryRun, "files": removal.Files})
 			} else {
 				printPlan(cmd.OutOrStdout(), removal.Files)
@@ -39,14 +37,15 @@ did not exist before.
 			}
 			if !dryRun {
 				if err := removal.Apply(); err != nil {
-					return &failure{code: exitInput, text: "config remove: " + err.Error()}
+					return badInput("", "config remove: %v", err)
 				}
 			}
-			return outcome("config remove", removal.Files, removal.Conflicts(), "remove them manually, or rewrite them with config apply --replace")
+			return outcome("config remove", removal.Files, removal.Conflicts(),
+				"remove them manually, or rewrite them with config apply --replace")
 		},
 	}
-	s.flags(cmd)
+	s = selection(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan without writing")
-	jsonFlag(cmd, &asJSON, "the plan")
+	jsonFlag(cmd, "the plan")
 	return cmd
 }

@@ -13,56 +13,75 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// translating is how definitions are converted to a client's config.
+// translating is how definitions are converted to the config of clients.
 type translating struct {
-	scope    string
-	via      string
-	launcher string
-	from     []string
-	networks []string
-	exact    bool
+	clients.PlanOptions
+	secretsFrom, networks []string // for the launcher
+	exact                 bool
 }
 
-func (t *translating) flags(cmd *cobra.Command, scope string) {
-	cmd.Flags().StringVar(&t.scope, "scope", scope, "`scope` of the file: user or project")
-	cmd.Flags().StringVar(&t.via, "via", "direct", "`how` the client reaches servers: direct, launcher, or auto for the launcher where direct would lose a setting")
-	cmd.Flags().StringVar(&t.launcher, "launcher", "", "`program` that the launcher runs (default: slipway in project files, the absolute path of this program in user files)")
-	cmd.Flags().StringArrayVar(&t.from, "secrets-from", nil, "`source` of secrets for the launcher (repeatable); see slipway help secrets")
-	cmd.Flags().StringSliceVar(&t.networks, "allow-network", nil, "`network` that the launcher may connect to (repeatable); see slipway help networks")
-	cmd.Flags().BoolVar(&t.exact, "exact", false, "fail if the client cannot represent a setting (exit code 5)")
+// flags adds the flags except --scope, whose default depends on the command.
+func (t *translating) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var(oneOf(&t.Via, "direct", "launcher", "auto"), "via",
+		"`how` the client reaches servers: direct, launcher, or auto for the launcher where direct would lose a setting")
+	f.StringVar(&t.Program, "launcher", "", "`program` that the launcher runs "+
+		"(default: slipway in project files, the absolute path of this program in user files)")
+	f.Var(eachOf(&t.secretsFrom, launcherSecrets), "secrets-from",
+		"`source` of secrets for the launcher (repeatable); see slipway help secrets")
+	f.StringSliceVar(&t.networks, "allow-network", nil,
+		"`network` that the launcher may connect to (repeatable); see slipway help networks")
+	f.BoolVar(&t.exact, "exact", false, "fail if the client cannot represent a setting (exit code 5)")
 }
 
-// options checks the flags and returns the options. The launcher gets the definitions
-// files and declarations.
-func (t *translating) options(goos string, files, declarations []string) (*clients.Options, error) {
-	if t.scope != "" && t.scope != string(clients.User) && t.scope != string(clients.Project) {
-		return nil, usage("user or project", "--scope: %q is no scope", t.scope)
+// launcherSecrets returns a source of secrets for the launcher, which runs in another
+// folder.
+func launcherSecrets(word string) (string, error) {
+	if _, err := stax.ParseSecretStore(word); err != nil {
+		return "", err
 	}
-	if !slices.Contains([]string{"direct", "launcher", "auto"}, t.via) {
-		return nil, usage("direct, launcher or auto", "--via: %q is no way", t.via)
+	path, ok := strings.CutPrefix(word, "file:")
+	if !ok {
+		return word, nil
 	}
-	opts := &clients.Options{OS: goos, Via: clients.Via(t.via), Program: t.launcher}
-	if t.scope == string(clients.User) && t.launcher == "" && (goos == "" || goos == runtime.GOOS) {
-		opts.Program = wholePath()
+	path, err := filepath.Abs(path)
+	return "file:" + path, err
+}
+
+// complete sets the options for the launcher, which gets the definitions files and the
+// declarations of secrets.
+func (t *translating) complete(files, declarations []string) error {
+	if t.Scope == clients.User && t.Program == "" && cmp.Or(t.OS, runtime.GOOS) == runtime.GOOS {
+		t.Program = wholePath()
+	}
+	if _, err := parseNetworks(t.networks); err != nil {
+		return err
 	}
 	for _, name := range files {
-		abs, err := filepath.Abs(name)
+		path, err := filepath.Abs(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		opts.Sources = append(opts.Sources, abs)
+		t.Sources = append(t.Sources, path)
 	}
 	for _, name := range declarations {
-		abs, err := filepath.Abs(name)
+		path, err := filepath.Abs(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		opts.Flags = append(opts.Flags, "--secrets", abs)
+		t.Flags = append(t.Flags, "--secrets", path)
 	}
-	return opts, t.launcherSources(opts)
+	for _, word := range t.networks {
+		t.Flags = append(t.Flags, "--allow-network", word)
+	}
+	for _, word := range t.secretsFrom {
+		t.Flags = append(t.Flags, "--secrets-from", word)
+	}
+	return nil
 }
 
 // wholePath returns the path of this program for user-level files: clients that are not
@@ -73,69 +92,52 @@ func wholePath() string {
 	if err != nil {
 		return ""
 	}
-	if found, err := exec.LookPath("slipway"); err == nil {
-		here, selfErr := os.Stat(self)
-		there, err := os.Stat(found)
-		if selfErr == nil && err == nil && os.SameFile(here, there) {
-			if found, err = filepath.Abs(found); err == nil {
-				return found
-			}
-		}
+	found, err := exec.LookPath("slipway")
+	if err != nil {
+		return self
 	}
-	return self
+	here, selfErr := os.Stat(self)
+	there, err := os.Stat(found)
+	if selfErr != nil || err != nil || !os.SameFile(here, there) {
+		return self
+	}
+	if found, err = filepath.Abs(found); err != nil {
+		return self
+	}
+	return found
 }
 
-// launcherSources sets the secret sources and networks of the launcher. It runs in
-// another folder.
-func (t *translating) launcherSources(opts *clients.Options) error {
-	if _, err := (&sourceFlags{from: t.from}).resolver(); err != nil {
-		return err
-	}
-	if _, err := parseNetworks(t.networks); err != nil {
-		return err
-	}
-	for _, word := range t.networks {
-		opts.Flags = append(opts.Flags, "--allow-network", word)
-	}
-	for _, word := range t.from {
-		if path, ok := strings.CutPrefix(word, "file:"); ok {
-			abs, err := filepath.Abs(path)
-			if err != nil {
-				return err
-			}
-			word = "file:" + abs
-		}
-		opts.Flags = append(opts.Flags, "--secrets-from", word)
-	}
-	return nil
-}
-
-// notExact returns the error for --exact.
-func (t *translating) notExact(what string, report *check.Report) error {
+// inexact returns the failure of --exact, or nil.
+func (t *translating) inexact(what string, report *check.Report) error {
 	if !t.exact || report.Count(check.Warning) == 0 {
 		return nil
 	}
-	return &failure{code: exitNotExact, text: fmt.Sprintf("%s: not representable: %s", what, report.Summary()),
-		hint: "--via auto sends what would be lost through the launcher"}
+	return notExact("--via auto uses the launcher where a setting would be lost",
+		"%s: not representable: %s", what, report.Summary())
 }
 
 // clientNamed returns the client with that id.
-func clientNamed(id string) (*clients.Client, error) {
+func clientNamed(id string) (clients.Client, error) {
 	c, near := clients.ByID(id)
 	if c != nil {
-		return c, nil
+		return *c, nil
 	}
 	hint := "slipway config clients lists them"
 	if near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return nil, usage(hint, "no client is called %q", id)
+	return clients.Client{}, usage(hint, "no client is called %q", id)
+}
+
+// clientID is clientNamed for commands that only need the id.
+func clientID(id string) (string, error) {
+	c, err := clientNamed(id)
+	return c.ID, err
 }
 
 func newConfigRender() *cobra.Command {
 	var d definitions
 	var t translating
-	var goos string
 	cmd := &cobra.Command{
 		Use: "render CLIENT FILE...",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -156,43 +158,36 @@ The first line on stderr is the path of the file.
 		Example: `  slipway config render claude-code examples/definitions/mcp.yaml
   slipway config render codex examples/definitions/mcp.yaml --scope user --os \
       darwin`,
-		Args: takes(2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := clientNamed(args[0])
 			if err != nil {
 				return err
 			}
-			if !slices.Contains([]string{"", "linux", "darwin", "windows"}, goos) {
-				return usage("linux, darwin or windows", "--os: %q is no system", goos)
+			if t.Scope == "" {
+				scopes := c.Scopes(cmp.Or(t.OS, runtime.GOOS))
+				t.Scope = scopes[len(scopes)-1]
 			}
-			if t.scope == "" {
-				scopes := c.Scopes(cmp.Or(goos, runtime.GOOS))
-				t.scope = string(scopes[len(scopes)-1])
-			}
-			opts, err := t.options(goos, args[1:], d.secrets)
-			if err != nil {
+			if err := t.complete(args[1:], d.secrets); err != nil {
 				return err
 			}
-			if t.scope == string(clients.Project) {
-				opts.Project = "."
+			if t.Scope == clients.Project {
+				t.Project = "."
 			}
 			merged, err := d.valid(cmd, args[1:])
 			if err != nil {
 				return err
 			}
-			text, report, err := clients.Render(c, merged, opts)
+			text, report, err := clients.Render(&c, merged, &t.Options)
 			if err != nil {
 				return err
 			}
-			where, err := wherePut(c, t.scope, goos)
+			where, err := configPath(&c, t.Scope, cmp.Or(t.OS, runtime.GOOS))
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), where)
-			if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-				return err
-			}
-			if err := t.notExact(c.ID, losses(report)); err != nil {
+			printFindings(cmd, report)
+			if err := t.inexact(c.ID, losses(report)); err != nil {
 				return err
 			}
 			_, err = cmd.OutOrStdout().Write(text)
@@ -200,30 +195,32 @@ The first line on stderr is the path of the file.
 		},
 	}
 	d.flags(cmd)
-	t.flags(cmd, "")
-	cmd.Flags().Lookup("scope").Usage = "for whom: `user` or project; a project where the client has files for those"
-	cmd.Flags().StringVar(&goos, "os", "", "operating `system` of the client: linux, darwin or windows (default: this one)")
+	t.flags(cmd)
+	cmd.Flags().Var(optional(&t.Scope, "user", "project"), "scope",
+		"for whom: `user` or project; a project where the client has files for those")
+	cmd.Flags().Var(optional(&t.OS, "linux", "darwin", "windows"), "os",
+		"operating `system` of the client: linux, darwin or windows (default: this one)")
 	return cmd
 }
 
-// wherePut returns the path of a client's file from its table.
-func wherePut(c *clients.Client, scope, goos string) (string, error) {
-	if goos == "" {
-		goos = runtime.GOOS
-	}
-	if !slices.Contains(c.Scopes(goos), clients.Scope(scope)) {
+// configPath returns the path of a client's file from its table.
+func configPath(c *clients.Client, scope clients.Scope, system string) (string, error) {
+	if !slices.Contains(c.Scopes(system), scope) {
 		return "", usage("slipway config clients lists files and scopes",
-			"%s has no file for a %s on %s", c.Name, scope, goos)
+			"%s has no file for a %s on %s", c.Name, scope, system)
 	}
 	paths := c.Files.Project
-	if scope == "user" {
-		paths = map[string][]string{"windows": c.Files.Windows, "darwin": c.Files.Darwin}[goos]
-		if paths == nil {
-			paths = c.Files.Linux
+	if scope == clients.User {
+		paths = c.Files.Linux
+		switch system {
+		case "windows":
+			paths = c.Files.Windows
+		case "darwin":
+			paths = c.Files.Darwin
 		}
 	}
 	path := paths[0]
-	if goos == "windows" {
+	if system == "windows" {
 		path = strings.ReplaceAll(path, "/", string(os.PathSeparator))
 	}
 	return "for " + c.Name + ": " + path, nil

@@ -36,7 +36,6 @@ it crashes. Client configs written with --via launcher start this command.
 ` + networkHelp + `
 ` + filesHelp,
 		Example: `  slipway config run examples/definitions/site.yaml reference </dev/null`,
-		Args:    takes(2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resolver, err := sources.resolver()
 			if err != nil {
@@ -144,7 +143,8 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 		if !wrong {
 			own = whole[0]
 		}
-		return nil, no("slipway config check shows what is wrong", "config run: server %q cannot be run: %s", server, own.Message)
+		return nil, no("slipway config check shows what is wrong",
+			"config run: server %q cannot be run: %s", server, own.Message)
 	}
 	return merged, nil
 }
@@ -157,7 +157,7 @@ func notRun(err error, file string) error {
 	if f := stranger("config run: "+err.Error(), err); f != nil {
 		return f
 	}
-	f := &failure{code: exitRemote, text: "config run: " + err.Error(), hint: serverHint(err, file)}
+	f := remoteFailed(serverHint(err, file), "config run: %v", err)
 	var missing *stax.MissingError
 	switch {
 	case errors.As(err, &missing):

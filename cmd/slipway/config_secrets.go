@@ -15,7 +15,8 @@ import (
 type sourceFlags struct{ from []string }
 
 func (s *sourceFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&s.from, "secrets-from", nil, "`source` of secrets, searched in the given order (repeatable)")
+	cmd.Flags().StringArrayVar(&s.from, "secrets-from", nil,
+		"`source` of secrets, searched in the given order (repeatable)")
 }
 
 func (s *sourceFlags) resolver() (*stax.Resolver, error) {
@@ -34,7 +35,6 @@ func (s *sourceFlags) resolver() (*stax.Resolver, error) {
 func newConfigSecrets() *cobra.Command {
 	var d definitions
 	var sources sourceFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "secrets FILE...",
 		Short: "List required secrets and whether each is set",
@@ -47,7 +47,6 @@ missing.
 		Example: `  slipway config secrets examples/definitions/mine.ts
   slipway config secrets examples/definitions/mine.ts --secrets-from keychain \
       --secrets-from env`,
-		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resolver, err := sources.resolver()
 			if err != nil {
@@ -58,46 +57,39 @@ missing.
 				return err
 			}
 			found := resolver.Find(cmd.Context(), merged)
-			if asJSON {
-				if found == nil {
-					found = []stax.Found{}
-				}
-				err = printJSON(cmd.OutOrStdout(), map[string]any{"secrets": found})
-			} else {
-				printFound(cmd.OutOrStdout(), found)
-				if len(found) == 0 {
-					say(cmd.ErrOrStderr(), "no server declares a secret; name it below secrets of the server")
-				}
+			if len(found) == 0 && !wantsJSON(cmd) {
+				say(cmd.ErrOrStderr(), "no server declares a secret; name it below secrets of the server")
 			}
-			if err != nil {
+			if err := showList(cmd, "secrets", found, printFound); err != nil {
 				return err
 			}
-			return missing(found)
+			return missingSecrets(found)
 		},
 	}
 	d.flags(cmd)
 	sources.flags(cmd)
-	jsonFlag(cmd, &asJSON, "keys, sources and servers")
+	jsonFlag(cmd, "keys, sources and servers")
 	return cmd
 }
 
-func printFound(w io.Writer, found []stax.Found) {
+func printFound(w io.Writer, found []stax.Found) error {
 	for _, f := range found {
 		where := f.Source
 		switch {
 		case where == "" && f.Required:
 			where = "missing"
 		case where == "":
-			where = "missing, not required"
+			where = "missing, optional"
 		}
 		fmt.Fprintf(w, "%s: %s (%s)\n", f.Key, where, strings.Join(f.Servers, ", "))
 		for _, p := range f.Problems {
 			fmt.Fprintf(w, "  %s\n", p)
 		}
 	}
+	return nil
 }
 
-func missing(found []stax.Found) error {
+func missingSecrets(found []stax.Found) error {
 	var keys []string
 	for _, f := range found {
 		if f.Required && f.Source == "" {
@@ -107,5 +99,6 @@ func missing(found []stax.Found) error {
 	if keys == nil {
 		return nil
 	}
-	return no("slipway config secrets --help lists the sources; --secrets-from names one", "config secrets: no source has %s", strings.Join(keys, ", "))
+	return no("slipway config secrets --help lists the sources; --secrets-from names one",
+		"config secrets: no source has %s", strings.Join(keys, ", "))
 }

@@ -115,7 +115,8 @@ func mounted(t *testing.T, p *pod, c *container, all map[string]manifest) map[st
 func TestDeployKubernetes(t *testing.T) {
 	all := manifests(t)
 	kinds := slices.Sorted(maps.Keys(all))
-	if diff := cmp.Diff([]string{"ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "Service"}, kinds); diff != "" {
+	if diff := cmp.Diff([]string{"ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "Service"},
+		kinds); diff != "" {
 		t.Fatal(diff)
 	}
 	p := all["Deployment"].Spec.Template.Spec
@@ -136,7 +137,8 @@ func TestDeployKubernetes(t *testing.T) {
 		t.Error("a slow server has less than a minute to start")
 	}
 	if p.ServiceLinks || p.ServiceTokens || c.Resources.Limits["memory"] == "" {
-		t.Errorf("enableServiceLinks %v, automountServiceAccountToken %v, limits %v", p.ServiceLinks, p.ServiceTokens, c.Resources.Limits)
+		t.Errorf("enableServiceLinks %v, automountServiceAccountToken %v, limits %v", p.ServiceLinks, p.ServiceTokens,
+			c.Resources.Limits)
 	}
 	files := mounted(t, &p, &c, all)
 	tokens, _ := flags.GetString("auth-token-file")

@@ -141,7 +141,8 @@ func TestDeployContainer(t *testing.T) {
 		}
 		images++
 		var entry, args []string
-		if err := json.Unmarshal([]byte(instructions["ENTRYPOINT"][0]), &entry); err != nil || path.Base(entry[len(entry)-1]) != "slipway" {
+		if err := json.Unmarshal([]byte(instructions["ENTRYPOINT"][0]),
+			&entry); err != nil || path.Base(entry[len(entry)-1]) != "slipway" {
 			t.Errorf("ENTRYPOINT %s: %v", instructions["ENTRYPOINT"], err)
 		}
 		if err := json.Unmarshal([]byte(instructions["CMD"][0]), &args); err != nil {
@@ -158,7 +159,8 @@ func TestDeployContainer(t *testing.T) {
 			t.Error(err)
 		}
 		for name := range variables {
-			if flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "MCP_SERVER_")), "_", "-"); strings.HasPrefix(name, "MCP_SERVER_") && flags.Lookup(flag) == nil {
+			if flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "MCP_SERVER_")), "_",
+				"-"); strings.HasPrefix(name, "MCP_SERVER_") && flags.Lookup(flag) == nil {
 				t.Errorf("ENV %s is no flag", name)
 			}
 		}
@@ -173,7 +175,8 @@ func TestDeployContainer(t *testing.T) {
 
 func TestDeployReverseProxies(t *testing.T) {
 	for name, wanted := range map[string][]string{
-		"nginx.conf":   {"proxy_buffering off;", "proxy_read_timeout 660s;", "proxy_set_header Host $host;", "location = /metrics"},
+		"nginx.conf": {"proxy_buffering off;", "proxy_read_timeout 660s;", "proxy_set_header Host $host;",
+			"location = /metrics"},
 		"Caddyfile":    {"flush_interval -1", "response_header_timeout 660s", "path /metrics"},
 		"traefik.yaml": {"passHostHeader: true", "responseHeaderTimeout: 660s", "!Path(`/metrics`)"},
 	} {

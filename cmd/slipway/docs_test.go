@@ -74,7 +74,8 @@ func checkPage(t *testing.T, repository string, p doc.Page, sessions []doc.Sessi
 			if step.Matches(got) {
 				printed[step.Line] = step.Output
 			} else if !*update {
-				t.Errorf("%s:%d: %s (-page +terminal):\n%s", p.Path, step.Line, strings.Join(step.Args, " "), cmp.Diff(step.Output, got))
+				t.Errorf("%s:%d: %s (-page +terminal):\n%s", p.Path, step.Line, strings.Join(step.Args, " "),
+					cmp.Diff(step.Output, got))
 			}
 		}
 	}
@@ -85,7 +86,8 @@ func checkPage(t *testing.T, repository string, p doc.Page, sessions []doc.Sessi
 	if slices.Equal(lines, p.Lines) {
 		return
 	}
-	if err := os.WriteFile(filepath.Join(repository, filepath.FromSlash(p.Path)), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(repository, filepath.FromSlash(p.Path)), []byte(strings.Join(lines, "\n")),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -39,14 +39,35 @@ type failure struct {
 
 func (f *failure) Error() string { return f.text }
 
-// usage returns an error in the command line.
-func usage(hint, format string, args ...any) error {
-	return &failure{code: exitUsage, text: fmt.Sprintf(format, args...), hint: hint}
+// The functions below return failures: one for each exit code, with a hint and a text in
+// the form "what: why".
+
+func usage(hint, format string, args ...any) *failure {
+	return failed(exitUsage, hint, format, args)
 }
 
-// no returns the error that a name does not exist.
-func no(hint, format string, args ...any) error {
-	return &failure{code: exitNo, text: fmt.Sprintf(format, args...), hint: hint}
+func no(hint, format string, args ...any) *failure {
+	return failed(exitNo, hint, format, args)
+}
+
+func badInput(hint, format string, args ...any) *failure {
+	return failed(exitInput, hint, format, args)
+}
+
+func remoteFailed(hint, format string, args ...any) *failure {
+	return failed(exitRemote, hint, format, args)
+}
+
+func notExact(hint, format string, args ...any) *failure {
+	return failed(exitNotExact, hint, format, args)
+}
+
+func denied(hint, format string, args ...any) *failure {
+	return failed(exitPolicy, hint, format, args)
+}
+
+func failed(code int, hint, format string, args []any) *failure {
+	return &failure{code, fmt.Sprintf(format, args...), hint}
 }
 
 // interrupted returns the error of a command that a signal stopped before it was done.

@@ -18,7 +18,8 @@ func asFirstProcess() {
 		return
 	}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGUSR2)
 	child, err := startAgain()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slipway: as first process of a container: %v\n", err)

@@ -87,7 +87,8 @@ func TestFirstProcessOfAContainer(t *testing.T) {
 // TestFirstProcessEndsAsTheProgram ensures that the container exits with the program's
 // exit code.
 func TestFirstProcessEndsAsTheProgram(t *testing.T) {
-	for name, args := range map[string][]string{"0": {"version"}, "2": {"serve", "--no-such-flag"}, "3": {"ls", "no-such-folder"}} {
+	for name, args := range map[string][]string{"0": {"version"}, "2": {"serve", "--no-such-flag"},
+		"3": {"ls", "no-such-folder"}} {
 		s := inContainer(t, args...)
 		got := 0
 		if err := <-s.done; err != nil {

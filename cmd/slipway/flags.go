@@ -107,8 +107,10 @@ func address(typed string) (string, error) {
 // size is a flag value for a number of bytes.
 type size int64
 
-func (s *size) String() string {
-	n := int64(*s)
+func (s *size) String() string { return s.text() }
+
+func (s size) text() string {
+	n := int64(s)
 	for _, u := range units() {
 		if n >= u.bytes && n%u.bytes == 0 {
 			return strconv.FormatInt(n/u.bytes, 10) + u.name

@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
 // group adds subcommands to cmd: without arguments it prints its help, and for an unknown
@@ -14,14 +12,7 @@ func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		hint := "see " + cmd.CommandPath() + " --help"
-		if near := nearest.DidYouMean(args[0], names); near != "" {
-			hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
-		}
+		hint := nearCommand(cmd, args[0], "see "+cmd.CommandPath()+" --help")
 		return usage(hint, "%s: unknown command %q", cmd.Name(), args[0])
 	}
 	cmd.AddCommand(subcommands...)

@@ -45,7 +45,8 @@ func TestGuides(t *testing.T) {
 			}
 		}
 		if diff := gocmp.Diff(want[name], readGuide(t, filepath.Join(dir, name))); diff != "" {
-			t.Errorf("docs/clients/%s differs from the table of clients (-table +page); run this test with -update:\n%s", name, diff)
+			t.Errorf("docs/clients/%s differs from the table of clients (-table +page); run this test with -update:\n%s", name,
+				diff)
 		}
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "*.md"))
@@ -81,11 +82,13 @@ func index(page string) string {
 	head, rest, _ := strings.Cut(page, "<!-- clients -->\n")
 	_, tail, _ := strings.Cut(rest, "<!-- end of clients -->")
 	var b strings.Builder
-	b.WriteString("| client | command | http | sse | secrets | `cwd` | tool lists | project |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| client | command | http | sse | secrets | `cwd` | tool lists | project |\n| --- | --- | --- | --- " +
+		"| --- | --- | --- | --- |\n")
 	for _, c := range clients.All() {
 		lists := strings.Join(slices.DeleteFunc([]string{
 			ifThen(heeds(&c, c.EnabledTools), "allow"), ifThen(heeds(&c, c.DisabledTools), "deny")}, empty), ", ")
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s | %s | %s | %s | %s |\n", c.Name, c.ID, yes(c.Stdio != nil), yes(c.HTTP != nil), yes(c.SSE != nil),
+		fmt.Fprintf(&b,
+			"| [%s](%s.md) | %s | %s | %s | %s | %s | %s | %s |\n", c.Name, c.ID, yes(c.Stdio != nil), yes(c.HTTP != nil), yes(c.SSE != nil),
 			secretForm(&c), yes(c.Stdio != nil && heeds(&c, c.Stdio.Cwd)), cmp.Or(lists, "-"), yes(len(c.Files.Project) > 0))
 	}
 	return head + "<!-- clients -->\n" + b.String() + "<!-- end of clients -->" + tail
@@ -132,7 +135,8 @@ func (g *guide) byHand(part string) {
 
 func (g *guide) page(t *testing.T) string {
 	c := g.client
-	g.print("# %s\n\nAdd the servers of your [definitions](../definitions.md) to %s. It reads a %s file with servers below\n"+
+	g.print("# %s\n\nAdd the servers of your [definitions](../definitions.md) to %s. It reads a %s file with "+
+		"servers below\n"+
 		"`%s`; nothing else in the file changes:\n\n", c.Name, c.Name, c.Format, c.Root)
 	g.commands()
 	g.files()
@@ -153,7 +157,8 @@ func (g *guide) page(t *testing.T) string {
 		"slipway config diff --client "+c.ID, "slipway config remove --client "+c.ID, "slipway config import "+c.ID+ifThen(len(c.Files.Project) == 0, " --scope user"))
 	g.print("\n## Good to know\n\n")
 	g.byHand("facts")
-	g.print("\nThis page is generated from the table of clients; `slipway config clients --json` prints the row of %s.\nVerified by: %s. [All clients](README.md)\n", c.Name, c.Checked)
+	g.print("\nThis page is generated from the table of clients; `slipway config clients --json` prints the row of "+
+		"%s.\nVerified by: %s. [All clients](README.md)\n", c.Name, c.Checked)
 	return g.b.String()
 }
 
@@ -211,7 +216,8 @@ func (g *guide) rendered(t *testing.T) {
 	if code != 0 {
 		t.Errorf("%s: exit code %d", args, code)
 	}
-	g.print("\n## What is written\n\n```console\n$ slipway %s\n%s\n```\n", strings.Join(args, " "), strings.Join(lines, "\n"))
+	g.print("\n## What is written\n\n```console\n$ slipway %s\n%s\n```\n", strings.Join(args, " "),
+		strings.Join(lines, "\n"))
 	merged, report, err := new(definitions).load([]string{"examples/definitions/mcp.yaml"})
 	if err != nil || !report.OK(false) {
 		t.Fatal(err, report.Findings())
@@ -228,7 +234,8 @@ func (g *guide) rendered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.print("\n`--via auto` keeps everything by starting such a server through [the launcher](README.md#the-launcher).\n\n```%s\n%s```\n", strings.ToLower(c.Format.String()), text)
+	g.print("\n`--via auto` keeps everything by starting such a server through [the "+
+		"launcher](README.md#the-launcher).\n\n```%s\n%s```\n", strings.ToLower(c.Format.String()), text)
 }
 
 // members lists where each member of a definition is written, and then those without a
@@ -296,15 +303,22 @@ func (g *guide) secrets() {
 	g.print("\n## Secrets\n\n")
 	switch {
 	case r.Value != "":
-		g.print("Secrets are references such as `%s`, in variables and headers. The file contains no secret values.\n", fmt.Sprintf(r.Value, "GITHUB_TOKEN"))
+		g.print("Secrets are references such as `%s`, in variables and headers. The file contains no secret values.\n",
+			fmt.Sprintf(r.Value, "GITHUB_TOKEN"))
 	case r.EnvList != "" && r.BearerVar != "":
-		g.print("Secrets are named in `%s` for commands, and in `%s` or `%s` for URLs. The file contains no secret values.\nA secret with another `exposeAs.env`, or with text around it in a header, needs the launcher.\n", r.EnvList, r.BearerVar, r.HeaderVars)
+		g.print("Secrets are named in `%s` for commands, and in `%s` or `%s` for URLs. The file contains no secret "+
+			"values.\nA secret with another `exposeAs.env`, or with text around it in a header, needs the "+
+			"launcher.\n", r.EnvList, r.BearerVar, r.HeaderVars)
 	case r.EnvList != "" && r.Header != "":
-		g.print("Secrets are named in `%s`, and referenced as `%s` in headers. The file contains no secret values.\nA secret with another `exposeAs.env` needs the launcher.\n", r.EnvList, fmt.Sprintf(r.Header, "GITHUB_TOKEN"))
+		g.print("Secrets are named in `%s`, and referenced as `%s` in headers. The file contains no secret values.\nA "+
+			"secret with another `exposeAs.env` needs the launcher.\n", r.EnvList, fmt.Sprintf(r.Header, "GITHUB_TOKEN"))
 	case r.EnvList != "":
-		g.print("Secrets of commands are named in `%s`. Headers cannot refer to secrets: a server at a URL that needs one\nuses the launcher.\n", r.EnvList)
+		g.print("Secrets of commands are named in `%s`. Headers cannot refer to secrets: a server at a URL that needs "+
+			"one\nuses the launcher.\n", r.EnvList)
 	default:
-		g.print("%s cannot refer to secrets, and Slipway never writes their values. With `--via auto` the launcher reads them,\nfor example from the keychain:\n\n```sh\nslipway config apply mcp.yaml --client %s%s --via auto --secrets-from keychain\n```\n", c.Name, c.ID, ifThen(len(c.Files.Project) == 0, " --scope user"))
+		g.print("%s cannot refer to secrets, and Slipway never writes their values. With `--via auto` the launcher reads "+
+			"them,\nfor example from the keychain:\n\n```sh\nslipway config apply mcp.yaml --client %s%s --via auto "+
+			"--secrets-from keychain\n```\n", c.Name, c.ID, ifThen(len(c.Files.Project) == 0, " --scope user"))
 	}
 	g.print("\n")
 	g.byHand("secrets")

@@ -87,7 +87,8 @@ func (l *leaky) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 	case "random":
 		text = "use k3Wq0cYw7m1nJ4s8xZ2bTf6pQ9rVuA5e to connect"
 	case "key":
-		text = "-----BEGIN " + "EC PRIVATE KEY-----\nMHcCAQEEIBkg4LVWM9nuwNSk3yByxZpYRTBnVJk5GkMkCvTq8bYXoAoGCCqGSM49\n-----END EC PRIVATE KEY-----"
+		text = "-----BEGIN " + "EC PRIVATE " +
+			"KEY-----\nMHcCAQEEIBkg4LVWM9nuwNSk3yByxZpYRTBnVJk5GkMkCvTq8bYXoAoGCCqGSM49\n-----END EC PRIVATE KEY-----"
 	case "fail":
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("cannot connect with " + os.Getenv("DB_PASSWORD"))},
 			IsError: true}, nil

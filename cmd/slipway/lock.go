@@ -33,8 +33,7 @@ An existing lock is not overwritten; use "slipway lock approve".
 ` + sourceHelp,
 		Example: `  slipway lock examples/definitions/site.yaml -o my.lock
   slipway lock examples/http-reference`,
-		Args: takesSource(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error { return l.create(cmd, sourceFirst(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return l.create(cmd, args) },
 	}
 	cmd.Flags().StringVarP(&l.file, "output", "o", "",
 		"`FILE` to write, or - for stdout (default: slipway.lock next to the definitions, or in the current folder)")
@@ -60,20 +59,18 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 		return unrecorded(err)
 	}
 	report.Add(lock.Mentions(now)...)
-	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-		return err
-	}
+	printFindings(cmd, report)
 	file := &lock.File{Sources: now, Definitions: lock.DefinitionsOf(targetsOf(args))}
 	if path == "-" {
 		return file.Write(cmd.OutOrStdout())
 	}
 	err = fsutil.Create(path, 0o644, file.Write)
 	if errors.Is(err, fs.ErrExist) {
-		return &failure{code: exitInput, text: path + ": there is a lock already",
-			hint: "slipway lock diff shows what is different, slipway lock approve accepts it"}
+		return badInput("slipway lock diff shows what is different, slipway lock approve accepts it",
+			"%s: there is a lock already", path)
 	}
 	if err != nil {
-		return &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
+		return badInput("", "%s: %s", path, fsutil.Reason(err))
 	}
 	for _, s := range subjects {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", visible.Line(s.Name), now[s.Name].Summary())

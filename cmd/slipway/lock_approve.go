@@ -14,7 +14,6 @@ import (
 func newLockApprove() *cobra.Command {
 	var l locking
 	var items []lock.Item
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "approve SOURCE...",
 		Short: "Accept changes of locked sources",
@@ -27,9 +26,7 @@ instructions, server or origin. Prints the accepted changes; review them with
 A source that no longer exists is removed from the lock if --server names it.`,
 		Example: `  slipway lock approve locked/mcp.yaml
   slipway lock approve locked/mcp.yaml --server shop`,
-		Args: takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			path, c, err := l.compare(cmd, args)
 			if err != nil {
 				return err
@@ -38,13 +35,11 @@ A source that no longer exists is removed from the lock if --server names it.`,
 			if err != nil {
 				return notSelected(cmd, err)
 			}
-			if err := c.Review(accepted).WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-				return err
-			}
+			printFindings(cmd, c.Review(accepted))
 			if err := c.Approve(accepted, lock.DefinitionsOf(targetsOf(args))); err != nil {
-				return &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
+				return badInput("", "%s: %s", path, fsutil.Reason(err))
 			}
-			if err := printDrifts(cmd, "approved", c.Expand(accepted), asJSON); err != nil {
+			if err := printDrifts(cmd, "approved", c.Expand(accepted)); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", path, acceptedText(accepted))
@@ -54,7 +49,7 @@ A source that no longer exists is removed from the lock if --server names it.`,
 	l.lockFlag(cmd)
 	l.flags(cmd)
 	cmd.Flags().Var(eachOf(&items, lock.ParseItem), "item", "only this `item`, such as tools/get_issue (repeatable)")
-	jsonFlag(cmd, &asJSON, "what was accepted")
+	jsonFlag(cmd, "what was accepted")
 	return cmd
 }
 

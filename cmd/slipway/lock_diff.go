@@ -10,7 +10,6 @@ import (
 
 func newLockDiff() *cobra.Command {
 	var l locking
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff SOURCE...",
 		Short: "Show changes of locked sources",
@@ -19,14 +18,13 @@ characters are shown as escapes. The exit code is 1 if there is a difference.
 
 ` + lockHelp,
 		Example: `  slipway lock diff locked/mcp.yaml`,
-		Args:    takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, c, err := l.compare(cmd, sourceFirst(cmd, args))
+			path, c, err := l.compare(cmd, args)
 			if err != nil {
 				return err
 			}
 			drifts := c.Expand(c.Drifts)
-			if err := printDrifts(cmd, "drift", drifts, asJSON); err != nil {
+			if err := printDrifts(cmd, "drift", drifts); err != nil {
 				return err
 			}
 			if n := len(slices.DeleteFunc(drifts, lock.Drift.Informational)); n > 0 {
@@ -38,14 +36,11 @@ characters are shown as escapes. The exit code is 1 if there is a difference.
 	}
 	l.lockFlag(cmd)
 	l.flags(cmd)
-	jsonFlag(cmd, &asJSON, "the differences")
+	jsonFlag(cmd, "the differences")
 	return cmd
 }
 
 // printDrifts prints drifts as text, or as the member of a JSON object.
-func printDrifts(cmd *cobra.Command, member string, drifts []lock.Drift, asJSON bool) error {
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), map[string]any{member: append([]lock.Drift{}, drifts...)})
-	}
-	return lock.WriteDiff(cmd.OutOrStdout(), drifts)
+func printDrifts(cmd *cobra.Command, member string, drifts []lock.Drift) error {
+	return showList(cmd, member, drifts, lock.WriteDiff)
 }

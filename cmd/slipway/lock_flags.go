@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -30,7 +29,8 @@ const (
 // lockFlags adds --lock and --lock-policy to a command that opens sources.
 func lockFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lock", "",
-		"verify sources against this lock `FILE` (default: slipway.lock next to the definitions, or in the current folder, if it exists); off disables locks; required refuses sources without one")
+		"verify sources against this lock `FILE` (default: slipway.lock next to the definitions, or in the current folder, "+
+			"if it exists); off disables locks; required refuses sources without one")
 	cmd.Flags().Var(oneOf(new(lock.Policy), "block", "warn"), "lock-policy",
 		"`action` when a source no longer matches its lock: block or warn")
 }
@@ -71,11 +71,9 @@ func openLock(path string) (*lock.File, error) {
 	var invalid *lock.InvalidError
 	switch {
 	case errors.As(err, &invalid):
-		return nil, &failure{code: exitPolicy, text: invalid.Error(),
-			hint: "restore the last good version from version control, then slipway lock approve"}
+		return nil, denied("restore the last good version from version control, then slipway lock approve", "%v", invalid)
 	case err != nil:
-		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err),
-			hint: "slipway lock SOURCE creates one"}
+		return nil, badInput("slipway lock SOURCE creates one", "%s: %s", path, fsutil.Reason(err))
 	}
 	return file, nil
 }
@@ -143,8 +141,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 // notLocked returns the error of --lock required for sources without a lock.
 func notLocked(cmd *cobra.Command, args []string) error {
 	what := strings.Join(sourceNames(args), ", ")
-	return &failure{code: exitPolicy, text: fmt.Sprintf("%s: --lock required: no lock covers %s", cmd.Name(), what),
-		hint: "slipway lock " + strings.Join(args, " ")}
+	return denied("slipway lock "+strings.Join(args, " "), "%s: --lock required: no lock covers %s", cmd.Name(), what)
 }
 
 // options returns the options for opening one of several sources.
@@ -252,6 +249,5 @@ func stranger(text string, err error) *failure {
 	if !errors.As(err, &refused) {
 		return nil
 	}
-	return &failure{code: exitPolicy, text: text,
-		hint: "slipway lock diff shows what is different, slipway lock approve accepts it"}
+	return denied("slipway lock diff shows what is different, slipway lock approve accepts it", "%s", text)
 }

@@ -193,7 +193,7 @@ func unrecorded(err error) error {
 		return f
 	}
 	next := cmp.Or(serverHint(err, "FILE"), "--server NAME leaves the others alone")
-	f := &failure{code: exitRemote, text: text, hint: next}
+	f := remoteFailed(next, "%s", text)
 	var missing *stax.MissingError
 	var command *client.CommandError
 	switch {

@@ -14,9 +14,8 @@ added or removed. A new version alone is reported, but is not drift.
 ` + lockHelp,
 		Example: `  slipway lock verify locked/mcp.yaml
   slipway lock verify locked/mcp.yaml --json`,
-		Args: takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, c, err := l.compare(cmd, sourceFirst(cmd, args))
+			path, c, err := l.compare(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ type listing struct {
 
 func newLs() *cobra.Command {
 	var k kinds
-	var asJSON, wide bool
+	var wide bool
 	cmd := &cobra.Command{
 		Use:   "ls SOURCE",
 		Short: "List the tools, resources and prompts of a source",
@@ -41,9 +41,7 @@ them, or only the given kinds.
 ` + sourceHelp,
 		Example: `  slipway ls examples/http-reference
   slipway ls examples/http-reference --tools --json`,
-		Args: takesSource(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			listOnly := func(o *open.Options) {
 				o.ListOnly = true
 				observe := o.Live.Source.Observe
@@ -59,14 +57,13 @@ them, or only the given kinds.
 					k = kinds{true, true, true, true}
 				}
 				l := list(c.cat, k)
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), l)
-				}
-				width := 0
-				if !wide {
-					width = columns(cmd.OutOrStdout())
-				}
-				return l.print(cmd.OutOrStdout(), width)
+				return show(cmd, l, func(w io.Writer, l *listing) error {
+					width := 0
+					if !wide {
+						width = columns(w)
+					}
+					return l.print(w, width)
+				})
 			})
 		},
 	}
@@ -77,7 +74,7 @@ them, or only the given kinds.
 	cmd.Flags().BoolVar(&wide, "wide", false, "do not truncate lines to the width of the terminal")
 	bundleFlags(cmd)
 	lockFlags(cmd)
-	jsonFlag(cmd, &asJSON, "the definitions, as clients see them,")
+	jsonFlag(cmd, "the definitions, as clients see them,")
 	return cmd
 }
 

@@ -20,7 +20,6 @@ func newMan() *cobra.Command {
 		Long: `Write a man page for each command (section 1) and help topic (section 7) to DIR,
 for packages that install them. They have the same content as --help.`,
 		Example: `  slipway man man`,
-		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

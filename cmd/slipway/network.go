@@ -14,7 +14,8 @@ import (
 )
 
 // allowNetworkUsage is the usage of --allow-network.
-const allowNetworkUsage = "also permit servers and redirects in this `network`: 10.1.0.0/16, private, loopback or any (repeatable)"
+const allowNetworkUsage = "also permit servers and redirects in this `network`: 10.1.0.0/16, private, loopback or " +
+	"any (repeatable)"
 
 func networkFlag(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("allow-network", nil, allowNetworkUsage)
@@ -50,7 +51,7 @@ func blocked(text string, err error) *failure {
 	if !errors.As(err, &refused) {
 		return nil
 	}
-	return &failure{code: exitPolicy, text: text, hint: allowHint(refused)}
+	return denied(allowHint(refused), "%s", text)
 }
 
 // allowHint returns how to allow a blocked address.
@@ -76,7 +77,7 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 			f = stranger(e.Err.Error(), e.Err)
 		}
 		if f == nil {
-			f = &failure{code: exitRemote, text: "no server is available: " + e.Name + " failed"}
+			f = remoteFailed("", "no server is available: %s failed", e.Name)
 		}
 		if first == nil || first.code == exitRemote {
 			first = f

@@ -22,8 +22,31 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // jsonFlag adds --json to a command.
-func jsonFlag(cmd *cobra.Command, into *bool, what string) {
-	cmd.Flags().BoolVar(into, "json", false, "print "+what+" as JSON")
+func jsonFlag(cmd *cobra.Command, what string) {
+	cmd.Flags().Bool("json", false, "print "+what+" as JSON")
+}
+
+// wantsJSON reports whether --json is set.
+func wantsJSON(cmd *cobra.Command) bool {
+	given, _ := cmd.Flags().GetBool("json")
+	return given
+}
+
+// show prints the result of a command: as JSON with --json, otherwise as text.
+func show[T any](cmd *cobra.Command, result T, text func(io.Writer, T) error) error {
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), result)
+	}
+	return text(cmd.OutOrStdout(), result)
+}
+
+// showList prints the list that a command results in: with --json as the member of an
+// object, which is an array even if the list is nil.
+func showList[T any](cmd *cobra.Command, member string, list []T, text func(io.Writer, []T) error) error {
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), map[string]any{member: append([]T{}, list...)})
+	}
+	return text(cmd.OutOrStdout(), list)
 }
 
 // isTerminal reports whether w is a terminal: a character device other than the null

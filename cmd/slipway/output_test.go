@@ -52,7 +52,8 @@ func TestIsTerminal(t *testing.T) {
 func TestBinaryDataIsNotPrintedToATerminal(t *testing.T) {
 	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x://b", MIMEType: "image/png", Blob: []byte{0, 1}}}}
 	err := printContents(openTerminal(t), result)
-	if err == nil || !strings.Contains(err.Error(), "x://b is binary (image/png, 2 bytes)") || !strings.Contains(explain(err).hint, "> FILE") {
+	if err == nil || !strings.Contains(err.Error(),
+		"x://b is binary (image/png, 2 bytes)") || !strings.Contains(explain(err).hint, "> FILE") {
 		t.Errorf("printContents to a terminal = %v, want a refusal with a way out", err)
 	}
 	var out bytes.Buffer

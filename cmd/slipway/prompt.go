@@ -11,7 +11,6 @@ import (
 )
 
 func newPrompt() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prompt SOURCE NAME [KEY=VALUE...]",
 		Short: "Get a prompt",
@@ -20,10 +19,8 @@ roles.
 
 ` + sourceHelp,
 		Example:           `  slipway prompt examples/http-reference explain_status code=404`,
-		Args:              takesSource(2, -1),
 		ValidArgsFunction: completing(promptNames, promptKeys),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			arguments, err := stringArguments(args[2:])
 			if err != nil {
 				return err
@@ -33,16 +30,13 @@ roles.
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), result)
-				}
-				return printMessages(cmd.OutOrStdout(), result)
+				return show(cmd, result, printMessages)
 			})
 		},
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
-	jsonFlag(cmd, &asJSON, "the whole result")
+	jsonFlag(cmd, "the whole result")
 	return cmd
 }
 

@@ -15,7 +15,6 @@ import (
 )
 
 func newPs() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "ps",
 		Short: "List running slipway servers of this user",
@@ -28,38 +27,35 @@ $XDG_RUNTIME_DIR/slipway or in run/ of the state folder; SLIPWAY_STATE_DIR sets
 another folder. A process that does not answer within two seconds is reported.`,
 		Example: `  slipway ps
   slipway ps --json`,
-		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir := runDir()
 			if dir == "" {
-				return &failure{code: exitInput, text: "ps: there is no folder to look in", hint: "SLIPWAY_STATE_DIR names one"}
+				return badInput("SLIPWAY_STATE_DIR names one", "ps: there is no folder to look in")
 			}
 			all, err := serve.Processes(cmd.Context(), dir)
 			if err != nil {
-				return &failure{code: exitInput, text: "ps: " + err.Error(), hint: "chmod 700 " + dir + ", if it is yours"}
+				return badInput("chmod 700 "+dir+", if it is yours", "ps: %v", err)
 			}
-			if asJSON {
-				if all == nil {
-					all = []serve.Process{}
-				}
-				return printJSON(cmd.OutOrStdout(), map[string]any{"processes": all})
+			if len(all) == 0 && !wantsJSON(cmd) {
+				say(cmd.ErrOrStderr(), "no slipway server is running")
 			}
-			if len(all) == 0 {
-				say(cmd.ErrOrStderr(), "nothing is served at the moment")
-			}
-			for i := range all {
-				if i > 0 {
-					fmt.Fprintln(cmd.OutOrStdout())
-				}
-				if err := printProcess(cmd.OutOrStdout(), &all[i], time.Now()); err != nil {
-					return err
-				}
-			}
-			return nil
+			return showList(cmd, "processes", all, printProcesses)
 		},
 	}
-	jsonFlag(cmd, &asJSON, "the processes")
+	jsonFlag(cmd, "the processes")
 	return cmd
+}
+
+func printProcesses(w io.Writer, all []serve.Process) error {
+	for i := range all {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := printProcess(w, &all[i], time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printProcess prints one process and its servers.

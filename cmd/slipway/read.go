@@ -12,7 +12,6 @@ import (
 )
 
 func newRead() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "read SOURCE URI",
 		Short: "Read a resource",
@@ -22,25 +21,20 @@ Binary data is not printed to a terminal.
 ` + sourceHelp,
 		Example: `  slipway read examples/http-reference http://status/404
   slipway read examples/http-reference http://status/404 --json`,
-		Args:              takesSource(2, 2),
 		ValidArgsFunction: completing(resourceURIs, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			return withSource(cmd, args[0], func(c *openSource) error {
 				result, err := c.read(cmd, args[1])
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), result)
-				}
-				return printContents(cmd.OutOrStdout(), result)
+				return show(cmd, result, printContents)
 			})
 		},
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
-	jsonFlag(cmd, &asJSON, "the whole result, with binary data in base64,")
+	jsonFlag(cmd, "the whole result, with binary data in base64,")
 	return cmd
 }
 

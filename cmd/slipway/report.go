@@ -10,36 +10,41 @@ import (
 )
 
 // reporting is how commands that check print their findings.
-type reporting struct {
-	strict bool
-	json   bool
-}
+type reporting struct{ strict bool }
 
 // flags adds --strict and --json.
 func (o *reporting) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors")
-	jsonFlag(cmd, &o.json, "the findings")
+	jsonFlag(cmd, "the findings")
 }
 
 // print prints the findings about what to stdout, as text or JSON, and their number to
 // stderr. It returns an error if there is an error among them, or with --strict a
 // warning.
 func (o *reporting) print(cmd *cobra.Command, what string, r *check.Report) error {
-	out := cmd.OutOrStdout()
-	var err error
-	if o.json {
-		err = r.WriteJSON(out)
-	} else {
-		err = r.WriteText(unescaped(out), colored(out))
-	}
-	switch {
-	case err != nil:
+	if err := showFindings(cmd, r); err != nil {
 		return err
-	case !r.OK(o.strict):
-		return &failure{code: exitNo, text: what + ": " + r.Summary()}
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", what, r.Summary())
+	if !r.OK(o.strict) {
+		return no("", "%s: %s", what, r.Summary())
+	}
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", what, r.Summary())
 	return err
+}
+
+// showFindings prints findings to stdout, as text or JSON.
+func showFindings(cmd *cobra.Command, r *check.Report) error {
+	out := cmd.OutOrStdout()
+	if wantsJSON(cmd) {
+		return r.WriteJSON(out)
+	}
+	return r.WriteText(unescaped(out), colored(out))
+}
+
+// printFindings prints the findings about the input of a command to stderr.
+func printFindings(cmd *cobra.Command, r *check.Report) {
+	stderr := cmd.ErrOrStderr()
+	_ = r.WriteText(unescaped(stderr), colored(stderr)) // there is nowhere to report the error
 }
 
 // colored reports whether text for w may be colored: on a terminal, unless NO_COLOR is

@@ -12,7 +12,8 @@ import (
 )
 
 func TestReporting(t *testing.T) {
-	warning := check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: check.Warning, File: "f.json", Line: 2, Column: 1, Message: "m"}
+	warning := check.Finding{Rule: check.Rule{ID: "a/b"}, Severity: check.Warning, File: "f.json", Line: 2, Column: 1,
+		Message: "m"}
 	fault := check.Finding{Rule: check.Rule{ID: "a/c"}, File: "f.json", Message: "n"}
 	tests := map[string]struct {
 		args           []string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -53,18 +54,14 @@ Results go to stdout, messages to stderr. Exit codes:
 	}
 	root.AddCommand(newVersion(), newCompletion(), newMan())
 	root.AddCommand(newTopics()...)
+	completeArguments(root)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
 	root.Flags().BoolP("help", "h", false, "print help")
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.Flags().BoolP("Version", "V", false, "print the version")
 	_ = root.Flags().MarkHidden("Version") // it exists
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if !cmd.HasParent() {
-			return usage("see slipway --help", "%v", err)
-		}
-		return usage("see "+cmd.CommandPath()+" --help", "%s: %v", cmd.Name(), err)
-	})
+	root.SetFlagErrorFunc(invalidFlag)
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "help" {
@@ -72,6 +69,19 @@ Results go to stdout, messages to stderr. Exit codes:
 		}
 	}
 	return root
+}
+
+// invalidFlag returns the failure for an error of a flag. The parser of its value may have
+// a better hint than the help.
+func invalidFlag(cmd *cobra.Command, err error) error {
+	hint, text := "see "+cmd.CommandPath()+" --help", err.Error()
+	if f := new(failure); errors.As(err, &f) && f.hint != "" {
+		hint = f.hint
+	}
+	if cmd.HasParent() {
+		text = cmd.Name() + ": " + text
+	}
+	return usage(hint, "%s", text)
 }
 
 // knownTopic refuses help for a command that does not exist.
@@ -85,22 +95,43 @@ func knownTopic(cmd *cobra.Command, args []string) error {
 // noCommand handles a command line whose first word is not a command.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("version") || cmd.Flags().Changed("Version") {
-		return printVersion(cmd.OutOrStdout())
+		return printVersion(cmd.OutOrStdout(), thisBuild())
 	}
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
+	_, err := os.Stat(args[0])
 	hint := "see slipway --help"
-	if near := nearest.DidYouMean(args[0], names); near != "" {
-		hint = "did you mean slipway " + near + "?"
-	} else if _, err := os.Stat(args[0]); err == nil || strings.Contains(args[0], "://") {
+	if err == nil || strings.Contains(args[0], "://") {
 		hint = "did you mean slipway serve " + args[0] + "?"
 	}
-	return usage(hint, "unknown command %q", args[0])
+	return usage(nearCommand(cmd, args[0], hint), "unknown command %q", args[0])
+}
+
+// nearCommand returns the hint for an unknown subcommand of cmd: the nearest one, or
+// otherwise.
+func nearCommand(cmd *cobra.Command, word, otherwise string) string {
+	if near := nearest.DidYouMean(word, names(cmd.Commands(), (*cobra.Command).Name)); near != "" {
+		return "did you mean " + cmd.CommandPath() + " " + near + "?"
+	}
+	return otherwise
+}
+
+// didYouMean returns the hint for an unknown word: the nearest of the known ones, or
+// otherwise.
+func didYouMean(word string, known []string, otherwise string) string {
+	if near := nearest.DidYouMean(word, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
+}
+
+// names returns the name of each item of a list.
+func names[T, N any](list []T, name func(T) N) (all []N) {
+	for _, item := range list {
+		all = append(all, name(item))
+	}
+	return all
 }
 
 // missingArgument names the first missing argument of a command.
@@ -111,6 +142,41 @@ func missingArgument(cmd *cobra.Command, given int) string {
 		return "missing argument"
 	}
 	return "missing argument " + strings.TrimSuffix(words[given], "...")
+}
+
+// completeArguments derives the check of arguments of each command below cmd from its
+// usage line.
+func completeArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		completeArguments(sub)
+		words := strings.Fields(sub.Use)[1:]
+		if sub.Args == nil && sub.RunE != nil {
+			sub.Args = takes(arity(words))
+		}
+		if len(words) > 0 && strings.HasPrefix(words[0], "SOURCE") {
+			acceptCommand(sub)
+		}
+	}
+}
+
+// arity returns the least and the largest number of arguments of a usage line, such as
+// A [B] [C...]. A largest number of -1 means no limit.
+func arity(words []string) (least, most int) {
+	unlimited := false
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") || strings.HasPrefix(word, "(") {
+			break
+		}
+		if !strings.HasPrefix(word, "[") {
+			least++
+		}
+		most++
+		unlimited = unlimited || strings.Contains(word, "...")
+	}
+	if unlimited {
+		most = -1
+	}
+	return least, most
 }
 
 // takes returns a check of the number of arguments. If most is -1, there is no maximum.

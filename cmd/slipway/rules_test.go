@@ -121,7 +121,8 @@ func ruleSources(t *testing.T) (declared map[string]string, used map[string]int)
 	declared, used = make(map[string]string), make(map[string]int)
 	declaration := regexp.MustCompile(`(?s)(\w+)\s+= (?:\w*[rR]ules\.Fixable\()?\w*[rR]ules\.\w+\("([a-z]+/[a-z0-9-]+)"`)
 	variable := regexp.MustCompile(`\b[rR]ule[A-Z]\w*`)
-	for _, dir := range []string{"apps", "lock", "mcp", "mcpb", "open", "sitebuild", "internal", "staticmcp", "stax", "cmd"} {
+	for _, dir := range []string{"apps", "lock", "mcp", "mcpb", "open", "sitebuild", "internal",
+		"staticmcp", "stax", "cmd"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

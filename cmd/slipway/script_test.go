@@ -79,7 +79,8 @@ func TestScript(t *testing.T) {
 			env.Setenv("MCP_SERVER_START_WAIT", patience.String()) // and servers have their own name
 			env.Setenv("ACTS", actsOnTerminal)
 			env.Setenv("SLIPWAY_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
-			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}
+			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{},
+				posts: map[string]chan string{}}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

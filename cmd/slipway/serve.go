@@ -81,7 +81,6 @@ health checks. With --public-url the server publishes a card at
       --auth-issuer https://id.example.com
   slipway serve examples/definitions/site.yaml --lazy --idle-stop 10m
   slipway serve --stdio examples/http-reference`,
-		Args: takesSource(1, -1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
 				return usage("leave one of them out", "serve: --stdio has no --addr")
@@ -97,7 +96,7 @@ health checks. With --public-url the server publishes a card at
 			return fromEnvironment(cmd.Flags(), os.LookupEnv)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, sourceFirst(cmd, args))
+			return f.run(cmd, args)
 		},
 	}
 	bundleFlags(cmd)
@@ -286,10 +285,10 @@ func explained(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, serve.ErrExposed):
-		return &failure{code: exitPolicy, text: err.Error(),
-			hint: "listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth if everybody who can reach it may use it"}
+		return denied("listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth if "+
+			"everybody who can reach it may use it", "%v", err)
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &failure{code: exitInput, text: err.Error(), hint: "--addr 127.0.0.1:0 takes any free port"}
+		return badInput("--addr 127.0.0.1:0 takes any free port", "%v", err)
 	}
 	var scope *serve.ToolScopeError
 	if errors.As(err, &scope) {
@@ -301,5 +300,5 @@ func explained(err error) error {
 	if errors.As(err, &known) || errors.As(err, &opening) {
 		return err
 	}
-	return &failure{code: exitInput, text: err.Error()}
+	return badInput("", "%v", err)
 }

@@ -22,16 +22,20 @@ type fallbackFlags struct {
 }
 
 func (f *fallbackFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.source, "fallback", "", "`SOURCE` for requests that the site has no answer for; - means the command after --")
-	flags.BoolVar(&f.write, "fallback-write", false, "store answers of the fallback in the site, a folder, if the tool is read-only and the answer contains no secret")
+	flags.StringVar(&f.source, "fallback", "",
+		"`SOURCE` for requests that the site has no answer for; - means the command after --")
+	flags.BoolVar(&f.write, "fallback-write", false,
+		"store answers of the fallback in the site, a folder, if the tool is read-only and the answer contains no secret")
 }
 
 // open opens the only site in args, and its fallback.
-func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Options, lock *guarding, log *slog.Logger) (mcp.Source, error) {
+func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Options, lock *guarding,
+	log *slog.Logger) (mcp.Source, error) {
 	second := f.source
 	if second == "-" {
 		if len(args) < 2 {
-			return nil, usage("for example: slipway serve site --fallback - -- node server.js", "serve: --fallback - needs a site and a command after --")
+			return nil, usage("for example: slipway serve site --fallback - -- node server.js",
+				"serve: --fallback - needs a site and a command after --")
 		}
 		second, args = args[0], args[1:]
 	}

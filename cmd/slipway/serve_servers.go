@@ -30,8 +30,11 @@ const defaultSettle = 2 * time.Second
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.idle.add(flags)
 	flags.BoolVar(&f.noWatch, "no-watch", false, "do not reload files that change; SIGHUP still reloads definitions")
-	flags.DurationVar(&f.settle, "settle", defaultSettle, "maximum `time` that list requests wait for starting servers; by default, lists of a single server wait until it has started or failed")
-	flags.BoolVar(&f.strict, "strict", false, "reject a definitions file with an invalid server, instead of skipping the server")
+	flags.DurationVar(&f.settle, "settle", defaultSettle,
+		"maximum `time` that list requests wait for starting servers; by default, lists of a single server wait until it "+
+			"has started or failed")
+	flags.BoolVar(&f.strict, "strict", false,
+		"reject a definitions file with an invalid server, instead of skipping the server")
 }
 
 // apply sets the options that the flags control. drain is how long a call may take.
@@ -66,7 +69,8 @@ type idleFlags struct {
 }
 
 func (f *idleFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.lazy, "lazy", false, "start servers of definitions on their first call; until then, their tools are those of an earlier run")
+	flags.BoolVar(&f.lazy, "lazy", false,
+		"start servers of definitions on their first call; until then, their tools are those of an earlier run")
 	flags.DurationVar(&f.stop, "idle-stop", 0, "stop a local server after this idle `time`; the next call restarts it")
 }
 
@@ -78,7 +82,7 @@ func (f *idleFlags) apply(d *fleet.Idle) error {
 	if f.lazy {
 		dir, err := clients.StateDir()
 		if err != nil {
-			return &failure{code: exitInput, text: "--lazy: there is no folder to remember in: " + err.Error(), hint: "SLIPWAY_STATE_DIR names one"}
+			return badInput("SLIPWAY_STATE_DIR names one", "--lazy: there is no folder to remember in: %v", err)
 		}
 		d.CacheDir = filepath.Join(dir, "catalogs")
 	}

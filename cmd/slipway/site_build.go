@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +23,6 @@ func newSiteBuild() *cobra.Command {
 	var o writing
 	var in sitebuild.InputOptions
 	var watch bool
-	var words int
 	var noPictures bool
 	var every time.Duration
 	cmd := &cobra.Command{
@@ -41,26 +41,23 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
   slipway site build countries.csv -o public/mcp --host github-pages
   slipway site build countries.csv -o public/mcp --host github-pages --check
   slipway site build countries.csv -o - --format tar | tar t`,
-		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if in.Documents.TermFiles = words; words == 0 {
-				in.Documents.TermFiles = -1
-			}
 			if noPictures {
 				in.Documents.MaxImageBytes = -1
 			}
+			in.Documents.TermFiles = cmp.Or(in.Documents.TermFiles, -1)
 			source, err := open.NewInput(args[0], &in)
 			if err != nil {
 				return err
 			}
-			if err := o.settle(cmd, source); err != nil {
+			if err := applySettings(cmd, source); err != nil {
 				return err
 			}
-			if err := o.validate(cmd); err != nil {
+			if err := o.complete(cmd); err != nil {
 				return err
 			}
 			if watch && (o.output == "-" || o.check || o.dryRun || o.json) {
-				return usage("name a folder with -o", "build: --watch goes with a folder or a file that is written")
+				return usage("name a folder with -o", "build: --watch requires a folder or a file to write")
 			}
 			defer interruptible(cmd)()
 			if !watch {
@@ -75,13 +72,18 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	f.BoolVar(&watch, "watch", false, "rebuild when the input changes")
 	f.DurationVar(&every, "watch-interval", time.Second, "`time` between checks for changes")
 	f.StringVar(&in.As, "as", "", "`type` of INPUT: "+strings.Join(sitebuild.Kinds(), ", ")+" (default: detected)")
-	f.StringVar(&in.Documents.Language, "language", "", "`language` of documents, such as en or pt-BR (default: detected)")
-	f.StringVar(&in.Documents.BaseURL, "base-url", "", "`URL` where the documents are published for people, for links to pages (default: from the project)")
+	f.StringVar(&in.Documents.Language, "language", "",
+		"`language` of documents, such as en or pt-BR (default: detected)")
+	f.StringVar(&in.Documents.BaseURL, "base-url", "",
+		"`URL` where the documents are published for people, for links to pages (default: from the project)")
 	f.BoolVar(&in.Documents.Drafts, "drafts", false, "include documents marked as draft, hidden or unlisted")
-	f.IntVar(&words, "word-files", 2000, "maximum `number` of words with precomputed search results, for readers without the index; 0 means none")
+	f.IntVar(&in.Documents.TermFiles, "word-files", 2000,
+		"maximum `number` of words with precomputed search results, for readers without the index; 0 means none")
 	f.BoolVar(&noPictures, "no-pictures", false, "exclude pictures of documents")
-	f.BoolVar(&in.Documents.NoSections, "no-sections", false, "exclude get_section, whose answers are most files of a site of documents")
-	f.StringSliceVar((*[]string)(&in.Table.Table.Key), "key", nil, "`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
+	f.BoolVar(&in.Documents.NoSections, "no-sections", false,
+		"exclude get_section, whose answers are most files of a site of documents")
+	f.StringSliceVar((*[]string)(&in.Table.Table.Key), "key", nil,
+		"`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
 	f.StringVar(&in.Name, "name", "", "`name` of the site")
 	f.StringVar(&in.Title, "title", "", "human-readable `title` of the site")
 	f.StringVar(&in.Version, "site-version", "", "`version` of the site")
@@ -101,7 +103,7 @@ func buildOnce(cmd *cobra.Command, source sitebuild.Input, o *writing) error {
 	if err != nil {
 		return o.failed(cmd, err)
 	}
-	r, err := sitebuild.Write(cmd.Context(), site, o.target(cmd.OutOrStdout()), o.options(cmd))
+	r, err := sitebuild.Write(cmd.Context(), site, o.target(cmd.OutOrStdout()), &o.Options)
 	return o.finish(cmd, r, err)
 }
 
@@ -141,7 +143,8 @@ func existing(paths []string) []string {
 
 // watchInput calls again each time the files of source change, until ctx is done. seen is
 // their state at the last call.
-func watchInput(ctx context.Context, stderr io.Writer, source sitebuild.Input, seen fsutil.Snap, every time.Duration, again func() error) error {
+func watchInput(ctx context.Context, stderr io.Writer, source sitebuild.Input, seen fsutil.Snap, every time.Duration,
+	again func() error) error {
 	ticker := time.NewTicker(max(every, 10*time.Millisecond))
 	defer ticker.Stop()
 	for {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/siteapps"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -21,9 +20,8 @@ import (
 // siteCheck is the flags of site check.
 type siteCheck struct {
 	reporting
-	fix, dryRun    bool
-	readers, hosts []string
-	allowSecrets   []string
+	lint.Options
+	fix, dryRun bool
 }
 
 func newSiteCheck() *cobra.Command {
@@ -49,11 +47,11 @@ Rules: docs/reference/rules.md.`,
   slipway site check examples/http-reference --for sse-bridge \
       --host github-pages
   slipway site check examples/http-reference --fix --dry-run`,
-		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.valid(); err != nil {
-				return err
+			if o.dryRun && !o.fix {
+				return usage("slipway site check SITE --fix --dry-run", "site check: --dry-run requires --fix")
 			}
+			o.Environ = os.Environ()
 			all := &check.Report{}
 			for _, arg := range args {
 				r, err := o.check(cmd, arg)
@@ -68,33 +66,12 @@ Rules: docs/reference/rules.md.`,
 	o.flags(cmd)
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "first repair problems that can be fixed without losing data")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: print the repairs without making them")
-	allowSecretFlag(cmd.Flags(), &o.allowSecrets)
-	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "also report what these other `readers` cannot read: "+strings.Join(lint.Readers(), ", "))
-	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "check the site against the limits of these `hosts`: "+strings.Join(staticmcp.HostNames(), ", "))
+	allowSecretFlag(cmd.Flags(), &o.AllowSecrets)
+	cmd.Flags().Var(someOf(&o.Readers, lint.Readers()...), "for",
+		"also report what these other `readers` cannot read: "+strings.Join(lint.Readers(), ", "))
+	cmd.Flags().Var(someOf(&o.Hosts, staticmcp.HostNames()...), "host",
+		"check the site against the limits of these `hosts`: "+strings.Join(staticmcp.HostNames(), ", "))
 	return cmd
-}
-
-// valid checks the flags against each other.
-func (o *siteCheck) valid() error {
-	if o.dryRun && !o.fix {
-		return usage("slipway site check SITE --fix --dry-run", "site check: --dry-run goes with --fix")
-	}
-	for _, list := range []struct {
-		flag         string
-		given, known []string
-	}{{"--for", o.readers, lint.Readers()}, {"--host", o.hosts, staticmcp.HostNames()}} {
-		for _, name := range list.given {
-			if slices.Contains(list.known, name) {
-				continue
-			}
-			hint := "there are " + strings.Join(list.known, ", ")
-			if near := nearest.DidYouMean(name, list.known); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return usage(hint, "site check: %s does not know %q", list.flag, name)
-		}
-	}
-	return checkAllowed("site check", o.allowSecrets)
 }
 
 // suggestFix adds a hint to the error of a check whose findings can be repaired.
@@ -104,30 +81,30 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 		return err
 	}
 	if slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule.Fixable }) {
-		f.hint = "--fix repairs what can be repaired without losing anything, --fix --dry-run says what that is"
+		f.hint = "--fix repairs what can be fixed without losing data; preview it with --fix --dry-run"
 	}
 	return err
 }
 
 // check checks one site, after repairing it if requested.
 func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error) {
-	opts := &lint.Options{Readers: o.readers, Hosts: o.hosts, AllowSecrets: o.allowSecrets,
-		Environ: os.Environ()}
 	web := strings.Contains(arg, "://")
 	switch {
-	case web && len(o.readers)+len(o.hosts) > 0:
-		return nil, usage("name the folder that was published", "site check: --for and --host need the files, and a web host does not list them")
+	case web && len(o.Readers)+len(o.Hosts) > 0:
+		return nil, usage("name the folder that was published",
+			"site check: --for and --host need the files, and a web host does not list them")
 	case !o.fix:
-		return open.Check(cmd.Context(), arg, &open.CheckOptions{Site: opts, SiteOnly: true})
+		return open.Check(cmd.Context(), arg, &open.CheckOptions{Site: &o.Options, SiteOnly: true})
 	}
 	info, err := os.Stat(arg)
 	if web || err == nil && !info.IsDir() {
-		return nil, usage("name the folder that it was made of", "site check: --fix repairs folders, and %s is none", arg)
+		return nil, usage("name the folder that it was built from", "site check: --fix repairs folders, and %s is none", arg)
 	}
 	if err != nil {
 		return open.Check(cmd.Context(), arg, &open.CheckOptions{SiteOnly: true}) // it returns the right error
 	}
-	repairs, report, err := lint.Fix(cmd.Context(), arg, &lint.FixOptions{Check: opts, DryRun: o.dryRun})
+	repairs, report, err := lint.Fix(cmd.Context(), arg,
+		&lint.FixOptions{Check: &o.Options, DryRun: o.dryRun})
 	word := "repaired"
 	if o.dryRun {
 		word = "would be repaired"

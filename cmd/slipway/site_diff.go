@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,6 @@ import (
 
 func newSiteDiff() *cobra.Command {
 	var o freeze.DiffOptions
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff SOURCE SOURCE",
 		Short: "Compare two sites, or a site with a source",
@@ -23,9 +23,7 @@ is a difference.
 ` + sourceHelp,
 		Example: `  slipway site diff my-server/site my-server.mcpb
   slipway site diff my-server/site my-server.mcpb --definitions`,
-		Args: takesSource(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args = sourceFirst(cmd, args)
 			if cmd.ArgsLenAtDash() == 1 {
 				// Keep the sites in the order in which they were typed.
 				args[0], args[1] = args[1], args[0]
@@ -37,7 +35,10 @@ is a difference.
 					if err != nil {
 						return answered("diff", err)
 					}
-					return printDifferences(cmd, list, asJSON)
+					if err := showList(cmd, "differences", list, printDifferences); err != nil || len(list) == 0 {
+						return err
+					}
+					return no("", "diff: %s", count(len(list), "difference"))
 				})
 			})
 		},
@@ -45,26 +46,13 @@ is a difference.
 	bundleFlags(cmd)
 	requestFlags(cmd.Flags(), &o.Requests)
 	cmd.Flags().BoolVar(&o.Definitions, "definitions", false, "compare only definitions, not answers")
-	jsonFlag(cmd, &asJSON, "the differences")
+	jsonFlag(cmd, "the differences")
 	return cmd
 }
 
-func printDifferences(cmd *cobra.Command, list []freeze.Difference, asJSON bool) error {
-	out := cmd.OutOrStdout()
-	if asJSON {
-		if list == nil {
-			list = []freeze.Difference{}
-		}
-		if err := printJSON(out, map[string]any{"differences": list}); err != nil {
-			return err
-		}
-	} else {
-		for _, d := range list {
-			fmt.Fprintf(out, "%-8s %-9s %s\n", d.Action, d.Kind, d.Name)
-		}
-	}
-	if len(list) > 0 {
-		return no("", "diff: %s", count(len(list), "difference"))
+func printDifferences(w io.Writer, list []freeze.Difference) error {
+	for _, d := range list {
+		fmt.Fprintf(w, "%-8s %-9s %s\n", d.Action, d.Kind, d.Name)
 	}
 	return nil
 }

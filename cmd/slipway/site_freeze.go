@@ -24,9 +24,9 @@ import (
 // freezing is site freeze: the options of the library, and where to write.
 type freezing struct {
 	freeze.Options
-	writing
+	writing        writing
 	calls, traffic []string
-	allow, env     []string
+	env            []string
 	verify         bool
 }
 
@@ -60,13 +60,12 @@ the site again and compares.
   slipway site freeze my-server.mcpb -o public/mcp --verify
   slipway site freeze -o shop.zip --expand \
       'get_item.id=list_items:$.items[*].id' -- slipway serve --stdio shop`,
-		Args: takesSource(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(cmd); err != nil {
 				return err
 			}
 			defer interruptible(cmd)()
-			arg := sourceFirst(cmd, args)[0]
+			arg := args[0]
 			environ, err := f.environ(cmd, arg)
 			if err != nil {
 				return err
@@ -101,7 +100,7 @@ the site again and compares.
 	flags.BoolVar(&f.Repeat.Off, "once", false, "send each request once, without detecting unstable answers")
 	flags.BoolVar(&f.Repeat.SkipUnstable, "skip-unstable", false, "skip unstable answers")
 	flags.BoolVar(&f.KeepErrors, "keep-errors", false, "also store tool errors")
-	flags.StringSliceVar(&f.allow, "allow", nil, "store answers with findings of this `kind`: personal")
+	flags.Var(each(new([]string), f.allowKind), "allow", "store answers with findings of this `kind`: personal")
 	allowSecretFlag(flags, &f.Allow.Secrets)
 	flags.StringArrayVar(&f.env, "env", nil,
 		"pass the environment variable `NAME`, or NAME=VALUE, to the command after -- (repeatable)")
@@ -130,24 +129,24 @@ func requestFlags(flags *pflag.FlagSet, o *freeze.Requests) {
 }
 
 func (f *freezing) validate(cmd *cobra.Command) error {
-	for _, kind := range f.allow {
-		if kind == "secret" {
-			return usage("accept each finding with --allow-secret and the fingerprint in its hint",
-				"freeze: --allow secret is not supported")
-		}
-		if kind != "personal" {
-			return usage("the only kind is personal", "freeze: --allow %q", kind)
-		}
-		f.Allow.Personal = true
-	}
-	if err := checkAllowed("freeze", f.Allow.Secrets); err != nil {
-		return err
-	}
-	if f.verify && f.output == "-" {
+	if f.verify && f.writing.output == "-" {
 		return usage("name the site with -o", "freeze: --verify has no site")
 	}
 	f.Retries, f.Repeat.After = cmp.Or(f.Retries, -1), cmp.Or(f.Repeat.After, -1)
-	return f.writing.validate(cmd)
+	return f.writing.complete(cmd)
+}
+
+// allowKind accepts findings of a kind.
+func (f *freezing) allowKind(kind string) error {
+	switch kind {
+	case "personal":
+		f.Allow.Personal = true
+		return nil
+	case "secret":
+		return usage("accept each finding with --allow-secret and the fingerprint in its hint",
+			"--allow secret is not supported")
+	}
+	return usage("the only kind is personal", "unknown kind %q", kind)
 }
 
 // readCalls adds the calls in the files that flags name.
@@ -168,8 +167,7 @@ func (f *freezing) readCalls(stdin io.Reader) error {
 		}
 		list, err := read(in)
 		if err != nil {
-			return &failure{code: exitInput, text: name + ": " + err.Error(),
-				hint: `a line is {"tool":"NAME","arguments":{...}}`}
+			return badInput(`a line is {"tool":"NAME","arguments":{...}}`, "%s: %v", name, err)
 		}
 		f.Calls = append(f.Calls, list...)
 	}
@@ -204,7 +202,7 @@ func (f *freezing) run(cmd *cobra.Command, arg string, c *openSource) error {
 	if err := f.readCalls(cmd.InOrStdin()); err != nil {
 		return err
 	}
-	previous, err := freeze.OpenPrevious(ctx, f.output)
+	previous, err := freeze.OpenPrevious(ctx, f.writing.output)
 	if err != nil {
 		return err
 	}
@@ -220,10 +218,10 @@ func (f *freezing) run(cmd *cobra.Command, arg string, c *openSource) error {
 	if err != nil {
 		return unplanned(c.arg, err)
 	}
-	if f.dryRun {
+	if f.writing.dryRun {
 		return f.show(cmd, plan)
 	}
-	report, err := freeze.Run(ctx, plan, f.target(cmd.OutOrStdout()), f.writing.options(cmd))
+	report, err := freeze.Run(ctx, plan, f.writing.target(cmd.OutOrStdout()), &f.writing.Options)
 	return f.tell(cmd, plan, report, err)
 }
 
@@ -247,7 +245,7 @@ func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if f.json {
+	if wantsJSON(cmd) {
 		return printJSON(out, e)
 	}
 	for _, s := range e.Subjects {
@@ -255,7 +253,8 @@ func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan) error {
 		if s.Kind == "template" || s.Skipped {
 			state = "-"
 		}
-		fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%-10s %-24s %-10s %s", s.Kind, cmp.Or(s.Name, "listed"), state, s.Note), " "))
+		fmt.Fprintln(out,
+			strings.TrimRight(fmt.Sprintf("%-10s %-24s %-10s %s", s.Kind, cmp.Or(s.Name, "listed"), state, s.Note), " "))
 	}
 	about := "less than a second"
 	if e.Seconds >= 1 {
@@ -266,12 +265,12 @@ func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan) error {
 		fmt.Fprintf(out, "; the site had %s before", byteCount(e.Bytes))
 	}
 	fmt.Fprintln(out)
-	return plan.Report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr()))
+	printFindings(cmd, &plan.Report)
+	return nil
 }
 
 // tell reports the outcome.
 func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report, err error) error {
-	stderr := cmd.ErrOrStderr()
 	result := r.Build
 	if result == nil {
 		return answered(cmd.Name(), err)
@@ -280,22 +279,19 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 	var refused *freeze.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		stopped = &failure{code: exitPolicy, text: "freeze: " + err.Error(),
-			hint: "the findings above name each place and how to accept it"}
+		stopped = denied("the findings above name each place and how to accept it", "freeze: %v", err)
 	case errors.Is(err, freeze.ErrNoAnswers):
-		stopped = &failure{code: exitRemote, text: "freeze: " + err.Error()}
+		stopped = remoteFailed("", "freeze: %v", err)
 	}
 	if stopped != nil {
-		if err := result.Report.WriteText(stderr, colored(stderr)); err != nil {
-			return err
-		}
+		printFindings(cmd, &result.Report)
 		return stopped
 	}
-	if err == nil && !f.quiet && !f.json {
-		fmt.Fprintf(stderr, "%s: %s, %s, %d stored, %d failed, %d unstable, %d reused\n",
+	if err == nil && !f.writing.quiet && !f.writing.json {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s, %s, %d stored, %d failed, %d unstable, %d reused\n",
 			plan.Name(), count(r.Asked, "question"), count(r.Requests, "request"), r.Stored, r.Failed, r.Unstable, r.Reused)
 	}
-	if err := f.finish(cmd, result, err); err != nil {
+	if err := f.writing.finish(cmd, result, err); err != nil {
 		return err
 	}
 	if n := result.Report.Count(check.Error); n > 0 {
@@ -309,26 +305,19 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 // compare queries the source again and compares the answers with the site.
 func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSource) error {
 	if site == nil {
-		return &failure{code: exitInput, text: f.output + ": there is no site to compare with",
-			hint: "freeze one without --verify first"}
+		return badInput("freeze one without --verify first", "%s: there is no site to compare with", f.writing.output)
 	}
 	v, err := freeze.Verify(cmd.Context(), site, c.source, &f.Requests)
 	if err != nil {
 		return answered(c.arg, err)
 	}
-	out := cmd.OutOrStdout()
-	if f.json {
-		err = v.Report.WriteJSON(out)
-	} else {
-		err = v.Report.WriteText(out, colored(out))
-	}
-	if err != nil {
+	if err := showFindings(cmd, &v.Report); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s: %s compared, %d different, %d failed",
-		f.output, count(v.Compared, "answer"), v.Different, v.Failed)
+		f.writing.output, count(v.Compared, "answer"), v.Different, v.Failed)
 	if !v.OK() {
-		return &failure{code: exitNo, text: text, hint: "freeze it again without --verify"}
+		return no("freeze it again without --verify", "%s", text)
 	}
 	_, err = fmt.Fprintln(cmd.ErrOrStderr(), text)
 	return err

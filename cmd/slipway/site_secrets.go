@@ -14,17 +14,14 @@ import (
 
 // allowSecretFlag adds the flag that accepts findings about secrets.
 func allowSecretFlag(flags *pflag.FlagSet, list *[]string) {
-	flags.StringSliceVar(list, "allow-secret", nil, "accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(lint.SecretKinds(), ", "))
-}
-
-// checkAllowed checks the values of that flag.
-func checkAllowed(command string, list []string) error {
-	for _, word := range list {
+	check := func(word string) error {
 		if err := lint.CheckAllowedSecret(word); err != nil {
-			return usage("the hint of each finding has its fingerprint", "%s: --allow-secret: %v", command, err)
+			return usage("the hint of each finding has its fingerprint", "%v", err)
 		}
+		return nil
 	}
-	return nil
+	flags.Var(each(list, check), "allow-secret",
+		"accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(lint.SecretKinds(), ", "))
 }
 
 // environ returns the environment of the command to freeze: the variables that programs

@@ -1,32 +1,34 @@
 package main
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/open"
 )
 
-// settle sets options that are missing on the command line from a slipway.site.yaml.
-func (o *writing) settle(cmd *cobra.Command, in *open.Input) error {
+// applySettings sets flags that are missing on the command line from a slipway.site.yaml.
+func applySettings(cmd *cobra.Command, in *open.Input) error {
 	s, err := in.Settings()
 	if err != nil || s == nil {
 		return err
 	}
-	given := cmd.Flags().Changed
-	fill := func(flag string, to *string, value string) {
-		if !given(flag) && value != "" {
-			*to = value
+	for _, setting := range []struct{ flag, value string }{
+		{"output", s.Output},
+		{"site-root", s.SiteRoot},
+		{"host", string(s.Host)},
+		{"collisions", s.Collisions},
+		{"compact", strconv.FormatBool(s.Compact)},
+		{"precompress", strings.Join(s.Precompress, ",")},
+	} {
+		if setting.value == "" || cmd.Flags().Changed(setting.flag) {
+			continue
 		}
-	}
-	fill("output", &o.output, s.Output)
-	fill("site-root", &o.siteRoot, s.SiteRoot)
-	fill("host", &o.host, string(s.Host))
-	fill("collisions", &o.collisions, s.Collisions)
-	if !given("compact") {
-		o.compact = s.Compact
-	}
-	if !given("precompress") {
-		o.precompress = s.Precompress
+		if err := cmd.Flags().Set(setting.flag, setting.value); err != nil {
+			return invalidFlag(cmd, err)
+		}
 	}
 	return nil
 }

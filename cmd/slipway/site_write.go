@@ -19,155 +19,119 @@ import (
 
 // writing is the flags of commands that write a site.
 type writing struct {
-	output, format   string
-	collisions, host string
-	siteRoot         string
-	precompress      []string
-	compact          bool
-	noAliases        bool
-	noIndex          bool
-	force            bool
-	dryRun, check    bool
-	lenient          bool
-	json, quiet      bool
+	sitebuild.Options
+	output, format string
+	dryRun, check  bool
+	json, quiet    bool
 }
 
 func (o *writing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	hosts := staticmcp.HostNames()
 	f.StringVarP(&o.output, "output", "o", "", "folder, .zip or .tar `FILE` to write, or - for stdout")
-	f.StringVar(&o.format, "format", "", "output `format`: dir, zip or tar (default: from the name; tar on stdout)")
-	f.StringVar(&o.collisions, "collisions", "disambiguate", "`action` for answers that share a file name: disambiguate or error")
-	f.StringVar(&o.host, "host", "", "add files that a web `host` needs and check its limits: "+strings.Join(staticmcp.HostNames(), ", "))
-	f.StringVar(&o.siteRoot, "site-root", "", "published `DIR` that contains the output, for files that hosts read at its root (default: the output)")
-	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files in this `format`: gzip")
-	f.BoolVar(&o.compact, "compact", false, "write JSON on one line")
-	f.BoolVar(&o.noAliases, "no-aliases", false, "omit the second file of long names, for bridges with a 32-bit hash")
-	f.BoolVar(&o.noIndex, "no-index", false, "omit .staticmcp/index.json; the output cannot be updated then")
-	f.BoolVar(&o.force, "force", false, "overwrite a site or files that Slipway did not write")
+	f.Var(optional(&o.format, "dir", "zip", "tar"), "format",
+		"output `format`: dir, zip or tar (default: from the name; tar on stdout)")
+	f.Var(oneOf(&o.Collisions, "disambiguate", "error"), "collisions",
+		"`action` for answers that share a file name: disambiguate or error")
+	f.Var(optional(&o.Host, hosts...), "host",
+		"add files that a web `host` needs and check its limits: "+strings.Join(hosts, ", "))
+	f.StringVar(&o.SiteRoot, "site-root", "",
+		"published `DIR` that contains the output, for files that hosts read at its root (default: the output)")
+	f.Var(someOf(&o.Precompress, "gzip"), "precompress", "also write compressed files in this `format`: gzip")
+	f.BoolVar(&o.Compact, "compact", false, "write JSON on one line")
+	f.BoolVar(&o.NoAliases, "no-aliases", false, "omit the second file of long names, for bridges with a 32-bit hash")
+	f.BoolVar(&o.NoIndex, "no-index", false, "omit .staticmcp/index.json; the output cannot be updated then")
+	f.BoolVar(&o.Adopt, "force", false, "overwrite a site or files that Slipway did not write")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the changes without writing")
-	f.BoolVar(&o.lenient, "lenient", false, "skip answers that cannot be written")
+	f.BoolVar(&o.Lenient, "lenient", false, "skip answers that cannot be written")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print no progress, changes or summary")
-	jsonFlag(cmd, &o.json, "what was done")
+	jsonFlag(cmd, "what was done")
 }
 
-func (o *writing) options(cmd *cobra.Command) *sitebuild.Options {
-	policy := sitebuild.Collisions(o.collisions)
-	if o.collisions == "disambiguate" {
-		policy = sitebuild.Disambiguate
-	}
-	return &sitebuild.Options{
-		Collisions: policy, NoAliases: o.noAliases, NoIndex: o.noIndex, Compact: o.compact,
-		Precompress: o.precompress, Host: sitebuild.Host(o.host), SiteRoot: o.siteRoot,
-		Adopt: o.force, DryRun: o.dryRun || o.check, Lenient: o.lenient,
-		Progress: o.progress(cmd),
-	}
-}
-
-// validate checks the flags before any work is done.
-func (o *writing) validate(cmd *cobra.Command) error {
+// complete sets the options without a flag, and checks the flags before any work is done.
+func (o *writing) complete(cmd *cobra.Command) error {
+	o.json = wantsJSON(cmd)
+	o.DryRun = o.dryRun || o.check
+	o.Progress = o.progress(cmd)
 	name := cmd.Name()
 	switch {
 	case o.output == "":
 		return usage("where to: -o DIR, -o FILE.zip or -o -", "%s: no output", name)
-	case !slices.Contains([]string{"", "dir", "zip", "tar"}, o.format):
-		return usage("formats are dir, zip and tar", "%s: unknown format %q", name, o.format)
 	case o.output == "-" && o.format == "dir":
 		return usage("use --format tar or zip", "%s: a folder cannot be written to stdout", name)
-	case o.format == "" && compressedArchive(o.output):
-		return usage("a tar file can be compressed on its way: -o - | gzip", "%s: %s: archives are written as .zip and .tar", name, o.output)
-	case !slices.Contains([]string{"disambiguate", "error"}, o.collisions):
-		return usage("use disambiguate or error", "%s: unknown policy %q", name, o.collisions)
-	case o.host != "" && !slices.Contains(staticmcp.HostNames(), o.host):
-		return usage("hosts are "+strings.Join(staticmcp.HostNames(), ", "), "%s: unknown host %q", name, o.host)
-	case o.siteRoot != "" && !o.belowRoot():
-		return usage("name the published folder, of which -o is a part", "%s: --site-root %s: %s is not a folder below it",
-			name, o.siteRoot, o.output)
-	case slices.ContainsFunc(o.precompress, func(form string) bool { return form != "gzip" }):
-		return usage("gzip is known", "%s: unknown compression %q", name, strings.Join(o.precompress, ","))
+	case o.format == "" && slices.Contains(compressed, filepath.Ext(strings.ToLower(o.output))):
+		return usage("compress a tar file with -o - | gzip", "%s: %s: archives are written as .zip and .tar", name, o.output)
+	case o.SiteRoot != "" && !o.belowRoot():
+		return usage("name the published folder that contains -o",
+			"%s: --site-root %s: %s is not a folder below it", name, o.SiteRoot, o.output)
 	case o.output == "-" && (o.check || o.json):
-		return usage("name a folder or a file with -o", "%s: --check and --json do not go with stdout", name)
+		return usage("name a folder or a file with -o", "%s: --check and --json cannot be used with stdout", name)
 	}
 	return nil
 }
 
+// compressed are the extensions of unsupported archives. Without a check, such an output
+// would become a folder.
+var compressed = []string{".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z"}
+
 // belowRoot reports whether the output is --site-root or a folder in it.
 func (o *writing) belowRoot() bool {
-	root, rootErr := filepath.Abs(o.siteRoot)
+	root, rootErr := filepath.Abs(o.SiteRoot)
 	output, err := filepath.Abs(o.output)
-	if err != nil || rootErr != nil || o.archived() {
+	if err != nil || rootErr != nil || o.kind() != "dir" {
 		return false
 	}
 	below, err := filepath.Rel(root, output)
 	return err == nil && filepath.IsLocal(below)
 }
 
-// archived reports whether the output is not a folder.
-func (o *writing) archived() bool {
+// kind returns the format of the output.
+func (o *writing) kind() string {
 	ext := strings.ToLower(filepath.Ext(o.output))
-	return o.output == "-" || o.format == "zip" || o.format == "tar" || o.format == "" && (ext == ".zip" || ext == ".tar")
-}
-
-// compressedArchive reports whether a name is that of an unsupported archive format,
-// which would become a folder.
-func compressedArchive(name string) bool {
-	return slices.Contains([]string{".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z"}, strings.ToLower(filepath.Ext(name)))
+	switch {
+	case o.format != "":
+		return o.format
+	case o.output == "-" || ext == ".tar":
+		return "tar"
+	case ext == ".zip":
+		return "zip"
+	}
+	return "dir"
 }
 
 // target returns the destination of the site.
 func (o *writing) target(stdout io.Writer) sitebuild.Output {
-	format := o.format
-	if ext := strings.ToLower(filepath.Ext(o.output)); format == "" && (ext == ".zip" || ext == ".tar") {
-		format = ext[1:]
-	}
+	kind := o.kind()
 	switch {
-	case o.output == "-" && format == "zip":
+	case o.output == "-" && kind == "zip":
 		return sitebuild.Zip(stdout)
 	case o.output == "-":
 		return sitebuild.Tar(stdout)
-	case format == "zip":
+	case kind == "zip":
 		return sitebuild.ZipFile(o.output)
-	case format == "tar":
+	case kind == "tar":
 		return sitebuild.TarFile(o.output)
 	}
 	return sitebuild.Dir(o.output)
 }
 
-// written is the output of --json. Fields may be added.
-type written struct {
-	Answers   int                `json:"answers"`
-	Files     int                `json:"files"`
-	Bytes     int64              `json:"bytes"`
-	Created   int                `json:"created"`
-	Changed   int                `json:"changed"`
-	Unchanged int                `json:"unchanged"`
-	Deleted   int                `json:"deleted"`
-	Changes   []sitebuild.Change `json:"changes"`
-	Kept      []string           `json:"kept"`
-	// Findings are in the same form as in checks.
-	Findings []check.Finding `json:"findings"`
-}
-
 // finish reports the result of a write and returns the error of the command.
 func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) error {
 	stderr := cmd.ErrOrStderr()
-	if o.json && (err == nil || len(r.Report.Findings()) > 0) {
-		j := written{r.Answers, r.Files, r.Bytes, r.Created, r.Changed, r.Unchanged, r.Deleted, r.Changes, r.Kept, r.Report.Findings()}
-		if j.Changes == nil {
-			j.Changes = []sitebuild.Change{}
-		}
-		if j.Kept == nil {
-			j.Kept = []string{}
-		}
-		if j.Findings == nil {
-			j.Findings = []check.Finding{}
-		}
-		if err := printJSON(cmd.OutOrStdout(), j); err != nil {
+	findings := r.Report.Findings()
+	switch {
+	case o.json && (err == nil || len(findings) > 0):
+		r.Changes = append([]sitebuild.Change{}, r.Changes...)
+		r.Kept = append([]string{}, r.Kept...)
+		output := struct {
+			*sitebuild.Result
+			Findings []check.Finding `json:"findings"`
+		}{r, append([]check.Finding{}, findings...)}
+		if err := printJSON(cmd.OutOrStdout(), output); err != nil {
 			return err
 		}
-	} else if !o.quiet || err != nil || r.Report.Count(check.Error) > 0 {
-		if err := r.Report.WriteText(stderr, colored(stderr)); err != nil {
-			return err
-		}
+	case !o.quiet || err != nil || r.Report.Count(check.Error) > 0:
+		printFindings(cmd, &r.Report)
 	}
 	if err != nil {
 		return o.failed(cmd, err)
@@ -175,7 +139,7 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 	for _, name := range r.Kept {
 		fmt.Fprintf(stderr, "kept %s: it is no longer part of the site, but was changed manually\n", name)
 	}
-	if (o.check || o.dryRun) && !o.json && !o.quiet {
+	if o.DryRun && !o.json && !o.quiet {
 		out := cmd.OutOrStdout()
 		if o.output == "-" {
 			out = stderr
@@ -185,7 +149,8 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 		}
 	}
 	if o.check && r.Stale() {
-		return no("build it again without --check", "%s: %s is stale: %d to create, %d to update, %d to delete", cmd.Name(), o.output, r.Created, r.Changed, r.Deleted)
+		return no("build it again without --check", "%s: %s is stale: %d to create, %d to update, %d to delete",
+			cmd.Name(), o.output, r.Created, r.Changed, r.Deleted)
 	}
 	if !o.quiet {
 		o.summary(stderr, r)
@@ -202,7 +167,8 @@ func (o *writing) summary(w io.Writer, r *sitebuild.Result) {
 		did = "is current"
 	}
 	fmt.Fprintf(w, "%s: %s, %s in %s (%s): %d created, %d updated, %d unchanged, %d deleted\n",
-		o.output, did, count(r.Answers, "answer"), count(r.Files, "file"), byteCount(r.Bytes), r.Created, r.Changed, r.Unchanged, r.Deleted)
+		o.output, did, count(r.Answers, "answer"), count(r.Files, "file"), byteCount(r.Bytes),
+		r.Created, r.Changed, r.Unchanged, r.Deleted)
 }
 
 // failed returns the error of a write.
@@ -211,9 +177,9 @@ func (o *writing) failed(cmd *cobra.Command, err error) error {
 	var foreign *sitebuild.ForeignError
 	switch {
 	case errors.As(err, &invalid):
-		return &failure{code: exitNo, text: cmd.Name() + ": " + err.Error(), hint: "--lenient leaves out what is wrong"}
+		return no("--lenient skips invalid answers", "%s: %v", cmd.Name(), err)
 	case errors.As(err, &foreign):
-		return &failure{code: exitPolicy, text: cmd.Name() + ": " + err.Error(), hint: "name another folder with -o, or use --force to take it over"}
+		return denied("name another folder with -o, or use --force to take it over", "%s: %v", cmd.Name(), err)
 	case errors.Is(err, context.Canceled):
 		return interrupted(cmd, "run it again to complete the output")
 	}

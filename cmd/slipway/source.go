@@ -17,7 +17,6 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/fleet"
-	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 )
@@ -29,21 +28,20 @@ type openSource struct {
 	cat    *mcp.Catalog
 }
 
-// sourceFirst returns args with the source first: a command after -- is the source, as
-// one argument.
+// acceptCommand makes a command accept another command after --, which becomes its
+// first argument, as a source.
+func acceptCommand(cmd *cobra.Command) {
+	check, run := cmd.Args, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return check(cmd, sourceFirst(cmd, args)) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, sourceFirst(cmd, args)) }
+}
+
 func sourceFirst(cmd *cobra.Command, args []string) []string {
 	dash := cmd.ArgsLenAtDash()
 	if dash < 0 || dash >= len(args) {
 		return args
 	}
 	return append([]string{open.Command(args[dash:])}, args[:dash]...)
-}
-
-// takesSource is takes for commands whose first argument is a source, which may also be a
-// command after --.
-func takesSource(least, most int) cobra.PositionalArgs {
-	check := takes(least, most)
-	return func(cmd *cobra.Command, args []string) error { return check(cmd, sourceFirst(cmd, args)) }
 }
 
 // tokenVariable contains the bearer token for the only server to connect to.
@@ -98,8 +96,7 @@ func oneTokenOneServer(args []string) error {
 			continue
 		}
 		if first != "" && u.Host != first {
-			return &failure{code: exitPolicy, text: tokenVariable + " would be sent to " + first + " and to " + u.Host,
-				hint: "serve them one by one"}
+			return denied("serve them one by one", "%s would be sent to %s and to %s", tokenVariable, first, u.Host)
 		}
 		first = u.Host
 	}
@@ -181,7 +178,8 @@ func closeSource(src mcp.Source) {
 }
 
 // openAll opens several sources and joins them. lock may be nil.
-func openAll(ctx context.Context, args []string, opts *open.Options, lock *guarding, join *compose.UnionOptions) (mcp.Source, error) {
+func openAll(ctx context.Context, args []string, opts *open.Options, lock *guarding,
+	join *compose.UnionOptions) (mcp.Source, error) {
 	if err := oneTokenOneServer(args); err != nil {
 		return nil, err
 	}
@@ -201,7 +199,7 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 		if join.Prefix == compose.PrefixNever {
 			hint = "use --prefix collision, or serve them on separate addresses"
 		}
-		return nil, &failure{code: exitNo, text: err.Error(), hint: hint}
+		return nil, no(hint, "%v", err)
 	}
 	return joined, nil
 }
@@ -254,7 +252,7 @@ func (c *openSource) tool(name string) (*mcp.Tool, error) {
 		return t, nil
 	}
 	if why, ok := c.cat.WithheldTools[name]; ok {
-		return nil, &failure{code: exitPolicy, text: why}
+		return nil, denied("", "%s", why)
 	}
 	return nil, no(c.meant(name, toolNames(c), "--tools"), "%s: no tool %q", c.arg, name)
 }
@@ -265,15 +263,12 @@ func (c *openSource) prompt(name string) (*mcp.Prompt, error) {
 		return p, nil
 	}
 	if why, ok := c.cat.WithheldPrompts[name]; ok {
-		return nil, &failure{code: exitPolicy, text: why}
+		return nil, denied("", "%s", why)
 	}
 	return nil, no(c.meant(name, promptNames(c), "--prompts"), "%s: no prompt %q", c.arg, name)
 }
 
 // meant returns the hint for a name that does not exist.
-func (c *openSource) meant(name string, names []string, listing string) string {
-	if near := nearest.DidYouMean(name, names); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return "slipway ls " + c.arg + " " + listing + " lists them"
+func (c *openSource) meant(name string, known []string, listing string) string {
+	return didYouMean(name, known, "slipway ls "+c.arg+" "+listing+" lists them")
 }

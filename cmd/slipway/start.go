@@ -12,7 +12,8 @@ import (
 type startFlags struct{ wait time.Duration }
 
 func (f *startFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.wait, "start-wait", 300*time.Millisecond, "`time` to wait for servers before answering clients, so that clients receive a server's own name and instructions")
+	flags.DurationVar(&f.wait, "start-wait", 300*time.Millisecond,
+		"`time` to wait for servers before answering clients, so that clients receive a server's own name and instructions")
 }
 
 // check rejects a negative time.

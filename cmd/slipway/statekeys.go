@@ -19,7 +19,9 @@ type stateKeyFlags struct {
 }
 
 func (f *stateKeyFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "state-key-file", "", "`file` of keys shared by replicas, one per line: the first seals session IDs and requestState, all of them unseal; reloaded on SIGHUP")
+	flags.StringVar(&f.path, "state-key-file", "",
+		"`file` of keys shared by replicas, one per line: the first seals session IDs and requestState, all of them "+
+			"unseal; reloaded on SIGHUP")
 }
 
 // fromEnvironment reads the variable without a flag.
@@ -43,9 +45,9 @@ func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func
 	keys, err = serve.OpenStateKeys(f.path, more...)
 	switch {
 	case errors.Is(err, serve.ErrKeyExposed):
-		return nil, nil, &failure{code: exitPolicy, text: err.Error(), hint: "chmod 600 " + f.path}
+		return nil, nil, denied("chmod 600 "+f.path, "%v", err)
 	case err != nil:
-		return nil, nil, &failure{code: exitInput, text: err.Error(), hint: random}
+		return nil, nil, badInput(random, "%v", err)
 	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

@@ -40,7 +40,9 @@ func (u *upstream) offer(tools ...string) {
 		Resources: []mcp.Resource{{URI: u.name + "://one", Name: "one", Raw: json.RawMessage(`{"uri":"` + u.name + `://one","name":"one","x":1.0}`)}}}
 	for _, tool := range tools {
 		name := u.name + "_" + tool
-		u.cat.Tools = append(u.cat.Tools, mcp.Tool{Name: name, Raw: json.RawMessage(`{"name":"` + name + `","inputSchema":{"type":"object"},"x":12345678901234567890}`)})
+		u.cat.Tools = append(u.cat.Tools,
+			mcp.Tool{Name: name,
+				Raw: json.RawMessage(`{"name":"` + name + `","inputSchema":{"type":"object"},"x":12345678901234567890}`)})
 	}
 }
 
@@ -76,13 +78,16 @@ func (u *upstream) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Ca
 		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text","text":"` + req.Version().String() + `"}],"structuredContent":{"n":12345678901234567890},"x":[1e400]}`))
 		return &mcp.CallToolResult{Raw: raw}, err
 	case "ask":
-		got, err := req.Elicit(ctx, &mcp.ElicitParams{Message: "who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		got, err := req.Elicit(ctx,
+			&mcp.ElicitParams{Message: "who?",
+				RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 		if err != nil {
 			return nil, err
 		}
 		return say(got.Action)
 	case "sample":
-		got, err := req.Sample(ctx, &mcp.CreateMessageParams{Messages: []mcp.SamplingMessage{mcp.SamplingText("user", "hi")}, MaxTokens: 1})
+		got, err := req.Sample(ctx,
+			&mcp.CreateMessageParams{Messages: []mcp.SamplingMessage{mcp.SamplingText("user", "hi")}, MaxTokens: 1})
 		if err != nil {
 			return nil, err
 		}

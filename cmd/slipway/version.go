@@ -45,27 +45,21 @@ func thisBuild() build {
 	return b
 }
 
-func printVersion(w io.Writer) error {
-	b := thisBuild()
+func printVersion(w io.Writer, b build) error {
 	_, err := fmt.Fprintf(w, "slipway %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
 	return err
 }
 
 func newVersion() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Long:    `Print the version of this build and the protocol versions it supports.`,
 		Example: "  slipway version --json",
-		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), thisBuild())
-			}
-			return printVersion(cmd.OutOrStdout())
+			return show(cmd, thisBuild(), printVersion)
 		},
 	}
-	jsonFlag(cmd, &asJSON, "version, commit, platform and protocol versions")
+	jsonFlag(cmd, "version, commit, platform and protocol versions")
 	return cmd
 }

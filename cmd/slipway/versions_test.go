@@ -153,7 +153,8 @@ func tryUpstream(t *testing.T, c *mcptest.Client, u upstreamOf) {
 	for _, n := range c.Notifications()[before:] {
 		heard += n.Method + " " + string(n.Params) + "\n"
 	}
-	if !strings.Contains(heard, `"progressToken":"`+u.name+`steps","progress":1,"total":2}`) || !strings.Contains(heard, `"data":"`+u.name+`"`) {
+	if !strings.Contains(heard, `"progressToken":"`+u.name+`steps","progress":1,"total":2}`) || !strings.Contains(heard,
+		`"data":"`+u.name+`"`) {
 		t.Errorf("heard %s", heard)
 	}
 	_, e := c.Try("tools/call", map[string]any{"name": u.name + "_fail"})
@@ -163,7 +164,8 @@ func tryUpstream(t *testing.T, c *mcptest.Client, u upstreamOf) {
 	if r := c.ReadResource(u.name + "://one"); len(r.Contents) != 1 || r.Contents[0].Text != u.name {
 		t.Errorf("resource = %+v", r)
 	}
-	if got := string(c.Call("tools/list", nil)); c.Version() >= mcp.Version20250618 && !strings.Contains(got, `{"name":"`+u.name+`_say","inputSchema":{"type":"object"},"x":12345678901234567890}`) {
+	if got := string(c.Call("tools/list", nil)); c.Version() >= mcp.Version20250618 && !strings.Contains(got,
+		`{"name":"`+u.name+`_say","inputSchema":{"type":"object"},"x":12345678901234567890}`) {
 		t.Errorf("tools/list = %s", got)
 	}
 }
@@ -205,8 +207,9 @@ func tryChanges(t *testing.T, at *url.URL, proxy http.Handler, all []upstreamOf)
 	}
 	// A client that does not send its session id, and one of 2026-07-28.
 	old := open("GET", "", "Mcp-Protocol-Version", "2025-06-18")
-	listen := open("POST", `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+	listen := open("POST",
+		`{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
 	hears(t, listen, "acknowledged")
 	c := mcptest.ConnectHTTP(t, proxy, mcp.Version20251125, nil)

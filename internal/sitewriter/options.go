@@ -86,18 +86,22 @@ type Progress struct {
 type Result struct {
 	// Answers is the number of answers provided. Files and Bytes cover the whole site,
 	// including the index.
-	Answers, Files int
-	Bytes          int64
+	Answers int   `json:"answers"`
+	Files   int   `json:"files"`
+	Bytes   int64 `json:"bytes"`
 	// Created, Changed and Unchanged count files of the site; Deleted counts obsolete
 	// files that were removed.
-	Created, Changed, Unchanged, Deleted int
+	Created   int `json:"created"`
+	Changed   int `json:"changed"`
+	Unchanged int `json:"unchanged"`
+	Deleted   int `json:"deleted"`
 	// Changes lists the first changes.
-	Changes []Change
+	Changes []Change `json:"changes"`
 	// Kept lists files of an earlier write that are no longer part of the site, but were
 	// modified since and therefore not deleted.
-	Kept []string
+	Kept []string `json:"kept"`
 	// Report contains the findings: collisions, sizes, limits of hosts.
-	Report check.Report
+	Report check.Report `json:"-"`
 }
 
 // Stale reports whether the output was out of date.

@@ -100,12 +100,14 @@ func House() *Plan {
 			{
 				Module: "github.com/go-jose/go-jose/v4",
 				Rooms:  []string{"serve"},
-				Saves:  "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has no dependencies of its own",
+				Saves: "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has " +
+					"no dependencies of its own",
 			},
 			{
 				Module: "github.com/klauspost/compress",
 				Rooms:  []string{"mcpb", "mcpb/internal/zip"},
-				Saves:  "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it has no dependencies of its own",
+				Saves: "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it " +
+					"has no dependencies of its own",
 			},
 			{
 				Module: "golang.org/x/text",
@@ -134,8 +136,9 @@ func House() *Plan {
 			},
 			{
 				Module: "go.yaml.in/yaml/v3",
-				Rooms:  []string{"stax", "stax/clients", "stax/internal/edit", "internal/tree", "sitebuild/internal/docs", "cmd/slipway"},
-				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
+				Rooms: []string{"stax", "stax/clients", "stax/internal/edit", "internal/tree",
+					"sitebuild/internal/docs", "cmd/slipway"},
+				Saves: "YAML, with the line and column of each value; it has no dependencies of its own",
 			},
 			{
 				Module: "github.com/pelletier/go-toml/v2",
@@ -151,13 +154,15 @@ func House() *Plan {
 			{
 				Module: "github.com/google/jsonschema-go",
 				Tests:  true,
-				Saves:  "a second opinion: the tests hold our compiled schemas against it, and our messages against the specification's schemas",
+				Saves: "a second opinion: the tests hold our compiled schemas against it, and our messages against the " +
+					"specification's schemas",
 			},
 			{
 				Module: "github.com/rogpeppe/go-internal",
 				Rooms:  []string{"stax", "stax/clients", "lock", "mcp/mcptest"},
 				Tests:  true,
-				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and its diff, which is one file",
+				Saves: "scripts that run the real command (testscript) and archives of small files (txtar), and its diff, which " +
+					"is one file",
 				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
 			},
 			{

@@ -65,17 +65,22 @@ require (
 // empty content is removed.
 func moduleWith(changes map[string]string) fstest.MapFS {
 	files := map[string]string{
-		"go.mod":                    module,
-		"internal/leaf/leaf.go":     "// Package leaf is a leaf.\npackage leaf\n\nimport _ \"example.org/house/internal/twig\"\n",
-		"internal/twig/twig.go":     "// Package twig is a leaf.\npackage twig\n",
-		"core/core.go":              "// Package core is the core.\npackage core\n\nimport _ \"example.org/house/internal/leaf\"\n",
-		"core/more.go":              "package core\n",
-		"core/core_test.go":         "package core_test\n\nimport (\n\t_ \"example.org/diff/cmp\"\n\t_ \"example.org/house/core/kit\"\n)\n",
-		"core/kit/kit.go":           "// Package kit is for tests.\npackage kit\n\nimport _ \"example.org/house/core\"\n",
-		"left/left.go":              "// Package left is a room.\npackage left\n\nimport _ \"example.org/house/left/inner\"\n",
-		"left/inner/inner.go":       "// Package inner is a part of a room.\npackage inner\n",
-		"right/right.go":            "// Package right is a room.\npackage right\n\nimport _ \"net/http\"\n",
-		"cmd/prog/main.go":          "// Prog does it.\npackage main\n\nimport (\n\t_ \"example.org/flags\"\n\t_ \"example.org/house/left\"\n)\n\nfunc main() {}\n",
+		"go.mod": module,
+		"internal/leaf/leaf.go": "// Package leaf is a leaf.\npackage leaf\n\nimport _ " +
+			"\"example.org/house/internal/twig\"\n",
+		"internal/twig/twig.go": "// Package twig is a leaf.\npackage twig\n",
+		"core/core.go": "// Package core is the core.\npackage core\n\nimport _ " +
+			"\"example.org/house/internal/leaf\"\n",
+		"core/more.go": "package core\n",
+		"core/core_test.go": "package core_test\n\nimport (\n\t_ \"example.org/diff/cmp\"\n\t_ " +
+			"\"example.org/house/core/kit\"\n)\n",
+		"core/kit/kit.go": "// Package kit is for tests.\npackage kit\n\nimport _ \"example.org/house/core\"\n",
+		"left/left.go": "// Package left is a room.\npackage left\n\nimport _ " +
+			"\"example.org/house/left/inner\"\n",
+		"left/inner/inner.go": "// Package inner is a part of a room.\npackage inner\n",
+		"right/right.go":      "// Package right is a room.\npackage right\n\nimport _ \"net/http\"\n",
+		"cmd/prog/main.go": "// Prog does it.\npackage main\n\nimport (\n\t_ \"example.org/flags\"\n\t_ " +
+			"\"example.org/house/left\"\n)\n\nfunc main() {}\n",
 		"cmd/prog/testdata/odd.go":  "not Go at all",
 		"bench/go.mod":              "module example.org/house/bench\n",
 		"bench/bench.go":            "package bench\n\nimport _ \"example.org/anything\"\n",
@@ -234,12 +239,14 @@ func TestCheckGlobals(t *testing.T) {
 		"a table":  {"var t = map[string]int{\"a\": 1}\n\nfunc f() int { return t[\"a\"] }\n", nil},
 		"an error": {"import \"errors\"\n\nvar ErrX = errors.New(\"x\")\n", nil},
 		"a guard": {
-			"import \"io\"\n\nvar _ io.Reader = (*T)(nil)\n\ntype T struct{}\n\nfunc (*T) Read([]byte) (int, error) { return 0, nil }\n",
+			"import \"io\"\n\nvar _ io.Reader = (*T)(nil)\n\ntype T struct{}\n\nfunc (*T) Read([]byte) (int, error) { return " +
+				"0, nil }\n",
 			nil,
 		},
 		"a pool": {"import \"sync\"\n\nvar p = sync.Pool{}\n\nfunc f() { p.Put(p.Get()) }\n", nil},
 		"shadowed": {
-			"var n = 1\n\nfunc f(n int) int { n++; m := n; n := m; n = 2; return n }\n\nfunc g() int { n := n; n++; return n }\n",
+			"var n = 1\n\nfunc f(n int) int { n++; m := n; n := m; n = 2; return n }\n\nfunc g() int { n := n; n++; " +
+				"return n }\n",
 			nil,
 		},
 		"a field of that name": {"var n = 1\n\ntype T struct{ n int }\n\nfunc f(t *T) { t.n = n }\n", nil},

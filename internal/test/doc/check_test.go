@@ -70,8 +70,9 @@ func TestGoWords(t *testing.T) {
 
 func TestCheckGoWords(t *testing.T) {
 	fsys := fstest.MapFS{
-		"core/core.go": {Data: []byte("package core\n\n// F tells nobody.\nfunc F() string { return \"once more\" }\n\nvar nobody = 1\n")},
-		"core/x.txt":   {Data: []byte("nobody\n")},
+		"core/core.go": {Data: []byte("package core\n\n// F tells nobody.\nfunc F() string { return \"once more\" }\n\nvar " +
+			"nobody = 1\n")},
+		"core/x.txt": {Data: []byte("nobody\n")},
 	}
 	problems, err := CheckGoWords(fsys)
 	if err != nil {
@@ -117,14 +118,17 @@ func TestCheck(t *testing.T) {
 		changes map[string]string
 		want    []string // "path:line"
 	}{
-		"a banned word": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nAsk somebody.\n\n```sh\nsomebody\n```\n"},
+		"a banned word": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nAsk " +
+			"somebody.\n\n```sh\nsomebody\n```\n"},
 			[]string{"docs/one.md:5"}},
 		"a banned phrase in any case": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nOnce more, it Is Told.\n"},
 			[]string{"docs/one.md:5", "docs/one.md:5"}},
-		"a part of a word is not banned": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nAmend it, recommended.\n"}, nil},
+		"a part of a word is not banned": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\nAmend it, " +
+			"recommended.\n"}, nil},
 		"content of an example": {map[string]string{"docs/one.md": "# One\n\n## A heading\n\n[x](../examples/x/one.md)\n",
 			"examples/x/one.md": "# Larder\n\nSomebody did.\n"}, nil},
-		"a package that does not exist": {map[string]string{"doc.go": "// Package slipway ...\n//\n//\tcore  slipway/core\n//\tgone  slipway/gone\npackage slipway\n"},
+		"a package that does not exist": {map[string]string{"doc.go": "// Package slipway ...\n//\n//\tcore  " +
+			"slipway/core\n//\tgone  slipway/gone\npackage slipway\n"},
 			[]string{"doc.go:4"}},
 		"all rules kept":        {nil, nil},
 		"a dead link":           {page("[x](two.md)"), []string{"docs/one.md:3"}},
@@ -237,7 +241,8 @@ func TestSessions(t *testing.T) {
 	}
 
 	got := Rewrite(p, func(s Step) []string { return []string{strings.ToUpper(s.Args[0])} })
-	wantText := "# P\n\n```console\n$ slipway call x get 'a b' \"c d\" ''\nSLIPWAY\n$ echo $?\nECHO\n```\n\n```sh\nslipway serve x\n```\n"
+	wantText := "# P\n\n```console\n$ slipway call x get 'a b' \"c d\" ''\nSLIPWAY\n$ echo " +
+		"$?\nECHO\n```\n\n```sh\nslipway serve x\n```\n"
 	if diff := godiff.Diff(wantText, strings.Join(got, "\n")); diff != "" {
 		t.Errorf("rewritten (-want +got):\n%s", diff)
 	}

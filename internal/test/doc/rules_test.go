@@ -99,7 +99,8 @@ func checkPackageTable(fsys fs.FS) []Problem {
 	for i, line := range strings.Split(string(text), "\n") {
 		for _, m := range named.FindAllStringSubmatch(line, -1) {
 			if files, _ := fs.Glob(fsys, m[1]+"/*.go"); len(files) == 0 {
-				problems = append(problems, Problem{"doc.go", i + 1, fmt.Sprintf("names the package %s, which does not exist", m[0])})
+				problems = append(problems,
+					Problem{"doc.go", i + 1, fmt.Sprintf("names the package %s, which does not exist", m[0])})
 			}
 		}
 	}

@@ -56,6 +56,10 @@ func (e *Error) Hint(file string) string {
 	return "slipway bundle unsign " + file + " " + e.Repair
 }
 
+// ExceedsLimit reports whether the archive is refused only because it is larger than
+// allowed.
+func (e *Error) ExceedsLimit() bool { return e.Rule.Is(RuleLimit) || e.Rule.Is(RuleBomb) }
+
 // Error implements the error interface.
 func (e *Error) Error() string {
 	if e.Unsafe {
