@@ -35,8 +35,10 @@ type askingServer struct {
 // returns the folders, meet is answered once three calls of it are in flight, pid returns
 // the process id, and secret returns the content of the file in the first argument.
 // refresh is only for pages, and listed for clients that support them.
-const askingTools = `{"tools":[%s{"name":"who","inputSchema":{"type":"object"}},{"name":"dirs","inputSchema":{"type":"object"}},` +
-	`{"name":"meet","inputSchema":{"type":"object"}},{"name":"pid","inputSchema":{"type":"object"}},{"name":"secret","inputSchema":{"type":"object"}}]}`
+const askingTools = `{"tools":[%s{"name":"who","inputSchema":{"type":"object"}},{"name":"dirs",` +
+	`"inputSchema":{"type":"object"}},` +
+	`{"name":"meet","inputSchema":{"type":"object"}},{"name":"pid","inputSchema":{"type":"object"}},{"name":"secret",` +
+	`"inputSchema":{"type":"object"}}]}`
 
 const refreshTool = `{"name":"refresh","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}},`
 
@@ -70,7 +72,8 @@ func (s *askingServer) receive(m *askingMessage) {
 	case "initialize":
 		s.apps = strings.Contains(string(m.Params.Capabilities),
 			`"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}`)
-		s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"asking","version":"1"}}}`, m.ID)
+		s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},`+
+			`"serverInfo":{"name":"asking","version":"1"}}}`, m.ID)
 	case "notifications/initialized", "notifications/roots/list_changed":
 		s.ask("roots/list", "{}", nil)
 	case "tools/list":
@@ -154,7 +157,8 @@ func newLineClient(t *testing.T, modern bool, args ...string) *lineClient {
 	c := &lineClient{t: t, in: in, out: out, modern: modern}
 	if !modern {
 		c.request("initialize",
-			`"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"lines","version":"1"}`)
+			`"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"lines",`+
+				`"version":"1"}`)
 		c.notify("notifications/initialized")
 	}
 	return c
@@ -168,7 +172,8 @@ func (c *lineClient) notify(method string) {
 func (c *lineClient) request(method, members string) json.RawMessage {
 	c.t.Helper()
 	if c.modern {
-		members += `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},` +
+		members += `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{"roots":{}},` +
 			`"io.modelcontextprotocol/clientInfo":{"name":"lines","version":"1"}}`
 	}
 	c.lastID++

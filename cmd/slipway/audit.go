@@ -87,7 +87,13 @@ func audited(audit *serve.Audit, observe func(client.Event)) func(client.Event) 
 		switch e.What {
 		case client.EventStarted, client.EventLost, client.EventFailed, client.EventStopped, client.EventChanged:
 			address, _, _ := strings.Cut(e.Server, " ") // arguments may be secret
-			audit.Server(&serve.AuditServer{Name: e.Name, What: string(e.What), Address: address, Origin: e.Origin, Reason: auditReason(e.Err)})
+			audit.Server(&serve.AuditServer{
+				Name:    e.Name,
+				What:    string(e.What),
+				Address: address,
+				Origin:  e.Origin,
+				Reason:  auditReason(e.Err),
+			})
 		}
 	}
 }

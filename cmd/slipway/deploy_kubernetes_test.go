@@ -125,7 +125,8 @@ func TestDeployKubernetes(t *testing.T) {
 	if grace := time.Duration(p.Grace) * time.Second; grace < draining(t, flags)+10*time.Second {
 		t.Errorf("terminationGracePeriodSeconds is %v, draining alone takes %v", grace, draining(t, flags))
 	}
-	if delay, _ := flags.GetDuration("drain-delay"); delay < time.Duration(c.Readiness.Period*c.Readiness.Failure)*time.Second {
+	delay, _ := flags.GetDuration("drain-delay")
+	if delay < time.Duration(c.Readiness.Period*c.Readiness.Failure)*time.Second {
 		t.Errorf("--drain-delay %v is over before readiness is seen to have gone", delay)
 	}
 	for want, got := range map[string]probe{"/livez": c.Liveness, "/readyz": c.Readiness} {
@@ -150,7 +151,8 @@ func TestDeployKubernetes(t *testing.T) {
 	}
 	for _, s := range definitionsIn(t, source, files[source]).Config.Servers {
 		for _, key := range s.Secrets {
-			if from, _ := flags.GetStringArray("secrets-from"); len(from) != 1 || files[strings.TrimPrefix(from[0], "file:")+"/"+key] != key {
+			from, _ := flags.GetStringArray("secrets-from")
+			if len(from) != 1 || files[strings.TrimPrefix(from[0], "file:")+"/"+key] != key {
 				t.Errorf("the secret %s is not in %q: there are %v", key, from, slices.Sorted(maps.Keys(files)))
 			}
 		}
@@ -178,7 +180,8 @@ func selects(t *testing.T, all map[string]manifest) {
 	if policy := all["NetworkPolicy"].Spec.PodSelector.MatchLabels; !cmp.Equal(policy, labels) {
 		t.Errorf("the network policy selects %v, the pods have %v", policy, labels)
 	}
-	if port := all["Service"].Spec.Ports[0].TargetPort; port != all["Deployment"].Spec.Template.Spec.Containers[0].Ports[0].Name {
+	container := all["Deployment"].Spec.Template.Spec.Containers[0]
+	if port := all["Service"].Spec.Ports[0].TargetPort; port != container.Ports[0].Name {
 		t.Errorf("the service leads to %q", port)
 	}
 }

@@ -217,7 +217,8 @@ func TestDeployAlerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_status","arguments":{"code":404}}}`)
+	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_status",` +
+		`"arguments":{"code":404}}}`)
 	if answer, err := http.Post(said+"/mcp", "application/json", body); err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatal(answer, err)
 	}

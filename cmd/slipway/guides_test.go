@@ -88,7 +88,8 @@ func index(page string) string {
 		lists := strings.Join(slices.DeleteFunc([]string{
 			ifThen(heeds(&c, c.EnabledTools), "allow"), ifThen(heeds(&c, c.DisabledTools), "deny")}, empty), ", ")
 		fmt.Fprintf(&b,
-			"| [%s](%s.md) | %s | %s | %s | %s | %s | %s | %s |\n", c.Name, c.ID, yes(c.Stdio != nil), yes(c.HTTP != nil), yes(c.SSE != nil),
+			"| [%s](%s.md) | %s | %s | %s | %s | %s | %s | "+
+				"%s |\n", c.Name, c.ID, yes(c.Stdio != nil), yes(c.HTTP != nil), yes(c.SSE != nil),
 			secretForm(&c), yes(c.Stdio != nil && heeds(&c, c.Stdio.Cwd)), cmp.Or(lists, "-"), yes(len(c.Files.Project) > 0))
 	}
 	return head + "<!-- clients -->\n" + b.String() + "<!-- end of clients -->" + tail
@@ -154,7 +155,8 @@ func (g *guide) page(t *testing.T) string {
 	g.byHand("seeing")
 	g.print("\n## Compare, remove, import\n\n```sh\n%-42s # show changes since; exit code 1 if there are any\n"+
 		"%-42s # remove our entries and restore the file\n%-42s # print the existing servers as definitions\n```\n",
-		"slipway config diff --client "+c.ID, "slipway config remove --client "+c.ID, "slipway config import "+c.ID+ifThen(len(c.Files.Project) == 0, " --scope user"))
+		"slipway config diff --client "+c.ID, "slipway config remove --client "+c.ID, "slipway config "+
+			"import "+c.ID+ifThen(len(c.Files.Project) == 0, " --scope user"))
 	g.print("\n## Good to know\n\n")
 	g.byHand("facts")
 	g.print("\nThis page is generated from the table of clients; `slipway config clients --json` prints the row of "+

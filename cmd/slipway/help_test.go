@@ -16,8 +16,10 @@ import (
 var banned = regexp.MustCompile(`(?i)\b(some|any|no)body\b|\bwhoever\b|\banything\b|\bwhat is there\b|` +
 	`\b(say|says|said|tell|tells|told|hears?)\b|\blook(s|ed)? (at|into)\b|\bmend(s|ed)?\b|\bput right\b|\bat rest\b|` +
 	`\bnothing to do\b|\bgo(es)? away\b|\b(is|are) over\b|\bonce more\b|\banew\b|\bafresh\b|\b(is|are) (not )?there\b|` +
-	`\bfor want of\b|\bbrings? along\b|\bwhat becomes of\b|\bwhat came of\b|\bleaves? out\b|\bleft out\b|\bpass(es)? over\b|` +
-	`\bin the place of\b|\btakes? the place of\b|\bin front\b|\blast words\b|\bburies\b|\bcomes? to\b|\bstands? (for|in)\b|` +
+	`\bfor want of\b|\bbrings? along\b|\bwhat becomes of\b|\bwhat came of\b|\bleaves? out\b|\bleft out\b|\bpass(es)? ` +
+	`over\b|` +
+	`\bin the place of\b|\btakes? the place of\b|\bin front\b|\blast words\b|\bburies\b|\bcomes? to\b|\bstands? ` +
+	`(for|in)\b|` +
 	`\bmade (of|from)\b|\bby (hand|heart)\b|\bbeside\b|\bfurther\b|\b(its|their|one's) own\b|\bholds? .* to\b`)
 
 // helpPages returns the help of all commands, hidden ones and topics included, by name.

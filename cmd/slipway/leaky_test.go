@@ -22,7 +22,8 @@ func leakyMain() {
 
 type leaky struct{ mcp.Unimplemented }
 
-const leakForms = `{"type":"object","properties":{"form":{"type":"string","enum":["plain","base64","hex","url","json","wrapped","blob","key","binary"]}},"required":["form"]}`
+const leakForms = `{"type":"object","properties":{"form":{"type":"string","enum":["plain","base64","hex","url",` +
+	`"json","wrapped","blob","key","binary"]}},"required":["form"]}`
 
 func (*leaky) Catalog(context.Context) (*mcp.Catalog, error) {
 	read := &mcp.ToolAnnotations{ReadOnlyHint: true}

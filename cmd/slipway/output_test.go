@@ -50,7 +50,8 @@ func TestIsTerminal(t *testing.T) {
 }
 
 func TestBinaryDataIsNotPrintedToATerminal(t *testing.T) {
-	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x://b", MIMEType: "image/png", Blob: []byte{0, 1}}}}
+	picture := mcp.ResourceContents{URI: "x://b", MIMEType: "image/png", Blob: []byte{0, 1}}
+	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{picture}}
 	err := printContents(openTerminal(t), result)
 	if err == nil || !strings.Contains(err.Error(),
 		"x://b is binary (image/png, 2 bytes)") || !strings.Contains(explain(err).hint, "> FILE") {
@@ -64,7 +65,8 @@ func TestBinaryDataIsNotPrintedToATerminal(t *testing.T) {
 
 func TestClientName(t *testing.T) {
 	for name, want := range map[string]string{
-		"http-reference": "http-reference", "HTTP Reference": "http-reference", "a..b__c": "a-b-c", "東京": "slipway", "": "slipway",
+		"http-reference": "http-reference", "HTTP Reference": "http-reference", "a..b__c": "a-b-c",
+		"東京": "slipway", "": "slipway",
 	} {
 		if got := clientName(name); got != want {
 			t.Errorf("clientName(%q) = %q, want %q", name, got, want)

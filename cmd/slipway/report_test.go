@@ -28,7 +28,8 @@ func TestReporting(t *testing.T) {
 		"error":          {nil, []check.Finding{fault}, "f.json: error: n [a/c]\n", "", "x: 1 error"},
 		"clean, as JSON": {[]string{"--json"}, nil, `{"findings":[]}` + "\n", "x: no findings\n", ""},
 		"an error as JSON": {[]string{"--json"}, []check.Finding{fault},
-			`{"findings":[{"rule":"a/c","severity":"error","file":"f.json","line":0,"column":0,"pointer":"","message":"n","hint":""}]}` + "\n", "", "x: 1 error"},
+			`{"findings":[{"rule":"a/c","severity":"error","file":"f.json","line":0,"column":0,"pointer":"","message":"n",` +
+				`"hint":""}]}` + "\n", "", "x: 1 error"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -110,7 +110,8 @@ func TestScript(t *testing.T) {
 
 // actsOnTerminal, for $ACTS, matches characters that control a terminal. It does not
 // match a carriage return before a newline, which a terminal adds itself.
-const actsOnTerminal = `[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]|\r[^\n]`
+const actsOnTerminal = `[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}` +
+	`\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]|\r[^\n]`
 
 // raceOptions keep the race detector from sleeping for a second at the exit of each of
 // the many short processes.

@@ -23,7 +23,8 @@ func hostAsker(ts *testscript.TestScript, neg bool, args []string) {
 // askCall returns a call of the tool, with additional members of params.
 func askCall(more string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up_ask","_meta":{` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}` + more + `}}`
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}` + more + `}}`
 }
 
 var askHeader = []string{"MCP-Protocol-Version:2026-07-28", "Mcp-Method:tools/call", "Mcp-Name:up_ask",

@@ -22,8 +22,10 @@ import (
 const slowServer = `while read -r line; do
   id=${line##*'"id":'}; id=${id%%[!0-9]*}
   case $line in
-  *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"}}' ;;
-  *'"tools/list"'*) r='{"tools":[{"name":"slow","inputSchema":{"type":"object"}},{"name":"fast","inputSchema":{"type":"object"}}]}' ;;
+  *'"initialize"'*) r='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"slow",` +
+	`"version":"1"}}' ;;
+  *'"tools/list"'*) r='{"tools":[{"name":"slow","inputSchema":{"type":"object"}},{"name":"fast",` +
+	`"inputSchema":{"type":"object"}}]}' ;;
   *'"slow"'*) echo called >>"$1"; continue ;;
   *'"fast"'*) r='{"content":[{"type":"text","text":"done"}]}' ;;
   *'"notifications/'*) continue ;;

@@ -37,7 +37,11 @@ func (u *upstream) offer(tools ...string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.cat = &mcp.Catalog{Server: mcp.Implementation{Name: u.name, Version: "1"}, Logging: true, Subscribe: true,
-		Resources: []mcp.Resource{{URI: u.name + "://one", Name: "one", Raw: json.RawMessage(`{"uri":"` + u.name + `://one","name":"one","x":1.0}`)}}}
+		Resources: []mcp.Resource{{
+			URI:  u.name + "://one",
+			Name: "one",
+			Raw:  json.RawMessage(`{"uri":"` + u.name + `://one","name":"one","x":1.0}`),
+		}}}
 	for _, tool := range tools {
 		name := u.name + "_" + tool
 		u.cat.Tools = append(u.cat.Tools,
@@ -75,7 +79,8 @@ func (u *upstream) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Ca
 	}
 	switch strings.TrimPrefix(p.Name, u.name+"_") {
 	case "say":
-		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text","text":"` + req.Version().String() + `"}],"structuredContent":{"n":12345678901234567890},"x":[1e400]}`))
+		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text",` +
+			`"text":"` + req.Version().String() + `"}],"structuredContent":{"n":12345678901234567890},"x":[1e400]}`))
 		return &mcp.CallToolResult{Raw: raw}, err
 	case "ask":
 		got, err := req.Elicit(ctx,

@@ -136,7 +136,9 @@ func tryUpstream(t *testing.T, c *mcptest.Client, u upstreamOf) {
 		return string(c.Call("tools/call", map[string]any{"name": u.name + "_" + tool,
 			"_meta": map[string]any{"progressToken": u.name + tool, "io.modelcontextprotocol/logLevel": "error"}}))
 	}
-	if got, want := call("say"), `"content":[{"type":"text","text":"`+u.version.String()+`"}],"structuredContent":{"n":12345678901234567890},"x":[1e400]`; !strings.Contains(got, want) {
+	if got, want := call("say"), `"content":[{"type":"text",`+
+		`"text":"`+u.version.String()+`"}],"structuredContent":{"n":12345678901234567890},`+
+		`"x":[1e400]`; !strings.Contains(got, want) {
 		t.Errorf("say = %s, want %s", got, want)
 	}
 	if got := call("sample"); !strings.Contains(got, `"text":"yo"`) {
@@ -208,7 +210,8 @@ func tryChanges(t *testing.T, at *url.URL, proxy http.Handler, all []upstreamOf)
 	// A client that does not send its session id, and one of 2026-07-28.
 	old := open("GET", "", "Mcp-Protocol-Version", "2025-06-18")
 	listen := open("POST",
-		`{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
+		`{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+
+			`"_meta":{`+
 			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
 	hears(t, listen, "acknowledged")

@@ -51,17 +51,22 @@ func askingTools() []tool {
 			"asks the user",
 			`{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
 			elicit("response",
-				`{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username","email"]}`),
+				`{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username",`+
+					`"email"]}`),
 		},
 		{"test_elicitation_sep1034_defaults", "asks with defaults", "", elicit("defaults", `{"type":"object","properties":{`+
-			`"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},`+
-			`"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`)},
+			`"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number",`+
+			`"default":95.5},`+
+			`"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},`+
+			`"verified":{"type":"boolean","default":true}}}`)},
 		{"test_elicitation_sep1330_enums", "asks with enumerations", "", elicit("enums", `{"type":"object","properties":{`+
 			`"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},`+
-			`"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"},{"const":"value3","title":"Third"}]},`+
+			`"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"},`+
+			`{"const":"value3","title":"Third"}]},`+
 			`"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["One","Two","Three"]},`+
 			`"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},`+
-			`"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"},{"const":"value3","title":"Third"}]}}}}`)},
+			`"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First"},{"const":"value2",`+
+			`"title":"Second"},{"const":"value3","title":"Third"}]}}}}`)},
 		{"test_streaming_elicitation", "asks the user", "", elicit("user_name", nameForm)},
 		{"test_input_required_result_elicitation", "asks for a name", "", greetName},
 		{

@@ -16,7 +16,8 @@ import (
 func TestProgressIsNeverLost(t *testing.T) {
 	server := httptest.NewServer(mcpserver.New(newFixture(), nil).HTTPHandler(nil))
 	defer server.Close()
-	const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_tool_with_progress","_meta":{"progressToken":"t"}}}`
+	const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_tool_with_progress",` +
+		`"_meta":{"progressToken":"t"}}}`
 	results := make(chan string, 100)
 	for range 100 {
 		go func() {
