@@ -77,7 +77,9 @@ func (c *CSP) report(r check.Reporter) {
 
 // unsafeInPolicy reports whether a rune would terminate a source in a policy, or the
 // whole policy.
-func unsafeInPolicy(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`'";,`, r) }
+func unsafeInPolicy(r rune) bool {
+	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`'";,`, r)
+}
 
 func checkOrigin(r check.Reporter, origin string) {
 	scheme, rest, isOrigin := strings.Cut(origin, "://")

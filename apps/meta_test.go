@@ -302,7 +302,8 @@ func TestAppIsSaidTwice(t *testing.T) {
 		UI: apps.ResourceUI{PrefersBorder: no()},
 	}
 	const meta = `"_meta":{"ui":{"prefersBorder":false}}`
-	if got, want := encode(t, app.Resource()), `{"name":"board","uri":"ui://w/board","title":"Board","description":"Shows the weather.",`+
+	if got, want := encode(t,
+		app.Resource()), `{"name":"board","uri":"ui://w/board","title":"Board","description":"Shows the weather.",`+
 		`"mimeType":"text/html;profile=mcp-app",`+meta+`}`; got != want {
 		t.Errorf("Resource() = %s, want %s", got, want)
 	}

@@ -22,7 +22,8 @@ func TestSupportedBy(t *testing.T) {
 		{"apps", withApps, true},
 		{
 			"apps among others",
-			`{"sampling":{},"extensions":{"x/y":7,"io.modelcontextprotocol/ui":{"mimeTypes":["text/html+other","text/html;profile=mcp-app"]}}}`,
+			`{"sampling":{},"extensions":{"x/y":7,"io.modelcontextprotocol/ui":{"mimeTypes":["text/html+other",` +
+				`"text/html;profile=mcp-app"]}}}`,
 			true,
 		},
 		{
@@ -39,7 +40,8 @@ func TestSupportedBy(t *testing.T) {
 		{"of the wrong form", `{"extensions":{"io.modelcontextprotocol/ui":["text/html;profile=mcp-app"]}}`, false},
 		{
 			"spaces",
-			" { \"extensions\" : { \"io.modelcontextprotocol/ui\" : { \"mimeTypes\" : [ \"text/html\" , \"text/html;profile=mcp-app\" ] } } } ",
+			" { \"extensions\" : { \"io.modelcontextprotocol/ui\" : { \"mimeTypes\" : [ \"text/html\" , " +
+				"\"text/html;profile=mcp-app\" ] } } } ",
 			true,
 		},
 		{"no list", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":"text/html;profile=mcp-app"}}}`, false},

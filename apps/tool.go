@@ -40,7 +40,9 @@ type wireToolUI struct {
 }
 
 // everybody returns the visibility of a tool without an explicit one.
-func everybody() []Visibility { return []Visibility{VisibleToModel, VisibleToApp} }
+func everybody() []Visibility {
+	return []Visibility{VisibleToModel, VisibleToApp}
+}
 
 // MarshalJSON implements json.Marshaler. The visibility is always emitted.
 func (u ToolUI) MarshalJSON() ([]byte, error) {
@@ -61,7 +63,10 @@ func (u *ToolUI) UnmarshalJSON(text []byte) error {
 	if wire.Visibility == nil {
 		wire.Visibility = everybody()
 	}
-	*u = ToolUI{ResourceURI: wire.ResourceURI, Visibility: wire.Visibility}
+	*u = ToolUI{
+		ResourceURI: wire.ResourceURI,
+		Visibility:  wire.Visibility,
+	}
 	return nil
 }
 
@@ -163,7 +168,9 @@ func checkURI(uri string) error {
 		return fmt.Errorf("the URI of a user interface begins with %s, not so %q", Scheme, uri)
 	case rest == "":
 		return errors.New("nothing follows " + Scheme)
-	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+	case strings.ContainsFunc(uri, func(r rune) bool {
+		return r <= ' ' || r == 0x7f
+	}):
 		return fmt.Errorf("URI %q has a space or a control character", uri)
 	}
 	return nil

@@ -51,7 +51,9 @@ func (f *ToolFilter) Client(ctx context.Context, whole *mcp.Catalog) *mcp.Catalo
 }
 
 // Undeclared returns the catalog for a reader that declares no extensions.
-func (f *ToolFilter) Undeclared(whole *mcp.Catalog) *mcp.Catalog { return f.of(whole).model }
+func (f *ToolFilter) Undeclared(whole *mcp.Catalog) *mcp.Catalog {
+	return f.of(whole).model
+}
 
 func (f *ToolFilter) of(whole *mcp.Catalog) *Views {
 	v := f.last.Load()

@@ -13,7 +13,8 @@ import (
 func report() *check.Report {
 	r := &check.Report{}
 	r.Add(
-		check.Finding{Rule: check.Rule{ID: "a/late"}, Severity: check.Warning, File: "b.json", Line: 2, Column: 3, Pointer: "/x",
+		check.Finding{Rule: check.Rule{ID: "a/late"}, Severity: check.Warning, File: "b.json", Line: 2, Column: 3,
+			Pointer: "/x",
 			Message: "late", Hint: "go"},
 		check.Finding{Rule: check.Rule{ID: "a/note"}, Severity: check.Note, Message: "of nothing"},
 		check.Finding{Rule: check.Rule{ID: "a/early"}, File: "a.json", Pointer: "/y", Message: "a \u001b[2J in it"},
@@ -62,7 +63,8 @@ func TestJSON(t *testing.T) {
 	if diff := cmp.Diff(got.Findings, report().Findings()); diff != "" {
 		t.Error(diff)
 	}
-	if want := `{"rule":"a/late","severity":"warning","file":"b.json","line":2,"column":3,"pointer":"/x","message":"late","hint":"go"}`; !strings.Contains(b.String(), want) {
+	if want := `{"rule":"a/late","severity":"warning","file":"b.json","line":2,"column":3,"pointer":"/x",` +
+		`"message":"late","hint":"go"}`; !strings.Contains(b.String(), want) {
 		t.Errorf("got %s, want %s in it", b.String(), want)
 	}
 }

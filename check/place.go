@@ -93,7 +93,8 @@ func step(text []byte, at int, token string) (next int, ok bool) {
 	case '{':
 		_, _ = jsonscan.Object(text, at, 0, func(key []byte, i int) (int, error) {
 			if string(key) == token {
-				next, ok = i, true
+				next = i
+				ok = true
 			}
 			return jsonscan.Value(text, i)
 		})

@@ -30,20 +30,23 @@ type Reporter struct {
 // At returns a reporter for the byte of the document at offset. Otherwise, the pointers
 // of findings are looked up.
 func (r Reporter) At(offset int) Reporter {
-	r.offset, r.placed = offset, true
+	r.offset = offset
+	r.placed = true
 	return r
 }
 
 // AtLine returns a reporter for a place that is known, with or without a document. A
 // column of 0 means none.
 func (r Reporter) AtLine(line, column int) Reporter {
-	r.line, r.column = line, column
+	r.line = line
+	r.column = column
 	return r
 }
 
 // In returns a reporter for another file, without positions.
 func (r Reporter) In(file string) Reporter {
-	r.File, r.Document = file, nil
+	r.File = file
+	r.Document = nil
 	return r
 }
 
@@ -84,7 +87,8 @@ func (r Reporter) Finding(rule Rule, pointer, hint, format string, args ...any) 
 // Include adds a finding that was made without a place, such as one of a check of names,
 // as a finding about the value at pointer.
 func (r Reporter) Include(f Finding, pointer string) {
-	f.File, f.Pointer = r.File, r.prefix+pointer
+	f.File = r.File
+	f.Pointer = r.prefix + pointer
 	f.Line, f.Column = r.position(f.Pointer)
 	r.Report.Add(f)
 }

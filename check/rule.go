@@ -48,7 +48,12 @@ func (s *RuleSet) Note(id, title string, hint ...string) Rule {
 }
 
 func (s *RuleSet) declare(severity Severity, id, title string, hint []string) Rule {
-	r := Rule{ID: id, Severity: severity, Title: title, Hint: strings.Join(hint, "; ")}
+	r := Rule{
+		ID:       id,
+		Severity: severity,
+		Title:    title,
+		Hint:     strings.Join(hint, "; "),
+	}
 	s.all = append(s.all, r)
 	return r
 }

@@ -53,7 +53,11 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 	return err
 }
 
-var paint = [...]string{Error: "\x1b[31m", Warning: "\x1b[33m", Note: "\x1b[36m"}
+var paint = [...]string{
+	Error:   "\x1b[31m",
+	Warning: "\x1b[33m",
+	Note:    "\x1b[36m",
+}
 
 // Summary returns the counts in words, such as "2 errors, 1 warning", or "no findings".
 func (r *Report) Summary() string {

@@ -72,7 +72,10 @@ func (ses *session) asked(m *peer.Message, origin *call) {
 	id := m.ID
 	method := string(m.Method)
 	params := json.RawMessage(m.Params)
-	q := &serverQuestion{method: method, params: params}
+	q := &serverQuestion{
+		method: method,
+		params: params,
+	}
 	if method != "ping" {
 		ses.attribute(q, origin)
 	}
@@ -199,10 +202,14 @@ func (ses *session) withdrawn(id []byte) {
 }
 
 var (
-	errNobody = &mcp.Error{Code: mcp.CodeInvalidRequest,
-		Message: "no client to ask: the question belongs to no request in flight"}
-	errSeveral = &mcp.Error{Code: mcp.CodeInvalidRequest,
-		Message: "no client to ask: requests of several clients are in flight, and the question could belong to any of them"}
+	errNobody = &mcp.Error{
+		Code:    mcp.CodeInvalidRequest,
+		Message: "no client to ask: the question belongs to no request in flight",
+	}
+	errSeveral = &mcp.Error{
+		Code:    mcp.CodeInvalidRequest,
+		Message: "no client to ask: requests of several clients are in flight, and the question could belong to any of them",
+	}
 )
 
 // answerTo obtains the answer to a server's question.
@@ -258,12 +265,17 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 		ses.visits(memberString(q.params, "elicitationId"), req.Session())
 		answers, err := req.Ask(ctx, forwarded)
 		if err != nil {
-			return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}
+			return nil, &mcp.Error{
+				Code:    mcp.CodeInvalidRequest,
+				Message: err.Error(),
+			}
 		}
 		return answers[0], nil
 	case q.call.parking == nil:
-		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest,
-			Message: "the client cannot be asked: it declares no capability for it"}
+		return nil, &mcp.Error{
+			Code:    mcp.CodeInvalidRequest,
+			Message: "the client cannot be asked: it declares no capability for it",
+		}
 	}
 	return q.call.parking.pose(ctx, q.method, q.params)
 }
@@ -311,7 +323,10 @@ func askDirectly(
 	}
 	answer, err := client.Ask(ctx, q)
 	if err != nil && !errors.Is(err, mcp.ErrNoConnection) {
-		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}
+		return nil, &mcp.Error{
+			Code:    mcp.CodeInvalidRequest,
+			Message: err.Error(),
+		}
 	}
 	return answer, err
 }
@@ -337,7 +352,9 @@ func (s *Source) rootsChanged(e server.ClientEvent) {
 	}) // a lost connection is detected elsewhere
 }
 
-func rootsListChanged() []byte { return peer.Notification("notifications/roots/list_changed", nil) }
+func rootsListChanged() []byte {
+	return peer.Notification("notifications/roots/list_changed", nil)
+}
 
 // settleRoots asks the client for its folders if the server requested them before the
 // client could be asked: a client that cannot be asked outside of its requests is asked

@@ -44,7 +44,9 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 // dropToolsWithInvalidHeaders removes tools that clients must not use over HTTP.
 func (ses *session) dropToolsWithInvalidHeaders(cat *mcp.Catalog) {
 	_, invalid := headersOf(cat)
-	cat.Tools = slices.DeleteFunc(cat.Tools, func(t mcp.Tool) bool { return invalid[t.Name] != nil })
+	cat.Tools = slices.DeleteFunc(cat.Tools, func(t mcp.Tool) bool {
+		return invalid[t.Name] != nil
+	})
 	for _, name := range slices.Sorted(maps.Keys(invalid)) {
 		ses.src.report(Event{
 			What:   EventLog,

@@ -291,4 +291,6 @@ func (c *child) exitError(readErr error) error {
 }
 
 // lastLines returns the last stderr lines, without secrets.
-func (c *child) lastLines() string { return c.command.redact(c.stderr.String()) }
+func (c *child) lastLines() string {
+	return c.command.redact(c.stderr.String())
+}

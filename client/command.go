@@ -87,10 +87,14 @@ func (c *Command) String() string {
 	return c.redact(strings.Join(words, " "))
 }
 
-func (c *Command) redact(text string) string { return redact(text, c.Redact) }
+func (c *Command) redact(text string) string {
+	return redact(text, c.Redact)
+}
 
 // environment returns the variables of the child.
-func (c *Command) environment() []string { return append(Environ(c.Inherit), c.Env...) }
+func (c *Command) environment() []string {
+	return append(Environ(c.Inherit), c.Env...)
+}
 
 // Environ returns our environment variables that a child inherits if [Command.Inherit] is
 // inherit, as NAME=VALUE. Nil means [DefaultInherit].
@@ -102,7 +106,9 @@ func Environ(inherit []string) []string {
 	env := make([]string, 0, 16)
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
-		if slices.ContainsFunc(names, func(pattern string) bool { return inherits(pattern, name) }) {
+		if slices.ContainsFunc(names, func(pattern string) bool {
+			return inherits(pattern, name)
+		}) {
 			env = append(env, entry)
 		}
 	}
@@ -214,7 +220,9 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-func (c *Command) stopTimeout() time.Duration { return cmp.Or(max(c.StopTimeout, 0), 5*time.Second) }
+func (c *Command) stopTimeout() time.Duration {
+	return cmp.Or(max(c.StopTimeout, 0), 5*time.Second)
+}
 
 // connect starts the child.
 func (c *Command) connect(_ context.Context, ses *session) (link, error) {

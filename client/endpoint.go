@@ -114,13 +114,19 @@ func (e *Endpoint) prepare(target *url.URL) {
 	if rt == nil || e.PublicOnly {
 		rt = e.transport(target)
 	}
-	e.client = &http.Client{Transport: rt, CheckRedirect: e.redirect}
+	e.client = &http.Client{
+		Transport:     rt,
+		CheckRedirect: e.redirect,
+	}
 }
 
 // transport keeps as many idle connections as there are concurrent requests: with
 // net/http's default of two, most requests would open a new one.
 func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{
+		Timeout:   15 * time.Second,
+		KeepAlive: 30 * time.Second,
+	}
 	t := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         dialer.DialContext,
@@ -129,7 +135,10 @@ func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
 	}
-	guard := &netguard.Guard{Allow: e.Allow, Loopback: e.AllowLoopback}
+	guard := &netguard.Guard{
+		Allow:    e.Allow,
+		Loopback: e.AllowLoopback,
+	}
 	if !e.PublicOnly {
 		guard.Host, guard.Loopback = target.Hostname(), netguard.NamesLoopback(e.URL)
 	}
@@ -158,7 +167,9 @@ func (e *Endpoint) post(ctx context.Context, to *url.URL, header http.Header, bo
 	r := e.request(ctx, http.MethodPost, header)
 	r.URL = to
 	r.Host = to.Host
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.GetBody = func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(body)), nil
+	}
 	r.Body, _ = r.GetBody()
 	r.ContentLength = int64(len(body))
 	return e.do(r)
@@ -232,4 +243,6 @@ func sameHost(to, from *url.URL) bool {
 		from.Port() == ""
 }
 
-func (e *Endpoint) maxMessage() int { return cmp.Or(max(e.MaxMessage, 0), 64<<20) }
+func (e *Endpoint) maxMessage() int {
+	return cmp.Or(max(e.MaxMessage, 0), 64<<20)
+}

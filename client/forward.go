@@ -91,7 +91,10 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 		}
 		var doubt doubtError
 		if errors.As(err, &doubt) && !ses.understands(ctx, doubt) {
-			err = &lostError{cause: doubt.error, unseen: true}
+			err = &lostError{
+				cause:  doubt.error,
+				unseen: true,
+			}
 		}
 		err = ses.urlsFirst(ctx, e, err)
 		var coded *mcp.Error

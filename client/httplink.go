@@ -47,7 +47,10 @@ type httpLink struct {
 }
 
 func newHTTPLink(e *Endpoint, ses *session) *httpLink {
-	l := &httpLink{endpoint: e, ses: ses}
+	l := &httpLink{
+		endpoint: e,
+		ses:      ses,
+	}
 	l.quit, l.stop = context.WithCancel(context.Background())
 	l.calls, l.abort = context.WithCancelCause(context.Background())
 	return l
@@ -72,7 +75,10 @@ func (l *httpLink) exchange(ctx context.Context, c *call) ([]byte, error) {
 	closed := l.closed
 	l.mu.Unlock()
 	if closed {
-		return nil, &lostError{cause: errClosed, unseen: true}
+		return nil, &lostError{
+			cause:  errClosed,
+			unseen: true,
+		}
 	}
 	mine, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,7 +104,9 @@ func (l *httpLink) notifyCancelled(c *call) {
 	if l.closed || l.old != nil || l.version == 0 || l.version.Modern() {
 		return
 	}
-	l.work.Go(func() { _ = l.tell(l.quit, cancelled(c.id)) }) // no result is needed
+	l.work.Go(func() {
+		_ = l.tell(l.quit, cancelled(c.id))
+	}) // no result is needed
 }
 
 // tellTimeout is how long a server may take to accept a notification or a response.
@@ -247,7 +255,10 @@ func (l *httpLink) connectionError(ctx context.Context, err error) error {
 	if unseen {
 		l.endSession(cause)
 	}
-	return &lostError{cause: cause, unseen: unseen}
+	return &lostError{
+		cause:  cause,
+		unseen: unseen,
+	}
 }
 
 // isDial reports whether no connection was made.
@@ -364,7 +375,10 @@ func (l *httpLink) takeAnswer(text []byte, c *call) *reply {
 	case m.Method != nil:
 	case peer.Number(m.ID) == c.id || m.ID == nil && m.Failure != nil:
 		result, err := answerOf(&m)
-		return &reply{result: result, err: err}
+		return &reply{
+			result: result,
+			err:    err,
+		}
 	default:
 		why = misaddressed(&m, l.ses.wasSent)
 	}
@@ -399,7 +413,9 @@ const drainTime = 50 * time.Millisecond
 // drainAndCloseStream is drainAndClose for an event stream, which a server may leave open
 // after the answer.
 func drainAndCloseStream(body io.ReadCloser) {
-	timer := time.AfterFunc(drainTime, func() { _ = body.Close() }) // unblocks the read
+	timer := time.AfterFunc(drainTime, func() {
+		_ = body.Close()
+	}) // unblocks the read
 	defer timer.Stop()
 	drainAndClose(body)
 }

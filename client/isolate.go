@@ -225,10 +225,14 @@ func (i *Isolated) makeRoomLocked(principal string) error {
 			own++
 		}
 	}
-	if own >= i.opts.MaxPerPrincipal && !i.stopIdlestLocked(func(t *tenant) bool { return t.principal == principal }) {
+	if own >= i.opts.MaxPerPrincipal && !i.stopIdlestLocked(func(t *tenant) bool {
+		return t.principal == principal
+	}) {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server run for this principal already", own)
 	}
-	if n := len(i.tenants); n >= i.opts.MaxTotal && !i.stopIdlestLocked(func(*tenant) bool { return true }) {
+	if n := len(i.tenants); n >= i.opts.MaxTotal && !i.stopIdlestLocked(func(*tenant) bool {
+		return true
+	}) {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server run already", n)
 	}
 	return nil
@@ -269,7 +273,9 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	observe := o.Observe
 	o.Observe = func(e Event) {
 		if e.What == EventStopped {
-			i.work.Go(func() { i.stopIfIdle(t) }) // the process has exited; remove it
+			i.work.Go(func() {
+				i.stopIfIdle(t)
+			}) // the process has exited; remove it
 		}
 		if observe != nil {
 			observe(e)

@@ -91,7 +91,10 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 	header, _ := c.link.header(nil)
 	resp, err := c.link.endpoint.post(ctx, c.post, header, bytes.Clone(msg))
 	if err != nil {
-		return &lostError{cause: plainCause(err), unseen: isDial(err)}
+		return &lostError{
+			cause:  plainCause(err),
+			unseen: isDial(err),
+		}
 	}
 	defer drainAndClose(resp.Body)
 	if resp.StatusCode > 299 {

@@ -140,7 +140,10 @@ func (o *Options) withDefaults() Options {
 	l.ListBytes = cmp.Or(max(l.ListBytes, 0), 32<<20)
 	l.Pages = cmp.Or(max(l.Pages, 0), 10_000)
 	if d.Client.Name == "" {
-		d.Client = mcp.Implementation{Name: "slipway", Version: "1"}
+		d.Client = mcp.Implementation{
+			Name:    "slipway",
+			Version: "1",
+		}
 	}
 	if d.Questions.Capabilities == nil {
 		d.Questions.Capabilities = json.RawMessage(relayed)

@@ -170,11 +170,17 @@ func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*p
 		if err != nil && errors.Is(err, working.Err()) && quit.Err() != nil { // not cancelled by the client
 			err = &lostError{cause: cmp.Or(ses.lostError(), errClosed)}
 		}
-		p.done <- reply{result: result, err: err}
+		p.done <- reply{
+			result: result,
+			err:    err,
+		}
 	}) {
 		ses.untrack(c)
 		cancel()
-		return nil, &lostError{cause: ses.lostError(), unseen: true}
+		return nil, &lostError{
+			cause:  ses.lostError(),
+			unseen: true,
+		}
 	}
 	return p, nil
 }
@@ -239,7 +245,10 @@ func (p *parked) settle(ctx context.Context, req *mcp.Request, q *question) erro
 		p.open = p.open[1:]
 		return nil
 	case !errors.Is(err, mcp.ErrInputRequired):
-		q.answer <- reply{err: &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}}
+		q.answer <- reply{err: &mcp.Error{
+			Code:    mcp.CodeInvalidRequest,
+			Message: err.Error(),
+		}}
 		p.open = p.open[1:]
 		return nil
 	}

@@ -11,7 +11,9 @@ import (
 
 // dieWithParent makes the kernel send SIGTERM to the child when this program is killed. A
 // launcher forwards SIGTERM to its own children.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
+func dieWithParent(attr *syscall.SysProcAttr) {
+	attr.Pdeathsig = syscall.SIGTERM
+}
 
 // setPipeSize is F_SETPIPE_SZ of fcntl.
 const setPipeSize = 1031
@@ -22,7 +24,9 @@ const setPipeSize = 1031
 // everything works without it.
 func enlarge(pipe *os.File) {
 	if raw, err := pipe.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 256<<10) })
+		_ = raw.Control(func(fd uintptr) {
+			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 256<<10)
+		})
 	}
 }
 
@@ -84,6 +88,8 @@ const clockTick = 10 * time.Millisecond
 
 // cpuTime returns the CPU time of a process and its descendants.
 func cpuTime(pid int) (used time.Duration) {
-	eachProcess(pid, func(_ int, _ byte, ticks uint64) { used += time.Duration(ticks) * clockTick })
+	eachProcess(pid, func(_ int, _ byte, ticks uint64) {
+		used += time.Duration(ticks) * clockTick
+	})
 	return used
 }

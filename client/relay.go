@@ -141,7 +141,9 @@ func (ses *session) visits(id string, client mcp.Session) {
 // (2025-11-25).
 func (ses *session) noteVisits(c *call, err error) {
 	if client := c.request.Load().Session(); client != nil {
-		_ = eachURL(err, func(params []byte) { ses.visits(memberString(params, "elicitationId"), client) })
+		_ = eachURL(err, func(params []byte) {
+			ses.visits(memberString(params, "elicitationId"), client)
+		})
 	}
 }
 
@@ -220,5 +222,8 @@ func (ses *session) logged(params []byte, origin *call) {
 	if c == nil {
 		return
 	}
-	ses.passOn(c, letter{params: params, log: true}, origin)
+	ses.passOn(c, letter{
+		params: params,
+		log:    true,
+	}, origin)
 }

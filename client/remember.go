@@ -65,7 +65,9 @@ func DecodeCatalog(text []byte) (*mcp.Catalog, error) {
 			continue
 		}
 		valid := entries[0] == '['
-		err := eachOf(entries, func(raw []byte) { valid = valid && list.add(compact(raw)) })
+		err := eachOf(entries, func(raw []byte) {
+			valid = valid && list.add(compact(raw))
+		})
 		if err != nil || !valid {
 			return nil, errors.New("invalid entry in a stored catalog")
 		}

@@ -54,7 +54,9 @@ func (r *Roster) LeftOut(by string, servers map[string]error) {
 			Error: err.Error(),
 		}
 		if i := slices.IndexFunc(r.out[by],
-			func(old State) bool { return old.Name == name && old.Error == st.Error }); i >= 0 {
+			func(old State) bool {
+				return old.Name == name && old.Error == st.Error
+			}); i >= 0 {
 			st.Since = r.out[by][i].Since
 		}
 		states = append(states, st)
@@ -118,6 +120,8 @@ func (r *Roster) States() []State {
 			states = append(states, st)
 		}
 	}
-	slices.SortStableFunc(states, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(states, func(a, b State) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	return states
 }

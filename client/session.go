@@ -214,7 +214,10 @@ func (ses *session) track(c *call) error {
 
 func (ses *session) trackLocked(c *call) error {
 	if ses.end != nil {
-		return &lostError{cause: ses.end, unseen: true}
+		return &lostError{
+			cause:  ses.end,
+			unseen: true,
+		}
 	}
 	if err := ses.checkShare(c); err != nil {
 		return err
@@ -310,7 +313,10 @@ func (ses *session) answered(m *peer.Message) {
 	if err != nil {
 		ses.noteVisits(c, err) // before the server reports their completion
 	}
-	c.deliver(reply{result: result, err: err})
+	c.deliver(reply{
+		result: result,
+		err:    err,
+	})
 }
 
 // request makes one of our own requests, such as for a list.

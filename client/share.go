@@ -162,4 +162,6 @@ func (w *watchList) dropOldest(client string, gone []string) []string {
 }
 
 // uris returns the watched URIs, sorted.
-func (w *watchList) uris() []string { return slices.Sorted(maps.Keys(w.watched)) }
+func (w *watchList) uris() []string {
+	return slices.Sorted(maps.Keys(w.watched))
+}

@@ -79,7 +79,10 @@ func Open(ctx context.Context, transport Transport, opts *Options) (*Source, err
 	}
 	if _, err := s.acquire(ctx); err != nil {
 		_ = s.Close()
-		return nil, &OpenError{Transport: transport, Err: err}
+		return nil, &OpenError{
+			Transport: transport,
+			Err:       err,
+		}
 	}
 	return s, nil
 }
@@ -91,7 +94,9 @@ type OpenError struct {
 }
 
 // Error implements the error interface.
-func (e *OpenError) Error() string { return fmt.Sprintf("%s: %v", e.Transport, e.Err) }
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("%s: %v", e.Transport, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
@@ -104,10 +109,13 @@ func newSource(transport Transport, opts *Options) *Source {
 		phase:     Stopped,
 		since:     time.Now(),
 		lot:       &parkingLot{},
-		nothing:   &mcp.Catalog{Server: mcp.Implementation{Name: "starting", Version: "0"}},
-		turn:      make(chan struct{}),
-		hurry:     make(chan struct{}, 1),
-		unwatch:   func() {},
+		nothing: &mcp.Catalog{Server: mcp.Implementation{
+			Name:    "starting",
+			Version: "0",
+		}},
+		turn:    make(chan struct{}),
+		hurry:   make(chan struct{}, 1),
+		unwatch: func() {},
 	}
 	o := &s.opts
 	if o.Catalog != nil {
@@ -197,7 +205,9 @@ func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*
 }
 
 // sendable reports whether a name can be sent unchanged. If not, no such name exists.
-func sendable(name string) bool { return name != "" && utf8.ValidString(name) }
+func sendable(name string) bool {
+	return name != "" && utf8.ValidString(name)
+}
 
 // notFound converts the one error whose code changed between versions.
 func notFound(err error, uri string) error {

@@ -27,7 +27,9 @@ func (e *StatusError) Refused() bool {
 }
 
 // Error implements the error interface.
-func (e *StatusError) Error() string { return "the server answered with " + e.text() }
+func (e *StatusError) Error() string {
+	return "the server answered with " + e.text()
+}
 
 func (e *StatusError) text() string {
 	text := fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status))
@@ -87,7 +89,10 @@ const maxChallenge = 400
 
 // statusError returns the error for a response, whose body begins with text.
 func (e *Endpoint) statusError(resp *http.Response, text []byte) *StatusError {
-	status := &StatusError{Status: resp.StatusCode, Body: e.excerpt(resp, text)}
+	status := &StatusError{
+		Status: resp.StatusCode,
+		Body:   e.excerpt(resp, text),
+	}
 	if resp.Request != nil {
 		status.Token = resp.Request.Header.Get("Authorization") != ""
 	}

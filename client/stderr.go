@@ -195,7 +195,9 @@ func (e *explainer) judge(line string) {
 	}
 }
 
-func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxExplanation)], "") }
+func cut(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxExplanation)], "")
+}
 
 func hasAnyPrefix(text string, prefixes ...string) bool {
 	for _, prefix := range prefixes {

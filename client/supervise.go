@@ -114,7 +114,10 @@ type downError struct {
 }
 
 func (s *Source) downLocked() *downError {
-	return &downError{cause: s.lastErr, verb: s.verb()}
+	return &downError{
+		cause: s.lastErr,
+		verb:  s.verb(),
+	}
 }
 
 func (e *downError) Error() string {
@@ -245,7 +248,10 @@ func (s *Source) failed(err error) (done bool) {
 	}
 	s.mu.Unlock()
 	if !over {
-		s.report(Event{What: EventFailed, Err: err})
+		s.report(Event{
+			What: EventFailed,
+			Err:  err,
+		})
 	}
 	return done
 }
@@ -355,9 +361,15 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	switch {
 	case over:
 	case lost != nil:
-		s.report(Event{What: EventLost, Err: lost})
+		s.report(Event{
+			What: EventLost,
+			Err:  lost,
+		})
 	default:
-		s.report(Event{What: EventStopped, Detail: "it had nothing to do"})
+		s.report(Event{
+			What:   EventStopped,
+			Detail: "it had nothing to do",
+		})
 	}
 	return done
 }

@@ -106,7 +106,9 @@ func (s *stream) read(ctx context.Context) {
 			s.ses.lost(s.endReason(err))
 			return
 		}
-		if text[0] == '[' && eachOf(text, func(text []byte) { s.ses.receive(text, nil) }) == nil {
+		if text[0] == '[' && eachOf(text, func(text []byte) {
+			s.ses.receive(text, nil)
+		}) == nil {
 			continue
 		}
 		if !s.spread.consumes(text, s.ses) {
@@ -147,7 +149,10 @@ func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 		}
 	})
 	if lost, ok := err.(*lostError); ok && s.child != nil && !s.child.mayHaveRead(position) {
-		return nil, &lostError{cause: lost.cause, unseen: true}
+		return nil, &lostError{
+			cause:  lost.cause,
+			unseen: true,
+		}
 	}
 	return result, err
 }
@@ -155,7 +160,10 @@ func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 // writeError returns the error for a call that could not be written.
 func (s *stream) writeError(ctx context.Context, c *call, err error) error {
 	if errors.Is(err, errNotReading) {
-		return &lostError{cause: err, unseen: true}
+		return &lostError{
+			cause:  err,
+			unseen: true,
+		}
 	}
 	s.ses.lost(s.endReason(err)) // otherwise a retry would use this connection again
 	var lost *lostError
@@ -167,11 +175,16 @@ func (s *stream) writeError(ctx context.Context, c *call, err error) error {
 	if _, ended := c.wait(ctx, func() {}); errors.As(ended, &lost) {
 		err = lost.cause
 	}
-	return &lostError{cause: err, unseen: true}
+	return &lostError{
+		cause:  err,
+		unseen: true,
+	}
 }
 
 // tell implements link.
-func (s *stream) tell(_ context.Context, msg []byte) error { return s.conn.WriteMessage(msg) }
+func (s *stream) tell(_ context.Context, msg []byte) error {
+	return s.conn.WriteMessage(msg)
+}
 
 // close implements link.
 func (s *stream) close(bool) {

@@ -151,13 +151,17 @@ func (ses *session) awaitTurn(ctx context.Context, q *serverQuestion) {
 
 // anotherHasTurnLocked reports whether a client other than that of c has the turn.
 func (ses *session) anotherHasTurnLocked(c *call) bool {
-	return ses.anyLocked(func(other *call) bool { return other.hasTurn() && !ses.src.sameClient(c, other) })
+	return ses.anyLocked(func(other *call) bool {
+		return other.hasTurn() && !ses.src.sameClient(c, other)
+	})
 }
 
 // hasTurnLocked reports whether the client of a call has the turn: it has a call in flight
 // that may ask. Its calls may depend on each other.
 func (ses *session) hasTurnLocked(c *call) bool {
-	return ses.anyLocked(func(other *call) bool { return other.hasTurn() && ses.src.sameClient(c, other) })
+	return ses.anyLocked(func(other *call) bool {
+		return other.hasTurn() && ses.src.sameClient(c, other)
+	})
 }
 
 // anyLocked reports whether ok accepts any of the calls in flight that are made for

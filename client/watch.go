@@ -11,7 +11,9 @@ import (
 
 // Watch calls changed for changes of resources and lists, which the server announces or
 // which are found after a restart.
-func (s *Source) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
+func (s *Source) Watch(changed func(mcp.Change)) (stop func()) {
+	return s.watchers.Watch(changed)
+}
 
 // show sets the catalog of the source, and announces the difference.
 func (s *Source) show(cat *mcp.Catalog) {

@@ -103,7 +103,10 @@ func (ses *session) startProbe() *probe {
 		return nil
 	}
 	if ses.probe == nil {
-		p := &probe{since: time.Now(), done: make(chan struct{})}
+		p := &probe{
+			since: time.Now(),
+			done:  make(chan struct{}),
+		}
 		ses.probe = p
 		ses.handlers.Go(func() { ses.runProbe(p) })
 	}
@@ -171,7 +174,10 @@ func (ses *session) sendPing() bool {
 	if ses.ping != nil && len(ses.ping.answer) == 0 { // an answer between two probes says nothing about the present
 		return true
 	}
-	sent := &ping{answer: make(chan error, 1), stopped: ses.stoppedProcesses()}
+	sent := &ping{
+		answer:  make(chan error, 1),
+		stopped: ses.stoppedProcesses(),
+	}
 	ses.ping = sent
 	return ses.goWork(func(context.Context) {
 		_, err := ses.request(ses.quit, ses.pingMethod(), nil)
@@ -183,7 +189,9 @@ func (ses *session) sendPing() bool {
 // that was stopped at that time is not needed to answer, such as a suspended job of a
 // shell; the process itself is never excused.
 func (ses *session) pingAnswered(err error) {
-	harmless := slices.DeleteFunc(ses.ping.stopped, func(pid int) bool { return pid == ses.child.pid() })
+	harmless := slices.DeleteFunc(ses.ping.stopped, func(pid int) bool {
+		return pid == ses.child.pid()
+	})
 	ses.ping = nil
 	if ses.quit.Err() == nil && !isAnswer(err) {
 		ses.replace(&hangError{fmt.Sprintf("it does not answer a ping: %v", err)})

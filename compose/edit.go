@@ -60,7 +60,11 @@ func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
 	if edits == nil || edits.Enabled == nil && len(edits.Disabled) == 0 && len(edits.Tools) == 0 {
 		return src, nil
 	}
-	e := &edited{Source: src, edits: edits, ownNames: make(map[string]string)}
+	e := &edited{
+		Source:   src,
+		edits:    edits,
+		ownNames: make(map[string]string),
+	}
 	for _, name := range slices.Sorted(maps.Keys(edits.Tools)) {
 		to := edits.Tools[name].Name
 		if to == "" || to == name {
@@ -173,7 +177,11 @@ func (e *edited) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 		}
 	}
 	if renamed {
-		params = &mcp.CallToolParams{Name: own, Arguments: params.Arguments, Origins: params.Origins}
+		params = &mcp.CallToolParams{
+			Name:      own,
+			Arguments: params.Arguments,
+			Origins:   params.Origins,
+		}
 	}
 	return e.Source.CallTool(ctx, params)
 }
@@ -239,12 +247,15 @@ func withMembers(raw json.RawMessage, edits []memberEdit) json.RawMessage {
 		return raw
 	}
 	out := make([]byte, 0, len(raw)+64)
-	done, members := 0, 0
+	done := 0
+	members := 0
 	there := make(map[string]bool)
 	end, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
 		end, err := jsonscan.Value(raw, i)
 		members++
-		k := slices.IndexFunc(edits, func(e memberEdit) bool { return e.name == string(key) })
+		k := slices.IndexFunc(edits, func(e memberEdit) bool {
+			return e.name == string(key)
+		})
 		if err == nil && k >= 0 {
 			out = jsonscan.AppendQuote(append(out, raw[done:i]...), edits[k].text)
 			done = end

@@ -122,7 +122,10 @@ func withLinks(doc json.RawMessage, places [][]string, link func(string) string)
 	if !bytes.Contains(doc, []byte(`ri"`)) && !bytes.Contains(doc, []byte(`outputTemplate"`)) {
 		return doc // every member name of a link ends in one of these
 	}
-	e := &linkEditor{doc: doc, link: link}
+	e := &linkEditor{
+		doc:  doc,
+		link: link,
+	}
 	if _, err := e.value(0, 0, places); err != nil || e.done == 0 {
 		return doc
 	}

@@ -39,9 +39,13 @@ func (m *merged) builtFrom(parts []*mcp.Catalog) bool {
 // names.
 func (m *merged) completer(params *mcp.CompleteParams) (int, *mcp.CompleteParams, error) {
 	renamed := *params
-	owners, name, unknown := m.prompts, &renamed.Prompt, mcp.UnknownPrompt
+	owners := m.prompts
+	name := &renamed.Prompt
+	unknown := mcp.UnknownPrompt
 	if params.Prompt == "" {
-		owners, name, unknown = m.templates, &renamed.URITemplate, unknownTemplate
+		owners = m.templates
+		name = &renamed.URITemplate
+		unknown = unknownTemplate
 	}
 	o, ok := owners[*name]
 	if !ok {
@@ -66,7 +70,8 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	if m.catalog.Server.Name == "" {
 		m.catalog.Server = identity(parts)
 	}
-	tools, prompts := make([][]mcp.Tool, len(parts)), make([][]mcp.Prompt, len(parts))
+	tools := make([][]mcp.Tool, len(parts))
+	prompts := make([][]mcp.Prompt, len(parts))
 	for i, cat := range parts {
 		tools[i], prompts[i] = cat.Tools, cat.Prompts
 	}
@@ -114,8 +119,12 @@ func (u *union) copyReasons(into *map[string]string, owners map[string]ownName, 
 }
 
 // toolLabel and promptLabel return the fields that contain a name.
-func toolLabel(t *mcp.Tool) (name *string, raw *json.RawMessage)     { return &t.Name, &t.Raw }
-func promptLabel(p *mcp.Prompt) (name *string, raw *json.RawMessage) { return &p.Name, &p.Raw }
+func toolLabel(t *mcp.Tool) (name *string, raw *json.RawMessage) {
+	return &t.Name, &t.Raw
+}
+func promptLabel(p *mcp.Prompt) (name *string, raw *json.RawMessage) {
+	return &p.Name, &p.Raw
+}
 
 // join returns the items of all parts under their visible names, and the owner of each.
 // If a part uses a name twice, the second item is skipped, as [mcp.Catalog] would not
@@ -141,7 +150,8 @@ func join[T any](
 	for i, items := range parts {
 		for _, item := range items {
 			name, raw := label(&item)
-			o, shown := ownName{i, *name}, *name
+			o := ownName{i, *name}
+			shown := *name
 			switch {
 			case u.opts.Prefix == PrefixAlways, users[*name] > 1 && u.opts.Prefix != PrefixNever:
 				shown = prefixed(u.parts[i].Name, *name)
@@ -221,9 +231,13 @@ func joinObjects(objects []json.RawMessage) json.RawMessage {
 
 // identity joins the names and versions of the parts.
 func identity(parts []*mcp.Catalog) mcp.Implementation {
-	names, versions := make([]string, len(parts)), make([]string, len(parts))
+	names := make([]string, len(parts))
+	versions := make([]string, len(parts))
 	for i, cat := range parts {
 		names[i], versions[i] = cat.Server.Name, cat.Server.Version
 	}
-	return mcp.Implementation{Name: strings.Join(names, "+"), Version: strings.Join(versions, "+")}
+	return mcp.Implementation{
+		Name:    strings.Join(names, "+"),
+		Version: strings.Join(versions, "+"),
+	}
 }

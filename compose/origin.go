@@ -4,7 +4,11 @@ import "github.com/slipway-mcp/slipway/mcp"
 
 // originOf returns the origin of the tool that source calls name.
 func originOf(source, name string) mcp.Origin {
-	return mcp.Origin{Source: source, Name: name, Prefixed: prefixed(source, name)}
+	return mcp.Origin{
+		Source:   source,
+		Name:     name,
+		Prefixed: prefixed(source, name),
+	}
 }
 
 // sources returns the names of the parts, of the sources inside them, and of the
@@ -12,7 +16,10 @@ func originOf(source, name string) mcp.Origin {
 func (u *union) sources(parts []*mcp.Catalog) []mcp.JoinedSource {
 	var all []mcp.JoinedSource
 	for i, cat := range parts {
-		all = append(all, mcp.JoinedSource{Name: u.parts[i].Name, Unknown: cat.Unknown()})
+		all = append(all, mcp.JoinedSource{
+			Name:    u.parts[i].Name,
+			Unknown: cat.Unknown(),
+		})
 		all = append(all, cat.Sources...)
 	}
 	return append(all, absentSources(u.opts.Absent)...)
@@ -21,7 +28,10 @@ func (u *union) sources(parts []*mcp.Catalog) []mcp.JoinedSource {
 func absentSources(names []string) []mcp.JoinedSource {
 	all := make([]mcp.JoinedSource, 0, len(names))
 	for _, name := range names {
-		all = append(all, mcp.JoinedSource{Name: name, Unknown: true})
+		all = append(all, mcp.JoinedSource{
+			Name:    name,
+			Unknown: true,
+		})
 	}
 	return all
 }
@@ -44,7 +54,12 @@ func checkOrigin(params *mcp.CallToolParams, source, name string) error {
 // [Union] does for the sources it joins. others names sources that belong to it but
 // offer nothing yet. The returned Source implements io.Closer, which closes src.
 func Label(name string, src mcp.Source, others ...string) mcp.Source {
-	e := &edited{Source: src, edits: &Edits{}, label: name, others: others}
+	e := &edited{
+		Source: src,
+		edits:  &Edits{},
+		label:  name,
+		others: others,
+	}
 	e.watched, e.watches = mcp.AsWatcher(src)
 	return e
 }

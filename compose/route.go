@@ -122,7 +122,10 @@ func (u *union) mergeResources(m *merged) error {
 			m.catalog.Resources = append(m.catalog.Resources, r)
 		}
 		for _, t := range cat.Templates {
-			same := claimed{by: m.uris.templates[t.URITemplate], complete: true}
+			same := claimed{
+				by:       m.uris.templates[t.URITemplate],
+				complete: true,
+			}
 			shown, err := u.shownURI(m, "resource template", t.URITemplate, i, same, shared)
 			if err != nil {
 				return err
@@ -189,5 +192,8 @@ func (s *sharing) note(uri string, parts partSet) {
 		names[i] = s.u.parts[part].Name
 	}
 	s.of = append(s.of, parts)
-	s.all = append(s.all, shared{uri: uri, sources: names})
+	s.all = append(s.all, shared{
+		uri:     uri,
+		sources: names,
+	})
 }

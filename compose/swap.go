@@ -42,7 +42,10 @@ func NewSwap(src mcp.Source) *Swap {
 }
 
 func (s *Swap) watchSource(src mcp.Source) *watchedSource {
-	at := &watchedSource{source: src, stop: func() {}}
+	at := &watchedSource{
+		source: src,
+		stop:   func() {},
+	}
 	if w, ok := mcp.AsWatcher(src); ok {
 		at.stop = w.Watch(s.Tell)
 	}
@@ -55,12 +58,17 @@ func (s *Swap) watchSource(src mcp.Source) *watchedSource {
 func (s *Swap) Set(ctx context.Context, next mcp.Source) {
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	old, fresh := s.current.Load(), s.watchSource(next)
+	old := s.current.Load()
+	fresh := s.watchSource(next)
 	same := haveSameCatalog(ctx, old.source, next)
 	s.current.Store(fresh)
 	old.stop()
 	if !same {
-		s.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+		s.Tell(mcp.Change{
+			Tools:     true,
+			Resources: true,
+			Prompts:   true,
+		})
 	}
 }
 
@@ -91,7 +99,9 @@ func (s *Swap) TellOf(source string, c mcp.Change) {
 }
 
 // Watch implements [mcp.Watcher].
-func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
+func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) {
+	return s.watchers.Watch(changed)
+}
 
 // retry runs a call on the current source. A call that hits a source that has just been
 // retired is retried on its replacement.
@@ -167,7 +177,10 @@ func subscribe(src mcp.Source, ctx context.Context, uri string) (none struct{}, 
 
 // ErrRetired is the error of a call to a retired [Retirable]. A [Swap] retries such a
 // call on the current source.
-var ErrRetired error = &mcp.Error{Code: mcp.CodeToolUnavailable, Message: "the server is not offered any more"}
+var ErrRetired error = &mcp.Error{
+	Code:    mcp.CodeToolUnavailable,
+	Message: "the server is not offered any more",
+}
 
 // Retirable is a Source that can be taken out of use without interrupting calls. It
 // counts them, at two atomic additions each.
@@ -188,7 +201,10 @@ var (
 
 // NewRetirable wraps src in a Retirable.
 func NewRetirable(src mcp.Source) *Retirable {
-	return &Retirable{Source: src, idle: make(chan struct{})}
+	return &Retirable{
+		Source: src,
+		idle:   make(chan struct{}),
+	}
 }
 
 // Retire makes new calls fail with [ErrRetired]. idle is closed when all calls in flight

@@ -97,7 +97,10 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 	if len(parts) == 1 && (opts == nil || opts.Prefix != PrefixAlways) {
 		return parts[0].Source, nil
 	}
-	u := &union{parts: append([]Named(nil), parts...), labels: new(labels)}
+	u := &union{
+		parts:  append([]Named(nil), parts...),
+		labels: new(labels),
+	}
 	if opts != nil {
 		u.opts = *opts
 	}
@@ -206,7 +209,11 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 		return nil, err
 	}
 	if own.name != params.Name {
-		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments, Origins: params.Origins}
+		params = &mcp.CallToolParams{
+			Name:      own.name,
+			Arguments: params.Arguments,
+			Origins:   params.Origins,
+		}
 	}
 	result, err := u.selectPart(ctx, own.part).CallTool(ctx, params)
 	if err == nil && m.joinsResources {
@@ -282,7 +289,10 @@ func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mc
 		return nil, unknownItem(m.catalog.WithheldPrompts, params.Name, mcp.CodeInvalidParams, mcp.UnknownPrompt(params.Name))
 	}
 	if own.name != params.Name {
-		params = &mcp.GetPromptParams{Name: own.name, Arguments: params.Arguments}
+		params = &mcp.GetPromptParams{
+			Name:      own.name,
+			Arguments: params.Arguments,
+		}
 	}
 	result, err := u.selectPart(ctx, own.part).GetPrompt(ctx, params)
 	if err == nil && m.joinsResources {
@@ -317,7 +327,10 @@ func (u *union) selectPart(ctx context.Context, part int) mcp.Source {
 // is refused, one with the reason.
 func unknownItem(reasons map[string]string, name string, code mcp.Code, unknown *mcp.Error) error {
 	if why, ok := reasons[name]; ok {
-		return &mcp.Error{Code: code, Message: why}
+		return &mcp.Error{
+			Code:    code,
+			Message: why,
+		}
 	}
 	return unknown
 }
@@ -399,7 +412,9 @@ func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 	var stops []func()
 	for i, p := range u.parts {
 		if w, ok := mcp.AsWatcher(p.Source); ok {
-			stops = append(stops, w.Watch(func(c mcp.Change) { u.last.Load().notify(i, c, changed) }))
+			stops = append(stops, w.Watch(func(c mcp.Change) {
+				u.last.Load().notify(i, c, changed)
+			}))
 		}
 	}
 	return func() {

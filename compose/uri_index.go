@@ -54,7 +54,11 @@ func indexURIs(parts []*mcp.Catalog) *uriIndex {
 		for j := range cat.Templates {
 			text := cat.Templates[j].URITemplate
 			if addClaim(c.templates, text, i) {
-				p := &pattern{part: i, text: text, literal: literalOf(text)}
+				p := &pattern{
+					part:    i,
+					text:    text,
+					literal: literalOf(text),
+				}
 				scheme, _ := schemeOf(p.literal)
 				c.patterns[scheme] = append(c.patterns[scheme], p)
 			}
@@ -102,7 +106,10 @@ func (c *uriIndex) claimsOn(uri string, left *int) claimed {
 		}
 	}
 	slices.Sort(parts)
-	return claimed{by: parts, complete: *left >= 0}
+	return claimed{
+		by:       parts,
+		complete: *left >= 0,
+	}
 }
 
 // describes reports whether p describes a URI that starts with p.literal. A malformed

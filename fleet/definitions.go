@@ -66,7 +66,9 @@ func (d *Definitions) addInvalid(report *check.Report, strict bool) error {
 	if len(whole) == 0 {
 		return nil
 	}
-	return &InvalidError{slices.MinFunc(whole, func(a, b check.Finding) int { return cmp.Compare(a.Line, b.Line) })}
+	return &InvalidError{slices.MinFunc(whole, func(a, b check.Finding) int {
+		return cmp.Compare(a.Line, b.Line)
+	})}
 }
 
 // names returns the names of all servers in the file, including disabled and invalid
@@ -99,4 +101,6 @@ func (s fileSecrets) Lookup(_ context.Context, key string) (stax.Secret, bool, e
 }
 
 // String implements [stax.SecretStore].
-func (s fileSecrets) String() string { return fmt.Sprintf("the file itself (%d)", len(s)) }
+func (s fileSecrets) String() string {
+	return fmt.Sprintf("the file itself (%d)", len(s))
+}

@@ -43,7 +43,10 @@ func (f *fleet) retire(m, to *member) {
 		l.current[0].cutShort()
 		l.current = l.current[1:]
 	}
-	d := &departure{cutShort: cutShort, done: make(chan struct{})}
+	d := &departure{
+		cutShort: cutShort,
+		done:     make(chan struct{}),
+	}
 	l.current = append(l.current, d)
 	l.all.Go(func() {
 		defer close(d.done)

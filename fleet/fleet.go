@@ -55,7 +55,9 @@ var ErrNoServers = errors.New("it has no servers that are enabled")
 type UnavailableError struct{ Causes []error }
 
 // Error implements the error interface.
-func (e *UnavailableError) Error() string { return "none of its servers can be started" }
+func (e *UnavailableError) Error() string {
+	return "none of its servers can be started"
+}
 
 // Unwrap returns the reasons.
 func (e *UnavailableError) Unwrap() []error { return e.Causes }
@@ -359,7 +361,10 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 	var parts []compose.Named
 	for _, name := range f.order {
 		if m := members[name]; m != nil {
-			parts = append(parts, compose.Named{Name: name, Source: m.part})
+			parts = append(parts, compose.Named{
+				Name:   name,
+				Source: m.part,
+			})
 		}
 	}
 	var absent []string
@@ -391,7 +396,10 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 
 // implementation is the identity of all servers together.
 func (f *fleet) implementation() mcp.Implementation {
-	return mcp.Implementation{Name: f.opts.Name, Version: "1"}
+	return mcp.Implementation{
+		Name:    f.opts.Name,
+		Version: "1",
+	}
 }
 
 // emptySource returns the Source that is shown while there are no servers.
@@ -413,4 +421,6 @@ type emptySource struct {
 }
 
 // Catalog implements [mcp.Source].
-func (s *emptySource) Catalog(context.Context) (*mcp.Catalog, error) { return &s.catalog, nil }
+func (s *emptySource) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &s.catalog, nil
+}

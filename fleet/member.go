@@ -171,7 +171,9 @@ func (f *fleet) reportSlowStart(m *member, limit time.Duration) *time.Timer {
 		if limit > 0 {
 			after = min(after, limit)
 		}
-		return time.AfterFunc(after, func() { f.delay(m, errors.New("it is not there yet, and not waited for any longer")) })
+		return time.AfterFunc(after, func() {
+			f.delay(m, errors.New("it is not there yet, and not waited for any longer"))
+		})
 	case limit > 0 && limit <= after:
 		return nil // the failure itself will be reported
 	}

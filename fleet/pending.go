@@ -96,7 +96,10 @@ var (
 func newPending(name string, open func(context.Context) (mcp.Source, error), opts *AwaitOptions) *Pending {
 	p := &Pending{
 		Swap: compose.NewSwap(&emptySource{catalog: mcp.Catalog{
-			Server:  mcp.Implementation{Name: name, Version: "0"},
+			Server: mcp.Implementation{
+				Name:    name,
+				Version: "0",
+			},
 			Sources: []mcp.JoinedSource{{Name: name, Unknown: true}},
 		}}),
 		name:  name,

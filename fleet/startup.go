@@ -112,7 +112,9 @@ func lacks(req *mcp.Request, cat *mcp.Catalog) bool {
 		return cat.Prompt(member("name")) == nil
 	case "resources/read", "resources/subscribe":
 		uri := member("uri")
-		return !slices.ContainsFunc(cat.Resources, func(r mcp.Resource) bool { return r.URI == uri })
+		return !slices.ContainsFunc(cat.Resources, func(r mcp.Resource) bool {
+			return r.URI == uri
+		})
 	}
 	return false
 }

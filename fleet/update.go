@@ -106,7 +106,9 @@ func (f *fleet) adopt(before, next, late map[string]*member, p *plan) {
 				name)
 		}
 	}
-	maps.DeleteFunc(p.skipped, func(name string, _ error) bool { return f.members[name] != nil || f.pending[name] != nil })
+	maps.DeleteFunc(p.skipped, func(name string, _ error) bool {
+		return f.members[name] != nil || f.pending[name] != nil
+	})
 	f.opts.Client.Roster.LeftOut(f.file, p.skipped)
 	f.publishPending()
 	f.wake()
@@ -130,7 +132,9 @@ func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
 			p.order = append(p.order, s.Name)
 		}
 	}
-	valid := slices.DeleteFunc(slices.Clone(p.order), func(name string) bool { return d.Invalid[name] != nil })
+	valid := slices.DeleteFunc(slices.Clone(p.order), func(name string) bool {
+		return d.Invalid[name] != nil
+	})
 	targets, errs := resolver.ResolveAll(ctx, d.Merged, valid)
 	for _, name := range p.order {
 		s := d.Merged.Config.Server(name)

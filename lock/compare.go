@@ -29,7 +29,9 @@ type SubjectError struct {
 }
 
 // Error implements the error interface.
-func (e *SubjectError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *SubjectError) Error() string {
+	return e.Name + ": " + e.Err.Error()
+}
 
 // Unwrap returns the reason.
 func (e *SubjectError) Unwrap() error { return e.Err }
@@ -58,7 +60,8 @@ func RecordAll(ctx context.Context, subjects []Subject) (map[string]*Entry, *che
 		})
 	}
 	all.Wait()
-	recorded, report := make(map[string]*Entry), &check.Report{}
+	recorded := make(map[string]*Entry)
+	report := &check.Report{}
 	for i, s := range subjects {
 		if errs[i] != nil {
 			return nil, nil, errs[i]
@@ -91,7 +94,9 @@ func (e *SelectionError) Error() string { return e.Message }
 // the sources it names. A name in only that does not exist is a [*SelectionError].
 func (f *File) Verify(ctx context.Context, subjects []Subject, only []string) (*Comparison, error) {
 	for _, name := range only {
-		if f.Sources[name] == nil && !slices.ContainsFunc(subjects, func(s Subject) bool { return s.Name == name }) {
+		if f.Sources[name] == nil && !slices.ContainsFunc(subjects, func(s Subject) bool {
+			return s.Name == name
+		}) {
 			return nil, &SelectionError{Message: fmt.Sprintf("there is no server or source %q", name)}
 		}
 	}
@@ -102,7 +107,11 @@ func (f *File) Verify(ctx context.Context, subjects []Subject, only []string) (*
 	all := maps.Clone(f.Sources)
 	maps.Copy(all, now)
 	report.Add(Mentions(all)...)
-	c := &Comparison{file: f, now: now, report: report}
+	c := &Comparison{
+		file:   f,
+		now:    now,
+		report: report,
+	}
 	for _, s := range subjects {
 		c.Drifts = append(c.Drifts, Compare(s.Name, f.Sources[s.Name], now[s.Name])...)
 	}
@@ -143,7 +152,9 @@ func (c *Comparison) Review(drifts []Drift) *check.Report {
 	report := &check.Report{}
 	for _, f := range c.report.Findings() {
 		approved := f.Rule.Is(ruleInvisible) || f.Rule.Is(ruleMentions)
-		if !approved || slices.ContainsFunc(drifts, func(d Drift) bool { return d.concerns(f) }) {
+		if !approved || slices.ContainsFunc(drifts, func(d Drift) bool {
+			return d.concerns(f)
+		}) {
 			report.Add(c.place(f))
 		}
 	}

@@ -70,7 +70,9 @@ func (r *reader) text(indent, label, text string) {
 	}
 }
 
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys(m map[string]any) []string {
+	return slices.Sorted(maps.Keys(m))
+}
 
 // WriteDiff writes each drift as a heading and a unified diff for people.
 func WriteDiff(w io.Writer, drifts []Drift) error {
@@ -81,7 +83,8 @@ func WriteDiff(w io.Writer, drifts []Drift) error {
 		if d.Item.Kind == Version || d.Item.Kind == Whole {
 			continue
 		}
-		was, is := d.Was.lines(), d.Is.lines()
+		was := d.Was.lines()
+		is := d.Is.lines()
 		if bytes.Equal(was, is) { // the difference is not visible in the lines, such as a trailing space
 			was, is = d.Was.indented(), d.Is.indented()
 		}

@@ -60,7 +60,10 @@ func pinOf(kind Kind, definition []byte) (Pin, error) {
 		return Pin{}, err
 	}
 	digest, err := Digest(kind, form)
-	return Pin{Digest: digest, Definition: form}, err
+	return Pin{
+		Digest:     digest,
+		Definition: form,
+	}, err
 }
 
 // entry is an item as a source lists it.
@@ -72,9 +75,15 @@ type entry struct {
 // entries returns the tools, prompts, resources and templates of a catalog.
 func entries(cat *mcp.Catalog) []entry {
 	return slices.Concat(
-		entriesOf(Tools, cat.Tools, func(t *mcp.Tool) (string, json.Marshaler) { return t.Name, t }),
-		entriesOf(Prompts, cat.Prompts, func(p *mcp.Prompt) (string, json.Marshaler) { return p.Name, p }),
-		entriesOf(Resources, cat.Resources, func(r *mcp.Resource) (string, json.Marshaler) { return r.URI, r }),
+		entriesOf(Tools, cat.Tools, func(t *mcp.Tool) (string, json.Marshaler) {
+			return t.Name, t
+		}),
+		entriesOf(Prompts, cat.Prompts, func(p *mcp.Prompt) (string, json.Marshaler) {
+			return p.Name, p
+		}),
+		entriesOf(Resources, cat.Resources, func(r *mcp.Resource) (string, json.Marshaler) {
+			return r.URI, r
+		}),
 		entriesOf(Templates, cat.Templates, func(t *mcp.ResourceTemplate) (string, json.Marshaler) {
 			return t.URITemplate, t
 		}),

@@ -74,7 +74,9 @@ func (d Drift) change() string {
 }
 
 // Refused reports whether the drift causes the item to be refused.
-func (d Drift) Refused() bool { return d.Is != nil && d.Item.Kind != Version }
+func (d Drift) Refused() bool {
+	return d.Is != nil && d.Item.Kind != Version
+}
 
 // Finding returns the drift as a check finding.
 func (d Drift) Finding() check.Finding {
@@ -104,7 +106,10 @@ func (d Drift) Finding() check.Finding {
 // item.
 func Compare(source string, was, is *Entry) (all []Drift) {
 	if was == nil || is == nil {
-		d := Drift{Source: source, Item: Item{Kind: Whole}}
+		d := Drift{
+			Source: source,
+			Item:   Item{Kind: Whole},
+		}
 		if was != nil {
 			d.Was = &Pin{}
 		}
@@ -150,12 +155,16 @@ func quoted(text string) json.RawMessage {
 // Approve returns a copy of the lock, updated to the current state of the items in
 // drifts. A source that is missing from the lock is added whole, from snapshots.
 func (f *File) Approve(drifts []Drift, snapshots map[string]*Entry) *File {
-	next := &File{Sources: make(map[string]*Entry), Definitions: slices.Clone(f.Definitions)}
+	next := &File{
+		Sources:     make(map[string]*Entry),
+		Definitions: slices.Clone(f.Definitions),
+	}
 	for name, e := range f.Sources {
 		next.Sources[name] = &Entry{e.Version, maps.Clone(e.Items)}
 	}
 	for _, d := range drifts {
-		entry, now := next.Sources[d.Source], snapshots[d.Source]
+		entry := next.Sources[d.Source]
+		now := snapshots[d.Source]
 		switch {
 		case d.Item.Kind == Whole && now == nil:
 			delete(next.Sources, d.Source)

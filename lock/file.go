@@ -64,12 +64,16 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, &InvalidError{path, err}
 	}
-	f.path, f.text, f.snap = path, text, snap
+	f.path = path
+	f.text = text
+	f.snap = snap
 	return f, nil
 }
 
 // Names returns the names of the sources, sorted.
-func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Sources)) }
+func (f *File) Names() []string {
+	return slices.Sorted(maps.Keys(f.Sources))
+}
 
 // Entry is one source of a [File].
 type Entry struct {
@@ -202,7 +206,10 @@ func Parse(text []byte) (*File, error) {
 	if members.LockVersion != lockVersion {
 		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d", members.LockVersion, lockVersion)
 	}
-	f := &File{Sources: make(map[string]*Entry), Definitions: members.Definitions}
+	f := &File{
+		Sources:     make(map[string]*Entry),
+		Definitions: members.Definitions,
+	}
 	for _, name := range slices.Sorted(maps.Keys(members.Sources)) {
 		if members.Sources[name] == nil {
 			return nil, fmt.Errorf("source %q is null", name)
@@ -294,7 +301,12 @@ func (p Pin) check(item Item) error {
 
 // nameMember returns the member of a definition that contains its name, or "".
 func nameMember(kind Kind) string {
-	return map[Kind]string{Tools: "name", Prompts: "name", Resources: "uri", Templates: "uriTemplate"}[kind]
+	return map[Kind]string{
+		Tools:     "name",
+		Prompts:   "name",
+		Resources: "uri",
+		Templates: "uriTemplate",
+	}[kind]
 }
 
 // sorted returns the items of a source in report order.

@@ -61,7 +61,11 @@ func (g *Guard) File() *File { return g.lock.Load() }
 // notified that lists have changed.
 func (g *Guard) Replace(lock *File) {
 	g.lock.Store(lock)
-	g.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+	g.watchers.Tell(mcp.Change{
+		Tools:     true,
+		Resources: true,
+		Prompts:   true,
+	})
 }
 
 // Admit returns an error if a source must not be offered at all, and so need not be
@@ -87,10 +91,18 @@ func (g *Guard) Admit(source, origin string) error {
 func (g *Guard) originDrift(lock *File, source, origin string) *Drift {
 	locked := lock.Sources[source]
 	if locked == nil {
-		return &Drift{Source: source, Item: Item{Kind: Whole}, Is: &Pin{Digest: origin}}
+		return &Drift{
+			Source: source,
+			Item:   Item{Kind: Whole},
+			Is:     &Pin{Digest: origin},
+		}
 	}
 	item := Item{Kind: Origin}
-	d := &Drift{Source: source, Item: item, Was: locked.pin(item)}
+	d := &Drift{
+		Source: source,
+		Item:   item,
+		Was:    locked.pin(item),
+	}
 	if origin != "" {
 		d.Is = &Pin{Digest: origin}
 	}
@@ -135,7 +147,8 @@ func (g *Guard) Follow(reloaded func(error)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() {
-		path, used := g.File().path, g.File().snap
+		path := g.File().path
+		used := g.File().snap
 		ticker := time.NewTicker(time.Second)
 		defer ticker.Stop()
 		for last := used; ; {

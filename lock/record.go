@@ -27,8 +27,11 @@ func Record(ctx context.Context, name string, src mcp.Source, origin string) (*E
 		return nil, nil, err
 	}
 	s := &recorder{
-		name:   name,
-		locked: &Entry{Version: cat.Server.Version, Items: make(map[Item]Pin)},
+		name: name,
+		locked: &Entry{
+			Version: cat.Server.Version,
+			Items:   make(map[Item]Pin),
+		},
 		report: &check.Report{},
 	}
 	if origin != "" {
@@ -151,7 +154,10 @@ func (s *recorder) contents(ctx context.Context, src mcp.Source, uri string) {
 		s.add(ruleUnread, item, "%s cannot be read, and so not be pinned: it is not offered: %v", item, err)
 		return
 	}
-	s.locked.Items[item] = Pin{Digest: digest, Bytes: len(contents)}
+	s.locked.Items[item] = Pin{
+		Digest: digest,
+		Bytes:  len(contents),
+	}
 }
 
 // isUI reports whether a resource is one that clients run as a program.

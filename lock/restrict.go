@@ -32,7 +32,12 @@ import (
 // one map lookup. The returned Source implements io.Closer, which closes src. It is an
 // [mcp.Watcher] if src is one or the lock can be replaced.
 func Restrict(name string, src mcp.Source, g *Guard, origin string) mcp.Source {
-	p := &restricted{name: name, src: src, guard: g, origin: origin}
+	p := &restricted{
+		name:   name,
+		src:    src,
+		guard:  g,
+		origin: origin,
+	}
 	p.watched, p.watches = mcp.AsWatcher(src)
 	return p
 }
@@ -58,7 +63,8 @@ var (
 
 // view returns the current view of the source.
 func (p *restricted) view(ctx context.Context) (*view, error) {
-	last, lock := p.last.Load(), p.guard.File()
+	last := p.last.Load()
+	lock := p.guard.File()
 	if last != nil && last.lock == lock && last.of == nil {
 		return last, nil // the source must not be called
 	}
@@ -111,14 +117,21 @@ func (p *restricted) closedView(lock *File) *view {
 	if last := p.last.Load(); last != nil && last.lock == lock && last.of == nil {
 		return last
 	}
-	v := &view{lock: lock, mismatch: d, catalog: emptyCatalog(p.name)}
+	v := &view{
+		lock:     lock,
+		mismatch: d,
+		catalog:  emptyCatalog(p.name),
+	}
 	p.last.Store(v)
 	return v
 }
 
 // emptyCatalog returns an empty catalog.
 func emptyCatalog(name string) *mcp.Catalog {
-	return &mcp.Catalog{Server: mcp.Implementation{Name: name, Version: "0"}}
+	return &mcp.Catalog{Server: mcp.Implementation{
+		Name:    name,
+		Version: "0",
+	}}
 }
 
 // Catalog implements [mcp.Source].
@@ -155,16 +168,24 @@ func callChecked[T any](ctx context.Context, p *restricted, check func(*view) er
 
 // CallTool implements [mcp.Source].
 func (p *restricted) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	return callChecked(ctx, p, func(v *view) error { return v.tool(params.Name) },
-		func() (*mcp.CallToolResult, error) { return p.src.CallTool(ctx, params) })
+	return callChecked(ctx, p, func(v *view) error {
+		return v.tool(params.Name)
+	},
+		func() (*mcp.CallToolResult, error) {
+			return p.src.CallTool(ctx, params)
+		})
 }
 
 // ReadResource implements [mcp.Source].
 func (p *restricted) ReadResource(
 	ctx context.Context, params *mcp.ReadResourceParams,
 ) (*mcp.ReadResourceResult, error) {
-	result, err := callChecked(ctx, p, func(v *view) error { return v.resource(params.URI) },
-		func() (*mcp.ReadResourceResult, error) { return p.src.ReadResource(ctx, params) })
+	result, err := callChecked(ctx, p, func(v *view) error {
+		return v.resource(params.URI)
+	},
+		func() (*mcp.ReadResourceResult, error) {
+			return p.src.ReadResource(ctx, params)
+		})
 	if err != nil || !isUI(params.URI) {
 		return result, err
 	}
@@ -193,13 +214,20 @@ func (p *restricted) contents(locked *Entry, uri string, result *mcp.ReadResourc
 	if p.guard.opts.Policy == Warn {
 		return nil
 	}
-	return &mcp.Error{Code: mcp.CodeResourceDenied, Message: refusal(d)}
+	return &mcp.Error{
+		Code:    mcp.CodeResourceDenied,
+		Message: refusal(d),
+	}
 }
 
 // GetPrompt implements [mcp.Source].
 func (p *restricted) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	return callChecked(ctx, p, func(v *view) error { return v.prompt(params.Name) },
-		func() (*mcp.GetPromptResult, error) { return p.src.GetPrompt(ctx, params) })
+	return callChecked(ctx, p, func(v *view) error {
+		return v.prompt(params.Name)
+	},
+		func() (*mcp.GetPromptResult, error) {
+			return p.src.GetPrompt(ctx, params)
+		})
 }
 
 // Complete implements [mcp.Source].
@@ -209,12 +237,16 @@ func (p *restricted) Complete(ctx context.Context, params *mcp.CompleteParams) (
 			return v.prompt(params.Prompt)
 		}
 		return v.template(params.URITemplate)
-	}, func() (*mcp.CompleteResult, error) { return p.src.Complete(ctx, params) })
+	}, func() (*mcp.CompleteResult, error) {
+		return p.src.Complete(ctx, params)
+	})
 }
 
 // Subscribe implements [mcp.Subscriber].
 func (p *restricted) Subscribe(ctx context.Context, uri string) error {
-	_, err := callChecked(ctx, p, func(v *view) error { return v.resource(uri) }, func() (struct{}, error) {
+	_, err := callChecked(ctx, p, func(v *view) error {
+		return v.resource(uri)
+	}, func() (struct{}, error) {
 		if s, ok := p.src.(mcp.Subscriber); ok {
 			return struct{}{}, s.Subscribe(ctx, uri)
 		}
@@ -241,7 +273,9 @@ func (p *restricted) ServeMethod(
 }
 
 // Changes reports whether the catalog can change: see [mcp.AsWatcher].
-func (p *restricted) Changes() bool { return p.watches || p.guard.opts.Replaced }
+func (p *restricted) Changes() bool {
+	return p.watches || p.guard.opts.Replaced
+}
 
 // Watch implements [mcp.Watcher]. It suppresses changes of resources that cannot be read.
 func (p *restricted) Watch(changed func(mcp.Change)) (stop func()) {

@@ -139,8 +139,9 @@ func TestRestrictRefuses(t *testing.T) {
 		{"a description", func(c *mcp.Catalog) { c.Tools[1].Description = "sells <IMPORTANT>" },
 			strings.Replace(wholeOffer, " sell", "", 1),
 			map[string]string{
-				"tool sell": `refused by slipway.lock: shop: tools/sell has changed; review it with slipway lock diff and accept it with slipway lock approve --item tools/sell`,
-				"tool buy":  "fine",
+				"tool sell": `refused by slipway.lock: shop: tools/sell has changed; review it with slipway lock diff and accept ` +
+					`it with slipway lock approve --item tools/sell`,
+				"tool buy": "fine",
 			},
 			[]string{"tools/sell has changed"}},
 		{"an unknown member", func(c *mcp.Catalog) {
@@ -149,7 +150,8 @@ func TestRestrictRefuses(t *testing.T) {
 			map[string]string{"tool buy": again, "tool sell": "fine"}, []string{"tools/buy has changed"}},
 		{"the order of members is not a change", func(c *mcp.Catalog) {
 			c.Tools[0].Raw = json.RawMessage(
-				`{"_meta":{"ui":{"resourceUri":"ui://hidden"}},"future":{"n":1.0},"inputSchema":{"type":"object"},"description":"bu\u0079s","name":"buy"}`)
+				`{"_meta":{"ui":{"resourceUri":"ui://hidden"}},"future":{"n":1.0},"inputSchema":{"type":"object"},` +
+					`"description":"bu\u0079s","name":"buy"}`)
 		}, wholeOffer, map[string]string{"tool buy": "fine"}, nil},
 		{"a member given twice", func(c *mcp.Catalog) {
 			c.Tools[0].Raw = json.RawMessage(strings.Replace(string(c.Tools[0].Raw),
@@ -484,7 +486,8 @@ func BenchmarkPinnedCall(b *testing.B) {
 // BenchmarkJudge measures a changed list: the digests of 1,000 tools.
 func BenchmarkJudge(b *testing.B) {
 	const n = 1000
-	schema := `{"type":"object","properties":{"path":{"type":"string","description":"where it is"},"limit":{"type":"integer","minimum":1}},"required":["path"]}`
+	schema := `{"type":"object","properties":{"path":{"type":"string","description":"where it is"},` +
+		`"limit":{"type":"integer","minimum":1}},"required":["path"]}`
 	catalog := func() *mcp.Catalog {
 		cat := &mcp.Catalog{Server: mcp.Implementation{Name: "shop", Version: "1"}}
 		for i := range n {

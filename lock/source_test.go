@@ -39,7 +39,8 @@ func shopCatalog(edit func(*mcp.Catalog)) *mcp.Catalog {
 			{
 				Name: "buy",
 				Raw: json.RawMessage(
-					`{"name":"buy","description":"buys","inputSchema":{"type":"object"},"future":{"n":1},"_meta":{"ui":{"resourceUri":"ui://hidden"}}}`),
+					`{"name":"buy","description":"buys","inputSchema":{"type":"object"},"future":{"n":1},` +
+						`"_meta":{"ui":{"resourceUri":"ui://hidden"}}}`),
 			},
 			{Name: "sell", Description: "sells", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		},
@@ -81,7 +82,8 @@ func (s *shop) Complete(_ context.Context, p *mcp.CompleteParams) (*mcp.Complete
 	if p.Prompt != "ask" && p.URITemplate != "shop://item/{id}" {
 		return nil, mcp.UnknownPrompt(p.Prompt)
 	}
-	return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{"shop", p.Prompt + p.URITemplate, p.Value}}}, nil
+	values := []string{"shop", p.Prompt + p.URITemplate, p.Value}
+	return &mcp.CompleteResult{Completion: mcp.Completion{Values: values}}, nil
 }
 
 func (s *shop) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {

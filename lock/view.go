@@ -36,7 +36,13 @@ type refused struct {
 // compare compares the source's catalog with the lock.
 func (p *restricted) compare(lock *File, cat *mcp.Catalog) *view {
 	locked, mismatch := p.applicableEntry(lock)
-	v := &view{of: cat, lock: lock, locked: locked, admitted: mismatch == nil, catalog: cat}
+	v := &view{
+		of:       cat,
+		lock:     lock,
+		locked:   locked,
+		admitted: mismatch == nil,
+		catalog:  cat,
+	}
 	if locked == nil {
 		v.open = true // the policy is Warn; under Block, the source would not have been called
 		return v
@@ -111,9 +117,15 @@ func (v *view) restrict(source string, locked *Entry, drifts []Drift) {
 		return
 	}
 	v.catalog = v.of.Copy()
-	v.catalog.Tools = allowedItems(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
-	v.catalog.Prompts = allowedItems(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
-	v.catalog.Resources = allowedItems(v, Resources, v.of.Resources, func(r *mcp.Resource) string { return r.URI })
+	v.catalog.Tools = allowedItems(v, Tools, v.of.Tools, func(t *mcp.Tool) string {
+		return t.Name
+	})
+	v.catalog.Prompts = allowedItems(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string {
+		return p.Name
+	})
+	v.catalog.Resources = allowedItems(v, Resources, v.of.Resources, func(r *mcp.Resource) string {
+		return r.URI
+	})
 	v.catalog.Templates = allowedItems(v, Templates, v.of.Templates, func(t *mcp.ResourceTemplate) string {
 		return t.URITemplate
 	})
@@ -121,7 +133,10 @@ func (v *view) restrict(source string, locked *Entry, drifts []Drift) {
 		v.catalog.Instructions = ""
 	}
 	if v.refuses(Item{Kind: Server}) {
-		v.catalog.Server = mcp.Implementation{Name: v.of.Server.Name, Version: v.of.Server.Version}
+		v.catalog.Server = mcp.Implementation{
+			Name:    v.of.Server.Name,
+			Version: v.of.Server.Version,
+		}
 	}
 	v.index(locked)
 	v.recordReasons()
@@ -167,8 +182,12 @@ func allowedItems[T any](v *view, kind Kind, all []T, name func(*T) string) []T 
 // recordReasons records the reasons for missing tools and prompts, for the server to report to
 // clients.
 func (v *view) recordReasons() {
-	v.catalog.WithheldTools = reasonsFor(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
-	v.catalog.WithheldPrompts = reasonsFor(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
+	v.catalog.WithheldTools = reasonsFor(v, Tools, v.of.Tools, func(t *mcp.Tool) string {
+		return t.Name
+	})
+	v.catalog.WithheldPrompts = reasonsFor(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string {
+		return p.Name
+	})
 }
 
 // reasonsFor returns the reasons of the refused items by name, or nil if there are none.
@@ -208,7 +227,11 @@ func refusal(d Drift) string {
 }
 
 func denied(code mcp.Code, why string) error {
-	return &mcp.Error{Code: code, Message: why, Cause: errDrift}
+	return &mcp.Error{
+		Code:    code,
+		Message: why,
+		Cause:   errDrift,
+	}
 }
 
 // tool returns the reason a tool must not be called, or nil.

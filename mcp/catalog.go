@@ -123,7 +123,10 @@ func (c *Catalog) Unknown() bool {
 	return len(c.Sources) > 0
 }
 
-var emptyCatalog = &Catalog{Server: Implementation{Name: "empty", Version: "0"}}
+var emptyCatalog = &Catalog{Server: Implementation{
+	Name:    "empty",
+	Version: "0",
+}}
 
 // lazy is a value computed on first use.
 type lazy[T any] struct {

@@ -45,7 +45,12 @@ type Content struct {
 }
 
 // Text returns a text block.
-func Text(s string) Content { return Content{Type: TypeText, Text: s} }
+func Text(s string) Content {
+	return Content{
+		Type: TypeText,
+		Text: s,
+	}
+}
 
 // Image returns an image block; data is the content of the image file.
 func Image(data []byte, mimeType string) Content {
@@ -67,11 +72,19 @@ func Audio(data []byte, mimeType string) Content {
 
 // EmbeddedResource returns a block that contains a resource and its contents.
 func EmbeddedResource(r ResourceContents) Content {
-	return Content{Type: TypeResource, Resource: &r}
+	return Content{
+		Type:     TypeResource,
+		Resource: &r,
+	}
 }
 
 // ResourceLink returns a block that links to a resource without its contents.
-func ResourceLink(r Resource) Content { return Content{Type: TypeResourceLink, Link: &r} }
+func ResourceLink(r Resource) Content {
+	return Content{
+		Type: TypeResourceLink,
+		Link: &r,
+	}
+}
 
 // ResourceContents is the result of reading a resource: text, or binary data if Blob is
 // not nil. Exactly one of the two is encoded, even if it is empty.
@@ -95,13 +108,20 @@ type Form struct {
 	Private bool
 }
 
-var authored = Form{Version: LatestVersion, KeepSystemRole: true}
+var authored = Form{
+	Version:        LatestVersion,
+	KeepSystemRole: true,
+}
 
 // MarshalJSON implements json.Marshaler in the form of the latest version.
-func (c Content) MarshalJSON() ([]byte, error) { return c.appendJSON(nil, authored) }
+func (c Content) MarshalJSON() ([]byte, error) {
+	return c.appendJSON(nil, authored)
+}
 
 // MarshalJSON implements json.Marshaler.
-func (r ResourceContents) MarshalJSON() ([]byte, error) { return r.appendJSON(nil, authored) }
+func (r ResourceContents) MarshalJSON() ([]byte, error) {
+	return r.appendJSON(nil, authored)
+}
 
 func (c *Content) appendJSON(dst []byte, f Form) ([]byte, error) {
 	if c.Raw != nil {
@@ -274,7 +294,10 @@ func (c *Content) UnmarshalJSON(text []byte) error {
 	case "":
 		return fmt.Errorf("content has no type")
 	}
-	*c = Content{Type: w.Type, Raw: append(json.RawMessage(nil), text...)}
+	*c = Content{
+		Type: w.Type,
+		Raw:  append(json.RawMessage(nil), text...),
+	}
 	return nil
 }
 

@@ -95,7 +95,9 @@ func InvalidArguments(message string) *Error {
 }
 
 // UnknownTool returns the error for a tool that is not in the catalog.
-func UnknownTool(name string) *Error { return Errorf(CodeInvalidParams, "unknown tool %q", name) }
+func UnknownTool(name string) *Error {
+	return Errorf(CodeInvalidParams, "unknown tool %q", name)
+}
 
 // MethodNotFound returns the error for an unknown method.
 func MethodNotFound(method string) *Error {
@@ -103,7 +105,9 @@ func MethodNotFound(method string) *Error {
 }
 
 // UnknownPrompt returns the error for a prompt that is not in the catalog.
-func UnknownPrompt(name string) *Error { return Errorf(CodeInvalidParams, "unknown prompt %q", name) }
+func UnknownPrompt(name string) *Error {
+	return Errorf(CodeInvalidParams, "unknown prompt %q", name)
+}
 
 // ResourceNotFound returns the error for a resource that does not exist:
 // [CodeResourceNotFound] up to 2025-11-25, [CodeInvalidParams] later, with the URI in

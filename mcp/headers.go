@@ -32,7 +32,9 @@ func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
 	}
 	var found []HeaderParam
 	err := addAnnotated(&found, inputSchema, nil)
-	slices.SortFunc(found, func(a, b HeaderParam) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(found, func(a, b HeaderParam) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	if err == nil && bytes.Count(inputSchema, []byte(`"x-mcp-header"`)) != len(found) {
 		err = errors.New("an x-mcp-header cannot be reached through properties alone")
 	}
@@ -65,7 +67,9 @@ func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) erro
 		case n.Type != "string" && n.Type != "integer" && n.Type != "boolean":
 			problem = fmt.Errorf("x-mcp-header %s annotates the type %v, want string, integer or boolean",
 				*n.Header, n.Type)
-		case slices.ContainsFunc(*found, func(other HeaderParam) bool { return other.Name == p.Name }):
+		case slices.ContainsFunc(*found, func(other HeaderParam) bool {
+			return other.Name == p.Name
+		}):
 			problem = fmt.Errorf("x-mcp-header %s occurs twice", *n.Header)
 			*found = append(*found, p) // servers verify both
 		default:
@@ -97,4 +101,6 @@ const tokenLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 // ValidHeaderName reports whether s may be the value of the annotation x-mcp-header: a
 // token of HTTP.
-func ValidHeaderName(s string) bool { return s != "" && strings.Trim(s, tokenLetters) == "" }
+func ValidHeaderName(s string) bool {
+	return s != "" && strings.Trim(s, tokenLetters) == ""
+}

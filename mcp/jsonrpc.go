@@ -51,7 +51,10 @@ func (r *RPCRequest) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	read := RPCRequest{ID: members["id"], Params: orNil(members["params"])}
+	read := RPCRequest{
+		ID:     members["id"],
+		Params: orNil(members["params"]),
+	}
 	var ok bool
 	if read.Method, ok = jsonscan.Unquote(members["method"]); !ok {
 		return errors.New("request: method is missing or not a string")
@@ -96,7 +99,10 @@ func (r *RPCResponse) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	read := RPCResponse{ID: orNil(members["id"]), Result: members["result"]}
+	read := RPCResponse{
+		ID:     orNil(members["id"]),
+		Result: members["result"],
+	}
 	if raw := orNil(members["error"]); raw != nil {
 		read.Error = new(Error)
 		if err := read.Error.UnmarshalJSON(raw); err != nil {

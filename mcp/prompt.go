@@ -30,7 +30,9 @@ type PromptArgument struct {
 type plainPrompt Prompt
 
 // MarshalJSON implements json.Marshaler. It encodes for the latest version.
-func (p Prompt) MarshalJSON() ([]byte, error) { return p.wire(LatestVersion) }
+func (p Prompt) MarshalJSON() ([]byte, error) {
+	return p.wire(LatestVersion)
+}
 
 func (p Prompt) wire(v Version) (json.RawMessage, error) {
 	if p.Raw != nil {

@@ -74,7 +74,10 @@ type SamplingMessage struct {
 // SamplingText returns a message with one text block.
 func SamplingText(role, text string) SamplingMessage {
 	content, _ := Marshal(Text(text))
-	return SamplingMessage{Role: role, Content: content}
+	return SamplingMessage{
+		Role:    role,
+		Content: content,
+	}
 }
 
 // CreateMessageResult is the answer of the client's model.
@@ -120,7 +123,9 @@ type Root struct {
 func (*ElicitParams) Method() string { return "elicitation/create" }
 
 // Method returns "sampling/createMessage".
-func (*CreateMessageParams) Method() string { return "sampling/createMessage" }
+func (*CreateMessageParams) Method() string {
+	return "sampling/createMessage"
+}
 
 // Method returns "roots/list".
 func (*ListRootsParams) Method() string { return "roots/list" }

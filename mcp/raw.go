@@ -181,9 +181,15 @@ func (r *Raw) downgraded(v Version) []byte {
 	var typed Result
 	switch {
 	case w.Content != nil:
-		typed = &CallToolResult{Content: w.Content, IsError: w.IsError}
+		typed = &CallToolResult{
+			Content: w.Content,
+			IsError: w.IsError,
+		}
 	case w.Messages != nil:
-		typed = &GetPromptResult{Description: w.Description, Messages: w.Messages}
+		typed = &GetPromptResult{
+			Description: w.Description,
+			Messages:    w.Messages,
+		}
 	default:
 		return r.doc
 	}

@@ -50,10 +50,14 @@ type plainResource Resource
 type plainResourceTemplate ResourceTemplate
 
 // MarshalJSON implements json.Marshaler. It encodes for the latest version.
-func (r Resource) MarshalJSON() ([]byte, error) { return r.wire(LatestVersion) }
+func (r Resource) MarshalJSON() ([]byte, error) {
+	return r.wire(LatestVersion)
+}
 
 // MarshalJSON implements json.Marshaler. It encodes for the latest version.
-func (t ResourceTemplate) MarshalJSON() ([]byte, error) { return t.wire(LatestVersion) }
+func (t ResourceTemplate) MarshalJSON() ([]byte, error) {
+	return t.wire(LatestVersion)
+}
 
 func (r Resource) wire(v Version) (json.RawMessage, error) {
 	if r.Raw != nil {

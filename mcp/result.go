@@ -100,16 +100,24 @@ func (c Completion) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSON implements json.Marshaler. It encodes for the latest version.
-func (r CallToolResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+func (r CallToolResult) MarshalJSON() ([]byte, error) {
+	return marshalResult(&r)
+}
 
 // MarshalJSON implements json.Marshaler. It encodes for the latest version.
-func (r ReadResourceResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+func (r ReadResourceResult) MarshalJSON() ([]byte, error) {
+	return marshalResult(&r)
+}
 
 // MarshalJSON implements json.Marshaler. It encodes for the latest version.
-func (r GetPromptResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+func (r GetPromptResult) MarshalJSON() ([]byte, error) {
+	return marshalResult(&r)
+}
 
 // MarshalJSON implements json.Marshaler.
-func (r CompleteResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+func (r CompleteResult) MarshalJSON() ([]byte, error) {
+	return marshalResult(&r)
+}
 
 // Result is a result of a [Source]: a [*CallToolResult], [*ReadResourceResult],
 // [*GetPromptResult], [*CompleteResult] or [*MethodResult].
@@ -190,16 +198,39 @@ func (c *Catalog) AppendResult(dst []byte, r Result, f Form) ([]byte, error) {
 
 var emptyObject = json.RawMessage(`{}`)
 
-func (r *CallToolResult) parts() resultParts     { return resultParts{raw: r.Raw, meta: r.Meta} }
-func (r *ReadResourceResult) parts() resultParts { return resultParts{r.Raw, r.Meta, &r.Cache} }
-func (r *GetPromptResult) parts() resultParts    { return resultParts{raw: r.Raw, meta: r.Meta} }
-func (r *CompleteResult) parts() resultParts     { return resultParts{raw: r.Raw} }
-func (r *MethodResult) parts() resultParts       { return resultParts{raw: r.Result, cache: r.Cache} }
+func (r *CallToolResult) parts() resultParts {
+	return resultParts{
+		raw:  r.Raw,
+		meta: r.Meta,
+	}
+}
+func (r *ReadResourceResult) parts() resultParts {
+	return resultParts{r.Raw, r.Meta, &r.Cache}
+}
+func (r *GetPromptResult) parts() resultParts {
+	return resultParts{
+		raw:  r.Raw,
+		meta: r.Meta,
+	}
+}
+func (r *CompleteResult) parts() resultParts {
+	return resultParts{raw: r.Raw}
+}
+func (r *MethodResult) parts() resultParts {
+	return resultParts{
+		raw:   r.Result,
+		cache: r.Cache,
+	}
+}
 
-func (r *MethodResult) members(dst []byte, _ Form) ([]byte, error) { return dst, nil }
+func (r *MethodResult) members(dst []byte, _ Form) ([]byte, error) {
+	return dst, nil
+}
 
 // Failed reports whether r has isError, in its fields or in Raw.
-func (r *CallToolResult) Failed() bool { return r.IsError || r.Raw != nil && r.Raw.isError }
+func (r *CallToolResult) Failed() bool {
+	return r.IsError || r.Raw != nil && r.Raw.isError
+}
 
 // appendArray appends items, each encoded by one, and closes the array.
 func appendArray[T any](

@@ -67,7 +67,10 @@ func (p *Properties) UnmarshalJSON(text []byte) error {
 		if err := dec.Decode(&s); err != nil {
 			return fmt.Errorf("property %q: %w", name, err)
 		}
-		*p = append(*p, Property{Name: name, Schema: s})
+		*p = append(*p, Property{
+			Name:   name,
+			Schema: s,
+		})
 		return nil
 	})
 }

@@ -167,7 +167,9 @@ type Unimplemented struct{}
 var _ Source = Unimplemented{}
 
 // Catalog returns an empty catalog.
-func (Unimplemented) Catalog(context.Context) (*Catalog, error) { return emptyCatalog, nil }
+func (Unimplemented) Catalog(context.Context) (*Catalog, error) {
+	return emptyCatalog, nil
+}
 
 // CallTool returns [UnknownTool].
 func (Unimplemented) CallTool(_ context.Context, p *CallToolParams) (*CallToolResult, error) {

@@ -83,7 +83,10 @@ func (a ToolAnnotations) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler. Absent hints get their defaults.
 func (a *ToolAnnotations) UnmarshalJSON(text []byte) error {
-	wire := wireToolAnnotations{DestructiveHint: true, OpenWorldHint: true}
+	wire := wireToolAnnotations{
+		DestructiveHint: true,
+		OpenWorldHint:   true,
+	}
 	if err := json.Unmarshal(text, &wire); err != nil {
 		return err
 	}

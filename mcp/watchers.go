@@ -26,7 +26,9 @@ func (w *Watchers) Watch(changed func(Change)) (stop func()) {
 	w.mu.Unlock()
 	return func() {
 		w.mu.Lock()
-		w.list = slices.DeleteFunc(w.list, func(other *watching) bool { return other == one })
+		w.list = slices.DeleteFunc(w.list, func(other *watching) bool {
+			return other == one
+		})
 		w.mu.Unlock()
 		one.mu.Lock()
 		one.changed = nil

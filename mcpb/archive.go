@@ -33,7 +33,9 @@ func DefaultLimits() Limits { return zip.DefaultLimits() }
 //
 // If the archive is refused, the error is an [*ArchiveError]; if it cannot be read, the
 // error is that of the file system.
-func OpenArchive(name string, limits *Limits) (*Archive, error) { return zip.Open(name, limits) }
+func OpenArchive(name string, limits *Limits) (*Archive, error) {
+	return zip.Open(name, limits)
+}
 
 // NewArchive is [OpenArchive] for the first size bytes of r, which stays open and must not
 // change.

@@ -108,7 +108,9 @@ func (c *cached) replace(ctx context.Context, l *layout) error {
 		return fmt.Errorf("the unpacked bundle %s was changed and cannot be replaced: %w", c.dir, err)
 	}
 	report := &UnpackReport{}
-	err := fsutil.CreateDir(c.dir, func(tmp string) error { return extract(ctx, l.archive, tmp, l.mode, nil, report) })
+	err := fsutil.CreateDir(c.dir, func(tmp string) error {
+		return extract(ctx, l.archive, tmp, l.mode, nil, report)
+	})
 	if err != nil {
 		return err
 	}

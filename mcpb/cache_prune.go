@@ -87,9 +87,13 @@ func ListCache(ctx context.Context, dir string) ([]CachedBundle, error) {
 // inspectCached describes a folder of the cache. Name and version come from the folder
 // itself, so they are for display only.
 func inspectCached(dir string) CachedBundle {
-	b := CachedBundle{SHA256: filepath.Base(dir), Dir: dir}
+	b := CachedBundle{
+		SHA256: filepath.Base(dir),
+		Dir:    dir,
+	}
 	if m, err := ReadManifest(os.DirFS(dir)); err == nil {
-		b.Name, b.Version = m.Name, m.Version
+		b.Name = m.Name
+		b.Version = m.Version
 	}
 	for _, place := range []string{dir, dir + pythonSuffix} {
 		_ = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
@@ -132,7 +136,10 @@ func PruneCache(ctx context.Context, opts *PruneOptions) (*PruneReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := &PruneReport{Removed: []CachedBundle{}, Kept: len(list)}
+	report := &PruneReport{
+		Removed: []CachedBundle{},
+		Kept:    len(list),
+	}
 	for i := range list {
 		report.KeptBytes += list[i].Bytes
 	}
@@ -191,4 +198,6 @@ func sweepCache(cache string) error {
 }
 
 // isDigest reports whether a name is a SHA-256 in hexadecimal.
-func isDigest(name string) bool { return len(name) == 64 && ValidFingerprint(name) }
+func isDigest(name string) bool {
+	return len(name) == 64 && ValidFingerprint(name)
+}

@@ -29,7 +29,10 @@ const uvLock = "uv.lock"
 
 // newLayout returns the layout of an archive with the manifest m.
 func newLayout(a *Archive, m *Manifest) *layout {
-	l := &layout{archive: a, fsys: a.FS()}
+	l := &layout{
+		archive: a,
+		fsys:    a.FS(),
+	}
 	if !hasModes(a) {
 		l.programs = m.programs()
 	}
@@ -89,7 +92,10 @@ func (l *layout) verify(ctx context.Context, dir string) error {
 	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), 8) {
 		group.Go(func() {
-			c := &comparison{layout: l, dir: dir}
+			c := &comparison{
+				layout: l,
+				dir:    dir,
+			}
 			for name := range files {
 				if ctx.Err() != nil {
 					continue // drain the channel
@@ -100,7 +106,10 @@ func (l *layout) verify(ctx context.Context, dir string) error {
 			}
 		})
 	}
-	c := &comparison{layout: l, dir: dir}
+	c := &comparison{
+		layout: l,
+		dir:    dir,
+	}
 	if err := c.compareFolder(ctx, ".", files); err != nil {
 		stop(err)
 	}

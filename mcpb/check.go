@@ -76,7 +76,10 @@ type contentEntry struct {
 }
 
 func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
-	c := &checker{fsys: fsys, opts: valueOf(opts)}
+	c := &checker{
+		fsys: fsys,
+		opts: valueOf(opts),
+	}
 	if c.opts.Where == nil {
 		c.opts.Where = func(name string) string { return name }
 	}
@@ -130,7 +133,9 @@ func referenceOnly(all *check.Report) *check.Report {
 }
 
 // in returns a reporter for a file of the bundle other than the manifest.
-func (c *checker) in(name string) check.Reporter { return c.In(c.opts.Where(name)) }
+func (c *checker) in(name string) check.Reporter {
+	return c.In(c.opts.Where(name))
+}
 
 // inText is in for a file whose findings have positions in a text.
 func (c *checker) inText(name string, text *check.Document) check.Reporter {

@@ -56,8 +56,12 @@ func (c *checker) checkCode() {
 		return
 	}
 	k := &code{
-		checker: c, strict: true,
-		seen: map[string]bool{}, reported: map[string]bool{}, used: map[string]string{}, merged: map[string]bool{},
+		checker:  c,
+		strict:   true,
+		seen:     map[string]bool{},
+		reported: map[string]bool{},
+		used:     map[string]string{},
+		merged:   map[string]bool{},
 		packages: map[string]*packageJSON{},
 	}
 	k.addStarted()
@@ -97,7 +101,9 @@ func (k *code) first(module string) bool {
 // addUncertainty records that the server may load modules that no file names. Only the first
 // reason of each kind is kept.
 func (k *code) addUncertainty(bundled bool, format string, args ...any) {
-	if !slices.ContainsFunc(k.unclear, func(u unclear) bool { return u.bundled == bundled }) {
+	if !slices.ContainsFunc(k.unclear, func(u unclear) bool {
+		return u.bundled == bundled
+	}) {
 		k.unclear = append(k.unclear, unclear{fmt.Sprintf(format, args...), bundled})
 	}
 }
@@ -129,7 +135,8 @@ func (k *code) run(read func(name string, text []byte)) {
 // a file may have a million imports.
 func (k *code) inCode(name string, text []byte) check.Reporter {
 	if k.last == nil || k.lastName != name {
-		k.lastName, k.last = name, &check.Document{Text: text}
+		k.lastName = name
+		k.last = &check.Document{Text: text}
 	}
 	return k.inText(name, k.last)
 }
@@ -215,7 +222,8 @@ func (k *code) followRelative(name string, text []byte, i *jsImport, module stri
 	if found != "" && exact || i.optional || !k.first(target) {
 		return
 	}
-	message, hint := fmt.Sprintf("%s is not in the bundle, and this file loads it", target), k.hintSimilar(target)
+	message := fmt.Sprintf("%s is not in the bundle, and this file loads it", target)
+	hint := k.hintSimilar(target)
 	if found != "" {
 		message = fmt.Sprintf("%q names no file, and import adds neither an extension nor an index to it", module)
 		hint = "write the whole name, as in " + strconv.Quote(module+strings.TrimPrefix(found, target))

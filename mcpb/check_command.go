@@ -21,7 +21,9 @@ func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 	if _, after, ok := strings.Cut(value, "="); ok && strings.HasPrefix(value, "-") {
 		value = after // --root=/home/me
 	}
-	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' }) {
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool {
+		return r == ';' || r == ','
+	}) {
 		if developerPath.MatchString(word) {
 			c.Add(ruleDeveloper.As(s), pointer,
 				`begin with ${__dirname} for a file of the bundle, or ask for it with an option in user_config`,
@@ -54,12 +56,20 @@ func (c *checker) checkRelative(pointer, arg string) {
 func (c *checker) checkFetches(pointer, command string, args []string) {
 	runner := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	runner = strings.TrimSuffix(strings.TrimSuffix(runner, ".exe"), ".cmd")
-	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		return strings.HasPrefix(arg, "-")
+	})
 	switch runner {
 	case "npx", "bunx", "pnpx", "uvx":
 	case "pnpm", "yarn", "npm", "bun", "pipx", "uv":
-		verbs := map[string][]string{"pnpm": {"dlx"}, "yarn": {"dlx"}, "npm": {"exec", "x"}, "bun": {"x"}, "pipx": {"run"},
-			"uv": {"tool"}}
+		verbs := map[string][]string{
+			"pnpm": {"dlx"},
+			"yarn": {"dlx"},
+			"npm":  {"exec", "x"},
+			"bun":  {"x"},
+			"pipx": {"run"},
+			"uv":   {"tool"},
+		}
 		if len(words) < 2 || !slices.Contains(verbs[runner], words[0]) {
 			return
 		}

@@ -51,7 +51,9 @@ func (k *code) checkDeclared() {
 	for _, name := range sortedKeys(top.Dependencies) {
 		switch {
 		case k.findPackage(".", name) != "", k.findPackage("server", name) != "":
-			if slices.ContainsFunc(k.unclear, func(u unclear) bool { return !u.bundled }) {
+			if slices.ContainsFunc(k.unclear, func(u unclear) bool {
+				return !u.bundled
+			}) {
 				k.used[cmp.Or(k.findPackage(".", name), k.findPackage("server", name))] = "package.json"
 			}
 		case k.reported[name], top.OptionalDependencies[name] != "", strings.HasPrefix(name, "@types/"), k.merged[name]:
@@ -65,7 +67,9 @@ func (k *code) checkDeclared() {
 	message := fmt.Sprintf("it names %s, which the bundle does not have", firstNames(absent, 3))
 	hint := "npm install --omit=dev; if the server was bundled into one file, move them to devDependencies"
 	severity := check.Note
-	switch at := slices.IndexFunc(k.unclear, func(u unclear) bool { return !u.bundled }); {
+	switch at := slices.IndexFunc(k.unclear, func(u unclear) bool {
+		return !u.bundled
+	}); {
 	case at >= 0:
 		severity = check.Error
 		message += "; whether the server needs them cannot be seen, as " + k.unclear[at].why
@@ -108,7 +112,9 @@ func isBundled(text []byte) bool {
 		return true
 	}
 	return bundlerComment.Match(text) ||
-		slices.ContainsFunc(bundlerNames(), func(name string) bool { return bytes.Contains(text, []byte(name)) })
+		slices.ContainsFunc(bundlerNames(), func(name string) bool {
+			return bytes.Contains(text, []byte(name))
+		})
 }
 
 // mergedPackage matches the packages that a bundler names as merged.

@@ -119,7 +119,8 @@ func (c *checker) checkPlatforms() {
 			c.checkCPU(pointer, n)
 			continue
 		}
-		severity, hint := check.Error, fmt.Sprintf("add an override for %s, or leave it out of compatibility.platforms",
+		severity := check.Error
+		hint := fmt.Sprintf("add an override for %s, or leave it out of compatibility.platforms",
 			platform)
 		message := fmt.Sprintf("%s is for %s, and the manifest says that the bundle runs on %s", n.name, n, platform)
 		if !explicit {
@@ -158,7 +159,9 @@ func (c *checker) started(platform string) (pointer, name string) {
 
 // native returns the machine code in a file, or nil.
 func (c *checker) native(name string) *native {
-	i := slices.IndexFunc(c.natives, func(n native) bool { return n.name == name })
+	i := slices.IndexFunc(c.natives, func(n native) bool {
+		return n.name == name
+	})
 	if i < 0 || name == "" {
 		return nil
 	}

@@ -101,7 +101,9 @@ func (c *checker) checkMeta() {
 	for _, m := range membersOf(c.root.Get("_meta")) {
 		labels := strings.Split(m.Key, ".")
 		bad := slices.ContainsFunc(labels,
-			func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
+			func(l string) bool {
+				return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", ""))
+			})
 		if len(labels) < 2 || bad {
 			c.At(m.KeyStart).Add(ruleMetaKey, pointerTo("/_meta", m.Key), "such as com.example",
 				"%q is not a reversed domain name", m.Key)

@@ -79,7 +79,10 @@ func (c *checker) checkIcons() {
 	seen := map[Icon]int{}
 	for i, icon := range c.m.Icons {
 		pointer := fmt.Sprintf("/icons/%d", i)
-		same := Icon{Size: icon.Size, Theme: icon.Theme}
+		same := Icon{
+			Size:  icon.Size,
+			Theme: icon.Theme,
+		}
 		if first, twice := seen[same]; twice {
 			c.Add(ruleIcons, pointer, "", "it has the same size and theme as item %d", first)
 		} else {
@@ -127,7 +130,9 @@ type picture struct {
 	bytes         int64
 }
 
-func (p picture) String() string { return fmt.Sprintf("%dx%d", p.width, p.height) }
+func (p picture) String() string {
+	return fmt.Sprintf("%dx%d", p.width, p.height)
+}
 
 // is reports whether the picture has a size such as 16x16, or 016x16.
 func (p picture) is(size string) bool {
@@ -167,7 +172,13 @@ func (c *checker) picture(name string) (picture, error) {
 
 // looksLike returns the actual format of a file that is not a PNG.
 func looksLike(name string, head []byte) string {
-	kinds := map[string]string{"\xff\xd8\xff": "JPEG", "GIF8": "GIF", "RIFF": "WebP", "<svg": "SVG", "<?xml": "SVG"}
+	kinds := map[string]string{
+		"\xff\xd8\xff": "JPEG",
+		"GIF8":         "GIF",
+		"RIFF":         "WebP",
+		"<svg":         "SVG",
+		"<?xml":        "SVG",
+	}
 	for magic, kind := range kinds {
 		if strings.HasPrefix(string(head), magic) {
 			return ", but " + kind

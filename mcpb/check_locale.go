@@ -57,9 +57,14 @@ func (c *checker) checkTranslation(locale, name string) {
 		return
 	}
 	d.checkVisible(d.root, "")
-	j := judge{document: d, translation: true, typeRule: ruleTranslation.As(check.Warning)}
+	j := judge{
+		document:    d,
+		translation: true,
+		typeRule:    ruleTranslation.As(check.Warning),
+	}
 	j.value(d.root, translationShape(), "")
-	tools, prompts := c.toolNames(), c.promptNames()
+	tools := c.toolNames()
+	prompts := c.promptNames()
 	d.checkTranslated("tool", "/tools", tools)
 	d.checkTranslated("prompt", "/prompts", prompts)
 	own := c.m.Localization.defaultLocale()

@@ -26,7 +26,11 @@ type nameRules struct {
 
 func (c *checker) newNameRules() *nameRules {
 	declared, _ := c.declared()
-	n := &nameRules{checker: c, windows: slices.Contains(declared, "win32"), severity: check.Warning}
+	n := &nameRules{
+		checker:  c,
+		windows:  slices.Contains(declared, "win32"),
+		severity: check.Warning,
+	}
 	if n.windows {
 		n.severity = check.Error
 	}

@@ -34,7 +34,12 @@ func (c *checker) checkLibraries(declared []string, started map[string]bool) {
 		name := familyOf(n.name)
 		f := families[name]
 		if f == nil {
-			f = &family{name: name, systems: map[string][]string{}, example: map[string]string{}, pythons: map[string]bool{}}
+			f = &family{
+				name:    name,
+				systems: map[string][]string{},
+				example: map[string]string{},
+				pythons: map[string]bool{},
+			}
 			families[name] = f
 		}
 		f.systems[n.platform] = append(f.systems[n.platform], n.cpus...)
@@ -98,7 +103,8 @@ func (c *checker) checkPython(f *family) {
 	allowed := "any version"
 	wanted := ""
 	if k := c.m.Compatibility; k != nil && k.Runtimes["python"] != "" {
-		wanted, allowed = k.Runtimes["python"], k.Runtimes["python"]
+		wanted = k.Runtimes["python"]
+		allowed = k.Runtimes["python"]
 	}
 	fits := slices.ContainsFunc(pythonVersions(), func(v string) bool {
 		in := true

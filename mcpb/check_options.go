@@ -105,4 +105,6 @@ func withArticle(kind string) string {
 }
 
 // isPath reports whether the values of the option are paths.
-func (o *Option) isPath() bool { return o.Type == OptionDirectory || o.Type == OptionFile }
+func (o *Option) isPath() bool {
+	return o.Type == OptionDirectory || o.Type == OptionFile
+}

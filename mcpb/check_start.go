@@ -215,7 +215,9 @@ func (k *code) followSuffix(name string) {
 }
 
 // followFolder follows all code in a folder.
-func (k *code) followFolder(dir string) { k.addOnce(k.codeFiles().byFolder, dir) }
+func (k *code) followFolder(dir string) {
+	k.addOnce(k.codeFiles().byFolder, dir)
+}
 
 // addOnce adds the files of a key, which are not needed a second time.
 func (k *code) addOnce(files map[string][]string, key string) {
@@ -244,7 +246,10 @@ func (k *code) codeFiles() *sources {
 	if k.sources != nil {
 		return k.sources
 	}
-	k.sources = &sources{byFolder: map[string][]string{}, bySuffix: map[string][]string{}}
+	k.sources = &sources{
+		byFolder: map[string][]string{},
+		bySuffix: map[string][]string{},
+	}
 	files := 0
 	for _, e := range k.content {
 		installed := strings.Contains("/"+e.name, "/node_modules/")

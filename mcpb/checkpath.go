@@ -58,7 +58,9 @@ func CheckPath(name string, opts *CheckOptions) (*Manifest, *check.Report, error
 
 // checkFolder checks only the files that packing would put into the bundle.
 func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) {
-	o.Where = func(file string) string { return filepath.Join(name, filepath.FromSlash(file)) }
+	o.Where = func(file string) string {
+		return filepath.Join(name, filepath.FromSlash(file))
+	}
 	o.NoModes = runtime.GOOS == "windows"
 	var more []check.Finding
 	s, err := Select(name, LinksFollow)
@@ -127,7 +129,10 @@ func checkArchive(name string, o CheckOptions) (*Manifest, *check.Report, error)
 	o.Where = func(file string) string { return name + "!" + file }
 	m, checked, err := Check(a.FS(), &o)
 	if errors.Is(err, os.ErrNotExist) {
-		check.Reporter{Report: report, File: name}.Add(ruleNoManifest, "", "slipway bundle pack DIR puts it there",
+		check.Reporter{
+			Report: report,
+			File:   name,
+		}.Add(ruleNoManifest, "", "slipway bundle pack DIR puts it there",
 			"there is no manifest.json at the root of the bundle")
 		return nil, report, nil
 	}

@@ -198,17 +198,24 @@ func (c *cleaning) compare(packed *PackReport) error {
 
 // remove adds an entry to the removed files of its exclusion.
 func (c *cleaning) remove(e Entry, excluded []Exclusion) {
-	name, reason := e.Name, "packing leaves it out"
+	name := e.Name
+	reason := "packing leaves it out"
 	for _, x := range excluded {
 		if x.Name == e.Name || strings.HasPrefix(e.Name, x.Name+"/") {
-			name, reason = x.Name, x.Reason
+			name = x.Name
+			reason = x.Reason
 			break
 		}
 	}
 	removed := &c.report.Removed
-	at := slices.IndexFunc(*removed, func(r RemovedFile) bool { return r.Name == name })
+	at := slices.IndexFunc(*removed, func(r RemovedFile) bool {
+		return r.Name == name
+	})
 	if at < 0 {
-		*removed = append(*removed, RemovedFile{Name: name, Reason: reason})
+		*removed = append(*removed, RemovedFile{
+			Name:   name,
+			Reason: reason,
+		})
 		at = len(*removed) - 1
 	}
 	(*removed)[at].Files++
@@ -222,7 +229,8 @@ func (c *cleaning) write(name string) error {
 		return err
 	}
 	defer f.Close()
-	put, mode := fsutil.Create, fs.FileMode(0o644)
+	put := fsutil.Create
+	mode := fs.FileMode(0o644)
 	if c.opts.Out == "" {
 		put = fsutil.Replace
 		if info, err := os.Stat(name); err == nil {

@@ -28,7 +28,8 @@ func openContent(ctx context.Context, name string, opts *OpenOptions) (*content,
 	if err != nil {
 		return nil, err
 	}
-	folder, isFolder := name, info.IsDir()
+	folder := name
+	isFolder := info.IsDir()
 	if filepath.Base(name) == ManifestName {
 		folder, isFolder = filepath.Dir(name), true
 	}
@@ -76,7 +77,10 @@ func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *
 		return nil, err
 	}
 	if opts.SHA256 != "" && !strings.EqualFold(s.sha256, opts.SHA256) {
-		return nil, &DigestError{Got: s.sha256, Want: strings.ToLower(opts.SHA256)}
+		return nil, &DigestError{
+			Got:  s.sha256,
+			Want: strings.ToLower(opts.SHA256),
+		}
 	}
 	if err := s.refuseSigner(ctx, name, opts); err != nil {
 		return nil, err
@@ -98,13 +102,17 @@ func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *
 	if err != nil {
 		return nil, err
 	}
-	c.dir, c.release = unpacked.dir, unpacked.lock.Unlock
+	c.dir = unpacked.dir
+	c.release = unpacked.lock.Unlock
 	if unpacked.changed != nil {
 		c.warnings = append(c.warnings, *unpacked.changed)
 	}
 	if unpacked.fresh {
 		// Failing to prune the cache must not keep the bundle from starting.
-		_, _ = PruneCache(ctx, &PruneOptions{Dir: cache, MaxBytes: opts.CacheBytes})
+		_, _ = PruneCache(ctx, &PruneOptions{
+			Dir:      cache,
+			MaxBytes: opts.CacheBytes,
+		})
 	}
 	// The server must not write into its own folder, not even as root.
 	c.env = map[string]string{"PYTHONDONTWRITEBYTECODE": "1"}
@@ -136,7 +144,11 @@ func (s *snapshot) refuseSigner(ctx context.Context, name string, opts *OpenOpti
 // nil otherwise.
 func (v *Verification) Refusal() error {
 	if v.Status == StatusTampered {
-		return &ArchiveError{Rule: zip.RuleSignature, Reason: v.Reason, Unsafe: true}
+		return &ArchiveError{
+			Rule:   zip.RuleSignature,
+			Reason: v.Reason,
+			Unsafe: true,
+		}
 	}
 	return nil
 }

@@ -21,9 +21,17 @@ func (d *document) manifest() *Manifest {
 	}
 	version, known := d.version()
 	s := manifestShape(version)
-	j := judge{document: d, version: version, anyVersion: !known, typeRule: ruleType}
+	j := judge{
+		document:   d,
+		version:    version,
+		anyVersion: !known,
+		typeRule:   ruleType,
+	}
 	j.value(d.root, s, "")
-	m := &Manifest{source: d.text, Unknown: d.unknown(d.root, s)}
+	m := &Manifest{
+		source:  d.text,
+		Unknown: d.unknown(d.root, s),
+	}
 	d.decode(d.root, s, reflect.ValueOf(m).Elem())
 	m.SpecVersion = version
 	if m.Compatibility != nil {
@@ -37,7 +45,8 @@ func (d *document) manifest() *Manifest {
 // that the rest can still be checked.
 func (d *document) version() (version string, known bool) {
 	versions := Versions()
-	pointer, message := "/manifest_version", `"manifest_version" is missing`
+	pointer := "/manifest_version"
+	message := `"manifest_version" is missing`
 	for i, name := range []string{"manifest_version", "dxt_version"} {
 		n := d.root.Get(name)
 		if slices.Contains(versions, textOf(n)) {
@@ -94,7 +103,8 @@ func (d *document) decode(n *tree.Node, s *shape, v reflect.Value) {
 // decodeSlice decodes a list, or an object of options, whose names become their keys. An
 // item of another type becomes a zero value, to keep the positions of the others.
 func (d *document) decodeSlice(n *tree.Node, s *shape, v reflect.Value) {
-	items, t := n.Items, v.Type()
+	items := n.Items
+	t := v.Type()
 	members := membersOf(n)
 	for _, m := range members { // an object of options
 		items = append(items, m.Value)

@@ -31,9 +31,13 @@ const byteOrderMark = "\ufeff"
 func readDocument(data []byte, file string, report *check.Report) *document {
 	text := bytes.TrimPrefix(data, []byte(byteOrderMark))
 	d := &document{
-		Reporter: check.Reporter{Report: report, File: file, Document: &check.Document{Text: text}},
-		text:     text,
-		bom:      len(data) - len(text),
+		Reporter: check.Reporter{
+			Report:   report,
+			File:     file,
+			Document: &check.Document{Text: text},
+		},
+		text: text,
+		bom:  len(data) - len(text),
 	}
 	if d.bom > 0 {
 		d.At(0).Add(ruleBOM, "", "slipway bundle validate --fix removes it",
@@ -104,7 +108,9 @@ func membersOf(n *tree.Node) []tree.Member {
 }
 
 // full reports whether additional findings are only counted.
-func (d *document) full(s check.Severity) bool { return d.Report.Count(s) >= maxFindings }
+func (d *document) full(s check.Severity) bool {
+	return d.Report.Count(s) >= maxFindings
+}
 
 // near is didYouMean for findings that are kept.
 func (d *document) near(name string, names []string) string {

@@ -14,11 +14,15 @@ import (
 // Drift compares a manifest with what its running server offers. file is the path of the
 // manifest in the findings.
 func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {
-	d := &drift{m: m, cat: offered, Reporter: check.Reporter{
-		Report:   &check.Report{},
-		File:     file,
-		Document: &check.Document{Text: m.JSON()},
-	}}
+	d := &drift{
+		m:   m,
+		cat: offered,
+		Reporter: check.Reporter{
+			Report:   &check.Report{},
+			File:     file,
+			Document: &check.Document{Text: m.JSON()},
+		},
+	}
 	d.tools()
 	d.prompts()
 	d.static()
@@ -62,7 +66,9 @@ func (d *drift) tools() {
 	var unknown, silent []string
 	for i := range d.cat.Tools {
 		t := &d.cat.Tools[i]
-		if !slices.ContainsFunc(d.m.Tools, func(o Tool) bool { return o.Name == t.Name }) {
+		if !slices.ContainsFunc(d.m.Tools, func(o Tool) bool {
+			return o.Name == t.Name
+		}) {
 			unknown = append(unknown, t.Name)
 		}
 		if !hasHint(t) {
@@ -104,7 +110,9 @@ func (d *drift) prompts() {
 	var unknown []string
 	for i := range d.cat.Prompts {
 		name := d.cat.Prompts[i].Name
-		if !slices.ContainsFunc(d.m.Prompts, func(p Prompt) bool { return p.Name == name }) {
+		if !slices.ContainsFunc(d.m.Prompts, func(p Prompt) bool {
+			return p.Name == name
+		}) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -123,7 +131,9 @@ func argumentNames(p *mcp.Prompt) []string {
 	return names
 }
 
-func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+func sorted(names []string) []string {
+	return slices.Sorted(slices.Values(names))
+}
 
 func listArguments(names []string) string {
 	if len(names) == 0 {

@@ -67,13 +67,19 @@ func readELF(n native, head []byte) native {
 }
 
 func machoCPU(kind uint32) string {
-	return orOther(map[uint32]string{7: "386", 0x01000007: "amd64", 12: "arm", 0x0100000c: "arm64"}[kind])
+	return orOther(map[uint32]string{
+		7:          "386",
+		0x01000007: "amd64",
+		12:         "arm",
+		0x0100000c: "arm64",
+	}[kind])
 }
 
 // readFat reads a Mach-O file for several CPUs. Java class files begin with the same four
 // bytes, and have their version where the number of CPUs would be.
 func readFat(n native, head []byte, wide bool) (native, bool) {
-	count, size := int(binary.BigEndian.Uint32(head[4:])), 20
+	count := int(binary.BigEndian.Uint32(head[4:]))
+	size := 20
 	if wide {
 		size = 32
 	}
@@ -97,7 +103,13 @@ func readPE(n native, head []byte) (native, bool) {
 		return n, false
 	}
 	n.platform = "win32"
-	cpu := map[uint16]string{0x14c: "386", 0x8664: "amd64", 0x1c0: "arm", 0x1c4: "arm", 0xaa64: "arm64"}
+	cpu := map[uint16]string{
+		0x14c:  "386",
+		0x8664: "amd64",
+		0x1c0:  "arm",
+		0x1c4:  "arm",
+		0xaa64: "arm64",
+	}
 	n.cpus = []string{orOther(cpu[binary.LittleEndian.Uint16(head[at+4:])])}
 	return n, true
 }

@@ -80,7 +80,9 @@ func (e *ExpandError) Missing() []string {
 
 // Sensitive reports whether the option with that key is a secret, which must not be
 // passed on a command line.
-func (e *ExpandError) Sensitive(key string) bool { return slices.Contains(e.sensitive, key) }
+func (e *ExpandError) Sensitive(key string) bool {
+	return slices.Contains(e.sensitive, key)
+}
 
 // Expand turns a manifest and the user's values into the command that starts the server.
 //
@@ -179,9 +181,11 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 			o.Downloads = cmp.Or(o.Downloads, known.downloads)
 		}
 	}
-	separator, list := "/", ":"
+	separator := "/"
+	list := ":"
 	if o.Platform == "win32" {
-		separator, list = `\`, ";"
+		separator = `\`
+		list = ";"
 	}
 	o.ListSeparator = cmp.Or(o.ListSeparator, list)
 	below := func(dir, name string) string {
@@ -191,8 +195,12 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 		return o.Home + separator + name
 	}
 	e.system = map[string]string{
-		varDir: o.Dir, varSeparator: separator, varSlash: separator, varHome: o.Home,
-		varDesktop: below(o.Desktop, "Desktop"), varDocuments: below(o.Documents, "Documents"),
+		varDir:       o.Dir,
+		varSeparator: separator,
+		varSlash:     separator,
+		varHome:      o.Home,
+		varDesktop:   below(o.Desktop, "Desktop"),
+		varDocuments: below(o.Documents, "Documents"),
 		varDownloads: below(o.Downloads, "Downloads"),
 	}
 	return e, nil
@@ -204,7 +212,8 @@ func (e *expansion) checkPlatform() {
 	if k == nil || len(k.Platforms) == 0 || slices.Contains(k.Platforms, e.opts.Platform) {
 		return
 	}
-	rule, hint := ruleHost, "slipway bundle run --any-platform starts it all the same"
+	rule := ruleHost
+	hint := "slipway bundle run --any-platform starts it all the same"
 	if e.opts.AnyPlatform {
 		rule, hint = rule.As(check.Warning), ""
 	}
@@ -216,7 +225,10 @@ func (e *expansion) checkPlatform() {
 func (e *expansion) config() Config {
 	base := e.m.Server.Config
 	if base == nil {
-		return Config{Command: "uv", Args: []string{"run", "--directory", "${" + varDir + "}", e.m.Server.EntryPoint}}
+		return Config{
+			Command: "uv",
+			Args:    []string{"run", "--directory", "${" + varDir + "}", e.m.Server.EntryPoint},
+		}
 	}
 	o := base.Overrides[e.opts.Platform]
 	merged := Config{Env: maps.Clone(base.Env)}
@@ -231,7 +243,11 @@ func (e *expansion) config() Config {
 // launch expands the merged command line. Its Warnings are all findings, errors included.
 func (e *expansion) launch() *Launch {
 	config := e.config()
-	l := &Launch{Dir: e.opts.Dir, Env: map[string]string{}, shownEnv: map[string]string{}}
+	l := &Launch{
+		Dir:      e.opts.Dir,
+		Env:      map[string]string{},
+		shownEnv: map[string]string{},
+	}
 	const pointer = "/server/mcp_config"
 	for _, key := range optionsIn(config.Command) {
 		if len(e.values[key].texts) > 1 {
@@ -268,7 +284,9 @@ func (e *expansion) launch() *Launch {
 			l.secrets = append(l.secrets, v.texts...)
 		}
 	}
-	slices.SortFunc(l.secrets, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(l.secrets, func(a, b string) int {
+		return len(b) - len(a)
+	})
 	l.Warnings = e.Report.Findings()
 	return l
 }

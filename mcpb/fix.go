@@ -36,7 +36,9 @@ type Repair struct {
 //
 // All other bytes stay the same. If nothing needs repair, Fix returns the text unchanged.
 // A text that is not UTF-8 is not repaired.
-func Fix(text []byte) (fixed []byte, repairs []Repair) { return fix(text, false) }
+func Fix(text []byte) (fixed []byte, repairs []Repair) {
+	return fix(text, false)
+}
 
 // fix is [Fix]; if drop is set, it also removes fields that no version knows.
 func fix(text []byte, drop bool) (fixed []byte, repairs []Repair) {
@@ -45,7 +47,10 @@ func fix(text []byte, drop bool) (fixed []byte, repairs []Repair) {
 	}
 	const rounds = 8 // a repair may reveal another, such as a field of a newer version
 	for range rounds {
-		f := &fixer{document: readDocument(text, "", &check.Report{}), drop: drop}
+		f := &fixer{
+			document: readDocument(text, "", &check.Report{}),
+			drop:     drop,
+		}
 		f.fix()
 		if len(f.edits) == 0 && f.bom == 0 {
 			break
@@ -72,7 +77,9 @@ type edit struct {
 // applyEdits makes the edits in the order of the text. Of two overlapping ones it makes
 // only the first.
 func applyEdits(text []byte, edits []edit) (edited []byte, made []edit) {
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(edits, func(a, b edit) int {
+		return cmp.Compare(a.at, b.at)
+	})
 	done := 0
 	for _, e := range edits {
 		if e.at < done {
@@ -141,7 +148,8 @@ func (f *fixer) rename(m *tree.Member, pointer, to string) {
 // remove removes a member with the comma after it or, for the last one, the comma before
 // it, and the whitespace before it.
 func (f *fixer) remove(m *tree.Member, pointer, about string) {
-	from, to := m.KeyStart, m.Value.End
+	from := m.KeyStart
+	to := m.Value.End
 	for from > 0 && strings.ContainsRune(" \t\r\n", rune(f.text[from-1])) {
 		from--
 	}
@@ -155,8 +163,11 @@ func (f *fixer) remove(m *tree.Member, pointer, about string) {
 
 // fixVersion repairs the version. known means that a known one is already set.
 func (f *fixer) fixVersion(known bool) {
-	written, old := f.root.Member("manifest_version"), f.root.Member("dxt_version")
-	isKnown := func(m *tree.Member) bool { return slices.Contains(Versions(), m.Value.String()) }
+	written := f.root.Member("manifest_version")
+	old := f.root.Member("dxt_version")
+	isKnown := func(m *tree.Member) bool {
+		return slices.Contains(Versions(), m.Value.String())
+	}
 	switch {
 	case old != nil && written != nil && isKnown(written):
 		f.remove(old, "/dxt_version", `removed "dxt_version", the old name of "manifest_version"`)
@@ -278,7 +289,9 @@ func repositoryURL(text string) string {
 func parseAuthor(s string) Author {
 	name, url, _ := strings.Cut(s, "(")
 	name, email, _ := strings.Cut(name, "<")
-	trim := func(s, end string) string { return strings.TrimSuffix(strings.TrimSpace(s), end) }
+	trim := func(s, end string) string {
+		return strings.TrimSuffix(strings.TrimSpace(s), end)
+	}
 	return validAuthor(Author{strings.TrimSpace(name), trim(email, ">"), trim(url, ")")})
 }
 
@@ -320,7 +333,8 @@ func (f *fixer) fixSyntax() {
 		if found == nil {
 			break
 		}
-		from, to := at+found[0], at+found[1]
+		from := at + found[0]
+		to := at + found[1]
 		at = to
 		switch f.text[from] {
 		case '/':

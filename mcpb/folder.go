@@ -22,7 +22,8 @@ func (f *lastFolder) open(name string) (*os.Root, error) {
 	f.close()
 	folder, err := f.root.OpenRoot(name)
 	if err == nil {
-		f.folder, f.name = folder, name
+		f.folder = folder
+		f.name = name
 	}
 	return folder, err
 }
@@ -32,5 +33,6 @@ func (f *lastFolder) close() {
 	if f.folder != nil {
 		f.folder.Close()
 	}
-	f.folder, f.name = nil, ""
+	f.folder = nil
+	f.name = ""
 }

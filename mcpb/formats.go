@@ -50,7 +50,9 @@ func isIconSize(s string) bool {
 
 func isTheme(s string) bool { return s != "" }
 
-func hasLocale(s string) bool { return strings.Contains(strings.ToLower(s), localeVariable) }
+func hasLocale(s string) bool {
+	return strings.Contains(strings.ToLower(s), localeVariable)
+}
 
 // localeVariable is the placeholder for the language in the path of translations.
 const localeVariable = "${locale}"
@@ -72,7 +74,9 @@ func alphanumeric(s string) bool {
 }
 
 func digits(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < '0' || r > '9'
+	})
 }
 
 // isEmail reports whether s is an e-mail address. It compiles its pattern only when
@@ -86,7 +90,9 @@ func isEmail(s string) bool {
 }
 
 func ascii(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r >= utf8.RuneSelf
+	})
 }
 
 // urlFault returns why the parser of the URL standard, without a base, rejects s, or "".
@@ -110,7 +116,9 @@ func urlFault(s string) string {
 	return ""
 }
 
-func isScheme(s string) bool { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`).MatchString(s) }
+func isScheme(s string) bool {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`).MatchString(s)
+}
 
 // cutAny returns s up to the first of the characters.
 func cutAny(s, characters string) string {
@@ -122,7 +130,9 @@ func cutAny(s, characters string) string {
 
 // fileFault checks a file URL after its scheme: its host may be empty or a drive.
 func fileFault(rest string) string {
-	slash := func(i int) bool { return len(rest) > i && (rest[i] == '/' || rest[i] == '\\') }
+	slash := func(i int) bool {
+		return len(rest) > i && (rest[i] == '/' || rest[i] == '\\')
+	}
 	if !slash(0) || !slash(1) {
 		return ""
 	}
@@ -172,7 +182,9 @@ func hostFault(host string, special bool) string {
 		return ""
 	}
 	host, ok := percentDecode(host)
-	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
+	control := func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == utf8.RuneError
+	}
 	if !ok || strings.ContainsAny(host, forbidden+"%") || strings.ContainsFunc(host, control) {
 		return "the host has characters that no host may have"
 	}
@@ -225,7 +237,8 @@ func ipv4Number(s string) (uint64, bool) {
 			return 0, true
 		}
 	case len(s) >= 2 && s[0] == '0':
-		s, base = s[1:], 8
+		s = s[1:]
+		base = 8
 	}
 	if !alphanumeric(s) { // no signs or underscores
 		return 0, false

@@ -80,11 +80,16 @@ func LoadIdentity(certificates, key []byte) (*Identity, error) {
 		return nil, errors.New("the key does not belong to the certificate")
 	}
 	chain[0], chain[own] = chain[own], chain[0]
-	return &Identity{key: signer, chain: chain}, nil
+	return &Identity{
+		key:   signer,
+		chain: chain,
+	}, nil
 }
 
 // ParseCertificates parses PEM certificates, at least one.
-func ParseCertificates(text []byte) ([]*x509.Certificate, error) { return cms.ParseCertificates(text) }
+func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
+	return cms.ParseCertificates(text)
+}
 
 // checkUsable returns why the certificate cannot sign at that time, or nil.
 func (id *Identity) checkUsable(at time.Time) error {
@@ -95,7 +100,9 @@ func (id *Identity) checkUsable(at time.Time) error {
 }
 
 // Certificate returns the certificate of the signer.
-func (id *Identity) Certificate() Certificate { return certificateOf(id.chain[0]) }
+func (id *Identity) Certificate() Certificate {
+	return certificateOf(id.chain[0])
+}
 
 const (
 	selfSignedBits  = 3072
@@ -107,7 +114,8 @@ const (
 // key.pem. If they do not exist, it creates a key (RSA, 3072 bits) and a self-signed
 // certificate for five years, and created is true. Only the owner can read the key.
 func SelfSignedIdentity(dir string, now time.Time) (id *Identity, created bool, err error) {
-	certName, keyName := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	certName := filepath.Join(dir, "cert.pem")
+	keyName := filepath.Join(dir, "key.pem")
 	if _, err := os.Stat(certName); errors.Is(err, fs.ErrNotExist) {
 		if err := createSelfSigned(certName, keyName, now); err != nil {
 			return nil, false, err
@@ -162,6 +170,9 @@ func createSelfSigned(certName, keyName string, now time.Time) error {
 
 func writePEM(name string, mode fs.FileMode, kind string, der []byte) error {
 	return fsutil.Create(name, mode, func(w io.Writer) error {
-		return pem.Encode(w, &pem.Block{Type: kind, Bytes: der})
+		return pem.Encode(w, &pem.Block{
+			Type:  kind,
+			Bytes: der,
+		})
 	})
 }

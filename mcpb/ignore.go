@@ -58,7 +58,8 @@ func newIgnoreRules(text []byte) ignoreRules {
 	var rules ignoreRules
 	for i, line := range defaultIgnores() {
 		if rule, ok := parseIgnore(line, true); ok {
-			rule.File, rule.Line = defaultsName, i+1
+			rule.File = defaultsName
+			rule.Line = i + 1
 			rule.files = line == "*.map" || line == "*.log" || line == "*.d.ts"
 			rules = append(rules, rule)
 		}
@@ -66,7 +67,8 @@ func newIgnoreRules(text []byte) ignoreRules {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	for i, line := range strings.Split(string(text), "\n") {
 		if rule, ok := parseIgnore(strings.TrimSuffix(line, "\r"), false); ok {
-			rule.File, rule.Line = IgnoreName, i+1
+			rule.File = IgnoreName
+			rule.Line = i + 1
 			rules = append(rules, rule)
 		}
 	}
@@ -76,7 +78,8 @@ func newIgnoreRules(text []byte) ignoreRules {
 // parseIgnore parses one line like git. ok is false for a line without a rule that can
 // match.
 func parseIgnore(line string, anyCase bool) (rule IgnoreRule, ok bool) {
-	rule.Pattern, rule.anyCase = line, anyCase
+	rule.Pattern = line
+	rule.anyCase = anyCase
 	glob := trimIgnore(line)
 	if strings.HasPrefix(glob, "#") {
 		return rule, false

@@ -23,7 +23,9 @@ type jsImport struct {
 // scanImports returns the imports of a JavaScript file: static imports, re-exports, and
 // calls of import(), require and the result of createRequire. It reads only tokens, so
 // text that is not JavaScript has few imports or none.
-func scanImports(text []byte) []jsImport { return scanJavaScript(text).found }
+func scanImports(text []byte) []jsImport {
+	return scanJavaScript(text).found
+}
 
 // scanJavaScript is [scanImports], but also returns the string literals of the file.
 func scanJavaScript(text []byte) *jsScanner {
@@ -181,7 +183,12 @@ func (s *jsScanner) skipCall() {
 // for other things as well.
 func (s *jsScanner) name(set map[string]bool, name string) {
 	if len(name) < 3 {
-		s.found = append(s.found, jsImport{at: s.start, computed: true, lazy: true, optional: s.tries > 0})
+		s.found = append(s.found, jsImport{
+			at:       s.start,
+			computed: true,
+			lazy:     true,
+			optional: s.tries > 0,
+		})
 		return
 	}
 	set[name] = true
@@ -192,7 +199,9 @@ func (s *jsScanner) argument(lazy, esm bool) {
 	if !s.next() || s.word == ")" {
 		return
 	}
-	start, end, literal := s.start, s.at, s.kind == jsText
+	start := s.start
+	end := s.at
+	literal := s.kind == jsText
 	if literal {
 		if !s.next() {
 			return
@@ -202,7 +211,13 @@ func (s *jsScanner) argument(lazy, esm bool) {
 			return
 		}
 	}
-	i := jsImport{at: start, esm: esm, computed: true, lazy: lazy, optional: s.tries > 0}
+	i := jsImport{
+		at:       start,
+		esm:      esm,
+		computed: true,
+		lazy:     lazy,
+		optional: s.tries > 0,
+	}
 	if literal && s.word == "+" {
 		i.name = string(s.text[start+1 : end-1])
 	} else if !literal && s.text[start] == '`' {
@@ -217,7 +232,13 @@ func (s *jsScanner) add(start, end int, lazy, esm bool) {
 	if strings.ContainsAny(name, "\\\n") {
 		return
 	}
-	i := jsImport{name: name, at: start, lazy: lazy, esm: esm, optional: s.tries > 0}
+	i := jsImport{
+		name:     name,
+		at:       start,
+		lazy:     lazy,
+		esm:      esm,
+		optional: s.tries > 0,
+	}
 	if lazy && esm && !i.optional {
 		rest := s.text[s.at:min(s.at+maxHandler, len(s.text))]
 		rest, _, _ = bytes.Cut(rest, []byte(";"))
@@ -310,7 +331,9 @@ func (s *jsScanner) next() bool {
 	if !s.skipBlanks() {
 		return false
 	}
-	s.start, s.kind, s.word = s.at, jsSign, ""
+	s.start = s.at
+	s.kind = jsSign
+	s.word = ""
 	c := s.text[s.at]
 	switch {
 	case isWordByte(c):
@@ -395,7 +418,8 @@ func (s *jsScanner) template() {
 		case c == '`':
 			s.word = ")" // a value has ended
 			if s.text[s.start] == '`' {
-				s.kind, s.word = jsText, ""
+				s.kind = jsText
+				s.word = ""
 			}
 			return
 		case c == '$' && s.at < len(s.text) && s.text[s.at] == '{':

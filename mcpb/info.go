@@ -112,9 +112,14 @@ func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {
 // describe copies the metadata. Lists are copied, because the manifest is read-only.
 func (i *Info) describe(m *Manifest) {
 	i.SpecVersion, i.Name, i.Title, i.Version, i.Description = m.SpecVersion, m.Name, m.Title(), m.Version, m.Description
-	i.LongDescription, i.Author, i.License, i.Homepage, i.Keywords, i.PrivacyPolicies =
-		m.LongDescription, m.Author, m.License, m.Homepage, m.Keywords, m.PrivacyPolicies
-	i.Type, i.EntryPoint = m.Server.Type, m.Server.EntryPoint
+	i.LongDescription = m.LongDescription
+	i.Author = m.Author
+	i.License = m.License
+	i.Homepage = m.Homepage
+	i.Keywords = m.Keywords
+	i.PrivacyPolicies = m.PrivacyPolicies
+	i.Type = m.Server.Type
+	i.EntryPoint = m.Server.EntryPoint
 	if c := m.Server.Config; c != nil {
 		i.Command = append([]string{c.Command}, c.Args...)
 	}

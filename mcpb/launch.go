@@ -76,10 +76,14 @@ func (l Launch) String() string {
 }
 
 // GoString is [Launch.String], so that %#v shows no secrets either.
-func (l Launch) GoString() string { return "mcpb.Launch(" + l.String() + ")" }
+func (l Launch) GoString() string {
+	return "mcpb.Launch(" + l.String() + ")"
+}
 
 // LogValue implements slog.LogValuer with [Launch.String].
-func (l Launch) LogValue() slog.Value { return slog.StringValue(l.String()) }
+func (l Launch) LogValue() slog.Value {
+	return slog.StringValue(l.String())
+}
 
 // MarshalJSON returns command, args, env and dir, without secrets.
 func (l Launch) MarshalJSON() ([]byte, error) {
@@ -95,7 +99,9 @@ func shellQuote(s string) string {
 	safe := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,*", r)
 	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !safe(r)
+	}) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -15,10 +15,14 @@ import (
 )
 
 // resources returns the path of the translations, with its variable.
-func (l *Localization) resources() string { return cmp.Or(l.Resources, DefaultResources) }
+func (l *Localization) resources() string {
+	return cmp.Or(l.Resources, DefaultResources)
+}
 
 // defaultLocale returns the language of the manifest itself.
-func (l *Localization) defaultLocale() string { return cmp.Or(l.DefaultLocale, DefaultLocale) }
+func (l *Localization) defaultLocale() string {
+	return cmp.Or(l.DefaultLocale, DefaultLocale)
+}
 
 // splitResources returns the parts of the path before and after the variable.
 func (l *Localization) splitResources() (before, after string) {
@@ -181,7 +185,9 @@ func (d *document) translation() *translation {
 	return t
 }
 
-func translationShape() *shape { return structShape(reflect.TypeFor[translation](), "") }
+func translationShape() *shape {
+	return structShape(reflect.TypeFor[translation](), "")
+}
 
 // description returns the description of a tool, or nil. If a name is repeated, the first
 // one counts.

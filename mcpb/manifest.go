@@ -90,7 +90,9 @@ func (m *Manifest) Title() string {
 
 // Option returns the option of UserConfig with that key, and whether it exists.
 func (m *Manifest) Option(key string) (Option, bool) {
-	i := slices.IndexFunc(m.UserConfig, func(o Option) bool { return o.Key == key })
+	i := slices.IndexFunc(m.UserConfig, func(o Option) bool {
+		return o.Key == key
+	})
 	if i < 0 {
 		return Option{}, false
 	}
@@ -111,7 +113,8 @@ func (m *Manifest) FileName() string {
 		}, s)
 		return strings.Trim(s[:min(len(s), 100)], ".-")
 	}
-	name, version := safe(m.Name), safe(m.Version)
+	name := safe(m.Name)
+	version := safe(m.Version)
 	if name == "" {
 		name = "bundle"
 	}

@@ -106,7 +106,9 @@ func (s *Source) Manifest() *Manifest { return s.manifest }
 func (s *Source) Launch() *Launch { return s.launch }
 
 // Close stops the server and releases its unpacked content, which may then be pruned.
-func (s *Source) Close() error { return errors.Join(s.Source.Close(), s.release()) }
+func (s *Source) Close() error {
+	return errors.Join(s.Source.Close(), s.release())
+}
 
 // Open starts the server of the bundle at name, a folder or a packed file, and returns it
 // as a Source. If the manifest contains the server's answers ([Manifest.StaticCatalog]),
@@ -160,14 +162,20 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 		supervision = *opts.Live
 	}
 	if known := c.shown.StaticCatalog(); known != nil && !opts.Start {
-		supervision.Lazy, supervision.Catalog = true, known
+		supervision.Lazy = true
+		supervision.Catalog = known
 	}
 	command.Stray = opts.Stray
 	server, err := client.Open(ctx, command, &supervision)
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	return &Source{Source: server, manifest: c.shown, launch: launch, release: c.release}, nil
+	return &Source{
+		Source:   server,
+		manifest: c.shown,
+		launch:   launch,
+		release:  c.release,
+	}, nil
 }
 
 func (o *OpenOptions) lookup(option Option) (any, bool) {
@@ -186,7 +194,11 @@ func expandAsking(ctx context.Context, m *Manifest, dir string, opts *OpenOption
 		}
 	}
 	maps.Copy(values, opts.Values)
-	with := &ExpandOptions{Dir: dir, Values: values, AnyPlatform: opts.AnyPlatform}
+	with := &ExpandOptions{
+		Dir:         dir,
+		Values:      values,
+		AnyPlatform: opts.AnyPlatform,
+	}
 	launch, err := Expand(m, with)
 	var refused *ExpandError
 	if !errors.As(err, &refused) || opts.Ask == nil || len(refused.Missing()) == 0 {

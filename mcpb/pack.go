@@ -88,7 +88,9 @@ type InvalidError struct {
 }
 
 // Error counts the findings.
-func (e *InvalidError) Error() string { return "the bundle is not valid: " + e.Report.Summary() }
+func (e *InvalidError) Error() string {
+	return "the bundle is not valid: " + e.Report.Summary()
+}
 
 // Pack packs the folder dir into a bundle at out. An empty out means the name and version
 // of the bundle, in the current folder. The file is written completely or not at all.
@@ -202,7 +204,9 @@ func (s *Selection) admit(limits *Limits) error {
 // check checks the selection against the rules for bundles.
 func (s *Selection) check(where func(name string) string) (*Manifest, *check.Report, error) {
 	if where == nil {
-		where = func(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+		where = func(name string) string {
+			return filepath.Join(s.dir, filepath.FromSlash(name))
+		}
 	}
 	m, findings, err := Check(s.fs(), &CheckOptions{
 		Where:   where,
@@ -254,7 +258,11 @@ func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, o
 		z := zip.NewWriter(io.MultiWriter(w, sum, &size), opts.Time)
 		err := f.run(ctx, z, workers, func(index int, n int64) error {
 			file := &s.Files[index]
-			packed = append(packed, PackedFile{Name: file.Name, Bytes: file.Size, Packed: n})
+			packed = append(packed, PackedFile{
+				Name:   file.Name,
+				Bytes:  file.Size,
+				Packed: n,
+			})
 			report.Bytes += file.Size
 			if opts.Progress != nil {
 				opts.Progress(report.Bytes, all)

@@ -36,10 +36,15 @@ type piece struct {
 }
 
 func newPiece() *piece {
-	return &piece{buffer: make([]byte, packWindow+packBlock), done: make(chan error, 1)}
+	return &piece{
+		buffer: make([]byte, packWindow+packBlock),
+		done:   make(chan error, 1),
+	}
 }
 
-func (p *piece) data() []byte { return p.buffer[packWindow : packWindow+p.n] }
+func (p *piece) data() []byte {
+	return p.buffer[packWindow : packWindow+p.n]
+}
 
 // packer compresses one piece at a time.
 type packer struct{ w *flate.Writer }

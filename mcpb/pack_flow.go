@@ -31,7 +31,12 @@ type flow struct {
 
 func newFlow(s *Selection, workers int) *flow {
 	n := workers + 2
-	f := &flow{selection: s, free: make(chan *piece, n), work: make(chan *piece, n), order: make(chan *piece, n)}
+	f := &flow{
+		selection: s,
+		free:      make(chan *piece, n),
+		work:      make(chan *piece, n),
+		order:     make(chan *piece, n),
+	}
 	for range n {
 		f.free <- newPiece()
 	}
@@ -164,14 +169,17 @@ func (f *flow) readFile(ctx context.Context, index int) error {
 		return err
 	}
 	defer in.Close()
-	left, crc := file.Size, uint32(0)
+	left := file.Size
+	crc := uint32(0)
 	var before *piece
 	for first := true; first || left > 0; first = false {
 		p, err := f.next(ctx)
 		if err != nil {
 			return err
 		}
-		p.file, p.first, p.window = index, first, 0
+		p.file = index
+		p.first = first
+		p.window = 0
 		if before != nil {
 			// A worker is still reading the preceding piece, but does not change it.
 			p.window = copy(p.buffer[:packWindow], before.buffer[packWindow+before.n-packWindow:packWindow+before.n])
@@ -181,7 +189,8 @@ func (f *flow) readFile(ctx context.Context, index int) error {
 		}
 		left -= int64(p.n)
 		crc = crc32.Update(crc, crc32.IEEETable, p.data())
-		p.crc, p.last = crc, left == 0
+		p.crc = crc
+		p.last = left == 0
 		p.executable = first && bytes.HasPrefix(p.data(), []byte("#!"))
 		f.order <- p
 		f.work <- p

@@ -47,7 +47,13 @@ func (s *Selection) isolated(root *os.Root, name string) error {
 	if base, err = filepath.Abs(base); err != nil {
 		return err
 	}
-	l := &placement{selection: s, root: root, base: base, top: name, placed: map[string]string{}}
+	l := &placement{
+		selection: s,
+		root:      root,
+		base:      base,
+		top:       name,
+		placed:    map[string]string{},
+	}
 	names, err := l.packagesIn(name)
 	if err != nil {
 		return err
@@ -76,8 +82,11 @@ func (s *Selection) isolated(root *os.Root, name string) error {
 	}
 	for _, store := range stores() {
 		if info, err := root.Stat(path.Join(name, store)); err == nil && info.IsDir() {
-			s.exclude(Exclusion{Name: path.Join(name, store), Folder: true,
-				Reason: "its packages are packed where Node finds them without links"})
+			s.exclude(Exclusion{
+				Name:   path.Join(name, store),
+				Folder: true,
+				Reason: "its packages are packed where Node finds them without links",
+			})
 		}
 	}
 	return nil
@@ -113,14 +122,20 @@ func (l *placement) realPath(name string) (string, error) {
 	real, err := filepath.EvalSymlinks(filepath.Join(l.base, filepath.FromSlash(name)))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", &LinkError{Name: name, Reason: "it is a link that leads nowhere"}
+			return "", &LinkError{
+				Name:   name,
+				Reason: "it is a link that leads nowhere",
+			}
 		}
 		return "", err
 	}
 	rel, err := filepath.Rel(l.base, real)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", &LinkError{Name: name, Reason: "it is a link that leads out of the folder; in a workspace, " +
-			"pnpm deploy --prod DIR makes a folder that has everything"}
+		return "", &LinkError{
+			Name: name,
+			Reason: "it is a link that leads out of the folder; in a workspace, " +
+				"pnpm deploy --prod DIR makes a folder that has everything",
+		}
 	}
 	return filepath.ToSlash(rel), nil
 }
@@ -135,7 +150,9 @@ func (l *placement) place(at, real string) {
 // placedFor returns the source folder of the package that Node resolves name to at a place
 // in the bundle, or "".
 func (l *placement) placedFor(at, name string) string {
-	return l.placed[resolvePackage(at, name, func(dir string) bool { return l.placed[dir] != "" })]
+	return l.placed[resolvePackage(at, name, func(dir string) bool {
+		return l.placed[dir] != ""
+	})]
 }
 
 // dependencies places the dependencies of the package at that place.
@@ -181,26 +198,42 @@ func (l *placement) copy(at, real string) error {
 	}
 	s := l.selection
 	for _, e := range entries {
-		name, source := path.Join(at, e.Name()), path.Join(real, e.Name())
+		name := path.Join(at, e.Name())
+		source := path.Join(real, e.Name())
 		info, err := l.root.Stat(source)
 		if err != nil {
-			return &LinkError{Name: source, Reason: "it is a link that leads out of the folder, or nowhere"}
+			return &LinkError{
+				Name:   source,
+				Reason: "it is a link that leads out of the folder, or nowhere",
+			}
 		}
 		if rule := s.rules.match(name, info.IsDir()); rule != nil && !rule.include {
-			s.exclude(Exclusion{Name: name, Folder: info.IsDir(), Rule: rule, Reason: rule.String()})
+			s.exclude(Exclusion{
+				Name:   name,
+				Folder: info.IsDir(),
+				Rule:   rule,
+				Reason: rule.String(),
+			})
 			continue
 		}
 		switch {
 		case info.IsDir() && e.Name() == "node_modules" && isPackage(l.root, real):
 		case info.IsDir() && e.Type()&fs.ModeSymlink != 0:
-			return &LinkError{Name: source, Reason: "it is a link to a folder within a package"}
+			return &LinkError{
+				Name:   source,
+				Reason: "it is a link to a folder within a package",
+			}
 		case info.IsDir():
 			if err := l.copy(name, source); err != nil {
 				return err
 			}
 		case info.Mode().IsRegular():
-			s.Files = append(s.Files, SelectedFile{Name: name, Size: info.Size(), executable: info.Mode()&0o100 != 0,
-				source: source})
+			s.Files = append(s.Files, SelectedFile{
+				Name:       name,
+				Size:       info.Size(),
+				executable: info.Mode()&0o100 != 0,
+				source:     source,
+			})
 		}
 	}
 	return nil
@@ -220,10 +253,14 @@ type selected struct {
 
 // fs returns the folder as it will be in the bundle.
 func (s *Selection) fs() fs.FS {
-	view := &selected{FS: os.DirFS(s.dir), moved: map[string]string{}}
+	view := &selected{
+		FS:    os.DirFS(s.dir),
+		moved: map[string]string{},
+	}
 	for i := range s.Files {
 		f := &s.Files[i]
-		name, source := f.Name, f.source
+		name := f.Name
+		source := f.source
 		for source != "" && name != "." && view.moved[name] == "" {
 			view.moved[name] = source
 			name, source = path.Dir(name), path.Dir(source)

@@ -33,7 +33,8 @@ func (s *Selection) packages() (installed, needed map[string]bool, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	installed, needed = map[string]bool{}, map[string]bool{}
+	installed = map[string]bool{}
+	needed = map[string]bool{}
 	for _, f := range s.Files {
 		if dir := packageOf(f.Name); dir != "" {
 			installed[dir] = true
@@ -42,7 +43,9 @@ func (s *Selection) packages() (installed, needed map[string]bool, err error) {
 	var add func(from string, p *packageJSON)
 	add = func(from string, p *packageJSON) {
 		for name := range p.needed() {
-			dir := resolvePackage(from, name, func(dir string) bool { return installed[dir] })
+			dir := resolvePackage(from, name, func(dir string) bool {
+				return installed[dir]
+			})
 			if dir == "" || needed[dir] {
 				continue
 			}
@@ -62,7 +65,8 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 	if err != nil || len(needed) == 0 {
 		return nil // the needed packages are unknown
 	}
-	bytes, unneeded := int64(0), map[string]bool{}
+	bytes := int64(0)
+	unneeded := map[string]bool{}
 	for _, f := range s.Files {
 		if dir := packageOf(f.Name); dir != "" && installed[dir] && !needed[dir] {
 			unneeded[dir] = true
@@ -88,8 +92,14 @@ func (s *Selection) dropPackages(installed, needed map[string]bool) {
 	s.Files = kept
 	for dir := range installed {
 		if !needed[dir] {
-			s.exclude(Exclusion{Name: dir, Folder: true, Reason: "no dependency of package.json leads to it"})
+			s.exclude(Exclusion{
+				Name:   dir,
+				Folder: true,
+				Reason: "no dependency of package.json leads to it",
+			})
 		}
 	}
-	slices.SortFunc(s.Excluded, func(a, b Exclusion) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.Excluded, func(a, b Exclusion) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 }

@@ -93,7 +93,11 @@ func Select(dir string, links Links, except ...string) (*Selection, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	s := &Selection{dir: dir, rules: newIgnoreRules(text), links: links}
+	s := &Selection{
+		dir:   dir,
+		rules: newIgnoreRules(text),
+		links: links,
+	}
 	for _, name := range except {
 		if info, err := os.Stat(name); err == nil {
 			s.except = append(s.except, info)
@@ -108,7 +112,9 @@ func Select(dir string, links Links, except ...string) (*Selection, error) {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	slices.SortFunc(s.Excluded, func(a, b Exclusion) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.Excluded, func(a, b Exclusion) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return s, nil
 }
 
@@ -146,12 +152,20 @@ func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above [
 		}
 	}
 	if rule := s.rules.match(name, info.IsDir()); name != ManifestName && rule != nil && !rule.include {
-		s.exclude(Exclusion{Name: name, Folder: info.IsDir(), Rule: rule, Reason: rule.String()})
+		s.exclude(Exclusion{
+			Name:   name,
+			Folder: info.IsDir(),
+			Rule:   rule,
+			Reason: rule.String(),
+		})
 		return nil
 	}
 	if link {
 		if s.links == LinksSkip {
-			s.exclude(Exclusion{Name: name, Reason: "it is a link"})
+			s.exclude(Exclusion{
+				Name:   name,
+				Reason: "it is a link",
+			})
 			return nil
 		}
 		if above, err = s.follow(root, name, info, above); err != nil {
@@ -164,45 +178,73 @@ func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above [
 	case info.IsDir():
 		return s.walk(root, name, above)
 	case !info.Mode().IsRegular():
-		return &LinkError{Name: name, Reason: "it is a device, a pipe or a socket"}
-	case slices.ContainsFunc(s.except, func(e os.FileInfo) bool { return os.SameFile(e, info) }):
-		s.exclude(Exclusion{Name: name, Reason: "it is written by packing"})
+		return &LinkError{
+			Name:   name,
+			Reason: "it is a device, a pipe or a socket",
+		}
+	case slices.ContainsFunc(s.except, func(e os.FileInfo) bool {
+		return os.SameFile(e, info)
+	}):
+		s.exclude(Exclusion{
+			Name:   name,
+			Reason: "it is written by packing",
+		})
 		return nil
 	}
-	s.Files = append(s.Files, SelectedFile{Name: name, Size: info.Size(), executable: info.Mode()&0o100 != 0})
+	s.Files = append(s.Files, SelectedFile{
+		Name:       name,
+		Size:       info.Size(),
+		executable: info.Mode()&0o100 != 0,
+	})
 	return nil
 }
 
 // follow handles a link. It returns above with the target folder added.
 func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above []os.FileInfo) ([]os.FileInfo, error) {
 	if s.links == LinksRefuse {
-		return nil, &LinkError{Name: name, Reason: "it is a link"}
+		return nil, &LinkError{
+			Name:   name,
+			Reason: "it is a link",
+		}
 	}
 	if target.Mode()&fs.ModeSymlink != 0 {
 		reason := "it is a link that leads out of the folder"
 		if _, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name))); err != nil {
 			reason = "it is a link that leads nowhere"
 		}
-		return nil, &LinkError{Name: name, Reason: reason}
+		return nil, &LinkError{
+			Name:   name,
+			Reason: reason,
+		}
 	}
 	if !target.IsDir() {
 		return above, nil
 	}
 	for up := path.Dir(name); ; up = path.Dir(up) {
 		if info, err := root.Stat(up); err == nil && os.SameFile(info, target) {
-			return nil, &LinkError{Name: name, Reason: "it is a link to a folder that it is in"}
+			return nil, &LinkError{
+				Name:   name,
+				Reason: "it is a link to a folder that it is in",
+			}
 		}
 		if up == "." {
 			break
 		}
 	}
-	if slices.ContainsFunc(above, func(i os.FileInfo) bool { return os.SameFile(i, target) }) {
-		return nil, &LinkError{Name: name, Reason: "it is a link to a folder that it is in"}
+	if slices.ContainsFunc(above, func(i os.FileInfo) bool {
+		return os.SameFile(i, target)
+	}) {
+		return nil, &LinkError{
+			Name:   name,
+			Reason: "it is a link to a folder that it is in",
+		}
 	}
 	return append(slices.Clone(above), target), nil
 }
 
-func (s *Selection) exclude(e Exclusion) { s.Excluded = append(s.Excluded, e) }
+func (s *Selection) exclude(e Exclusion) {
+	s.Excluded = append(s.Excluded, e)
+}
 
 // String returns the rule and its location.
 func (rule *IgnoreRule) String() string {
@@ -223,7 +265,12 @@ func (s *Selection) Explain(name string) *Exclusion {
 		}
 	}
 	if rule, at := s.rules.decide(name, false); rule != nil && name != ManifestName {
-		return &Exclusion{Name: at, Folder: at != name, Rule: rule, Reason: rule.String()}
+		return &Exclusion{
+			Name:   at,
+			Folder: at != name,
+			Rule:   rule,
+			Reason: rule.String(),
+		}
 	}
 	return nil
 }
@@ -261,7 +308,8 @@ func (s *Selection) warnings() []check.Finding {
 		f := check.Reporter{File: filepath.Join(s.dir, IgnoreName)}.Finding(ruleIgnored, "",
 			fmt.Sprintf("write /%s to mean the one beside the manifest", strings.TrimPrefix(e.Rule.Pattern, "/")),
 			"the rule %q also leaves out %s, which was installed and may be needed", e.Rule.Pattern, e.Name)
-		f.Line, f.Column = e.Rule.Line, 1
+		f.Line = e.Rule.Line
+		f.Column = 1
 		found = append(found, f)
 	}
 	return found

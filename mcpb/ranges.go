@@ -56,7 +56,9 @@ const semver = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
 
 // isSemver reports whether s is a semantic version: three numbers without leading zeros,
 // then an optional preview and build.
-func isSemver(s string) bool { return regexp.MustCompile(semver).MatchString(s) }
+func isSemver(s string) bool {
+	return regexp.MustCompile(semver).MatchString(s)
+}
 
 // parseVersion parses up to three numbers, which a wildcard may end, and a preview.
 func parseVersion(s string) (version, error) {
@@ -69,7 +71,9 @@ func parseVersion(s string) (version, error) {
 			break
 		}
 		if i == 2 { // a preview in Python syntax: 3.13.0rc1
-			if end := strings.IndexFunc(p, func(r rune) bool { return r < '0' || r > '9' }); end > 0 {
+			if end := strings.IndexFunc(p, func(r rune) bool {
+				return r < '0' || r > '9'
+			}); end > 0 {
 				p, v.preview = p[:end], p[end:]
 			}
 		}
@@ -101,7 +105,10 @@ func (v version) compare(w version) int {
 // up returns the first version after all versions that share the first n numbers.
 func (v version) up(n int) version {
 	if n == 0 {
-		return version{numbers: [3]uint64{1 << 63}, given: 3}
+		return version{
+			numbers: [3]uint64{1 << 63},
+			given:   3,
+		}
 	}
 	var next version
 	copy(next.numbers[:n], v.numbers[:n])
@@ -196,25 +203,53 @@ func bounds(operator string, v version, d dialect) between {
 	}
 	switch operator {
 	case ">=":
-		return between{low: v, high: infinite}
+		return between{
+			low:  v,
+			high: infinite,
+		}
 	case ">":
-		return between{low: whole, high: infinite}
+		return between{
+			low:  whole,
+			high: infinite,
+		}
 	case "<":
-		return between{low: lowest, high: v}
+		return between{
+			low:  lowest,
+			high: v,
+		}
 	case "<=":
-		return between{low: lowest, high: whole}
+		return between{
+			low:  lowest,
+			high: whole,
+		}
 	case "~=":
-		return between{low: v, high: v.up(max(1, v.given-1))}
+		return between{
+			low:  v,
+			high: v.up(max(1, v.given-1)),
+		}
 	case "~", "~>":
-		return between{low: v, high: v.up(min(v.given, 2))}
+		return between{
+			low:  v,
+			high: v.up(min(v.given, 2)),
+		}
 	case "^":
 		n := 1
 		for n < v.given && v.numbers[n-1] == 0 {
 			n++
 		}
-		return between{low: v, high: v.up(min(n, v.given))}
+		return between{
+			low:  v,
+			high: v.up(min(n, v.given)),
+		}
 	case "!=":
-		return between{low: v, high: whole, not: true}
+		return between{
+			low:  v,
+			high: whole,
+			not:  true,
+		}
 	}
-	return between{low: v, high: whole}
+	return between{
+		low:  v,
+		high: whole,
+	}
 }

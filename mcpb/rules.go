@@ -162,4 +162,6 @@ func isReferenceRule(rule check.Rule) bool {
 	return isTolerable(rule) || isOneOf(rule, ruleJSON, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleIcon)
 }
 
-func isOneOf(rule check.Rule, rules ...check.Rule) bool { return slices.ContainsFunc(rules, rule.Is) }
+func isOneOf(rule check.Rule, rules ...check.Rule) bool {
+	return slices.ContainsFunc(rules, rule.Is)
+}

@@ -31,7 +31,11 @@ type runtimes struct {
 }
 
 func thisMachine() *runtimes {
-	return &runtimes{look: exec.LookPath, version: readVersion, goos: runtime.GOOS}
+	return &runtimes{
+		look:    exec.LookPath,
+		version: readVersion,
+		goos:    runtime.GOOS,
+	}
 }
 
 // kindOf returns the runtime that a command without a path belongs to, or "".
@@ -126,7 +130,8 @@ func (r *runtimes) checkVersion(ctx context.Context, kind, path string, args []s
 		if err != nil {
 			return nil
 		}
-		path, args = other, nil
+		path = other
+		args = nil
 	}
 	version, err := r.version(ctx, path, append(args, "--version")...)
 	if err != nil {

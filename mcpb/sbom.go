@@ -77,7 +77,12 @@ func SBOM(a *Archive) ([]byte, error) {
 		Components:  []component{},
 		seen:        map[string]bool{},
 	}
-	b.Metadata.Component = component{Type: "application", Ref: "bundle", Name: m.Name, Version: m.Version}
+	b.Metadata.Component = component{
+		Type:    "application",
+		Ref:     "bundle",
+		Name:    m.Name,
+		Version: m.Version,
+	}
 	if m.License != "" {
 		b.Metadata.Component.license(m.License)
 	}
@@ -212,7 +217,11 @@ func (b *inventory) addGo(a *Archive, e *Entry) error {
 		return nil // not built by Go
 	}
 	version := strings.TrimPrefix(info.GoVersion, "go")
-	b.add(component{Name: "stdlib", Version: version, PURL: "pkg:golang/stdlib@" + url.PathEscape(version)}, e.Name)
+	b.add(component{
+		Name:    "stdlib",
+		Version: version,
+		PURL:    "pkg:golang/stdlib@" + url.PathEscape(version),
+	}, e.Name)
 	for _, dep := range info.Deps {
 		if dep.Replace != nil {
 			dep = dep.Replace

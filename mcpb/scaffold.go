@@ -89,8 +89,13 @@ func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
 	if json.Unmarshal(text, &p) != nil {
 		return false
 	}
-	d.Type, d.Name, d.Version, d.Description, d.License = TypeNode, p.Name, p.Version, p.Description, p.License
-	d.Keywords, d.Runtime = p.Keywords, p.Engines.Node
+	d.Type = TypeNode
+	d.Name = p.Name
+	d.Version = p.Version
+	d.Description = p.Description
+	d.License = p.License
+	d.Keywords = p.Keywords
+	d.Runtime = p.Engines.Node
 	if urlFault(p.Homepage) == "" {
 		d.Homepage = p.Homepage
 	}
@@ -179,11 +184,17 @@ func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 	if has("uv.lock") || p.Tool.UV != nil || len(p.Project.Dependencies) > 0 && !has("server/lib") {
 		d.Type = TypeUV // the host installs dependencies that a server of type python would have to bundle
 	}
-	d.Name, d.Version, d.Description = p.Project.Name, p.Project.Version, p.Project.Description
-	d.Keywords, d.Runtime = p.Project.Keywords, p.Project.RequiresPython
+	d.Name = p.Project.Name
+	d.Version = p.Project.Version
+	d.Description = p.Project.Description
+	d.Keywords = p.Project.Keywords
+	d.Runtime = p.Project.RequiresPython
 	d.License, _ = p.Project.License.(string)
 	if len(p.Project.Authors) > 0 {
-		d.Author = Author{Name: p.Project.Authors[0].Name, Email: p.Project.Authors[0].Email}
+		d.Author = Author{
+			Name:  p.Project.Authors[0].Name,
+			Email: p.Project.Authors[0].Email,
+		}
 	}
 	for _, name := range sortedKeys(p.Project.URLs) {
 		switch url := p.Project.URLs[name]; strings.ToLower(name) {
@@ -280,13 +291,26 @@ func (d *Draft) config() *Config {
 	switch d.Type {
 	case TypePython:
 		path := map[string]string{"PYTHONPATH": "${" + varDir + "}/server/lib"}
-		return &Config{Command: "python", Args: []string{entry}, Env: path}
+		return &Config{
+			Command: "python",
+			Args:    []string{entry},
+			Env:     path,
+		}
 	case TypeUV:
-		return &Config{Command: "uv", Args: []string{"run", "--directory", "${" + varDir + "}", d.EntryPoint}}
+		return &Config{
+			Command: "uv",
+			Args:    []string{"run", "--directory", "${" + varDir + "}", d.EntryPoint},
+		}
 	case TypeBinary:
-		return &Config{Command: entry, Args: []string{}}
+		return &Config{
+			Command: entry,
+			Args:    []string{},
+		}
 	}
-	return &Config{Command: "node", Args: []string{entry}}
+	return &Config{
+		Command: "node",
+		Args:    []string{entry},
+	}
 }
 
 // Manifest returns the text of the manifest: JSON, indented by two spaces, with a
@@ -302,13 +326,20 @@ func (d *Draft) Manifest() ([]byte, error) {
 		Homepage:    d.Homepage,
 		License:     d.License,
 		Keywords:    d.Keywords,
-		Server:      Server{Type: d.Type, EntryPoint: d.EntryPoint, Config: d.config()},
+		Server: Server{
+			Type:       d.Type,
+			EntryPoint: d.EntryPoint,
+			Config:     d.config(),
+		},
 	}
 	if len(m.Keywords) == 0 {
 		m.Keywords = nil
 	}
 	if d.Repository != "" {
-		m.Repository = &Repository{Type: "git", URL: d.Repository}
+		m.Repository = &Repository{
+			Type: "git",
+			URL:  d.Repository,
+		}
 	}
 	runtime := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[d.Type]
 	if runtime != "" && d.Runtime != "" {

@@ -67,8 +67,15 @@ func words(name, version string) []string {
 // manifestShape returns the shape of a manifest of one version.
 func manifestShape(version string) *shape {
 	s := structShape(reflect.TypeFor[Manifest](), version)
-	dxt := &shape{kind: tree.String, words: []string{version}}
-	s.fields = append(s.fields, field{name: "dxt_version", shape: dxt, index: -1})
+	dxt := &shape{
+		kind:  tree.String,
+		words: []string{version},
+	}
+	s.fields = append(s.fields, field{
+		name:  "dxt_version",
+		shape: dxt,
+		index: -1,
+	})
 	return s
 }
 
@@ -80,10 +87,19 @@ func shapeOf(t reflect.Type, tags []string, version string) *shape {
 	case reflect.TypeFor[json.RawMessage]():
 		return &shape{any: true}
 	case reflect.TypeFor[[]Option]():
-		return &shape{kind: tree.Object, elem: shapeOf(t.Elem(), nil, version)}
+		return &shape{
+			kind: tree.Object,
+			elem: shapeOf(t.Elem(), nil, version),
+		}
 	case reflect.TypeFor[map[string]json.RawMessage](): // _meta is an object of objects
-		objects := &shape{kind: tree.Object, elem: &shape{any: true}}
-		return &shape{kind: tree.Object, elem: objects}
+		objects := &shape{
+			kind: tree.Object,
+			elem: &shape{any: true},
+		}
+		return &shape{
+			kind: tree.Object,
+			elem: objects,
+		}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -93,11 +109,21 @@ func shapeOf(t reflect.Type, tags []string, version string) *shape {
 	case reflect.Float64:
 		return &shape{kind: tree.Number}
 	case reflect.Slice:
-		return &shape{kind: tree.Array, elem: shapeOf(t.Elem(), tags, version)}
+		return &shape{
+			kind: tree.Array,
+			elem: shapeOf(t.Elem(), tags, version),
+		}
 	case reflect.Map:
-		s := &shape{kind: tree.Object, elem: shapeOf(t.Elem(), nil, version)}
+		s := &shape{
+			kind: tree.Object,
+			elem: shapeOf(t.Elem(), nil, version),
+		}
 		for _, name := range strings.Fields(tagged(tags, "names")) {
-			s.fields = append(s.fields, field{name: name, shape: s.elem, index: -1})
+			s.fields = append(s.fields, field{
+				name:  name,
+				shape: s.elem,
+				index: -1,
+			})
 		}
 		return s
 	case reflect.Struct:
@@ -149,7 +175,9 @@ func tagged(tags []string, name string) string {
 
 // field returns the field of an object, or nil.
 func (s *shape) field(name string) *field {
-	i := slices.IndexFunc(s.fields, func(f field) bool { return f.name == name })
+	i := slices.IndexFunc(s.fields, func(f field) bool {
+		return f.name == name
+	})
 	if i < 0 {
 		return nil
 	}
@@ -219,10 +247,24 @@ func (j *judge) addType(want string, n *tree.Node, pointer string) {
 // specification, or the most similar allowed value.
 func (j *judge) hintMeant(word string, allowed []string) string {
 	others := map[string]string{
-		"macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "win32", "win": "win32", "win64": "win32",
-		"integer": "number", "int": "number", "float": "number", "bool": "boolean", "text": "string",
-		"folder": "directory", "path": "file",
-		"nodejs": TypeNode, "javascript": TypeNode, "typescript": TypeNode, "exe": TypeBinary, "executable": TypeBinary,
+		"macos":      "darwin",
+		"mac":        "darwin",
+		"osx":        "darwin",
+		"windows":    "win32",
+		"win":        "win32",
+		"win64":      "win32",
+		"integer":    "number",
+		"int":        "number",
+		"float":      "number",
+		"bool":       "boolean",
+		"text":       "string",
+		"folder":     "directory",
+		"path":       "file",
+		"nodejs":     TypeNode,
+		"javascript": TypeNode,
+		"typescript": TypeNode,
+		"exe":        TypeBinary,
+		"executable": TypeBinary,
 	}
 	if same := others[strings.ToLower(word)]; slices.Contains(allowed, same) {
 		return fmt.Sprintf("it is called %q", same)
@@ -306,17 +348,26 @@ func (j *judge) excuse(pointer string) string {
 // name; "" if there is none.
 func renamedField(name string) string {
 	return map[string]string{
-		"minimum": "min", "maximum": "max",
-		"dxtVersion": "manifest_version", "manifestVersion": "manifest_version", "dxt_version": "manifest_version",
-		"secret": "sensitive", "password": "sensitive",
-		"label":    "title",
-		"settings": "user_config", "config": "user_config", "configuration": "user_config",
-		"main": "entry_point", "entryPoint": "entry_point",
+		"minimum":         "min",
+		"maximum":         "max",
+		"dxtVersion":      "manifest_version",
+		"manifestVersion": "manifest_version",
+		"dxt_version":     "manifest_version",
+		"secret":          "sensitive",
+		"password":        "sensitive",
+		"label":           "title",
+		"settings":        "user_config",
+		"config":          "user_config",
+		"configuration":   "user_config",
+		"main":            "entry_point",
+		"entryPoint":      "entry_point",
 	}[name]
 }
 
 // pointerTo appends a name to a JSON pointer.
-func pointerTo(pointer, name string) string { return pointer + "/" + jsonscan.EscapeToken(name) }
+func pointerTo(pointer, name string) string {
+	return pointer + "/" + jsonscan.EscapeToken(name)
+}
 
 // last returns the name of the value at pointer in messages.
 func last(pointer string) string {

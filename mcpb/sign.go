@@ -56,7 +56,11 @@ func Sign(ctx context.Context, name string, id *Identity, opts *SignOptions) (*S
 	if err := id.checkUsable(o.Time); err != nil {
 		return nil, err
 	}
-	report := &SignReport{Archive: name, Signer: id.Certificate(), SelfSigned: cms.IsSelfSigned(id.chain[0])}
+	report := &SignReport{
+		Archive:    name,
+		Signer:     id.Certificate(),
+		SelfSigned: cms.IsSelfSigned(id.chain[0]),
+	}
 	err := changeSignature(ctx, name, o.Limits, func(a *Archive, signed bool) (block []byte, err error) {
 		block, err = signArchive(ctx, a, id, o.Time)
 		report.Replaced = signed
@@ -184,4 +188,6 @@ func valueOf[T any](opts *T) T {
 }
 
 // sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -72,7 +72,10 @@ func SiteManifest(ctx context.Context, dir string, platforms []string, opts *Sit
 		Compatibility:    &Compatibility{Platforms: slices.Sorted(slices.Values(platforms))},
 	}
 	for i := range cat.Tools {
-		m.Tools = append(m.Tools, Tool{Name: cat.Tools[i].Name, Description: cat.Tools[i].Description})
+		m.Tools = append(m.Tools, Tool{
+			Name:        cat.Tools[i].Name,
+			Description: cat.Tools[i].Description,
+		})
 	}
 	if m.Server, err = siteServer(platforms); err != nil {
 		return nil, err
@@ -97,7 +100,10 @@ func siteServer(platforms []string) (s Server, err error) {
 		if s.Config == nil {
 			start.Args = []string{"serve", "--stdio", "${" + varDir + "}/" + siteFolder}
 			s.EntryPoint = p.path
-			s.Config = &Config{Command: start.Command, Args: start.Args}
+			s.Config = &Config{
+				Command: start.Command,
+				Args:    start.Args,
+			}
 		}
 		start.Args = nil
 		overrides[p.platform] = start
@@ -208,7 +214,10 @@ func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs
 		case e.IsDir():
 			return os.Mkdir(to, 0o755)
 		case !e.Type().IsRegular():
-			return &LinkError{Name: name, Reason: "a site in a bundle has files and folders only"}
+			return &LinkError{
+				Name:   name,
+				Reason: "a site in a bundle has files and folders only",
+			}
 		}
 		from := filepath.Join(dir, filepath.FromSlash(name))
 		if os.Link(from, to) == nil {

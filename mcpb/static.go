@@ -39,9 +39,16 @@ func (m *Manifest) StaticCatalog() *mcp.Catalog {
 	if known.Tools == nil || known.Tools.Next != "" || needsMore(known.Initialize.Capabilities) {
 		return nil
 	}
-	cat := &mcp.Catalog{Server: known.Initialize.ServerInfo, Instructions: known.Initialize.Instructions}
+	cat := &mcp.Catalog{
+		Server:       known.Initialize.ServerInfo,
+		Instructions: known.Initialize.Instructions,
+	}
 	if cat.Server.Name == "" {
-		cat.Server = mcp.Implementation{Name: m.Name, Title: m.DisplayName, Version: m.Version}
+		cat.Server = mcp.Implementation{
+			Name:    m.Name,
+			Title:   m.DisplayName,
+			Version: m.Version,
+		}
 	}
 	for _, raw := range known.Tools.Tools {
 		var tool mcp.Tool
@@ -92,7 +99,9 @@ type staticSource struct {
 var _ mcp.Source = (*staticSource)(nil)
 
 // Catalog implements mcp.Source.
-func (s *staticSource) Catalog(context.Context) (*mcp.Catalog, error) { return s.catalog, nil }
+func (s *staticSource) Catalog(context.Context) (*mcp.Catalog, error) {
+	return s.catalog, nil
+}
 
 // CallTool implements mcp.Source.
 func (s *staticSource) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {

@@ -56,8 +56,13 @@ func Unpack(ctx context.Context, name, dir string, opts *UnpackOptions) (*Unpack
 		}
 		dir = strings.TrimSuffix(m.FileName(), ".mcpb")
 	}
-	report := &UnpackReport{Dir: dir, Executable: []string{}}
-	err = fsutil.CreateDir(dir, func(tmp string) error { return extract(ctx, a, tmp, nil, o.Progress, report) })
+	report := &UnpackReport{
+		Dir:        dir,
+		Executable: []string{},
+	}
+	err = fsutil.CreateDir(dir, func(tmp string) error {
+		return extract(ctx, a, tmp, nil, o.Progress, report)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +82,12 @@ func extract(ctx context.Context, a *Archive, dir string, mode modeFunc,
 		return err
 	}
 	defer root.Close()
-	x := &extraction{fsys: a.FS(), mode: mode, folder: &lastFolder{root: root}, buffer: make([]byte, 64<<10)}
+	x := &extraction{
+		fsys:   a.FS(),
+		mode:   mode,
+		folder: &lastFolder{root: root},
+		buffer: make([]byte, 64<<10),
+	}
 	defer x.folder.close()
 	for e := range a.Entries() {
 		if err := ctx.Err(); err != nil {

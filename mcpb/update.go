@@ -25,7 +25,12 @@ func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &updater{document: readDocument(m.JSON(), "", &check.Report{}), m: m, cat: cat, src: src}
+	u := &updater{
+		document: readDocument(m.JSON(), "", &check.Report{}),
+		m:        m,
+		cat:      cat,
+		src:      src,
+	}
 	if !u.root.Is(tree.Object) {
 		return nil, errors.New("the manifest is no JSON object")
 	}
@@ -60,7 +65,10 @@ func (u *updater) tools() error {
 	var list []Tool
 	for i := range u.cat.Tools {
 		t := &u.cat.Tools[i]
-		list = append(list, Tool{Name: t.Name, Description: t.Description})
+		list = append(list, Tool{
+			Name:        t.Name,
+			Description: t.Description,
+		})
 	}
 	if slices.Equal(list, u.m.Tools) {
 		return nil
@@ -77,7 +85,12 @@ func (u *updater) prompts(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("prompt %q: %w", p.Name, err)
 		}
-		list = append(list, Prompt{Name: p.Name, Description: p.Description, Arguments: argumentNames(p), Text: text})
+		list = append(list, Prompt{
+			Name:        p.Name,
+			Description: p.Description,
+			Arguments:   argumentNames(p),
+			Text:        text,
+		})
 	}
 	same := func(a, b Prompt) bool {
 		return a.Name == b.Name &&
@@ -93,14 +106,19 @@ func (u *updater) prompts(ctx context.Context) error {
 
 // promptText returns the text of a prompt with its variables.
 func (u *updater) promptText(ctx context.Context, p *mcp.Prompt) (string, error) {
-	if i := slices.IndexFunc(u.m.Prompts, func(o Prompt) bool { return o.Name == p.Name }); i >= 0 {
+	if i := slices.IndexFunc(u.m.Prompts, func(o Prompt) bool {
+		return o.Name == p.Name
+	}); i >= 0 {
 		return u.m.Prompts[i].Text, nil
 	}
 	arguments := make(map[string]string)
 	for _, name := range argumentNames(p) {
 		arguments[name] = "${" + argumentsPrefix + name + "}"
 	}
-	result, err := u.src.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
+	result, err := u.src.GetPrompt(ctx, &mcp.GetPromptParams{
+		Name:      p.Name,
+		Arguments: arguments,
+	})
 	var refused *mcp.Error
 	if errors.As(err, &refused) && ctx.Err() == nil {
 		return cmp.Or(p.Description, p.Name), nil // a variable is not a number or a date
@@ -167,6 +185,10 @@ func (u *updater) write(at, end int, before string, list any, indent string) err
 	if text == "null" {
 		text = "[]"
 	}
-	u.edits = append(u.edits, edit{at: at, end: end, with: before + text})
+	u.edits = append(u.edits, edit{
+		at:   at,
+		end:  end,
+		with: before + text,
+	})
 	return nil
 }

@@ -72,7 +72,9 @@ func normalize(o *Option, v any) (any, bool) {
 	case bool, float64:
 		return v, true
 	case []string:
-		list := slices.DeleteFunc(slices.Clone(v), func(s string) bool { return s == "" })
+		list := slices.DeleteFunc(slices.Clone(v), func(s string) bool {
+			return s == ""
+		})
 		return list, len(list) > 0
 	case []any:
 		return normalizeList(o, v)

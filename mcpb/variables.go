@@ -43,9 +43,16 @@ func splitVariables(s string) []part {
 		}
 		end := strings.IndexByte(s[i:], '}')
 		if end < 0 {
-			return append(parts, part{text: s[i:], unclosed: true})
+			return append(parts, part{
+				text:     s[i:],
+				unclosed: true,
+			})
 		}
-		parts = append(parts, part{text: s[i : i+end+1], name: s[i+2 : i+end], variable: true})
+		parts = append(parts, part{
+			text:     s[i : i+end+1],
+			name:     s[i+2 : i+end],
+			variable: true,
+		})
 		s = s[i+end+1:]
 	}
 	return parts

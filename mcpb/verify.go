@@ -41,7 +41,9 @@ const (
 )
 
 // OK reports whether the bundle is what was signed, with the required trust.
-func (s Status) OK() bool { return s == StatusSigned || s == StatusSelfSigned }
+func (s Status) OK() bool {
+	return s == StatusSigned || s == StatusSelfSigned
+}
 
 // Ways to attach a signature to a zip.
 const (

@@ -76,7 +76,10 @@ func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, erro
 		every = time.Second
 	}
 	watching, stop := context.WithCancel(context.Background())
-	s := &built{Site: site, stop: stop}
+	s := &built{
+		Site: site,
+		stop: stop,
+	}
 	if every > 0 && len(input.Paths()) > 0 {
 		s.done.Go(func() { b.watch(watching, every) })
 	}

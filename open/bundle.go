@@ -65,7 +65,10 @@ func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Opti
 	case staticErr != nil:
 		return nil, staticErr
 	case known != nil:
-		opts.report(client.Event{Name: arg, What: client.EventUnstarted})
+		opts.report(client.Event{
+			Name: arg,
+			What: client.EventUnstarted,
+		})
 		return known, nil
 	case o.Ask == nil:
 		return nil, err

@@ -87,7 +87,10 @@ func checkSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	var report *check.Report
 	if t.form == siteURL || t.form == webURL {
 		if !isWeb(t.rest) || t.url == nil {
-			return nil, &Error{Arg: arg, Why: "not an http or https URL with a host"}
+			return nil, &Error{
+				Arg: arg,
+				Why: "not an http or https URL with a host",
+			}
 		}
 		var err error
 		if report, err = lint.CheckURL(ctx, t.rest, opts.Site); err != nil {
@@ -132,7 +135,9 @@ func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Repor
 }
 
 func hasRule(r *check.Report, rule string) bool {
-	return slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule.ID == rule })
+	return slices.ContainsFunc(r.Findings(), func(f check.Finding) bool {
+		return f.Rule.ID == rule
+	})
 }
 
 // checkDefinitions checks a file of server definitions, first by itself and then merged,

@@ -61,7 +61,10 @@ func importClientFile(file string) *fleet.Definitions {
 		return nil
 	}
 	doc, _ := stax.Parse(file, text, &stax.ParseOptions{Format: stax.JSON})
-	d := &fleet.Definitions{Merged: stax.Merge(doc), Secrets: imported.Values}
+	d := &fleet.Definitions{
+		Merged:  stax.Merge(doc),
+		Secrets: imported.Values,
+	}
 	for _, f := range report.Findings() {
 		if f.Rule.ID == "stax/not-imported" { // secrets in the file are normal for the client
 			d.Skipped = append(d.Skipped, errors.New(f.String()))

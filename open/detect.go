@@ -48,7 +48,10 @@ type target struct {
 // parse splits an argument. It does not detect the form of paths.
 func parse(arg string) *target {
 	arg = normalize(arg)
-	t := &target{arg: arg, rest: arg}
+	t := &target{
+		arg:  arg,
+		rest: arg,
+	}
 	text, isCommand := strings.CutPrefix(arg, commandPrefix)
 	live, isLive := strings.CutPrefix(arg, "live:")
 	forced, isSite := strings.CutPrefix(arg, "site:")
@@ -163,7 +166,9 @@ func isBundleManifest(name string) bool {
 	return filepath.Base(name) == mcpb.ManifestName && hasMember(name, "manifest_version", "dxt_version")
 }
 
-func isRegular(info fs.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
+func isRegular(info fs.FileInfo) bool {
+	return info != nil && info.Mode().IsRegular()
+}
 
 // hasExt reports whether a file name has one of the extensions.
 func hasExt(name string, extensions ...string) bool {
@@ -184,5 +189,7 @@ func hasMember(name string, members ...string) bool {
 	if err != nil || json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &object) != nil {
 		return false
 	}
-	return slices.ContainsFunc(members, func(m string) bool { return object[m] != nil })
+	return slices.ContainsFunc(members, func(m string) bool {
+		return object[m] != nil
+	})
 }

@@ -28,7 +28,9 @@ type download struct {
 }
 
 // path returns the destination of the bundle.
-func (d *download) path() string { return filepath.Join(d.dir, d.sum+".mcpb") }
+func (d *download) path() string {
+	return filepath.Join(d.dir, d.sum+".mcpb")
+}
 
 // fetchBundle writes a bundle to a temporary file.
 func fetchBundle(from io.Reader, dir string) (d *download, err error) {

@@ -177,12 +177,18 @@ func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from stri
 	if err != nil {
 		return nil, remoteError(address, err)
 	}
-	a := &Addition{Entry: entry, download: d}
+	a := &Addition{
+		Entry:    entry,
+		download: d,
+	}
 	if want := entry.Bundle.SHA256; want != "" && want != d.sum {
 		return nil, errors.Join(&Error{
 			Arg: address,
 			Why: "refused",
-			Err: &mcpb.DigestError{Got: d.sum, Want: want},
+			Err: &mcpb.DigestError{
+				Got:  d.sum,
+				Want: want,
+			},
 		},
 			a.Close())
 	}

@@ -32,7 +32,10 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 		server := stax.Server{
 			Name:        cmp.Or(e.opts.Document.Name, info.Name),
 			Description: info.Description,
-			RegistryRef: &stax.RegistryRef{Package: info.Name, Version: info.Version},
+			RegistryRef: &stax.RegistryRef{
+				Package: info.Name,
+				Version: info.Version,
+			},
 		}
 		a.Entry = &registry.Entry{Config: stax.Config{Servers: []stax.Server{server}}}
 	}
@@ -76,7 +79,9 @@ func (e *entries) signed(ctx context.Context, file string, args []string) ([]str
 func (e *entries) options(entry *registry.Entry, options []mcpb.Option) error {
 	s := entry.Server()
 	for given := range e.opts.Document.Values {
-		if !slices.ContainsFunc(options, func(o mcpb.Option) bool { return o.Key == given }) && entry.Bundle == nil {
+		if !slices.ContainsFunc(options, func(o mcpb.Option) bool {
+			return o.Key == given
+		}) && entry.Bundle == nil {
 			return &registry.UnfitError{
 				Why:     fmt.Sprintf("the bundle has no option %q", given),
 				Answers: true,
@@ -92,7 +97,10 @@ func (e *entries) options(entry *registry.Entry, options []mcpb.Option) error {
 		switch {
 		case o.Sensitive:
 			key := registry.SecretKey(s.Name, o.Key)
-			d := stax.Declaration{Key: key, Description: o.Title}
+			d := stax.Declaration{
+				Key:         key,
+				Description: o.Title,
+			}
 			word := "give the secret " + key
 			if d.ExposeAs.Env = variable; !o.Required {
 				no := false

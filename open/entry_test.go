@@ -195,7 +195,9 @@ func TestEntryOfASilentStream(t *testing.T) {
 	}))
 	defer web.Close()
 	a, err := open.Entry(t.Context(), web.URL+"/mcp",
-		&open.EntryOptions{Live: &open.LiveOptions{Source: &client.Options{Timeouts: client.Timeouts{Start: 50 * time.Millisecond}}}})
+		&open.EntryOptions{Live: &open.LiveOptions{
+			Source: &client.Options{Timeouts: client.Timeouts{Start: 50 * time.Millisecond}},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

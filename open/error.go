@@ -39,7 +39,9 @@ type Error struct {
 }
 
 // Error implements the error interface. It does not include the hint.
-func (e *Error) Error() string { return fmt.Sprintf("open %s: %s", e.Arg, e.Why) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("open %s: %s", e.Arg, e.Why)
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

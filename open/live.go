@@ -125,7 +125,10 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 		dial := func(ctx context.Context) (mcpserver.Conn, error) {
 			return ws.Dial(ctx, address, &ws.DialOptions{Header: header})
 		}
-		return openLive(ctx, arg, &client.Dialer{Name: arg, Dial: dial}, o)
+		return openLive(ctx, arg, &client.Dialer{
+			Name: arg,
+			Dial: dial,
+		}, o)
 	}
 	return nil, unsupported(arg, "a URL that is not http, https, ws or wss")
 }
@@ -212,7 +215,9 @@ func isStream(ctx context.Context, address string) bool {
 		return false
 	}
 	req.Header.Set("Accept", "application/json")
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	resp, err := client.Do(req)
 	if err != nil {
 		return false

@@ -146,7 +146,9 @@ func openJoined(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 		return Open(ctx, arg, &own)
 	}
 	return fleet.Await(ctx, Argument(arg).Name(),
-		func(ctx context.Context) (mcp.Source, error) { return Open(ctx, arg, &own) },
+		func(ctx context.Context) (mcp.Source, error) {
+			return Open(ctx, arg, &own)
+		},
 		&fleet.AwaitOptions{
 			Wait:    servers.Startup.Wait,
 			Joined:  true,
@@ -188,7 +190,10 @@ func (t *target) wantSiteURL() error {
 			Hint: "a folder or a .zip file needs no prefix",
 		}
 	case t.url == nil:
-		return &Error{Arg: t.arg, Why: "not a URL with a host"}
+		return &Error{
+			Arg: t.arg,
+			Why: "not a URL with a host",
+		}
 	}
 	return nil
 }

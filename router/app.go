@@ -35,7 +35,8 @@ func (f *feature) compileApp(b *builder, document string) {
 		Icons:       f.icons,
 	}
 	f.addErrors("", app.Check())
-	definition, contents := app.Resource(), app.Contents()
+	definition := app.Resource()
+	contents := app.Contents()
 	if meta := f.encodedMeta(); meta != nil {
 		merged, err := apps.AddResourceMeta(meta, f.ui)
 		if err != nil {
@@ -47,7 +48,9 @@ func (f *feature) compileApp(b *builder, document string) {
 	b.add(f, &entry{
 		Item:  Item{KindResource, definition.Name, f.uri},
 		isApp: true,
-		list:  func(c *mcp.Catalog) { c.Resources = append(c.Resources, definition) },
+		list: func(c *mcp.Catalog) {
+			c.Resources = append(c.Resources, definition)
+		},
 		read: func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
 			return result, nil
 		},
@@ -66,7 +69,11 @@ func (f *feature) addErrors(prefix string, findings []check.Finding) {
 // apps. Hosts hide an app-only tool from their models; [Options.HideAppTools] also hides
 // it from clients that do not declare apps.
 func UI(app *AppFeature, visibility ...apps.Visibility) ToolOption {
-	return &uiLink{app: app, linked: true, visibility: visibility}
+	return &uiLink{
+		app:        app,
+		linked:     true,
+		visibility: visibility,
+	}
 }
 
 // VisibleTo returns the [Tool] option that lists who may see and call the tool, without
@@ -87,7 +94,10 @@ func (f *feature) linkUI(e *entry, tool *mcp.Tool, b *builder) {
 		return
 	}
 	options := b.routerOptions()
-	ui := apps.ToolUI{Visibility: f.link.visibility, LegacyKey: options.LegacyUIKey}
+	ui := apps.ToolUI{
+		Visibility: f.link.visibility,
+		LegacyKey:  options.LegacyUIKey,
+	}
 	if f.link.linked {
 		if f.link.app == nil {
 			f.fault("UI: the app is nil")

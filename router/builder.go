@@ -55,7 +55,8 @@ func (b *builder) routerOptions() Options {
 func (b *builder) err() error {
 	b.findDuplicates()
 	slices.SortStableFunc(b.faults, func(x, y error) int {
-		one, other := placeOf(x), placeOf(y)
+		one := placeOf(x)
+		other := placeOf(y)
 		return cmp.Or(strings.Compare(one.file, other.file), cmp.Compare(one.line, other.line))
 	})
 	return errors.Join(b.faults...)
@@ -114,11 +115,13 @@ func (g *groupFeature) register(b *builder) {
 		}
 		return isOptions
 	})
-	prefix, filters := b.prefix, b.filters
+	prefix := b.prefix
+	filters := b.filters
 	b.prefix += g.prefix
 	b.filters = slices.Concat(filters, filtersOf(features))
 	b.registerAll(owner, features)
-	b.prefix, b.filters = prefix, filters
+	b.prefix = prefix
+	b.filters = filters
 }
 
 // Filter hides items per request: an item exists for a request only if allowed returns

@@ -62,7 +62,8 @@ func (f *feature) compileCompletion(e *entry, in *input, noun string, names []st
 			f.fault("Complete(%q) is given twice", c.argument)
 		}
 	}
-	e.completers, e.names = f.completers, names
+	e.completers = f.completers
+	e.names = names
 }
 
 func listNames(names []string) string {

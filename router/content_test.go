@@ -107,7 +107,8 @@ func TestResourceDefinition(t *testing.T) {
 		router.Annotations{Priority: &half}, router.Meta{Key: "k", Value: 1}, router.Cache{TTL: time.Minute, Public: true}))
 	c, _ := r.Catalog(context.Background())
 	if got, want := sent(t, c.Resources[0], nil),
-		`{"name":"r","uri":"x://1","title":"T","description":"D","mimeType":"a/b","annotations":{"priority":0.5},"icons":[{"src":"https://i"}],"_meta":{"k":1}}`; got != want {
+		`{"name":"r","uri":"x://1","title":"T","description":"D","mimeType":"a/b","annotations":{"priority":0.5},`+
+			`"icons":[{"src":"https://i"}],"_meta":{"k":1}}`; got != want {
 		t.Errorf("definition\n got %s\nwant %s", got, want)
 	}
 	result, _ := r.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "x://1"})
@@ -176,9 +177,11 @@ func TestFolder(t *testing.T) {
 	}
 	r := mustNew(t, router.Options{MaxReadBytes: 50}, router.Folder("files", "file:///", files, router.Title("Files")))
 	for _, tt := range []struct{ uri, want string }{
-		{"file:///a/notes", `{"contents":[{"name":"notes","uri":"file:///a/notes","mimeType":"text/plain","text":"plain","title":"Files"}]}`},
+		{"file:///a/notes",
+			`{"contents":[{"name":"notes","uri":"file:///a/notes","mimeType":"text/plain","text":"plain","title":"Files"}]}`},
 		{"file:///a/deep/x.unknown",
-			`{"contents":[{"name":"x.unknown","uri":"file:///a/deep/x.unknown","mimeType":"application/octet-stream","blob":"AAE=","title":"Files"}]}`},
+			`{"contents":[{"name":"x.unknown","uri":"file:///a/deep/x.unknown","mimeType":"application/octet-stream",` +
+				`"blob":"AAE=","title":"Files"}]}`},
 		{"file:///big.bin", `error: the resource is larger than 50 bytes`},
 		{"file:///", `error: resource not found`},
 		{"file:///a", `error: resource not found`},
@@ -247,8 +250,10 @@ func TestPrompt(t *testing.T) {
 	)
 	c, _ := r.Catalog(context.Background())
 	if got, want := sent(t, c.Prompts[0], nil), `{"name":"p","title":"T","description":"Plan","arguments":[`+
-		`{"name":"city","title":"City","description":"where to","required":true},{"name":"days","description":"","required":true},`+
-		`{"name":"quiet","description":"","required":false},{"name":"every","description":"","required":false},{"name":"code","description":"","required":false}],`+
+		`{"name":"city","title":"City","description":"where to","required":true},{"name":"days","description":"",`+
+		`"required":true},`+
+		`{"name":"quiet","description":"","required":false},{"name":"every","description":"","required":false},`+
+		`{"name":"code","description":"","required":false}],`+
 		`"icons":[{"src":"https://i"}],"_meta":{"k":"v"}}`; got != want {
 		t.Errorf("definition\n got %s\nwant %s", got, want)
 	}
@@ -262,7 +267,8 @@ func TestPrompt(t *testing.T) {
 			`"{\"city\":\"Lyon\",\"days\":3,\"quiet\":true,\"every\":7200000000000,\"code\":\"007\"}"`},
 		{"p", args{"city": "5", "days": "03"}, `error: invalid arguments for p: days: must be an integer (got "03")`},
 		{"p", args{"days": "0", "quiet": "yes"},
-			`error: invalid arguments for p: days: must be at least 1 (got 0); quiet: must be a boolean (got "yes"); city: required`},
+			`error: invalid arguments for p: days: must be at least 1 (got 0); quiet: must be a boolean (got "yes"); city: ` +
+				`required`},
 		{"role", nil, `error: prompt "role": messages[0] has the role "robot", want user, assistant or system`},
 		{"whole", nil, `{"description":"own","messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`},
 		{"strict", args{"x": "1"}, `error: invalid arguments for strict: x: unknown argument (none is accepted)`},
@@ -355,17 +361,21 @@ func TestToolDefinition(t *testing.T) {
 		router.Tool("plain", "", nothing, router.Title("Plain"), router.NonDestructive, router.TaskSupport("optional"),
 			router.Icon{Src: "https://i"}, router.Meta{Key: "k", Value: true}))
 	c, _ := r.Catalog(context.Background())
-	want := `{"name":"calculator","description":"Performs arithmetic operations","inputSchema":{"type":"object","properties":{` +
+	want := `{"name":"calculator","description":"Performs arithmetic operations","inputSchema":{"type":"object",` +
+		`"properties":{` +
 		`"operation":{"type":"string","description":"Operation to perform","enum":["add","subtract","multiply","divide"]},` +
-		`"a":{"type":"number","description":"First operand"},"b":{"type":"number","description":"Second operand"}},"required":["operation","a","b"]},` +
+		`"a":{"type":"number","description":"First operand"},"b":{"type":"number","description":"Second operand"}},` +
+		`"required":["operation","a","b"]},` +
 		`"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`
 	if got := sent(t, c.Tools[0], nil); got != want {
 		t.Errorf("definition\n got %s\nwant %s", got, want)
 	}
 	client := mcptest.Connect(t, r, mcp.Version20251125, nil)
 	if diff := cmp.Diff(
-		`{"name":"plain","title":"Plain","description":"","inputSchema":{"type":"object","properties":{},"additionalProperties":false},`+
-			`"annotations":{"title":"Plain","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true},`+
+		`{"name":"plain","title":"Plain","description":"","inputSchema":{"type":"object","properties":{},`+
+			`"additionalProperties":false},`+
+			`"annotations":{"title":"Plain","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,`+
+			`"openWorldHint":true},`+
 			`"icons":[{"src":"https://i"}],"execution":{"taskSupport":"optional"},"_meta":{"k":true}}`,
 		secondTool(t, client)); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
@@ -448,7 +458,8 @@ func TestLogToQuestions(t *testing.T) {
 				}
 				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"how":"` + c.how +
 					`"},"_meta":{` +
-					`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
+					`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c",` +
+					`"version":"1"},` +
 					`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
 				req := httptest.NewRequestWithContext(ctx, "POST", "http://127.0.0.1/mcp", strings.NewReader(body))
 				for name, value := range map[string]string{"Content-Type": "application/json", "Mcp-Method": "tools/call",

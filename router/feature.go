@@ -34,7 +34,9 @@ func caller() place {
 	return place{filepath.Base(file), line}
 }
 
-func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+func (p place) String() string {
+	return fmt.Sprintf("%s:%d", p.file, p.line)
+}
 
 // mistake is an error in a feature, with the place where the author wrote it.
 type mistake struct {
@@ -82,7 +84,11 @@ type feature struct {
 }
 
 func newFeature[T option](at place, kind Kind, name string, options []T) *feature {
-	f := &feature{place: at, kind: kind, name: name}
+	f := &feature{
+		place: at,
+		kind:  kind,
+		name:  name,
+	}
 	for _, o := range options {
 		f.options = append(f.options, o)
 	}
@@ -164,7 +170,9 @@ func (f *feature) checkName() {
 		f.fault("the name is empty")
 	case len(f.name) > 128:
 		f.fault("the name is longer than 128 characters")
-	case strings.ContainsFunc(f.name, func(r rune) bool { return !strings.ContainsRune(allowed, r) }):
+	case strings.ContainsFunc(f.name, func(r rune) bool {
+		return !strings.ContainsRune(allowed, r)
+	}):
 		f.fault("the name may hold only letters, digits and _ - . /")
 	}
 }

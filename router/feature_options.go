@@ -151,30 +151,45 @@ const (
 // Schema returns the option [InputSchema].
 func Schema(text string) InputSchema { return InputSchema(text) }
 
-func (t Title) apply(f *feature)            { f.title = string(t) }
-func (i Icon) apply(f *feature)             { f.icons = append(f.icons, mcp.Icon(i)) }
-func (m Meta) apply(f *feature)             { f.meta = append(f.meta, m) }
-func (d Description) apply(f *feature)      { f.description = string(d) }
-func (m MIMEType) apply(f *feature)         { f.mimeType = string(m) }
-func (a Annotations) apply(f *feature)      { f.annotations = (*mcp.Annotations)(&a) }
+func (t Title) apply(f *feature) { f.title = string(t) }
+func (i Icon) apply(f *feature) {
+	f.icons = append(f.icons, mcp.Icon(i))
+}
+func (m Meta) apply(f *feature)        { f.meta = append(f.meta, m) }
+func (d Description) apply(f *feature) { f.description = string(d) }
+func (m MIMEType) apply(f *feature)    { f.mimeType = string(m) }
+func (a Annotations) apply(f *feature) {
+	f.annotations = (*mcp.Annotations)(&a)
+}
 func (c Cache) apply(f *feature)            { f.cache = mcp.CacheHint(c) }
 func (t AnnotationsTitle) apply(f *feature) { f.hints.Title = string(t) }
 func (u Unknown) apply(f *feature)          { f.strict = u != Lenient }
-func (s InputSchema) apply(f *feature)      { f.inputSchema = (*string)(&s) }
-func (s OutputSchema) apply(f *feature)     { f.outputSchema = (*string)(&s) }
-func (t TaskSupport) apply(f *feature)      { f.taskSupport = t }
-func (n Name) apply(f *feature)             { f.appName = string(n) }
-func (c CSP) apply(f *feature)              { f.ui.CSP = (*apps.CSP)(&c) }
-func (p Permissions) apply(f *feature)      { f.ui.Permissions = (*apps.Permissions)(&p) }
-func (d Domain) apply(f *feature)           { f.ui.Domain = string(d) }
-func (p Border) apply(f *feature)           { f.ui.PrefersBorder = (*bool)(&p) }
-func (c Completer) apply(f *feature)        { f.completers = append(f.completers, c) }
+func (s InputSchema) apply(f *feature) {
+	f.inputSchema = (*string)(&s)
+}
+func (s OutputSchema) apply(f *feature) {
+	f.outputSchema = (*string)(&s)
+}
+func (t TaskSupport) apply(f *feature) { f.taskSupport = t }
+func (n Name) apply(f *feature)        { f.appName = string(n) }
+func (c CSP) apply(f *feature)         { f.ui.CSP = (*apps.CSP)(&c) }
+func (p Permissions) apply(f *feature) {
+	f.ui.Permissions = (*apps.Permissions)(&p)
+}
+func (d Domain) apply(f *feature) { f.ui.Domain = string(d) }
+func (p Border) apply(f *feature) {
+	f.ui.PrefersBorder = (*bool)(&p)
+}
+func (c Completer) apply(f *feature) {
+	f.completers = append(f.completers, c)
+}
 
 func (h Hint) apply(f *feature) {
 	no := false
 	switch h {
 	case ReadOnly:
-		f.hints.ReadOnlyHint, f.hints.DestructiveHint = true, &no
+		f.hints.ReadOnlyHint = true
+		f.hints.DestructiveHint = &no
 	case NonDestructive:
 		f.hints.DestructiveHint = &no
 	case Idempotent:

@@ -30,8 +30,14 @@ var _ = `
 		name, expression string
 		want             string // part of the error, or "" for a program that compiles
 	}{
-		{"title everywhere", `[]router.Feature{router.Tool("t", "", use, router.Title("x")), router.Prompt("t", "", use, router.Title("x")), router.Resource("t", "", get, router.Title("x")), router.Template("t", "", use, router.Title("x")), router.App("u", "", router.Title("x"))}`, ""},
-		{"icon everywhere", `[]router.Feature{router.Tool("t", "", use, router.Icon{Src: "x"}), router.Prompt("t", "", use, router.Icon{}), router.Resource("t", "", get, router.Icon{}), router.Template("t", "", use, router.Icon{}), router.App("u", "", router.Icon{})}`, ""},
+		{"title everywhere",
+			`[]router.Feature{router.Tool("t", "", use, router.Title("x")), router.Prompt("t", "", use, router.Title("x")),` +
+				` router.Resource("t", "", get, router.Title("x")), router.Template("t", "", use, router.Title("x")),` +
+				` router.App("u", "", router.Title("x"))}`, ""},
+		{"icon everywhere",
+			`[]router.Feature{router.Tool("t", "", use, router.Icon{Src: "x"}), router.Prompt("t", "", use, router.Icon{}),` +
+				` router.Resource("t", "", get, router.Icon{}), router.Template("t", "", use, router.Icon{}), router.App("u", "",` +
+				` router.Icon{})}`, ""},
 		{"read-only tool", `router.Tool("t", "", use, router.ReadOnly)`, ""},
 		{"read-only prompt", `router.Prompt("t", "", use, router.ReadOnly)`, "does not implement router.PromptOption"},
 		{"read-only resource", `router.Resource("t", "", get, router.ReadOnly)`, "does not implement router.ResourceOption"},

@@ -43,7 +43,8 @@ func FuzzInput(f *testing.F) {
 	for _, seed := range []string{
 		`{"text":"a","count":1}`,
 		`{"text":"é😀","count":9007199254740993,"unit":"c","small":200,"ratio":-1.5,"flag":true}`,
-		`{"text":"a","count":1,"tags":["a","b"],"rows":[{"id":1},{"id":2,"note":"\u0041"}],"names":{"a":1},"next":{"id":3},"any":{"x":[1,null]}}`,
+		`{"text":"a","count":1,"tags":["a","b"],"rows":[{"id":1},{"id":2,"note":"\u0041"}],"names":{"a":1},"next":{"id":3},` +
+			`"any":{"x":[1,null]}}`,
 		`{"text":"a","count":1.0,"small":1e2,"next":null,"unit":null}`,
 		`{"count":1,"text":"a","text":"b"}`,
 		`{"Text":"a","count":1}`,

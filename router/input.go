@@ -41,7 +41,11 @@ func isStructOrTexts(n *node) bool {
 func (f *feature) newInput(t reflect.Type, must string, accepts func(*node) bool) (*input, json.RawMessage) {
 	c := newCompiler(false)
 	c.lenient = f.inputSchema != nil
-	in := &input{feature: f.name, strict: f.strict && !c.lenient, node: c.node(t)}
+	in := &input{
+		feature: f.name,
+		strict:  f.strict && !c.lenient,
+		node:    c.node(t),
+	}
 	top := pointee(in.node)
 	f.addFaults("", c.faults)
 	if len(c.faults) > 0 {

@@ -109,7 +109,8 @@ func TestInput(t *testing.T) {
 		}},
 		{"null is absent", `{` + rest + `,"unit":null,"count":null,"flag":null,"tags":null,"wait":null}`,
 			func(*everything) {}},
-		{"escapes", `{"id":1,"text":"abc","note":"a\"\\\n\u00e9\ud83d\ude00"}`, func(e *everything) { e.Note = "a\"\\\né😀" }},
+		{"escapes",
+			`{"id":1,"text":"abc","note":"a\"\\\n\u00e9\ud83d\ude00"}`, func(e *everything) { e.Note = "a\"\\\né😀" }},
 		{"numbers", `{` + rest + `,"small":-128,"even":4,"odd":3,"ratio":5e-1,"step":0.3,"number":12345678901234567890.5}`,
 			func(e *everything) {
 				e.Small, e.Even, e.Odd, e.Ratio, e.Step, e.Number = -128, 4, 3, 0.5, 0.3, "12345678901234567890.5"
@@ -166,9 +167,11 @@ func TestInputErrors(t *testing.T) {
 	for _, tt := range []struct{ name, arguments, want string }{
 		{"missing", `{}`, `id: required; text: required`},
 		{"misspelt", `{"id":1,"txet":"abc"}`,
-			`txet: unknown argument, did you mean "text"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); text: required`},
+			`txet: unknown argument, did you mean "text"? (accepted: id, note, text, unit, count, small, even, odd, size,` +
+				` ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); text: required`},
 		{"letter case", `{"ID":1,"text":"abc"}`,
-			`ID: unknown argument, did you mean "id"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); id: required`},
+			`ID: unknown argument, did you mean "id"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio,` +
+				` step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); id: required`},
 		{"type", `{"id":"1","text":"abc"}`, `id: must be an integer (got "1")`},
 		{"fraction", `{"id":1.5,"text":"abc"}`, `id: must be an integer (got 1.5)`},
 		{"null", `{"id":null,"text":"abc"}`, `id: must be an integer (got null)`},
@@ -182,9 +185,11 @@ func TestInputErrors(t *testing.T) {
 		{"negative", `{` + rest + `,"size":-1}`, `size: must be at least 0 (got -1)`},
 		{"float64", `{` + rest + `,"ratio":1e400}`, `ratio: must be a number of 64 bits (got 1e400)`},
 		{"several", `{"id":1,"text":"A","unit":"k","count":11}`,
-			`text: must have at least 2 characters (got 1); text: must match the pattern ^[a-z]+$ (got "A"); unit: must be one of "c", "f" (got "k"); count: must be at most 10 (got 11)`},
+			`text: must have at least 2 characters (got 1); text: must match the pattern ^[a-z]+$ (got "A"); unit: must be ` +
+				`one of "c", "f" (got "k"); count: must be at most 10 (got 11)`},
 		{"stated and not", `{"id":1.5,"text":"abc","mail":"x","wait":"soon"}`,
-			`id: must be an integer (got 1.5); mail: must be an email address (got "x"); wait: must be a duration such as "90s" or "1h30m" (got "soon")`},
+			`id: must be an integer (got 1.5); mail: must be an email address (got "x"); wait: must be a duration such as ` +
+				`"90s" or "1h30m" (got "soon")`},
 		{"null and more", `{"id":1.5,"text":"abc","unit":null}`, `id: must be an integer (got 1.5)`},
 		{"strict bound", `{` + rest + `,"ratio":1}`, `ratio: must be less than 1 (got 1)`},
 		{"multiple", `{` + rest + `,"even":3}`, `even: must be a multiple of 2 (got 3)`},
@@ -205,7 +210,8 @@ func TestInputErrors(t *testing.T) {
 		{"array", `{` + rest + `,"pair":[1]}`, `pair: must have at least 2 items (got 1)`},
 		{"nested", `{` + rest + `,"rows":[{"id":1},{"id":"x"}]}`, `rows[1].id: must be an integer (got "x")`},
 		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"nmae":"b"}]}}`,
-			`tree.children[0].nmae: unknown member, did you mean "name"? (accepted: name, children); tree.children[0].name: required`},
+			`tree.children[0].nmae: unknown member, did you mean "name"? (accepted: name,` +
+				` children); tree.children[0].name: required`},
 		{"map", `{` + rest + `,"limits":{"a b":"x"}}`, `limits["a b"]: must be an integer (got "x")`},
 		{"twice", `{` + rest + `,"id":2}`, `id: given twice`},
 		{"twice, escaped", `{` + rest + `,"\u0069d":2}`, `id: given twice`},
@@ -309,15 +315,18 @@ func TestInputSchema(t *testing.T) {
 		`"pair":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},` +
 		`"limits":{"type":"object","additionalProperties":{"type":"integer"}},` +
 		`"names":{"type":"object","additionalProperties":{"type":"string"}},` +
-		`"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer","description":"number of the item"},"note":{"type":"string"}},"required":["id"],"additionalProperties":false}},` +
-		`"next":{"type":"object","properties":{"id":{"type":"integer","description":"number of the item"},"note":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
+		`"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer",` +
+		`"description":"number of the item"},"note":{"type":"string"}},"required":["id"],"additionalProperties":false}},` +
+		`"next":{"type":"object","properties":{"id":{"type":"integer","description":"number of the item"},` +
+		`"note":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
 		`"tree":{"$ref":"#/$defs/tree"},` +
 		`"color":{"type":"string","pattern":"^#[0-9a-f]{6}$"},` +
 		`"level":{"type":"string","enum":["low","high"]},` +
 		`"addr":{"type":"string"},"big":{},` +
 		`"defaults":{"type":"array","items":{"type":"integer"},"default":[1,2]}},` +
 		`"required":["id","text"],"additionalProperties":false,` +
-		`"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"],"additionalProperties":false}}}`
+		`"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array",` +
+		`"items":{"$ref":"#/$defs/tree"}}},"required":["name"],"additionalProperties":false}}}`
 	if diff := cmp.Diff(strings.Split(want, `,"`), strings.Split(string(c.Tools[0].InputSchema), `,"`)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -334,14 +343,16 @@ func TestJSONSchemaTag(t *testing.T) {
 	}
 	c, _ := r.Catalog(context.Background())
 	if got, want := string(c.Tools[0].InputSchema),
-		`{"type":"object","properties":{"name":{"type":"string","description":"the name of the person"}},"required":["name"],"additionalProperties":false}`; got != want {
+		`{"type":"object","properties":{"name":{"type":"string","description":"the name of the person"}},`+
+			`"required":["name"],"additionalProperties":false}`; got != want {
 		t.Errorf("schema %s, want %s", got, want)
 	}
 }
 
 func TestHandWrittenSchema(t *testing.T) {
 	const text = `{"type": "object",
-		"properties": {"to": {"type": "string", "minLength": 1}, "cc": {"type": "string"}, "how": {"enum": ["post", "mail"], "default": "mail"}},
+		"properties": {"to": {"type": "string", "minLength": 1}, "cc": {"type": "string"}, "how": {"enum": ["post",` +
+		` "mail"], "default": "mail"}},
 		"required": ["to"], "dependentRequired": {"cc": ["how"]}, "additionalProperties": false}`
 	type in struct {
 		To  string `json:"to"`

@@ -14,18 +14,26 @@ type Messages []mcp.PromptMessage
 
 // User returns one message from the user. With args, text is a format as in
 // [fmt.Sprintf].
-func User(text string, args ...any) Messages { return Messages{}.User(text, args...) }
+func User(text string, args ...any) Messages {
+	return Messages{}.User(text, args...)
+}
 
 // Assistant returns one message from the model.
-func Assistant(text string, args ...any) Messages { return Messages{}.Assistant(text, args...) }
+func Assistant(text string, args ...any) Messages {
+	return Messages{}.Assistant(text, args...)
+}
 
 // System returns one message with instructions. No version of the protocol has this role:
 // unless [server.Options.KeepSystemRole] is set, clients receive the message with the
 // role user.
-func System(text string, args ...any) Messages { return Messages{}.System(text, args...) }
+func System(text string, args ...any) Messages {
+	return Messages{}.System(text, args...)
+}
 
 // User adds a message from the user.
-func (m Messages) User(text string, args ...any) Messages { return m.say(mcp.RoleUser, text, args) }
+func (m Messages) User(text string, args ...any) Messages {
+	return m.say(mcp.RoleUser, text, args)
+}
 
 // Assistant adds a message from the model.
 func (m Messages) Assistant(text string, args ...any) Messages {
@@ -33,7 +41,9 @@ func (m Messages) Assistant(text string, args ...any) Messages {
 }
 
 // System adds a message with instructions.
-func (m Messages) System(text string, args ...any) Messages { return m.say(mcp.RoleSystem, text, args) }
+func (m Messages) System(text string, args ...any) Messages {
+	return m.say(mcp.RoleSystem, text, args)
+}
 
 func (m Messages) say(role, text string, args []any) Messages {
 	if len(args) > 0 {
@@ -58,11 +68,16 @@ func (m Messages) Resource(contents mcp.ResourceContents) Messages {
 }
 
 // Link adds a link to a resource, with the role that Image would use.
-func (m Messages) Link(r mcp.Resource) Messages { return m.Add(m.role(), mcp.ResourceLink(r)) }
+func (m Messages) Link(r mcp.Resource) Messages {
+	return m.Add(m.role(), mcp.ResourceLink(r))
+}
 
 // Add adds a message of any role and content. It does not modify m.
 func (m Messages) Add(role string, c mcp.Content) Messages {
-	return append(m[:len(m):len(m)], mcp.PromptMessage{Role: role, Content: c})
+	return append(m[:len(m):len(m)], mcp.PromptMessage{
+		Role:    role,
+		Content: c,
+	})
 }
 
 func (m Messages) role() string {

@@ -28,7 +28,8 @@ func observe[P, R any](
 	}
 	r.options.Observer.Observe(ctx, e)
 	began := time.Now()
-	e.Kind, e.Outcome = server.EventAnswer, server.OutcomePanicked
+	e.Kind = server.EventAnswer
+	e.Outcome = server.OutcomePanicked
 	defer func() {
 		e.Duration = time.Since(began)
 		r.options.Observer.Observe(ctx, e)
@@ -48,7 +49,11 @@ func observe[P, R any](
 	case errors.As(err, &e.Err):
 		e.Outcome = server.OutcomeError
 	default:
-		e.Err = &mcp.Error{Code: mcp.CodeInternalError, Message: err.Error(), Cause: err}
+		e.Err = &mcp.Error{
+			Code:    mcp.CodeInternalError,
+			Message: err.Error(),
+			Cause:   err,
+		}
 		e.Outcome = server.OutcomeError
 		if isTool {
 			e.Outcome = server.OutcomeToolError
@@ -68,12 +73,14 @@ type logObserver struct{ log *slog.Logger }
 
 // Observe implements [server.Observer].
 func (o logObserver) Observe(ctx context.Context, e server.Event) {
-	level, text := slog.LevelDebug, ""
+	level := slog.LevelDebug
+	text := ""
 	switch e.Kind {
 	case server.EventRequest:
 		text = "request"
 	case server.EventAnswer:
-		level, text = slog.LevelInfo, "answer"
+		level = slog.LevelInfo
+		text = "answer"
 		switch e.Outcome {
 		case server.OutcomePanicked:
 			level = slog.LevelError
@@ -83,7 +90,8 @@ func (o logObserver) Observe(ctx context.Context, e server.Event) {
 	case server.EventNotification:
 		text = "notification"
 	case server.EventRefused:
-		level, text = slog.LevelWarn, "refused"
+		level = slog.LevelWarn
+		text = "refused"
 	case server.EventSession:
 		text = "session"
 	case server.EventSessionEnd:

@@ -36,9 +36,13 @@ func (f *feature) toolOutput(t reflect.Type) (*output, json.RawMessage) {
 	text := ""
 	switch {
 	case t == typeVoid, t == typeEmpty:
-		o.form = func(*output, reflect.Value) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }
+		o.form = func(*output, reflect.Value) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		}
 	case t == typeResult:
-		o.form = func(o *output, v reflect.Value) (*mcp.CallToolResult, error) { return fromAny(o, v.Addr()) }
+		o.form = func(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
+			return fromAny(o, v.Addr())
+		}
 	case t == typeContent, t == typeContents, t == typeToolResult, t.Kind() == reflect.Interface && t.NumMethod() == 0:
 		o.form = fromAny
 	case isPlainText(t):
@@ -87,7 +91,9 @@ func pointee(n *node) *node {
 }
 
 // result turns the return value of a tool's function into the result.
-func (o *output) result(v reflect.Value) (*mcp.CallToolResult, error) { return o.form(o, v) }
+func (o *output) result(v reflect.Value) (*mcp.CallToolResult, error) {
+	return o.form(o, v)
+}
 
 func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}

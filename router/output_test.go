@@ -72,7 +72,8 @@ func TestOutput(t *testing.T) {
 			return answer(t, []mcp.Content{
 				mcp.Audio([]byte{1}, "audio/wav"), mcp.EmbeddedResource(mcp.ResourceContents{URI: "x://1", Text: "t"}), link,
 			})
-		}, `{"content":[{"type":"audio","data":"AQ==","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"x://1","text":"t"}},{"type":"resource_link","name":"n","uri":"x://1"}],"isError":false}`},
+		}, `{"content":[{"type":"audio","data":"AQ==","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"x://1",` +
+			`"text":"t"}},{"type":"resource_link","name":"n","uri":"x://1"}],"isError":false}`},
 		{"no contents", func(t testing.TB) (string, error) {
 			return answer(t, []mcp.Content(nil))
 		}, `{"content":[],"isError":false}`},
@@ -87,10 +88,12 @@ func TestOutput(t *testing.T) {
 			`{"content":[],"isError":false}`},
 		{"struct with Text", func(t testing.TB) (string, error) {
 			return answer(t, weather{"Lyon", 21.5, "c"})
-		}, `{"content":[{"type":"text","text":"Lyon: 22 c"}],"structuredContent":{"city":"Lyon","temp":21.5,"unit":"c"},"isError":false}`},
+		}, `{"content":[{"type":"text","text":"Lyon: 22 c"}],"structuredContent":{"city":"Lyon","temp":21.5,"unit":"c"},` +
+			`"isError":false}`},
 		{"pointer with Text", func(t testing.TB) (string, error) {
 			return answer(t, &weather{"Lyon", 21, "c"})
-		}, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},"isError":false}`},
+		}, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},` +
+			`"isError":false}`},
 		{"nil in a struct", func(t testing.TB) (string, error) { return answer(t, inside(report{Name: "a"})) },
 			`{"name":"a","score":0,"tags":[],"by":{},"null":null}`},
 		{"everything", func(t testing.TB) (string, error) {
@@ -99,7 +102,9 @@ func TestOutput(t *testing.T) {
 				Next: &report{Score: math.Copysign(0, -1)}, Null: &n,
 				At: time.Date(2026, 7, 28, 12, 0, 0, 5e8, time.UTC), Wait: time.Second, Addr: netip.MustParseAddr("::1"),
 				Raw: json.RawMessage(`{ "a" : 1 }`), Data: []byte{1}, Any: []any{1, "<"}}))
-		}, `{"name":"é\n","score":1e-7,"tags":["x"],"by":{"a":1,"b":2},"next":{"name":"","score":-0,"tags":[],"by":{},"null":null},"null":5,"at":"2026-07-28T12:00:00.5Z","wait":"1s","addr":"::1","raw":{"a":1},"data":"AQ==","any":[1,"<"]}`},
+		}, `{"name":"é\n","score":1e-7,"tags":["x"],"by":{"a":1,"b":2},"next":{"name":"","score":-0,"tags":[],"by":{},` +
+			`"null":null},"null":5,"at":"2026-07-28T12:00:00.5Z","wait":"1s","addr":"::1","raw":{"a":1},"data":"AQ==",` +
+			`"any":[1,"<"]}`},
 		{"map", func(t testing.TB) (string, error) { return answer(t, map[string]int{"b": 1, "a": 2}) },
 			`{"content":[{"type":"text","text":"{\"a\":2,\"b\":1}"}],"structuredContent":{"a":2,"b":1},"isError":false}`},
 		{"slice", func(t testing.TB) (string, error) {
@@ -117,7 +122,8 @@ func TestOutput(t *testing.T) {
 		{"any: nil", func(t testing.TB) (string, error) { return answer[any](t, nil) }, `{"content":[],"isError":false}`},
 		{"any: struct", func(t testing.TB) (string, error) {
 			return answer[any](t, weather{"Lyon", 21, "c"})
-		}, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},"isError":false}`},
+		}, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},` +
+			`"isError":false}`},
 		{"any: content", func(t testing.TB) (string, error) {
 			return answer[any](t, link)
 		}, `{"content":[{"type":"resource_link","name":"n","uri":"x://1"}],"isError":false}`},
@@ -185,19 +191,26 @@ func TestOutputSchema(t *testing.T) {
 		{"string", schemaOf(gives[string]()), ``},
 		{"any", schemaOf(gives[any]()), ``},
 		{"struct", schemaOf(gives[weather]()),
-			`{"type":"object","properties":{"city":{"type":"string"},"temp":{"type":"number"},"unit":{"type":"string"}},"required":["city","temp","unit"]}`},
+			`{"type":"object","properties":{"city":{"type":"string"},"temp":{"type":"number"},"unit":{"type":"string"}},` +
+				`"required":["city","temp","unit"]}`},
 		{"pointer", schemaOf(gives[*spot]()),
 			`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`},
 		{"slice", schemaOf(gives[[]*int]()), `{"type":"array","items":{"type":["integer","null"]}}`},
 		{"map", schemaOf(gives[map[string]spot]()),
-			`{"type":"object","additionalProperties":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}`},
+			`{"type":"object","additionalProperties":{"type":"object","properties":{"city":{"type":"string"}},` +
+				`"required":["city"]}}`},
 		{"nil pointers", schemaOf(gives[struct {
 			A *string `json:"a"`
 			B *spot   `json:"b"`
 			C *string `json:"c,omitempty"`
-		}]()), `{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]},{"type":"null"}]},"c":{"type":"string"}},"required":["a","b"]}`},
+		}]()), `{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"object",` +
+			`"properties":{"city":{"type":"string"}},"required":["city"]},{"type":"null"}]},"c":{"type":"string"}},` +
+			`"required":["a","b"]}`},
 		{"recursive", schemaOf(gives[tree]()),
-			`{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"],"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"]}}}`},
+			`{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array",` +
+				`"items":{"$ref":"#/$defs/tree"}}},"required":["name"],"$defs":{"tree":{"type":"object",` +
+				`"properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},` +
+				`"required":["name"]}}}`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.name, tt.got, tt.want)
@@ -280,7 +293,8 @@ func TestSameType(t *testing.T) {
 	}
 	c, _ := r.Catalog(context.Background())
 	if got, want := string(c.Tools[0].InputSchema),
-		`"unit":{"type":"string","description":"which","enum":["c","f"],"default":"c","x-mcp-header":"Unit"}`; !strings.Contains(got, want) {
+		`"unit":{"type":"string","description":"which","enum":["c","f"],"default":"c",`+
+			`"x-mcp-header":"Unit"}`; !strings.Contains(got, want) {
 		t.Errorf("schema %s, want %s in it", got, want)
 	}
 	if got, want := string(c.Tools[0].OutputSchema),

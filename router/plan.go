@@ -156,7 +156,10 @@ type compiler struct {
 }
 
 func newCompiler(output bool) *compiler {
-	return &compiler{output: output, objects: make(map[reflect.Type]*object)}
+	return &compiler{
+		output:  output,
+		objects: make(map[reflect.Type]*object),
+	}
 }
 
 // fault records an error in the type at the current path.
@@ -234,9 +237,11 @@ func (c *compiler) formOfType(n *node, t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		return false // its element has the methods
 	}
-	asJSON, asText := typeUnmarshaler, typeTextUnmarshaler
+	asJSON := typeUnmarshaler
+	asText := typeTextUnmarshaler
 	if c.output {
-		asJSON, asText = typeMarshaler, typeTextMarshaler
+		asJSON = typeMarshaler
+		asText = typeTextMarshaler
 	}
 	switch {
 	case implements(t, typeSchemer):
@@ -299,7 +304,11 @@ func hasTextKeys(t reflect.Type) bool {
 func quoted(n *node) *node {
 	switch n.kind {
 	case kindString, kindBool, kindInt, kindUint, kindFloat:
-		return &node{kind: kindQuoted, typ: n.typ, elem: n}
+		return &node{
+			kind: kindQuoted,
+			typ:  n.typ,
+			elem: n,
+		}
 	case kindPointer:
 		inner := *n
 		inner.elem = quoted(n.elem)
@@ -319,7 +328,10 @@ func (c *compiler) object(t reflect.Type) *object {
 		}
 		return o
 	}
-	o := &object{typ: t, compiling: true}
+	o := &object{
+		typ:       t,
+		compiling: true,
+	}
 	c.objects[t] = o
 	for _, found := range c.promoted(t) {
 		c.path = append(c.path, found.name)
@@ -341,7 +353,9 @@ func (c *compiler) defName(t reflect.Type) string {
 	if name == "" {
 		name = "object"
 	}
-	for n := 2; slices.ContainsFunc(c.defs, func(o *object) bool { return o.name == name }); n++ {
+	for n := 2; slices.ContainsFunc(c.defs, func(o *object) bool {
+		return o.name == name
+	}); n++ {
 		name = t.Name() + strconv.Itoa(n)
 	}
 	return strings.Map(func(r rune) rune {

@@ -28,11 +28,17 @@ type decoder struct {
 	nulls    []string         // paths of the nulls that mean absent
 }
 
-var decoders = sync.Pool{New: func() any { return &decoder{path: make([]schema.Segment, 0, 16)} }}
+var decoders = sync.Pool{New: func() any {
+	return &decoder{path: make([]schema.Segment, 0, 16)}
+}}
 
 func newDecoder(doc []byte, strict bool) *decoder {
 	d := decoders.Get().(*decoder)
-	*d = decoder{doc: doc, strict: strict, path: d.path[:0]}
+	*d = decoder{
+		doc:    doc,
+		strict: strict,
+		path:   d.path[:0],
+	}
 	return d
 }
 
@@ -68,7 +74,10 @@ func (d *decoder) explain(check *schema.Schema) error {
 	}
 	all.Problems = append(all.Problems, d.problems...)
 	if len(all.Problems) == 0 {
-		all.Problems = []schema.Problem{{Path: d.where, Message: "this value is not accepted"}}
+		all.Problems = []schema.Problem{{
+			Path:    d.where,
+			Message: "this value is not accepted",
+		}}
 	}
 	return all
 }
@@ -82,14 +91,19 @@ func (d *decoder) fail() {
 
 // problem records an error that the schema does not check.
 func (d *decoder) problem(text string) {
-	d.problems = append(d.problems, schema.Problem{Path: schema.PathText(d.path), Message: text})
+	d.problems = append(d.problems, schema.Problem{
+		Path:    schema.PathText(d.path),
+		Message: text,
+	})
 }
 
 func (d *decoder) push(s schema.Segment) { d.path = append(d.path, s) }
 func (d *decoder) pop()                  { d.path = d.path[:len(d.path)-1] }
 
 // skip skips a value.
-func (d *decoder) skip(i, depth int) (int, error) { return jsonscan.ValueAt(d.doc, i, depth) }
+func (d *decoder) skip(i, depth int) (int, error) {
+	return jsonscan.ValueAt(d.doc, i, depth)
+}
 
 // wrong skips a value that violates the schema.
 func (d *decoder) wrong(i, depth int) (int, error) {

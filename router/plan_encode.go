@@ -181,7 +181,9 @@ func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
 		}
 		members = append(members, member{name, entries.Value()})
 	}
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(members, func(a, b member) int {
+		return strings.Compare(a.name, b.name)
+	})
 	dst = append(dst, '{')
 	var err error
 	for _, m := range members {

@@ -98,7 +98,12 @@ func (c *compiler) special(t reflect.Type) bool {
 }
 
 func (c *compiler) named(sf reflect.StructField, name, options string, path []int) structField {
-	f := structField{StructField: sf, name: name, tagged: name != "", path: path}
+	f := structField{
+		StructField: sf,
+		name:        name,
+		tagged:      name != "",
+		path:        path,
+	}
 	if name == "" {
 		f.name = sf.Name
 	}

@@ -63,7 +63,11 @@ func (k *keyword) isOfLists() bool { return k.kinds[0] == kindSlice }
 
 // tags applies the tags of a field.
 func (c *compiler) tags(f *field, tag reflect.StructTag) {
-	f.docs = docs{title: tag.Get("title"), text: tag.Get("doc"), example: tag.Get("example")}
+	f.docs = docs{
+		title:   tag.Get("title"),
+		text:    tag.Get("doc"),
+		example: tag.Get("example"),
+	}
 	f.docs.text = cmp.Or(f.docs.text, tag.Get("description"), tag.Get("jsonschema"))
 	c.checkTagNames(tag)
 	if text := tag.Get("jsonschema"); isInstructions(text) {
@@ -122,7 +126,9 @@ func (c *compiler) applyKeyword(f *field, k *keyword, text string) {
 
 // setKeyword adds a keyword, or replaces it, and compiles the check.
 func (n *node) setKeyword(name string, value json.RawMessage) error {
-	n.keywords = slices.DeleteFunc(slices.Clone(n.keywords), func(k keywordValue) bool { return k.name == name })
+	n.keywords = slices.DeleteFunc(slices.Clone(n.keywords), func(k keywordValue) bool {
+		return k.name == name
+	})
 	n.keywords = append(n.keywords, keywordValue{name, value})
 	text := []byte{'{'}
 	for _, k := range n.keywords {
@@ -154,8 +160,18 @@ func (c *compiler) setHeader(f *field, name string) {
 // lowBounds and highBounds are the keywords that limit a value, and whether they exclude
 // the bound itself. typeRange adds those of the type.
 var (
-	lowBounds  = map[string]bool{"minimum": false, "exclusiveMinimum": true, "minLength": false, "minItems": false}
-	highBounds = map[string]bool{"maximum": false, "exclusiveMaximum": true, "maxLength": false, "maxItems": false}
+	lowBounds = map[string]bool{
+		"minimum":          false,
+		"exclusiveMinimum": true,
+		"minLength":        false,
+		"minItems":         false,
+	}
+	highBounds = map[string]bool{
+		"maximum":          false,
+		"exclusiveMaximum": true,
+		"maxLength":        false,
+		"maxItems":         false,
+	}
 )
 
 // checkBounds reports bounds that no value is within. The keywords of a node never mix
@@ -181,7 +197,8 @@ func (c *compiler) checkBounds(n *node) {
 // isEmptyRange reports whether no number is between low and high, which are themselves
 // within unless strict is set.
 func isEmptyRange(low, high []byte, strict bool) bool {
-	from, to := decimal.Parse(low), decimal.Parse(high)
+	from := decimal.Parse(low)
+	to := decimal.Parse(high)
 	order := from.Compare(&to)
 	return order > 0 || order == 0 && strict
 }
@@ -199,14 +216,17 @@ func (n *node) typeRange() (lowest, highest string) {
 
 func enumValue(c *compiler, n *node, text string) (json.RawMessage, error) {
 	plain := *n
-	plain.keywords, plain.check = nil, nil
+	plain.keywords = nil
+	plain.check = nil
 	n.enum = nil
 	for value := range strings.SplitSeq(text, ",") {
 		raw, err := c.literal(&plain, strings.TrimSpace(value))
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(n.enum, func(e json.RawMessage) bool { return string(e) == string(raw) }) {
+		if slices.ContainsFunc(n.enum, func(e json.RawMessage) bool {
+			return string(e) == string(raw)
+		}) {
 			return nil, fmt.Errorf("%s is given twice", raw)
 		}
 		n.enum = append(n.enum, raw)

@@ -39,7 +39,8 @@ func TestExactNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := mcptest.ConnectStdio(t, r, mcp.LatestLegacyVersion, nil)
-	const args = `{"any":[12345678901234567890,-9007199254740993,7,0.5],"map":{"n":12345678901234567890,"m":{"k":9007199254740993}}}`
+	const args = `{"any":[12345678901234567890,-9007199254740993,7,0.5],"map":{"n":12345678901234567890,` +
+		`"m":{"k":9007199254740993}}}`
 	result := c.CallTool("echo", json.RawMessage(args))
 	text, err := json.Marshal(result)
 	if err != nil {

@@ -71,7 +71,10 @@ func (c *compiler) setDefault(f *field, text string) {
 
 // schema returns the complete schema of n.
 func (c *compiler) schema(n *node, strict bool) json.RawMessage {
-	w := schemaWriter{c: c, strict: strict}
+	w := schemaWriter{
+		c:      c,
+		strict: strict,
+	}
 	if !c.output {
 		n = pointee(n)
 	}
@@ -272,7 +275,8 @@ func (w *schemaWriter) rules(n *node) {
 	for _, k := range n.keywords {
 		_, isLow := lowBounds[k.name]
 		_, isHigh := highBounds[k.name]
-		hasLow, hasHigh = hasLow || isLow, hasHigh || isHigh
+		hasLow = hasLow || isLow
+		hasHigh = hasHigh || isHigh
 		hasFormat = hasFormat || k.name == "format"
 		hasEffect := string(k.value) != "0" || !strings.HasPrefix(k.name, "min") || k.name == "minimum"
 		if hasEffect && string(k.value) != "false" {

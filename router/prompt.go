@@ -50,7 +50,10 @@ func (f *feature) compilePrompt(b *builder, in *input, out reflect.Type, run pro
 		Icons:       f.icons,
 		Meta:        f.encodedMeta(),
 	}
-	e := &entry{Item: Item{Kind: KindPrompt, Name: f.name}}
+	e := &entry{Item: Item{
+		Kind: KindPrompt,
+		Name: f.name,
+	}}
 	if in != nil {
 		prompt.Arguments = in.promptArguments()
 		f.compileCompletion(e, in, "argument", in.names)

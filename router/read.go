@@ -47,13 +47,17 @@ func (f *feature) newReader(t reflect.Type, b *builder) *reader {
 	case t == typeContentsItem, t == typeContentsList, t == typeRead:
 		r.form = readAsIs
 	case isPlainText(t):
-		r.form, mimeType = readText, "text/plain"
+		r.form = readText
+		mimeType = "text/plain"
 	case t == typeBytes:
-		r.form, mimeType = readBytes, "application/octet-stream"
+		r.form = readBytes
+		mimeType = "application/octet-stream"
 	case t.Implements(typeReader):
-		r.form, mimeType = readAll, "application/octet-stream"
+		r.form = readAll
+		mimeType = "application/octet-stream"
 	default:
-		r.form, mimeType = readJSON, "application/json"
+		r.form = readJSON
+		mimeType = "application/json"
 		r.node = f.outputNode(t)
 	}
 	f.mimeType = cmp.Or(f.mimeType, mimeType)
@@ -66,11 +70,19 @@ func (r *reader) result(uri string, v reflect.Value) (*mcp.ReadResourceResult, e
 }
 
 func (r *reader) one(c mcp.ResourceContents) *mcp.ReadResourceResult {
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{c}, Cache: r.cache}
+	return &mcp.ReadResourceResult{
+		Contents: []mcp.ResourceContents{c},
+		Cache:    r.cache,
+	}
 }
 
 func (r *reader) empty(uri string) mcp.ResourceContents {
-	return mcp.ResourceContents{Name: r.name, Title: r.title, URI: uri, MIMEType: r.mimeType}
+	return mcp.ResourceContents{
+		Name:     r.name,
+		Title:    r.title,
+		URI:      uri,
+		MIMEType: r.mimeType,
+	}
 }
 
 func readText(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
@@ -168,7 +180,10 @@ func (r *reader) completed(uri string, given []mcp.ResourceContents) *mcp.ReadRe
 		}
 		contents[i] = c
 	}
-	return &mcp.ReadResourceResult{Contents: contents, Cache: r.cache}
+	return &mcp.ReadResourceResult{
+		Contents: contents,
+		Cache:    r.cache,
+	}
 }
 
 // file reads a file of a folder.
@@ -205,7 +220,11 @@ func fileError(uri string, err error) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
 		return mcp.ResourceNotFound(uri, "")
 	case errors.Is(err, fs.ErrPermission):
-		return &mcp.Error{Code: mcp.CodeResourceDenied, Message: "the file may not be read", Cause: err}
+		return &mcp.Error{
+			Code:    mcp.CodeResourceDenied,
+			Message: "the file may not be read",
+			Cause:   err,
+		}
 	}
 	return fmt.Errorf("open %s: %w", uri, err)
 }

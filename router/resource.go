@@ -51,8 +51,13 @@ func (f *feature) compileResource(b *builder, read readFunc) {
 		Icons:       f.icons,
 		Meta:        f.encodedMeta(),
 	}
-	e := &entry{Item: Item{KindResource, f.name, f.uri}, read: read}
-	e.list = func(c *mcp.Catalog) { c.Resources = append(c.Resources, resource) }
+	e := &entry{
+		Item: Item{KindResource, f.name, f.uri},
+		read: read,
+	}
+	e.list = func(c *mcp.Catalog) {
+		c.Resources = append(c.Resources, resource)
+	}
 	b.add(f, e)
 }
 

@@ -52,14 +52,17 @@ func New(name, version string, features ...Feature) (*Router, error) {
 		b.faults = append(b.faults, &mistake{at,
 			fmt.Sprintf("server %q: it has no tool, resource, template or prompt", name)})
 	}
-	r := &Router{options: o, server: mcp.Implementation{
-		Name:        name,
-		Version:     version,
-		Title:       o.Title,
-		Description: o.Description,
-		WebsiteURL:  o.WebsiteURL,
-		Icons:       o.Icons,
-	}}
+	r := &Router{
+		options: o,
+		server: mcp.Implementation{
+			Name:        name,
+			Version:     version,
+			Title:       o.Title,
+			Description: o.Description,
+			WebsiteURL:  o.WebsiteURL,
+			Icons:       o.Icons,
+		},
+	}
 	s, faults := r.newState(b.entries, 0)
 	b.faults = append(b.faults, faults...)
 	if err := b.err(); err != nil {
@@ -82,7 +85,10 @@ func (r *Router) Add(features ...Feature) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
 	o := r.options
-	b := &builder{options: &o, filters: filtersOf(features)}
+	b := &builder{
+		options: &o,
+		filters: filtersOf(features),
+	}
 	b.registerAll(fmt.Sprintf("%s: Add", caller()), features)
 	old := r.current.Load().entries
 	s, faults := r.newState(slices.Concat(old, b.entries), len(old))
@@ -104,7 +110,9 @@ func (r *Router) Remove(kind Kind, names ...string) error {
 	entries := slices.Clone(r.current.Load().entries)
 	var removed []*entry
 	for _, name := range names {
-		i := slices.IndexFunc(entries, func(e *entry) bool { return e.Kind == kind && e.Name == name })
+		i := slices.IndexFunc(entries, func(e *entry) bool {
+			return e.Kind == kind && e.Name == name
+		})
 		if i < 0 {
 			return fmt.Errorf("remove: there is no %s %q", kind, name)
 		}
@@ -156,22 +164,32 @@ func (r *Router) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 }
 
 // Notify notifies the clients subscribed to a resource that its contents have changed.
-func (r *Router) Notify(uri string) { r.watchers.Tell(mcp.Change{URI: uri}) }
+func (r *Router) Notify(uri string) {
+	r.watchers.Tell(mcp.Change{URI: uri})
+}
 
 // Refresh notifies all clients that their lists may have changed, for example because a
 // [Filter] now decides differently.
 func (r *Router) Refresh() {
-	r.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+	r.watchers.Tell(mcp.Change{
+		Tools:     true,
+		Resources: true,
+		Prompts:   true,
+	})
 }
 
 // Watch implements [mcp.Watcher].
-func (r *Router) Watch(changed func(mcp.Change)) (stop func()) { return r.watchers.Watch(changed) }
+func (r *Router) Watch(changed func(mcp.Change)) (stop func()) {
+	return r.watchers.Watch(changed)
+}
 
 // runner is the part of the router that Middleware wraps.
 type runner struct{ r *Router }
 
 // Catalog implements [mcp.Source].
-func (x *runner) Catalog(ctx context.Context) (*mcp.Catalog, error) { return x.r.Catalog(ctx) }
+func (x *runner) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	return x.r.Catalog(ctx)
+}
 
 // CallTool implements [mcp.Source].
 func (x *runner) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -214,7 +232,9 @@ func (x *runner) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 			return nil, mcp.UnknownPrompt(p.Prompt)
 		}
 	} else {
-		i := slices.IndexFunc(s.templates, func(e *entry) bool { return e.URI == p.URITemplate && e.visible(ctx) })
+		i := slices.IndexFunc(s.templates, func(e *entry) bool {
+			return e.URI == p.URITemplate && e.visible(ctx)
+		})
 		if i < 0 {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", p.URITemplate)
 		}

@@ -42,7 +42,10 @@ func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 	named := make(map[Item]*entry)
 	for i, e := range entries {
 		s.filtered = s.filtered || len(e.filters) > 0
-		key := Item{Kind: e.Kind, Name: e.Name}
+		key := Item{
+			Kind: e.Kind,
+			Name: e.Name,
+		}
 		if e.Kind == KindTemplate {
 			key.Kind = KindResource // the two share a namespace
 		}

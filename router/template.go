@@ -105,7 +105,10 @@ func completePath(ctx context.Context, fsys fs.FS, typed string) (found []string
 // compileTemplate compiles a template whose variables in decodes, or nil for a folder.
 func (f *feature) compileTemplate(b *builder, in *input, read readFunc) {
 	f.faultIf(f.name == "", "the name is empty")
-	e := &entry{Item: Item{KindTemplate, f.name, f.uri}, read: read}
+	e := &entry{
+		Item: Item{KindTemplate, f.name, f.uri},
+		read: read,
+	}
 	if e.parsed = f.parseTemplate(); e.parsed != nil {
 		e.URI = e.parsed.String()
 		if in != nil {
@@ -123,7 +126,9 @@ func (f *feature) compileTemplate(b *builder, in *input, read readFunc) {
 		Icons:       f.icons,
 		Meta:        f.encodedMeta(),
 	}
-	e.list = func(c *mcp.Catalog) { c.Templates = append(c.Templates, template) }
+	e.list = func(c *mcp.Catalog) {
+		c.Templates = append(c.Templates, template)
+	}
 	b.add(f, e)
 }
 

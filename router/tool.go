@@ -71,7 +71,13 @@ func (f *feature) compileTool(b *builder, inSchema, outSchema json.RawMessage, c
 		Meta:         f.encodedMeta(),
 		Execution:    f.execution(),
 	}
-	e := &entry{Item: Item{Kind: KindTool, Name: f.name}, call: call}
+	e := &entry{
+		Item: Item{
+			Kind: KindTool,
+			Name: f.name,
+		},
+		call: call,
+	}
 	f.linkUI(e, &tool, b)
 	e.list = func(c *mcp.Catalog) { c.Tools = append(c.Tools, tool) }
 	b.add(f, e)

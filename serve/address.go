@@ -36,4 +36,6 @@ func IsPort(s string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == s
 }
 
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isNumber(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}

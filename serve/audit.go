@@ -107,7 +107,10 @@ func newAudit(opts *AuditOptions) (*Audit, error) {
 	if o.Key != nil && len(o.Key) < minAuditKey {
 		return nil, fmt.Errorf("audit log: its key must have at least %d bytes", minAuditKey)
 	}
-	a := &Audit{required: o.Required, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
+	a := &Audit{
+		required: o.Required,
+		log:      cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+	}
 	a.hashes.init(o.Key)
 	return a, nil
 }

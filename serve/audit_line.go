@@ -88,7 +88,9 @@ func (auditor) Leave(context.Context, server.Operation) {}
 // lineBuffer is a pooled buffer for building a line.
 type lineBuffer struct{ b []byte }
 
-var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{make([]byte, 0, 1024)} }}
+var lineBuffers = sync.Pool{New: func() any {
+	return &lineBuffer{make([]byte, 0, 1024)}
+}}
 
 // request records a request. It returns an error if the log is required and the request
 // could not be recorded.
@@ -144,7 +146,9 @@ func (a *Audit) Server(s *AuditServer) {
 func (a *Audit) opened() { a.event("opened", 0) }
 
 // event records an event of the log itself.
-func (a *Audit) event(what string, lines uint64) { a.add(a.appendEvent(nil, what, lines)) }
+func (a *Audit) event(what string, lines uint64) {
+	a.add(a.appendEvent(nil, what, lines))
+}
 
 // appendEvent appends the line of an event of the log itself. The id of the key tells
 // readers which hashes can be compared.
@@ -197,7 +201,9 @@ func (l *auditLine) text(name, value string) {
 }
 
 // escape makes the member that begins at start safe to print on a terminal.
-func (l *auditLine) escape(start int) { l.b = append(l.b[:start], visible.JSON(l.b[start:])...) }
+func (l *auditLine) escape(start int) {
+	l.b = append(l.b[:start], visible.JSON(l.b[start:])...)
+}
 
 func (l *auditLine) number(name string, value int64) {
 	l.key(name)
@@ -352,7 +358,9 @@ func (h *hashes) init(key []byte) {
 		key = make([]byte, sha256.Size)
 		_, _ = rand.Read(key) // never fails: it ends the program instead
 	}
-	h.pool.New = func() any { return &keyed{hmac.New(sha256.New, key), make([]byte, 0, sha256.Size)} }
+	h.pool.New = func() any {
+		return &keyed{hmac.New(sha256.New, key), make([]byte, 0, sha256.Size)}
+	}
 	h.id = string(h.append(nil, []byte("slipway audit key"), 4))
 }
 

@@ -156,7 +156,9 @@ func bearer(r *http.Request) (string, *refusal) {
 
 // queryToken reports whether the client sent its token in the query, which is not
 // allowed.
-func queryToken(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "access_token=") }
+func queryToken(r *http.Request) bool {
+	return strings.Contains(r.URL.RawQuery, "access_token=")
+}
 
 func malformed(message string) *refusal {
 	return &refusal{

@@ -78,7 +78,10 @@ func newCard(server mcp.Implementation, public *url.URL, auth *Auth) serverCard 
 		Title:       shortened(server.Title, maxCardText),
 		WebsiteURL:  server.WebsiteURL,
 		Icons:       server.Icons,
-		Remotes:     []remote{{Type: "streamable-http", URL: public.String() + EndpointPath}},
+		Remotes: []remote{{
+			Type: "streamable-http",
+			URL:  public.String() + EndpointPath,
+		}},
 	}
 	if c.Description == "" {
 		c.Description = shortened("The MCP server "+server.Name, maxCardText)
@@ -100,11 +103,14 @@ func newCard(server mcp.Implementation, public *url.URL, auth *Auth) serverCard 
 // newAICatalog returns the catalog that refers to the card of the server.
 func newAICatalog(server mcp.Implementation, public *url.URL) aiCatalog {
 	_, name := cardName(server.Name, public.Hostname())
-	return aiCatalog{SpecVersion: "1.0", Entries: []aiCatalogEntry{{
-		Identifier: "urn:air:" + public.Hostname() + ":mcp:" + name,
-		Type:       cardType,
-		URL:        public.String() + cardPath,
-	}}}
+	return aiCatalog{
+		SpecVersion: "1.0",
+		Entries: []aiCatalogEntry{{
+			Identifier: "urn:air:" + public.Hostname() + ":mcp:" + name,
+			Type:       cardType,
+			URL:        public.String() + cardPath,
+		}},
+	}
 }
 
 // cardName returns the name of a card, in reverse DNS form, for a server's name:

@@ -188,7 +188,8 @@ func (d *door) unverified(err error) *refusal {
 
 // logUnverifiable logs why tokens cannot be verified, at most once a second.
 func (d *door) logUnverifiable(err error) {
-	now, last := time.Now().UnixNano(), d.lastLogged.Load()
+	now := time.Now().UnixNano()
+	last := d.lastLogged.Load()
 	if now-last > int64(time.Second) && d.lastLogged.CompareAndSwap(last, now) {
 		d.log.Error("tokens cannot be verified", "error", err)
 	}
@@ -359,7 +360,8 @@ func (d *door) follow(ctx context.Context, op server.Operation) error {
 	if tool == nil {
 		return mcp.UnknownTool(op.Name)
 	}
-	p, c := mcp.PrincipalFrom(ctx), callerOf(ctx)
+	p := mcp.PrincipalFrom(ctx)
+	c := callerOf(ctx)
 	if c != nil {
 		p = c.principal.Load()
 	}
@@ -404,7 +406,10 @@ func (d *door) stillValid(ctx context.Context) bool {
 		if p := c.principal.Load(); p.Expires.IsZero() || time.Now().Before(p.Expires) {
 			return true
 		}
-		refused = &refusal{status: http.StatusUnauthorized, message: "the token has expired"}
+		refused = &refusal{
+			status:  http.StatusUnauthorized,
+			message: "the token has expired",
+		}
 	}
 	if d.audit != nil {
 		d.audit.refused(c, refused)
@@ -422,7 +427,9 @@ func (d *door) Leave(ctx context.Context, op server.Operation) {
 
 // counts reports whether a request counts as in flight. A subscription does not: it stays
 // open for as long as the client wants.
-func counts(op server.Operation) bool { return op.Method != "subscriptions/listen" && !op.Follows }
+func counts(op server.Operation) bool {
+	return op.Method != "subscriptions/listen" && !op.Follows
+}
 
 // gateList combines several gates. A request refused by one does not count as entered for
 // any.

@@ -127,7 +127,9 @@ func (v *fileView) hides(op server.Operation, tools []string) bool {
 	if op.Method == "tools/list" || op.Method == "server/discover" {
 		return true
 	}
-	return slices.ContainsFunc(tools, func(name string) bool { return seen.Tool(name) == nil })
+	return slices.ContainsFunc(tools, func(name string) bool {
+		return seen.Tool(name) == nil
+	})
 }
 
 // enter calls the gate, after checking the scopes of all tools that a file belongs to.

@@ -42,11 +42,22 @@ var _ http.Handler = (*Handler)(nil)
 // NewHandler returns the Handler for src. Of opts, which may be nil, only the fields that
 // affect requests are used. An invalid PublicURL is ignored; [Run] and [Serve] return it
 // as an error.
-func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src, opts.withDefaults()) }
+func NewHandler(src mcp.Source, opts *Options) *Handler {
+	return newHandler(src, opts.withDefaults())
+}
 
 // newHandler returns a handler for options that already have their defaults.
 func newHandler(src mcp.Source, o Options) *Handler {
-	h := &Handler{health: health{source: src, servers: o.upstreams}, discovery: discovery{source: src, auth: o.Auth}}
+	h := &Handler{
+		health: health{
+			source:  src,
+			servers: o.upstreams,
+		},
+		discovery: discovery{
+			source: src,
+			auth:   o.Auth,
+		},
+	}
 	d := &door{
 		auth:    o.Auth,
 		limiter: newLimiter(o.Limits),
@@ -77,7 +88,10 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.sockets = o.sockets(h.server, d)
 	h.postOnly = o.HTTP.PostOnly
 	h.legacy = o.legacySSE(h.server, d)
-	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src, public: d.public})
+	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{
+		source: src,
+		public: d.public,
+	})
 	h.view.Store(&h.landing)
 	h.showFiles = func(opened mcp.Source) {
 		v, ok := opened.(viewer)

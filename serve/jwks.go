@@ -38,7 +38,9 @@ func (k *keys) candidates(h jose.Header) (fitting []jose.JSONWebKey) {
 }
 
 func (k *keys) has(id string) bool {
-	return id == "" || slices.ContainsFunc(k.all, func(key jose.JSONWebKey) bool { return key.KeyID == id })
+	return id == "" || slices.ContainsFunc(k.all, func(key jose.JSONWebKey) bool {
+		return key.KeyID == id
+	})
 }
 
 // keySet caches an issuer's keys. They are fetched for the first token, again in the
@@ -215,7 +217,8 @@ func (s *keySet) discover(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, path := issuer.Scheme+"://"+issuer.Host, strings.TrimSuffix(issuer.Path, "/")
+	root := issuer.Scheme + "://" + issuer.Host
+	path := strings.TrimSuffix(issuer.Path, "/")
 	var failures []error
 	for _, address := range []string{
 		root + "/.well-known/oauth-authorization-server" + path,

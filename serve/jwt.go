@@ -232,7 +232,9 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 }
 
 // given reports whether a token has a claim.
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+func given(raw json.RawMessage) bool {
+	return len(raw) > 0 && string(raw) != "null"
+}
 
 // isAccessUse reports whether a claim that states the use of a token is that of an access
 // token.

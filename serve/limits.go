@@ -32,7 +32,9 @@ type Limits struct {
 	Clients int
 }
 
-func (l Limits) none() bool { return l.Rate <= 0 && l.ClientInFlight <= 0 && l.InFlight <= 0 }
+func (l Limits) none() bool {
+	return l.Rate <= 0 && l.ClientInFlight <= 0 && l.InFlight <= 0
+}
 
 // limiter enforces the limits of clients.
 type limiter struct {
@@ -104,7 +106,10 @@ func (l *limiter) client(key clientKey) *client {
 	if len(sh.clients) >= max(1, l.limits.Clients/clientShards) {
 		l.forget(sh)
 	}
-	c := &client{tokens: float64(l.limits.Burst), at: time.Since(l.start)}
+	c := &client{
+		tokens: float64(l.limits.Burst),
+		at:     time.Since(l.start),
+	}
 	sh.clients[key] = c
 	return c
 }

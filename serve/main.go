@@ -125,7 +125,10 @@ func (p *program) report(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	f := &failure{code: exitNo, text: err.Error()}
+	f := &failure{
+		code: exitNo,
+		text: err.Error(),
+	}
 	_ = errors.As(err, &f)
 	for line := range strings.Lines(f.text) {
 		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, strings.TrimRight(line, "\n"))
@@ -173,9 +176,15 @@ func (p *program) serveHTTP(ctx context.Context, src mcp.Source, s *settings) er
 		}},
 	}
 	if s.token != "" {
-		tokens, err := NewTokens(Token{Name: "client", Token: s.token})
+		tokens, err := NewTokens(Token{
+			Name:  "client",
+			Token: s.token,
+		})
 		if err != nil {
-			return &failure{code: exitUsage, text: envToken + ": " + err.Error()}
+			return &failure{
+				code: exitUsage,
+				text: envToken + ": " + err.Error(),
+			}
 		}
 		opts.Auth = &Auth{Verifiers: []Verifier{tokens}}
 	}
@@ -196,7 +205,10 @@ func withExitCode(err error) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &failure{exitInput, err.Error(), "-http 127.0.0.1:0 takes any free port"}
 	}
-	return &failure{code: exitInput, text: err.Error()}
+	return &failure{
+		code: exitInput,
+		text: err.Error(),
+	}
 }
 
 // banner prints the addresses, and how to add the server to a client.

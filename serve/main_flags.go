@@ -37,8 +37,10 @@ type addrFlag struct {
 	value string
 }
 
-func (a *addrFlag) String() string   { return a.value }
-func (a *addrFlag) IsBoolFlag() bool { return true } // the value is optional
+func (a *addrFlag) String() string { return a.value }
+func (a *addrFlag) IsBoolFlag() bool {
+	return true
+} // the value is optional
 
 func (a *addrFlag) Set(text string) error {
 	switch on, err := strconv.ParseBool(text); {

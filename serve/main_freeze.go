@@ -40,7 +40,10 @@ func (p *program) freeze(ctx context.Context, src mcp.Source, dir string) error 
 		for _, f := range report.Build.Report.Findings() {
 			fmt.Fprintf(p.stderr, "%s: %s\n", p.name, f)
 		}
-		return &failure{code: exitNo, text: fmt.Sprintf("the site lacks answers: %d errors", n)}
+		return &failure{
+			code: exitNo,
+			text: fmt.Sprintf("the site lacks answers: %d errors", n),
+		}
 	}
 	b := report.Build
 	_, err = fmt.Fprintf(p.stdout, "%s: %d answers in %d files: %d created, %d updated, %d unchanged, %d deleted\n",

@@ -193,5 +193,7 @@ func viewsOf(first, second catalogView) catalogView {
 	if first == nil {
 		return second
 	}
-	return func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog { return second(ctx, first(ctx, whole)) }
+	return func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
+		return second(ctx, first(ctx, whole))
+	}
 }

@@ -227,7 +227,10 @@ func queryProcess(ctx context.Context, socket string, pid int) *Process {
 			removeStale(socket)
 			return nil
 		}
-		return &Process{PID: pid, Error: "it cannot be asked"}
+		return &Process{
+			PID:   pid,
+			Error: "it cannot be asked",
+		}
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(answerTime))
@@ -237,7 +240,10 @@ func queryProcess(ctx context.Context, socket string, pid int) *Process {
 		err = json.Unmarshal(text, p)
 	}
 	if err != nil {
-		return &Process{PID: pid, Error: "it does not answer"}
+		return &Process{
+			PID:   pid,
+			Error: "it does not answer",
+		}
 	}
 	return p
 }

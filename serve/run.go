@@ -179,8 +179,10 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	defer o.announce("stdio", server, 0)()
 	ctx, opening := o.awaitOpening(ctx, src, func(mcp.Source) {})
 	defer opening.close()
-	err := server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{MaxLine: int(o.HTTP.MaxBody),
-		DrainTimeout: o.DrainTimeout})
+	err := server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{
+		MaxLine:      int(o.HTTP.MaxBody),
+		DrainTimeout: o.DrainTimeout,
+	})
 	if failure := opening.wait(ctx, o.DrainTimeout); failure != nil {
 		return failure
 	}

@@ -11,7 +11,9 @@ import (
 type Interrupted struct{ Signal os.Signal }
 
 // Error implements the error interface.
-func (i *Interrupted) Error() string { return "interrupted by " + i.Signal.String() }
+func (i *Interrupted) Error() string {
+	return "interrupted by " + i.Signal.String()
+}
 
 // ExitCode returns the conventional exit code of a program ended by a signal: 128 plus
 // the number of the signal, 130 for Ctrl-C.

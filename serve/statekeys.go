@@ -91,7 +91,10 @@ func checkStateKey(word string) error {
 // more keys, see [ParseStateKeys]. path may be empty. [StateKeys.Reload] reads the file
 // again.
 func OpenStateKeys(path string, more ...[]byte) (*StateKeys, error) {
-	k := &StateKeys{path: path, fixed: more}
+	k := &StateKeys{
+		path:  path,
+		fixed: more,
+	}
 	if err := k.Reload(); err != nil {
 		return nil, err
 	}

@@ -126,7 +126,10 @@ func ParseTokens(text []byte) ([]Token, error) {
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		t := Token{Name: "token", Token: words[0]}
+		t := Token{
+			Name:  "token",
+			Token: words[0],
+		}
 		if len(words) > 1 {
 			t = Token{
 				Name:   words[0],
@@ -210,8 +213,11 @@ func (t *Tokens) set(list []Token) error {
 			return fmt.Errorf("token of %q: %w", token.Name, err)
 		}
 		k := knownToken{
-			hash:      sumOf(token.Token),
-			principal: &mcp.Principal{Name: token.Name, Scopes: slices.Clone(token.Scopes)},
+			hash: sumOf(token.Token),
+			principal: &mcp.Principal{
+				Name:   token.Name,
+				Scopes: slices.Clone(token.Scopes),
+			},
 		}
 		if digits, ok := strings.CutPrefix(token.Token, hashPrefix); ok {
 			_, _ = hex.Decode(k.hash[:], []byte(digits)) // checked above

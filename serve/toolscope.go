@@ -21,7 +21,9 @@ type ToolScopeError struct {
 }
 
 // Error implements the error interface.
-func (e *ToolScopeError) Error() string { return "tool scope: " + e.Problem }
+func (e *ToolScopeError) Error() string {
+	return "tool scope: " + e.Problem
+}
 
 func toolScopeError(format string, args ...any) error {
 	return &ToolScopeError{fmt.Sprintf(format, args...)}
@@ -72,7 +74,10 @@ func newToolRules(a *Auth) *toolRules {
 	if a == nil || len(a.ToolScopes) == 0 {
 		return nil
 	}
-	t := &toolRules{roots: a.SourceNames, bound: make(map[string]ruleSet)}
+	t := &toolRules{
+		roots: a.SourceNames,
+		bound: make(map[string]ruleSet),
+	}
 	for _, pattern := range slices.Sorted(maps.Keys(a.ToolScopes)) {
 		t.rules = append(t.rules, toolRule{pattern, a.ToolScopes[pattern]})
 	}
@@ -256,7 +261,9 @@ func (t *toolRules) comesFrom(source string, tool *mcp.Tool) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.roots, func(root string) bool { return globMatches(source, root) })
+	return slices.ContainsFunc(t.roots, func(root string) bool {
+		return globMatches(source, root)
+	})
 }
 
 // splits yields the ways to read a pattern as SOURCE/TOOL.
@@ -305,7 +312,9 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 		return nil
 	}
 	for pattern, scopes := range o.Auth.ToolScopes {
-		if i := slices.IndexFunc(scopes, func(s string) bool { return !isScope(s) }); i >= 0 {
+		if i := slices.IndexFunc(scopes, func(s string) bool {
+			return !isScope(s)
+		}); i >= 0 {
 			return toolScopeError("%q of pattern %q cannot be a scope", scopes[i], pattern)
 		}
 	}
@@ -447,7 +456,9 @@ func (t *toolRules) noMatchError(cat *mcp.Catalog, pattern string) error {
 	for source := range splits(pattern) {
 		qualified = true
 		sourceKnown = sourceKnown ||
-			slices.ContainsFunc(sources, func(name string) bool { return globMatches(source, name) })
+			slices.ContainsFunc(sources, func(name string) bool {
+				return globMatches(source, name)
+			})
 	}
 	if qualified && !sourceKnown {
 		return toolScopeError("pattern %q matches no source: the sources are %s", pattern, listed(sources))

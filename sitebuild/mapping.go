@@ -130,7 +130,9 @@ func (m *Mapping) load() (*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Error }) {
+	if slices.ContainsFunc(findings, func(f check.Finding) bool {
+		return f.Severity == check.Error
+	}) {
 		return nil, &MappingError{findings}
 	}
 	return s, nil
@@ -142,7 +144,10 @@ func (m *Mapping) Site(ctx context.Context) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &Site{Server: s.server, Instructions: s.instructions}
+	all := &Site{
+		Server:       s.server,
+		Instructions: s.instructions,
+	}
 	var resources []iter.Seq2[*mcp.Resource, error]
 	var answers []iter.Seq2[*Answer, error]
 	var said, kinds []string

@@ -42,7 +42,9 @@ func (p *part) apply(site *Site, path string, before []string) error {
 	for i, name := range site.Interchangeable {
 		site.Interchangeable[i] = names[name]
 	}
-	site.Interchangeable = slices.DeleteFunc(site.Interchangeable, func(name string) bool { return name == "" })
+	site.Interchangeable = slices.DeleteFunc(site.Interchangeable, func(name string) bool {
+		return name == ""
+	})
 	noResources := p.node.Get("resources").Is(tree.Bool) && !p.node.Get("resources").True()
 	if noResources {
 		site.Resources = nil

@@ -77,7 +77,10 @@ func load(path string) (*spec, []check.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &loader{check.Reporter{Report: &check.Report{}, File: path}}
+	l := &loader{check.Reporter{
+		Report: &check.Report{},
+		File:   path,
+	}}
 	s, err := l.parse(data)
 	return s, l.Report.Findings(), err
 }
@@ -103,7 +106,10 @@ func (l *loader) parse(data []byte) (*spec, error) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, err
 	}
-	s := &spec{MappingSettings: file.MappingSettings, instructions: file.Instructions}
+	s := &spec{
+		MappingSettings: file.MappingSettings,
+		instructions:    file.Instructions,
+	}
 	s.server = mcp.Implementation{
 		Name:        cmp.Or(file.Name, folderName(l.File)),
 		Title:       file.Title,
@@ -156,7 +162,10 @@ func (l *loader) validate(root *tree.Node, text []byte) error {
 func (l *loader) part(n *tree.Node) *part {
 	all := members()
 	names := slices.Sorted(maps.Keys(all))
-	p := &part{node: n, line: n.Line}
+	p := &part{
+		node: n,
+		line: n.Line,
+	}
 	for _, kind := range names {
 		m := n.Member(kind)
 		if m == nil {

@@ -137,7 +137,10 @@ func Open(path string, opts *InputOptions) (Input, error) {
 			Hint: "inputs are " + strings.Join(Kinds(), ", "),
 		}
 	}
-	return nil, &InputError{Why: "no site can be built of it", Hint: hint(path, info)}
+	return nil, &InputError{
+		Why:  "no site can be built of it",
+		Hint: hint(path, info),
+	}
 }
 
 // hint lists the supported inputs.
@@ -194,7 +197,9 @@ func CheckAmbiguous(path string) error {
 	}
 }
 
-func isFile(info fs.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
+func isFile(info fs.FileInfo) bool {
+	return info != nil && info.Mode().IsRegular()
+}
 
 // isSite reports whether path is the folder of a finished site.
 func isSite(path string, info fs.FileInfo) bool {
@@ -224,7 +229,9 @@ func isGo(path string, info fs.FileInfo) bool {
 	return info != nil && info.IsDir() && !isSite(path, info) && gopkg.Reads(path)
 }
 
-func openGo(path string, o *InputOptions) (Input, error) { return gopkg.New(path, &o.Go) }
+func openGo(path string, o *InputOptions) (Input, error) {
+	return gopkg.New(path, &o.Go)
+}
 
 // IsDocument reports whether name is that of a Markdown file.
 func IsDocument(name string) bool { return docs.IsDocument(name) }
@@ -273,11 +280,17 @@ func isOpenAPI(path string, info fs.FileInfo) bool {
 	return isFile(info) && hasExt(path, ".json", ".yaml", ".yml") && openapi.Reads(beginning(path))
 }
 
-func openOpenAPI(path string, o *InputOptions) (Input, error) { return openapi.New(path, &o.OpenAPI) }
+func openOpenAPI(path string, o *InputOptions) (Input, error) {
+	return openapi.New(path, &o.OpenAPI)
+}
 
-func isTable(path string, info fs.FileInfo) bool { return isFile(info) && table.Reads(path) }
+func isTable(path string, info fs.FileInfo) bool {
+	return isFile(info) && table.Reads(path)
+}
 
-func openTable(path string, o *InputOptions) (Input, error) { return table.New(path, &o.Table) }
+func openTable(path string, o *InputOptions) (Input, error) {
+	return table.New(path, &o.Table)
+}
 
 // IsJSONObject reports whether the file at path is JSON that does not begin with an array,
 // so that it is not certain to be a table.

@@ -93,7 +93,11 @@ func (a Address) Valid() error {
 
 // ResourceAddress returns where the resource at uri is stored.
 func ResourceAddress(uri string) Address {
-	return Address{Dir: site.ResourcesDir, Texts: site.SplitSlashes(site.URIRest(uri)), URI: uri}
+	return Address{
+		Dir:   site.ResourcesDir,
+		Texts: site.SplitSlashes(site.URIRest(uri)),
+		URI:   uri,
+	}
 }
 
 // PromptAddress returns where a prompt filled in with arguments is stored. Arguments that
@@ -185,7 +189,9 @@ func (l *ToolLayout) Paths(arguments json.RawMessage) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	values = slices.DeleteFunc(values, func(v value) bool { return v.absent() })
+	values = slices.DeleteFunc(values, func(v value) bool {
+		return v.absent()
+	})
 	var list []string
 	for _, c := range l.tool.paths(values, &Options{}) {
 		list = append(list, c.Path)
@@ -207,7 +213,9 @@ func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
 		if place < 0 {
 			return nil, fmt.Errorf("the tool %q declares no argument %q", l.tool.name, m.Name)
 		}
-		if slices.ContainsFunc(values, func(v value) bool { return v.param == place }) {
+		if slices.ContainsFunc(values, func(v value) bool {
+			return v.param == place
+		}) {
 			return nil, fmt.Errorf("argument %q is given twice", m.Name)
 		}
 		if string(m.Value) != "null" {

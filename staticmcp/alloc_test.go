@@ -17,7 +17,8 @@ import (
 
 const oneTool = `{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1"},"capabilities":{
 	"resources":[{"uri":"http://status/404","name":"404","description":"d","mimeType":"text/plain"}],
-	"tools":[{"name":"get","description":"d","inputSchema":{"type":"object","properties":{"name":{"type":"string"},"page":{"type":"integer"}},"required":["name"]}}]}}`
+	"tools":[{"name":"get","description":"d","inputSchema":{"type":"object","properties":{"name":{"type":"string"},` +
+	`"page":{"type":"integer"}},"required":["name"]}}]}}`
 
 // tenKilobytes is an answer of about 10 KB with a few escapes in it.
 func tenKilobytes() string {
@@ -44,7 +45,8 @@ func TestWarmAllocations(t *testing.T) {
 	ctx := context.Background()
 	for name, do := range map[string]func() error{
 		"tool": func() error {
-			_, err := site.CallTool(ctx, &mcp.CallToolParams{Name: "get", Arguments: json.RawMessage(`{"name":"Côte d’Azur"}`)})
+			_, err := site.CallTool(ctx,
+				&mcp.CallToolParams{Name: "get", Arguments: json.RawMessage(`{"name":"Côte d’Azur"}`)})
 			return err
 		},
 		"resource": func() error {

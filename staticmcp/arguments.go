@@ -48,7 +48,11 @@ type param struct {
 
 // newTool reads from inputSchema, a JSON object, what determines the paths.
 func newTool(name string, inputSchema json.RawMessage) *tool {
-	t := &tool{name: name, inputSchema: inputSchema, dirs: site.ToolFolders(name)}
+	t := &tool{
+		name:        name,
+		inputSchema: inputSchema,
+		dirs:        site.ToolFolders(name),
+	}
 	parts := site.SchemaParts(inputSchema, inputSchema, nil)
 	for _, part := range parts {
 		for _, m := range jsonscan.Members(part) {
@@ -57,7 +61,10 @@ func newTool(name string, inputSchema json.RawMessage) *tool {
 			}
 			for _, element := range jsonscan.Elements(m.Value) {
 				if name, ok := jsonscan.Unquote(element); ok && t.param(name) < 0 {
-					t.params = append(t.params, param{name: name, required: true})
+					t.params = append(t.params, param{
+						name:     name,
+						required: true,
+					})
 				}
 			}
 		}
@@ -93,7 +100,9 @@ func (t *tool) property(m jsonscan.Field) {
 
 // param returns the index of the argument called name, or -1.
 func (t *tool) param(name string) int {
-	return slices.IndexFunc(t.params, func(p param) bool { return p.name == name })
+	return slices.IndexFunc(t.params, func(p param) bool {
+		return p.name == name
+	})
 }
 
 func (t *tool) argumentNames() []string {
@@ -114,7 +123,9 @@ type value struct {
 
 // absent reports whether the value counts as omitted: it is null, or it encodes to an
 // empty name.
-func (v *value) absent() bool { return len(v.texts) == 0 || site.EncodeName(v.texts[0]) == "" }
+func (v *value) absent() bool {
+	return len(v.texts) == 0 || site.EncodeName(v.texts[0]) == ""
+}
 
 // arguments checks the arguments of a call and returns them in path order. Errors are
 // worded for the model that made the call.
@@ -131,13 +142,18 @@ func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
 		switch {
 		case i < 0:
 			return nil, t.unknown(m.Name)
-		case slices.ContainsFunc(values, func(v value) bool { return v.param == i }):
+		case slices.ContainsFunc(values, func(v value) bool {
+			return v.param == i
+		}):
 			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is given twice", m.Name))
 		case len(m.Value) > site.MaxText:
 			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is longer than %d bytes", m.Name, site.MaxText))
 		}
 		nulls = nulls || string(m.Value) == "null"
-		values = append(values, value{param: i, raw: m.Value})
+		values = append(values, value{
+			param: i,
+			raw:   m.Value,
+		})
 	}
 	if err := t.check(raw, values, nulls); err != nil {
 		return nil, err
@@ -171,7 +187,9 @@ func (t *tool) unknown(name string) error {
 // check validates the arguments against the tool's schema. A null that the schema does
 // not allow counts as omitted, because many clients send one for an unused argument.
 func (t *tool) check(raw []byte, values []value, nulls bool) error {
-	t.compiling.Do(func() { t.schema, t.schemaErr = schema.Compile(t.inputSchema) })
+	t.compiling.Do(func() {
+		t.schema, t.schemaErr = schema.Compile(t.inputSchema)
+	})
 	if t.schema == nil {
 		return t.checkRequired(values)
 	}
@@ -203,7 +221,9 @@ func (t *tool) withoutNulls(values []value) []byte {
 // checkRequired is the only check possible when the schema cannot be used.
 func (t *tool) checkRequired(values []value) error {
 	for i, p := range t.params {
-		if p.required && !slices.ContainsFunc(values, func(v value) bool { return v.param == i }) {
+		if p.required && !slices.ContainsFunc(values, func(v value) bool {
+			return v.param == i
+		}) {
 			return mcp.InvalidArguments(fmt.Sprintf("invalid arguments for %s: %s: required", t.name, p.name))
 		}
 	}

@@ -38,13 +38,19 @@ type item struct {
 const itemOverhead = 512
 
 func newCache(limit int64) *cache {
-	c := &cache{limit: limit, items: make(map[string]*item)}
-	c.ring.next, c.ring.prev = &c.ring, &c.ring
+	c := &cache{
+		limit: limit,
+		items: make(map[string]*item),
+	}
+	c.ring.next = &c.ring
+	c.ring.prev = &c.ring
 	return c
 }
 
 // fresh reports whether the item may be used without revalidation.
-func (i *item) fresh(now time.Time) bool { return now.UnixNano() < i.freshUntil.Load() }
+func (i *item) fresh(now time.Time) bool {
+	return now.UnixNano() < i.freshUntil.Load()
+}
 
 // extend copies to the item the times of a file that turned out to be unchanged.
 func (i *item) extend(f *site.File) {
@@ -110,13 +116,15 @@ func (c *cache) drop(key string) {
 }
 
 func (c *cache) link(i *item) {
-	i.prev, i.next = &c.ring, c.ring.next
+	i.prev = &c.ring
+	i.next = c.ring.next
 	i.prev.next, i.next.prev = i, i
 }
 
 func (i *item) unlink() {
 	i.prev.next, i.next.prev = i.next, i.prev
-	i.next, i.prev = nil, nil
+	i.next = nil
+	i.prev = nil
 }
 
 // flights runs work once for concurrent callers with the same key.
@@ -150,7 +158,10 @@ func (f *flights) do(ctx context.Context, key string, work func() (*item, error)
 			return other.item, other.err
 		}
 	}
-	mine := &flight{done: make(chan struct{}), err: context.Canceled}
+	mine := &flight{
+		done: make(chan struct{}),
+		err:  context.Canceled,
+	}
 	if f.open == nil {
 		f.open = make(map[string]*flight)
 	}

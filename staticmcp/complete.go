@@ -37,7 +37,10 @@ type template struct {
 }
 
 func newTemplate(uriTemplate string, meta json.RawMessage) *template {
-	return &template{uriTemplate: uriTemplate, values: metaSuggestions(meta)}
+	return &template{
+		uriTemplate: uriTemplate,
+		values:      metaSuggestions(meta),
+	}
 }
 
 // metaSuggestions reads the suggested values in the _meta of a definition.
@@ -99,7 +102,8 @@ func (t *template) compile() {
 		if at == nil {
 			break
 		}
-		literal, operator := rest[:at[0]], rest[at[2]:at[3]]
+		literal := rest[:at[0]]
+		operator := rest[at[2]:at[3]]
 		if strings.ContainsAny(literal, "{}") {
 			return // an expression with several variables
 		}
@@ -136,14 +140,16 @@ func (t *template) valueIn(uri, name string, chosen map[string]string) (string, 
 	if found == nil {
 		return "", false
 	}
-	value, ok := "", false
+	value := ""
+	ok := false
 	for i, variable := range t.names {
 		text := found[i+1]
 		if decoded, err := url.PathUnescape(text); err == nil {
 			text = decoded
 		}
 		if variable == name {
-			value, ok = text, true
+			value = text
+			ok = true
 		} else if want, fixed := chosen[variable]; fixed && want != text {
 			return "", false
 		}
@@ -163,7 +169,10 @@ func (t *template) valueIn(uri, name string, chosen map[string]string) (string, 
 //   - the names of files, if the site can be listed.
 func (s *Site) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	o := s.offer.Load()
-	found := &suggested{prefix: params.Value, seen: make(map[string]bool)}
+	found := &suggested{
+		prefix: params.Value,
+		seen:   make(map[string]bool),
+	}
 	var err error
 	switch {
 	case params.URITemplate != "":

@@ -18,7 +18,8 @@ func completionFiles() fstest.MapFS {
 	}
 	files := fstest.MapFS{
 		"mcp.json": {Data: []byte(inCapabilities(`"resources":[
-			{"uri":"docs://en/intro","name":"n"},{"uri":"docs://en/install%20guide","name":"n"},{"uri":"docs://fr/intro","name":"n"},{"uri":"other://en/x","name":"n"}` +
+			{"uri":"docs://en/intro","name":"n"},{"uri":"docs://en/install%20guide","name":"n"},{"uri":"docs://fr/intro",` +
+			`"name":"n"},{"uri":"other://en/x","name":"n"}` +
 			many.String() +
 			`],
 			"resourceTemplates":[

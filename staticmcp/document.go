@@ -79,7 +79,10 @@ func readDocument(path string, data []byte, o *Options) (*document, error) {
 		// A web page: some hosts send one with status 200 for missing files.
 		return nil, site.ErrMissing
 	}
-	s := &stored{path: path, strict: o.Strict}
+	s := &stored{
+		path:   path,
+		strict: o.Strict,
+	}
 	if err := s.parse(data); err != nil {
 		return nil, err
 	}
@@ -183,7 +186,12 @@ func (f *outline) member(key []byte) *[]byte {
 
 // scanItems walks the array at doc[i] and returns the index just after it.
 func scanItems(doc []byte, i int) (items, int) {
-	list := items{array: true, typed: true, named: true, full: true}
+	list := items{
+		array: true,
+		typed: true,
+		named: true,
+		full:  true,
+	}
 	first := true
 	end, _ := jsonscan.Array(doc, i, 0, func(i int) (int, error) {
 		if i = jsonscan.Space(doc, i); doc[i] != '{' {

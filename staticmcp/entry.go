@@ -220,8 +220,13 @@ func (m *manifestReader) addResource(e *entry) error {
 	e.nameless(e.uri)
 	o.resources[e.uri] = len(o.catalog.Resources)
 	o.catalog.Resources = append(o.catalog.Resources, mcp.Resource{
-		Name: e.name, URI: e.uri, Title: e.title, Description: e.description, MIMEType: e.mimeType,
-		Meta: e.meta, Raw: e.raw,
+		Name:        e.name,
+		URI:         e.uri,
+		Title:       e.title,
+		Description: e.description,
+		MIMEType:    e.mimeType,
+		Meta:        e.meta,
+		Raw:         e.raw,
 	})
 	r := &o.catalog.Resources[len(o.catalog.Resources)-1]
 	m.ornaments(e.uri, ornament{e.annotations, &r.Annotations}, ornament{e.icons, &r.Icons}, ornament{e.size, &r.Size})
@@ -255,8 +260,14 @@ func (m *manifestReader) addTool(e *entry) error {
 		e.splice("annotations", readOnly)
 	}
 	t := mcp.Tool{
-		Name: e.name, Title: e.title, Description: e.description, InputSchema: e.inputSchema,
-		OutputSchema: e.outputSchema, Execution: e.execution, Meta: e.meta, Raw: e.raw,
+		Name:         e.name,
+		Title:        e.title,
+		Description:  e.description,
+		InputSchema:  e.inputSchema,
+		OutputSchema: e.outputSchema,
+		Execution:    e.execution,
+		Meta:         e.meta,
+		Raw:          e.raw,
 	}
 	m.ornaments(e.name, ornament{e.annotations, &t.Annotations}, ornament{e.icons, &t.Icons})
 	o.catalog.Tools = append(o.catalog.Tools, t)
@@ -287,8 +298,13 @@ func (m *manifestReader) addTemplate(e *entry) error {
 	}
 	e.nameless(e.uriTemplate)
 	t := mcp.ResourceTemplate{
-		Name: e.name, URITemplate: e.uriTemplate, Title: e.title, Description: e.description, MIMEType: e.mimeType,
-		Meta: e.meta, Raw: e.raw,
+		Name:        e.name,
+		URITemplate: e.uriTemplate,
+		Title:       e.title,
+		Description: e.description,
+		MIMEType:    e.mimeType,
+		Meta:        e.meta,
+		Raw:         e.raw,
 	}
 	m.ornaments(e.uriTemplate, ornament{e.annotations, &t.Annotations}, ornament{e.icons, &t.Icons})
 	o.catalog.Templates = append(o.catalog.Templates, t)
@@ -309,8 +325,12 @@ func (m *manifestReader) addPrompt(e *entry) error {
 		return fmt.Errorf("prompt %q: %w", e.name, err)
 	}
 	def := mcp.Prompt{
-		Name: e.name, Title: e.title, Description: e.description, Arguments: p.arguments,
-		Meta: e.meta, Raw: e.raw,
+		Name:        e.name,
+		Title:       e.title,
+		Description: e.description,
+		Arguments:   p.arguments,
+		Meta:        e.meta,
+		Raw:         e.raw,
 	}
 	m.ornaments(e.name, ornament{e.icons, &def.Icons})
 	o.catalog.Prompts = append(o.catalog.Prompts, def)

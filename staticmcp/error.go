@@ -29,7 +29,11 @@ func (e *SiteError) Detail() string { return site.Detail(e.Err) }
 
 // newSiteError returns the error of an operation that failed at a file of the site.
 func newSiteError(op, file string, err error) *SiteError {
-	e := &SiteError{Op: op, File: file, Err: err}
+	e := &SiteError{
+		Op:   op,
+		File: file,
+		Err:  err,
+	}
 	if site.NamesSubject(err) {
 		e.File = ""
 	}

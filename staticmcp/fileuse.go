@@ -30,7 +30,8 @@ func (s *Site) FileUse(path string) (method, name string, cat *mcp.Catalog, tool
 		tools = above(o.fileIndex().tools, rest)
 		switch {
 		case len(tools) > 0:
-			method, name = "tools/call", tools[0]
+			method = "tools/call"
+			name = tools[0]
 		case rest == site.IndexName:
 			method = "tools/list"
 		default: // no tool has this folder or file
@@ -45,7 +46,8 @@ func (s *Site) FileUse(path string) (method, name string, cat *mcp.Catalog, tool
 	case site.CompletionsDir:
 		method = "completion/complete"
 	default: // the search index holds the words of all answers
-		method, name = "resources/read", search.Dir
+		method = "resources/read"
+		name = search.Dir
 		for i := range o.catalog.Tools {
 			tools = append(tools, o.catalog.Tools[i].Name)
 		}

@@ -50,7 +50,11 @@ func (s *Site) keepPlan(key []byte, p *plan) {
 	if len(key) > maxPlanKey {
 		return
 	}
-	i := &item{key: string(key), value: p, size: planSize}
+	i := &item{
+		key:   string(key),
+		value: p,
+		size:  planSize,
+	}
 	for _, c := range p.candidates {
 		i.size += int64(len(c.Path))
 	}

@@ -42,7 +42,12 @@ type inference struct {
 }
 
 func (s *Site) newInference(ctx context.Context, m *manifestReader) *inference {
-	return &inference{ctx: ctx, site: s, m: m, left: s.opts.MaxEntries}
+	return &inference{
+		ctx:  ctx,
+		site: s,
+		m:    m,
+		left: s.opts.MaxEntries,
+	}
 }
 
 // infer builds an offer for a site without a manifest.
@@ -122,7 +127,8 @@ func (f *inference) apply() error {
 	doc = append(append(doc, `],"tools":[`...), bytes.Join(f.tools, []byte{','})...)
 	doc = site.Compact(append(doc, `]}`...))
 	m := f.m
-	m.doc, m.lists = doc, [site.ManifestLists]int{}
+	m.doc = doc
+	m.lists = [site.ManifestLists]int{}
 	m.offer.source = slices.Concat(m.offer.source, doc)
 	if _, err := m.sections(0, true); err != nil {
 		return err
@@ -141,7 +147,11 @@ func (f *inference) read(dir string) (folders, files []string, err error) {
 	if err := f.ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	v := visit{dir: dir, modTime: f.site.store.Modified(dir), read: time.Now()}
+	v := visit{
+		dir:     dir,
+		modTime: f.site.store.Modified(dir),
+		read:    time.Now(),
+	}
 	f.m.visits = append(f.m.visits, v)
 	err = f.site.store.Names(dir, func(name string, isDir bool) bool {
 		if f.left--; f.left < 0 {
@@ -178,7 +188,8 @@ func (f *inference) allTools() error {
 		}
 		definition := f.ownDefinition(name)
 		if definition == nil {
-			least, most := 1, 0
+			least := 1
+			most := 0
 			if slices.Contains(files, name) {
 				least = 0
 			}

@@ -58,7 +58,10 @@ func (s *Site) indexPart(ctx context.Context, path string) *indexPart {
 		var err error
 		if i, err = s.load(bounded, key, path, s.opts.MaxFileBytes, s.asIndexPart); err != nil {
 			if ctx.Err() == nil {
-				failed := &item{key: key, value: err}
+				failed := &item{
+					key:   key,
+					value: err,
+				}
 				failed.freshUntil.Store(time.Now().Add(indexPause).UnixNano())
 				s.cache.put(failed)
 			}
@@ -157,7 +160,8 @@ func (s *Site) missingIndexed(ctx context.Context, t *tool, p *plan) string {
 	}
 	calls := s.storedCalls(ctx, t, p.candidates[0].Path)
 	for _, v := range p.values {
-		name, want := t.params[v.param].name, plainText(v.raw)
+		name := t.params[v.param].name
+		want := plainText(v.raw)
 		matching := slices.DeleteFunc(slices.Clone(calls), func(c storedCall) bool {
 			text, ok := c.text(name)
 			return !ok || text != want
@@ -171,7 +175,9 @@ func (s *Site) missingIndexed(ctx context.Context, t *tool, p *plan) string {
 		calls = matching
 	}
 	for i := range t.params {
-		given := slices.ContainsFunc(p.values, func(v value) bool { return v.param == i })
+		given := slices.ContainsFunc(p.values, func(v value) bool {
+			return v.param == i
+		})
 		if given {
 			continue
 		}
@@ -269,7 +275,9 @@ func commonPrefix(a, b string) int {
 // be read as a single value.
 func plainShown(text string) string {
 	text = site.Shorten(text)
-	unclear := func(r rune) bool { return r == ',' || r == '"' || !unicode.IsGraphic(r) }
+	unclear := func(r rune) bool {
+		return r == ',' || r == '"' || !unicode.IsGraphic(r)
+	}
 	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, unclear) {
 		return strconv.Quote(text)
 	}

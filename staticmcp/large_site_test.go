@@ -23,13 +23,15 @@ func bigManifest(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString(
 		`{"protocolVersion":"2025-06-18","serverInfo":{"name":"big","version":"1.0.0"},"capabilities":{"tools":[` +
-			`{"name":"get_article","description":"Returns an article.","inputSchema":{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}}],"resources":[`)
+			`{"name":"get_article","description":"Returns an article.","inputSchema":{"type":"object",` +
+			`"properties":{"title":{"type":"string"}},"required":["title"]}}],"resources":[`)
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b,
-			`{"uri":"wiki://articles/%03d/number-%06d","name":"Article number %06d","description":"What there is to know about number %06d, in one page.","mimeType":"text/markdown"}`,
+			`{"uri":"wiki://articles/%03d/number-%06d","name":"Article number %06d",`+
+				`"description":"What there is to know about number %06d, in one page.","mimeType":"text/markdown"}`,
 			i/1000, i, i, i)
 	}
 	b.WriteString(`]}}`)

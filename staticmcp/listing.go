@@ -25,7 +25,9 @@ func (s *Site) listing(ctx context.Context, dir string) (*listing, error) {
 	i := lookup(s.cache, key)
 	if i == nil || !i.fresh(time.Now()) {
 		var err error
-		if i, err = s.flights.do(ctx, key, func() (*item, error) { return s.readListing(key, dir) }); err != nil {
+		if i, err = s.flights.do(ctx, key, func() (*item, error) {
+			return s.readListing(key, dir)
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +55,11 @@ func (s *Site) readListing(key, dir string) (*item, error) {
 	}
 	slices.Sort(l.files)
 	slices.Sort(l.folders)
-	i := &item{key: key, value: l, size: size}
+	i := &item{
+		key:   key,
+		value: l,
+		size:  size,
+	}
 	i.freshUntil.Store(time.Now().Add(listingTime).UnixNano())
 	if s.store.Traits().Frozen {
 		i.freshUntil.Store(site.Far.UnixNano())

@@ -78,7 +78,10 @@ func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit i
 		old.extend(loaded)
 		return old, nil
 	}
-	i := &item{key: key, stamp: loaded.Stamp}
+	i := &item{
+		key:   key,
+		stamp: loaded.Stamp,
+	}
 	i.extend(loaded)
 	i.value, i.size, err = as(path, loaded)
 	switch {
@@ -106,7 +109,10 @@ func (i *item) usable() bool {
 // absent records, for a web host, that the file does not exist. For a folder, checking
 // again is cheaper than the memory.
 func (s *Site) absent(key string, old *item) *item {
-	i := &item{key: key, value: site.ErrMissing}
+	i := &item{
+		key:   key,
+		value: site.ErrMissing,
+	}
 	s.tell(old, i)
 	if s.store.Traits().Listed || s.opts.MissTTL <= 0 {
 		if old != nil {

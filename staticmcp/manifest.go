@@ -252,7 +252,10 @@ func (m *manifestReader) finish() *offer {
 		o.warnings = append(o.warnings, fmt.Sprintf("and %d more", m.silent))
 	}
 	c := o.catalog
-	c.Cache = mcp.CacheHint{TTL: m.opts.MaxAge, Public: true}
+	c.Cache = mcp.CacheHint{
+		TTL:    m.opts.MaxAge,
+		Public: true,
+	}
 	for i := range c.Prompts {
 		c.Completions = c.Completions || len(c.Prompts[i].Arguments) > 0
 	}

@@ -78,11 +78,14 @@ func TestDefinitionsPassThrough(t *testing.T) {
 
 func TestCatalog(t *testing.T) {
 	site, err := openManifest(t, `{"protocolVersion":"2025-06-18",
-		"serverInfo":{"name":"n","title":"T","version":"1.2.3","websiteUrl":"https://example.org","icons":[{"src":"https://example.org/i.png"}],"description":"D"},
+		"serverInfo":{"name":"n","title":"T","version":"1.2.3","websiteUrl":"https://example.org",`+
+		`"icons":[{"src":"https://example.org/i.png"}],"description":"D"},
 		"instructions":"Use it.",
 		"capabilities":{"extensions":{"x/y":{}},
-			"tools":[{"name":"b","description":"d","inputSchema":{"type":"object"}},{"name":"a","title":"A","description":"d","inputSchema":{"type":"object"}}],
-			"resources":[{"uri":"r://b","name":"b","size":7,"annotations":{"priority":0.5}},{"uri":"r://a","name":"a","mimeType":"text/plain","description":"d\n"}],
+			"tools":[{"name":"b","description":"d","inputSchema":{"type":"object"}},{"name":"a","title":"A","description":"d",`+
+		`"inputSchema":{"type":"object"}}],
+			"resources":[{"uri":"r://b","name":"b","size":7,"annotations":{"priority":0.5}},{"uri":"r://a","name":"a",`+
+		`"mimeType":"text/plain","description":"d\n"}],
 			"prompts":[{"name":"p","arguments":[{"name":"x","required":true}]}]}}`, &staticmcp.Options{MaxAge: 90 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +225,8 @@ func TestUnusableSchema(t *testing.T) {
 		"mcp.json": {
 			Data: []byte(
 				inCapabilities(
-					`"tools":[{"name":"get","description":"d","inputSchema":{"type":"object","properties":{"x":{"$ref":"https://example.org/s"}},"required":["x"]}}]`)),
+					`"tools":[{"name":"get","description":"d","inputSchema":{"type":"object",` +
+						`"properties":{"x":{"$ref":"https://example.org/s"}},"required":["x"]}}]`)),
 		},
 		"tools/get/a.json": {Data: []byte(`{"content":[{"type":"text","text":"first"}]}`)},
 	}, nil)
@@ -239,7 +243,8 @@ func TestUnusableSchema(t *testing.T) {
 
 // TestAnswersAreKept verifies that an answer reaches the client byte for byte.
 func TestAnswersAreKept(t *testing.T) {
-	const answer = `{"z":1.0,"content":[{"type":"text","text":"\u00e9 é \/ <b>","annotations":{"priority":1e0}},{"type":"x-own","n":12345678901234567890}],"structuredContent":{"b":1,"a":2},"_meta":{"k":[ ]},"isError":true}`
+	const answer = `{"z":1.0,"content":[{"type":"text","text":"\u00e9 é \/ <b>","annotations":{"priority":1e0}},` +
+		`{"type":"x-own","n":12345678901234567890}],"structuredContent":{"b":1,"a":2},"_meta":{"k":[ ]},"isError":true}`
 	site, err := staticmcp.Open(t.Context(), fstest.MapFS{
 		"mcp.json":         {Data: []byte(webManifest)},
 		"tools/get/a.json": {Data: []byte(answer)},
@@ -260,7 +265,8 @@ func TestAnswersAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(read.Raw.Bytes()), `{"contents":[{"uri":"r:\/\/a","text":"\u00e9","own":[1,2.50]}]}`; got != want {
+	if got, want := string(read.Raw.Bytes()), `{"contents":[{"uri":"r:\/\/a","text":"\u00e9","own":[1,`+
+		`2.50]}]}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

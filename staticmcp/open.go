@@ -16,7 +16,11 @@ import (
 // by guessing from the names of its files: see [Site.Warnings].
 func Open(ctx context.Context, fsys fs.FS, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
-	return open(ctx, &site.Folder{FS: fsys, Title: "site", Recheck: o.Recheck}, o)
+	return open(ctx, &site.Folder{
+		FS:      fsys,
+		Title:   "site",
+		Recheck: o.Recheck,
+	}, o)
 }
 
 // OpenDir opens the site in the folder dir. No name and no symbolic link leads out of
@@ -25,7 +29,10 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := site.OpenFolder(dir, o.store())
 	if err != nil {
-		return nil, &SiteError{Op: "open site", Err: err}
+		return nil, &SiteError{
+			Op:  "open site",
+			Err: err,
+		}
 	}
 	return open(ctx, f, o)
 }
@@ -36,7 +43,10 @@ func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := site.OpenZipFile(name, o.store())
 	if err != nil {
-		return nil, &SiteError{Op: "open site in zip", Err: err}
+		return nil, &SiteError{
+			Op:  "open site in zip",
+			Err: err,
+		}
 	}
 	return open(ctx, f, o)
 }
@@ -47,7 +57,10 @@ func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := site.ReadZip(r, size, o.store())
 	if err != nil {
-		return nil, &SiteError{Op: "open site in zip", Err: err}
+		return nil, &SiteError{
+			Op:  "open site in zip",
+			Err: err,
+		}
 	}
 	return open(ctx, f, o)
 }
@@ -62,19 +75,29 @@ func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) 
 	o := opts.withDefaults(webInterval, webCache)
 	w, err := site.OpenWeb(baseURL, o.store())
 	if err != nil {
-		return nil, &SiteError{Op: "open site", Err: err}
+		return nil, &SiteError{
+			Op:  "open site",
+			Err: err,
+		}
 	}
 	return open(ctx, w, o)
 }
 
 // open reads the manifest of a site and starts watching it. It owns st.
 func open(ctx context.Context, st site.Store, o *Options) (*Site, error) {
-	s := &Site{opts: o, store: st, cache: newCache(o.CacheBytes)}
+	s := &Site{
+		opts:  o,
+		store: st,
+		cache: newCache(o.CacheBytes),
+	}
 	switch o.Compat {
 	case CompatDeclared, CompatKeyOrder, CompatValueOrder:
 	default:
 		st.Close()
-		return nil, &SiteError{Op: "open site", Err: fmt.Errorf("unknown order of arguments %q", o.Compat)}
+		return nil, &SiteError{
+			Op:  "open site",
+			Err: fmt.Errorf("unknown order of arguments %q", o.Compat),
+		}
 	}
 	manifest := &seen{}
 	first, err := s.readOffer(ctx, manifest, nil)

@@ -51,7 +51,10 @@ func newPageArgument(t *tool, meta json.RawMessage) (*pageArgument, error) {
 		if err := json.Unmarshal(m.Value, &said); err != nil {
 			return nil, fmt.Errorf("%s: %w", MetaPage, err)
 		}
-		p := &pageArgument{param: t.param(said.Argument), home: said.Home}
+		p := &pageArgument{
+			param: t.param(said.Argument),
+			home:  said.Home,
+		}
 		if p.param < 0 {
 			return nil, fmt.Errorf("%s: the tool has no argument %q", MetaPage, said.Argument)
 		}
@@ -154,5 +157,7 @@ func (s *Site) findPage(ctx context.Context, o *offer, t *tool, p *plan) (*docum
 	if err != nil {
 		return nil, site.ErrMissing
 	}
-	return s.find(ctx, q, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, q.values) })
+	return s.find(ctx, q, &t.learnt, func(d *document) bool {
+		return d.params == nil || t.isFor(d.params, q.values)
+	})
 }

@@ -29,7 +29,10 @@ type prompt struct {
 // newPrompt reads the definition of a prompt. An argument may have an enum of suggested
 // values.
 func newPrompt(e *entry) (*prompt, error) {
-	p := &prompt{name: e.name, values: metaSuggestions(e.meta)}
+	p := &prompt{
+		name:   e.name,
+		values: metaSuggestions(e.meta),
+	}
 	if e.arguments == nil {
 		return p, nil
 	}
@@ -161,7 +164,10 @@ func (s *stored) prompt() (*document, error) {
 			return nil, err
 		}
 	}
-	return &document{prompt: d, others: site.SharedPlaces(f.meta)}, nil
+	return &document{
+		prompt: d,
+		others: site.SharedPlaces(f.meta),
+	}, nil
 }
 
 // unmarked returns a template without the mark, which is not meant for clients.
@@ -190,7 +196,11 @@ func promptResult(raw *mcp.Raw) (*mcp.GetPromptResult, error) {
 	if err := json.Unmarshal(raw.Bytes(), &decoded); err != nil {
 		return nil, err
 	}
-	return &mcp.GetPromptResult{Description: decoded.Description, Messages: decoded.Messages, Meta: decoded.Meta}, nil
+	return &mcp.GetPromptResult{
+		Description: decoded.Description,
+		Messages:    decoded.Messages,
+		Meta:        decoded.Meta,
+	}, nil
 }
 
 // fill returns the template with the arguments filled in. Placeholders within argument
@@ -252,7 +262,9 @@ func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp
 		return nil, err
 	}
 	plan := p.plan(o, params.Arguments, s.opts.Strict)
-	d, err := s.find(ctx, plan, &p.learnt, func(*document) bool { return true })
+	d, err := s.find(ctx, plan, &p.learnt, func(*document) bool {
+		return true
+	})
 	if errors.Is(err, site.ErrMissing) && len(plan.originals) > 0 {
 		d, err = s.find(ctx, p.plan(o, nil, s.opts.Strict), &p.learnt,
 			func(d *document) bool { return d.prompt.template != nil })

@@ -24,15 +24,26 @@ func (s *stored) resource() (*document, error) {
 	} else if s.doc[0] == '[' {
 		list, _ = scanItems(s.doc, 0)
 	}
-	d := &document{shape: shapeFree, body: s.doc, others: site.SharedPlaces(f.meta)}
-	uri, named := f.uri, false
+	d := &document{
+		shape:  shapeFree,
+		body:   s.doc,
+		others: site.SharedPlaces(f.meta),
+	}
+	uri := f.uri
+	named := false
 	switch {
 	case isString(f.text) || isString(f.blob):
-		d.shape, named = shapeFlat, true
+		d.shape = shapeFlat
+		named = true
 	case f.contents.array && f.contents.full:
-		d.shape, d.body, uri, named = shapeContents, f.contents.raw, f.contents.uri, f.contents.named
+		d.shape = shapeContents
+		d.body = f.contents.raw
+		uri = f.contents.uri
+		named = f.contents.named
 	case list.array && list.full:
-		d.shape, uri, named = shapeArray, list.uri, list.named
+		d.shape = shapeArray
+		uri = list.uri
+		named = list.named
 	case site.IsListing(s.path):
 		return nil, site.ErrMissing
 	}
@@ -47,7 +58,8 @@ func (s *stored) resource() (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.body, d.resource = nil, &mcp.ReadResourceResult{Raw: raw}
+	d.body = nil
+	d.resource = &mcp.ReadResourceResult{Raw: raw}
 	return d, nil
 }
 
@@ -185,5 +197,8 @@ func (s *Site) hint(loaded *site.File) mcp.CacheHint {
 	if !s.store.Traits().Listed {
 		ttl = max(0, min(ttl, time.Until(loaded.FreshUntil)))
 	}
-	return mcp.CacheHint{TTL: ttl, Public: !loaded.Passing}
+	return mcp.CacheHint{
+		TTL:    ttl,
+		Public: !loaded.Passing,
+	}
 }

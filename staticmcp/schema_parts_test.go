@@ -13,10 +13,15 @@ import (
 // Generators write schemas whose properties are in a reference or in the branches of
 // allOf: their arguments must work like any others.
 func TestArgumentsBehindReferences(t *testing.T) {
-	const manifest = `{"protocolVersion":"2025-06-18","serverInfo":{"name":"x","version":"1.0.0"},"capabilities":{"resources":[],"tools":[
-		{"name":"by_ref","description":"d","inputSchema":{"type":"object","$ref":"#/$defs/in~1put","$defs":{"in/put":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"string"}},"required":["a","b"]}}}},
-		{"name":"by_all","description":"d","inputSchema":{"type":"object","allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]}},
-		{"name":"by_loop","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"}},"allOf":[{"$ref":"#/$defs/again"}],"$defs":{"again":{"allOf":[{"$ref":"#/$defs/again"}]}}}}]}}`
+	const manifest = `{"protocolVersion":"2025-06-18","serverInfo":{"name":"x","version":"1.0.0"},` +
+		`"capabilities":{"resources":[],"tools":[
+		{"name":"by_ref","description":"d","inputSchema":{"type":"object","$ref":"#/$defs/in~1put",` +
+		`"$defs":{"in/put":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"string"}},"required":["a",` +
+		`"b"]}}}},
+		{"name":"by_all","description":"d","inputSchema":{"type":"object","allOf":[{"properties":{"a":{"type":"string"}},` +
+		`"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]}},
+		{"name":"by_loop","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"}},` +
+		`"allOf":[{"$ref":"#/$defs/again"}],"$defs":{"again":{"allOf":[{"$ref":"#/$defs/again"}]}}}}]}}`
 	answer := &fstest.MapFile{Data: []byte(`{"content":[{"type":"text","text":"found"}]}`)}
 	site, err := staticmcp.Open(t.Context(), fstest.MapFS{
 		"mcp.json":               {Data: []byte(manifest)},
@@ -57,7 +62,8 @@ func TestOnlyWhatIsWatchedChanges(t *testing.T) {
 	files := fstest.MapFS{
 		"mcp.json": {
 			Data: []byte(
-				`{"protocolVersion":"2025-06-18","serverInfo":{"name":"x","version":"1.0.0"},"capabilities":{"resources":[],"tools":[]}}`),
+				`{"protocolVersion":"2025-06-18","serverInfo":{"name":"x","version":"1.0.0"},"capabilities":{"resources":[],` +
+					`"tools":[]}}`),
 		},
 	}
 	for _, tc := range []struct {

@@ -62,7 +62,9 @@ type indexFiles struct {
 
 var _ search.Store = (*indexFiles)(nil)
 
-func (f *indexFiles) key(name string) string { return "\x00index\x00" + path.Join(f.dir, name) }
+func (f *indexFiles) key(name string) string {
+	return "\x00index\x00" + path.Join(f.dir, name)
+}
 
 // Load implements [search.Store].
 func (f *indexFiles) Load(ctx context.Context, name string, parse search.Parse) (any, error) {
@@ -90,4 +92,6 @@ func (f *indexFiles) Load(ctx context.Context, name string, parse search.Parse) 
 }
 
 // Forget implements [search.Store].
-func (f *indexFiles) Forget(name string) { f.site.cache.remove(f.key(name)) }
+func (f *indexFiles) Forget(name string) {
+	f.site.cache.remove(f.key(name))
+}

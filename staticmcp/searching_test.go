@@ -22,8 +22,10 @@ func searchable(t testing.TB) fstest.MapFS {
 	files := fstest.MapFS{
 		"mcp.json": {
 			Data: []byte(
-				`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1.0.0"},"capabilities":{"resources":[],"tools":[
-{"name":"find","description":"d","_meta":{"io.github.slipway-mcp/search":{"index":".staticmcp/search","argument":"query"}},
+				`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1.0.0"},"capabilities":{"resources":[],` +
+					`"tools":[
+{"name":"find","description":"d","_meta":{"io.github.slipway-mcp/search":{"index":".staticmcp/search",` +
+					`"argument":"query"}},
 "inputSchema":{"type":"object","properties":{"query":{"type":"string","minLength":1}},"required":["query"]}}]}}`)},
 		"tools/find/archive.json": {Data: []byte(`{"content":[{"type":"text","text":"the stored answer"}]}`)},
 	}

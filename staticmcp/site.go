@@ -51,7 +51,9 @@ var (
 
 // Catalog implements [mcp.Source]. The entries are those of the manifest, in its order
 // and wording.
-func (s *Site) Catalog(context.Context) (*mcp.Catalog, error) { return s.offer.Load().catalog, nil }
+func (s *Site) Catalog(context.Context) (*mcp.Catalog, error) {
+	return s.offer.Load().catalog, nil
+}
 
 // Warnings returns the problems of the manifest in use, one line each. The slice must not
 // be modified.
@@ -74,7 +76,9 @@ type fileError struct {
 	cause error
 }
 
-func (e *fileError) Error() string { return e.path + ": " + e.cause.Error() }
+func (e *fileError) Error() string {
+	return e.path + ": " + e.cause.Error()
+}
 func (e *fileError) Unwrap() error { return e.cause }
 
 func isUnavailable(err error) bool {
@@ -92,7 +96,12 @@ func (s *Site) wireError(err error, code mcp.Code) error {
 		return err
 	case errors.As(err, &u):
 		data, _ := mcp.Marshal(map[string]any{"retryable": true, "kind": "unavailable", "code": code})
-		return &mcp.Error{Code: mcp.CodeInternalError, Message: u.Text, Data: data, Cause: err}
+		return &mcp.Error{
+			Code:    mcp.CodeInternalError,
+			Message: u.Text,
+			Data:    data,
+			Cause:   err,
+		}
 	case errors.As(err, &large):
 		return &mcp.Error{
 			Code:    mcp.CodeInternalError,

@@ -28,11 +28,13 @@ func TestContract(t *testing.T) {
 	files := webFiles()
 	files["mcp.json"].Data = []byte(inCapabilities(`"resources":[` + plainResource("r://a") + `],
 		"resourceTemplates":[{"uriTemplate":"r://{x}","name":"t"}],
-		"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]},{"name":"fill","arguments":[{"name":"x","enum":["go","rust"]}]}]`))
+		"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]},{"name":"fill","arguments":[{"name":"x",` +
+		`"enum":["go","rust"]}]}]`))
 	files["prompts/greet/ann.json"] = &fstest.MapFile{Data: content("", "prompt")}
 	files["prompts/fill.json"] = &fstest.MapFile{
 		Data: []byte(
-			`{"messages":[{"role":"user","content":{"type":"text","text":"about {{x}}"}}],"_meta":{"io.github.slipway-mcp/template":true}}`),
+			`{"messages":[{"role":"user","content":{"type":"text","text":"about {{x}}"}}],` +
+				`"_meta":{"io.github.slipway-mcp/template":true}}`),
 	}
 	rich := &mcptest.Options{
 		Prompts: []mcptest.Prompt{

@@ -40,7 +40,9 @@ func (s *Site) Lookup(
 	if err != nil {
 		return nil, false, err
 	}
-	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
+	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool {
+		return d.params == nil || t.isFor(d.params, p.values)
+	})
 	switch {
 	case errors.Is(err, site.ErrMissing) || err == nil && d.others != nil:
 		return nil, false, nil
@@ -148,12 +150,18 @@ func (s *Site) pathsBelow(ctx context.Context, dir string, depth int, parts []st
 func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
 	var list []Question
 	if _, err := s.document(ctx, site.ToolsDir+"/"+t.name+site.Extension); err == nil {
-		list = append(list, Question{Tool: t.name, Arguments: json.RawMessage(`{}`)})
+		list = append(list, Question{
+			Tool:      t.name,
+			Arguments: json.RawMessage(`{}`),
+		})
 	}
 	known := t.knownValues()
 	s.pathsBelow(ctx, site.ToolsDir+"/"+t.name, len(t.params), nil, func(parts []string) {
 		if raw := t.callOf(parts, known); raw != nil {
-			list = append(list, Question{Tool: t.name, Arguments: raw})
+			list = append(list, Question{
+				Tool:      t.name,
+				Arguments: raw,
+			})
 		}
 	})
 	return list
@@ -254,7 +262,10 @@ func (s *Site) promptQuestions(ctx context.Context, p *mcp.Prompt) []Question {
 			}
 			doc = append(append(append(doc, site.Quote(p.Arguments[i].Name)...), ':'), site.Quote(part)...)
 		}
-		list = append(list, Question{Prompt: p.Name, Arguments: append(doc, '}')})
+		list = append(list, Question{
+			Prompt:    p.Name,
+			Arguments: append(doc, '}'),
+		})
 	})
 	return list
 }

@@ -42,7 +42,9 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 			return found, err
 		}
 	}
-	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
+	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool {
+		return d.params == nil || t.isFor(d.params, p.values)
+	})
 	if errors.Is(err, site.ErrMissing) {
 		d, err = s.findPage(ctx, o, t, p)
 	}
@@ -72,8 +74,14 @@ func (s *Site) planCall(o *offer, t *tool, arguments []byte) (*plan, error) {
 		return nil, err
 	}
 	s.warnSchema(t)
-	present := slices.DeleteFunc(values, func(v value) bool { return v.absent() })
-	p := &plan{offer: o, candidates: t.paths(present, s.opts), values: t.ordered(present, s.opts.Compat)}
+	present := slices.DeleteFunc(values, func(v value) bool {
+		return v.absent()
+	})
+	p := &plan{
+		offer:      o,
+		candidates: t.paths(present, s.opts),
+		values:     t.ordered(present, s.opts.Compat),
+	}
 	for _, v := range p.values {
 		p.originals = append(p.originals, v.texts[0])
 	}
@@ -154,7 +162,10 @@ func (s *Site) noAnswer(ctx context.Context, t *tool, p *plan) *mcp.CallToolResu
 }
 
 func toolError(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}, IsError: true}
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{mcp.Text(text)},
+		IsError: true,
+	}
 }
 
 // otherArguments returns a sentence with the arguments that the call omitted.

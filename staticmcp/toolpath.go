@@ -19,11 +19,13 @@ var (
 	asEncoded       = textForm{site.FormEncoded, asOnePart(site.EncodeName)}
 	asEncoded31     = textForm{site.FormEncoded31, asOnePart(site.EncodeName31)}
 	asEncodedScalar = textForm{site.FormEncodedScalar, asOnePart(site.EncodeNameScalar)}
-	asRaw           = textForm{site.FormRaw, asOnePart(func(text string) string { return text })}
-	asSlashes       = textForm{site.FormSlashes, encodedParts}
-	asSlashes31     = textForm{site.FormSlashes31, site.EncodedWhole31}
-	asRawSlashes    = textForm{site.FormRawSlashes, site.SplitSlashes}
-	asReplaced      = textForm{site.FormReplaced, replacedParts}
+	asRaw           = textForm{site.FormRaw, asOnePart(func(text string) string {
+		return text
+	})}
+	asSlashes    = textForm{site.FormSlashes, encodedParts}
+	asSlashes31  = textForm{site.FormSlashes31, site.EncodedWhole31}
+	asRawSlashes = textForm{site.FormRawSlashes, site.SplitSlashes}
+	asReplaced   = textForm{site.FormReplaced, replacedParts}
 )
 
 // asOnePart returns a rule whose result is a single part.
@@ -31,7 +33,9 @@ func asOnePart(encode func(string) string) func(string) []string {
 	return func(text string) []string { return []string{encode(text)} }
 }
 
-func replacedParts(text string) []string { return site.SplitSlashes(site.ReplaceReserved(text)) }
+func replacedParts(text string) []string {
+	return site.SplitSlashes(site.ReplaceReserved(text))
+}
 
 // textForms are the rules in the order in which they are tried. For a text of safe
 // characters they all yield the same.
@@ -90,10 +94,14 @@ func (t *tool) variants(values []value, o *Options) [][]value {
 		if p.fallback == nil {
 			continue
 		}
-		if at := slices.IndexFunc(values, func(v value) bool { return v.param == i }); at < 0 {
+		if at := slices.IndexFunc(values, func(v value) bool {
+			return v.param == i
+		}); at < 0 {
 			filled = append(filled, value{i, p.fallback, spellings(p.fallback)})
 		} else if sameValue(values[at].raw, p.fallback) {
-			bare = slices.DeleteFunc(bare, func(v value) bool { return v.param == i })
+			bare = slices.DeleteFunc(bare, func(v value) bool {
+				return v.param == i
+			})
 		}
 	}
 	if len(filled) > len(values) {
@@ -109,14 +117,16 @@ func (t *tool) variants(values []value, o *Options) [][]value {
 // addVariant adds the candidates of one list of arguments.
 func (t *tool) addVariant(found *site.Candidates, values []value, o *Options) {
 	values = t.ordered(values, o.Compat)
-	most, plain := 1, true
+	most := 1
+	plain := true
 	for _, v := range values {
 		most = max(most, len(v.texts))
 		plain = plain && len(v.texts) == 1 && site.IsSafe(v.texts[0]) && len(v.texts[0]) <= site.MaxName
 	}
 	forms := textForms
 	if o.Strict || plain {
-		most, forms = 1, textForms[:1]
+		most = 1
+		forms = textForms[:1]
 	}
 	for spelling := range most {
 		texts := make([]string, len(values))
@@ -124,7 +134,9 @@ func (t *tool) addVariant(found *site.Candidates, values []value, o *Options) {
 			texts[i] = v.texts[min(spelling, len(v.texts)-1)]
 		}
 		t.addForms(found, texts, forms[:1], 0, o)
-		if !o.Strict && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "://") }) {
+		if !o.Strict && slices.ContainsFunc(texts, func(text string) bool {
+			return strings.Contains(text, "://")
+		}) {
 			t.addForms(found, rests(texts), restForms, site.FormRest, o)
 		}
 		t.addForms(found, texts, forms[1:], 0, o)
@@ -175,7 +187,9 @@ func (t *tool) addDirs(found *site.Candidates, f site.Form, parts []string, o *O
 // name=value pairs sorted by name, in base64 with "/", "+" and "=" as "_".
 func (t *tool) addBase64(found *site.Candidates, values []value) {
 	sorted := slices.Clone(values)
-	slices.SortFunc(sorted, func(a, b value) int { return cmp.Compare(t.params[a.param].name, t.params[b.param].name) })
+	slices.SortFunc(sorted, func(a, b value) int {
+		return cmp.Compare(t.params[a.param].name, t.params[b.param].name)
+	})
 	for last := range 2 {
 		pairs := make([]string, len(sorted))
 		for i, v := range sorted {
@@ -201,7 +215,9 @@ func (t *tool) ordered(values []value, c Compat) []value {
 		})
 	case CompatValueOrder:
 		values = slices.Clone(values)
-		slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(a.texts[0], b.texts[0]) })
+		slices.SortStableFunc(values, func(a, b value) int {
+			return cmp.Compare(a.texts[0], b.texts[0])
+		})
 	}
 	return values
 }

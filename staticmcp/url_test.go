@@ -101,7 +101,8 @@ func (h *fakeHost) asked() []string {
 
 const webManifest = `{"protocolVersion":"2025-06-18","serverInfo":{"name":"web","version":"1"},"capabilities":{
 	"resources":[{"uri":"r://a","name":"a","description":"d","mimeType":"text/plain"}],
-	"tools":[{"name":"get","description":"d","inputSchema":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}}]}}`
+	"tools":[{"name":"get","description":"d","inputSchema":{"type":"object","properties":{"x":{"type":"string"}},` +
+	`"required":["x"]}}]}}`
 
 func webFiles() fstest.MapFS {
 	return fstest.MapFS{
@@ -705,7 +706,8 @@ func TestURLMissKeepsToWhatItKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := mcp.Text(
-		`get has no stored answer for x="c". Answers were computed beforehand, so only some values have one. It also takes part.`)
+		`get has no stored answer for x="c". Answers were computed beforehand,` +
+			` so only some values have one. It also takes part.`)
 	if diff := cmp.Diff(r.Content, []mcp.Content{want}); diff != "" {
 		t.Errorf("CallTool (- got, + want):\n%s", diff)
 	}

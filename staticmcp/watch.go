@@ -15,7 +15,9 @@ import (
 
 // Watch implements [mcp.Watcher]. changed must not call stop. The Site of a zip
 // file never changes.
-func (s *Site) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
+func (s *Site) Watch(changed func(mcp.Change)) (stop func()) {
+	return s.watchers.Watch(changed)
+}
 
 // Changes reports whether the site is watched at all: it is false for a zip file and for
 // a negative Poll.
@@ -151,7 +153,9 @@ func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*
 	if err := s.inferMore(ctx, m); err != nil {
 		return nil, err
 	}
-	manifest.stamp, manifest.exists, manifest.visits = loaded.Stamp, true, m.visits
+	manifest.stamp = loaded.Stamp
+	manifest.exists = true
+	manifest.visits = m.visits
 	return m.finish(), nil
 }
 
@@ -181,10 +185,18 @@ func (s *Site) logWarnings(o *offer) {
 // difference reports which lists have changed.
 func difference(a, b *mcp.Catalog) mcp.Change {
 	return mcp.Change{
-		Tools: !sameList(a.Tools, b.Tools, func(t *mcp.Tool) json.RawMessage { return t.Raw }),
-		Resources: !sameList(a.Resources, b.Resources, func(r *mcp.Resource) json.RawMessage { return r.Raw }) ||
-			!sameList(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) json.RawMessage { return t.Raw }),
-		Prompts: !sameList(a.Prompts, b.Prompts, func(p *mcp.Prompt) json.RawMessage { return p.Raw }),
+		Tools: !sameList(a.Tools, b.Tools, func(t *mcp.Tool) json.RawMessage {
+			return t.Raw
+		}),
+		Resources: !sameList(a.Resources, b.Resources, func(r *mcp.Resource) json.RawMessage {
+			return r.Raw
+		}) ||
+			!sameList(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) json.RawMessage {
+				return t.Raw
+			}),
+		Prompts: !sameList(a.Prompts, b.Prompts, func(p *mcp.Prompt) json.RawMessage {
+			return p.Raw
+		}),
 	}
 }
 

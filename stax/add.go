@@ -52,7 +52,13 @@ func Add(name string, text []byte, c *Config, opts *AddOptions) (*Added, error) 
 	if opts == nil {
 		opts = &AddOptions{}
 	}
-	a := &adder{target: edit.Target{Format: tree.Format(FormatOf(name)), Root: "servers"}, out: &Added{Text: text}}
+	a := &adder{
+		target: edit.Target{
+			Format: tree.Format(FormatOf(name)),
+			Root:   "servers",
+		},
+		out: &Added{Text: text},
+	}
 	if FormatOf(name) == Script {
 		return nil, ErrScript
 	}
@@ -115,7 +121,9 @@ func (a *adder) declares(c *Config) bool {
 	})
 	for _, s := range c.Servers {
 		for _, key := range s.Secrets {
-			shares := func(o Server) bool { return c.Server(o.Name) == nil && slices.Contains(o.Secrets, key) }
+			shares := func(o Server) bool {
+				return c.Server(o.Name) == nil && slices.Contains(o.Secrets, key)
+			}
 			if slices.ContainsFunc(a.old.Servers, shares) && !slices.Contains(a.out.Shared, key) {
 				a.out.Shared = append(a.out.Shared, key)
 			}
@@ -138,14 +146,22 @@ func (a *adder) server(s *Server, bindings []Binding) error {
 	for _, b := range bindings {
 		if b.Server == s.Name {
 			headers.Members = append(headers.Members,
-				tree.Member{Key: b.Header, Value: &tree.Node{Kind: tree.String, Text: b.Template}})
+				tree.Member{
+					Key: b.Header,
+					Value: &tree.Node{
+						Kind: tree.String,
+						Text: b.Template,
+					},
+				})
 		}
 	}
 	if len(headers.Members) > 0 {
 		a.out.Text, err = edit.Set(a.out.Text, target, s.Name, headers)
 		return err
 	}
-	if slices.ContainsFunc(a.old.Bindings, func(b Binding) bool { return b.Server == s.Name }) {
+	if slices.ContainsFunc(a.old.Bindings, func(b Binding) bool {
+		return b.Server == s.Name
+	}) {
 		a.out.Text, err = edit.Remove(a.out.Text, target, s.Name)
 	}
 	return err
@@ -159,7 +175,9 @@ func (s *Server) entry() (*tree.Node, error) {
 	}
 	n, err := tree.FromJSON(body)
 	if err == nil && s.Enabled == nil {
-		n.Members = slices.DeleteFunc(n.Members, func(m tree.Member) bool { return m.Key == "enabled" })
+		n.Members = slices.DeleteFunc(n.Members, func(m tree.Member) bool {
+			return m.Key == "enabled"
+		})
 	}
 	return n, err
 }

@@ -24,7 +24,9 @@ type Declaration struct {
 // isSecretPath reports whether exposeAs.file is the path of the file rather than the name
 // of a variable: a clean path that is absolute on this system or on Unix.
 func isSecretPath(file string) bool {
-	if strings.ContainsFunc(file, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.HasSuffix(file, "/") {
+	if strings.ContainsFunc(file, func(r rune) bool {
+		return r < ' ' || r == 0x7f
+	}) || strings.HasSuffix(file, "/") {
 		return false
 	}
 	return strings.HasPrefix(file, "/") && path.Clean(file) == file || filepath.IsAbs(file) && filepath.Clean(file) == file
@@ -50,7 +52,9 @@ func (d Declaration) MarshalJSON() ([]byte, error) {
 }
 
 // Optional reports whether the server can start without the secret.
-func (d *Declaration) Optional() bool { return d.Required != nil && !*d.Required }
+func (d *Declaration) Optional() bool {
+	return d.Required != nil && !*d.Required
+}
 
 // SecretKinds returns the valid values of Kind.
 func SecretKinds() []string {
@@ -155,8 +159,12 @@ func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 		},
 		"exposeAs": func(n *tree.Node, at string) {
 			d.object(n, at, fields{
-				"env":  func(n *tree.Node, at string) { d.expose(&decl.ExposeAs.Env, n, at) },
-				"file": func(n *tree.Node, at string) { d.exposeFile(&decl.ExposeAs.File, n, at) },
+				"env": func(n *tree.Node, at string) {
+					d.expose(&decl.ExposeAs.Env, n, at)
+				},
+				"file": func(n *tree.Node, at string) {
+					d.exposeFile(&decl.ExposeAs.File, n, at)
+				},
 			}, &decl.Extra)
 		},
 		"value":   noValue,
@@ -189,7 +197,11 @@ func (d *decoder) bindings(n *tree.Node, at string) {
 		at := at + check.Pointer(m.Key)
 		d.read(m.Value, at, &table)
 		for _, header := range slices.Sorted(maps.Keys(table)) {
-			b := Binding{Server: m.Key, Header: header, Template: table[header]}
+			b := Binding{
+				Server:   m.Key,
+				Header:   header,
+				Template: table[header],
+			}
 			here := at + check.Pointer(header)
 			switch {
 			case !headerName(header):
@@ -210,5 +222,7 @@ func (b Binding) server() string { return b.Server }
 
 // bindingTable returns bindings in the layout of the format.
 func bindingTable(bindings []Binding) *object {
-	return byServer(bindings, func(headers *object, b Binding) { headers.add(b.Header, b.Template) })
+	return byServer(bindings, func(headers *object, b Binding) {
+		headers.add(b.Header, b.Template)
+	})
 }

@@ -19,7 +19,10 @@ type decoder struct {
 }
 
 func newDecoder(d *Document, report *check.Report) *decoder {
-	return &decoder{Reporter: d.Reporter(report), doc: d}
+	return &decoder{
+		Reporter: d.Reporter(report),
+		doc:      d,
+	}
 }
 
 func (d *decoder) config() {
@@ -206,7 +209,9 @@ func (d *decoder) servers(n *tree.Node, _ string) {
 		switch {
 		case strings.TrimSpace(m.Key) == "":
 			d.Add(ruleName, at, "", "the name of a server is empty")
-		case strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		case strings.ContainsFunc(m.Key, func(r rune) bool {
+			return r < ' ' || r == 0x7f
+		}):
 			d.Add(ruleName, at, "", "the name of a server has a control character in it")
 		}
 		if d.kind(m.Value, at, tree.Object) {
@@ -226,10 +231,20 @@ func (d *decoder) overridden(n *tree.Node) {
 		if last[m.Key] == i || m.Value.Kind != tree.Object {
 			continue
 		}
-		alone := &tree.Node{Kind: tree.Object, Start: n.Start, Members: []tree.Member{m}}
-		shadow := &Document{Name: d.doc.Name, text: d.doc.text, Config: &Config{},
-			root: &tree.Node{Kind: tree.Object,
-				Members: []tree.Member{{Key: "servers", Value: alone, KeyStart: n.Start}}}}
+		alone := &tree.Node{
+			Kind:    tree.Object,
+			Start:   n.Start,
+			Members: []tree.Member{m},
+		}
+		shadow := &Document{
+			Name:   d.doc.Name,
+			text:   d.doc.text,
+			Config: &Config{},
+			root: &tree.Node{
+				Kind:    tree.Object,
+				Members: []tree.Member{{Key: "servers", Value: alone, KeyStart: n.Start}},
+			},
+		}
 		newDecoder(shadow, d.Report).server(m.Key, m.Value, check.Pointer("servers", m.Key))
 	}
 }
@@ -266,10 +281,15 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 		"callTimeoutMs":    (*milliseconds)(&s.CallTimeoutMS),
 		"hangTimeoutMs":    (*milliseconds)(&s.HangTimeoutMS),
 		"pingTimeoutMs":    (*milliseconds)(&s.PingTimeoutMS),
-		"isolate":          func(n *tree.Node, at string) { d.isolate(&s, n, at) },
-		"registryRef":      func(n *tree.Node, at string) { d.registryRef(&s, n, at) },
+		"isolate": func(n *tree.Node, at string) {
+			d.isolate(&s, n, at)
+		},
+		"registryRef": func(n *tree.Node, at string) {
+			d.registryRef(&s, n, at)
+		},
 	}, &s.Extra)
-	local, remote := n.Get("command") != nil, n.Get("url") != nil
+	local := n.Get("command") != nil
+	remote := n.Get("url") != nil
 	given := "command"
 	if remote {
 		given = "url"
@@ -366,7 +386,12 @@ func (d *decoder) milliseconds(n *tree.Node, at string, into *milliseconds) {
 
 func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 	ref := &RegistryRef{}
-	known := fields{"registry": &ref.Registry, "package": &ref.Package, "version": &ref.Version, "digest": &ref.Digest}
+	known := fields{
+		"registry": &ref.Registry,
+		"package":  &ref.Package,
+		"version":  &ref.Version,
+		"digest":   &ref.Digest,
+	}
 	if !d.object(n, at, known, &ref.Extra) {
 		return
 	}

@@ -109,7 +109,10 @@ func ReadFile(name string) (*Document, *check.Report, error) {
 		return nil, nil, err
 	}
 	defer root.Close()
-	d, report := Parse(name, text, &ParseOptions{Files: root.FS(), Path: path})
+	d, report := Parse(name, text, &ParseOptions{
+		Files: root.FS(),
+		Path:  path,
+	})
 	for i, file := range d.Imports {
 		d.Imports[i] = filepath.Join(dir, filepath.FromSlash(file))
 	}
@@ -159,7 +162,11 @@ func readFile(name string) ([]byte, error) {
 
 func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
 	report := &check.Report{}
-	d := &Document{Name: name, Config: &Config{}, text: text}
+	d := &Document{
+		Name:   name,
+		Config: &Config{},
+		text:   text,
+	}
 	if opts != nil {
 		d.Format = opts.Format
 	}
@@ -173,17 +180,21 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 		d.Reporter(report).Add(ruleSize, "", "", "the file has more than 1 MB")
 		return d, report
 	}
-	problems, syntax := []tree.Problem(nil), ruleSyntax
+	problems := []tree.Problem(nil)
+	syntax := ruleSyntax
 	if d.Format == Script {
 		syntax = ruleScript
 		script := js.Read(text, scriptOptions(opts))
-		d.root, problems, d.Imports = script.Root, script.Problems, script.Imports
+		d.root = script.Root
+		problems = script.Problems
+		d.Imports = script.Imports
 	} else {
 		d.root, problems = tree.Parse(text, tree.Format(d.Format))
 	}
 	reporter := d.Reporter(report)
 	for _, p := range problems {
-		rule, pointer := syntax, p.Pointer
+		rule := syntax
+		pointer := p.Pointer
 		if p.Duplicate {
 			rule = ruleDuplicateName
 			if pointer == "" && d.root != nil {
@@ -199,7 +210,10 @@ func scriptOptions(opts *ParseOptions) *js.Options {
 	if opts == nil {
 		return nil
 	}
-	return &js.Options{Files: opts.Files, Name: opts.Path}
+	return &js.Options{
+		Files: opts.Files,
+		Name:  opts.Path,
+	}
 }
 
 // pointerAt returns the JSON pointer of the member whose name starts at offset.
@@ -221,10 +235,13 @@ func pointerAt(n *tree.Node, offset int) string {
 // file, but tokens in it are redacted.
 func (d *Document) Reporter(report *check.Report) check.Reporter {
 	return check.Reporter{
-		Report:   report,
-		File:     d.Name,
-		Document: &check.Document{Text: d.text, Find: d.offset},
-		Redact:   redactTokens,
+		Report: report,
+		File:   d.Name,
+		Document: &check.Document{
+			Text: d.text,
+			Find: d.offset,
+		},
+		Redact: redactTokens,
 	}
 }
 

@@ -31,8 +31,10 @@ func (i *Isolation) MarshalJSON() ([]byte, error) {
 
 func (i *Isolation) options() *client.IsolateOptions {
 	return &client.IsolateOptions{
-		By: i.By, MaxPerPrincipal: int(i.PerPrincipal), MaxTotal: int(i.Total),
-		IdleStop: cmp.Or(time.Duration(i.IdleMS)*time.Millisecond, 10*time.Minute),
+		By:              i.By,
+		MaxPerPrincipal: int(i.PerPrincipal),
+		MaxTotal:        int(i.Total),
+		IdleStop:        cmp.Or(time.Duration(i.IdleMS)*time.Millisecond, 10*time.Minute),
 	}
 }
 
@@ -46,7 +48,9 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 		return
 	}
 	known := fields{
-		"by":           func(n *tree.Node, at string) { d.isolateBy(s.Isolate, n, at) },
+		"by": func(n *tree.Node, at string) {
+			d.isolateBy(s.Isolate, n, at)
+		},
 		"perPrincipal": (*processCount)(&s.Isolate.PerPrincipal),
 		"total":        (*processCount)(&s.Isolate.Total),
 		"idleMs":       (*milliseconds)(&s.Isolate.IdleMS),

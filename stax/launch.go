@@ -97,7 +97,9 @@ type ServerError struct {
 }
 
 // Error implements the error interface.
-func (e *ServerError) Error() string { return fmt.Sprintf("server %q: %v", e.Server, e.Err) }
+func (e *ServerError) Error() string {
+	return fmt.Sprintf("server %q: %v", e.Server, e.Err)
+}
 
 // Unwrap returns the reason.
 func (e *ServerError) Unwrap() error { return e.Err }
@@ -122,7 +124,9 @@ func (e *MissingError) Error() string {
 // every key.
 func (e *MissingError) add(causes []error) {
 	for _, c := range causes {
-		if !slices.ContainsFunc(e.Causes, func(old error) bool { return old.Error() == c.Error() }) {
+		if !slices.ContainsFunc(e.Causes, func(old error) bool {
+			return old.Error() == c.Error()
+		}) {
 			e.Causes = append(e.Causes, c)
 		}
 	}
@@ -161,7 +165,10 @@ func (r *Resolver) stores() []SecretStore {
 }
 
 func (r *Resolver) newLookup() *secretLookup {
-	return &secretLookup{resolver: r, known: make(map[string]lookedUp)}
+	return &secretLookup{
+		resolver: r,
+		known:    make(map[string]lookedUp),
+	}
 }
 
 func (l *secretLookup) find(ctx context.Context, key string) lookedUp {
@@ -180,7 +187,10 @@ func (r *Resolver) queryStores(ctx context.Context, key string) (found lookedUp)
 		if err != nil {
 			found.problems = append(found.problems, err)
 		} else if ok {
-			return lookedUp{secret: secret, store: store.String()}
+			return lookedUp{
+				secret: secret,
+				store:  store.String(),
+			}
 		}
 	}
 	return found
@@ -201,7 +211,11 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 				all[at].Servers = append(all[at].Servers, s.Name)
 				continue
 			}
-			f := Found{Key: key, Required: true, Servers: []string{s.Name}}
+			f := Found{
+				Key:      key,
+				Required: true,
+				Servers:  []string{s.Name},
+			}
 			if d := m.Config.Declaration(key); d != nil {
 				f.Required, f.Kind = !d.Optional(), d.Kind
 			}
@@ -220,7 +234,8 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 func (l *secretLookup) secrets(
 	ctx context.Context, t *Target,
 ) (secrets map[string]Secret, without []string, err error) {
-	m, s := t.merged, t.server
+	m := t.merged
+	s := t.server
 	secrets = map[string]Secret{}
 	missing := &MissingError{Server: s.Name}
 	for _, key := range s.Secrets {
@@ -287,9 +302,15 @@ func (l *secretLookup) resolve(ctx context.Context, m *Merged, name string) (*Ta
 	case s == nil:
 		return nil, fmt.Errorf("there is no server %q", name)
 	case s.Disabled() && !l.resolver.Disabled:
-		return nil, &ServerError{Server: name, Err: ErrDisabled}
+		return nil, &ServerError{
+			Server: name,
+			Err:    ErrDisabled,
+		}
 	}
-	t := &Target{merged: m, server: s}
+	t := &Target{
+		merged: m,
+		server: s,
+	}
 	var err error
 	if s.Remote() {
 		t.Endpoint, err = l.endpoint(ctx, t)
@@ -337,12 +358,20 @@ func revealAll(secrets map[string]Secret) map[string]string {
 func (l *secretLookup) launch(ctx context.Context, t *Target) (*Launch, error) {
 	s := t.server
 	launch := &Launch{
-		Server: s.Name, Args: s.Args, Dir: s.Cwd, Env: s.Env,
-		Secrets: map[string]Secret{}, Files: map[string]Secret{}, secretFiles: l.resolver.Files,
+		Server:      s.Name,
+		Args:        s.Args,
+		Dir:         s.Cwd,
+		Env:         s.Env,
+		Secrets:     map[string]Secret{},
+		Files:       map[string]Secret{},
+		secretFiles: l.resolver.Files,
 	}
 	var err error
 	if launch.Path, err = l.resolver.LookPath(s.Command); err != nil {
-		return nil, &ServerError{Server: s.Name, Err: err}
+		return nil, &ServerError{
+			Server: s.Name,
+			Err:    err,
+		}
 	}
 	secrets, without, err := l.secrets(ctx, t)
 	if err != nil {
@@ -423,15 +452,21 @@ func (l *Launch) Environ() (env []string, remove func() error, err error) {
 // endpoint resolves a remote server. Bindings assign its secrets to headers. Without any
 // binding, a single secret becomes the bearer token. Other unbound secrets are not sent.
 func (l *secretLookup) endpoint(ctx context.Context, t *Target) (*Endpoint, error) {
-	m, s := t.merged, t.server
+	m := t.merged
+	s := t.server
 	found, without, err := l.secrets(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	e := &Endpoint{
-		Server: s.Name, URL: s.URL, Transport: s.Transport, Headers: s.Headers,
-		Secrets: map[string]Secret{}, Without: without,
-		Networks: slices.Clone(l.resolver.AllowNetwork), Loopback: netguard.NamesLoopback(s.URL),
+		Server:    s.Name,
+		URL:       s.URL,
+		Transport: s.Transport,
+		Headers:   s.Headers,
+		Secrets:   map[string]Secret{},
+		Without:   without,
+		Networks:  slices.Clone(l.resolver.AllowNetwork),
+		Loopback:  netguard.NamesLoopback(s.URL),
 	}
 	for _, b := range m.BindingsOf(s) {
 		value := b.Template
@@ -456,7 +491,9 @@ func (l *secretLookup) endpoint(ctx context.Context, t *Target) (*Endpoint, erro
 // ParseNetwork returns the networks for a word, for use in [Resolver.AllowNetwork]: a
 // network such as 10.1.0.0/16, one address, "private" (10.0.0.0/8, 172.16.0.0/12,
 // 192.168.0.0/16 and fc00::/7), "loopback", or "any".
-func ParseNetwork(word string) ([]netip.Prefix, error) { return netguard.ParseNetwork(word) }
+func ParseNetwork(word string) ([]netip.Prefix, error) {
+	return netguard.ParseNetwork(word)
+}
 
 // Header returns the headers of every request, secrets included.
 func (e *Endpoint) Header() http.Header {
@@ -475,7 +512,11 @@ func (e *Endpoint) Header() http.Header {
 func (m *Merged) BindingsOf(s *Server) []Binding {
 	bindings := ofServer(m.Config.Bindings, s.Name)
 	if bindings == nil && s.Remote() && len(s.Secrets) == 1 {
-		return []Binding{{Server: s.Name, Header: "Authorization", Template: "Bearer {" + s.Secrets[0] + "}"}}
+		return []Binding{{
+			Server:   s.Name,
+			Header:   "Authorization",
+			Template: "Bearer {" + s.Secrets[0] + "}",
+		}}
 	}
 	return bindings
 }
@@ -485,7 +526,8 @@ func (m *Merged) BindingsOf(s *Server) []Binding {
 // Relative directories on the PATH are skipped. A name that is not found may still be
 // Self. The error matches fs.ErrNotExist.
 func (r *Resolver) LookPath(command string) (string, error) {
-	goos, lookup := r.GOOS, r.LookupEnv
+	goos := r.GOOS
+	lookup := r.LookupEnv
 	if goos == "" {
 		goos = runtime.GOOS
 	}

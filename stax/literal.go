@@ -42,7 +42,8 @@ func LooksSecretHeader(name, value string) string {
 // LooksSecretArgument is [LooksSecret] for the argument i of a command. Its name is the flag
 // in the same or the preceding argument.
 func LooksSecretArgument(args []string, i int) string {
-	name, value := "", args[i]
+	name := ""
+	value := args[i]
 	if flag, rest, ok := strings.Cut(value, "="); ok && strings.HasPrefix(flag, "-") {
 		name, value = strings.TrimLeft(flag, "-"), rest
 	} else if i > 0 &&
@@ -96,7 +97,9 @@ func Redact(line string) string {
 
 // redactTokens replaces words in the form of known credentials.
 func redactTokens(line string) string {
-	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=,;", r) }) {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool {
+		return strings.ContainsRune(" \t\"'=,;", r)
+	}) {
 		if secrets.Known(word) != "" {
 			line = strings.ReplaceAll(line, word, Redacted)
 		}

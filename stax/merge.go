@@ -25,7 +25,11 @@ type Merged struct {
 // a secret, the bindings of a server and the overrides of its tools. A server keeps the
 // position of its first occurrence.
 func Merge(documents ...*Document) *Merged {
-	m := &Merged{Config: &Config{}, From: map[string][]*Document{}, documents: documents}
+	m := &Merged{
+		Config:    &Config{},
+		From:      map[string][]*Document{},
+		documents: documents,
+	}
 	for _, d := range documents {
 		for _, s := range d.Config.Servers {
 			if m.From[s.Name] == nil {
@@ -58,7 +62,9 @@ func (m *Merged) declare(decl Declaration) {
 }
 
 func (m *Merged) extra(f Field) {
-	if i := slices.IndexFunc(m.Config.Extra, func(o Field) bool { return o.Name == f.Name }); i >= 0 {
+	if i := slices.IndexFunc(m.Config.Extra, func(o Field) bool {
+		return o.Name == f.Name
+	}); i >= 0 {
 		m.Config.Extra[i] = f
 		return
 	}
@@ -83,7 +89,9 @@ func ofServer[T serverItem](list []T, server string) (all []T) {
 
 // replaceItems returns old with the items of every server in list replaced.
 func replaceItems[T serverItem](old, list []T) []T {
-	old = slices.DeleteFunc(old, func(o T) bool { return len(ofServer(list, o.server())) > 0 })
+	old = slices.DeleteFunc(old, func(o T) bool {
+		return len(ofServer(list, o.server())) > 0
+	})
 	return append(old, list...)
 }
 
@@ -142,7 +150,9 @@ func (m *Merged) Check() *check.Report {
 	for _, d := range m.Config.Secrets {
 		known = append(known, d.Key)
 	}
-	declares := slices.ContainsFunc(m.documents, func(d *Document) bool { return d.declares })
+	declares := slices.ContainsFunc(m.documents, func(d *Document) bool {
+		return d.declares
+	})
 	unknown := ""
 	for i := range m.Config.Servers {
 		s := &m.Config.Servers[i]
@@ -192,7 +202,9 @@ func undeclared(key string, known []string) string {
 func (m *Merged) checkBindings(report *check.Report) {
 	for _, b := range m.Config.Bindings {
 		at := check.Pointer("bindings", b.Server, b.Header)
-		doc := m.lastWith(func(d *Document) bool { return slices.Contains(d.Config.Bindings, b) })
+		doc := m.lastWith(func(d *Document) bool {
+			return slices.Contains(d.Config.Bindings, b)
+		})
 		s := m.Config.Server(b.Server)
 		message := ""
 		switch {
@@ -226,7 +238,9 @@ func (m *Merged) Unbound(s *Server) []string {
 	}
 	bindings := ofServer(m.Config.Bindings, s.Name)
 	return slices.DeleteFunc(slices.Clone(s.Secrets), func(key string) bool {
-		return slices.ContainsFunc(bindings, func(b Binding) bool { return slices.Contains(b.Keys(), key) })
+		return slices.ContainsFunc(bindings, func(b Binding) bool {
+			return slices.Contains(b.Keys(), key)
+		})
 	})
 }
 

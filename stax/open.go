@@ -59,13 +59,21 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 		return nil, err
 	}
 	s := t.server
-	o := &Opened{resolver: r, server: s.Name, warnings: t.Warnings, remove: remove, edits: t.merged.Config.Edits(s),
-		whole: opts.Whole}
+	o := &Opened{
+		resolver: r,
+		server:   s.Name,
+		warnings: t.Warnings,
+		remove:   remove,
+		edits:    t.merged.Config.Edits(s),
+		whole:    opts.Whole,
+	}
 	src, err := o.start(ctx, transport, s, opts)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
-	o.live, o.served, o.Source = src, src, src
+	o.live = src
+	o.served = src
+	o.Source = src
 	if s.Isolate != nil && !opts.Whole {
 		o.served = client.Isolate(src, s.Isolate.options())
 		o.Source = o.served
@@ -95,8 +103,12 @@ func (r *Resolver) transport(
 			return now.Endpoint.Header(), nil
 		}
 		return &client.Endpoint{
-			URL: e.URL, Header: e.Header(), Renew: renew,
-			PublicOnly: true, Allow: e.Networks, AllowLoopback: e.Loopback,
+			URL:           e.URL,
+			Header:        e.Header(),
+			Renew:         renew,
+			PublicOnly:    true,
+			Allow:         e.Networks,
+			AllowLoopback: e.Loopback,
 		}, func() error { return nil }, nil
 	}
 	l := t.Launch
@@ -104,7 +116,13 @@ func (r *Resolver) transport(
 	if err != nil {
 		return nil, nil, err
 	}
-	command := &client.Command{Path: l.Path, Args: l.Args, Dir: l.Dir, Env: env, Stderr: opts.Stderr}
+	command := &client.Command{
+		Path:   l.Path,
+		Args:   l.Args,
+		Dir:    l.Dir,
+		Env:    env,
+		Stderr: opts.Stderr,
+	}
 	for _, secrets := range []map[string]Secret{l.Secrets, l.Files} {
 		for _, secret := range secrets {
 			command.Redact = append(command.Redact, secret.Reveal())
@@ -206,7 +224,11 @@ func (o *Opened) start(
 		o.report(e)
 	}
 	for _, warning := range o.warnings {
-		o.report(client.Event{Name: s.Name, What: client.EventWarning, Err: warning})
+		o.report(client.Event{
+			Name: s.Name,
+			What: client.EventWarning,
+			Err:  warning,
+		})
 	}
 	if stranger == nil {
 		return client.Open(ctx, transport, &l)
@@ -221,7 +243,11 @@ func (o *Opened) start(
 			_, _ = src.Catalog(context.Background()) // starts it; returns without waiting
 		}
 	})
-	o.report(client.Event{Server: transport.String(), What: client.EventFailed, Err: stranger})
+	o.report(client.Event{
+		Server: transport.String(),
+		What:   client.EventFailed,
+		Err:    stranger,
+	})
 	return src, nil
 }
 
@@ -266,7 +292,11 @@ func (o *Opened) warnMissing(src *client.Source) {
 		}
 		if names := o.edits.Missing(cat); len(names) > 0 {
 			err := fmt.Errorf("it has no tool %s, which its definition names", strings.Join(names, ", "))
-			o.report(client.Event{Name: o.server, What: client.EventWarning, Err: err})
+			o.report(client.Event{
+				Name: o.server,
+				What: client.EventWarning,
+				Err:  err,
+			})
 		}
 	})
 }

@@ -33,7 +33,10 @@ func (d *decoder) overrides(n *tree.Node, at string) {
 			continue
 		}
 		for _, tool := range members(server.Value) {
-			d.override(&Override{Server: server.Key, Tool: tool.Key}, tool.Value, at+check.Pointer(tool.Key))
+			d.override(&Override{
+				Server: server.Key,
+				Tool:   tool.Key,
+			}, tool.Value, at+check.Pointer(tool.Key))
 		}
 	}
 }
@@ -62,16 +65,25 @@ func (d *decoder) override(o *Override, n *tree.Node, at string) {
 func (o Override) server() string { return o.Server }
 
 // OverridesOf returns the overrides for the tools of a server.
-func (c *Config) OverridesOf(server string) []Override { return ofServer(c.Overrides, server) }
+func (c *Config) OverridesOf(server string) []Override {
+	return ofServer(c.Overrides, server)
+}
 
 // Edits returns the tool lists and overrides of a server.
 func (c *Config) Edits(s *Server) *compose.Edits {
-	e := &compose.Edits{Enabled: s.EnabledTools, Disabled: s.DisabledTools}
+	e := &compose.Edits{
+		Enabled:  s.EnabledTools,
+		Disabled: s.DisabledTools,
+	}
 	for _, o := range c.OverridesOf(s.Name) {
 		if e.Tools == nil {
 			e.Tools = make(map[string]compose.ToolEdit)
 		}
-		e.Tools[o.Tool] = compose.ToolEdit{Name: o.Name, Title: o.Title, Description: o.Description}
+		e.Tools[o.Tool] = compose.ToolEdit{
+			Name:        o.Name,
+			Title:       o.Title,
+			Description: o.Description,
+		}
 	}
 	return e
 }
@@ -81,9 +93,12 @@ func (c *Config) Edits(s *Server) *compose.Edits {
 func (m *Merged) checkOverrides(report *check.Report) {
 	for _, o := range m.Config.Overrides {
 		doc := m.lastWith(func(d *Document) bool {
-			return slices.ContainsFunc(d.Config.OverridesOf(o.Server), func(other Override) bool { return other.Tool == o.Tool })
+			return slices.ContainsFunc(d.Config.OverridesOf(o.Server), func(other Override) bool {
+				return other.Tool == o.Tool
+			})
 		})
-		r, at := doc.Reporter(report), check.Pointer("tools", o.Server, o.Tool)
+		r := doc.Reporter(report)
+		at := check.Pointer("tools", o.Server, o.Tool)
 		s := m.Config.Server(o.Server)
 		switch {
 		case s == nil:

@@ -32,10 +32,14 @@ func (s Secret) Reveal() string {
 func (s Secret) String() string { return Redacted }
 
 // Format implements fmt.Formatter, for all verbs.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
+func (s Secret) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, Redacted)
+}
 
 // MarshalText implements encoding.TextMarshaler, and thereby covers encoding/json.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
+func (s Secret) MarshalText() ([]byte, error) {
+	return []byte(Redacted), nil
+}
 
 // LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(Redacted) }

@@ -156,7 +156,9 @@ func Store(key string, secret Secret) error {
 // command is a program that prints a secret.
 type command []string
 
-func (c command) String() string { return "command:" + strings.Join(c, " ") }
+func (c command) String() string {
+	return "command:" + strings.Join(c, " ")
+}
 
 func (c command) Lookup(ctx context.Context, key string) (Secret, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)

@@ -130,7 +130,9 @@ func (s *Server) Disabled() bool { return s.Enabled != nil && !*s.Enabled }
 
 // Server returns the definition with that name, or nil.
 func (c *Config) Server(name string) *Server {
-	if i := slices.IndexFunc(c.Servers, func(s Server) bool { return s.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(c.Servers, func(s Server) bool {
+		return s.Name == name
+	}); i >= 0 {
 		return &c.Servers[i]
 	}
 	return nil
@@ -138,7 +140,9 @@ func (c *Config) Server(name string) *Server {
 
 // Declaration returns the declaration of a secret, or nil.
 func (c *Config) Declaration(key string) *Declaration {
-	if i := slices.IndexFunc(c.Secrets, func(d Declaration) bool { return d.Key == key }); i >= 0 {
+	if i := slices.IndexFunc(c.Secrets, func(d Declaration) bool {
+		return d.Key == key
+	}); i >= 0 {
 		return &c.Secrets[i]
 	}
 	return nil

@@ -49,7 +49,9 @@ func (d *decoder) command(s *Server, at string) {
 		return
 	}
 	if strings.ContainsRune(s.Command, 0) ||
-		slices.ContainsFunc(s.Args, func(a string) bool { return strings.ContainsRune(a, 0) }) {
+		slices.ContainsFunc(s.Args, func(a string) bool {
+			return strings.ContainsRune(a, 0)
+		}) {
 		d.Add(ruleCommand, at+"/command", "", "a program cannot be given a zero byte")
 	}
 	first, rest, spaced := strings.Cut(s.Command, " ")
@@ -193,7 +195,8 @@ func variableName(s string) bool {
 
 func (d *decoder) environment(s *Server, at string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		value, here := s.Env[name], at+check.Pointer("env", name)
+		value := s.Env[name]
+		here := at + check.Pointer("env", name)
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
 			d.Add(ruleEnvName, here, "", "an environment cannot hold this variable")
 		}
@@ -207,8 +210,11 @@ func (d *decoder) environment(s *Server, at string) {
 
 func (d *decoder) headers(s *Server, at string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		value, here := s.Headers[name], at+check.Pointer("headers", name)
-		if !headerName(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		value := s.Headers[name]
+		here := at + check.Pointer("headers", name)
+		if !headerName(name) || strings.ContainsFunc(value, func(r rune) bool {
+			return r < ' ' && r != '\t' || r == 0x7f
+		}) {
 			d.Add(ruleHeader, here, "", "HTTP cannot carry this header")
 		}
 		if why := LooksSecretHeader(name, value); why != "" {

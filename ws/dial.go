@@ -118,7 +118,10 @@ func Dial(ctx context.Context, target string, opts *DialOptions) (*Conn, error) 
 }
 
 func (o *DialOptions) handshake() *websocket.DialOptions {
-	h := &websocket.DialOptions{HTTPHeader: maps.Clone(o.Header), Subprotocols: o.Subprotocols}
+	h := &websocket.DialOptions{
+		HTTPHeader:   maps.Clone(o.Header),
+		Subprotocols: o.Subprotocols,
+	}
 	if o.Subprotocols == nil {
 		h.Subprotocols = []string{ProtocolV1, Protocol}
 	}
@@ -132,7 +135,9 @@ func (o *DialOptions) handshake() *websocket.DialOptions {
 		h.CompressionMode = websocket.CompressionNoContextTakeover
 	}
 	client := *cmp.Or(o.Client, http.DefaultClient)
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	h.HTTPClient = &client
 	return h
 }
@@ -210,7 +215,10 @@ func closeError(closed websocket.CloseError) error {
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
 		return io.EOF
 	}
-	return &CloseError{Code: int(closed.Code), Reason: closed.Reason}
+	return &CloseError{
+		Code:   int(closed.Code),
+		Reason: closed.Reason,
+	}
 }
 
 // cause returns the network error inside err, if there is one, without the context added

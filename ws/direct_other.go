@@ -10,6 +10,8 @@ type direct struct{}
 
 func (*direct) attach(syscall.Conn) {}
 
-func (*direct) read() (buf *[inputSize]byte, n int, err error) { return nil, 0, nil }
+func (*direct) read() (buf *[inputSize]byte, n int, err error) {
+	return nil, 0, nil
+}
 
 func (*direct) write([]byte) (int, error) { return 0, nil }

@@ -37,15 +37,19 @@ func NewHandler(server *mcpserver.Server, opts *Options) *Handler {
 		open:   make(map[*socket]struct{}),
 		quiet:  make(chan struct{}),
 	}
-	guard := server.HTTPHandler(&mcpserver.HTTPOptions{AllowedHosts: h.opts.AllowedHosts,
-		AllowedOrigins: h.opts.AllowedOrigins})
+	guard := server.HTTPHandler(&mcpserver.HTTPOptions{
+		AllowedHosts:   h.opts.AllowedHosts,
+		AllowedOrigins: h.opts.AllowedOrigins,
+	})
 	h.guarded = guard.Protect(http.HandlerFunc(h.upgrade))
 	return h
 }
 
 // ServeHTTP implements [http.Handler]. It returns once the connection is upgraded;
 // separate goroutines then serve the connection.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.guarded.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.guarded.ServeHTTP(w, r)
+}
 
 // upgrade authenticates the client, selects a subprotocol and opens the connection, or
 // answers with an error.

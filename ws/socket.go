@@ -80,7 +80,9 @@ func (s *socket) accept(w http.ResponseWriter, r *http.Request, protocol string)
 	}
 	opts := &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // the Origin has been checked
-		OnPongReceived:     func(context.Context, []byte) { s.wire.in.ponged.Store(true) },
+		OnPongReceived: func(context.Context, []byte) {
+			s.wire.in.ponged.Store(true)
+		},
 	}
 	if protocol != "" {
 		opts.Subprotocols = []string{protocol}
@@ -193,7 +195,8 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 	}
 	var memory server.BodyMemory // until the server counts the whole message itself
 	defer s.handler.server.ReleaseBody(&memory)
-	msg, size := []byte(nil), int64(min(s.wire.payload(), firstRead))
+	msg := []byte(nil)
+	size := int64(min(s.wire.payload(), firstRead))
 	for {
 		if int64(cap(msg)) < size {
 			if size > uncounted && !s.handler.server.ReserveBody(s.ctx, s.remote, &memory, size) {

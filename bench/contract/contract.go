@@ -82,7 +82,10 @@ func run(p Program, args []string) error {
 	if w, err := fix.Find(cfg.Workload); err == nil && w.Kind.Idle() {
 		handler = freeing(handler)
 	}
-	server := http.Server{Addr: cfg.Addr, Handler: handler}
+	server := http.Server{
+		Addr:    cfg.Addr,
+		Handler: handler,
+	}
 	return server.ListenAndServe()
 }
 
@@ -101,8 +104,13 @@ func parse(args []string) (Config, error) {
 	if len(args) != 2 || args[1] != "stateless" && args[1] != "session" {
 		return Config{}, errors.New("usage: peer ADDR|stdio stateless|session")
 	}
-	cfg := Config{Addr: args[0], Session: args[1] == "session", Workload: os.Getenv(EnvWorkload),
-		Stream: os.Getenv(EnvStream) == "1", With: os.Getenv(EnvWith)}
+	cfg := Config{
+		Addr:     args[0],
+		Session:  args[1] == "session",
+		Workload: os.Getenv(EnvWorkload),
+		Stream:   os.Getenv(EnvStream) == "1",
+		With:     os.Getenv(EnvWith),
+	}
 	tools, err := strconv.Atoi(os.Getenv(EnvTools))
 	if err != nil {
 		return Config{}, fmt.Errorf("read %s: %w", EnvTools, err)
@@ -113,8 +121,14 @@ func parse(args []string) (Config, error) {
 
 // For returns the config with which a peer serves the workload at addr.
 func For(w fix.Workload, addr string) Config {
-	return Config{Addr: addr, Session: w.Session, Tools: w.Tools, Workload: w.Name,
-		Stream: w.Events > 0, With: w.With}
+	return Config{
+		Addr:     addr,
+		Session:  w.Session,
+		Tools:    w.Tools,
+		Workload: w.Name,
+		Stream:   w.Events > 0,
+		With:     w.With,
+	}
 }
 
 // Args returns the command-line arguments for cfg.

@@ -44,7 +44,10 @@ func runGateway(g Gateway, args []string) error {
 	if err != nil {
 		return err
 	}
-	server := http.Server{Addr: args[0], Handler: handler}
+	server := http.Server{
+		Addr:    args[0],
+		Handler: handler,
+	}
 	return server.ListenAndServe()
 }
 

@@ -9,7 +9,8 @@ import (
 // ServeLines answers line by line, and flushes when no complete line is buffered. answer
 // appends the answer to a line, or nothing for a notification.
 func ServeLines(in io.Reader, out io.Writer, answer func(dst, line []byte) ([]byte, error)) error {
-	lines, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
+	lines := bufio.NewReaderSize(in, 64<<10)
+	w := bufio.NewWriterSize(out, 64<<10)
 	var text []byte
 	for {
 		line, err := lines.ReadSlice('\n')

@@ -137,7 +137,9 @@ func checkTools(got []Tool, n int) error {
 		return fmt.Errorf("%d tools listed, want %d", len(got), n)
 	}
 	for _, want := range Tools(n) {
-		i := slices.IndexFunc(got, func(t Tool) bool { return t.Name == want.Name })
+		i := slices.IndexFunc(got, func(t Tool) bool {
+			return t.Name == want.Name
+		})
 		if i < 0 {
 			return fmt.Errorf("tool %q is not listed", want.Name)
 		}

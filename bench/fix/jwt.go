@@ -14,7 +14,9 @@ const (
 
 // signer derives the key from a constant, since the server and the clients are separate
 // processes. No other server trusts the key.
-func signer() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
+func signer() ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+}
 
 // JWT returns a token of [Issuer] that is valid until the year 2100.
 func JWT() string {

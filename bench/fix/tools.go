@@ -35,9 +35,21 @@ const Called = 3
 // tools in total.
 func Tools(n int) []Tool {
 	tools := []Tool{
-		{Name: Echo, Description: EchoDescription, InputSchema: json.RawMessage(EchoSchema)},
-		{Name: Blob, Description: BlobDescription, InputSchema: json.RawMessage(BlobSchema)},
-		{Name: Progress, Description: ProgressDescription, InputSchema: json.RawMessage(ProgressSchema)},
+		{
+			Name:        Echo,
+			Description: EchoDescription,
+			InputSchema: json.RawMessage(EchoSchema),
+		},
+		{
+			Name:        Blob,
+			Description: BlobDescription,
+			InputSchema: json.RawMessage(BlobSchema),
+		},
+		{
+			Name:        Progress,
+			Description: ProgressDescription,
+			InputSchema: json.RawMessage(ProgressSchema),
+		},
 	}
 	return append(tools, Fillers(n)...)
 }

@@ -23,7 +23,9 @@ const (
 )
 
 // Idle reports whether the workload measures the memory of idle clients.
-func (k Kind) Idle() bool { return k == IdleSession || k == IdleStream || k == IdleWebSocket }
+func (k Kind) Idle() bool {
+	return k == IdleSession || k == IdleStream || k == IdleWebSocket
+}
 
 // Socket reports whether clients connect over WebSockets.
 func (k Kind) Socket() bool { return k == WebSocket || k == IdleWebSocket }
@@ -67,8 +69,14 @@ type Workload struct {
 
 // Workloads returns every workload in the order of the report.
 func Workloads() []Workload {
-	echo := Workload{method: "tools/call", target: Echo, Tools: Called, Kind: HTTP, Version: Legacy,
-		params: `"name":"echo","arguments":{"message":"` + Message + `"}`}
+	echo := Workload{
+		method:  "tools/call",
+		target:  Echo,
+		Tools:   Called,
+		Kind:    HTTP,
+		Version: Legacy,
+		params:  `"name":"echo","arguments":{"message":"` + Message + `"}`,
+	}
 	with := func(name string, change func(*Workload)) Workload {
 		w := echo
 		w.Name = name
@@ -79,32 +87,74 @@ func Workloads() []Workload {
 		return with("http-echo-2025+"+what, func(w *Workload) { w.With = what })
 	}
 	list := func(n int) func(*Workload) {
-		return func(w *Workload) { w.method, w.target, w.params, w.Tools = "tools/list", "", "", n }
+		return func(w *Workload) {
+			w.method = "tools/list"
+			w.target = ""
+			w.params = ""
+			w.Tools = n
+		}
 	}
 	return []Workload{
 		with("http-echo-2025", func(*Workload) {}),
 		with("http-echo-2026", func(w *Workload) { w.Version = Modern }),
 		with("http-echo-session", func(w *Workload) { w.Session = true }),
-		with("http-text-10k", func(w *Workload) { w.target, w.params = Blob, blobParams }),
+		with("http-text-10k", func(w *Workload) {
+			w.target = Blob
+			w.params = blobParams
+		}),
 		with("http-list-50", list(50)),
 		with("http-list-1000", list(1000)),
 		with("http-read-10k", func(w *Workload) {
-			w.method, w.target, w.params = "resources/read", BlobURI, `"uri":"`+BlobURI+`"`
+			w.method = "resources/read"
+			w.target = BlobURI
+			w.params = `"uri":"` + BlobURI + `"`
 		}),
 		with("http-progress-10", func(w *Workload) {
-			w.target, w.Events = Progress, Steps
+			w.target = Progress
+			w.Events = Steps
 			w.params = `"name":"progress","arguments":{},"_meta":{"progressToken":1}`
 		}),
 		besides("auth"), besides("jwt"), besides("metrics"), besides("ratelimit"), besides("log"), besides("all"),
-		with("ws-echo-1", func(w *Workload) { w.Kind, w.Session, w.Window = WebSocket, true, 1 }),
-		with("ws-echo-16", func(w *Workload) { w.Kind, w.Session, w.Window = WebSocket, true, 16 }),
-		with("stdio-echo-1", func(w *Workload) { w.Kind, w.Session, w.Window = Stdio, true, 1 }),
-		with("stdio-echo-64", func(w *Workload) { w.Kind, w.Session, w.Window = Stdio, true, 64 }),
-		with("start-stdio", func(w *Workload) { w.Kind, w.Session = StartStdio, true }),
+		with("ws-echo-1", func(w *Workload) {
+			w.Kind = WebSocket
+			w.Session = true
+			w.Window = 1
+		}),
+		with("ws-echo-16", func(w *Workload) {
+			w.Kind = WebSocket
+			w.Session = true
+			w.Window = 16
+		}),
+		with("stdio-echo-1", func(w *Workload) {
+			w.Kind = Stdio
+			w.Session = true
+			w.Window = 1
+		}),
+		with("stdio-echo-64", func(w *Workload) {
+			w.Kind = Stdio
+			w.Session = true
+			w.Window = 64
+		}),
+		with("start-stdio", func(w *Workload) {
+			w.Kind = StartStdio
+			w.Session = true
+		}),
 		with("start-http", func(w *Workload) { w.Kind = StartHTTP }),
-		with("idle-session", func(w *Workload) { w.Kind, w.Session, w.Count = IdleSession, true, 10_000 }),
-		with("idle-stream", func(w *Workload) { w.Kind, w.Session, w.Count = IdleStream, true, 1000 }),
-		with("idle-websocket", func(w *Workload) { w.Kind, w.Session, w.Count = IdleWebSocket, true, 1000 }),
+		with("idle-session", func(w *Workload) {
+			w.Kind = IdleSession
+			w.Session = true
+			w.Count = 10_000
+		}),
+		with("idle-stream", func(w *Workload) {
+			w.Kind = IdleStream
+			w.Session = true
+			w.Count = 1000
+		}),
+		with("idle-websocket", func(w *Workload) {
+			w.Kind = IdleWebSocket
+			w.Session = true
+			w.Count = 1000
+		}),
 	}
 }
 
@@ -119,7 +169,9 @@ func Proxied() []Workload {
 	}
 	text := echo
 	echo.Name = "echo"
-	text.Name, text.target, text.params = "text-10k", Blob, blobParams
+	text.Name = "text-10k"
+	text.target = Blob
+	text.params = blobParams
 	return []Workload{echo, text}
 }
 
@@ -151,7 +203,9 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + Mode
 	`","io.modelcontextprotocol/clientCapabilities":{}}`
 
 func join(members ...string) string {
-	return strings.Join(slices.DeleteFunc(members, func(m string) bool { return m == "" }), ",")
+	return strings.Join(slices.DeleteFunc(members, func(m string) bool {
+		return m == ""
+	}), ",")
 }
 
 // Header returns the HTTP header fields of the request as pairs of name and value,
@@ -196,7 +250,9 @@ func (w Workload) Notification(n int) []byte {
 }
 
 // Event returns a message as an event of an event stream.
-func Event(msg []byte) []byte { return fmt.Appendf(nil, "event: message\ndata: %s\n\n", msg) }
+func Event(msg []byte) []byte {
+	return fmt.Appendf(nil, "event: message\ndata: %s\n\n", msg)
+}
 
 // Answer returns a correct server's final answer to the request [FirstID]. The floors
 // send it unchanged.

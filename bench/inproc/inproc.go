@@ -30,7 +30,9 @@ func Check(t *testing.T, serve Serve, versions ...string) {
 // CheckSingle is [Check] without the workloads that answer with several events, for a
 // peer that occasionally loses some of them.
 func CheckSingle(t *testing.T, serve Serve, versions ...string) {
-	check(t, serve, slices.DeleteFunc(workloads(versions), func(w fix.Workload) bool { return w.Events > 0 }))
+	check(t, serve, slices.DeleteFunc(workloads(versions), func(w fix.Workload) bool {
+		return w.Events > 0
+	}))
 }
 
 func check(t *testing.T, serve Serve, all []fix.Workload) {
@@ -90,7 +92,11 @@ func prepare(serve Serve, w fix.Workload) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &caller{handler: handler, request: newRequest(w), out: counter{header: http.Header{}}}
+	c := &caller{
+		handler: handler,
+		request: newRequest(w),
+		out:     counter{header: http.Header{}},
+	}
 	if w.Session {
 		if err := c.initialize(); err != nil {
 			return nil, err
@@ -109,11 +115,20 @@ func newRequest(w fix.Workload) *http.Request {
 	for _, h := range w.Header() {
 		header.Set(h[0], h[1])
 	}
-	local := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	local := &net.TCPAddr{
+		IP:   net.IPv4(127, 0, 0, 1),
+		Port: 8080,
+	}
 	r := &http.Request{
-		Method: http.MethodPost, URL: &url.URL{Path: "/mcp"}, RequestURI: "/mcp",
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Host: "127.0.0.1:8080", RemoteAddr: "127.0.0.1:40000",
+		Method:     http.MethodPost,
+		URL:        &url.URL{Path: "/mcp"},
+		RequestURI: "/mcp",
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
+		Header:     header,
+		Host:       "127.0.0.1:8080",
+		RemoteAddr: "127.0.0.1:40000",
 	}
 	return r.WithContext(context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(local)))
 }
@@ -146,7 +161,8 @@ func (c *caller) call() {
 	c.request.Body = &c.reader
 	c.request.ContentLength = int64(len(c.body))
 	clear(c.out.header)
-	c.out.n, c.out.status = 0, 0
+	c.out.n = 0
+	c.out.status = 0
 	c.handler.ServeHTTP(&c.out, c.request)
 }
 

@@ -98,8 +98,11 @@ func (g *Generator) newWorker(i int) (*worker, error) {
 	body := g.Workload.Body(fix.FirstID)
 	request := t.frame(body)
 	return &worker{
-		transport: t, g: g, id: fix.FirstID + 1 + i*share,
-		request: request, body: request[bytes.Index(request, body):],
+		transport: t,
+		g:         g,
+		id:        fix.FirstID + 1 + i*share,
+		request:   request,
+		body:      request[bytes.Index(request, body):],
 	}, nil
 }
 
@@ -119,7 +122,10 @@ func (g *Generator) open(size int) (transport, error) {
 func (g *Generator) connect(size int) (transport, error) {
 	if g.Out != nil {
 		if g.pipes == nil {
-			g.pipes = &pipeLink{Writer: g.In, in: bufio.NewReaderSize(g.Out, readSize)}
+			g.pipes = &pipeLink{
+				Writer: g.In,
+				in:     bufio.NewReaderSize(g.Out, readSize),
+			}
 		}
 		return g.pipes, nil
 	}
@@ -128,7 +134,10 @@ func (g *Generator) connect(size int) (transport, error) {
 		return socketLink{c}, err
 	}
 	c, err := wire.Dial(g.Addr, size)
-	return &httpLink{Conn: c, g: g}, err
+	return &httpLink{
+		Conn: c,
+		g:    g,
+	}, err
 }
 
 // handshake opens a session.
@@ -192,7 +201,9 @@ const (
 // socketLink carries one message per WebSocket frame.
 type socketLink struct{ *wire.Conn }
 
-func (s socketLink) frame(body []byte) []byte { return wire.AppendFrame(nil, body) }
+func (s socketLink) frame(body []byte) []byte {
+	return wire.AppendFrame(nil, body)
+}
 
 func (s socketLink) receive(keep bool) (answer []byte, length int, err error) {
 	if !keep {

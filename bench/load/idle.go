@@ -53,7 +53,12 @@ func (l *Idle) Free() error {
 	return err
 }
 
-func (l *Idle) generator() *Generator { return &Generator{Addr: l.Addr, Workload: l.Workload} }
+func (l *Idle) generator() *Generator {
+	return &Generator{
+		Addr:     l.Addr,
+		Workload: l.Workload,
+	}
+}
 
 // openSessions begins sessions over one connection.
 func (l *Idle) openSessions(n int) error {

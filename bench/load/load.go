@@ -116,7 +116,10 @@ func (g *Generator) Run(plan Plan) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Requests: clock.count.Load(), Elapsed: elapsed}
+	result := Result{
+		Requests: clock.count.Load(),
+		Elapsed:  elapsed,
+	}
 	for _, w := range workers {
 		result.Latency.Merge(&w.latency)
 	}

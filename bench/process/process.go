@@ -33,7 +33,10 @@ type Process struct {
 // New returns a process that has not started. It has env in addition to our own
 // environment, and is killed when ctx ends.
 func New(ctx context.Context, argv, env []string) *Process {
-	p := &Process{Cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), ended: make(chan struct{})}
+	p := &Process{
+		Cmd:   exec.CommandContext(ctx, argv[0], argv[1:]...),
+		ended: make(chan struct{}),
+	}
 	p.Env = append(os.Environ(), env...)
 	p.Stderr = &p.errors
 	p.WaitDelay = time.Second
@@ -83,8 +86,10 @@ func StartOnPipes(ctx context.Context, argv, env []string) (*Process, error) {
 		return nil, err
 	}
 	defer childOut.Close()
-	p.In, p.Out = in, out
-	p.Stdin, p.Stdout = childIn, childOut
+	p.In = in
+	p.Out = out
+	p.Stdin = childIn
+	p.Stdout = childOut
 	if err := p.Begin(); err != nil {
 		p.closePipes()
 		return nil, err
@@ -113,7 +118,9 @@ func (p *Process) closePipes() {
 }
 
 // Terminate sends SIGTERM.
-func (p *Process) Terminate() error { return p.Cmd.Process.Signal(syscall.SIGTERM) }
+func (p *Process) Terminate() error {
+	return p.Cmd.Process.Signal(syscall.SIGTERM)
+}
 
 // AwaitExit waits for the exit, whose status must be 0.
 func (p *Process) AwaitExit(within time.Duration) error {

@@ -36,7 +36,9 @@ func CPUTime(pid int) (time.Duration, error) {
 // afterName returns the fields of a stat file from the third on: the state, the parent,
 // and, as the 12th and 13th of these, utime and stime. The second field is the program's
 // name in parentheses, which may contain any character.
-func afterName(stat []byte) [][]byte { return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) }
+func afterName(stat []byte) [][]byte {
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+}
 
 // ResidentKB returns the resident memory of a process in KiB.
 func ResidentKB(pid int) (int64, error) { return statusKB(pid, "VmRSS:") }
@@ -46,7 +48,9 @@ func PeakKB(pid int) (int64, error) { return statusKB(pid, "VmHWM:") }
 
 // OwnMemoryKB returns the resident memory of a process that is not file-backed, in KiB:
 // the system can neither share nor drop it.
-func OwnMemoryKB(pid int) (int64, error) { return statusKB(pid, "RssAnon:") }
+func OwnMemoryKB(pid int) (int64, error) {
+	return statusKB(pid, "RssAnon:")
+}
 
 func statusKB(pid int, field string) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -10,8 +10,13 @@ import (
 // OwnGroup lets the peer and its children be killed together, and kills the peer if this
 // process dies first.
 func OwnGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setpgid:   true,
+		Pdeathsig: syscall.SIGKILL,
+	}
+	cmd.Cancel = func() error {
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
 }
 
 // Pipe returns a pipe with blocking ends, which is cheaper than the poller for a single
@@ -49,4 +54,6 @@ const (
 )
 
 // Signal sends a signal to a process.
-func Signal(pid int, signal syscall.Signal) error { return syscall.Kill(pid, signal) }
+func Signal(pid int, signal syscall.Signal) error {
+	return syscall.Kill(pid, signal)
+}

@@ -12,7 +12,11 @@ import (
 var errLinux = errors.New("this measurement requires Linux")
 
 // OwnGroup only makes the process killable.
-func OwnGroup(cmd *exec.Cmd) { cmd.Cancel = func() error { return cmd.Process.Kill() } }
+func OwnGroup(cmd *exec.Cmd) {
+	cmd.Cancel = func() error {
+		return cmd.Process.Kill()
+	}
+}
 
 // Pipe requires Linux.
 func Pipe() (r, w *os.File, err error) { return nil, nil, errLinux }

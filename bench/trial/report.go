@@ -33,8 +33,13 @@ type Setting struct {
 func Describe() Setting {
 	model, average := system.Machine()
 	return Setting{
-		Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		Processor: model, Processors: runtime.NumCPU(), Load: average, Versions: make(map[string]string),
+		Date:       time.Now().UTC().Format(time.DateOnly),
+		Go:         runtime.Version(),
+		System:     runtime.GOOS + "/" + runtime.GOARCH,
+		Processor:  model,
+		Processors: runtime.NumCPU(),
+		Load:       average,
+		Versions:   make(map[string]string),
 	}
 }
 
@@ -47,7 +52,9 @@ func (t *Trial) describe() {
 	skipped := t.Setting.Skipped
 	t.Setting = Describe()
 	s := &t.Setting
-	s.Skipped, s.Rounds, s.Connections = skipped, t.Rounds, t.Connections
+	s.Skipped = skipped
+	s.Rounds = t.Rounds
+	s.Connections = t.Connections
 	s.Warmup, s.Measure = t.Warmup.String(), t.Measure.String()
 	for _, r := range t.Rows {
 		if name, version := r.Version(); name != "" {
@@ -102,7 +109,9 @@ type Column struct {
 
 // Median returns a column with the median of a figure divided by unit.
 func Median(head, figure string, unit float64) Column {
-	return Column{head, func(s Sample) string { return figures.Number(figures.Median(s.Values(figure)) / unit) }}
+	return Column{head, func(s Sample) string {
+		return figures.Number(figures.Median(s.Values(figure)) / unit)
+	}}
 }
 
 // Spread formats the median of the values and, in parentheses, the lowest and highest.

@@ -206,7 +206,11 @@ const grace = 30 * time.Second
 func (t *Trial) measure(ctx context.Context, r Row, w fix.Workload) Record {
 	ctx, cancel := context.WithTimeout(ctx, t.Warmup+4*t.Measure+2*grace)
 	defer cancel()
-	rec := Record{Key: r.Key(), Workload: w.Name, Figures: make(Figures)}
+	rec := Record{
+		Key:      r.Key(),
+		Workload: w.Name,
+		Figures:  make(Figures),
+	}
 	if err := r.Measure(ctx, w, rec.Figures); err != nil {
 		rec.Error, rec.Figures = err.Error(), nil
 		fmt.Fprintf(t.Progress, "%s: %v\n", rec.Name, err)
@@ -234,8 +238,14 @@ func (o *Options) UnderLoad(pid int, g *load.Generator, f Figures) error {
 		return err
 	}
 	var begin, end [2]time.Duration
-	plan := load.Plan{Warmup: o.Warmup, Measure: o.Measure}
-	plan.Begin = func() (err error) { begin, err = readClocks(pid); return err }
+	plan := load.Plan{
+		Warmup:  o.Warmup,
+		Measure: o.Measure,
+	}
+	plan.Begin = func() (err error) {
+		begin, err = readClocks(pid)
+		return err
+	}
 	plan.End = func() (err error) { end, err = readClocks(pid); return err }
 	result, err := g.Run(plan)
 	switch {
@@ -244,7 +254,8 @@ func (o *Options) UnderLoad(pid int, g *load.Generator, f Figures) error {
 	case result.Requests == 0:
 		return fmt.Errorf("no request was answered in %v", result.Elapsed)
 	}
-	requests, seconds := float64(result.Requests), result.Elapsed.Seconds()
+	requests := float64(result.Requests)
+	seconds := result.Elapsed.Seconds()
 	client := end[1] - begin[1]
 	f["requests"], f["seconds"], f["requests_per_second"] = requests, seconds, requests/seconds
 	f["server_cpu_us"] = Micros(end[0]-begin[0]) / requests
@@ -278,4 +289,6 @@ func readMemory(pid int, f Figures, figures map[string]func(int) (int64, error))
 }
 
 // Micros returns d in microseconds.
-func Micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+func Micros(d time.Duration) float64 {
+	return float64(d) / float64(time.Microsecond)
+}

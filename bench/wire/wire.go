@@ -31,7 +31,10 @@ func Dial(addr string, size int) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{Conn: conn, in: bufio.NewReaderSize(conn, size)}, nil
+	return &Conn{
+		Conn: conn,
+		in:   bufio.NewReaderSize(conn, size),
+	}, nil
 }
 
 // Answer is what is known of an HTTP response without decoding its body.
@@ -207,7 +210,9 @@ func DialWebSocket(addr, path, subprotocol string, size int) (*Conn, error) {
 
 // AppendFrame appends msg as a text frame. The mask is zero, which is permitted and costs
 // the client nothing; the server must still unmask it.
-func AppendFrame(dst, msg []byte) []byte { return appendFrame(dst, text, msg) }
+func AppendFrame(dst, msg []byte) []byte {
+	return appendFrame(dst, text, msg)
+}
 
 func appendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	dst = append(dst, opcode)

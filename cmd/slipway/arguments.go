@@ -173,7 +173,9 @@ func argumentsHint(tool *mcp.Tool) string {
 // argument converts the values for one key to a JSON value. Only a list may have several.
 func argument(parameters []parameter, key string, values []string) (json.RawMessage, error) {
 	p := parameter{name: key}
-	if i := slices.IndexFunc(parameters, func(p parameter) bool { return p.name == key }); i >= 0 {
+	if i := slices.IndexFunc(parameters, func(p parameter) bool {
+		return p.name == key
+	}); i >= 0 {
 		p = parameters[i]
 	}
 	list := slices.Contains(p.types, "array")

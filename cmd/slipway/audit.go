@@ -39,7 +39,10 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 		}
 		return nil, func() {}, nil
 	}
-	opts := &serve.AuditOptions{Required: f.required, Logger: log}
+	opts := &serve.AuditOptions{
+		Required: f.required,
+		Logger:   log,
+	}
 	if f.key != "" {
 		key, err := os.ReadFile(f.key)
 		if err != nil {

@@ -14,9 +14,11 @@ import (
 // banner prints what is served, where, and how to use it.
 func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
 	name := clientName(cat.Server.Name)
-	endpoint, public := info.Endpoint, ""
+	endpoint := info.Endpoint
+	public := ""
 	if info.Public != "" {
-		endpoint, public = info.Public, "\n  Public URL    "+info.Public
+		endpoint = info.Public
+		public = "\n  Public URL    " + info.Public
 	}
 	header := ""
 	if needsToken {
@@ -56,7 +58,10 @@ func snippet(name, endpoint string, needsToken bool) string {
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers,omitempty"`
 	}
-	s := server{Type: "http", URL: endpoint}
+	s := server{
+		Type: "http",
+		URL:  endpoint,
+	}
 	if needsToken {
 		s.Headers = map[string]string{"Authorization": "Bearer TOKEN"}
 	}

@@ -64,7 +64,9 @@ func oneOf[T ~string](field *T, words ...string) pflag.Value {
 
 // optional binds a field that accepts a few words, and is empty by default.
 func optional[T ~string](field *T, words ...string) pflag.Value {
-	return &binding{"string", func() string { return string(*field) }, func(text string) error {
+	return &binding{"string", func() string {
+		return string(*field)
+	}, func(text string) error {
 		if !slices.Contains(words, text) {
 			return errors.New("want " + orList(words))
 		}

@@ -54,7 +54,8 @@ func withoutURLs(bundle *cobra.Command) *cobra.Command {
 
 // unreadableBundle returns the failure for a bundle or manifest that cannot be read.
 func unreadableBundle(name string, err error) *failure {
-	why, hint := err.Error(), ""
+	why := err.Error()
+	hint := ""
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		why = path.Err.Error()
@@ -116,7 +117,8 @@ func bundleFailure(name string, err error) *failure {
 
 // unusableValues returns the failure for options that do not suffice to start a bundle.
 func unusableValues(name string, values *mcpb.ExpandError) *failure {
-	fail, hint := usage, "slipway bundle info "+name+" lists the options"
+	fail := usage
+	hint := "slipway bundle info " + name + " lists the options"
 	if missing := values.Missing(); len(missing) > 0 {
 		hint = valueHint(missing[0], values.Sensitive(missing[0]))
 	}

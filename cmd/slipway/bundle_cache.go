@@ -117,7 +117,9 @@ is next started.`,
 }
 
 func printPruned(w io.Writer, r *mcpb.PruneReport) error {
-	removed := names(r.Removed, func(b mcpb.CachedBundle) string { return "removed " + cachedLine(b) })
+	removed := names(r.Removed, func(b mcpb.CachedBundle) string {
+		return "removed " + cachedLine(b)
+	})
 	_, err := fmt.Fprintf(w, "%s%s freed; %s left, %s\n", strings.Join(removed, ""),
 		bytesText(r.Freed), count(r.Kept, "bundle"), bytesText(r.KeptBytes))
 	return err

@@ -32,7 +32,9 @@ For a folder, use "slipway bundle pack --prune".`,
 			if err != nil {
 				return notCleaned(cmd, args[0], r, err)
 			}
-			return show(cmd, r, func(w io.Writer, r *mcpb.CleanReport) error { return printCleaned(w, r, o.DryRun) })
+			return show(cmd, r, func(w io.Writer, r *mcpb.CleanReport) error {
+				return printCleaned(w, r, o.DryRun)
+			})
 		},
 	}
 	cmd.Flags().StringVarP(&o.Out, "output", "o", "", "write to this `file` instead of replacing BUNDLE")

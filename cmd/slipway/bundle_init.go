@@ -108,7 +108,11 @@ func meant(word string, words []string) string {
 func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
+		err = &fs.PathError{
+			Op:   "open",
+			Path: dir,
+			Err:  errors.New("not a folder"),
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, badInput("create it first, or name the folder of your project", "%s: no such folder", dir)
@@ -122,7 +126,9 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 	}
 	d := mcpb.Detect(os.DirFS(dir), filepath.Base(abs))
 	if said.Type != "" && said.Type != d.Type { // the project's settings are for another type
-		d.Type, d.EntryPoint, d.Runtime = said.Type, "", ""
+		d.Type = said.Type
+		d.EntryPoint = ""
+		d.Runtime = ""
 	}
 	for _, f := range []struct{ into, from *string }{
 		{&d.Name, &said.Name}, {&d.DisplayName, &said.DisplayName}, {&d.Version, &said.Version}, {&d.Description,
@@ -168,7 +174,9 @@ func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 			if kind == mcpb.TypeUV {
 				d.SpecVersion = "" // only uv requires the newer one
 			}
-			d.EntryPoint, d.Runtime, kind = "", "", d.Type
+			d.EntryPoint = ""
+			d.Runtime = ""
+			kind = d.Type
 			d.Fill()
 		}
 		for {
@@ -200,7 +208,10 @@ func writeDraft(cmd *cobra.Command, name string, d *mcpb.Draft, force bool) erro
 	if force {
 		put = fsutil.Replace
 	}
-	if err := put(name, 0o644, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+	if err := put(name, 0o644, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}); err != nil {
 		return unreadableBundle(name, err)
 	}
 	from := ""

@@ -193,7 +193,9 @@ func (p *packing) preview(cmd *cobra.Command, dir, out string) error {
 	}
 	if p.explain == "" {
 		files := map[string]any{"files": s.Files, "excluded": append([]mcpb.Exclusion{}, s.Excluded...)}
-		return show(cmd, files, func(w io.Writer, _ map[string]any) error { return printSelection(w, s) })
+		return show(cmd, files, func(w io.Writer, _ map[string]any) error {
+			return printSelection(w, s)
+		})
 	}
 	name := p.explain
 	if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {

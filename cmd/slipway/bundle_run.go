@@ -44,7 +44,9 @@ Server stderr is printed to stderr, with secrets removed.
 			if digest != "" && (len(digest) != 64 || strings.Trim(strings.ToLower(digest), "0123456789abcdef") != "") {
 				return usage("sha256sum prints it", "bundle run: --sha256 is 64 hexadecimal digits")
 			}
-			opts.AnyPlatform, opts.Locale, opts.SHA256 = anyPlatform, locale, digest
+			opts.AnyPlatform = anyPlatform
+			opts.Locale = locale
+			opts.SHA256 = digest
 			if !quiet {
 				opts.Stderr = serverStderr(cmd.ErrOrStderr(), nil, false)(open.Argument(args[0]).Name())
 			}

@@ -72,7 +72,11 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 	}
 	stderr := cmd.ErrOrStderr()
 	warn := func(f check.Finding) { say(stderr, "%s", f.Message) }
-	opts := &mcpb.OpenOptions{Values: typed, Signer: signer, CacheBytes: most, Warn: warn,
+	opts := &mcpb.OpenOptions{
+		Values:     typed,
+		Signer:     signer,
+		CacheBytes: most,
+		Warn:       warn,
 		Lookup: func(o mcpb.Option) (any, bool) {
 			if _, given := typed[o.Key]; given && o.Sensitive {
 				say(stderr, "option %q is a secret, and other users of this machine can read a command line: set %s instead",
@@ -83,7 +87,8 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 			}
 			v, ok := kept[o.Key]
 			return v, ok
-		}}
+		},
+	}
 	if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
 		opts.Ask = func(ctx context.Context, missing []mcpb.Option) (map[string]any, error) {
 			defer fleet.Hold(ctx)()

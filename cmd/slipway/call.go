@@ -61,9 +61,16 @@ func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, objec
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.source.CallTool(cmd.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: arguments})
+	result, err := c.source.CallTool(cmd.Context(), &mcp.CallToolParams{
+		Name:      tool.Name,
+		Arguments: arguments,
+	})
 	if err != nil && namesArguments(err.Error(), name) {
-		return nil, &failure{code: codeOf(err), text: err.Error(), hint: argumentsHint(tool)}
+		return nil, &failure{
+			code: codeOf(err),
+			text: err.Error(),
+			hint: argumentsHint(tool),
+		}
 	}
 	if err != nil {
 		return nil, answered(name, err)

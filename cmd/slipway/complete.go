@@ -50,7 +50,11 @@ func (c *openSource) complete(cmd *cobra.Command, name string, pairs []string) (
 	if err != nil {
 		return nil, err
 	}
-	params := &mcp.CompleteParams{Argument: argument, Value: prefix, Arguments: chosen}
+	params := &mcp.CompleteParams{
+		Argument:  argument,
+		Value:     prefix,
+		Arguments: chosen,
+	}
 	if params.URITemplate, params.Prompt, err = c.reference(name); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ and prompts. SHELL is bash, zsh, fish or powershell.`,
   source slipway.bash`,
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root, out := cmd.Root(), cmd.OutOrStdout()
+			root := cmd.Root()
+			out := cmd.OutOrStdout()
 			switch args[0] {
 			case "bash":
 				return root.GenBashCompletionV2(out, true)
@@ -77,7 +78,9 @@ func toolKeys(c *openSource, name string) []string {
 	if t == nil {
 		return nil
 	}
-	return names(parametersOf(t.InputSchema), func(p parameter) string { return p.name + "=" })
+	return names(parametersOf(t.InputSchema), func(p parameter) string {
+		return p.name + "="
+	})
 }
 
 // promptKeys returns the arguments of a prompt in the form KEY=.
@@ -86,7 +89,9 @@ func promptKeys(c *openSource, name string) []string {
 	if p == nil {
 		return nil
 	}
-	return names(p.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
+	return names(p.Arguments, func(a mcp.PromptArgument) string {
+		return a.Name + "="
+	})
 }
 
 // flagValues returns the values of flags with these names, in any command.

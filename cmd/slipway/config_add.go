@@ -178,7 +178,11 @@ func notAdded(err error) error {
 		case unfit.Withdrawn:
 			code = exitPolicy
 		}
-		return &failure{code: code, text: opening.Arg + ": " + unfit.Why, hint: unfit.Hint}
+		return &failure{
+			code: code,
+			text: opening.Arg + ": " + unfit.Why,
+			hint: unfit.Hint,
+		}
 	}
 	return err
 }
@@ -266,8 +270,15 @@ func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *st
 		if err != nil {
 			return err
 		}
-		out := addedJSON{File: file, Server: s.Name, DryRun: a.dryRun, Definition: definition,
-			Diff: stax.Diff(file, before, added.Text), Todo: todo, Findings: report.Findings()}
+		out := addedJSON{
+			File:       file,
+			Server:     s.Name,
+			DryRun:     a.dryRun,
+			Definition: definition,
+			Diff:       stax.Diff(file, before, added.Text),
+			Todo:       todo,
+			Findings:   report.Findings(),
+		}
 		if !s.Remote() {
 			out.Starts = append([]string{s.Command}, s.Args...)
 		}

@@ -48,7 +48,9 @@ would be lost, 6 a project file leads outside the project through a link.
       --dry-run
   slipway config apply examples/definitions/mcp.yaml --client codex --client \
       zed --via auto --dry-run`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.run(cmd, args)
+		},
 	}
 	a.definitions.flags(cmd)
 	a.translating.flags(cmd)

@@ -80,9 +80,13 @@ it crashes. Client configs written with --via launcher start this command.
 			opts := &fleet.Options{
 				Resolver: resolver,
 				Client: &client.Options{
-					Client:  mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
+					Client: mcp.Implementation{
+						Name:    "slipway",
+						Version: thisBuild().Version,
+					},
 					Observe: audited(audit, printProblems(cmd.ErrOrStderr())),
-					Roster:  &roster, Clients: clients,
+					Roster:  &roster,
+					Clients: clients,
 				},
 				Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
 			}
@@ -161,11 +165,14 @@ func notRun(err error, file string) error {
 	var missing *stax.MissingError
 	switch {
 	case errors.As(err, &missing):
-		f.code, f.hint = exitNo, "--secrets-from says where secrets are"
+		f.code = exitNo
+		f.hint = "--secrets-from says where secrets are"
 	case errors.Is(err, stax.ErrDisabled):
-		f.code, f.hint = exitNo, "--disabled runs it all the same"
+		f.code = exitNo
+		f.hint = "--disabled runs it all the same"
 	case errors.Is(err, fs.ErrNotExist):
-		f.code, f.hint = exitInput, "install it, or write its whole path"
+		f.code = exitInput
+		f.hint = "install it, or write its whole path"
 	}
 	return f
 }

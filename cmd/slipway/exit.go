@@ -77,7 +77,11 @@ func interrupted(cmd *cobra.Command, hint string) error {
 	if errors.As(context.Cause(cmd.Context()), &signal) {
 		code = signal.ExitCode()
 	}
-	return &failure{code: code, text: cmd.Name() + ": interrupted", hint: hint}
+	return &failure{
+		code: code,
+		text: cmd.Name() + ": interrupted",
+		hint: hint,
+	}
 }
 
 // report prints err, if not nil, and returns the exit code.
@@ -114,9 +118,16 @@ func explain(err error) *failure {
 		case open.Ambiguous:
 			code = exitUsage
 		}
-		return &failure{code: code, text: err.Error(), hint: opening.Hint}
+		return &failure{
+			code: code,
+			text: err.Error(),
+			hint: opening.Hint,
+		}
 	}
-	return &failure{code: codeOf(err), text: err.Error()}
+	return &failure{
+		code: codeOf(err),
+		text: err.Error(),
+	}
 }
 
 // codeOf returns the exit code for an error returned by a source.
@@ -143,7 +154,10 @@ func codeOf(err error) int {
 
 // answered returns the failure for an error that a source returned for a request.
 func answered(what string, err error) error {
-	f := &failure{code: codeOf(err), text: what + ": " + strings.TrimSpace(err.Error())}
+	f := &failure{
+		code: codeOf(err),
+		text: what + ": " + strings.TrimSpace(err.Error()),
+	}
 	if errors.Is(err, client.ErrHang) {
 		f.hint = "find out what the server waits for; hangTimeoutMs and pingTimeoutMs in a definition give it more time"
 	}

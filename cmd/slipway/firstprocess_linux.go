@@ -40,7 +40,10 @@ func startAgain() (*os.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	attr := &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	attr := &os.ProcAttr{
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
+	}
 	if term.IsTerminal(0) {
 		attr.Sys.Foreground = true // allows it to read from the terminal; Ctty is 0
 		if p, err := os.StartProcess(self, os.Args, attr); err == nil {

@@ -48,7 +48,9 @@ func unknownVariables(flags *pflag.FlagSet, environ []string) (messages []string
 	for _, name := range variables {
 		known = append(known, envPrefix+name)
 	}
-	flags.VisitAll(func(f *pflag.Flag) { known = append(known, environmentName(f.Name)) })
+	flags.VisitAll(func(f *pflag.Flag) {
+		known = append(known, environmentName(f.Name))
+	})
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
@@ -78,10 +80,12 @@ func cause(err error) error {
 // setPort combines MCP_SERVER_PORT with the host of MCP_SERVER_ADDR, which must not
 // contain another port.
 func setPort(flags *pflag.FlagSet, port string) error {
-	host, own := flags.Lookup("addr").Value.String(), ""
+	host := flags.Lookup("addr").Value.String()
+	own := ""
 	if flags.Changed("addr") {
 		if h, p, err := net.SplitHostPort(host); err == nil {
-			host, own = h, p
+			host = h
+			own = p
 		}
 	} else {
 		host, _, _ = net.SplitHostPort(serve.DefaultAddr)
@@ -122,11 +126,13 @@ func (s size) text() string {
 func (s *size) Type() string { return "size" }
 
 func (s *size) Set(text string) error {
-	number, factor := text, int64(1)
+	number := text
+	factor := int64(1)
 	for _, u := range units() {
 		for _, suffix := range []string{u.name, u.name[:1] + "B", u.name[:1]} {
 			if rest, ok := strings.CutSuffix(strings.ToUpper(text), strings.ToUpper(suffix)); ok && factor == 1 {
-				number, factor = rest, u.bytes
+				number = rest
+				factor = u.bytes
 			}
 		}
 	}
@@ -144,13 +150,17 @@ type unit struct {
 }
 
 // units are powers of 1,024, even if written without the i.
-func units() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} }
+func units() []unit {
+	return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+}
 
 // level is a flag value for a log level.
 type level slog.Level
 
-func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()) }
-func (l *level) Type() string   { return "level" }
+func (l *level) String() string {
+	return strings.ToLower(slog.Level(*l).String())
+}
+func (l *level) Type() string { return "level" }
 
 func (l *level) Set(text string) error {
 	switch text {

@@ -103,7 +103,9 @@ func flagRows(cmd *cobra.Command, section string) (rows []row) {
 		}
 		rows = append(rows, row{name, usage})
 	})
-	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name[6:], b.name[6:]) })
+	slices.SortFunc(rows, func(a, b row) int {
+		return strings.Compare(a.name[6:], b.name[6:])
+	})
 	return rows
 }
 

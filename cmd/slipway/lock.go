@@ -33,7 +33,9 @@ An existing lock is not overwritten; use "slipway lock approve".
 ` + sourceHelp,
 		Example: `  slipway lock examples/definitions/site.yaml -o my.lock
   slipway lock examples/http-reference`,
-		RunE: func(cmd *cobra.Command, args []string) error { return l.create(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return l.create(cmd, args)
+		},
 	}
 	cmd.Flags().StringVarP(&l.file, "output", "o", "",
 		"`FILE` to write, or - for stdout (default: slipway.lock next to the definitions, or in the current folder)")
@@ -60,7 +62,10 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	}
 	report.Add(lock.Mentions(now)...)
 	printFindings(cmd, report)
-	file := &lock.File{Sources: now, Definitions: lock.DefinitionsOf(targetsOf(args))}
+	file := &lock.File{
+		Sources:     now,
+		Definitions: lock.DefinitionsOf(targetsOf(args)),
+	}
 	if path == "-" {
 		return file.Write(cmd.OutOrStdout())
 	}

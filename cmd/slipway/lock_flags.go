@@ -103,7 +103,10 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	if err != nil || path == "" {
 		return nil, err
 	}
-	g := &guarding{path: path, say: sayer(cmd.ErrOrStderr())}
+	g := &guarding{
+		path: path,
+		say:  sayer(cmd.ErrOrStderr()),
+	}
 	file, err := openLock(path)
 	if err != nil {
 		if f, ok := err.(*failure); ok && f.code == exitInput {
@@ -133,8 +136,11 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 		}
 	}
 	policy := lock.Policy(strings.TrimPrefix(cmd.Flags().Lookup("lock-policy").Value.String(), "block"))
-	g.Guard = lock.NewGuard(file, &lock.GuardOptions{Policy: policy, Replaced: follows,
-		Report: func(d lock.Drift) { g.tell(d, policy) }})
+	g.Guard = lock.NewGuard(file, &lock.GuardOptions{
+		Policy:   policy,
+		Replaced: follows,
+		Report:   func(d lock.Drift) { g.tell(d, policy) },
+	})
 	return g, nil
 }
 
@@ -149,9 +155,12 @@ func (g *guarding) options(arg string, opts *open.Options) *open.Options {
 	if g == nil || !slices.Contains(g.exempt, arg) {
 		return opts
 	}
-	own, definitions, resolver := *opts, *opts.Definitions, *opts.Definitions.Resolver
+	own := *opts
+	definitions := *opts.Definitions
+	resolver := *opts.Definitions.Resolver
 	resolver.Guard = nil
-	definitions.Resolver, own.Definitions = &resolver, &definitions
+	definitions.Resolver = &resolver
+	own.Definitions = &definitions
 	return &own
 }
 
@@ -174,7 +183,11 @@ func (g *guarding) tell(d lock.Drift, policy lock.Policy) {
 		what = ": offered all the same"
 	}
 	g.say("%s: %s: %s%s", g.path, visible.Line(d.Source), d, what)
-	g.audit.Server(&serve.AuditServer{Name: d.Source, What: "drift", Reason: d.String() + what})
+	g.audit.Server(&serve.AuditServer{
+		Name:   d.Source,
+		What:   "drift",
+		Reason: d.String() + what,
+	})
 }
 
 // over wraps sources with the lock. Servers in definitions are verified individually,

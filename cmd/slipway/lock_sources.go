@@ -28,7 +28,8 @@ func originOf(arg string) string {
 		if json.Unmarshal([]byte(command), &argv) != nil || len(argv) == 0 {
 			return ""
 		}
-		s.Command, s.Args = argv[0], argv[1:]
+		s.Command = argv[0]
+		s.Args = argv[1:]
 	} else {
 		s.URL = strings.TrimPrefix(strings.TrimPrefix(arg, "live:"), "site:")
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" {
@@ -45,7 +46,10 @@ func originOf(arg string) string {
 // targetsOf returns the sources that arguments name, with distinct names.
 func targetsOf(args []string) (targets []lock.Target) {
 	for i, name := range sourceNames(args) {
-		t := lock.Target{Name: name, Origin: originOf(args[i])}
+		t := lock.Target{
+			Name:   name,
+			Origin: originOf(args[i]),
+		}
 		if isDefinitionsFile(args[i]) {
 			t.Definitions = args[i]
 		}
@@ -102,8 +106,13 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 	}
 	for i, t := range targetsOf(args) {
 		if t.Definitions == "" {
-			all = append(all, lock.Subject{Name: t.Name, Origin: t.Origin,
-				Open: func(ctx context.Context) (mcp.Source, error) { return open.Open(ctx, args[i], opts) }})
+			all = append(all, lock.Subject{
+				Name:   t.Name,
+				Origin: t.Origin,
+				Open: func(ctx context.Context) (mcp.Source, error) {
+					return open.Open(ctx, args[i], opts)
+				},
+			})
 			continue
 		}
 		servers, err := l.serversIn(cmd, t.Definitions, opts)
@@ -121,7 +130,9 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 		seen[s.Name] = true
 	}
 	if len(l.servers) > 0 {
-		all = slices.DeleteFunc(all, func(s lock.Subject) bool { return !slices.Contains(l.servers, s.Name) })
+		all = slices.DeleteFunc(all, func(s lock.Subject) bool {
+			return !slices.Contains(l.servers, s.Name)
+		})
 	}
 	return all, nil
 }
@@ -140,9 +151,16 @@ func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		all = append(all, lock.Subject{Name: s.Name, Origin: origin, Open: func(ctx context.Context) (mcp.Source, error) {
-			return opts.Definitions.Resolver.Open(ctx, merged, s.Name, &stax.OpenOptions{Live: opts.Live.Source, Whole: true})
-		}})
+		all = append(all, lock.Subject{
+			Name:   s.Name,
+			Origin: origin,
+			Open: func(ctx context.Context) (mcp.Source, error) {
+				return opts.Definitions.Resolver.Open(ctx, merged, s.Name, &stax.OpenOptions{
+					Live:  opts.Live.Source,
+					Whole: true,
+				})
+			},
+		})
 	}
 	return all, nil
 }
@@ -187,7 +205,8 @@ func unrecorded(err error) error {
 	case errors.As(err, &opening):
 		return subject.Err
 	}
-	name, err := subject.Name, subject.Err
+	name := subject.Name
+	err = subject.Err
 	text := "server " + name + ": " + err.Error()
 	if f := blocked(text, err); f != nil {
 		return f
@@ -198,7 +217,8 @@ func unrecorded(err error) error {
 	var command *client.CommandError
 	switch {
 	case errors.As(err, &missing):
-		f.code, f.hint = exitNo, "--secrets-from says where secrets are"
+		f.code = exitNo
+		f.hint = "--secrets-from says where secrets are"
 	case errors.As(err, &command):
 		f.code = exitInput
 	}

@@ -80,7 +80,10 @@ them, or only the given kinds.
 
 // list selects from the whole catalog, without pages.
 func list(cat *mcp.Catalog, k kinds) *listing {
-	l := &listing{Server: cat.Server, Instructions: cat.Instructions}
+	l := &listing{
+		Server:       cat.Server,
+		Instructions: cat.Instructions,
+	}
 	if k.tools {
 		l.Tools = append([]mcp.Tool{}, cat.Tools...)
 	}

@@ -50,7 +50,9 @@ func writeManPages(dir string, cmd *cobra.Command) error {
 	return nil
 }
 
-func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+func manName(cmd *cobra.Command) string {
+	return strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+}
 
 func manSection(cmd *cobra.Command) string {
 	if cmd.IsAdditionalHelpTopicCommand() {

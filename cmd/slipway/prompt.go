@@ -55,7 +55,10 @@ func (c *openSource) fill(cmd *cobra.Command, name string, arguments map[string]
 		return nil, usage("add "+strings.Join(missing, " "), "prompt %s%s: required arguments are missing",
 			prompt.Name, promptSignature(prompt.Arguments))
 	}
-	result, err := c.source.GetPrompt(cmd.Context(), &mcp.GetPromptParams{Name: prompt.Name, Arguments: arguments})
+	result, err := c.source.GetPrompt(cmd.Context(), &mcp.GetPromptParams{
+		Name:      prompt.Name,
+		Arguments: arguments,
+	})
 	if err != nil {
 		return nil, answered(name, err)
 	}

@@ -49,4 +49,6 @@ func printFindings(cmd *cobra.Command, r *check.Report) {
 
 // colored reports whether text for w may be colored: on a terminal, unless NO_COLOR is
 // set.
-func colored(w any) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+func colored(w any) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == ""
+}

@@ -46,7 +46,10 @@ Results go to stdout, messages to stderr. Exit codes:
 		{"Create and configure", []*cobra.Command{newSite(), newBundle(), newConfig()}},
 		{"Check", []*cobra.Command{newCheck(), newLock()}},
 	} {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		root.AddGroup(&cobra.Group{
+			ID:    g.title,
+			Title: g.title,
+		})
 		for _, cmd := range g.commands {
 			cmd.GroupID = g.title
 		}
@@ -55,7 +58,9 @@ Results go to stdout, messages to stderr. Exit codes:
 	root.AddCommand(newVersion(), newCompletion(), newMan())
 	root.AddCommand(newTopics()...)
 	completeArguments(root)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		writeHelp(cmd.OutOrStdout(), cmd)
+	})
 	root.Flags().BoolP("help", "h", false, "print help")
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.Flags().BoolP("Version", "V", false, "print the version")
@@ -74,7 +79,8 @@ Results go to stdout, messages to stderr. Exit codes:
 // invalidFlag returns the failure for an error of a flag. The parser of its value may have
 // a better hint than the help.
 func invalidFlag(cmd *cobra.Command, err error) error {
-	hint, text := "see "+cmd.CommandPath()+" --help", err.Error()
+	hint := "see " + cmd.CommandPath() + " --help"
+	text := err.Error()
 	if f := new(failure); errors.As(err, &f) && f.hint != "" {
 		hint = f.hint
 	}
@@ -137,7 +143,9 @@ func names[T, N any](list []T, name func(T) N) (all []N) {
 // missingArgument names the first missing argument of a command.
 func missingArgument(cmd *cobra.Command, given int) string {
 	words := strings.Fields(cmd.Use)[1:]
-	words = slices.DeleteFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") })
+	words = slices.DeleteFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, "-")
+	})
 	if given >= len(words) {
 		return "missing argument"
 	}

@@ -22,7 +22,9 @@ type screen struct {
 	file *os.File
 }
 
-func newScreen(f *os.File) *screen { return &screen{visible.NewWriter(f), f} }
+func newScreen(f *os.File) *screen {
+	return &screen{visible.NewWriter(f), f}
+}
 
 // stdout returns the output for results: a [screen] on a terminal; a file or pipe gets
 // the exact bytes.
@@ -57,7 +59,9 @@ func columns(w io.Writer) int {
 
 // say prints a message of the command to stderr: "slipway: " and the text. Lines after
 // the first are indented, so that none can pass for another message.
-func say(w io.Writer, format string, args ...any) { sayAs(w, "slipway: ", format, args...) }
+func say(w io.Writer, format string, args ...any) {
+	sayAs(w, "slipway: ", format, args...)
+}
 
 // hint prints a hint below a message.
 func hint(w io.Writer, text string) { sayAs(w, "hint: ", "%s", text) }

@@ -42,7 +42,10 @@ type serveFlags struct {
 }
 
 func newServe() *cobra.Command {
-	f := &serveFlags{maxSite: 1 << 30, logLevel: level(slog.LevelWarn)}
+	f := &serveFlags{
+		maxSite:  1 << 30,
+		logLevel: level(slog.LevelWarn),
+	}
 	cmd := &cobra.Command{
 		Use:   "serve SOURCE...",
 		Short: "Serve sources to MCP clients",
@@ -228,7 +231,10 @@ func (f *serveFlags) union(args []string, o *open.Options, log *slog.Logger) *co
 
 func unionOf(log *slog.Logger) *compose.UnionOptions {
 	return &compose.UnionOptions{
-		Server:   mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
+		Server: mcp.Implementation{
+			Name:    "slipway",
+			Version: thisBuild().Version,
+		},
 		KeepLast: true,
 		Logger:   log,
 	}

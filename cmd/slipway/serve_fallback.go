@@ -37,7 +37,8 @@ func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Opti
 			return nil, usage("for example: slipway serve site --fallback - -- node server.js",
 				"serve: --fallback - needs a site and a command after --")
 		}
-		second, args = args[0], args[1:]
+		second = args[0]
+		args = args[1:]
 	}
 	if len(args) != 1 {
 		return nil, usage("", "serve: --fallback goes with one site")
@@ -84,7 +85,9 @@ type pair struct {
 var _ io.Closer = (*pair)(nil)
 
 // Close completes pending writes, then closes both.
-func (p *pair) Close() error { return errors.Join(p.Fallback.Close(), p.close()) }
+func (p *pair) Close() error {
+	return errors.Join(p.Fallback.Close(), p.close())
+}
 
 func (p *pair) close() error {
 	closeSource(p.first)

@@ -37,7 +37,11 @@ type lateSource struct {
 func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Logger,
 	wrap func(mcp.Source) mcp.Source) (*lateSource, error) {
 	ctx, stop := context.WithCancel(ctx)
-	l := &lateSource{Swap: compose.NewSwap(absent{}), stop: stop, done: make(chan struct{})}
+	l := &lateSource{
+		Swap: compose.NewSwap(absent{}),
+		stop: stop,
+		done: make(chan struct{}),
+	}
 	first := make(chan error, 1)
 	go func() {
 		defer close(l.done)
@@ -104,7 +108,9 @@ func withMutedLog(opts *open.Options, muted *atomic.Bool) *open.Options {
 	if opts.Live == nil || opts.Live.Source == nil || opts.Live.Source.Logger == nil {
 		return opts
 	}
-	o, l, s := *opts, *opts.Live, *opts.Live.Source
+	o := *opts
+	l := *opts.Live
+	s := *opts.Live.Source
 	s.Logger = slog.New(mutedHandler{s.Logger.Handler(), muted})
 	observe := s.Observe
 	s.Observe = func(e client.Event) {
@@ -112,7 +118,8 @@ func withMutedLog(opts *open.Options, muted *atomic.Bool) *open.Options {
 			observe(e)
 		}
 	}
-	l.Source, o.Live = &s, &l
+	l.Source = &s
+	o.Live = &l
 	return &o
 }
 

@@ -46,7 +46,8 @@ func (f *serverFlags) apply(o *open.Options, log *slog.Logger, drain time.Durati
 	if d.Startup.Background = true; f.settles {
 		d.Startup.Settle = max(f.settle, 1) // 0 would be the default
 	}
-	d.Strict, d.Logger = f.strict, log
+	d.Strict = f.strict
+	d.Logger = log
 	d.Reload.Drain, d.Reload.Signal = drain, reloadSignal()
 	if f.noWatch {
 		if o.Site != nil {
@@ -78,7 +79,8 @@ func (f *idleFlags) apply(d *fleet.Idle) error {
 	if f.stop < 0 {
 		return usage("for example --idle-stop 10m", "--idle-stop: a time is not negative")
 	}
-	d.Lazy, d.Stop = f.lazy, f.stop
+	d.Lazy = f.lazy
+	d.Stop = f.stop
 	if f.lazy {
 		dir, err := clients.StateDir()
 		if err != nil {
@@ -96,9 +98,18 @@ func upstreams(r *client.Roster) func() []serve.Upstream {
 		all := []serve.Upstream{}
 		for _, s := range r.States() {
 			all = append(all, serve.Upstream{
-				Name: s.Name, Transport: s.Kind, Phase: string(s.Phase), Since: s.Since, Next: s.Next,
-				Failures: s.Failures, Starts: s.Starts, InFlight: s.InFlight,
-				Target: s.Server, PID: s.PID, Version: s.Speaks, Error: s.Error,
+				Name:      s.Name,
+				Transport: s.Kind,
+				Phase:     string(s.Phase),
+				Since:     s.Since,
+				Next:      s.Next,
+				Failures:  s.Failures,
+				Starts:    s.Starts,
+				InFlight:  s.InFlight,
+				Target:    s.Server,
+				PID:       s.PID,
+				Version:   s.Speaks,
+				Error:     s.Error,
 			})
 		}
 		return all
@@ -111,7 +122,10 @@ func announcement(command string) *serve.Announcement {
 	if dir == "" {
 		return nil
 	}
-	return &serve.Announcement{Dir: dir, Command: command}
+	return &serve.Announcement{
+		Dir:     dir,
+		Command: command,
+	}
 }
 
 // runDir returns the folder where running processes are announced, or "".

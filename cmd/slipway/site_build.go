@@ -112,7 +112,9 @@ func buildOnce(cmd *cobra.Command, source sitebuild.Input, o *writing) error {
 func buildAndWatch(cmd *cobra.Command, source sitebuild.Input, o *writing, every time.Duration) error {
 	stderr := cmd.ErrOrStderr()
 	build := func() error {
-		return barrier.Run("build "+o.output, func() error { return buildOnce(cmd, source, o) })
+		return barrier.Run("build "+o.output, func() error {
+			return buildOnce(cmd, source, o)
+		})
 	}
 	seen := fsutil.Snapshot(pathsOf(source)...)
 	if err := build(); err != nil {

@@ -80,7 +80,9 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 	if o.fix || !errors.As(err, &f) {
 		return err
 	}
-	if slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule.Fixable }) {
+	if slices.ContainsFunc(r.Findings(), func(f check.Finding) bool {
+		return f.Rule.Fixable
+	}) {
 		f.hint = "--fix repairs what can be fixed without losing data; preview it with --fix --dry-run"
 	}
 	return err
@@ -94,7 +96,10 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 		return nil, usage("name the folder that was published",
 			"site check: --for and --host need the files, and a web host does not list them")
 	case !o.fix:
-		return open.Check(cmd.Context(), arg, &open.CheckOptions{Site: &o.Options, SiteOnly: true})
+		return open.Check(cmd.Context(), arg, &open.CheckOptions{
+			Site:     &o.Options,
+			SiteOnly: true,
+		})
 	}
 	info, err := os.Stat(arg)
 	if web || err == nil && !info.IsDir() {
@@ -104,7 +109,10 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 		return open.Check(cmd.Context(), arg, &open.CheckOptions{SiteOnly: true}) // it returns the right error
 	}
 	repairs, report, err := lint.Fix(cmd.Context(), arg,
-		&lint.FixOptions{Check: &o.Options, DryRun: o.dryRun})
+		&lint.FixOptions{
+			Check:  &o.Options,
+			DryRun: o.dryRun,
+		})
 	word := "repaired"
 	if o.dryRun {
 		word = "would be repaired"

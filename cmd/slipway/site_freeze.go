@@ -71,7 +71,9 @@ the site again and compares.
 				return err
 			}
 			restrict := func(o *open.Options) { o.Live.Environ = environ }
-			return withSourceOptions(cmd, arg, restrict, func(c *openSource) error { return f.run(cmd, arg, c) })
+			return withSourceOptions(cmd, arg, restrict, func(c *openSource) error {
+				return f.run(cmd, arg, c)
+			})
 		},
 	}
 	bundleFlags(cmd)
@@ -212,7 +214,10 @@ func (f *freezing) run(cmd *cobra.Command, arg string, c *openSource) error {
 	if f.verify {
 		return f.compare(cmd, previous, c)
 	}
-	f.Previous, f.Origin = previous, freeze.Origin{Source: publicName(arg), Time: stamp()}
+	f.Previous, f.Origin = previous, freeze.Origin{
+		Source: publicName(arg),
+		Time:   stamp(),
+	}
 	f.Progress = f.writing.progress(cmd)
 	plan, err := freeze.NewPlan(ctx, c.source, &f.Options)
 	if err != nil {

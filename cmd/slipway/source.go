@@ -31,9 +31,14 @@ type openSource struct {
 // acceptCommand makes a command accept another command after --, which becomes its
 // first argument, as a source.
 func acceptCommand(cmd *cobra.Command) {
-	check, run := cmd.Args, cmd.RunE
-	cmd.Args = func(cmd *cobra.Command, args []string) error { return check(cmd, sourceFirst(cmd, args)) }
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, sourceFirst(cmd, args)) }
+	check := cmd.Args
+	run := cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		return check(cmd, sourceFirst(cmd, args))
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return run(cmd, sourceFirst(cmd, args))
+	}
 }
 
 func sourceFirst(cmd *cobra.Command, args []string) []string {
@@ -51,7 +56,10 @@ const tokenVariable = "MCP_CLIENT_TOKEN"
 // secrets from the environment of commands.
 func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.LiveOptions {
 	o := &open.LiveOptions{
-		Source:  &client.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
+		Source: &client.Options{Client: mcp.Implementation{
+			Name:    "slipway",
+			Version: thisBuild().Version,
+		}},
 		Stderr:  stderr,
 		KeepOut: []string{"MCP_SERVER_*", "MCP_CLIENT_*"},
 	}
@@ -168,7 +176,11 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	if f := none(); f != nil && offersNothing(cat) {
 		return f
 	}
-	return do(&openSource{arg: arg, source: src, cat: cat})
+	return do(&openSource{
+		arg:    arg,
+		source: src,
+		cat:    cat,
+	})
 }
 
 func closeSource(src mcp.Source) {
@@ -190,7 +202,10 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 	sources = lock.over(args, sources)
 	var parts []compose.Named
 	for i, name := range sourceNames(args) {
-		parts = append(parts, compose.Named{Name: name, Source: sources[i]})
+		parts = append(parts, compose.Named{
+			Name:   name,
+			Source: sources[i],
+		})
 	}
 	joined, err := compose.Union(ctx, parts, join)
 	if err != nil {

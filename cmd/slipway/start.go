@@ -26,4 +26,6 @@ func (f *startFlags) check() error {
 }
 
 // options returns the options for a source that is served alone.
-func (f *startFlags) options() *fleet.AwaitOptions { return &fleet.AwaitOptions{Wait: f.wait} }
+func (f *startFlags) options() *fleet.AwaitOptions {
+	return &fleet.AwaitOptions{Wait: f.wait}
+}

@@ -23,7 +23,12 @@ type build struct {
 }
 
 func thisBuild() build {
-	b := build{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := build{
+		Version: "devel",
+		Go:      runtime.Version(),
+		OS:      runtime.GOOS,
+		Arch:    runtime.GOARCH,
+	}
 	for _, v := range mcp.Versions() {
 		b.Protocols = append(b.Protocols, v.String())
 	}

@@ -24,7 +24,9 @@ type PanicError struct {
 }
 
 // Error returns the work and the value, without the stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("%s: internal error: %v", e.Work, e.Value) }
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("%s: internal error: %v", e.Work, e.Value)
+}
 
 // maxStack limits the stack trace in an error.
 const maxStack = 16 << 10
@@ -35,7 +37,11 @@ func Run(work string, do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			stack := debug.Stack()
-			err = &PanicError{Work: work, Value: v, Stack: string(stack[:min(len(stack), maxStack)])}
+			err = &PanicError{
+				Work:  work,
+				Value: v,
+				Stack: string(stack[:min(len(stack), maxStack)]),
+			}
 		}
 	}()
 	return do()

@@ -24,7 +24,10 @@ import (
 // 9007199254740993 becomes 9007199254740992. On error, the returned slice ends with a
 // part of the text.
 func Append(dst, text []byte) ([]byte, error) {
-	w := writer{text: text, out: dst}
+	w := writer{
+		text: text,
+		out:  dst,
+	}
 	end, err := w.value(jsonscan.Space(text, 0), 0)
 	if err == nil {
 		err = jsonscan.End(text, end)
@@ -37,7 +40,11 @@ func Append(dst, text []byte) ([]byte, error) {
 // spelling, because another number would be another question; a repeated member is kept;
 // and half of a surrogate pair becomes U+FFFD.
 func AppendExact(dst, text []byte) []byte {
-	w := writer{text: text, out: dst, exact: true}
+	w := writer{
+		text:  text,
+		out:   dst,
+		exact: true,
+	}
 	_, _ = w.value(jsonscan.Space(text, 0), 0) // a valid text has no errors
 	return w.out
 }
@@ -101,7 +108,10 @@ func (w *writer) object(i, depth int) (int, error) {
 	next := i + 1 // the end of the previous member
 	var members []member
 	end, err := jsonscan.Object(w.text, i, depth, func(key []byte, i int) (int, error) {
-		m := member{name: string(key), start: len(w.out)}
+		m := member{
+			name:  string(key),
+			start: len(w.out),
+		}
 		if err := w.name(next); err != nil {
 			return i, err
 		}
@@ -167,7 +177,8 @@ func compare(a, b string) int {
 		if x != y {
 			return cmp.Or(cmp.Compare(firstUnit(x), firstUnit(y)), cmp.Compare(x, y))
 		}
-		a, b = a[n:], b[m:]
+		a = a[n:]
+		b = b[m:]
 	}
 	return cmp.Compare(len(a), len(b))
 }

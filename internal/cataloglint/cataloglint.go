@@ -85,13 +85,21 @@ func (k *catalogChecker) names(c *mcp.Catalog) {
 		count      int
 		at         func(i int) (identity, name string)
 	}{
-		{"tools", "tool", len(c.Tools), func(i int) (string, string) { return c.Tools[i].Name, c.Tools[i].Name }},
+		{"tools", "tool", len(c.Tools), func(i int) (string, string) {
+			return c.Tools[i].Name, c.Tools[i].Name
+		}},
 		{"resources", "resource", len(c.Resources),
-			func(i int) (string, string) { return c.Resources[i].URI, c.Resources[i].Name }},
+			func(i int) (string, string) {
+				return c.Resources[i].URI, c.Resources[i].Name
+			}},
 		{"resourceTemplates", "resource template", len(c.Templates),
-			func(i int) (string, string) { return c.Templates[i].URITemplate, c.Templates[i].Name }},
+			func(i int) (string, string) {
+				return c.Templates[i].URITemplate, c.Templates[i].Name
+			}},
 		{"prompts", "prompt", len(c.Prompts),
-			func(i int) (string, string) { return c.Prompts[i].Name, c.Prompts[i].Name }},
+			func(i int) (string, string) {
+				return c.Prompts[i].Name, c.Prompts[i].Name
+			}},
 	}
 	for _, l := range lists {
 		seen := make(map[string]bool, l.count)
@@ -148,7 +156,8 @@ func (k *catalogChecker) schema(tool, which string, text []byte, pointer string)
 	if err != nil {
 		why := err.Error()
 		if e := (*schema.CompileError)(nil); errors.As(err, &e) {
-			pointer, why = pointer+e.Pointer, e.Message
+			pointer = pointer + e.Pointer
+			why = e.Message
 		}
 		k.Add(ruleSchema, pointer, "", "the %s of tool %q is no JSON Schema: %s", which, tool, why)
 		return

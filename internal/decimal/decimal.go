@@ -24,7 +24,8 @@ type Number struct {
 
 // Same reports whether two valid JSON numbers are equal, without rounding.
 func Same(a, b []byte) bool {
-	x, y := Parse(a), Parse(b)
+	x := Parse(a)
+	y := Parse(b)
 	return x.Compare(&y) == 0
 }
 
@@ -35,9 +36,13 @@ const maxExponent = 1 << 60
 func Parse(token []byte) Number {
 	var d Number
 	if token[0] == '-' {
-		d.neg, token = true, token[1:]
+		d.neg = true
+		token = token[1:]
 	}
-	first, last, point, end := -1, 0, -1, len(token)
+	first := -1
+	last := 0
+	point := -1
+	end := len(token)
 scan:
 	for i, c := range token {
 		switch {

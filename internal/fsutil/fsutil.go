@@ -46,10 +46,18 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 	}
 	if info, err := os.Lstat(name); err == nil {
 		if !replace {
-			return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+			return &fs.PathError{
+				Op:   "create",
+				Path: name,
+				Err:  fs.ErrExist,
+			}
 		}
 		if !info.Mode().IsRegular() {
-			return &fs.PathError{Op: "replace", Path: name, Err: errors.New("not a regular file")}
+			return &fs.PathError{
+				Op:   "replace",
+				Path: name,
+				Err:  errors.New("not a regular file"),
+			}
 		}
 	}
 	prefix := "." + filepath.Base(name) + ".tmp-"
@@ -93,7 +101,11 @@ func moveNew(tmp, name string) error {
 		return os.Remove(tmp)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+		return &fs.PathError{
+			Op:   "create",
+			Path: name,
+			Err:  fs.ErrExist,
+		}
 	}
 	return os.Rename(tmp, name) // a file system without hard links
 }
@@ -136,7 +148,11 @@ func replaceEmpty(tmp, dir string) error {
 		return nil
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &fs.PathError{Op: "create", Path: dir, Err: fs.ErrExist}
+		return &fs.PathError{
+			Op:   "create",
+			Path: dir,
+			Err:  fs.ErrExist,
+		}
 	}
 	return os.Rename(tmp, dir)
 }

@@ -44,7 +44,11 @@ func lockWaiting(ctx context.Context, name string, exclusive bool) (*Lock, error
 		}
 		select {
 		case <-ctx.Done():
-			return nil, &fs.PathError{Op: "lock", Path: name, Err: ctx.Err()}
+			return nil, &fs.PathError{
+				Op:   "lock",
+				Path: name,
+				Err:  ctx.Err(),
+			}
 		case <-ticker.C:
 		}
 	}
@@ -57,7 +61,11 @@ func tryLock(name string, exclusive bool) (*Lock, error) {
 			return nil, err
 		}
 		if err := lockFile(f, exclusive); err != nil {
-			return nil, errors.Join(&fs.PathError{Op: "lock", Path: name, Err: err}, f.Close())
+			return nil, errors.Join(&fs.PathError{
+				Op:   "lock",
+				Path: name,
+				Err:  err,
+			}, f.Close())
 		}
 		// The file may have been removed before it was locked. Other processes would then lock
 		// a new file of that name.
@@ -82,7 +90,9 @@ func (l *Lock) Touch() error {
 func (l *Lock) Unlock() error { return l.f.Close() }
 
 // Remove removes the file and releases the lock, which must be exclusive.
-func (l *Lock) Remove() error { return errors.Join(os.Remove(l.f.Name()), l.f.Close()) }
+func (l *Lock) Remove() error {
+	return errors.Join(os.Remove(l.f.Name()), l.f.Close())
+}
 
 // TempDir creates a folder in dir whose name begins with prefix, for the lifetime of the
 // process; release removes it. Folders with that prefix left by killed processes are
@@ -94,7 +104,9 @@ func TempDir(dir, prefix string) (name string, release func() error, err error) 
 		return "", nil, err
 	}
 	mark := markInUse(name)
-	return name, func() error { return errors.Join(RemoveTree(name), mark()) }, nil
+	return name, func() error {
+		return errors.Join(RemoveTree(name), mark())
+	}, nil
 }
 
 // maxSwept limits how many leftovers one call removes.

@@ -24,4 +24,8 @@ func abandoned(_ string, info fs.FileInfo) bool {
 	return time.Since(info.ModTime()) > 24*time.Hour
 }
 
-func markInUse(string) (release func() error) { return func() error { return nil } }
+func markInUse(string) (release func() error) {
+	return func() error {
+		return nil
+	}
+}

@@ -43,7 +43,11 @@ func ReadRegular(fsys fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+		return nil, &fs.PathError{
+			Op:   "read",
+			Path: name,
+			Err:  errors.New("not a regular file"),
+		}
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -56,7 +60,11 @@ func readClose(f io.ReadCloser, name string, limit int64) ([]byte, error) {
 	defer f.Close()
 	text, err := ReadLimited(f, limit)
 	if large := (*TooLargeError)(nil); errors.As(err, &large) {
-		err = &fs.PathError{Op: "read", Path: name, Err: err}
+		err = &fs.PathError{
+			Op:   "read",
+			Path: name,
+			Err:  err,
+		}
 	}
 	return text, err
 }

@@ -12,7 +12,11 @@ func native(fn builtin) value { return value{fn: &function{given: fn}} }
 
 // listAt returns a list as a value.
 func listAt(at int, items []*tree.Node) value {
-	return value{node: &tree.Node{Kind: tree.Array, Start: at, Items: items}}
+	return value{node: &tree.Node{
+		Kind:  tree.Array,
+		Start: at,
+		Items: items,
+	}}
 }
 
 // define is defineMcp and every other define... function of "stax": it returns its
@@ -89,7 +93,9 @@ func (r *reader) member(v value, name string, at int) value {
 		return numeric(at, float64(len(v.node.Items)))
 	case v.node.Kind == tree.Array:
 		if method, ok := ofArray()[name]; ok {
-			return native(func(r *reader, at int, args []value) value { return method(r, at, v.node, args) })
+			return native(func(r *reader, at int, args []value) value {
+				return method(r, at, v.node, args)
+			})
 		}
 	case v.node.Kind == tree.String:
 		if method, ok := ofString()[name]; ok {
@@ -217,7 +223,9 @@ func ofObject() map[string]builtin {
 			return listAt(args[0].node.Start, items)
 		}
 	}
-	key := func(m tree.Member) *tree.Node { return textNode(m.KeyStart, m.Key) }
+	key := func(m tree.Member) *tree.Node {
+		return textNode(m.KeyStart, m.Key)
+	}
 	return map[string]builtin{
 		"keys":   list(key),
 		"values": list(func(m tree.Member) *tree.Node { return m.Value }),
@@ -237,7 +245,10 @@ func fromEntries(r *reader, at int, args []value) value {
 	if len(args) != 1 || !isKind(args[0], tree.Array) {
 		panic(pairs)
 	}
-	out := &tree.Node{Kind: tree.Object, Start: args[0].node.Start}
+	out := &tree.Node{
+		Kind:  tree.Object,
+		Start: args[0].node.Start,
+	}
 	for _, pair := range args[0].node.Items {
 		if pair.Kind != tree.Array || len(pair.Items) != 2 {
 			panic(pairs)
@@ -249,14 +260,21 @@ func fromEntries(r *reader, at int, args []value) value {
 		if name == prototype {
 			panic(refuse(at, "the name "+prototype))
 		}
-		put(out, tree.Member{Key: name, Value: pair.Items[1], KeyStart: pair.Items[0].Start})
+		put(out, tree.Member{
+			Key:      name,
+			Value:    pair.Items[1],
+			KeyStart: pair.Items[0].Start,
+		})
 		r.spend(len(out.Members), at, largeObjects)
 	}
 	return value{node: out}
 }
 
 func assign(r *reader, at int, args []value) value {
-	out := &tree.Node{Kind: tree.Object, Start: at}
+	out := &tree.Node{
+		Kind:  tree.Object,
+		Start: at,
+	}
 	for _, a := range args {
 		if !isKind(a, tree.Object) {
 			panic(fail(at, "it takes objects", ""))

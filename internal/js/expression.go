@@ -130,7 +130,9 @@ func calculate(at int, op string, a, b float64) value {
 }
 
 // nullish reports whether a value is null or undefined.
-func nullish(v value) bool { return v.fn == nil && (v.node == nil || v.node.Kind == tree.Null) }
+func nullish(v value) bool {
+	return v.fn == nil && (v.node == nil || v.node.Kind == tree.Null)
+}
 
 // truthy converts a value to a boolean, as JavaScript does in a condition.
 func truthy(v value) bool {
@@ -162,7 +164,9 @@ func same(a, b value) bool {
 	return a.node.Kind == b.node.Kind && a.node.Text == b.node.Text
 }
 
-func isKind(v value, k tree.Kind) bool { return v.node != nil && v.node.Kind == k }
+func isKind(v value, k tree.Kind) bool {
+	return v.node != nil && v.node.Kind == k
+}
 
 func number(v value) float64 {
 	f, _ := strconv.ParseFloat(v.node.Text, 64)
@@ -171,7 +175,10 @@ func number(v value) float64 {
 
 // numeric returns a number, formatted like JavaScript does.
 func numeric(at int, f float64) value {
-	n := &tree.Node{Kind: tree.Number, Start: at}
+	n := &tree.Node{
+		Kind:  tree.Number,
+		Start: at,
+	}
 	switch size := math.Abs(f); {
 	case size == 0:
 		n.Text = "0" // -0 too
@@ -186,10 +193,20 @@ func numeric(at int, f float64) value {
 }
 
 func boolean(at int, is bool) value {
-	return value{node: &tree.Node{Kind: tree.Bool, Text: strconv.FormatBool(is), Start: at}}
+	return value{node: &tree.Node{
+		Kind:  tree.Bool,
+		Text:  strconv.FormatBool(is),
+		Start: at,
+	}}
 }
 
-func textNode(at int, s string) *tree.Node { return &tree.Node{Kind: tree.String, Text: s, Start: at} }
+func textNode(at int, s string) *tree.Node {
+	return &tree.Node{
+		Kind:  tree.String,
+		Text:  s,
+		Start: at,
+	}
+}
 
 // newText returns a new string, subject to the limit on text.
 func (r *reader) newText(at int, s string) value {
@@ -346,7 +363,10 @@ func (r *reader) primary() value {
 	case "true", "false":
 		return boolean(at, name == "true")
 	case "null":
-		return value{node: &tree.Node{Kind: tree.Null, Start: at}}
+		return value{node: &tree.Node{
+			Kind:  tree.Null,
+			Start: at,
+		}}
 	case "undefined":
 		return value{}
 	case "new", "await", "async", "function", "class", "typeof", "yield", "delete", "void", "this":
@@ -433,7 +453,10 @@ func (r *reader) template() value {
 
 // array reads a list. Elements that cannot be evaluated are reported and left out.
 func (r *reader) array() value {
-	n := &tree.Node{Kind: tree.Array, Start: r.at}
+	n := &tree.Node{
+		Kind:  tree.Array,
+		Start: r.at,
+	}
 	r.list("[", "]", func() {
 		r.space()
 		at := r.at
@@ -461,7 +484,10 @@ func (r *reader) array() value {
 
 // object reads an object. Its members keep the order of JavaScript; see [put].
 func (r *reader) object() value {
-	n := &tree.Node{Kind: tree.Object, Start: r.at}
+	n := &tree.Node{
+		Kind:  tree.Object,
+		Start: r.at,
+	}
 	written := map[string]bool{}
 	r.list("{", "}", func() {
 		r.property(n, written)
@@ -484,7 +510,11 @@ func (r *reader) property(n *tree.Node, written map[string]bool) {
 	if name == prototype {
 		panic(refuse(at, "the name "+prototype))
 	}
-	m := tree.Member{Key: name, KeyStart: at, KeyEnd: r.at}
+	m := tree.Member{
+		Key:      name,
+		KeyStart: at,
+		KeyEnd:   r.at,
+	}
 	switch {
 	case r.punct(":"):
 	case short && (r.peek(",") || r.peek("}")):
@@ -503,8 +533,12 @@ func (r *reader) property(n *tree.Node, written map[string]bool) {
 	}
 	m.Value = v.node
 	if written[name] {
-		r.problem(tree.Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", name),
-			Hint: "JavaScript uses the last one only; give each its own name", Duplicate: true})
+		r.problem(tree.Problem{
+			Offset:    at,
+			Message:   fmt.Sprintf("the name %q is given twice", name),
+			Hint:      "JavaScript uses the last one only; give each its own name",
+			Duplicate: true,
+		})
 	}
 	switch {
 	case v.node == nil: // undefined

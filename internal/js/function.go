@@ -17,7 +17,10 @@ func (r *reader) function() {
 
 // functionTail reads the parameters and skips the body, which is read by each call.
 func (r *reader) functionTail(arrow bool) *function {
-	fn := &function{scope: r.scope, module: r.module}
+	fn := &function{
+		scope:  r.scope,
+		module: r.module,
+	}
 	if r.peek("(") {
 		r.list("(", ")", func() {
 			p := r.pattern()
@@ -49,13 +52,19 @@ func (r *reader) call(fn *function, at int, args []value) value {
 	if fn.given != nil {
 		return fn.given(r, at, args)
 	}
-	back, outer, caller := r.at, r.scope, r.module
+	back := r.at
+	outer := r.scope
+	caller := r.module
 	defer func() {
-		r.at, r.scope = back, outer
+		r.at = back
+		r.scope = outer
 		r.enter(caller)
 	}()
 	r.enter(fn.module)
-	r.scope = &scope{up: fn.scope, names: map[string]value{}}
+	r.scope = &scope{
+		up:    fn.scope,
+		names: map[string]value{},
+	}
 	for i, p := range fn.params {
 		v := value{}
 		if i < len(args) {

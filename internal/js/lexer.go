@@ -199,7 +199,8 @@ func (r *reader) codePoint(kind byte) (rune, bool) {
 	if kind == 'x' {
 		digits = 2
 	}
-	start, end := r.at, r.at+digits
+	start := r.at
+	end := r.at + digits
 	if kind == 'u' && r.at < len(r.text) && r.text[r.at] == '{' {
 		start = r.at + 1
 		n := bytes.IndexByte(r.text[start:], '}')
@@ -231,7 +232,8 @@ func (r *reader) closing(at int) int {
 // skipBrackets skips the bracket that is next, through the one that closes it.
 func (r *reader) skipBrackets() {
 	r.space()
-	start, depth := r.at, 0
+	start := r.at
+	depth := 0
 	for r.space(); r.at < len(r.text); r.space() {
 		switch c := r.text[r.at]; c {
 		case '(', '[', '{':

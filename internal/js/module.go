@@ -58,8 +58,13 @@ func (m *module) get(name string) (value, bool) {
 
 // namespace returns the value of import * as name.
 func (m *module) namespace() value {
-	notCallable := func(_ *reader, at int, _ []value) value { panic(fail(at, "this is no function", "")) }
-	return value{fn: &function{exports: m, given: notCallable}}
+	notCallable := func(_ *reader, at int, _ []value) value {
+		panic(fail(at, "this is no function", ""))
+	}
+	return value{fn: &function{
+		exports: m,
+		given:   notCallable,
+	}}
 }
 
 // oneFile is the hint for an import that is not supported.
@@ -92,7 +97,13 @@ func (r *reader) load(at int, specifier string) *module {
 			return m
 		}
 	}
-	m := &module{name: name, from: r.module, importedAt: at, depth: r.module.depth + 1, exports: map[string]value{}}
+	m := &module{
+		name:       name,
+		from:       r.module,
+		importedAt: at,
+		depth:      r.module.depth + 1,
+		exports:    map[string]value{},
+	}
 	if len(r.modules) > maxImports || m.depth > maxImportDepth {
 		panic(cannot(fmt.Sprintf("more than %d files, or %d in a row", maxImports, maxImportDepth), ""))
 	}
@@ -165,9 +176,16 @@ func (r *reader) enter(m *module) {
 
 // evaluate reads a module that was just added. Its problems are reported where they are.
 func (r *reader) evaluate(m *module) {
-	at, outer, scoped, exporting, depth := r.at, r.module, r.scope, r.exporting, r.depth
+	at := r.at
+	outer := r.module
+	scoped := r.scope
+	exporting := r.exporting
+	depth := r.depth
 	defer func() {
-		r.at, r.scope, r.exporting, r.depth = at, scoped, exporting, depth
+		r.at = at
+		r.scope = scoped
+		r.exporting = exporting
+		r.depth = depth
 		r.enter(outer)
 	}()
 	r.enter(m)
@@ -235,20 +253,24 @@ func orderMembers(n *tree.Node) {
 
 // move shifts the positions of a tree.
 func move(n *tree.Node, by int) {
-	n.Start, n.End = n.Start+by, n.End+by
+	n.Start = n.Start + by
+	n.End = n.End + by
 	for _, item := range n.Items {
 		move(item, by)
 	}
 	for i := range n.Members {
 		m := &n.Members[i]
-		m.KeyStart, m.KeyEnd = m.KeyStart+by, m.KeyEnd+by
+		m.KeyStart = m.KeyStart + by
+		m.KeyEnd = m.KeyEnd + by
 		move(m.Value, by)
 	}
 }
 
 // containing returns the module of a position.
 func (r *reader) containing(at int) *module {
-	i, found := slices.BinarySearchFunc(r.modules, at, func(m *module, at int) int { return m.start - at })
+	i, found := slices.BinarySearchFunc(r.modules, at, func(m *module, at int) int {
+		return m.start - at
+	})
 	if !found {
 		i--
 	}
@@ -287,7 +309,8 @@ func (r *reader) settle(n *tree.Node, sizes map[*tree.Node]int) int {
 		return size
 	}
 	if at := r.inScript(n.Start); at != n.Start {
-		n.Start, n.End = at, 0
+		n.Start = at
+		n.End = 0
 	}
 	size := 1
 	for _, item := range n.Items {
@@ -296,7 +319,8 @@ func (r *reader) settle(n *tree.Node, sizes map[*tree.Node]int) int {
 	for i := range n.Members {
 		m := &n.Members[i]
 		if at := r.inScript(m.KeyStart); at != m.KeyStart {
-			m.KeyStart, m.KeyEnd = at, at
+			m.KeyStart = at
+			m.KeyEnd = at
 		}
 		size += r.settle(m.Value, sizes)
 	}

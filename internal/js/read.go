@@ -133,7 +133,10 @@ func Read(text []byte, opts *Options) *Script {
 	if opts != nil {
 		r.opts = *opts
 	}
-	script := &module{name: r.opts.Name, exports: map[string]value{}}
+	script := &module{
+		name:    r.opts.Name,
+		exports: map[string]value{},
+	}
 	r.add(script, text)
 	r.module = script
 	r.evaluate(script)
@@ -143,8 +146,11 @@ func Read(text []byte, opts *Options) *Script {
 	case script.state == failed:
 		root = nil
 	case root == nil:
-		r.problem(tree.Problem{Offset: len(text), Message: "the script exports nothing",
-			Hint: "write: export default defineMcp({ servers: { ... } })"})
+		r.problem(tree.Problem{
+			Offset:  len(text),
+			Message: "the script exports nothing",
+			Hint:    "write: export default defineMcp({ servers: { ... } })",
+		})
 	case r.holes:
 		root = nil
 	case r.settle(root, map[*tree.Node]int{}) > maxValues:
@@ -155,7 +161,9 @@ func Read(text []byte, opts *Options) *Script {
 	for _, p := range r.problems {
 		out.Problems = append(out.Problems, r.placed(p))
 	}
-	slices.SortStableFunc(out.Problems, func(a, b tree.Problem) int { return a.Offset - b.Offset })
+	slices.SortStableFunc(out.Problems, func(a, b tree.Problem) int {
+		return a.Offset - b.Offset
+	})
 	for _, m := range r.modules[1:] {
 		out.Imports = append(out.Imports, m.name)
 	}
@@ -172,12 +180,15 @@ func (r *reader) problem(p tree.Problem) {
 
 // try calls read and returns the fault that stopped it, or nil.
 func (r *reader) try(read func()) (f *fault) {
-	depth, dry := r.depth, r.dry
+	depth := r.depth
+	dry := r.dry
 	defer func() {
 		switch caught := recover().(type) {
 		case nil:
 		case *fault:
-			f, r.depth, r.dry = caught, depth, dry
+			f = caught
+			r.depth = depth
+			r.dry = dry
 		default:
 			panic(caught)
 		}
@@ -228,7 +239,11 @@ func (r *reader) get(at int, name string) value {
 
 // fail returns the fault at a position. The caller panics with it.
 func fail(at int, message, hint string) *fault {
-	return &fault{Problem: tree.Problem{Offset: at, Message: message, Hint: hint}}
+	return &fault{Problem: tree.Problem{
+		Offset:  at,
+		Message: message,
+		Hint:    hint,
+	}}
 }
 
 // refuse returns the fault for an unsupported construct.
@@ -398,7 +413,10 @@ func (r *reader) exportList() {
 	}
 	var list []item
 	r.list("{", "}", func() {
-		one := item{at: r.at, name: r.word()}
+		one := item{
+			at:   r.at,
+			name: r.word(),
+		}
 		one.as = r.alias(one.name)
 		list = append(list, one)
 	})
@@ -504,7 +522,8 @@ func (r *reader) importing() {
 		}
 	}
 	for _, local := range slices.Sorted(maps.Keys(names)) {
-		v, ok := fromStax(names[local]), true
+		v := fromStax(names[local])
+		ok := true
 		if from != nil {
 			v, ok = from.get(names[local])
 		}

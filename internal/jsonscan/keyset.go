@@ -58,7 +58,9 @@ func duplicate(raw []byte, i, depth int, found *[]byte) (int, error) {
 			return duplicate(raw, i, depth+1, found)
 		})
 	case '[':
-		return Array(raw, i, depth, func(i int) (int, error) { return duplicate(raw, i, depth+1, found) })
+		return Array(raw, i, depth, func(i int) (int, error) {
+			return duplicate(raw, i, depth+1, found)
+		})
 	}
 	return ValueAt(raw, i, depth)
 }

@@ -35,7 +35,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
 
-func fail(offset int, reason string) error { return &Error{Offset: offset, Reason: reason} }
+func fail(offset int, reason string) error {
+	return &Error{
+		Offset: offset,
+		Reason: reason,
+	}
+}
 
 func unexpected(b []byte, i int) error {
 	if i >= len(b) {
@@ -148,7 +153,9 @@ func skipObject(b []byte, i, depth int) (int, error) {
 }
 
 func skipArray(b []byte, i, depth int) (int, error) {
-	return array(b, i, depth, func(i int) (int, error) { return value(b, i, depth) })
+	return array(b, i, depth, func(i int) (int, error) {
+		return value(b, i, depth)
+	})
 }
 
 func array(b []byte, i, depth int, element func(i int) (int, error)) (int, error) {
@@ -231,7 +238,9 @@ func Object(b []byte, i, depth int, member func(key []byte, i int) (end int, err
 }
 
 // ValueAt is [Value] for a value that is enclosed in depth arrays and objects.
-func ValueAt(b []byte, i, depth int) (end int, err error) { return value(b, i, depth) }
+func ValueAt(b []byte, i, depth int) (end int, err error) {
+	return value(b, i, depth)
+}
 
 // Array scans the array at b[i] and returns the index after it. It calls element for each
 // element with the index of its first byte; element returns the index after it. depth is
@@ -311,7 +320,8 @@ func plain(w uint64) uint64 {
 func plainEnd(b []byte, i int) int {
 	for len(b)-i >= 16 { // two words at a time halve the number of jumps
 		pair := b[i : i+16]
-		first, second := plain(binary.LittleEndian.Uint64(pair)), plain(binary.LittleEndian.Uint64(pair[8:]))
+		first := plain(binary.LittleEndian.Uint64(pair))
+		second := plain(binary.LittleEndian.Uint64(pair[8:]))
 		if first != 0 {
 			return i + bits.TrailingZeros64(first)>>3
 		}

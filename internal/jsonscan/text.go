@@ -31,7 +31,16 @@ func UnquoteBytes(raw []byte) (s []byte, ok bool) {
 }
 
 // unescapes maps the letter of a two-character escape to its byte.
-var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var unescapes = [256]byte{
+	'"':  '"',
+	'\\': '\\',
+	'/':  '/',
+	'b':  '\b',
+	'f':  '\f',
+	'n':  '\n',
+	'r':  '\r',
+	't':  '\t',
+}
 
 func appendUnescaped(dst, body []byte) []byte {
 	for i := 0; i < len(body); {

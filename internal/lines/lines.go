@@ -36,7 +36,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 		room := most - len(w.held)
 		tooLong := n > room
 		if tooLong {
-			n, whole = room, false
+			n = room
+			whole = false
 		}
 		w.held = append(w.held, rest[:n]...)
 		rest = rest[n:]

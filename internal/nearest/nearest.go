@@ -53,7 +53,10 @@ func NearestOf(name string, candidates iter.Seq[string], max int) []string {
 		name     string
 	}
 	var hits []hit
-	c := comparer{mask: mask, work: maxWork}
+	c := comparer{
+		mask: mask,
+		work: maxWork,
+	}
 	for candidate := range candidates {
 		if candidate == name || len(candidate) > maxRunes*4 {
 			continue
@@ -69,7 +72,9 @@ func NearestOf(name string, candidates iter.Seq[string], max int) []string {
 		if !ok || d > cutoff {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(hits, d+1, func(h hit, d int) int { return h.distance - d })
+		at, _ := slices.BinarySearchFunc(hits, d+1, func(h hit, d int) int {
+			return h.distance - d
+		})
 		hits = slices.Insert(hits, at, hit{d, candidate})
 		hits = hits[:min(len(hits), max)]
 	}
@@ -117,7 +122,8 @@ func (c *comparer) distance(want []rune, candidate string, cutoff int) (int, boo
 		return 0, false
 	}
 	limit := min(4, max(1, max(len(want), len(got))/3))
-	short, long := want, got
+	short := want
+	long := got
 	if len(short) > len(long) {
 		short, long = long, short
 	}

@@ -57,7 +57,10 @@ func (g *Guard) Judge(addr netip.Addr) error {
 		}
 	}
 	if kind := NotPublic(addr); kind != "" {
-		return &BlockedError{Address: addr, Kind: kind}
+		return &BlockedError{
+			Address: addr,
+			Kind:    kind,
+		}
 	}
 	return nil
 }

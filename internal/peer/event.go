@@ -24,7 +24,10 @@ type EventReader struct {
 
 // NewEventReader returns a reader of events with at most maxEvent bytes.
 func NewEventReader(r io.Reader, maxEvent int) *EventReader {
-	return &EventReader{r: bufio.NewReaderSize(r, 16<<10), max: maxEvent}
+	return &EventReader{
+		r:   bufio.NewReaderSize(r, 16<<10),
+		max: maxEvent,
+	}
 }
 
 // Event is one event with data, in separate memory.
@@ -34,7 +37,9 @@ type Event struct {
 }
 
 // IsMessage reports whether the event carries a message of the protocol.
-func (e Event) IsMessage() bool { return e.Name == "" || e.Name == "message" }
+func (e Event) IsMessage() bool {
+	return e.Name == "" || e.Name == "message"
+}
 
 // Next returns the next event with data. An incomplete event at the end of the stream is
 // dropped, as the standard requires.

@@ -9,7 +9,9 @@ import (
 // header cannot contain as it is becomes base64.
 func HeaderValue(s string) string {
 	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?")
-	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if plain && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || r > '~'
+	}) {
 		return s
 	}
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="

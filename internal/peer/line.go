@@ -12,7 +12,9 @@ import (
 var ErrTooLong = errors.New("the server's message is too long")
 
 // TooLong returns [ErrTooLong] with a limit in bytes.
-func TooLong(limit int) error { return fmt.Errorf("%w: over %d bytes", ErrTooLong, limit) }
+func TooLong(limit int) error {
+	return fmt.Errorf("%w: over %d bytes", ErrTooLong, limit)
+}
 
 // LineReader splits a stream into lines, each in separate memory.
 type LineReader struct {

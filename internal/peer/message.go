@@ -122,7 +122,9 @@ func AppendRequest(dst []byte, id uint64, method string, params []byte) []byte {
 }
 
 // Notification returns a notification. params may be nil.
-func Notification(method string, params []byte) []byte { return AppendRequest(nil, 0, method, params) }
+func Notification(method string, params []byte) []byte {
+	return AppendRequest(nil, 0, method, params)
+}
 
 // Result returns the successful response to the request with that id.
 func Result(id, result []byte) []byte {

@@ -35,7 +35,9 @@ func (t *Table[C]) Take(id uint64) (c C, ok bool) {
 }
 
 // Assigned reports whether a request has had that id.
-func (t *Table[C]) Assigned(id uint64) bool { return 0 < id && id <= t.last }
+func (t *Table[C]) Assigned(id uint64) bool {
+	return 0 < id && id <= t.last
+}
 
 // Len returns the number of requests.
 func (t *Table[C]) Len() int { return len(t.waiting) }

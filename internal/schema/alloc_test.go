@@ -9,7 +9,8 @@ const travel = `{"type":"object","properties":{
 	"tags":{"type":"array","items":{"type":"string"},"maxItems":10}
 },"required":["city","days"],"additionalProperties":false}`
 
-const nullable = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"c":{"type":"number","multipleOf":0.5}}}}}`
+const nullable = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},` +
+	`"b":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"c":{"type":"number","multipleOf":0.5}}}}}`
 
 // TestAllocations: validating a valid text allocates nothing.
 func TestAllocations(t *testing.T) {

@@ -13,7 +13,9 @@ func (w *walker) applied(a *applyRules, at span) {
 	for _, n := range a.all {
 		w.over(n, at)
 	}
-	if a.any != nil && !slices.ContainsFunc(a.any, func(n *node) bool { return w.accepts(n, at) }) {
+	if a.any != nil && !slices.ContainsFunc(a.any, func(n *node) bool {
+		return w.accepts(n, at)
+	}) {
 		w.failForms(a.any, at)
 	}
 	if a.one != nil {
@@ -36,7 +38,8 @@ func (w *walker) applied(a *applyRules, at span) {
 }
 
 func (w *walker) oneOf(forms []*node, at span) {
-	matched, sure := 0, 0
+	matched := 0
+	sure := 0
 	for _, n := range forms {
 		if w.accepts(n, at) {
 			matched++
@@ -86,14 +89,22 @@ func (w *walker) closest(forms []*node, at span) []Problem {
 		if n.never || !n.resolved().types.accept(kind) {
 			continue
 		}
-		sub := walker{doc: w.doc, budget: w.budget, again: 1, deepest: w.deepest, path: w.path}
+		sub := walker{
+			doc:     w.doc,
+			budget:  w.budget,
+			again:   1,
+			deepest: w.deepest,
+			path:    w.path,
+		}
 		sub.over(n, at)
-		w.budget, w.stop = sub.budget, sub.stop
+		w.budget = sub.budget
+		w.stop = sub.stop
 		switch {
 		case w.stop != nil:
 			return nil
 		case best == nil || len(sub.problems) < len(best):
-			best, isTie = sub.problems, false
+			best = sub.problems
+			isTie = false
 		case len(sub.problems) == len(best):
 			isTie = true
 		}
@@ -160,7 +171,9 @@ func (w *walker) inForce(n *node, at span) []*node {
 }
 
 func (w *walker) hasMember(name string, at span) (found bool) {
-	w.eachMember(at, func(key []byte, _ span) { found = found || string(key) == name })
+	w.eachMember(at, func(key []byte, _ span) {
+		found = found || string(key) == name
+	})
 	return found
 }
 
@@ -194,7 +207,9 @@ func (w *walker) unevaluatedMembers(o *objectRules, others []*node, at span) {
 			return
 		}
 		w.spend(64 * len(others))
-		if slices.ContainsFunc(others, func(n *node) bool { return n.object != nil && n.object.evaluates(key, true) }) {
+		if slices.ContainsFunc(others, func(n *node) bool {
+			return n.object != nil && n.object.evaluates(key, true)
+		}) {
 			return
 		}
 		w.enterMember(key)
@@ -216,7 +231,9 @@ func (o *objectRules) evaluates(key []byte, foreign bool) bool {
 	if k := o.find(key); k >= 0 && o.names[k].declared {
 		return true
 	}
-	matches := func(p patternProperty) bool { return p.pattern.match.Match(key) }
+	matches := func(p patternProperty) bool {
+		return p.pattern.match.Match(key)
+	}
 	return o.hidden || slices.ContainsFunc(o.patterns, matches)
 }
 

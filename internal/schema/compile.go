@@ -43,16 +43,25 @@ func (e *CompileError) Error() string {
 //
 // Unknown keywords are ignored.
 func Compile(raw []byte) (*Schema, error) {
-	c := compiler{raw: raw, nodes: make(map[int]*node)}
+	c := compiler{
+		raw:   raw,
+		nodes: make(map[int]*node),
+	}
 	root, err := c.run()
 	if err != nil {
 		var e *CompileError
 		if !errors.As(err, &e) {
-			err = &CompileError{Pointer: c.pointer(), Message: err.Error()}
+			err = &CompileError{
+				Pointer: c.pointer(),
+				Message: err.Error(),
+			}
 		}
 		return nil, err
 	}
-	return &Schema{root: root, notes: c.notes}, nil
+	return &Schema{
+		root:  root,
+		notes: c.notes,
+	}, nil
 }
 
 // compiler holds the state of one compilation.
@@ -149,7 +158,10 @@ func (c *compiler) at(step string, f func() error) error {
 	if err != nil {
 		var e *CompileError
 		if !errors.As(err, &e) {
-			err = &CompileError{Pointer: c.pointer(), Message: err.Error()}
+			err = &CompileError{
+				Pointer: c.pointer(),
+				Message: err.Error(),
+			}
 		}
 	}
 	c.path = c.path[:len(c.path)-1]
@@ -226,7 +238,9 @@ func (c *compiler) keywords(n *node, i int) error {
 		return err
 	}
 	for _, k := range keywords {
-		if err := c.at(k.name, func() error { return c.keyword(n, k.name, k.at) }); err != nil {
+		if err := c.at(k.name, func() error {
+			return c.keyword(n, k.name, k.at)
+		}); err != nil {
 			return err
 		}
 	}
@@ -262,7 +276,9 @@ func (c *compiler) eachMember(i int, f func(name string, at int) error) error {
 		return err
 	}
 	for _, m := range members {
-		if err := c.at(m.name, func() error { return f(m.name, m.at) }); err != nil {
+		if err := c.at(m.name, func() error {
+			return f(m.name, m.at)
+		}); err != nil {
 			return err
 		}
 	}
@@ -277,7 +293,9 @@ func (c *compiler) eachItem(i int, f func(at int) error) error {
 	n := 0
 	_, err := jsonscan.Array(c.raw, i, 0, func(at int) (int, error) {
 		at = jsonscan.Space(c.raw, at)
-		if err := c.at(strconv.Itoa(n), func() error { return f(at) }); err != nil {
+		if err := c.at(strconv.Itoa(n), func() error {
+			return f(at)
+		}); err != nil {
 			return at, err
 		}
 		n++
@@ -293,7 +311,8 @@ func (c *compiler) memberAt(i int, key string) (at int, ok bool) {
 	}
 	_, _ = jsonscan.Object(c.raw, i, 0, func(k []byte, v int) (int, error) {
 		if !ok && string(k) == key {
-			at, ok = v, true
+			at = v
+			ok = true
 		}
 		return jsonscan.Value(c.raw, v)
 	})

@@ -54,18 +54,22 @@ var differentialSchemas = []string{
 	`{"properties":{"a":{"type":"integer"}},"unevaluatedProperties":false}`,
 	`{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":{"type":"integer"}}`,
 	`{"anyOf":[{"required":["a"],"properties":{"a":true}},{"properties":{"b":true}}],"unevaluatedProperties":false}`,
-	`{"if":{"required":["a"],"properties":{"a":true}},"then":{"properties":{"b":true}},"else":{"properties":{"c":true}},"unevaluatedProperties":false}`,
+	`{"if":{"required":["a"],"properties":{"a":true}},"then":{"properties":{"b":true}},"else":{"properties":{"c":true}},` +
+		`"unevaluatedProperties":false}`,
 	`{"allOf":[{"unevaluatedProperties":true}],"unevaluatedProperties":false}`,
 	`{"allOf":[{"unevaluatedItems":true}],"unevaluatedItems":false}`,
 	`{"prefixItems":[true],"unevaluatedItems":{"type":"string"}}`,
 	`{"contains":{"type":"integer"},"unevaluatedItems":false}`,
 	`{"allOf":[{"prefixItems":[true,true]}],"unevaluatedItems":false}`,
-	`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"}],"additionalItems":{"type":"string"}}`,
+	`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"}],` +
+		`"additionalItems":{"type":"string"}}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","items":{"type":"integer"},"additionalItems":false}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","additionalItems":false}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"],"b":{"required":["c"]}}}`,
-	`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/x","minimum":5,"definitions":{"x":{"type":"integer"}}}`,
-	`{"$schema":"https://json-schema.org/draft/2020-12/schema","dependencies":{"a":["b"]},"additionalItems":false,"format":"email","x-unknown":1}`,
+	`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/x","minimum":5,` +
+		`"definitions":{"x":{"type":"integer"}}}`,
+	`{"$schema":"https://json-schema.org/draft/2020-12/schema","dependencies":{"a":["b"]},"additionalItems":false,` +
+		`"format":"email","x-unknown":1}`,
 }
 
 var differentialDocs = []string{

@@ -37,7 +37,9 @@ func equal(a, b []byte) bool {
 // members returns the members of the valid JSON object raw, sorted by name.
 func members(raw []byte) []jsonscan.Field {
 	all := jsonscan.Members(raw)
-	slices.SortStableFunc(all, func(x, y jsonscan.Field) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortStableFunc(all, func(x, y jsonscan.Field) int {
+		return strings.Compare(x.Name, y.Name)
+	})
 	return all
 }
 

@@ -57,7 +57,9 @@ var formats = map[string]Format{
 
 // matches returns a check for a pattern, which is compiled when it is first used.
 func matches(pattern string) func(string) bool {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	compiled := sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(pattern)
+	})
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 

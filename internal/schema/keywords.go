@@ -41,13 +41,27 @@ func (c *compiler) keyword(n *node, key string, i int) (err error) {
 		n.addEnum(&enumRule{values: []literal{c.literal(i)}})
 
 	case "minimum":
-		return c.bound(n, i, bound{words: "at least", beyond: -1})
+		return c.bound(n, i, bound{
+			words:  "at least",
+			beyond: -1,
+		})
 	case "maximum":
-		return c.bound(n, i, bound{words: "at most", beyond: 1})
+		return c.bound(n, i, bound{
+			words:  "at most",
+			beyond: 1,
+		})
 	case "exclusiveMinimum":
-		return c.bound(n, i, bound{words: "greater than", beyond: -1, strict: true})
+		return c.bound(n, i, bound{
+			words:  "greater than",
+			beyond: -1,
+			strict: true,
+		})
 	case "exclusiveMaximum":
-		return c.bound(n, i, bound{words: "less than", beyond: 1, strict: true})
+		return c.bound(n, i, bound{
+			words:  "less than",
+			beyond: 1,
+			strict: true,
+		})
 	case "multipleOf":
 		return c.multipleOf(n, i)
 
@@ -139,7 +153,11 @@ func (n *node) objectRules() *objectRules {
 
 func (n *node) arrayRules() *arrayRules {
 	if n.array == nil {
-		n.array = &arrayRules{max: -1, minContains: 1, maxContains: -1}
+		n.array = &arrayRules{
+			max:         -1,
+			minContains: 1,
+			maxContains: -1,
+		}
 	}
 	return n.array
 }
@@ -166,7 +184,9 @@ func (c *compiler) types(n *node, i int) error {
 	if c.raw[i] != '[' {
 		return c.oneType(n, i)
 	}
-	if err := c.eachItem(i, func(at int) error { return c.oneType(n, at) }); err != nil {
+	if err := c.eachItem(i, func(at int) error {
+		return c.oneType(n, at)
+	}); err != nil {
 		return err
 	}
 	if n.types == 0 {
@@ -200,7 +220,11 @@ func (c *compiler) literal(i int) literal {
 		raw = jsonscan.AppendCompact(nil, raw)
 	}
 	text, _ := jsonscan.UnquoteBytes(raw)
-	return literal{raw: raw, kind: kindOf(raw[0]), text: text}
+	return literal{
+		raw:  raw,
+		kind: kindOf(raw[0]),
+		text: text,
+	}
 }
 
 func (c *compiler) enum(n *node, i int) error {
@@ -330,7 +354,8 @@ func (c *compiler) properties(o *objectRules, i int) error {
 	return c.eachMember(i, func(text string, at int) error {
 		sub, err := c.schema(at)
 		member := &o.names[o.name(text)]
-		member.declared, member.schema = true, sub
+		member.declared = true
+		member.schema = sub
 		return err
 	})
 }
@@ -366,7 +391,8 @@ func (c *compiler) patternProperties(o *objectRules, n *node, i int) error {
 		p, err := compilePattern(source)
 		if err != nil {
 			c.note("members named by the pattern %s are not checked: %v", Quote(source), err)
-			o.hidden, n.unsure = true, true
+			o.hidden = true
+			n.unsure = true
 			return nil
 		}
 		o.patterns = append(o.patterns, patternProperty{p, sub})

@@ -12,7 +12,8 @@ const weather = `{"type":"object","properties":{
 	"unit":{"type":"string","enum":["celsius","fahrenheit"],"default":"celsius"},
 	"code":{"type":"integer","minimum":100,"exclusiveMaximum":600,"multipleOf":2},
 	"tags":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":3,"uniqueItems":true},
-	"near":{"type":"object","properties":{"lat":{"type":"number"},"lon":{"type":"number"}},"required":["lat","lon"],"additionalProperties":false},
+	"near":{"type":"object","properties":{"lat":{"type":"number"},"lon":{"type":"number"}},"required":["lat","lon"],` +
+	`"additionalProperties":false},
 	"when":{"anyOf":[{"type":"string"},{"type":"null"}]},
 	"mode":{"const":"fast"},
 	"we ird":{"type":["boolean","null"]}
@@ -54,7 +55,8 @@ func TestMessages(t *testing.T) {
 		{"none accepted", `{"additionalProperties":false}`, `{"a":1}`, `a: unknown argument (none is accepted)`},
 		{"bounds", weather, `{"city":"Lyon","code":98}`, `code: must be at least 100 (got 98)`},
 		{"several", weather, `{"city":"","code":601}`,
-			`city: must not be empty; city: must match the pattern ^[A-Z] (got ""); code: must be less than 600 (got 601); code: must be a multiple of 2 (got 601)`},
+			`city: must not be empty; city: must match the pattern ^[A-Z] (got ""); code: must be less than 600 (got 601); ` +
+				`code: must be a multiple of 2 (got 601)`},
 		{"too long", weather, `{"city":"London"}`, `city: must have at most 5 characters (got 6)`},
 		{"items", weather, `{"city":"Lyon","tags":["a",2,"a"]}`,
 			`tags[1]: must be a string (got 2); tags: items must differ, but those at 0 and 2 are the same`},

@@ -107,7 +107,8 @@ func (w *walker) failUnknown(o *objectRules, key []byte, depth int) {
 			accepted = append(accepted, quotedUnlessPlain(name.text))
 		}
 	}
-	near, list := "", ""
+	near := ""
+	list := ""
 	if name := nearest.DidYouMean(string(key), names); name != "" {
 		near = fmt.Sprintf(", did you mean %s?", Quote(name))
 	}
@@ -128,7 +129,11 @@ func quotedUnlessPlain(name string) string {
 
 // memberName checks the name of a member as a string value.
 func (w *walker) memberName(n *node, key []byte) {
-	sub := walker{doc: jsonscan.AppendQuote(nil, key), budget: w.budget - 64 - len(key), quiet: w.quiet}
+	sub := walker{
+		doc:    jsonscan.AppendQuote(nil, key),
+		budget: w.budget - 64 - len(key),
+		quiet:  w.quiet,
+	}
 	_, _ = sub.value(n, 0, 0)
 	w.budget = sub.budget
 	for _, p := range sub.problems {

@@ -50,7 +50,11 @@ func compilePattern(source string) (*pattern, error) {
 	if cost > maxPatternCost {
 		return nil, errors.New("too large")
 	}
-	return &pattern{source: source, match: match, cost: 1 + 4*cost}, nil
+	return &pattern{
+		source: source,
+		match:  match,
+		cost:   1 + 4*cost,
+	}, nil
 }
 
 // CheckPattern returns the reason why a value of the keyword pattern cannot be checked, or
@@ -113,7 +117,9 @@ func (t *translator) emit(n int, s string) {
 	t.i += n
 }
 
-func (t *translator) ahead(prefix string) bool { return strings.HasPrefix(t.src[t.i:], prefix) }
+func (t *translator) ahead(prefix string) bool {
+	return strings.HasPrefix(t.src[t.i:], prefix)
+}
 
 func (t *translator) openClass() {
 	switch {

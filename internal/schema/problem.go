@@ -122,7 +122,9 @@ func Describe(raw []byte) string {
 }
 
 // Quote returns a text as a JSON string, truncated if it is long.
-func Quote(text string) string { return Shorten(jsonscan.AppendQuote(nil, text)) }
+func Quote(text string) string {
+	return Shorten(jsonscan.AppendQuote(nil, text))
+}
 
 var kindNames = [...]struct {
 	kind kinds

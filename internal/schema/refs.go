@@ -30,7 +30,9 @@ func (c *compiler) ref(n *node, i int) error {
 // identify records the names that the schema object at i declares for itself.
 func (c *compiler) identify(keywords []keyword, i int) error {
 	if at, ok := find(keywords, "$id"); ok {
-		if err := c.at("$id", func() error { return c.identifier(at, i) }); err != nil {
+		if err := c.at("$id", func() error {
+			return c.identifier(at, i)
+		}); err != nil {
 			return err
 		}
 	}
@@ -39,7 +41,9 @@ func (c *compiler) identify(keywords []keyword, i int) error {
 	}
 	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
 		if at, ok := find(keywords, key); ok {
-			if err := c.at(key, func() error { return c.anchor(at, i) }); err != nil {
+			if err := c.at(key, func() error {
+				return c.anchor(at, i)
+			}); err != nil {
 				return err
 			}
 		}
@@ -62,7 +66,8 @@ func (c *compiler) identifier(at, i int) error {
 	if err != nil {
 		return fmt.Errorf("%s is not a valid URI reference", Quote(id))
 	}
-	uri.Fragment, uri.RawFragment = "", ""
+	uri.Fragment = ""
+	uri.RawFragment = ""
 	if c.ids == nil {
 		c.ids, c.uris = make(map[string]int), make(map[int]*url.URL)
 	}
@@ -119,10 +124,12 @@ func (c *compiler) target(r pendingRef) (*node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a valid URI reference", Quote(r.text))
 	}
-	base, fragment := r.base, uri.Fragment
+	base := r.base
+	fragment := uri.Fragment
 	if r.text != "" && r.text[0] != '#' {
 		var ok bool
-		uri.Fragment, uri.RawFragment = "", ""
+		uri.Fragment = ""
+		uri.RawFragment = ""
 		if base, ok = c.ids[uri.String()]; !ok {
 			return nil, fmt.Errorf("%s leads out of the schema, and is not followed", Quote(r.text))
 		}
@@ -134,7 +141,8 @@ func (c *compiler) target(r pendingRef) (*node, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s leads nowhere", Quote(r.text))
 	}
-	c.base, c.depth = base, 0
+	c.base = base
+	c.depth = 0
 	if strings.HasPrefix(fragment, "/") {
 		c.path = strings.Split(fragment, "/")[1:]
 	}
@@ -221,7 +229,10 @@ func (c *compiler) visit(n *node, done map[*node]bool) error {
 	done[n] = false
 	for _, e := range c.edges[n] {
 		if finished, visited := done[e.to]; visited && !finished {
-			return &CompileError{Pointer: e.pointer, Message: "leads back to itself"}
+			return &CompileError{
+				Pointer: e.pointer,
+				Message: "leads back to itself",
+			}
 		}
 		if err := c.visit(e.to, done); err != nil {
 			return err
@@ -237,7 +248,8 @@ func (c *compiler) markUnsure() {
 		changed = false
 		for _, n := range c.nodes {
 			if !n.unsure && slices.ContainsFunc(n.children(), isUnsure) {
-				n.unsure, changed = true, true
+				n.unsure = true
+				changed = true
 			}
 		}
 	}

@@ -43,7 +43,9 @@ type Schema struct {
 // Notes returns one-line remarks on parts of the schema that cannot be checked and are
 // therefore ignored: patterns with an ECMAScript feature that a linear-time matcher does
 // not support, such as a lookahead.
-func (s *Schema) Notes() []string { return append([]string(nil), s.notes...) }
+func (s *Schema) Notes() []string {
+	return append([]string(nil), s.notes...)
+}
 
 // Validate returns nil if doc is one JSON value in UTF-8 that satisfies the schema,
 // otherwise an [*Error].
@@ -56,7 +58,11 @@ func (s *Schema) Validate(doc []byte) error {
 
 // Accepts reports whether [Schema.Validate] returns nil. It allocates nothing.
 func (s *Schema) Accepts(doc []byte) bool {
-	w := walker{doc: doc, budget: budgetFor(doc), quiet: 1}
+	w := walker{
+		doc:    doc,
+		budget: budgetFor(doc),
+		quiet:  1,
+	}
 	end, err := w.value(s.root, 0, 0)
 	return err == nil && jsonscan.End(doc, end) == nil
 }
@@ -64,7 +70,11 @@ func (s *Schema) Accepts(doc []byte) bool {
 // AcceptsToken is [Schema.Accepts] for a valid string, number, boolean or null without
 // white space around it. It ignores the keywords that apply other schemas, such as anyOf.
 func (s *Schema) AcceptsToken(raw []byte) bool {
-	w := walker{doc: raw, budget: budgetFor(raw), quiet: 1}
+	w := walker{
+		doc:    raw,
+		budget: budgetFor(raw),
+		quiet:  1,
+	}
 	kind := kindOf(raw[0])
 	w.scalar(s.root, kind, raw)
 	if s.root.enum != nil && w.stop == nil {
@@ -88,12 +98,18 @@ func (s *Schema) explain(doc []byte) *Error {
 	if err := jsonscan.Valid(doc); err != nil {
 		return &Error{Problems: []Problem{{Message: "not valid JSON: " + err.Error()}}}
 	}
-	w := walker{doc: doc, budget: budgetFor(doc)}
+	w := walker{
+		doc:    doc,
+		budget: budgetFor(doc),
+	}
 	_, _ = w.value(s.root, 0, 0)
 	if w.stop != nil {
 		w.problems = append(w.problems, Problem{Message: "too much work to check against the schema"})
 	}
-	return &Error{Problems: w.problems, More: w.more}
+	return &Error{
+		Problems: w.problems,
+		More:     w.more,
+	}
 }
 
 // budgetFor returns the work that a text may cause beyond the first pass, in units of

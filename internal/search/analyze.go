@@ -43,7 +43,12 @@ type part struct {
 
 func newAnalyzer(code string) *analyzer {
 	l := languageOf(code)
-	a := &analyzer{lang: l, stops: make(map[string]bool), stems: make(map[string]string), env: snowball.NewEnv("")}
+	a := &analyzer{
+		lang:  l,
+		stops: make(map[string]bool),
+		stems: make(map[string]string),
+		env:   snowball.NewEnv(""),
+	}
 	for word := range strings.FieldsSeq(l.Stops) {
 		a.stops[word] = true
 		a.stops[strings.ReplaceAll(word, "'", "")] = true
@@ -108,13 +113,21 @@ func pairs(text string, at int, visit func(token)) {
 	for i, r := range text {
 		if before >= 0 {
 			two := text[before : i+runeLen(r)]
-			visit(token{term: two, word: two, at: at + before})
+			visit(token{
+				term: two,
+				word: two,
+				at:   at + before,
+			})
 		}
 		before = i
 		count++
 	}
 	if count == 1 {
-		visit(token{term: text, word: text, at: at})
+		visit(token{
+			term: text,
+			word: text,
+			at:   at,
+		})
 	}
 }
 
@@ -140,7 +153,12 @@ func (a *analyzer) word(text string, at int, visit func(token)) {
 		a.lang.Elides && strings.ContainsFunc(text, isApostrophe) {
 		return
 	}
-	visit(token{term: plain(whole.String()), word: whole.String(), at: at, compound: true})
+	visit(token{
+		term:     plain(whole.String()),
+		word:     whole.String(),
+		at:       at,
+		compound: true,
+	})
 }
 
 // split splits a word at its connectors and humps.
@@ -182,14 +200,22 @@ func lowerFollows(text string) bool {
 // token returns the token for a lower-case word.
 func (a *analyzer) token(word string) token {
 	if a.stops[word] {
-		return token{term: plain(word), word: word, stop: true}
+		return token{
+			term: plain(word),
+			word: word,
+			stop: true,
+		}
 	}
 	bare := strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(word, "’", "'"), "'s", ""), "'")
 	bare = strings.ReplaceAll(bare, "'", "")
 	if bare == "" {
 		bare = word
 	}
-	return token{term: a.stem(bare), word: bare, stop: a.stops[bare]}
+	return token{
+		term: a.stem(bare),
+		word: bare,
+		stop: a.stops[bare],
+	}
 }
 
 // maxStems bounds the cache of stems.
@@ -212,7 +238,9 @@ func (a *analyzer) stem(word string) string {
 }
 
 func (a *analyzer) stemmed(word string) string {
-	if a.lang.stem == nil || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
+	if a.lang.stem == nil || strings.ContainsFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r)
+	}) {
 		return word
 	}
 	a.env.SetCurrent(word)
@@ -268,7 +296,9 @@ const (
 
 // plain removes accents from text, which is in lower case.
 func plain(text string) string {
-	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+	if strings.IndexFunc(text, func(r rune) bool {
+		return r >= utf8.RuneSelf
+	}) < 0 {
 		return text
 	}
 	letters := []rune(bare)

@@ -25,9 +25,11 @@ func (q *question) snippet(text string, terms []wanted) string {
 			found = append(found, match{t.at, t.term})
 		}
 	})
-	start, best := 0, 0.0
+	start := 0
+	best := 0.0
 	for i := range found {
-		sum, seen := 0.0, map[string]bool{}
+		sum := 0.0
+		seen := map[string]bool{}
 		for j := i; j < len(found) && found[j].at < found[i].at+snippetLen*3/4; j++ {
 			if !seen[found[j].term] {
 				seen[found[j].term] = true
@@ -35,7 +37,8 @@ func (q *question) snippet(text string, terms []wanted) string {
 			}
 		}
 		if sum > best {
-			start, best = found[i].at, sum
+			start = found[i].at
+			best = sum
 		}
 	}
 	return cut(text, start)

@@ -180,7 +180,10 @@ func (b *Builder) Add(p Page) error {
 	}
 	number := len(b.pages)
 	found := make(map[string]*weights)
-	s := span{first: len(b.sections), count: len(p.Sections)}
+	s := span{
+		first: len(b.sections),
+		count: len(p.Sections),
+	}
 	count := func(text string, section, weight int) (length int) {
 		b.an.tokens(text, func(t token) {
 			if !t.compound {
@@ -264,9 +267,13 @@ func (b *Builder) keep(term string, page int, w *weights) {
 	r.data = binary.AppendUvarint(r.data, uint64(w.page))
 	r.data = binary.AppendUvarint(r.data, uint64(w.title))
 	if len(w.sections) > kHeard {
-		slices.SortStableFunc(w.sections, func(a, b sectionWeight) int { return b.weight - a.weight })
+		slices.SortStableFunc(w.sections, func(a, b sectionWeight) int {
+			return b.weight - a.weight
+		})
 		w.sections = w.sections[:kHeard]
-		slices.SortFunc(w.sections, func(a, b sectionWeight) int { return a.section - b.section })
+		slices.SortFunc(w.sections, func(a, b sectionWeight) int {
+			return a.section - b.section
+		})
 	}
 	r.data = binary.AppendUvarint(r.data, uint64(len(w.sections)))
 	before := 0
@@ -303,7 +310,8 @@ func (b *Builder) Close() error {
 
 func (b *Builder) writeTerms() error {
 	shard := make(map[string]string)
-	size, first := 0, ""
+	size := 0
+	first := ""
 	flush := func() error {
 		if len(shard) == 0 {
 			return nil
@@ -358,9 +366,13 @@ func (b *Builder) postings(r *raw) []byte {
 			length := float64(b.sections[s.first+at]) / sectionMean
 			sections = append(sections, sectionWeight{at, int(score(idf, read.next(), length))})
 		}
-		slices.SortStableFunc(sections, func(a, b sectionWeight) int { return b.weight - a.weight })
+		slices.SortStableFunc(sections, func(a, b sectionWeight) int {
+			return b.weight - a.weight
+		})
 		sections = sections[:min(len(sections), kMost)]
-		slices.SortFunc(sections, func(a, b sectionWeight) int { return a.section - b.section })
+		slices.SortFunc(sections, func(a, b sectionWeight) int {
+			return a.section - b.section
+		})
 		out = binary.AppendUvarint(out, uint64(len(sections)))
 		at = 0
 		for _, s := range sections {
@@ -401,7 +413,9 @@ func (b *Builder) Words(limit int) []string {
 		all = append(all, ranked{text, float64(w.weight+w.pages) * idf})
 	}
 	slices.SortFunc(all,
-		func(a, b ranked) int { return cmp.Or(cmp.Compare(b.rank, a.rank), strings.Compare(a.word, b.word)) })
+		func(a, b ranked) int {
+			return cmp.Or(cmp.Compare(b.rank, a.rank), strings.Compare(a.word, b.word))
+		})
 	words := make([]string, 0, min(len(all), max(0, limit)))
 	for _, r := range all[:cap(words)] {
 		words = append(words, r.word)

@@ -65,7 +65,8 @@ func (s *shard) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &pair); err != nil || len(pair) != 2 {
 		return errors.New("want a pair of texts")
 	}
-	s.first, s.sum = pair[0], pair[1]
+	s.first = pair[0]
+	s.sum = pair[1]
 	return nil
 }
 
@@ -98,11 +99,17 @@ type wordList struct {
 	Words string `json:"words"`
 }
 
-func shardName(kind string, n int) string { return kind + "-" + strconv.Itoa(n) + ".json" }
+func shardName(kind string, n int) string {
+	return kind + "-" + strconv.Itoa(n) + ".json"
+}
 
-func shardOf(first string, data []byte) shard { return shard{first, sum(data)} }
+func shardOf(first string, data []byte) shard {
+	return shard{first, sum(data)}
+}
 
-func sum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) }
+func sum(data []byte) string {
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data))
+}
 
 // encode encodes an index file. encoding/json sorts map keys.
 func encode(v any) []byte {
@@ -127,7 +134,9 @@ func (h *head) check() error {
 		return fmt.Errorf("the index has format %d, and this program reads %d", h.Format, format)
 	case h.Pages < 0 || h.Pages > maxPages || len(h.Terms) > maxShards || len(h.Rows) > maxShards:
 		return errors.New("the head of the index is beyond its limits")
-	case !slices.IsSortedFunc(h.Terms, func(a, b shard) int { return strings.Compare(a.first, b.first) }):
+	case !slices.IsSortedFunc(h.Terms, func(a, b shard) int {
+		return strings.Compare(a.first, b.first)
+	}):
 		return errors.New("the shards of the index are not sorted")
 	}
 	before := -1
@@ -143,7 +152,9 @@ func (h *head) check() error {
 
 // termShard returns the number of the shard that would contain the term, or -1.
 func (h *head) termShard(term string) int {
-	at, exact := slices.BinarySearchFunc(h.Terms, term, func(s shard, t string) int { return strings.Compare(s.first, t) })
+	at, exact := slices.BinarySearchFunc(h.Terms, term, func(s shard, t string) int {
+		return strings.Compare(s.first, t)
+	})
 	if exact {
 		return at
 	}
@@ -196,7 +207,10 @@ func eachPosting(encoded string, pages int, visit func(posting)) error {
 	page := -1
 	for len(data) > 0 && err == nil {
 		step := next(pages)
-		p := posting{page: page + step, score: next(1 << 24)}
+		p := posting{
+			page:  page + step,
+			score: next(1 << 24),
+		}
 		count := next(kMost)
 		at := 0
 		for i := range count {
@@ -215,7 +229,12 @@ func eachPosting(encoded string, pages int, visit func(posting)) error {
 
 // addRow stores the displayed data of a page.
 func (b *Builder) addRow(p Page) error {
-	r := row{ID: p.ID, Title: p.Title, Link: p.Link, Sections: make([]sectionRow, 0, len(p.Sections))}
+	r := row{
+		ID:       p.ID,
+		Title:    p.Title,
+		Link:     p.Link,
+		Sections: make([]sectionRow, 0, len(p.Sections)),
+	}
 	b.rowBytes += len(p.ID) + len(p.Title) + len(p.Link) + 40
 	const fullTexts, later = 12_000, 10
 	kept := 0
@@ -244,7 +263,8 @@ func (b *Builder) flushRows() error {
 	name := shardName("pages", len(b.head.Rows))
 	b.head.Rows = append(b.head.Rows, shardOf(strconv.Itoa(b.rowsFirst), data))
 	b.rowsFirst += len(b.rows)
-	b.rows, b.rowBytes = nil, 0
+	b.rows = nil
+	b.rowBytes = 0
 	return b.write(name, data)
 }
 

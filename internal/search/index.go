@@ -127,7 +127,12 @@ func (x *Index) search(ctx context.Context, query string) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", HeadName, err)
 	}
-	q := &question{index: x, ctx: ctx, head: loaded.(*head), result: &Result{Query: query}}
+	q := &question{
+		index:  x,
+		ctx:    ctx,
+		head:   loaded.(*head),
+		result: &Result{Query: query},
+	}
 	q.result.Hint = q.head.Hint
 	p := x.analyzer(q.head.Language)
 	defer x.analyzers.Put(p)
@@ -205,7 +210,13 @@ func (q *question) terms(query string) []wanted {
 			return
 		}
 		seen[t.term] = true
-		w := wanted{term: t.term, word: t.word, weight: 1, group: group, compound: t.compound}
+		w := wanted{
+			term:     t.term,
+			word:     t.word,
+			weight:   1,
+			group:    group,
+			compound: t.compound,
+		}
 		w.literal = strings.ContainsAny(t.word, "0123456789") || utf8.RuneCountInString(t.word) < 4
 		if t.compound {
 			w.weight, w.group = asCompound, max(0, group-1)
@@ -274,7 +285,10 @@ func loadAll[T any](q *question, kind string, numbers []int, shards []shard) ([]
 	var all sync.WaitGroup
 	for i := range numbers {
 		all.Go(func() {
-			if err := barrier.Run("read "+shardName(kind, numbers[i]), func() error { load(i); return nil }); err != nil {
+			if err := barrier.Run("read "+shardName(kind, numbers[i]), func() error {
+				load(i)
+				return nil
+			}); err != nil {
 				errs[i] = err
 			}
 		})
@@ -357,7 +371,8 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 		return nil, err
 	}
 	for _, t := range unknown {
-		found, weight := beginning(t.word, words), asPrefix
+		found := beginning(t.word, words)
+		weight := asPrefix
 		if len(found) == 0 && !t.literal {
 			found, weight = near(t.word, words, 3), asNear
 		}
@@ -367,13 +382,22 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 		q.result.Replaced = append(q.result.Replaced, Replacement{t.word, found})
 		for _, word := range found {
 			q.an.tokens(word, func(n token) {
-				known = append(known, wanted{term: n.term, word: word, weight: weight, group: t.group})
+				known = append(known, wanted{
+					term:   n.term,
+					word:   word,
+					weight: weight,
+					group:  t.group,
+				})
 			})
 		}
 	}
 	slices.SortStableFunc(known,
-		func(a, b wanted) int { return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(b.weight, a.weight)) })
-	known = slices.CompactFunc(known, func(a, b wanted) bool { return a.term == b.term })
+		func(a, b wanted) int {
+			return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(b.weight, a.weight))
+		})
+	known = slices.CompactFunc(known, func(a, b wanted) bool {
+		return a.term == b.term
+	})
 	return known, q.fetchTerms(known)
 }
 
@@ -443,7 +467,8 @@ func (y *tally) best() (section int, score float64) {
 	section = -1
 	for _, s := range y.sections {
 		if s.score > score || s.score == score && section > s.section {
-			section, score = s.section, s.score
+			section = s.section
+			score = s.score
 		}
 	}
 	return section, score
@@ -462,7 +487,9 @@ func (q *question) rank(groups int) []*tally {
 		y.score *= 0.4 + 0.6*float64(on)/float64(max(1, groups))
 		all = append(all, y)
 	}
-	slices.SortFunc(all, func(a, b *tally) int { return cmp.Or(cmp.Compare(b.score, a.score), a.page-b.page) })
+	slices.SortFunc(all, func(a, b *tally) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), a.page-b.page)
+	})
 	return all[:min(len(all), maxHits)]
 }
 
@@ -490,10 +517,16 @@ func (q *question) show(best []*tally, terms []wanted) error {
 }
 
 func (q *question) hit(r *row, y *tally, terms []wanted) Hit {
-	h := Hit{Page: r.ID, Title: r.Title, Link: r.Link}
+	h := Hit{
+		Page:  r.ID,
+		Title: r.Title,
+		Link:  r.Link,
+	}
 	if section, _ := y.best(); section >= 0 && section < len(r.Sections) {
 		s := r.Sections[section]
-		h.Slug, h.Heading, h.Snippet = s.Slug, s.Heading, s.Text
+		h.Slug = s.Slug
+		h.Heading = s.Heading
+		h.Snippet = s.Text
 	}
 	for i := 0; h.Snippet == "" && i < len(r.Sections); i++ {
 		h.Snippet = r.Sections[i].Text

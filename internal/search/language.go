@@ -102,7 +102,9 @@ func Detect(text string) string {
 			break
 		}
 	}
-	best, most, second := "", 0, 0
+	best := ""
+	most := 0
+	second := 0
 	for _, l := range languages() {
 		n := 0
 		for stop := range strings.FieldsSeq(l.Stops) {

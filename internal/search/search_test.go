@@ -169,7 +169,8 @@ func TestDetect(t *testing.T) {
 		"Das ist die Anleitung, mit der man das Programm installiert, und was zu tun ist, wenn es nicht geht.":     "de",
 		"Voici comment installer le programme, et ce que vous pouvez faire si cela ne marche pas avec la version.": "fr",
 		"Así es como se instala el programa, y lo que puede hacer si no funciona con la versión que tiene.":        "es",
-		"Так устанавливается программа, и вот что можно сделать, если она не работает на этом компьютере.":         "ru",
+		"Так устанавливается программа, и вот что можно сделать, если " +
+			"она не работает на этом компьютере.": "ru",
 		"func main() { fmt.Println(x) }": "",
 		"":                               "",
 	}

@@ -22,7 +22,11 @@ func (x *Index) Verify(ctx context.Context, limit int, broken func(name string, 
 		return nil
 	}
 	h := loaded.(*head)
-	q := &question{index: x, ctx: ctx, head: h}
+	q := &question{
+		index: x,
+		ctx:   ctx,
+		head:  h,
+	}
 	report := func(name string, err error) {
 		if err != nil && ctx.Err() == nil {
 			broken(name, reason(name, err))

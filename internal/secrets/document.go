@@ -25,7 +25,11 @@ const maxFound = 1000
 // doc, one per place and description. Members called "blob" and "data" are decoded.
 // Offsets of the matches are relative to the value at Pointer.
 func (s *Scanner) FindDocument(doc []byte) []Found {
-	w := &walker{scanner: s, doc: doc, seen: make(map[string]bool)}
+	w := &walker{
+		scanner: s,
+		doc:     doc,
+		seen:    make(map[string]bool),
+	}
 	if i := jsonscan.Space(doc, 0); i < len(doc) {
 		_, _ = w.value(i, 0, "", "") // the document is valid
 	}

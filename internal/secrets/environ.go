@@ -101,7 +101,9 @@ func passwordIn(value string) string {
 // appendNeedles adds the forms in which a secret may be written.
 func appendNeedles(list []needle, variable, secret string) []needle {
 	add := func(text, form string, wrapped bool) {
-		if len(text) < minEncoded || slices.ContainsFunc(list, func(n needle) bool { return n.text == text }) {
+		if len(text) < minEncoded || slices.ContainsFunc(list, func(n needle) bool {
+			return n.text == text
+		}) {
 			return
 		}
 		list = append(list, needle{variable, text, form, form == "" && len(secret) < minUnbound, wrapped})
@@ -186,7 +188,8 @@ func (n *needle) in(text string) int {
 		if i < 0 {
 			return -1
 		}
-		at, end := from+i, from+i+len(n.text)
+		at := from + i
+		end := from + i + len(n.text)
 		if !n.word || (at == 0 || !isAlphanumeric(text[at-1])) && (end == len(text) || !isAlphanumeric(text[end])) {
 			return at
 		}

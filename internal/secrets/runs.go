@@ -160,7 +160,9 @@ func chance(word string) bool {
 	if strings.ContainsAny(word, "_-") {
 		// Separators join names, so one of the parts must look random by itself.
 		longest := ""
-		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '_' || r == '-' }) {
+		for part := range strings.FieldsFuncSeq(word, func(r rune) bool {
+			return r == '_' || r == '-'
+		}) {
 			if len(part) > len(longest) {
 				longest = part
 			}
@@ -189,7 +191,8 @@ func chance(word string) bool {
 // wordLetters counts the letters in runs of three or more lower-case letters, including a
 // preceding capital. Identifiers in source code consist of such runs.
 func wordLetters(word string) int {
-	count, run := 0, 0
+	count := 0
+	run := 0
 	end := func(at int) {
 		if run >= 3 {
 			count += run
@@ -210,12 +213,15 @@ func wordLetters(word string) int {
 	return count
 }
 
-func separators(word string) int { return strings.Count(word, "_") + strings.Count(word, "-") }
+func separators(word string) int {
+	return strings.Count(word, "_") + strings.Count(word, "-")
+}
 
 // mixed reports whether capitals and digits are spread over the word, rather than only at
 // the beginnings of words.
 func mixed(word string) bool {
-	changes, last := 0, byte(0)
+	changes := 0
+	last := byte(0)
 	for i := range len(word) {
 		kind := class(word[i])
 		if i > 0 && kind != last {

@@ -41,7 +41,9 @@ const (
 )
 
 // Kinds returns all kinds, most certain first.
-func Kinds() []Kind { return []Kind{Environment, Dump, PrivateKey, Token, Pair, Entropy} }
+func Kinds() []Kind {
+	return []Kind{Environment, Dump, PrivateKey, Token, Pair, Entropy}
+}
 
 // Match is a part of a text that looks like a secret.
 type Match struct {
@@ -148,14 +150,20 @@ func settle(matches []Match) []Match {
 	for i, k := range Kinds() {
 		rank[k] = i
 	}
-	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(rank[a.Kind], rank[b.Kind]) })
+	slices.SortStableFunc(matches, func(a, b Match) int {
+		return cmp.Compare(rank[a.Kind], rank[b.Kind])
+	})
 	var kept []Match
 	for _, m := range matches {
-		if !slices.ContainsFunc(kept, func(k Match) bool { return m.Start < k.End && k.Start < m.End }) {
+		if !slices.ContainsFunc(kept, func(k Match) bool {
+			return m.Start < k.End && k.Start < m.End
+		}) {
 			kept = append(kept, m)
 		}
 	}
-	slices.SortFunc(kept, func(a, b Match) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(kept, func(a, b Match) int {
+		return cmp.Compare(a.Start, b.Start)
+	})
 	return kept
 }
 

@@ -40,7 +40,8 @@ func findPrivateKeys(text string, add adder) {
 }
 
 func longestRun(text string, in func(byte) bool) int {
-	longest, run := 0, 0
+	longest := 0
+	run := 0
 	for i := range len(text) {
 		if run++; !in(text[i]) {
 			run = 0
@@ -50,10 +51,14 @@ func longestRun(text string, in func(byte) bool) int {
 	return longest
 }
 
-func isBase64(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '/' || c == '-' || c == '_' }
+func isBase64(c byte) bool {
+	return isAlphanumeric(c) || c == '+' || c == '/' || c == '-' || c == '_'
+}
 
 // isTokenByte reports whether c is in [tokenLetters].
-func isTokenByte(c byte) bool { return isAlphanumeric(c) || c == '_' || c == '-' || c == '.' }
+func isTokenByte(c byte) bool {
+	return isAlphanumeric(c) || c == '_' || c == '-' || c == '.'
+}
 
 // findTokens finds words in the format of a service's credentials.
 func findTokens(text string, add adder) {
@@ -287,7 +292,9 @@ func isUpper(name string) bool {
 func cursor(name string) bool {
 	parts := strings.Split(camel(name), "_")
 	if len(parts) == 1 {
-		parts = strings.FieldsFunc(camel(name), func(r rune) bool { return r == '-' || r == '.' })
+		parts = strings.FieldsFunc(camel(name), func(r rune) bool {
+			return r == '-' || r == '.'
+		})
 	}
 	return len(parts) > 1 && slices.Contains(table().CursorNames,
 		parts[len(parts)-2])
@@ -304,7 +311,9 @@ func identifierPath(value string) bool {
 }
 
 // spelledOut reports whether a value consists of words: in one case, or capitalized.
-func spelledOut(value string) bool { return strings.ContainsAny(value, "_-.") || spelled(value) }
+func spelledOut(value string) bool {
+	return strings.ContainsAny(value, "_-.") || spelled(value)
+}
 
 // illustrative reports whether a value is an example or a placeholder.
 func illustrative(value string) bool {

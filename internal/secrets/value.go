@@ -15,7 +15,9 @@ func Known(s string) string {
 		}
 	}
 	for _, word := range strings.FieldsFunc(s,
-		func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'=:,;@/?&", r) }) {
+		func(r rune) bool {
+			return strings.ContainsRune(" \t\r\n\"'=:,;@/?&", r)
+		}) {
 		if parts := strings.Split(word, "."); len(parts) >= 3 && strings.HasPrefix(word, "eyJ") &&
 			len(parts[1])+len(parts[2]) > 8 {
 			return "a JSON Web Token"
@@ -103,7 +105,9 @@ func botToken(s string) string {
 
 // assignment detects password=value in connection strings and URL queries.
 func assignment(s string) string {
-	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("; \t\n&?\"'", r) }) {
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool {
+		return strings.ContainsRune("; \t\n&?\"'", r)
+	}) {
 		name, value, ok := strings.Cut(part, "=")
 		if ok && Name(strings.TrimLeft(name, "-")) && !Plain(value) {
 			return "a name in it says so"
@@ -129,7 +133,9 @@ func Name(name string) bool {
 
 // lastWords returns the last two words of a name in lower case, "" for missing ones.
 func lastWords(name string) (before, last string) {
-	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
+	parts := strings.FieldsFunc(camel(name), func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || r == ' '
+	})
 	parts = append([]string{"", ""}, parts...)
 	return parts[len(parts)-2], parts[len(parts)-1]
 }
@@ -190,7 +196,9 @@ func Random(s string) bool {
 		return len(s) >= 32 && entropy(s) >= 3
 	}
 	return len(s) >= 24 && entropy(s) >= 4 && !spelled(s) && strings.ContainsAny(s, "0123456789") &&
-		strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' }) &&
+		strings.ContainsFunc(s, func(r rune) bool {
+			return 'a' <= r && r <= 'z'
+		}) &&
 		strings.ContainsFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' })
 }
 
@@ -203,7 +211,8 @@ func contentAddress(s string) bool {
 // spelled reports whether s is composed of words, such as
 // com.example.ApplicationFactory2: it has long runs of letters of one kind.
 func spelled(s string) bool {
-	runs, last := 1, byte(0)
+	runs := 1
+	last := byte(0)
 	for i := range len(s) {
 		kind := class(s[i])
 		if i > 0 && kind != last && (last != 'A' || kind != 'a') {

@@ -44,7 +44,10 @@ func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answe
 		result: &Result{},
 		taken:  make(map[string]bool),
 	}
-	w.spool = &spool{limit: w.opts.SpoolBytes, dir: os.TempDir()}
+	w.spool = &spool{
+		limit: w.opts.SpoolBytes,
+		dir:   os.TempDir(),
+	}
 	defer w.spool.close()
 	if err := w.definitions(); err != nil {
 		return nil, err
@@ -247,7 +250,9 @@ func inserted(list []staticmcp.IndexEntry, added map[string]staticmcp.IndexEntry
 	for _, e := range added {
 		list = append(list, e)
 	}
-	slices.SortFunc(list, func(a, b staticmcp.IndexEntry) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(list, func(a, b staticmcp.IndexEntry) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
 	return list
 }
 
@@ -256,7 +261,9 @@ func (t *dirTarget) addToShards(w *writer, added map[string]staticmcp.IndexEntry
 	parts := make(map[int]map[string]staticmcp.IndexEntry)
 	for name, e := range added {
 		at, found := slices.BinarySearchFunc(t.index.Shards, name,
-			func(s staticmcp.IndexShard, name string) int { return cmp.Compare(s.First, name) })
+			func(s staticmcp.IndexShard, name string) int {
+				return cmp.Compare(s.First, name)
+			})
 		if !found {
 			at = max(0, at-1)
 		}

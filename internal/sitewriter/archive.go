@@ -20,10 +20,20 @@ import (
 
 // ZipFile returns an output that writes a zip file, atomically. It replaces an existing
 // file only if that is an archive written by Slipway, or with [Options.Adopt].
-func ZipFile(name string) Output { return &archiveFile{name: name, pack: packZip} }
+func ZipFile(name string) Output {
+	return &archiveFile{
+		name: name,
+		pack: packZip,
+	}
+}
 
 // TarFile is like [ZipFile] for a tar file.
-func TarFile(name string) Output { return &archiveFile{name: name, pack: packTar} }
+func TarFile(name string) Output {
+	return &archiveFile{
+		name: name,
+		pack: packTar,
+	}
+}
 
 // Zip returns an output that writes a zip archive to w.
 func Zip(w io.Writer) Output { return &archive{w, packZip} }
@@ -68,7 +78,9 @@ func (w *writer) pack(ctx context.Context, p packing) error {
 		}
 		return 1
 	}
-	slices.SortStableFunc(all, func(a, b file) int { return cmp.Compare(rank(&a), rank(&b)) })
+	slices.SortStableFunc(all, func(a, b file) int {
+		return cmp.Compare(rank(&a), rank(&b))
+	})
 	var bytes int64
 	for i := range all {
 		if err := ctx.Err(); err != nil {
@@ -180,7 +192,9 @@ func (a *archiveFile) commit(ctx context.Context, w *writer) error {
 	if w.opts.DryRun {
 		return a.compare(ctx, w)
 	}
-	err := fsutil.Replace(a.name, 0o644, func(out io.Writer) error { return w.pack(ctx, a.pack(out)) })
+	err := fsutil.Replace(a.name, 0o644, func(out io.Writer) error {
+		return w.pack(ctx, a.pack(out))
+	})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", a.name, err)
 	}
@@ -191,7 +205,9 @@ func (a *archiveFile) commit(ctx context.Context, w *writer) error {
 func (a *archiveFile) compare(ctx context.Context, w *writer) error {
 	made, wrote := io.Pipe()
 	go func() {
-		wrote.CloseWithError(barrier.Run("write "+a.name, func() error { return w.pack(ctx, a.pack(wrote)) }))
+		wrote.CloseWithError(barrier.Run("write "+a.name, func() error {
+			return w.pack(ctx, a.pack(wrote))
+		}))
 	}()
 	defer made.Close()
 	there, err := os.Open(a.name)

@@ -262,7 +262,10 @@ func (w *writer) takeTool(a *Answer) error {
 	}
 	if len(address.Texts) == 2 && t.interchangable {
 		slices.Reverse(address.Texts)
-		return w.keep(file{path: address.Path(), spare: true}, w.document(raw.Bytes()), q)
+		return w.keep(file{
+			path:  address.Path(),
+			spare: true,
+		}, w.document(raw.Bytes()), q)
 	}
 	return nil
 }
@@ -472,7 +475,10 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 		w.answered[nameSum(q.Tool, q.Prompt, q.URI)] = true
 	}
 	if alias := address.AliasPath(); alias != path && !w.opts.NoAliases {
-		return w.keep(file{path: alias, spare: true}, data, q)
+		return w.keep(file{
+			path:  alias,
+			spare: true,
+		}, data, q)
 	}
 	return nil
 }
@@ -534,5 +540,8 @@ func (w *writer) questionOf(f *file) (*question, error) {
 
 // in returns a reporter for a file.
 func (w *writer) in(file string) check.Reporter {
-	return check.Reporter{Report: &w.result.Report, File: file}
+	return check.Reporter{
+		Report: &w.result.Report,
+		File:   file,
+	}
 }

@@ -248,7 +248,10 @@ type dirPlan struct {
 
 // compare plans the changes without making any.
 func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
-	plan := &dirPlan{w: w, states: make([]state, len(w.files)+len(w.inner))}
+	plan := &dirPlan{
+		w:      w,
+		states: make([]state, len(w.files)+len(w.inner)),
+	}
 	ours, err := t.ours(w, plan)
 	if err != nil {
 		return nil, err
@@ -279,7 +282,9 @@ func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
 // keepRecord leaves the record unchanged if nothing else changes, so that its time is
 // that of the last change.
 func (p *dirPlan) keepRecord(answers int, record map[string][]byte) {
-	if len(p.gone) > 0 || slices.ContainsFunc(p.states[:answers], func(s state) bool { return s != same }) {
+	if len(p.gone) > 0 || slices.ContainsFunc(p.states[:answers], func(s state) bool {
+		return s != same
+	}) {
 		return
 	}
 	for i := answers; i < len(p.states); i++ {
@@ -460,7 +465,9 @@ func (p *dirPlan) file(i int) *file {
 }
 
 func (p *dirPlan) writes() bool {
-	return slices.ContainsFunc(p.states, func(s state) bool { return s != same })
+	return slices.ContainsFunc(p.states, func(s state) bool {
+		return s != same
+	})
 }
 
 func (t *dirTarget) beginJournal(plan *dirPlan) error {

@@ -91,7 +91,9 @@ func (w *writer) llms() string {
 	return b.String()
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}
 
 // limits verifies the site against the limits of the host.
 func (w *writer) limits(files []file) {

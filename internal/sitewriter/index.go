@@ -171,5 +171,7 @@ func lines(index *staticmcp.Index) ([]byte, error) {
 // all returns the files of the site and those below .staticmcp.
 func (w *writer) all() []file {
 	return append(slices.Clip(w.files),
-		slices.SortedFunc(slices.Values(w.inner), func(a, b file) int { return cmp.Compare(a.path, b.path) })...)
+		slices.SortedFunc(slices.Values(w.inner), func(a, b file) int {
+			return cmp.Compare(a.path, b.path)
+		})...)
 }

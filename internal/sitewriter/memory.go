@@ -120,7 +120,9 @@ func (m *Memory) commit(ctx context.Context, w *writer) error {
 		}
 	}
 	for _, entries := range after.dirs {
-		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+			return cmp.Compare(a.Name(), b.Name())
+		})
 	}
 	if !w.opts.DryRun {
 		m.tree.Store(after)
@@ -136,7 +138,10 @@ func (m *Memory) fits(all []file) error {
 		size += all[i].size
 	}
 	if size > most {
-		return &MemoryError{Size: size, Max: most}
+		return &MemoryError{
+			Size: size,
+			Max:  most,
+		}
 	}
 	return nil
 }
@@ -150,7 +155,10 @@ func (t *memoryTree) add(name string, f *memoryFile) {
 		if t.files[dir] != nil {
 			return
 		}
-		f = &memoryFile{name: path.Base(dir), folder: true}
+		f = &memoryFile{
+			name:   path.Base(dir),
+			folder: true,
+		}
 		t.files[dir] = f
 		name = dir
 	}
@@ -256,7 +264,9 @@ func (o *openFile) Read(p []byte) (int, error) {
 }
 
 // ReadAt implements io.ReaderAt.
-func (o *openFile) ReadAt(p []byte, at int64) (int, error) { return o.reader.ReadAt(p, at) }
+func (o *openFile) ReadAt(p []byte, at int64) (int, error) {
+	return o.reader.ReadAt(p, at)
+}
 
 // Seek implements io.Seeker.
 func (o *openFile) Seek(offset int64, whence int) (int64, error) {

@@ -49,5 +49,9 @@ func (r *Result) note(action Action, path string) {
 }
 
 func pathError(op, path string, err error) error {
-	return &fs.PathError{Op: op, Path: path, Err: err}
+	return &fs.PathError{
+		Op:   op,
+		Path: path,
+		Err:  err,
+	}
 }

@@ -59,7 +59,9 @@ func ServerName(title, sep string, tellNothing ...string) string {
 var possessive = regexp.MustCompile(`(\pL)'s\b`)
 
 func nameWords(text string) []string {
-	return strings.FieldsFunc(staticmcp.EncodeName(text), func(r rune) bool { return r == '_' || r == '-' })
+	return strings.FieldsFunc(staticmcp.EncodeName(text), func(r rune) bool {
+		return r == '_' || r == '-'
+	})
 }
 
 // contentFolders are folder names that do not identify a project.
@@ -69,7 +71,9 @@ var contentFolders = []string{
 
 // IsContentFolder reports whether a folder name, such as "docs", only indicates that the
 // folder has content.
-func IsContentFolder(name string) bool { return slices.Contains(contentFolders, strings.ToLower(name)) }
+func IsContentFolder(name string) bool {
+	return slices.Contains(contentFolders, strings.ToLower(name))
+}
 
 // ProjectFolder returns the folder of the project that a content folder belongs to: the
 // nearest folder at or above dir whose name is more specific than "docs".

@@ -15,12 +15,16 @@ import (
 )
 
 func (w *writer) sort() {
-	slices.SortStableFunc(w.files, func(a, b file) int { return cmp.Compare(a.path, b.path) })
+	slices.SortStableFunc(w.files, func(a, b file) int {
+		return cmp.Compare(a.path, b.path)
+	})
 }
 
 // has reports whether one of the sorted files has that path.
 func (w *writer) has(path string) bool {
-	_, ok := slices.BinarySearchFunc(w.files, path, func(f file, path string) int { return cmp.Compare(f.path, path) })
+	_, ok := slices.BinarySearchFunc(w.files, path, func(f file, path string) int {
+		return cmp.Compare(f.path, path)
+	})
 	return ok
 }
 
@@ -60,7 +64,9 @@ func (w *writer) resolve() error {
 
 // insert adds the files created for collisions, which must not collide again.
 func (w *writer) insert(added []file) error {
-	slices.SortStableFunc(added, func(a, b file) int { return cmp.Compare(a.path, b.path) })
+	slices.SortStableFunc(added, func(a, b file) int {
+		return cmp.Compare(a.path, b.path)
+	})
 	for i := range added {
 		f := &added[i]
 		if w.has(f.path) || i > 0 && added[i-1].path == f.path {
@@ -79,10 +85,14 @@ func (w *writer) merged(group []file) ([]file, error) {
 	if len(group) == 1 {
 		return group, nil
 	}
-	proper := slices.DeleteFunc(slices.Clone(group), func(f file) bool { return f.spare })
+	proper := slices.DeleteFunc(slices.Clone(group), func(f file) bool {
+		return f.spare
+	})
 	if len(proper) == 0 {
 		// The choice among spare files must not depend on their order.
-		return []file{slices.MinFunc(group, func(a, b file) int { return slices.Compare(a.sum[:], b.sum[:]) })}, nil
+		return []file{slices.MinFunc(group, func(a, b file) int {
+			return slices.Compare(a.sum[:], b.sum[:])
+		})}, nil
 	}
 	if len(proper) == 1 {
 		return proper, nil
@@ -106,7 +116,9 @@ func (w *writer) merged(group []file) ([]file, error) {
 			w.in(q.From).Add(ruleDuplicateAnswer, "", "", "%s: there are two different answers", q)
 		}
 	}
-	if !slices.ContainsFunc(unique, func(f file) bool { return f.sum != unique[0].sum }) {
+	if !slices.ContainsFunc(unique, func(f file) bool {
+		return f.sum != unique[0].sum
+	}) {
 		// All answers are equal, so any of them will do.
 		return []file{seen[least]}, nil
 	}

@@ -56,7 +56,10 @@ func NewSearch(tool string, entries iter.Seq[SearchEntry], opts *SearchOptions) 
 	if s.opts.Words <= 0 {
 		s.opts.Words = defaultWords
 	}
-	b := search.NewBuilder(&search.Options{Language: "en", Hint: s.opts.Hint}, s.files.Write)
+	b := search.NewBuilder(&search.Options{
+		Language: "en",
+		Hint:     s.opts.Hint,
+	}, s.files.Write)
 	n := 0
 	for e := range entries {
 		n++

@@ -124,7 +124,10 @@ func TextResource(uri, mimeType, text string) *Answer {
 	result := append([]byte(`{"uri":`), quote(uri)...)
 	result = append(append(result, `,"mimeType":`...), quote(mimeType)...)
 	result = append(append(result, `,"text":`...), quote(text)...)
-	return &Answer{URI: uri, Result: append(result, '}')}
+	return &Answer{
+		URI:    uri,
+		Result: append(result, '}'),
+	}
 }
 
 func quote(s string) []byte { return jsonscan.AppendQuote(nil, s) }

@@ -54,14 +54,18 @@ func (w *writer) rootFiles(prefix string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.rootFile(".nojekyll", func(old string) (string, error) { return old, nil }); err != nil {
+	if err := w.rootFile(".nojekyll", func(old string) (string, error) {
+		return old, nil
+	}); err != nil {
 		return err
 	}
 	if !profile.ReadsHeaders {
 		return nil
 	}
 	rules := prefixed(headersFile, prefix)
-	return w.rootFile("_headers", func(old string) (string, error) { return mergeMarked(old, prefix, rules) })
+	return w.rootFile("_headers", func(old string) (string, error) {
+		return mergeMarked(old, prefix, rules)
+	})
 }
 
 // rootFile writes one file at the root if merge returns different contents.

@@ -57,7 +57,10 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 		return w.result, err
 	}
 	defer target.close()
-	w.spool = &spool{limit: w.opts.SpoolBytes, dir: w.tempDir(target)}
+	w.spool = &spool{
+		limit: w.opts.SpoolBytes,
+		dir:   w.tempDir(target),
+	}
 	defer w.spool.close()
 	if err := w.prepare(ctx); err != nil {
 		return w.result, err

@@ -40,7 +40,11 @@ func ReadDocument(name string, data []byte) (*Node, error) {
 		return nil, &Error{Message: fmt.Sprintf("the document has more than %d MiB", MaxDocument>>20)}
 	}
 	text := bytes.TrimPrefix(data, []byte("\ufeff"))
-	l := limits{depth: 199, nodes: 5_000_000, document: true}
+	l := limits{
+		depth:    199,
+		nodes:    5_000_000,
+		document: true,
+	}
 	var root *Node
 	var problems []Problem
 	switch {
@@ -58,7 +62,10 @@ func ReadDocument(name string, data []byte) (*Node, error) {
 	if p.Offset == unplaced {
 		return nil, &Error{Message: p.Message}
 	}
-	c := cursor{line: 1, column: 1}
+	c := cursor{
+		line:   1,
+		column: 1,
+	}
 	line, column := c.move(text, p.Offset)
 	return nil, &Error{line, column, p.Message}
 }
@@ -108,7 +115,8 @@ func (n *Node) Locate(path string) (line, column int) {
 	if n == nil {
 		return 0, 0
 	}
-	line, column = n.Line, n.Column
+	line = n.Line
+	column = n.Column
 	// The steps are name, ["name"] and [0]. The pattern is compiled here as only mistakes need it.
 	pathSteps := regexp.MustCompile(`\.?([^.\[\]]+)|\[("(?:[^"\\]|\\.)*")\]|\[([^\]"]*)\]`)
 	for _, step := range pathSteps.FindAllStringSubmatch(path, -1) {
@@ -118,14 +126,17 @@ func (n *Node) Locate(path string) (line, column int) {
 		}
 		if i, err := strconv.Atoi(step[3]); err == nil && n.Is(Array) && i < len(n.Items) {
 			n = n.Items[i]
-			line, column = n.Line, n.Column
+			line = n.Line
+			column = n.Column
 			continue
 		}
 		m := n.Member(name)
 		if m == nil {
 			break
 		}
-		n, line, column = m.Value, m.Line, m.Column
+		n = m.Value
+		line = m.Line
+		column = m.Column
 	}
 	return line, column
 }

@@ -23,7 +23,15 @@ type jsonReader struct {
 }
 
 func parseJSON(text []byte, comments bool, l limits) (root *Node, problems []Problem) {
-	r := &jsonReader{text: text, comments: comments, limits: l, place: cursor{line: 1, column: 1}}
+	r := &jsonReader{
+		text:     text,
+		comments: comments,
+		limits:   l,
+		place: cursor{
+			line:   1,
+			column: 1,
+		},
+	}
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
 		r.at = 3
 		r.place.at = 3
@@ -64,7 +72,8 @@ func (r *jsonReader) space() {
 	for {
 		r.at = jsonscan.Space(r.text, r.at)
 		rest := r.text[r.at:]
-		line, block := bytes.HasPrefix(rest, []byte("//")), bytes.HasPrefix(rest, []byte("/*"))
+		line := bytes.HasPrefix(rest, []byte("//"))
+		block := bytes.HasPrefix(rest, []byte("/*"))
 		switch {
 		case !line && !block:
 			return
@@ -192,7 +201,8 @@ func (r *jsonReader) next(closing byte, comma bool) bool {
 	r.space()
 	trailing := -1
 	if comma && r.at < len(r.text) && r.text[r.at] == ',' {
-		comma, trailing = false, r.at
+		comma = false
+		trailing = r.at
 		r.at++
 		r.space()
 	}
@@ -220,7 +230,9 @@ type cursor struct{ at, line, column int }
 func (c *cursor) move(text []byte, to int) (line, column int) {
 	for c.at < to {
 		if text[c.at] == '\n' {
-			c.at, c.line, c.column = c.at+1, c.line+1, 1
+			c.at = c.at + 1
+			c.line = c.line + 1
+			c.column = 1
 			continue
 		}
 		_, size := utf8.DecodeRune(text[c.at:])

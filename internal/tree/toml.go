@@ -42,7 +42,11 @@ const (
 // one; the expression parser continues and knows positions. The decoder therefore runs
 // first, and if it only reports a duplicate name, the parser finds all duplicates.
 func parseTOML(text []byte) (*Node, []Problem) {
-	r := &tomlReader{text: text, forms: map[*Node]tomlForm{}, named: map[*Node]map[string]*Node{}}
+	r := &tomlReader{
+		text:  text,
+		forms: map[*Node]tomlForm{},
+		named: map[*Node]map[string]*Node{},
+	}
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
 		r.skip = 3
 	}
@@ -177,7 +181,12 @@ func (r *tomlReader) syntax(err error) Problem {
 	for _, key := range decoding.Key() {
 		pointer = pointerTo(pointer, key)
 	}
-	return Problem{Offset: at, Message: text, Duplicate: twice, Pointer: pointer}
+	return Problem{
+		Offset:    at,
+		Message:   text,
+		Duplicate: twice,
+		Pointer:   pointer,
+	}
 }
 
 // span returns the range of a parser node in the text.
@@ -193,7 +202,12 @@ func (r *tomlReader) add(n *Node, key *unstable.Node, value *Node) *Node {
 	}
 	r.named[n][string(key.Data)] = value
 	start, end := r.span(key)
-	n.Members = append(n.Members, Member{Key: string(key.Data), Value: value, KeyStart: start, KeyEnd: end})
+	n.Members = append(n.Members, Member{
+		Key:      string(key.Data),
+		Value:    value,
+		KeyStart: start,
+		KeyEnd:   end,
+	})
 	return value
 }
 
@@ -215,14 +229,18 @@ func (r *tomlReader) descend(n *Node, at string, key *unstable.Node, form tomlFo
 		r.twice(key, at)
 	}
 	start, _ := r.span(key)
-	made := &Node{Kind: Object, Start: start}
+	made := &Node{
+		Kind:  Object,
+		Start: start,
+	}
 	r.forms[made] = form
 	return r.add(n, key, made), at
 }
 
 // table returns the table that a header begins.
 func (r *tomlReader) table(root *Node, e *unstable.Node) *Node {
-	n, at := root, ""
+	n := root
+	at := ""
 	keys := e.Key()
 	for keys.Next() {
 		switch key := keys.Node(); {
@@ -247,7 +265,10 @@ func (r *tomlReader) header(n *Node, at string, key *unstable.Node) (*Node, stri
 			r.twice(key, at)
 		}
 		start, _ := r.span(key)
-		child = r.add(n, key, &Node{Kind: Object, Start: start})
+		child = r.add(n, key, &Node{
+			Kind:  Object,
+			Start: start,
+		})
 	}
 	r.forms[child] = headed
 	return child, at
@@ -262,10 +283,16 @@ func (r *tomlReader) item(n *Node, at string, key *unstable.Node) (*Node, string
 		if list != nil {
 			r.twice(key, at)
 		}
-		list = r.add(n, key, &Node{Kind: Array, Start: start})
+		list = r.add(n, key, &Node{
+			Kind:  Array,
+			Start: start,
+		})
 		r.forms[list] = listed
 	}
-	made := &Node{Kind: Object, Start: start}
+	made := &Node{
+		Kind:  Object,
+		Start: start,
+	}
 	r.forms[made] = headed
 	list.Items = append(list.Items, made)
 	return made, at + "/" + strconv.Itoa(len(list.Items)-1)
@@ -294,7 +321,10 @@ func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) {
 }
 
 func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
-	n := &Node{Kind: String, Text: string(v.Data)}
+	n := &Node{
+		Kind: String,
+		Text: string(v.Data),
+	}
 	n.Start, n.End = r.span(v)
 	if r.nodes++; r.nodes > definitions().nodes || depth > definitions().depth {
 		panic(failure(n.Start, definitions().tooMany(), ""))
@@ -312,7 +342,8 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 			n.Kind, n.Text = Number, strconv.FormatFloat(f, 'g', -1, 64)
 		}
 	case unstable.Array:
-		n.Kind, n.Text = Array, ""
+		n.Kind = Array
+		n.Text = ""
 		children := v.Children()
 		for children.Next() {
 			if children.Node().Kind == unstable.Comment {
@@ -321,7 +352,8 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 			n.Items = append(n.Items, r.value(children.Node(), at+"/"+strconv.Itoa(len(n.Items)), depth+1))
 		}
 	case unstable.InlineTable:
-		n.Kind, n.Text = Object, ""
+		n.Kind = Object
+		n.Text = ""
 		r.forms[n] = inline
 		children := v.Children()
 		for children.Next() {

@@ -27,7 +27,12 @@ const (
 
 // String returns the name of the format in its usual spelling.
 func (f Format) String() string {
-	names := [...]string{JSON: "JSON", JSONC: "JSONC", YAML: "YAML", TOML: "TOML"}
+	names := [...]string{
+		JSON:  "JSON",
+		JSONC: "JSONC",
+		YAML:  "YAML",
+		TOML:  "TOML",
+	}
 	if f == 0 || int(f) >= len(names) {
 		return fmt.Sprintf("Format(%d)", uint8(f))
 	}
@@ -35,7 +40,9 @@ func (f Format) String() string {
 }
 
 // MarshalText implements encoding.TextMarshaler: the name in lower case.
-func (f Format) MarshalText() ([]byte, error) { return []byte(strings.ToLower(f.String())), nil }
+func (f Format) MarshalText() ([]byte, error) {
+	return []byte(strings.ToLower(f.String())), nil
+}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (f *Format) UnmarshalText(name []byte) error {
@@ -134,7 +141,8 @@ func (n *Node) Find(pointer string) (found *Node, at int) {
 			if m == nil {
 				return nil, at
 			}
-			n, at = m.Value, m.KeyStart
+			n = m.Value
+			at = m.KeyStart
 		case Array:
 			i := -1
 			if _, err := fmt.Sscanf(token, "%d", &i); err != nil || i < 0 || i >= len(n.Items) {
@@ -252,7 +260,11 @@ func (l limits) repeat(problems []Problem, at int, key, pointer string) []Proble
 type fault struct{ Problem }
 
 func failure(at int, message, hint string) *fault {
-	return &fault{Problem{Offset: at, Message: message, Hint: hint}}
+	return &fault{Problem{
+		Offset:  at,
+		Message: message,
+		Hint:    hint,
+	}}
 }
 
 // catch calls read and returns the fault that stopped it, or nil. Other panics continue.
@@ -279,7 +291,12 @@ func (l limits) below(pointer, key string) string {
 }
 
 // definitions are the limits of [Parse].
-func definitions() limits { return limits{depth: 128, nodes: 200_000} }
+func definitions() limits {
+	return limits{
+		depth: 128,
+		nodes: 200_000,
+	}
+}
 
 // Parse reads text. If it cannot be read to its end, the node is nil and the last problem
 // has the position of the fault. Otherwise, the problems are duplicate names.
@@ -303,4 +320,6 @@ func ParseJSON(text []byte, depth int) (*Node, []Problem) {
 }
 
 // pointerTo appends a name to a JSON pointer.
-func pointerTo(pointer, key string) string { return pointer + "/" + jsonscan.EscapeToken(key) }
+func pointerTo(pointer, key string) string {
+	return pointer + "/" + jsonscan.EscapeToken(key)
+}

@@ -33,10 +33,16 @@ func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 	// not crash the program.
 	defer func() {
 		if recover() != nil {
-			root, problems = nil, []Problem{{Offset: unplaced, Message: "this YAML cannot be read"}}
+			root = nil
+			problems = []Problem{{Offset: unplaced, Message: "this YAML cannot be read"}}
 		}
 	}()
-	r := &yamlReader{text: text, lines: lineStarts(text), limits: l, known: map[*yaml.Node]*Node{}}
+	r := &yamlReader{
+		text:   text,
+		lines:  lineStarts(text),
+		limits: l,
+		known:  map[*yaml.Node]*Node{},
+	}
 	var doc, second yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
@@ -51,7 +57,12 @@ func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 		return nil, []Problem{r.syntax(err)}
 	}
 	if len(doc.Content) == 0 {
-		return &Node{Kind: Null, Start: len(text), Line: 1, Column: 1}, nil
+		return &Node{
+			Kind:   Null,
+			Start:  len(text),
+			Line:   1,
+			Column: 1,
+		}, nil
 	}
 	f := catch(func() {
 		root = r.node(doc.Content[0], "", 0)
@@ -107,9 +118,15 @@ func (r *yamlReader) syntax(err error) Problem {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); m != nil {
 		line, _ := strconv.Atoi(m[1])
-		return Problem{Offset: r.offset(line, 1), Message: text[len(m[0]):]}
+		return Problem{
+			Offset:  r.offset(line, 1),
+			Message: text[len(m[0]):],
+		}
 	}
-	return Problem{Offset: unplaced, Message: text}
+	return Problem{
+		Offset:  unplaced,
+		Message: text,
+	}
 }
 
 // offset converts a line and a column, counted in characters from 1, to a byte offset. It
@@ -133,7 +150,11 @@ func (r *yamlReader) offset(line, column int) int {
 }
 
 func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) *Node {
-	n := &Node{Start: r.offset(y.Line, y.Column), Line: y.Line, Column: y.Column}
+	n := &Node{
+		Start:  r.offset(y.Line, y.Column),
+		Line:   y.Line,
+		Column: y.Column,
+	}
 	if depth > r.limits.depth {
 		panic(failure(n.Start, r.limits.tooDeep(), ""))
 	}
@@ -168,7 +189,9 @@ func (r *yamlReader) alias(y *yaml.Node, at *Node) *Node {
 		return target
 	}
 	copied := *target
-	copied.Start, copied.Line, copied.Column = at.Start, at.Line, at.Column
+	copied.Start = at.Start
+	copied.Line = at.Line
+	copied.Column = at.Column
 	return &copied
 }
 
@@ -176,8 +199,13 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) {
 	seen := make(map[string]bool, len(y.Content)/2)
 	var inherited []*Node
 	for i := 0; i+1 < len(y.Content); i += 2 {
-		key, value := y.Content[i], y.Content[i+1]
-		m := Member{KeyStart: r.offset(key.Line, key.Column), Line: key.Line, Column: key.Column}
+		key := y.Content[i]
+		value := y.Content[i+1]
+		m := Member{
+			KeyStart: r.offset(key.Line, key.Column),
+			Line:     key.Line,
+			Column:   key.Column,
+		}
 		if key.Kind == yaml.AliasNode && key.Alias != nil {
 			key = key.Alias
 		}
@@ -212,18 +240,22 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) {
 
 // scalar determines the kind of a plain value according to the core schema of YAML 1.2.
 func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
-	n.Kind, n.Text = String, y.Value
+	n.Kind = String
+	n.Text = y.Value
 	switch y.ShortTag() {
 	case "!!null":
-		n.Kind, n.Text = Null, ""
+		n.Kind = Null
+		n.Text = ""
 	case "!!bool":
 		// on, off, yes and no are strings in YAML 1.2, and this parser tags them as strings.
 		if lower := strings.ToLower(y.Value); lower == "true" || lower == "false" {
-			n.Kind, n.Text = Bool, lower
+			n.Kind = Bool
+			n.Text = lower
 		}
 	case "!!int", "!!float":
 		if literal := r.number(y); literal != "" {
-			n.Kind, n.Text = Number, literal
+			n.Kind = Number
+			n.Text = literal
 		}
 	}
 }

@@ -62,7 +62,9 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-func isReserved(c byte) bool { return strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0 }
+func isReserved(c byte) bool {
+	return strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0
+}
 
 func isEscape(s string, i int) bool {
 	return i+2 < len(s) && strings.Trim(s[i+1:i+3], "0123456789abcdefABCDEF") == ""

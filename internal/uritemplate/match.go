@@ -131,7 +131,8 @@ func (t *Template) Match(uri string) (values map[string]string, ok bool) {
 	}
 	values = make(map[string]string, len(t.names))
 	for i, g := range t.groups {
-		start, end := found[2*i+2], found[2*i+3]
+		start := found[2*i+2]
+		end := found[2*i+3]
 		if start < 0 || start == end && g.query == nil {
 			continue
 		}

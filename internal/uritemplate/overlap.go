@@ -49,7 +49,10 @@ func (p *part) tokens() []token {
 		except = "?#"
 	}
 	all := literalTokens(p.operator.first)
-	return append(all, token{except: except}, token{many: true, except: except})
+	return append(all, token{except: except}, token{
+		many:   true,
+		except: except,
+	})
 }
 
 func literalTokens(s string) []token {
@@ -64,7 +67,11 @@ func literalTokens(s string) []token {
 func Overlap(a, b *Template) (uri string, found bool) {
 	for _, fa := range slices.Backward(a.forms()) { // shortest first
 		for _, fb := range slices.Backward(b.forms()) {
-			s := search{a: fa, b: fb, dead: make(map[[2]int]bool)}
+			s := search{
+				a:    fa,
+				b:    fb,
+				dead: make(map[[2]int]bool),
+			}
 			if s.from(0, 0) {
 				return string(s.witness), true
 			}

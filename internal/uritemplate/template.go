@@ -144,7 +144,9 @@ func expression(s string) (part, error) {
 	if s == "" {
 		return part{}, errors.New("an empty expression")
 	}
-	i := slices.IndexFunc(operators, func(o operator) bool { return o.symbol == s[0] })
+	i := slices.IndexFunc(operators, func(o operator) bool {
+		return o.symbol == s[0]
+	})
 	switch {
 	case i > 0:
 		s = s[1:]
@@ -153,7 +155,10 @@ func expression(s string) (part, error) {
 	default:
 		i = 0
 	}
-	p := part{operator: &operators[i], names: strings.Split(s, ",")}
+	p := part{
+		operator: &operators[i],
+		names:    strings.Split(s, ","),
+	}
 	for _, name := range p.names {
 		switch {
 		case strings.HasSuffix(name, "*") || strings.Contains(name, ":"):

@@ -23,7 +23,9 @@ func Line(s string) string {
 	if plain(s) && !strings.Contains(s, "\n") {
 		return s
 	}
-	return escape(s, func(r, last rune) bool { return r == '\n' || r == '\t' || invisible(r, last) })
+	return escape(s, func(r, last rune) bool {
+		return r == '\n' || r == '\t' || invisible(r, last)
+	})
 }
 
 // Lines is [Line] for text of several lines: line endings and tabs are kept.
@@ -39,12 +41,16 @@ func Lines(s string) string {
 // tabs are kept, as are joiners, which some languages require. Invalid UTF-8 is escaped
 // as \x9b.
 func Text(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && unsafe(r) }) {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '\n' && r != '\t' && unsafe(r)
+	}) {
 		return s
 	}
 	ends := strings.Split(s, "\r\n")
 	for i, part := range ends {
-		ends[i] = escape(part, func(r, _ rune) bool { return r != '\n' && r != '\t' && unsafe(r) })
+		ends[i] = escape(part, func(r, _ rune) bool {
+			return r != '\n' && r != '\t' && unsafe(r)
+		})
 	}
 	return strings.Join(ends, "\r\n")
 }
@@ -57,7 +63,9 @@ func JSON(doc []byte) []byte {
 		return doc
 	}
 	valid := strings.ToValidUTF8(string(doc), "\ufffd")
-	return []byte(escape(valid, func(r, last rune) bool { return r >= 0x7f && (invisible(r, last) || unsafe(r)) }))
+	return []byte(escape(valid, func(r, last rune) bool {
+		return r >= 0x7f && (invisible(r, last) || unsafe(r))
+	}))
 }
 
 // unsafe reports whether a terminal may interpret a character. RuneError is the result of

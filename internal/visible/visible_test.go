@@ -76,7 +76,8 @@ func TestJSON(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, seed := range []string{"", "\x1b[2J", "\u009b", "\x9b\r", "a\r\n", "👩\u200d👧", strings.Repeat("\u202e", 50)} {
+	for _, seed := range []string{"", "\x1b[2J", "\u009b", "\x9b\r", "a\r\n",
+		"👩\u200d👧", strings.Repeat("\u202e", 50)} {
 		f.Add(seed)
 	}
 	fuzzbound.Fuzz(f, func(t *testing.T, s string) {

@@ -37,7 +37,9 @@ func checkCatalogKept(s *suite) {
 // checkCatalogCheap: Catalog is fast, because it is called for every request.
 func checkCatalogCheap(s *suite) {
 	s.catalog()
-	n := testing.AllocsPerRun(100, func() { _, _ = s.source.Catalog(context.Background()) })
+	n := testing.AllocsPerRun(100, func() {
+		_, _ = s.source.Catalog(context.Background())
+	})
 	if limit := float64(s.opts.CatalogAllocs); n > limit {
 		s.Errorf("Catalog allocates %v times, want at most %v: it is called for every request", n, limit)
 	}
@@ -163,7 +165,9 @@ func checkDefinitions(s *suite) {
 		}
 	}
 	for _, r := range cat.Resources {
-		if strings.ContainsFunc(r.URI, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		if strings.ContainsFunc(r.URI, func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r)
+		}) {
 			s.Errorf("resource %s: a URI has no white space", short(r.URI))
 		}
 	}

@@ -82,7 +82,10 @@ type message struct {
 func Connect(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
 	c := newClient(tb, version, opts)
-	c.link = &httpLink{client: c, handler: c.serve(source).HTTPHandler(c.opts.HTTP)}
+	c.link = &httpLink{
+		client:  c,
+		handler: c.serve(source).HTTPHandler(c.opts.HTTP),
+	}
 	return c.begin()
 }
 
@@ -90,7 +93,10 @@ func Connect(tb testing.TB, source mcp.Source, version mcp.Version, opts *Connec
 func ConnectHTTP(tb testing.TB, handler http.Handler, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
 	c := newClient(tb, version, opts)
-	c.link = &httpLink{client: c, handler: handler}
+	c.link = &httpLink{
+		client:  c,
+		handler: handler,
+	}
 	return c.begin()
 }
 
@@ -372,4 +378,6 @@ func (c *Client) received(text []byte) {
 }
 
 // isClosed reports whether err only means that the other side has closed the connection.
-func isClosed(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) }
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)
+}

@@ -30,7 +30,9 @@ type statusError struct {
 	body   string
 }
 
-func (e *statusError) Error() string { return fmt.Sprintf("HTTP status %d: %s", e.status, e.body) }
+func (e *statusError) Error() string {
+	return fmt.Sprintf("HTTP status %d: %s", e.status, e.body)
+}
 
 // send posts a message. Messages in an event stream are received as they are written, so
 // that the client can answer before the handler returns.

@@ -66,7 +66,13 @@ func checkCompletions(s *suite) {
 		}
 	}
 	for _, p := range []mcp.CompleteParams{
-		{Prompt: "mcptest-unknown", Argument: "a"}, {URITemplate: "mcptest://{unknown}", Argument: "unknown"}, {},
+		{
+			Prompt:   "mcptest-unknown",
+			Argument: "a",
+		}, {
+			URITemplate: "mcptest://{unknown}",
+			Argument:    "unknown",
+		}, {},
 	} {
 		out := s.complete(context.Background(), p)
 		var e *mcp.Error
@@ -101,13 +107,19 @@ func (s *suite) completable(cat *mcp.Catalog) []mcp.CompleteParams {
 	}
 	for _, p := range sample(cat.Prompts, s.opts.MaxEntries) {
 		for _, a := range p.Arguments {
-			add(mcp.CompleteParams{Prompt: p.Name, Argument: a.Name})
+			add(mcp.CompleteParams{
+				Prompt:   p.Name,
+				Argument: a.Name,
+			})
 		}
 	}
 	for _, t := range sample(cat.Templates, s.opts.MaxEntries) {
 		names, _ := variables(t.URITemplate)
 		for _, name := range names {
-			add(mcp.CompleteParams{URITemplate: t.URITemplate, Argument: name})
+			add(mcp.CompleteParams{
+				URITemplate: t.URITemplate,
+				Argument:    name,
+			})
 		}
 	}
 	return all

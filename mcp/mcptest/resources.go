@@ -35,7 +35,9 @@ func checkUnknownResource(s *suite) {
 }
 
 func listed(cat *mcp.Catalog, uri string) bool {
-	return slices.ContainsFunc(cat.Resources, func(r mcp.Resource) bool { return r.URI == uri })
+	return slices.ContainsFunc(cat.Resources, func(r mcp.Resource) bool {
+		return r.URI == uri
+	})
 }
 
 func (s *suite) wantNotFound(uri string, out outcome[mcp.ReadResourceResult]) {

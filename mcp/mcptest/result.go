@@ -17,7 +17,9 @@ import (
 //go:embed results.schema.json
 var resultSchemaText []byte
 
-var resultSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(resultSchemaText) })
+var resultSchema = sync.OnceValues(func() (*schema.Schema, error) {
+	return schema.Compile(resultSchemaText)
+})
 
 // checkResult checks the structure of a result, not its values.
 func (s *suite) checkResult(what, method string, result any) {
@@ -36,7 +38,9 @@ func (s *suite) checkContentsOf(what, uri string, r *mcp.ReadResourceResult) {
 	s.Helper()
 	var result mcp.ReadResourceResult
 	s.decode(what, r, &result)
-	if !slices.ContainsFunc(result.Contents, func(c mcp.ResourceContents) bool { return c.URI == uri }) {
+	if !slices.ContainsFunc(result.Contents, func(c mcp.ResourceContents) bool {
+		return c.URI == uri
+	}) {
 		s.Errorf("%s: no contents carry that uri", what)
 	}
 }

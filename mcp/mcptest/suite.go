@@ -25,7 +25,10 @@ type suite struct {
 
 // newSuite opens a source. The rule reports to tb.
 func newSuite(tb testing.TB, open func() mcp.Source, opts *Options) *suite {
-	s := &suite{TB: tb, open: open}
+	s := &suite{
+		TB:   tb,
+		open: open,
+	}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -110,7 +113,9 @@ func call[P, R any](
 	s *suite, ctx context.Context, what, wire string, method func(context.Context, *P) (*R, error), params P,
 ) outcome[R] {
 	s.Helper()
-	out := ask(s, ctx, what, func(ctx context.Context) (*R, error) { return method(ctx, &params) })
+	out := ask(s, ctx, what, func(ctx context.Context) (*R, error) {
+		return method(ctx, &params)
+	})
 	if out.ok && out.result != nil {
 		s.checkResult(what, wire, out.result)
 	}
@@ -237,7 +242,9 @@ func (s *suite) tools(cat *mcp.Catalog) []mcp.Tool {
 // skips reports whether a tool must not be called with generated arguments.
 func (s *suite) skips(t mcp.Tool) bool {
 	return slices.Contains(s.opts.SkipTools, t.Name) ||
-		slices.ContainsFunc(s.opts.Calls, func(c Call) bool { return c.Blocks && c.Tool == t.Name })
+		slices.ContainsFunc(s.opts.Calls, func(c Call) bool {
+			return c.Blocks && c.Tool == t.Name
+		})
 }
 
 // short quotes text for a message, and truncates it if it is long.

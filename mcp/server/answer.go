@@ -27,7 +27,9 @@ const shareFrom = 64 << 10
 // occupy its memory forever.
 const keepBuffer = 1 << 20
 
-var answers = sync.Pool{New: func() any { return &answer{buf: make([]byte, 0, 1024)} }}
+var answers = sync.Pool{New: func() any {
+	return &answer{buf: make([]byte, 0, 1024)}
+}}
 
 func newAnswer() *answer { return answers.Get().(*answer) }
 

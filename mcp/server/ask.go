@@ -39,7 +39,9 @@ func (rc *request) Ask(ctx context.Context, asked ...mcp.Question) ([]json.RawMe
 	}
 	answers := make([]json.RawMessage, len(questions))
 	for i, q := range questions {
-		answer, err := askUntilValid(q, func(q *question) (json.RawMessage, error) { return rc.askOnce(ctx, q) })
+		answer, err := askUntilValid(q, func(q *question) (json.RawMessage, error) {
+			return rc.askOnce(ctx, q)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +121,9 @@ func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, e
 	defer context.AfterFunc(rc, func() { cancel(rc.Err()) })()
 	return rc.session.askOnce(ctx, q, params, func(msg []byte) error {
 		// This sends nothing if the request itself has ended.
-		rc.notify(func(dst []byte) ([]byte, bool) { return append(dst, msg...), true })
+		rc.notify(func(dst []byte) ([]byte, bool) {
+			return append(dst, msg...), true
+		})
 		return nil
 	})
 }
@@ -127,7 +131,9 @@ func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, e
 // Keep implements [mcp.Request.Keep].
 func (rc *request) Keep(size int, giveUp func()) (release func(), err error) {
 	p := &parkedCall{end: giveUp}
-	l, client, bytes := rc.server.ledger, rc.Client(), int64(costQuestion+size+rc.msg.size)
+	l := rc.server.ledger
+	client := rc.Client()
+	bytes := int64(costQuestion + size + rc.msg.size)
 	gone, ok := l.enter(&p.kept, client, keptParked, 1, bytes, p)
 	gone.giveUp()
 	if !ok && len(gone) > 0 { // the victims make room once they have been given up

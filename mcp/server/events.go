@@ -82,7 +82,9 @@ func (l *eventLog) id(n int) string {
 // prime sends an event without data, so that the client has an id for resuming before the
 // first message.
 func (l *eventLog) prime() error {
-	return l.add(func(id string) []byte { return []byte("id: " + id + "\ndata: \n\n") })
+	return l.add(func(id string) []byte {
+		return []byte("id: " + id + "\ndata: \n\n")
+	})
 }
 
 // follow records a request before its first message. Requests that have not reached the
@@ -338,7 +340,9 @@ func (s *session) standingLog(ledger *ledger, client string) *eventLog {
 
 // log returns the log of a stream, or nil.
 func (o *outgoing) log(stream int) *eventLog {
-	i := slices.IndexFunc(o.logs, func(l *eventLog) bool { return l.stream == stream })
+	i := slices.IndexFunc(o.logs, func(l *eventLog) bool {
+		return l.stream == stream
+	})
 	if i < 0 {
 		return nil
 	}

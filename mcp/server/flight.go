@@ -69,7 +69,9 @@ func (f *flight) doneLocked() chan struct{} {
 		f.unlink = context.AfterFunc(f.parent, func() { f.end(f.parent.Err()) })
 	}
 	if !f.deadline.IsZero() {
-		f.timer = time.AfterFunc(time.Until(f.deadline), func() { f.end(context.DeadlineExceeded) })
+		f.timer = time.AfterFunc(time.Until(f.deadline), func() {
+			f.end(context.DeadlineExceeded)
+		})
 	}
 	return f.done
 }

@@ -326,7 +326,8 @@ func (h *HTTPHandler) readLong(
 
 // bodyFailed answers a request whose body could not be read.
 func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
-	status, e := http.StatusBadRequest, parseError(errors.New("the body ended early"))
+	status := http.StatusBadRequest
+	e := parseError(errors.New("the body ended early"))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.Is(err, errTooLarge), errors.As(err, &tooLarge):

@@ -69,7 +69,9 @@ func (h *hub) add(l listener) bool {
 	if !start {
 		return true
 	}
-	stop := w.Watch(func(c mcp.Change) { h.changed(change{Change: c}) }) // may call changed immediately
+	stop := w.Watch(func(c mcp.Change) {
+		h.changed(change{Change: c})
+	}) // may call changed immediately
 	h.mu.Lock()
 	closed := h.closed
 	h.stop = stop

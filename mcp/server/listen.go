@@ -193,7 +193,9 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 	sub.tasks = make(map[string]struct{})
 	ctx := rc.parent // rc itself would keep the request in memory
 	transport := rc.transport
-	sub.mayFollow = func(record *TaskRecord) bool { return s.checkTask(ctx, record, transport) == nil }
+	sub.mayFollow = func(record *TaskRecord) bool {
+		return s.checkTask(ctx, record, transport) == nil
+	}
 	for _, id := range ids {
 		record, ok, err := sub.store.GetTask(rc, id)
 		if err == nil && ok && record.Principal == principalID(mcp.PrincipalFrom(rc)) && sub.mayFollow(&record) {

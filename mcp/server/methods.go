@@ -62,11 +62,19 @@ func (m *method) beforeInitialize() bool {
 	return m.name == "initialize" || m.name == "ping"
 }
 
-func hasTools(c *mcp.Catalog) bool       { return c.Growing || len(c.Tools)+len(c.WithheldTools) > 0 }
-func hasResources(c *mcp.Catalog) bool   { return c.Growing || len(c.Resources)+len(c.Templates) > 0 }
-func hasTasks(c *mcp.Catalog) bool       { return c.Tasks }
-func hasSubscribe(c *mcp.Catalog) bool   { return hasResources(c) && c.Subscribe }
-func hasPrompts(c *mcp.Catalog) bool     { return c.Growing || len(c.Prompts)+len(c.WithheldPrompts) > 0 }
+func hasTools(c *mcp.Catalog) bool {
+	return c.Growing || len(c.Tools)+len(c.WithheldTools) > 0
+}
+func hasResources(c *mcp.Catalog) bool {
+	return c.Growing || len(c.Resources)+len(c.Templates) > 0
+}
+func hasTasks(c *mcp.Catalog) bool { return c.Tasks }
+func hasSubscribe(c *mcp.Catalog) bool {
+	return hasResources(c) && c.Subscribe
+}
+func hasPrompts(c *mcp.Catalog) bool {
+	return c.Growing || len(c.Prompts)+len(c.WithheldPrompts) > 0
+}
 func hasCompletions(c *mcp.Catalog) bool { return c.Completions }
 func hasLogging(c *mcp.Catalog) bool     { return c.Logging }
 
@@ -456,9 +464,16 @@ func (s *Server) complete(rc *request, cat *mcp.Catalog, a *answer) error {
 	var p mcp.CompleteParams
 	var kind, name, uri string
 	if err := rc.decodeParams(fields{
-		"ref":      fields{"type": &kind, "name": &name, "uri": &uri},
-		"argument": fields{"name": &p.Argument, "value": &p.Value},
-		"context":  fields{"arguments": &p.Arguments},
+		"ref": fields{
+			"type": &kind,
+			"name": &name,
+			"uri":  &uri,
+		},
+		"argument": fields{
+			"name":  &p.Argument,
+			"value": &p.Value,
+		},
+		"context": fields{"arguments": &p.Arguments},
 	}); err != nil {
 		return err
 	}
@@ -495,7 +510,9 @@ func (s *Server) complete(rc *request, cat *mcp.Catalog, a *answer) error {
 }
 
 func hasArgument(p *mcp.Prompt, name string) bool {
-	return slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name })
+	return slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool {
+		return a.Name == name
+	})
 }
 
 // hasVariable reports whether an RFC 6570 template has a variable of that name.
@@ -525,7 +542,9 @@ func argumentNames(p *mcp.Prompt) string {
 }
 
 func hasTemplate(cat *mcp.Catalog, uriTemplate string) bool {
-	return slices.ContainsFunc(cat.Templates, func(t mcp.ResourceTemplate) bool { return t.URITemplate == uriTemplate })
+	return slices.ContainsFunc(cat.Templates, func(t mcp.ResourceTemplate) bool {
+		return t.URITemplate == uriTemplate
+	})
 }
 
 // noTool returns the error for a tool that is not offered.
@@ -536,7 +555,9 @@ func noTool(c *mcp.Catalog, name string) error {
 			Message: why,
 		}
 	}
-	return suggest(mcp.UnknownTool(name), name, len(c.Tools), func(i int) string { return c.Tools[i].Name })
+	return suggest(mcp.UnknownTool(name), name, len(c.Tools), func(i int) string {
+		return c.Tools[i].Name
+	})
 }
 
 // noPrompt returns the error for a prompt that is not offered.
@@ -544,7 +565,9 @@ func noPrompt(c *mcp.Catalog, name string) error {
 	if why, ok := c.WithheldPrompts[name]; ok {
 		return invalidParams("%s", why)
 	}
-	return suggest(mcp.UnknownPrompt(name), name, len(c.Prompts), func(i int) string { return c.Prompts[i].Name })
+	return suggest(mcp.UnknownPrompt(name), name, len(c.Prompts), func(i int) string {
+		return c.Prompts[i].Name
+	})
 }
 
 // suggest adds the one of n offered names that is most similar to the unknown one.

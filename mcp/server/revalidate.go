@@ -29,7 +29,9 @@ func (s *requestSet) watch() {
 // next run if any other requests wait.
 func (s *requestSet) revalidate() {
 	s.watching.Store(false) // from here on, new requests schedule the next run
-	waiting := slices.DeleteFunc(s.all(), func(f *flight) bool { return f.valid == nil })
+	waiting := slices.DeleteFunc(s.all(), func(f *flight) bool {
+		return f.valid == nil
+	})
 	if len(waiting) == 0 {
 		return
 	}

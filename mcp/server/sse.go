@@ -106,7 +106,9 @@ func (l *sseConn) belongsTo(p *mcp.Principal) bool {
 	if principalID(l.owner) != principalID(p) {
 		return false
 	}
-	lacks := func(scope string) bool { return !slices.Contains(p.Scopes, scope) }
+	lacks := func(scope string) bool {
+		return !slices.Contains(p.Scopes, scope)
+	}
 	return p == nil || !slices.ContainsFunc(l.owner.Scopes, lacks)
 }
 
@@ -145,7 +147,9 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	valid := h.http.revalidating(r.Context(), l.end)
-	stop := repeat(keepAlive, func() bool { return valid() && l.out.writeEvents([]byte(":\n\n")) == nil })
+	stop := repeat(keepAlive, func() bool {
+		return valid() && l.out.writeEvents([]byte(":\n\n")) == nil
+	})
 	defer stop()
 	_ = c.serve() // the client has received all errors
 }

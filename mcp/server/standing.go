@@ -60,7 +60,9 @@ func (h *HTTPHandler) newStanding(ctx context.Context, messages func() [][]byte)
 		valid:    h.revalidator(ctx),
 		closed:   make(chan struct{}),
 	}
-	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
+	st.send = func(msg []byte) error {
+		return st.out.writeEvents(appendEvent(nil, "", msg))
+	}
 	return st
 }
 

@@ -218,7 +218,9 @@ func (r *taskRunner) launch(rc *request, t *task, work func(context.Context) (*m
 // giveUp implements keeper: the task fails, and its work is cancelled.
 func (t *task) giveUp() {
 	go func() { // update has to wait while another task is being stored
-		t.update(func(r *TaskRecord) { r.Status, r.Error = TaskFailed, object(errTaskShed) })
+		t.update(func(r *TaskRecord) {
+			r.Status, r.Error = TaskFailed, object(errTaskShed)
+		})
 		t.rc.cancel()
 	}()
 }

@@ -160,7 +160,9 @@ func install() (string, error) {
 	}
 	npm := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error",
 		"@anthropic-ai/mcpb@"+pinned)
-	npm.Dir, npm.Stdout, npm.Stderr = tmp, os.Stderr, os.Stderr
+	npm.Dir = tmp
+	npm.Stdout = os.Stderr
+	npm.Stderr = os.Stderr
 	if err := npm.Run(); err != nil {
 		return "", fmt.Errorf("npm install: %w", err)
 	}

@@ -24,7 +24,8 @@ func (r *run) acceptable(o *outcome) bool {
 		file = ""
 	}
 	for _, s := range suspicions(r.plan.secrets, o.doc) {
-		rule, hint := rulePersonal, ""
+		rule := rulePersonal
+		hint := ""
 		switch {
 		case s.kind == "secret":
 			pointer := s.pointer
@@ -40,7 +41,10 @@ func (r *run) acceptable(o *outcome) bool {
 		case s.kind == "email":
 			rule = ruleEmail
 		}
-		check.Reporter{Report: &r.report.Report, File: file}.Add(rule, "", hint,
+		check.Reporter{
+			Report: &r.report.Report,
+			File:   file,
+		}.Add(rule, "", hint,
 			"%s: the answer seems to contain %s", name, s.about)
 	}
 	if !ok {
@@ -64,7 +68,8 @@ func (r *run) acceptSecret(where, file, pointer string, m secrets.Match) bool {
 
 // scanDefinitions scans the definitions in the manifest for secrets.
 func (r *run) scanDefinitions() {
-	p, c := r.plan, r.plan.catalog
+	p := r.plan
+	c := r.plan.catalog
 	scan := func(pointer, name string, definition any) {
 		doc, err := mcp.Marshal(definition)
 		if err != nil {
@@ -78,7 +83,8 @@ func (r *run) scanDefinitions() {
 	}
 	scan("/serverInfo", "the server's name", c.Server)
 	scan("/instructions", "the instructions", c.Instructions)
-	tools, prompts := 0, 0
+	tools := 0
+	prompts := 0
 	for i := range p.Subjects {
 		s := &p.Subjects[i]
 		switch {

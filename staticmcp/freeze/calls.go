@@ -76,11 +76,17 @@ func asked(raw json.RawMessage, depth int) (q staticmcp.Question, ok bool) {
 		p := message.Params
 		switch message.Method {
 		case "tools/call":
-			return staticmcp.Question{Tool: p.Name, Arguments: p.Arguments}, p.Name != ""
+			return staticmcp.Question{
+				Tool:      p.Name,
+				Arguments: p.Arguments,
+			}, p.Name != ""
 		case "resources/read":
 			return staticmcp.Question{URI: p.URI}, p.URI != ""
 		case "prompts/get":
-			return staticmcp.Question{Prompt: p.Name, Arguments: p.Arguments}, p.Name != ""
+			return staticmcp.Question{
+				Prompt:    p.Name,
+				Arguments: p.Arguments,
+			}, p.Name != ""
 		}
 	}
 	const maxWrapped = 3

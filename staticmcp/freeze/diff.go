@@ -53,7 +53,8 @@ func Diff(ctx context.Context, a, b mcp.Source, opts *DiffOptions) ([]Difference
 	if err != nil {
 		return nil, err
 	}
-	left, right := newComparer(a, one, &opts.Requests), newComparer(b, two, &opts.Requests)
+	left := newComparer(a, one, &opts.Requests)
+	right := newComparer(b, two, &opts.Requests)
 	found, err := inParallel(ctx, left.plan.opts.Concurrency, questions, func(q staticmcp.Question) string {
 		return action(left.answersTo(ctx, askable(one, q)), right.answersTo(ctx, askable(two, q)))
 	})
@@ -167,9 +168,13 @@ func storedBy(ctx context.Context, sources ...mcp.Source) ([]staticmcp.Question,
 		}
 		list = append(list, questions...)
 	}
-	byKey := func(a, b staticmcp.Question) int { return cmp.Compare(keyOf(a), keyOf(b)) }
+	byKey := func(a, b staticmcp.Question) int {
+		return cmp.Compare(keyOf(a), keyOf(b))
+	}
 	slices.SortStableFunc(list, byKey)
-	return slices.CompactFunc(list, func(a, b staticmcp.Question) bool { return byKey(a, b) == 0 }), nil
+	return slices.CompactFunc(list, func(a, b staticmcp.Question) bool {
+		return byKey(a, b) == 0
+	}), nil
 }
 
 // newComparer returns a run that requests answers of src again, to compare them.
@@ -178,5 +183,9 @@ func newComparer(src mcp.Source, c *mcp.Catalog, requests *Requests) *run {
 	if requests != nil {
 		opts.Requests = *requests
 	}
-	return newRun(&Plan{source: src, catalog: c, opts: opts.withDefaults()})
+	return newRun(&Plan{
+		source:  src,
+		catalog: c,
+		opts:    opts.withDefaults(),
+	})
 }

@@ -33,7 +33,11 @@ func ParseExpansion(text string) (Expansion, error) {
 	if !ok || !more || dot <= 0 || from == "" {
 		return Expansion{}, fmt.Errorf("want TOOL.ARGUMENT=TOOL:PATH, such as 'get_item.id=list_items:$.items[*].id'")
 	}
-	x := Expansion{Tool: target[:dot], Arguments: strings.Split(target[dot+1:], ","), From: from}
+	x := Expansion{
+		Tool:      target[:dot],
+		Arguments: strings.Split(target[dot+1:], ","),
+		From:      from,
+	}
 	for one := range strings.SplitSeq(paths, ",") {
 		p, err := parsePath(one)
 		if err != nil {
@@ -70,7 +74,8 @@ func parsePath(text string) (Path, error) {
 			if end < 0 {
 				end = len(rest) - 1
 			}
-			step, rest = rest[1:1+end], rest[1+end:]
+			step = rest[1 : 1+end]
+			rest = rest[1+end:]
 		case '[':
 			var closed bool
 			if step, rest, closed = strings.Cut(rest[1:], "]"); !closed {
@@ -130,14 +135,19 @@ func (x *Expansion) calls(doc, inputSchema json.RawMessage) []staticmcp.Question
 	if len(columns) == 0 {
 		return nil
 	}
-	shortest := slices.MinFunc(columns, func(a, b []json.RawMessage) int { return len(a) - len(b) })
+	shortest := slices.MinFunc(columns, func(a, b []json.RawMessage) int {
+		return len(a) - len(b)
+	})
 	var list []staticmcp.Question
 	for row := range shortest {
 		values := make([]json.RawMessage, len(columns))
 		for i, name := range x.Arguments {
 			values[i] = typed(columns[i][row], propertyOf(inputSchema, name), inputSchema, 0)
 		}
-		list = append(list, staticmcp.Question{Tool: x.Tool, Arguments: object(x.Arguments, values)})
+		list = append(list, staticmcp.Question{
+			Tool:      x.Tool,
+			Arguments: object(x.Arguments, values),
+		})
 	}
 	return list
 }

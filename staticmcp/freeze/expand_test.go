@@ -47,10 +47,12 @@ func (g *graph) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 func TestExpandTypes(t *testing.T) {
 	const nodes = "=read_graph:$.content[0].text.nodes[*]."
 	src := &graph{}
-	_, _, report, err := frozen(t, src, &freeze.Options{Repeat: freeze.Repeat{Off: true}, Requests: freeze.Requests{Tools: []string{"open_nodes"}}, Expand: expansions(t,
-		"open_nodes.names"+nodes+"name", "open_nodes.id"+nodes+"id",
-		"open_nodes.depth"+nodes+"depth", "open_nodes.any"+nodes+"id",
-		"open_nodes.id"+nodes+"nothing")})
+	_, _, report, err := frozen(t, src,
+		&freeze.Options{Repeat: freeze.Repeat{Off: true}, Requests: freeze.Requests{Tools: []string{"open_nodes"}},
+			Expand: expansions(t,
+				"open_nodes.names"+nodes+"name", "open_nodes.id"+nodes+"id",
+				"open_nodes.depth"+nodes+"depth", "open_nodes.any"+nodes+"id",
+				"open_nodes.id"+nodes+"nothing")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,10 @@ const maxKept = 256
 // NewFallback returns a source over site and src, which the caller still owns. With
 // [FallbackOptions.Dir], it must be closed before they are.
 func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *Fallback {
-	f := &Fallback{site: site, src: src}
+	f := &Fallback{
+		site: site,
+		src:  src,
+	}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -159,8 +162,14 @@ func (f *Fallback) withTools(ctx context.Context, list []*sitewriter.Answer) (*m
 			added = append(added, *t.(*mcp.Tool))
 		}
 	}
-	tools := extended(site.Tools, added, func(t *mcp.Tool) string { return t.Name })
-	return &mcp.Catalog{Server: site.Server, Tools: tools, Prompts: site.Prompts}, nil
+	tools := extended(site.Tools, added, func(t *mcp.Tool) string {
+		return t.Name
+	})
+	return &mcp.Catalog{
+		Server:  site.Server,
+		Tools:   tools,
+		Prompts: site.Prompts,
+	}, nil
 }
 
 // callKey returns a key that identifies a call.
@@ -222,20 +231,31 @@ func (f *Fallback) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 // join returns the definitions of a followed by those that only b has.
 func join(a, b *mcp.Catalog) *mcp.Catalog {
 	return &mcp.Catalog{
-		Server: a.Server, Instructions: a.Instructions, Extensions: a.Extensions, Cache: a.Cache,
-		Completions: a.Completions || b.Completions,
-		Tools:       joinTools(a, b),
-		Sources:     b.Sources,
-		Resources:   extended(a.Resources, b.Resources, func(r *mcp.Resource) string { return r.URI }),
-		Templates:   extended(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate }),
-		Prompts:     extended(a.Prompts, b.Prompts, func(p *mcp.Prompt) string { return p.Name }),
+		Server:       a.Server,
+		Instructions: a.Instructions,
+		Extensions:   a.Extensions,
+		Cache:        a.Cache,
+		Completions:  a.Completions || b.Completions,
+		Tools:        joinTools(a, b),
+		Sources:      b.Sources,
+		Resources: extended(a.Resources, b.Resources, func(r *mcp.Resource) string {
+			return r.URI
+		}),
+		Templates: extended(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) string {
+			return t.URITemplate
+		}),
+		Prompts: extended(a.Prompts, b.Prompts, func(p *mcp.Prompt) string {
+			return p.Name
+		}),
 	}
 }
 
 // joinTools is extended for tools. A tool that both catalogs have gets the origins of
 // both, because either may answer a call.
 func joinTools(a, b *mcp.Catalog) []mcp.Tool {
-	all := extended(a.Tools, b.Tools, func(t *mcp.Tool) string { return t.Name })
+	all := extended(a.Tools, b.Tools, func(t *mcp.Tool) string {
+		return t.Name
+	})
 	for i := range a.Tools {
 		if other := b.Tool(all[i].Name); other != nil {
 			all[i].Origins = slices.Concat(all[i].Origins, other.Origins)
@@ -304,7 +324,10 @@ func (f *Fallback) rememberCall(t *mcp.Tool, p *mcp.CallToolParams, result *mcp.
 		}
 		f.added.Store(t.Name, t)
 	}
-	f.remember(staticmcp.Question{Tool: p.Name, Arguments: p.Arguments}, result)
+	f.remember(staticmcp.Question{
+		Tool:      p.Name,
+		Arguments: p.Arguments,
+	}, result)
 }
 
 // warnOnce logs why answers are not stored, once per name and reason.
@@ -359,7 +382,10 @@ func (f *Fallback) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.
 			return found, nil
 		}
 		if arguments, err := mcp.Marshal(p.Arguments); err == nil && p.Arguments != nil {
-			f.remember(staticmcp.Question{Prompt: p.Name, Arguments: arguments}, found)
+			f.remember(staticmcp.Question{
+				Prompt:    p.Name,
+				Arguments: arguments,
+			}, found)
 		}
 	}
 	return found, otherErr
@@ -398,7 +424,13 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 		return
 	}
 	select {
-	case f.keep <- &sitewriter.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: doc}:
+	case f.keep <- &sitewriter.Answer{
+		Tool:      q.Tool,
+		URI:       q.URI,
+		Prompt:    q.Prompt,
+		Arguments: q.Arguments,
+		Result:    doc,
+	}:
 	default: // it will be requested again
 		f.warnOnce("", "answers are not stored: too many are waiting")
 	}

@@ -140,7 +140,8 @@ func (*shop) Catalog(context.Context) (*mcp.Catalog, error) {
 				Description: "d",
 				Annotations: read,
 				InputSchema: json.RawMessage(
-					`{"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":2,"default":1},"sort":{"enum":["name","price"]}}}`),
+					`{"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":2,"default":1},` +
+						`"sort":{"enum":["name","price"]}}}`),
 			},
 			{
 				Name:        "get_item",
@@ -237,7 +238,8 @@ func expansions(t *testing.T, list ...string) []freeze.Expansion {
 	return all
 }
 
-func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitewriter.Memory, *freeze.Plan, *freeze.Report, error) {
+func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*sitewriter.Memory, *freeze.Plan, *freeze.Report,
+	error) {
 	t.Helper()
 	opts.Backoff = 1
 	if opts.Repeat.After == 0 {
@@ -393,7 +395,8 @@ func TestSecrets(t *testing.T) {
 		text, rule string
 		allow      freeze.Options
 	}{
-		"key": {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{Allow: freeze.Allow{Secrets: []string{"token"}}}},
+		"key": {"key AKIA" + "ABCDEFGHIJKLMNOP end",
+			"freeze/secret", freeze.Options{Allow: freeze.Allow{Secrets: []string{"token"}}}},
 		"url": {"postgres://admin:hunter2@db.internal/x", "freeze/secret",
 			freeze.Options{Allow: freeze.Allow{Secrets: []string{"token"}}}},
 		"card": {"card 4111 1111 1111 1111", "freeze/personal",

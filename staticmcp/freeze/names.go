@@ -27,7 +27,10 @@ func (p *Plan) checkNames() error {
 	}
 	for _, name := range named {
 		if p.catalog.Tool(name) == nil {
-			return &UnknownToolError{Name: name, Near: p.nearTool(name)}
+			return &UnknownToolError{
+				Name: name,
+				Near: p.nearTool(name),
+			}
 		}
 	}
 	warned := make(map[string]bool)

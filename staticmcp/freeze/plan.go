@@ -75,7 +75,11 @@ type Estimate struct {
 
 // Estimate returns the expected effort of a run.
 func (p *Plan) Estimate(ctx context.Context) (*Estimate, error) {
-	e := &Estimate{Questions: len(p.Questions), Requests: len(p.Questions), Subjects: p.Subjects}
+	e := &Estimate{
+		Questions: len(p.Questions),
+		Requests:  len(p.Questions),
+		Subjects:  p.Subjects,
+	}
 	if !p.opts.Repeat.Off {
 		e.Requests *= 2
 	}
@@ -104,8 +108,12 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 		return nil, fmt.Errorf("list what there is: %w", err)
 	}
 	p := &Plan{
-		source: src, catalog: catalog, opts: opts.withDefaults(), Round: time.Since(began),
-		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool),
+		source:       src,
+		catalog:      catalog,
+		opts:         opts.withDefaults(),
+		Round:        time.Since(began),
+		layouts:      make(map[string]*staticmcp.ToolLayout),
+		seen:         make(map[string]bool),
 		placeholders: make(map[string]bool),
 	}
 	p.secrets = secrets.New(p.opts.Environ)
@@ -232,9 +240,13 @@ func (p *Plan) refusal(name string) string {
 func (p *Plan) tools() {
 	for i := range p.catalog.Tools {
 		t := &p.catalog.Tools[i]
-		s := Subject{Kind: "tool", Name: t.Name}
+		s := Subject{
+			Kind: "tool",
+			Name: t.Name,
+		}
 		if why := p.refusal(t.Name); why != "" {
-			s.Note, s.Skipped = why, true
+			s.Note = why
+			s.Skipped = true
 		} else if !p.isSite() {
 			calls, note := toolCalls(p.layouts[t.Name], t.Name, t.InputSchema, p.opts.Limits)
 			for _, q := range calls {
@@ -250,10 +262,16 @@ func (p *Plan) resources(ctx context.Context) error {
 	for i := range p.catalog.Resources {
 		p.add(staticmcp.Question{URI: p.catalog.Resources[i].URI})
 	}
-	p.Subjects = append(p.Subjects, Subject{Kind: "resources", Calls: len(p.catalog.Resources)})
+	p.Subjects = append(p.Subjects, Subject{
+		Kind:  "resources",
+		Calls: len(p.catalog.Resources),
+	})
 	for i := range p.catalog.Templates {
 		t := &p.catalog.Templates[i]
-		s := Subject{Kind: "template", Name: t.URITemplate}
+		s := Subject{
+			Kind: "template",
+			Name: t.URITemplate,
+		}
 		var err error
 		if s.Note, err = p.template(ctx, t.URITemplate); err != nil {
 			return err
@@ -338,7 +356,10 @@ func completionOf(result *mcp.CompleteResult) ([]string, error) {
 func (p *Plan) prompts(ctx context.Context) error {
 	for i := range p.catalog.Prompts {
 		prompt := &p.catalog.Prompts[i]
-		s := Subject{Kind: "prompt", Name: prompt.Name}
+		s := Subject{
+			Kind: "prompt",
+			Name: prompt.Name,
+		}
 		if !p.isSite() {
 			var err error
 			if s.Note, err = p.prompt(ctx, prompt); err != nil {
@@ -404,7 +425,9 @@ func (p *Plan) finish() {
 		switch s.Kind {
 		case "tool":
 			s.Calls = calls[s.Name+"\x00"]
-			expanded := slices.ContainsFunc(p.opts.Expand, func(x Expansion) bool { return x.Tool == s.Name })
+			expanded := slices.ContainsFunc(p.opts.Expand, func(x Expansion) bool {
+				return x.Tool == s.Name
+			})
 			if expanded && !s.Skipped {
 				s.Note = "more calls come out of other answers"
 			} else if s.Calls == 0 {
@@ -433,5 +456,8 @@ func hintFor(note string) string {
 
 // reporter returns a reporter that keeps secrets out of its findings.
 func (p *Plan) reporter() check.Reporter {
-	return check.Reporter{Report: &p.Report, Redact: p.secrets.Redact}
+	return check.Reporter{
+		Report: &p.Report,
+		Redact: p.secrets.Redact,
+	}
 }

@@ -61,7 +61,8 @@ func Run(ctx context.Context, p *Plan, out sitewriter.Output, opts *sitewriter.O
 	if opts != nil {
 		o = *opts
 	}
-	o.Lenient, o.OmitUnanswered = true, true
+	o.Lenient = true
+	o.OmitUnanswered = true
 	r.scanDefinitions()
 	site := r.site(ctx)
 	record, err := r.record()
@@ -93,7 +94,10 @@ type run struct {
 }
 
 func newRun(p *Plan) *run {
-	r := &run{plan: p, report: &Report{}}
+	r := &run{
+		plan:   p,
+		report: &Report{},
+	}
 	if p.opts.Rate > 0 {
 		r.pace.every = time.Duration(float64(time.Second) / p.opts.Rate)
 	}
@@ -105,8 +109,10 @@ func (r *run) site(ctx context.Context) *sitewriter.Site {
 	p := r.plan
 	c := p.catalog
 	site := &sitewriter.Site{
-		Server: c.Server, Instructions: c.Instructions, Extensions: frozenExtensions(c.Extensions),
-		Answers: r.answers(ctx),
+		Server:       c.Server,
+		Instructions: c.Instructions,
+		Extensions:   frozenExtensions(c.Extensions),
+		Answers:      r.answers(ctx),
 	}
 	for i := range p.Subjects {
 		s := &p.Subjects[i]
@@ -197,7 +203,9 @@ type repeats struct {
 // again sooner.
 const maxRepeatBytes = 64 << 20
 
-func (q *repeats) add(o *outcome) { q.list, q.bytes = append(q.list, o), q.bytes+len(o.doc) }
+func (q *repeats) add(o *outcome) {
+	q.list, q.bytes = append(q.list, o), q.bytes+len(o.doc)
+}
 
 func (q *repeats) removeFirst() {
 	q.bytes -= len(q.list[0].doc)
@@ -219,7 +227,8 @@ func (r *run) drive(
 	yield func(*sitewriter.Answer, error) bool,
 ) {
 	p := r.plan
-	next, done := 0, 0
+	next := 0
+	done := 0
 	var again repeats
 	alarm := time.NewTimer(time.Hour)
 	defer alarm.Stop()
@@ -230,9 +239,11 @@ func (r *run) drive(
 		switch {
 		case *pending >= p.opts.Concurrency:
 		case repeat:
-			out, task = tasks, again.list[0]
+			out = tasks
+			task = again.list[0]
 		case next < len(p.Questions):
-			out, task = tasks, &outcome{q: p.Questions[next]}
+			out = tasks
+			task = &outcome{q: p.Questions[next]}
 		case len(again.list) > 0:
 			alarm.Reset(again.due(p.opts.Repeat.After))
 		}
@@ -259,7 +270,11 @@ func (r *run) drive(
 				continue
 			}
 			done++
-			p.opts.Progress(sitewriter.Progress{Stage: "asking", Done: done, Total: len(p.Questions)})
+			p.opts.Progress(sitewriter.Progress{
+				Stage: "asking",
+				Done:  done,
+				Total: len(p.Questions),
+			})
 			if ctx.Err() != nil {
 				yield(nil, ctx.Err())
 				return
@@ -274,7 +289,8 @@ func (r *run) drive(
 
 // end adds the files that are not answers, and decides whether the site may be written.
 func (r *run) end(ctx context.Context, yield func(*sitewriter.Answer, error) bool) {
-	report, p := r.report, r.plan
+	report := r.report
+	p := r.plan
 	for i := range p.opts.Expand {
 		if x := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
 			message := fmt.Sprintf("the rule for %s finds nothing in the answers of %s", x.Tool, x.From)
@@ -333,7 +349,10 @@ func others(ctx context.Context, site *staticmcp.Site, yield func(*sitewriter.An
 			continue // derived from the answers
 		}
 		data, err := site.ReadFile(ctx, name)
-		if !yield(&sitewriter.Answer{Path: name, Data: data}, err) || err != nil {
+		if !yield(&sitewriter.Answer{
+			Path: name,
+			Data: data,
+		}, err) || err != nil {
 			return
 		}
 	}
@@ -351,7 +370,9 @@ func (p *Plan) suggested(c *completed) bool {
 		}
 		return true
 	}
-	return slices.ContainsFunc(c.values, func(v string) bool { return staticmcp.EncodeName(v) != v })
+	return slices.ContainsFunc(c.values, func(v string) bool {
+		return staticmcp.EncodeName(v) != v
+	})
 }
 
 // collect records the outcome of a question and returns the answer to be stored, if any.
@@ -393,7 +414,10 @@ func (r *run) collect(o *outcome) *sitewriter.Answer {
 
 // found reports a finding about a question.
 func (r *run) found(rule check.Rule, q staticmcp.Question, hint, format string, args ...any) {
-	in := check.Reporter{Report: &r.report.Report, Redact: r.plan.secrets.Redact}
+	in := check.Reporter{
+		Report: &r.report.Report,
+		Redact: r.plan.secrets.Redact,
+	}
 	in.Add(rule, "", hint, "%s: %s", nameOf(q), fmt.Sprintf(format, args...))
 }
 
@@ -409,7 +433,8 @@ func nameOf(q staticmcp.Question) string {
 // answer answers a question for the first time or, if o has an answer, again. It is called
 // by several goroutines.
 func (r *run) answer(ctx context.Context, o *outcome) {
-	p, q := r.plan, o.q
+	p := r.plan
+	q := o.q
 	if o.again {
 		doc, err := r.fetch(ctx, o, q)
 		o.again, o.unstable = false, err != nil || !bytes.Equal(o.doc, doc)
@@ -517,7 +542,10 @@ func request(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.Ra
 	var err error
 	switch {
 	case q.Tool != "":
-		result, err = src.CallTool(ctx, &mcp.CallToolParams{Name: q.Tool, Arguments: q.Arguments})
+		result, err = src.CallTool(ctx, &mcp.CallToolParams{
+			Name:      q.Tool,
+			Arguments: q.Arguments,
+		})
 	case q.URI != "":
 		result, err = src.ReadResource(ctx, &mcp.ReadResourceParams{URI: q.URI})
 	default:
@@ -527,7 +555,10 @@ func request(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.Ra
 				return nil, mcp.Errorf(mcp.CodeInvalidParams, "the arguments of a prompt are texts")
 			}
 		}
-		result, err = src.GetPrompt(ctx, &mcp.GetPromptParams{Name: q.Prompt, Arguments: arguments})
+		result, err = src.GetPrompt(ctx, &mcp.GetPromptParams{
+			Name:      q.Prompt,
+			Arguments: arguments,
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -540,7 +571,10 @@ func storedAnswer(ctx context.Context, site *staticmcp.Site, q staticmcp.Questio
 	if q.Tool == "" {
 		return request(ctx, site, q)
 	}
-	result, stored, err := site.Lookup(ctx, &mcp.CallToolParams{Name: q.Tool, Arguments: q.Arguments})
+	result, stored, err := site.Lookup(ctx, &mcp.CallToolParams{
+		Name:      q.Tool,
+		Arguments: q.Arguments,
+	})
 	if err != nil || !stored {
 		return nil, err
 	}
@@ -598,8 +632,12 @@ type record struct {
 func (r *run) record() (map[string][]byte, error) {
 	p := r.plan
 	rec := record{
-		Source: p.opts.Origin.Source, Server: p.catalog.Server, AskedTwice: !p.opts.Repeat.Off,
-		Replacements: len(p.opts.Replace), Planned: len(p.Questions), Subjects: p.Subjects,
+		Source:          p.opts.Origin.Source,
+		Server:          p.catalog.Server,
+		AskedTwice:      !p.opts.Repeat.Off,
+		Replacements:    len(p.opts.Replace),
+		Planned:         len(p.Questions),
+		Subjects:        p.Subjects,
 		ProtocolVersion: mcp.LatestLegacyVersion.String(),
 	}
 	if !p.opts.Origin.Time.IsZero() {

@@ -30,7 +30,12 @@ type pattern struct {
 // patterns is compiled when the first answer is scanned.
 var patterns = sync.OnceValue(func() []pattern {
 	return []pattern{
-		{kind: "personal", about: "a card number", look: regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`), good: isCard},
+		{
+			kind:  "personal",
+			about: "a card number",
+			look:  regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`),
+			good:  isCard,
+		},
 		{
 			kind:  "personal",
 			about: "an IBAN",
@@ -64,7 +69,10 @@ func suspicions(scanner *secrets.Scanner, doc json.RawMessage) []suspicion {
 					continue
 				}
 				seen[p.about] = true
-				found = append(found, suspicion{kind: p.kind, about: p.about})
+				found = append(found, suspicion{
+					kind:  p.kind,
+					about: p.about,
+				})
 			}
 		}
 		return text

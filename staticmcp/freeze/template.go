@@ -39,7 +39,10 @@ func (r *run) requestTemplate(ctx context.Context, o *outcome) {
 			o.doc = doc
 			continue
 		}
-		variants = append(variants, staticmcp.PromptVariant{Arguments: names, Result: doc})
+		variants = append(variants, staticmcp.PromptVariant{
+			Arguments: names,
+			Result:    doc,
+		})
 	}
 	if len(variants) > 0 {
 		o.doc, o.err = staticmcp.WithPromptVariants(o.doc, variants)
@@ -62,7 +65,8 @@ func argumentSets(prompt *mcp.Prompt) ([][]string, error) {
 	}
 	var sets [][]string
 	for missing := range 1 << optional {
-		names, at := []string{}, 0
+		names := []string{}
+		at := 0
 		for _, a := range prompt.Arguments {
 			if !a.Required {
 				at++
@@ -79,7 +83,8 @@ func argumentSets(prompt *mcp.Prompt) ([][]string, error) {
 // templateOf requests a prompt with its own placeholders as arguments, and again with
 // other values. If nothing else differs, the answer is a template.
 func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names []string) (json.RawMessage, error) {
-	places, others := make(map[string]string), make(map[string]string)
+	places := make(map[string]string)
+	others := make(map[string]string)
 	for _, name := range names {
 		places[name] = "{{" + name + "}}"
 		others[name] = filler + name
@@ -111,5 +116,8 @@ func (r *run) filled(
 	if err != nil {
 		return nil, err
 	}
-	return r.fetch(ctx, o, staticmcp.Question{Prompt: prompt, Arguments: raw})
+	return r.fetch(ctx, o, staticmcp.Question{
+		Prompt:    prompt,
+		Arguments: raw,
+	})
 }

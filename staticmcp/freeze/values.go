@@ -191,7 +191,9 @@ func toolCalls(
 		}
 		if !a.Required {
 			// If omitted, it has its default, and the answer is the same file.
-			values = slices.DeleteFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, a.Default) })
+			values = slices.DeleteFunc(values, func(v json.RawMessage) bool {
+				return bytes.Equal(v, a.Default)
+			})
 			values = append([]json.RawMessage{nil}, values...)
 		}
 		names, options = append(names, a.Name), append(options, values)
@@ -199,7 +201,10 @@ func toolCalls(
 	cut := false
 	combinations(options, func(chosen []json.RawMessage) bool {
 		if cut = len(calls) == limits.PerTool; !cut {
-			calls = append(calls, staticmcp.Question{Tool: name, Arguments: object(names, chosen)})
+			calls = append(calls, staticmcp.Question{
+				Tool:      name,
+				Arguments: object(names, chosen),
+			})
 		}
 		return !cut
 	})

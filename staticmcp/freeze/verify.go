@@ -78,7 +78,9 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Req
 func askable(c *mcp.Catalog, q staticmcp.Question) []staticmcp.Question {
 	prompt := c.Prompt(q.Prompt)
 	if q.Prompt == "" || q.Arguments != nil || prompt == nil ||
-		!slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Required }) {
+		!slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool {
+			return a.Required
+		}) {
 		return []staticmcp.Question{q} // without required arguments, the file may be the answer without any
 	}
 	return withArguments(prompt)
@@ -105,7 +107,10 @@ func withArguments(prompt *mcp.Prompt) []staticmcp.Question {
 		for i, name := range names {
 			values[i] = quote(filler + name)
 		}
-		list = append(list, staticmcp.Question{Prompt: prompt.Name, Arguments: object(names, values)})
+		list = append(list, staticmcp.Question{
+			Prompt:    prompt.Name,
+			Arguments: object(names, values),
+		})
 	}
 	return list
 }
@@ -131,6 +136,9 @@ func (r *run) compare(ctx context.Context, site *staticmcp.Site, q staticmcp.Que
 
 // found reports a finding about a question.
 func (v *Verification) found(rule check.Rule, q staticmcp.Question, format string, args ...any) {
-	in := check.Reporter{Report: &v.Report, Redact: v.secrets.Redact}
+	in := check.Reporter{
+		Report: &v.Report,
+		Redact: v.secrets.Redact,
+	}
 	in.Add(rule, "", "", "%s: %s", nameOf(q), fmt.Sprintf(format, args...))
 }

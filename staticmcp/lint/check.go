@@ -82,7 +82,11 @@ func Check(ctx context.Context, fsys fs.FS, opts *Options) (*check.Report, error
 	if err != nil {
 		return nil, err
 	}
-	return c.folder(ctx, &site.Folder{FS: fsys, Title: "site", Frozen: true})
+	return c.folder(ctx, &site.Folder{
+		FS:     fsys,
+		Title:  "site",
+		Frozen: true,
+	})
 }
 
 // CheckDir is [Check] for the site in the folder dir. Symbolic links that lead out of it
@@ -94,7 +98,10 @@ func CheckDir(ctx context.Context, dir string, opts *Options) (*check.Report, er
 	}
 	f, err := site.OpenFolder(dir, c.reading())
 	if err != nil {
-		return nil, &staticmcp.SiteError{Op: "check site", Err: err}
+		return nil, &staticmcp.SiteError{
+			Op:  "check site",
+			Err: err,
+		}
 	}
 	return c.folder(ctx, f)
 }
@@ -116,7 +123,10 @@ func CheckZip(ctx context.Context, name string, opts *Options) (*check.Report, e
 	}
 	f, err := site.OpenZipFile(name, c.reading())
 	if err != nil {
-		return nil, &staticmcp.SiteError{Op: "check site in zip", Err: err}
+		return nil, &staticmcp.SiteError{
+			Op:  "check site in zip",
+			Err: err,
+		}
 	}
 	return c.folder(ctx, f)
 }
@@ -155,8 +165,12 @@ func newChecker(opts *Options, name string) (*checker, error) {
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), site.DefaultMaxFileBytes)
 	o.MaxManifestBytes = cmp.Or(max(o.MaxManifestBytes, 0), site.DefaultMaxManifestBytes)
 	o.MaxEntries = cmp.Or(max(o.MaxEntries, 0), site.DefaultMaxEntries)
-	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}, scanner: secrets.New(o.Environ),
-		verified: make(map[string]bool)}
+	c := &checker{
+		opts:     &o,
+		report:   &check.Report{Limit: o.MaxFindings},
+		scanner:  secrets.New(o.Environ),
+		verified: make(map[string]bool),
+	}
 	c.listed = sync.OnceValue(c.listedURIs)
 	for _, reader := range o.Readers {
 		if !slices.Contains(Readers(), reader) {
@@ -238,7 +252,11 @@ func (c *checker) readManifest(ctx context.Context, st site.Store) error {
 		s.At(0).Add(ruleUnreadable, "", "", "the manifest cannot be read: %s", fsutil.Reason(err))
 		return nil
 	case err != nil:
-		e := &staticmcp.SiteError{Op: "check site", File: site.ManifestName, Err: err}
+		e := &staticmcp.SiteError{
+			Op:   "check site",
+			File: site.ManifestName,
+			Err:  err,
+		}
 		if site.NamesSubject(err) {
 			e.File = ""
 		}

@@ -173,7 +173,8 @@ func answerOf(size int) []byte {
 // TestEveryRuleIsFound verifies that the archives and the tests above have a case for
 // each rule, except those of web hosts and of the file system, which are tested below.
 func TestEveryRuleIsFound(t *testing.T) {
-	elsewhere := "bom large-folder large-answer too-large special-file unreadable host-limit web-not-found web-headers partial"
+	elsewhere := "bom large-folder large-answer too-large special-file unreadable host-limit web-not-found " +
+		"web-headers partial"
 	found := map[string]bool{}
 	for _, slug := range strings.Fields(elsewhere) {
 		found["staticmcp/"+slug] = true
@@ -331,7 +332,8 @@ func TestCheckURL(t *testing.T) {
 		"an index": {func(f fstest.MapFS) {
 			f[".staticmcp/index.json"] = &fstest.MapFile{
 				Data: []byte(
-					`{"format":1,"files":[{"path":"tools/t/gone.json"},{"path":"tools/t/b.json","size":2,"sha256":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}`),
+					`{"format":1,"files":[{"path":"tools/t/gone.json"},{"path":"tools/t/b.json","size":2,` +
+						`"sha256":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}`),
 			}
 			f["mcp.json"] = small()["mcp.json"]
 		}, nil, nil, "answer-shape index-missing web-headers"},

@@ -67,7 +67,8 @@ func (all *combinations) add(parts []string) {
 // compares two things need not compare a thing with itself.
 func (all *combinations) missing() []string {
 	var list, equal []string
-	count, answered := 0, 0
+	count := 0
+	answered := 0
 	all.each(func(names []string, words string) {
 		has := all.seen[strings.Join(names, "/")]
 		if slices.Max(names) == slices.Min(names) {
@@ -97,7 +98,8 @@ func (all *combinations) missing() []string {
 
 // each calls visit with every combination of values that have answers.
 func (all *combinations) each(visit func(names []string, words string)) {
-	names, words := make([]string, len(all.claims)), make([]string, len(all.claims))
+	names := make([]string, len(all.claims))
+	words := make([]string, len(all.claims))
 	var choose func(i int)
 	choose = func(i int) {
 		if i == len(all.claims) {

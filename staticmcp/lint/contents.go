@@ -75,9 +75,12 @@ func (c *checker) flatResource(f *contents) {
 	if f.resource > 0 && want.mimeType == "" && mimeType != "" && f.fixing {
 		// The manifest lacks a member that the file has; the finding is already reported.
 		f.repairs = append(f.repairs,
-			repair{does: fmt.Sprintf("add the MIME type %s to resource %q", mimeType, want.name),
-				file: site.ManifestName, size: len(c.site.sheet.text),
-				edits: []edit{insertMember(c.site.sheet.text, want.at, "mimeType", string(site.Quote(mimeType)))}})
+			repair{
+				does:  fmt.Sprintf("add the MIME type %s to resource %q", mimeType, want.name),
+				file:  site.ManifestName,
+				size:  len(c.site.sheet.text),
+				edits: []edit{insertMember(c.site.sheet.text, want.at, "mimeType", string(site.Quote(mimeType)))},
+			})
 	}
 }
 
@@ -121,7 +124,10 @@ func (c *checker) resourceURI(f *contents, uri string) {
 		!slices.Contains(distinctOf(uri), f.job.path):
 		f.At(at.at).Add(ruleUnreachable, "/uri", "its name in the standard is "+staticmcp.ResourceAddress(uri).Path(),
 			"no reader looks here for %q", site.Shorten(uri))
-	case slices.ContainsFunc(c.site.templates, func(t listedTemplate) bool { _, ok := t.parsed.Match(uri); return ok }):
+	case slices.ContainsFunc(c.site.templates, func(t listedTemplate) bool {
+		_, ok := t.parsed.Match(uri)
+		return ok
+	}):
 	default:
 		f.At(at.at).Add(ruleUnlisted, "/uri", "add it, so that clients see it",
 			"resource %q is not in the manifest", site.Shorten(uri))
@@ -156,7 +162,8 @@ func (c *checker) resourceItems(f *contents, list located, pointer string) {
 		item := locate(f.sheet.text, at)
 		f.textOrBlob(item, at, pointer)
 		m, ok := named(item, "uri")
-		uri, isText := "", false
+		uri := ""
+		isText := false
 		if ok {
 			uri, isText = jsonscan.Unquote(m.value)
 		}

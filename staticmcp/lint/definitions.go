@@ -82,7 +82,12 @@ func (mf *manifest) tool(e entryAt, members []located) {
 	if refused {
 		return
 	}
-	t := &listedTool{name: e.name, entry: e, root: site.ToolsDir, dirs: site.ToolFolders(e.name)}
+	t := &listedTool{
+		name:  e.name,
+		entry: e,
+		root:  site.ToolsDir,
+		dirs:  site.ToolFolders(e.name),
+	}
 	input := []byte(site.AnyObject)
 	if m, ok := named(members, "inputSchema"); ok && m.value[0] == '{' {
 		input = m.value
@@ -113,11 +118,13 @@ func (mf *manifest) tool(e entryAt, members []located) {
 func (s *sheet) schema(m located, pointer, want string) *schema.Schema {
 	compiled, err := schema.Compile(m.value)
 	if err != nil {
-		at, below := 0, ""
+		at := 0
+		below := ""
 		var e *schema.CompileError
 		why := err.Error()
 		if errors.As(err, &e) {
-			below, why = e.Pointer, e.Message
+			below = e.Pointer
+			why = e.Message
 			at, _ = check.Offset(m.value, below)
 		}
 		s.At(m.at+at).Add(ruleSchema, pointer+below, "until then nothing is checked against it",
@@ -163,7 +170,9 @@ func (s *sheet) arguments(m located, pointer, tool string) {
 // order compares the order of properties with the one that counts: required arguments
 // first, then the others.
 func (s *sheet) order(properties located, pointer, tool string, declared, required []string) {
-	want := slices.DeleteFunc(slices.Clone(required), func(name string) bool { return !slices.Contains(declared, name) })
+	want := slices.DeleteFunc(slices.Clone(required), func(name string) bool {
+		return !slices.Contains(declared, name)
+	})
 	for _, name := range declared {
 		if !slices.Contains(want, name) {
 			want = append(want, name)
@@ -176,8 +185,10 @@ func (s *sheet) order(properties located, pointer, tool string, declared, requir
 		"write the properties in the order of required, then the optional ones: some readers go by them",
 		"the properties of tool %q are in the order %s, its files in the order %s", tool,
 		strings.Join(declared, ", "), strings.Join(want, ", "))
-	s.repair(repair{does: fmt.Sprintf("put the properties of tool %q in the order of its files", tool),
-		edits: []edit{reorderMembers(s.text, properties.at, want)}})
+	s.repair(repair{
+		does:  fmt.Sprintf("put the properties of tool %q in the order of its files", tool),
+		edits: []edit{reorderMembers(s.text, properties.at, want)},
+	})
 }
 
 // ambiguous reports optional arguments whose calls can share a file.
@@ -197,7 +208,9 @@ func (s *sheet) ambiguous(t *listedTool, pointer string) {
 }
 
 // param returns the index of the argument called name, or -1.
-func (t *listedTool) param(name string) int { return slices.Index(t.argumentNames(), name) }
+func (t *listedTool) param(name string) int {
+	return slices.Index(t.argumentNames(), name)
+}
 
 func (t *listedTool) argumentNames() []string {
 	names := make([]string, len(t.params))
@@ -268,7 +281,12 @@ var argumentMembers = []memberSpec{
 // prompt checks a prompt and its arguments.
 func (mf *manifest) prompt(e entryAt, members []located) {
 	s := mf.sheet
-	p := &listedTool{entry: e, root: site.PromptsDir, name: e.name, dirs: site.ToolFolders(e.name)}
+	p := &listedTool{
+		entry: e,
+		root:  site.PromptsDir,
+		name:  e.name,
+		dirs:  site.ToolFolders(e.name),
+	}
 	if len(p.dirs) == 0 {
 		s.At(e.at).Add(ruleURI, e.path()+"/name", "", "the prompt %q cannot be the name of a folder", site.Shorten(e.name))
 		return

@@ -101,7 +101,8 @@ func (o *opener) open(file string) (fs.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.at, o.dir = at, dir
+		o.at = at
+		o.dir = dir
 	}
 	opened, err := o.at.Open(name)
 	if err != nil {
@@ -148,7 +149,11 @@ func (c *checker) content(s *sheet, j *job) {
 		return
 	}
 	c.secrets(s, at)
-	f := &contents{sheet: s, job: j, at: at}
+	f := &contents{
+		sheet: s,
+		job:   j,
+		at:    at,
+	}
 	if s.text[at] == '{' {
 		f.members = locate(s.text, at)
 	}

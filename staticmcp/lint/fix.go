@@ -84,7 +84,10 @@ func checkForRepair(ctx context.Context, dir string, opts *Options) (*checker, e
 	c.fixing = true
 	f, err := site.OpenFolder(dir, c.reading())
 	if err != nil {
-		return nil, &staticmcp.SiteError{Op: "check site", Err: err}
+		return nil, &staticmcp.SiteError{
+			Op:  "check site",
+			Err: err,
+		}
 	}
 	_, err = c.folder(ctx, f)
 	return c, err
@@ -99,11 +102,15 @@ func (c *checker) repairAll(dir string) ([]Repair, error) {
 	}
 	defer root.Close()
 	var done []Repair
-	note := func(r repair) { done = append(done, Repair{c.opts.Name + r.file, r.does}) }
+	note := func(r repair) {
+		done = append(done, Repair{c.opts.Name + r.file, r.does})
+	}
 	if err := editAll(root, c.repairs, note); err != nil {
 		return done, err
 	}
-	rest := slices.DeleteFunc(c.feasible(), func(r repair) bool { return len(r.edits) > 0 })
+	rest := slices.DeleteFunc(c.feasible(), func(r repair) bool {
+		return len(r.edits) > 0
+	})
 	slices.SortStableFunc(rest, func(a, b repair) int {
 		return cmp.Compare(strings.Count(b.file, "/"), strings.Count(a.file, "/"))
 	})
@@ -149,7 +156,9 @@ func editAll(root *os.Root, repairs []repair, note func(repair)) error {
 	}
 	for _, file := range order {
 		list := byFile[file]
-		slices.SortStableFunc(list, func(a, b repair) int { return cmp.Compare(a.edits[0].begin, b.edits[0].begin) })
+		slices.SortStableFunc(list, func(a, b repair) int {
+			return cmp.Compare(a.edits[0].begin, b.edits[0].begin)
+		})
 		if err := editFile(root, file, list, note); err != nil {
 			return err
 		}

@@ -18,11 +18,13 @@ func FuzzCheck(f *testing.F) {
 	f.Add(site["mcp.json"].Data, []byte(`{"content":[{"type":"text","text":"a"}]}`), "a")
 	f.Add(
 		[]byte(
-			`{"capabilities":{"tools":[{"name":"t","inputSchema":{"properties":{"a":{"enum":[1,{}]},"b":{}},"required":["b",1]}}]}}`),
+			`{"capabilities":{"tools":[{"name":"t","inputSchema":{"properties":{"a":{"enum":[1,{}]},"b":{}},"required":["b",`+
+				`1]}}]}}`),
 		[]byte(`{"contents":[{}]}`), "Ü b")
 	f.Add(
 		[]byte(
-			`{"serverInfo":[],"resources":[{"uri":"://"}],"capabilities":{"resources":[{"uri":"a"},{"uri":"a"}],"prompts":[{"name":"t","arguments":[{}]}]}}`),
+			`{"serverInfo":[],"resources":[{"uri":"://"}],"capabilities":{"resources":[{"uri":"a"},{"uri":"a"}],`+
+				`"prompts":[{"name":"t","arguments":[{}]}]}}`),
 		[]byte(`[]`), "index")
 	f.Add([]byte("\xef\xbb\xbf[]"),
 		[]byte(`{"_meta":{"io.github.slipway-mcp/disambiguation":[0,9]},"content":[],"staticmcp":{"parameters":{"a":null}}}`),

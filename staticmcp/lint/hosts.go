@@ -18,7 +18,10 @@ func (c *checker) checkHosts(ctx context.Context, f *site.Folder) error {
 	}
 	sizes, err := measure(ctx, f.FS)
 	if err != nil {
-		return &staticmcp.SiteError{Op: "check site", Err: err}
+		return &staticmcp.SiteError{
+			Op:  "check site",
+			Err: err,
+		}
 	}
 	for _, host := range c.hosts {
 		if host.NeedsNotFoundPage && c.tree.find("404.html") == nil {
@@ -32,14 +35,19 @@ func (c *checker) checkHosts(ctx context.Context, f *site.Folder) error {
 
 // checkNoJekyll reports names that GitHub Pages omits.
 func (c *checker) checkNoJekyll() {
-	wanted := len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(h staticmcp.Host) bool { return h.HidesUnderscore })
+	wanted := len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(h staticmcp.Host) bool {
+		return h.HidesUnderscore
+	})
 	if !wanted || !c.tree.hidden || c.tree.find(".nojekyll") != nil {
 		return
 	}
 	s := c.sheet(".nojekyll", nil)
 	s.At(0).Add(ruleNoJekyll, "", "write an empty file with that name beside mcp.json",
 		"there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out")
-	s.repair(repair{does: "create an empty .nojekyll", create: true})
+	s.repair(repair{
+		does:   "create an empty .nojekyll",
+		create: true,
+	})
 	c.take(s)
 }
 

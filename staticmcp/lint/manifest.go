@@ -31,7 +31,9 @@ type entryAt struct {
 	place   int    // in the list
 }
 
-func (e *entryAt) path() string { return e.pointer + "/" + strconv.Itoa(e.place) }
+func (e *entryAt) path() string {
+	return e.pointer + "/" + strconv.Itoa(e.place)
+}
 
 // manifest checks the text of a manifest. It returns nil if the manifest is unusable for
 // checking the site.
@@ -48,7 +50,8 @@ func (s *sheet) manifest(text []byte) *manifest {
 	mf := &manifest{sheet: s}
 	top := locate(text, begin)
 	mf.head(begin, top)
-	lists, pointer := top, ""
+	lists := top
+	pointer := ""
 	if capabilities, ok := named(top, "capabilities"); ok && capabilities.value[0] == '{' {
 		mf.requireLists(capabilities)
 		lists, pointer = locate(text, capabilities.at), "/capabilities"
@@ -165,8 +168,10 @@ func (mf *manifest) requireLists(capabilities located) {
 		case !ok && standard:
 			s.At(capabilities.at).Add(ruleMemberMissing, "/capabilities/"+name,
 				"the standard requires it; write an empty array if there are none", "capabilities has no %q", name)
-			s.repair(repair{does: fmt.Sprintf("add an empty %q to capabilities", name),
-				edits: []edit{insertMember(s.text, capabilities.at, name, "[]")}})
+			s.repair(repair{
+				does:  fmt.Sprintf("add an empty %q to capabilities", name),
+				edits: []edit{insertMember(s.text, capabilities.at, name, "[]")},
+			})
 		}
 	}
 }
@@ -179,7 +184,11 @@ func (mf *manifest) list(kind, at int, pointer string) {
 	each(s.text, at, func(place, at, end int) {
 		before := last
 		last = end
-		e := entryAt{at: at, pointer: pointer, place: place}
+		e := entryAt{
+			at:      at,
+			pointer: pointer,
+			place:   place,
+		}
 		if s.text[at] != '{' {
 			s.At(at).Add(ruleMemberType, e.path(), "", "the entry is %s, not an object", kindOf(s.text[at:]))
 			return
@@ -226,7 +235,8 @@ var identities = [site.ManifestLists]string{"uri", "name", "uriTemplate", "name"
 func (s *sheet) nameEntry(kind int, e *entryAt, members []located) bool {
 	member := identities[kind]
 	m, ok := named(members, member)
-	text, isText := "", false
+	text := ""
+	isText := false
 	if ok {
 		text, isText = jsonscan.Unquote(m.value)
 	}

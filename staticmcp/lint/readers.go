@@ -74,8 +74,10 @@ var knownReaders = sync.OnceValue(func() []reader {
 var resourceRules = map[string]func(uri string) string{
 	"raw": rawResource,
 	// The rule of a generator, whose tests treat it as a reader.
-	"replaced": func(uri string) string { return rawResource(site.ReplaceReserved(uri)) },
-	"file":     fileResource,
+	"replaced": func(uri string) string {
+		return rawResource(site.ReplaceReserved(uri))
+	},
+	"file": fileResource,
 }
 
 // base64Names are the forms of base64 in names of files.
@@ -176,7 +178,9 @@ func (r *reader) shapeHint() string {
 }
 
 // exists reports whether a file exists at a path that another reader computed.
-func (c *checker) exists(path string) bool { return site.IsSafePath(path) && c.tree.find(path) != nil }
+func (c *checker) exists(path string) bool {
+	return site.IsSafePath(path) && c.tree.find(path) != nil
+}
 
 // readerTool checks the answers of a tool against the behaviour of a reader.
 func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
@@ -290,7 +294,9 @@ func (c *checker) hasShortTwin(dir string, parts []string) bool {
 func (c *checker) readerLosses(r reader) {
 	s := c.site.sheet
 	text := slices.ContainsFunc(c.site.tools, func(t *listedTool) bool {
-		return slices.ContainsFunc(t.claims, func(c claim) bool { return c.kind == "" && c.names == nil })
+		return slices.ContainsFunc(t.claims, func(c claim) bool {
+			return c.kind == "" && c.names == nil
+		})
 	})
 	if r.Raw && text {
 		s.At(0).Add(ruleReaderLoss, "", "",

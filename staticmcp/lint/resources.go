@@ -74,8 +74,13 @@ func (c *checker) listedURIs() map[string]bool {
 }
 
 func (c *checker) claimResource(jobs []job, path string, l *leaf, i int) []job {
-	l.claimed, l.resource = true, i+1
-	return append(jobs, job{path: path, leaf: l, resource: i + 1})
+	l.claimed = true
+	l.resource = i + 1
+	return append(jobs, job{
+		path:     path,
+		leaf:     l,
+		resource: i + 1,
+	})
 }
 
 // shareResource handles a second resource with the same file: each can have its own file
@@ -84,7 +89,9 @@ func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
 	first := l.resource - 1
 	for _, owner := range []int{first, i} {
 		uri := c.site.resources[owner].name
-		own := slices.IndexFunc(distinctPaths(uri), func(p string) bool { return c.tree.find(p) != nil })
+		own := slices.IndexFunc(distinctPaths(uri), func(p string) bool {
+			return c.tree.find(p) != nil
+		})
 		if own >= 0 {
 			path := distinctPaths(uri)[own]
 			if l := c.tree.find(path); l.resource == 0 {
@@ -143,7 +150,10 @@ func (c *checker) misnamed(r check.Rule, path, standard, message string) {
 	s := c.sheet(path, nil)
 	s.At(0).Add(r, "", "rename it to "+standard, "%s", message)
 	if c.tree.find(standard) == nil && !c.tree.has(standard) && site.IsSafePath(standard) {
-		s.repair(repair{does: "rename it to " + standard, rename: standard})
+		s.repair(repair{
+			does:   "rename it to " + standard,
+			rename: standard,
+		})
 	}
 	c.take(s)
 }
@@ -178,7 +188,8 @@ func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
 		if known[name] {
 			continue
 		}
-		message, hint := fmt.Sprintf("the manifest has no %s %q", what, name), "add it to the manifest"
+		message := fmt.Sprintf("the manifest has no %s %q", what, name)
+		hint := "add it to the manifest"
 		if c.tree.find(root+"/"+name+"/"+site.SchemaName+site.Extension) != nil && what == "tool" {
 			hint = "copy the definition in its " + site.SchemaName + site.Extension +
 				" into the manifest: only some readers look there"
@@ -206,7 +217,10 @@ func (c *checker) assignBelow(jobs []job, dir string) []job {
 		case !strings.HasSuffix(l.name, site.Extension):
 			c.in(path).Add(ruleStrayFile, "", "", "readers ignore files that do not end in .json")
 		default:
-			jobs = append(jobs, job{path: path, leaf: l})
+			jobs = append(jobs, job{
+				path: path,
+				leaf: l,
+			})
 		}
 	}
 	for _, name := range b.dirs {

@@ -18,7 +18,9 @@ func SecretKinds() []string {
 
 // CheckAllowedSecret returns an error if word is not a valid entry for
 // [Options.AllowSecrets]: neither a fingerprint nor one of [SecretKinds].
-func CheckAllowedSecret(word string) error { return secrets.CheckAccepted(word) }
+func CheckAllowedSecret(word string) error {
+	return secrets.CheckAccepted(word)
+}
 
 // secrets adds a finding for each secret in the JSON value at text[at] that is not
 // allowed.

@@ -22,7 +22,11 @@ type sheet struct {
 }
 
 func (c *checker) sheet(path string, text []byte) *sheet {
-	s := &sheet{Reporter: c.in(path), path: path, fixing: c.fixing}
+	s := &sheet{
+		Reporter: c.in(path),
+		path:     path,
+		fixing:   c.fixing,
+	}
 	s.Report = &check.Report{Limit: c.report.Limit}
 	s.setText(text)
 	return s
@@ -30,7 +34,8 @@ func (c *checker) sheet(path string, text []byte) *sheet {
 
 // setText sets the text, in which findings have positions. It may be nil.
 func (s *sheet) setText(text []byte) {
-	s.text, s.Document = text, nil
+	s.text = text
+	s.Document = nil
 	if text != nil {
 		s.Document = &check.Document{Text: text}
 	}
@@ -38,7 +43,10 @@ func (s *sheet) setText(text []byte) {
 
 // in returns a reporter for a whole file.
 func (c *checker) in(path string) check.Reporter {
-	return check.Reporter{Report: c.report, File: c.opts.Name + path}
+	return check.Reporter{
+		Report: c.report,
+		File:   c.opts.Name + path,
+	}
 }
 
 // take moves the findings and repairs of a sheet to the report.
@@ -64,7 +72,10 @@ func (s *sheet) whole() (begin int, ok bool) {
 	if bytes.HasPrefix(s.text, site.ByteOrderMark) {
 		begin = len(site.ByteOrderMark)
 		s.At(0).Add(ruleBOM, "", "write it without one", "the file begins with a byte order mark")
-		s.repair(repair{does: "remove the byte order mark", edits: []edit{{0, begin, nil}}})
+		s.repair(repair{
+			does:  "remove the byte order mark",
+			edits: []edit{{0, begin, nil}},
+		})
 	}
 	body := s.text[begin:]
 	at := jsonscan.Space(body, 0)
@@ -77,9 +88,11 @@ func (s *sheet) whole() (begin int, ok bool) {
 		return begin, false
 	}
 	if err := jsonscan.Valid(body); err != nil {
-		offset, why := begin+at, err.Error()
+		offset := begin + at
+		why := err.Error()
 		if e, ok := err.(*jsonscan.Error); ok {
-			offset, why = begin+e.Offset, e.Reason
+			offset = begin + e.Offset
+			why = e.Reason
 		}
 		s.At(offset).Add(ruleJSON, "", "", "not JSON: %s", why)
 		return begin, false
@@ -123,7 +136,9 @@ func (w *twins) value(i, depth int) (int, error) {
 			return w.value(i, depth+1)
 		})
 	case '[':
-		return jsonscan.Array(w.text, i, depth, func(i int) (int, error) { return w.value(i, depth+1) })
+		return jsonscan.Array(w.text, i, depth, func(i int) (int, error) {
+			return w.value(i, depth+1)
+		})
 	}
 	return jsonscan.ValueAt(w.text, i, depth)
 }

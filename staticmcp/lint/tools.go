@@ -22,7 +22,8 @@ func (c *checker) assignTools(jobs []job, list []*listedTool, root string) []job
 		t.dirs = dirs[t.name]
 		for _, dir := range t.dirs {
 			place := root + "/" + dir
-			l, b := c.tree.find(place+site.Extension), c.tree.branches[place]
+			l := c.tree.find(place + site.Extension)
+			b := c.tree.branches[place]
 			if l == nil && b == nil {
 				continue
 			}
@@ -45,7 +46,8 @@ func (c *checker) assignTools(jobs []job, list []*listedTool, root string) []job
 func (c *checker) otherDir(t *listedTool, place, standard string, folder bool) {
 	path := place
 	if !folder {
-		path, standard = place+site.Extension, standard+site.Extension
+		path = place + site.Extension
+		standard = standard + site.Extension
 	}
 	s := c.sheet(path, nil)
 	s.At(0).Add(ruleFileName, "", "rename it to "+standard, "the standard's name for the folder of %q is %s",
@@ -53,7 +55,10 @@ func (c *checker) otherDir(t *listedTool, place, standard string, folder bool) {
 	if free := c.tree.find(standard) == nil && !c.tree.has(standard); free &&
 		!strings.Contains(t.name, "/") &&
 		site.IsSafePath(standard) {
-		s.repair(repair{does: "rename it to " + standard, rename: standard})
+		s.repair(repair{
+			does:   "rename it to " + standard,
+			rename: standard,
+		})
 	}
 	c.take(s)
 }
@@ -86,7 +91,12 @@ func (c *checker) assignFolder(jobs []job, t *listedTool, b *branch, parts []str
 // assignAnswer checks the path of one answer.
 func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, parts []string) []job {
 	l.claimed = true
-	j := job{path: path, leaf: l, tool: t, parts: parts}
+	j := job{
+		path:  path,
+		leaf:  l,
+		tool:  t,
+		parts: parts,
+	}
 	stem := ""
 	if len(parts) > 0 {
 		stem = parts[len(parts)-1]
@@ -225,7 +235,9 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 		}
 		names[i] = site.EncodeName(pair[1])
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return name == ""
+	})
 	standard := t.root + "/" + t.name + "/" + strings.Join(names, "/") + site.Extension
 	if c.tree.find(standard) != nil {
 		j.twin = standard
@@ -245,7 +257,9 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
 	certain := len(parts)
 	if len(parts) < len(t.params) {
-		certain = slices.IndexFunc(t.params, func(p staticmcp.Argument) bool { return !p.Required || p.Default != nil })
+		certain = slices.IndexFunc(t.params, func(p staticmcp.Argument) bool {
+			return !p.Required || p.Default != nil
+		})
 	}
 	parts = parts[:max(0, min(certain, len(parts)))]
 	for i, part := range parts {
@@ -293,7 +307,9 @@ func (c *checker) sameEnumNames(t *listedTool) {
 		claim := &t.claims[i]
 		for k, name := range claim.names {
 			first := slices.Index(claim.names, name)
-			apart := func(k int) bool { return c.tree.hasAt(t.root+"/"+t.name, i, site.DistinctName(claim.wanted[k])) }
+			apart := func(k int) bool {
+				return c.tree.hasAt(t.root+"/"+t.name, i, site.DistinctName(claim.wanted[k]))
+			}
 			if first < k && !(apart(first) && apart(k)) {
 				c.site.sheet.At(t.entry.at).Add(ruleCollision, t.entry.path()+"/inputSchema",
 					"change one of them, or store the answers under names with a hash",

@@ -73,7 +73,9 @@ func (b *branch) filesWith(prefix string) []string {
 }
 
 // foldersWith returns the folders whose names begin with prefix.
-func (b *branch) foldersWith(prefix string) []string { return site.StartingWith(b.dirs, prefix) }
+func (b *branch) foldersWith(prefix string) []string {
+	return site.StartingWith(b.dirs, prefix)
+}
 
 // encodedFile encodes the name of a file or a folder.
 func encodedFile(name string) string {
@@ -95,17 +97,26 @@ type leaf struct {
 
 // plant reads the names in the folders of the site.
 func (c *checker) plant(ctx context.Context, f *site.Folder) (*tree, error) {
-	t := &tree{branches: make(map[string]*branch), left: c.opts.MaxEntries}
+	t := &tree{
+		branches: make(map[string]*branch),
+		left:     c.opts.MaxEntries,
+	}
 	entries, err := fs.ReadDir(f.FS, ".")
 	if err != nil {
-		return nil, &staticmcp.SiteError{Op: "check site", Err: err}
+		return nil, &staticmcp.SiteError{
+			Op:  "check site",
+			Err: err,
+		}
 	}
 	root := &branch{}
 	t.branches[""] = root
 	for _, e := range entries {
 		switch {
 		case !e.IsDir() && !site.IsSitePart(e.Name()):
-			root.leaves = append(root.leaves, leaf{name: e.Name(), mode: e.Type()})
+			root.leaves = append(root.leaves, leaf{
+				name: e.Name(),
+				mode: e.Type(),
+			})
 		case site.IsSitePart(e.Name()):
 			root.dirs = append(root.dirs, e.Name())
 			if err := c.grow(ctx, f, t, e.Name(), 1); err != nil {
@@ -136,7 +147,10 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 	})
 	switch {
 	case t.left < 0:
-		return &staticmcp.SiteError{Op: "check site", Err: fmt.Errorf("more than %d files", c.opts.MaxEntries)}
+		return &staticmcp.SiteError{
+			Op:  "check site",
+			Err: fmt.Errorf("more than %d files", c.opts.MaxEntries),
+		}
 	case errors.Is(err, site.ErrMissing):
 		c.in(dir).Add(ruleSpecialFile, "", "", "the folder is no folder")
 		return nil
@@ -150,7 +164,9 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 			"the folder has %d entries", n)
 	}
 	slices.Sort(b.dirs)
-	slices.SortFunc(b.leaves, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(b.leaves, func(a, b leaf) int {
+		return strings.Compare(a.name, b.name)
+	})
 	c.sameButForCase(b)
 	if depth == maxTreeDepth && len(b.dirs) > 0 {
 		c.in(dir).Add(ruleSpecialFile, "", "look for a symbolic link that leads back",
@@ -167,7 +183,8 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 
 // plantEntry adds a name to a branch.
 func (c *checker) plantEntry(f *site.Folder, t *tree, b *branch, e fs.DirEntry) {
-	name, mode := e.Name(), e.Type()
+	name := e.Name()
+	mode := e.Type()
 	t.hidden = t.hidden || strings.HasPrefix(name, "_")
 	where := b.dir + "/" + name
 	if mode&fs.ModeSymlink != 0 {
@@ -185,7 +202,10 @@ func (c *checker) plantEntry(f *site.Folder, t *tree, b *branch, e fs.DirEntry) 
 	case !mode.IsRegular():
 		c.in(where).Add(ruleSpecialFile, "", "", "no regular file")
 	default:
-		b.leaves = append(b.leaves, leaf{name: name, mode: e.Type()})
+		b.leaves = append(b.leaves, leaf{
+			name: name,
+			mode: e.Type(),
+		})
 	}
 	c.portable(where, strings.TrimSuffix(name, site.Extension))
 }
@@ -209,7 +229,9 @@ func (c *checker) portable(where, stem string) {
 // sameButForCase reports names that are identical on case-insensitive systems.
 func (c *checker) sameButForCase(b *branch) {
 	upper := func(name string) bool { return strings.ToLower(name) != name }
-	if !slices.ContainsFunc(b.dirs, upper) && !slices.ContainsFunc(b.leaves, func(l leaf) bool { return upper(l.name) }) {
+	if !slices.ContainsFunc(b.dirs, upper) && !slices.ContainsFunc(b.leaves, func(l leaf) bool {
+		return upper(l.name)
+	}) {
 		return
 	}
 	first := make(map[string]string)
@@ -263,7 +285,9 @@ func (t *tree) hasAt(dir string, depth int, name string) bool {
 		return false
 	}
 	if depth > 0 {
-		return slices.ContainsFunc(b.dirs, func(below string) bool { return t.hasAt(dir+"/"+below, depth-1, name) })
+		return slices.ContainsFunc(b.dirs, func(below string) bool {
+			return t.hasAt(dir+"/"+below, depth-1, name)
+		})
 	}
 	return t.has(dir+"/"+name) || t.find(dir+"/"+name+site.Extension) != nil
 }

@@ -29,12 +29,18 @@ func CheckURL(ctx context.Context, baseURL string, opts *Options) (*check.Report
 		return nil, err
 	}
 	if len(c.opts.Readers)+len(c.hosts) > 0 {
-		return nil, &staticmcp.SiteError{Op: "check site", Err: site.SubjectError(
-			"a web host does not list its files: check the folder for other readers and for hosts")}
+		return nil, &staticmcp.SiteError{
+			Op: "check site",
+			Err: site.SubjectError(
+				"a web host does not list its files: check the folder for other readers and for hosts"),
+		}
 	}
 	w, err := site.OpenWeb(baseURL, c.reading())
 	if err != nil {
-		return nil, &staticmcp.SiteError{Op: "check site", Err: err}
+		return nil, &staticmcp.SiteError{
+			Op:  "check site",
+			Err: err,
+		}
 	}
 	defer w.Close()
 	if err := c.readManifest(ctx, w); err != nil {
@@ -71,7 +77,10 @@ const absentPath = site.ToolsDir + "/slipway-asks-for-what-is-not-there" + site.
 func (c *checker) manners(ctx context.Context, w *site.Web) error {
 	found, err := w.Head(ctx, site.ManifestName)
 	if err != nil {
-		return &staticmcp.SiteError{Op: "check site", Err: err}
+		return &staticmcp.SiteError{
+			Op:  "check site",
+			Err: err,
+		}
 	}
 	kind, _, _ := mime.ParseMediaType(found.Header.Get("Content-Type"))
 	if kind != "application/json" {
@@ -84,7 +93,10 @@ func (c *checker) manners(ctx context.Context, w *site.Web) error {
 	}
 	missing, err := w.Head(ctx, absentPath)
 	if err != nil {
-		return &staticmcp.SiteError{Op: "check site", Err: err}
+		return &staticmcp.SiteError{
+			Op:  "check site",
+			Err: err,
+		}
 	}
 	if missing.StatusCode == http.StatusOK {
 		kind, _, _ := mime.ParseMediaType(missing.Header.Get("Content-Type"))
@@ -151,8 +163,12 @@ func (c *checker) toolProbes(t *listedTool) []probe {
 // answerProbe returns the probe for the answer to a call.
 func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 	path := strings.Join(append([]string{t.root, t.name}, parts...), "/") + site.Extension
-	return probe{job{tool: t, parts: parts}, []site.Candidate{{Path: path}}, func() {
-		r, message := ruleAnswerMissing, fmt.Sprintf("tool %q has no answer for %s", t.name, strings.Join(values, ", "))
+	return probe{job{
+		tool:  t,
+		parts: parts,
+	}, []site.Candidate{{Path: path}}, func() {
+		r := ruleAnswerMissing
+		message := fmt.Sprintf("tool %q has no answer for %s", t.name, strings.Join(values, ", "))
 		switch {
 		case t.root == site.PromptsDir:
 			r, message = ruleFileMissing, fmt.Sprintf("there is no file for prompt %q", t.name)
@@ -187,7 +203,10 @@ func (c *checker) probeAll(ctx context.Context, w *site.Web, list []probe) error
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case failures[i] != nil:
-			return &staticmcp.SiteError{Op: "check site", Err: failures[i]}
+			return &staticmcp.SiteError{
+				Op:  "check site",
+				Err: failures[i],
+			}
 		case s == nil:
 			list[i].missed()
 		default:
@@ -227,7 +246,8 @@ func (c *checker) probe(ctx context.Context, w *site.Web, p *probe) (*sheet, err
 		if err != nil && !errors.As(err, &large) {
 			return nil, err
 		}
-		p.job.path, p.leaf = candidate.Path, &leaf{}
+		p.job.path = candidate.Path
+		p.leaf = &leaf{}
 		s := c.sheet(candidate.Path, nil)
 		if k > 0 {
 			s.At(0).Add(ruleFileName, "", "publish it under that name", "the standard's name is %s",

@@ -62,7 +62,11 @@ func (p *Plan) write(f *FilePlan) error {
 func (p *Plan) next(f *FilePlan) *record {
 	kept := p.ledger.files[f.Path]
 	if kept == nil {
-		kept = &record{Client: f.Client, Scope: f.Scope, After: digest(f.before)}
+		kept = &record{
+			Client: f.Client,
+			Scope:  f.Scope,
+			After:  digest(f.before),
+		}
 	}
 	next := *kept
 	next.Servers = maps.Clone(kept.Servers)
@@ -82,7 +86,9 @@ func (p *Plan) next(f *FilePlan) *record {
 	}
 	for name, w := range next.Servers { // in neither the definitions nor the file
 		if slices.Equal(w.Sources, p.sources) &&
-			!slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Server == name }) {
+			!slices.ContainsFunc(f.Steps, func(s Step) bool {
+				return s.Server == name
+			}) {
 			delete(next.Servers, name)
 		}
 	}
@@ -119,7 +125,8 @@ func (l *Ledger) put(f *FilePlan, next *record) error {
 	kept := l.files[f.Path]
 	switch {
 	case missing: // even if it existed once
-		next.Created, next.Mixed = true, false
+		next.Created = true
+		next.Mixed = false
 		made, err := makeDirs(f.Path, dirMode(f.Scope))
 		if err != nil {
 			return err

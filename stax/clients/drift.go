@@ -50,8 +50,12 @@ func (l *Ledger) Drift(s *Selection) []Drift {
 			there, err = edit.Get(text, c.target())
 		}
 		if c == nil || err != nil {
-			d := Drift{Client: r.Client, Path: path, Change: "unreadable",
-				Why: "this program does not know the client any more"}
+			d := Drift{
+				Client: r.Client,
+				Path:   path,
+				Change: "unreadable",
+				Why:    "this program does not know the client any more",
+			}
 			if c != nil {
 				d.Why = fsutil.Reason(err)
 			}
@@ -60,7 +64,12 @@ func (l *Ledger) Drift(s *Selection) []Drift {
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
 			entry := entryOf(there, name)
-			d := Drift{Client: r.Client, Path: path, Server: name, Change: "missing"}
+			d := Drift{
+				Client: r.Client,
+				Path:   path,
+				Server: name,
+				Change: "missing",
+			}
 			if !s.server(name) || r.pristine(name, entry) {
 				continue
 			}

@@ -23,7 +23,11 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	refuse := func(why string) ([]byte, error) {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New(why)}
+		return nil, &fs.PathError{
+			Op:   "read",
+			Path: path,
+			Err:  errors.New(why),
+		}
 	}
 	if !info.Mode().IsRegular() {
 		return refuse("it is not a regular file")

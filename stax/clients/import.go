@@ -44,13 +44,25 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	i := &importer{client: c, forms: c.forms(),
-		Reporter: check.Reporter{Report: &check.Report{}, File: path, Document: &check.Document{Text: text}},
+	i := &importer{
+		client: c,
+		forms:  c.forms(),
+		Reporter: check.Reporter{
+			Report:   &check.Report{},
+			File:     path,
+			Document: &check.Document{Text: text},
+		},
 		out:      &Imported{Values: map[string]stax.Secret{}},
-		named:    map[string]bool{}, variable: map[string]string{}}
+		named:    map[string]bool{},
+		variable: map[string]string{},
+	}
 	entries, err := edit.Get(text, c.target())
 	if err != nil {
-		return nil, nil, &fs.PathError{Op: "import", Path: path, Err: err}
+		return nil, nil, &fs.PathError{
+			Op:   "import",
+			Path: path,
+			Err:  err,
+		}
 	}
 	for _, e := range entries {
 		e.Value = flat(e.Value)
@@ -74,7 +86,8 @@ func (i *importer) entry(e edit.Entry) {
 	s := stax.Server{Name: e.Name}
 	shape, why := i.shapeOf(e.Value, &s)
 	if e.Name == "" || strings.ContainsFunc(e.Name, unicode.IsControl) {
-		shape, why = nil, "no definition can have its name"
+		shape = nil
+		why = "no definition can have its name"
 	}
 	if shape == nil {
 		i.lost(e.Value, "server %q is left out: %s", e.Name, why)
@@ -160,9 +173,13 @@ func (i *importer) address(s *stax.Server, shape *Shape, take func(string, func(
 			}
 		})
 	}
-	take(refs.BearerVar, func(n *tree.Node) { i.bind(s, "Authorization", "Bearer {"+n.Text+"}", n.Text) })
+	take(refs.BearerVar, func(n *tree.Node) {
+		i.bind(s, "Authorization", "Bearer {"+n.Text+"}", n.Text)
+	})
 	if refs.BearerVar != "" {
-		take("bearer_token", func(n *tree.Node) { i.header(s, "Authorization", "Bearer "+n.Text, n) })
+		take("bearer_token", func(n *tree.Node) {
+			i.header(s, "Authorization", "Bearer "+n.Text, n)
+		})
 	}
 	take(refs.HeaderVars, func(n *tree.Node) {
 		for _, m := range n.Members {
@@ -179,7 +196,9 @@ func (i *importer) common(s *stax.Server, take func(string, func(*tree.Node))) {
 			s.EnabledTools = nil
 		}
 	})
-	take(i.client.DisabledTools, func(n *tree.Node) { s.DisabledTools = texts(n) })
+	take(i.client.DisabledTools, func(n *tree.Node) {
+		s.DisabledTools = texts(n)
+	})
 	timeout := func(name string, factor float64) {
 		take(name, func(n *tree.Node) {
 			v, _ := strconv.ParseFloat(n.Text, 64)
@@ -212,7 +231,10 @@ func (i *importer) shapeOf(n *tree.Node, s *stax.Server) (shape *Shape, why stri
 	if c.Stdio != nil && n.Get(c.Stdio.Command) != nil {
 		return i.starts(n)
 	}
-	for _, shape := range []*Shape{c.HTTP, c.SSE, {URL: "url", Headers: []string{"headers"}}} {
+	for _, shape := range []*Shape{c.HTTP, c.SSE, {
+		URL:     "url",
+		Headers: []string{"headers"},
+	}} {
 		if shape == nil || n.Get(shape.URL) == nil {
 			continue
 		}
@@ -324,7 +346,10 @@ func (i *importer) word(s *stax.Server, what string, n *tree.Node) string {
 // second is renamed.
 func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 	warn := func(format string, args ...any) {
-		check.Reporter{Report: report, File: path}.Add(RuleNotImported, "", "", format, args...)
+		check.Reporter{
+			Report: report,
+			File:   path,
+		}.Add(RuleNotImported, "", "", format, args...)
 	}
 	var dropped []string
 	for _, s := range other.Config.Servers {
@@ -374,13 +399,23 @@ func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 // drop removes servers and the secrets that only they use.
 func (im *Imported) drop(servers []string) {
 	c := &im.Config
-	c.Servers = slices.DeleteFunc(c.Servers, func(s stax.Server) bool { return slices.Contains(servers, s.Name) })
-	c.Bindings = slices.DeleteFunc(c.Bindings, func(b stax.Binding) bool { return slices.Contains(servers, b.Server) })
+	c.Servers = slices.DeleteFunc(c.Servers, func(s stax.Server) bool {
+		return slices.Contains(servers, s.Name)
+	})
+	c.Bindings = slices.DeleteFunc(c.Bindings, func(b stax.Binding) bool {
+		return slices.Contains(servers, b.Server)
+	})
 	unused := func(key string) bool {
-		return !slices.ContainsFunc(c.Servers, func(s stax.Server) bool { return slices.Contains(s.Secrets, key) })
+		return !slices.ContainsFunc(c.Servers, func(s stax.Server) bool {
+			return slices.Contains(s.Secrets, key)
+		})
 	}
-	c.Secrets = slices.DeleteFunc(c.Secrets, func(d stax.Declaration) bool { return unused(d.Key) })
-	maps.DeleteFunc(im.Values, func(key string, _ stax.Secret) bool { return unused(key) })
+	c.Secrets = slices.DeleteFunc(c.Secrets, func(d stax.Declaration) bool {
+		return unused(d.Key)
+	})
+	maps.DeleteFunc(im.Values, func(key string, _ stax.Secret) bool {
+		return unused(key)
+	})
 }
 
 // rename gives a secret a new key that is still free. Servers keep receiving it in the

@@ -43,7 +43,9 @@ type reference struct {
 }
 
 // references returns the references in a text, in order.
-func (i *importer) references(text string) []reference { return find(text, i.forms) }
+func (i *importer) references(text string) []reference {
+	return find(text, i.forms)
+}
 
 func find(text string, forms []*regexp.Regexp) []reference {
 	var all []reference
@@ -153,7 +155,8 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 			}
 			i.refer(s, m.Value, refs[0].key, m.Key)
 		case stax.LooksSecret(m.Key, value) != "":
-			key, variable := i.keep(s, m.Key, value), keyFor("", m.Key)
+			key := i.keep(s, m.Key, value)
+			variable := keyFor("", m.Key)
 			if i.stands(m.Value, key); variable != m.Key {
 				i.lost(m.Value, "no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
 			}
@@ -177,11 +180,13 @@ func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
 	if stax.LooksSecretArgument(s.Args, at) == "" {
 		return
 	}
-	name, value := "", s.Args[at]
+	name := ""
+	value := s.Args[at]
 	flag, rest, ok := strings.Cut(value, "=")
 	switch {
 	case ok && strings.Trim(flag, "-") != "" && !strings.ContainsAny(flag, " :/"):
-		name, value = flag, rest
+		name = flag
+		value = rest
 	case at > 0 && strings.HasPrefix(s.Args[at-1], "-"):
 		name = s.Args[at-1]
 	}
@@ -233,7 +238,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		scheme, rest, spaced := strings.Cut(value, " ")
 		before := scheme + " "
 		if !spaced || strings.Contains(rest, " ") {
-			rest, before = value, ""
+			rest = value
+			before = ""
 		}
 		key := i.keep(s, headerKey(s.Name, name), rest)
 		i.stands(n, key)
@@ -324,7 +330,11 @@ func (i *importer) bind(s *stax.Server, header, template string, keys ...string)
 		needs(s, key)
 	}
 	i.out.Config.Bindings = append(i.out.Config.Bindings,
-		stax.Binding{Server: s.Name, Header: header, Template: template})
+		stax.Binding{
+			Server:   s.Name,
+			Header:   header,
+			Template: template,
+		})
 }
 
 // bindings drops a binding that is equivalent to the default.

@@ -64,7 +64,9 @@ func launch(name string, opts *Options) []string {
 // launcherThere reports a launcher that entries need but that is not on the PATH of this
 // process.
 func launcherThere(entries []Entry, m *stax.Merged, opts *Options, report *check.Report) {
-	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Launched && e.LeftOut == "" })
+	i := slices.IndexFunc(entries, func(e Entry) bool {
+		return e.Launched && e.LeftOut == ""
+	})
 	if i < 0 {
 		return
 	}

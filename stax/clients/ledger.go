@@ -85,7 +85,10 @@ func StateDir() (string, error) {
 // OpenLedger reads the ledger in a folder. A missing folder is an empty ledger and is
 // created on the first write.
 func OpenLedger(dir string) (*Ledger, error) {
-	l := &Ledger{dir: dir, files: map[string]*record{}}
+	l := &Ledger{
+		dir:   dir,
+		files: map[string]*record{},
+	}
 	text, err := os.ReadFile(l.name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
@@ -112,7 +115,9 @@ func OpenLedger(dir string) (*Ledger, error) {
 	return l, nil
 }
 
-func (l *Ledger) name() string { return filepath.Join(l.dir, "clients.json") }
+func (l *Ledger) name() string {
+	return filepath.Join(l.dir, "clients.json")
+}
 
 // backup returns the path of the copy of a file.
 func (l *Ledger) backup(path string) string {
@@ -146,7 +151,8 @@ func (l *Ledger) lock() (unlock func(), err error) {
 		unlock func()
 		err    error
 	}
-	got, late := make(chan locked), make(chan struct{})
+	got := make(chan locked)
+	late := make(chan struct{})
 	go func() {
 		unlock, err := lockedfile.MutexAt(name).Lock()
 		select {
@@ -201,7 +207,12 @@ func sweep(path string) {
 
 // announce records the intended change of a file.
 func (l *Ledger) announce(path string, kept, next *record) error {
-	now := record{Client: next.Client, Scope: next.Scope, Created: next.Created, Servers: map[string]written{}}
+	now := record{
+		Client:  next.Client,
+		Scope:   next.Scope,
+		Created: next.Created,
+		Servers: map[string]written{},
+	}
 	if kept != nil {
 		now = *kept
 	}
@@ -316,4 +327,6 @@ func equal(a, b *tree.Node) bool {
 }
 
 // Paths returns the files that were written to, sorted.
-func (l *Ledger) Paths() []string { return slices.Sorted(maps.Keys(l.files)) }
+func (l *Ledger) Paths() []string {
+	return slices.Sorted(maps.Keys(l.files))
+}

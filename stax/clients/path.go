@@ -162,7 +162,8 @@ func (p *Place) leadsOut(path string, scope Scope) string {
 			return "it is a link that leads nowhere"
 		}
 		if up := filepath.Dir(there); up != there {
-			there, err = up, nil
+			there = up
+			err = nil
 		}
 	}
 	return ""

@@ -106,7 +106,10 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		inProject.Project = cmp.Or(opts.Project, opts.Place.Dir, ".")
 		opts = &inProject
 	}
-	plan := &Plan{ledger: ledger, sources: opts.Sources}
+	plan := &Plan{
+		ledger:  ledger,
+		sources: opts.Sources,
+	}
 	report := &check.Report{}
 	texts := map[string][]byte{} // two clients may share a file
 	var launched []Entry
@@ -190,7 +193,9 @@ func commands(m *stax.Merged, report *check.Report) {
 
 // file plans one file.
 func (p *Plan) file(f *FilePlan) {
-	f.Steps, f.Todo, f.Diff = []Step{}, nil, ""
+	f.Steps = []Step{}
+	f.Todo = nil
+	f.Diff = ""
 	f.after = f.before
 	there, err := edit.Get(f.before, f.client.target())
 	if err != nil {
@@ -249,13 +254,18 @@ func entryOf(there []edit.Entry, name string) *tree.Node {
 
 // decide returns the step for one defined server.
 func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
-	step := Step{Server: e.Name, entry: e.Value}
+	step := Step{
+		Server: e.Name,
+		entry:  e.Value,
+	}
 	ours := kept.pristine(e.Name, there)
 	switch {
 	case e.LeftOut != "" && ours:
-		step.Action, step.Why = Delete, e.LeftOut
+		step.Action = Delete
+		step.Why = e.LeftOut
 	case e.LeftOut != "":
-		step.Action, step.Why = LeftOut, e.LeftOut
+		step.Action = LeftOut
+		step.Why = e.LeftOut
 	case there == nil:
 		step.Action = Create
 	case equal(there, e.Value):
@@ -302,16 +312,25 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 	var steps []Step
 	for _, e := range there {
 		w, ours := kept.Servers[e.Name]
-		defined := slices.ContainsFunc(entries, func(d Entry) bool { return d.Name == e.Name })
+		defined := slices.ContainsFunc(entries, func(d Entry) bool {
+			return d.Name == e.Name
+		})
 		if !ours || defined || !slices.Equal(w.Sources, p.sources) {
 			continue
 		}
 		if same(w.Entry, e.Value) {
-			steps = append(steps, Step{Server: e.Name, Action: Delete, Why: "it is not defined any more"})
+			steps = append(steps, Step{
+				Server: e.Name,
+				Action: Delete,
+				Why:    "it is not defined any more",
+			})
 		} else {
 			steps = append(steps,
-				Step{Server: e.Name, Action: Conflict,
-					Why: "it is not defined any more, and was changed since it was written"})
+				Step{
+					Server: e.Name,
+					Action: Conflict,
+					Why:    "it is not defined any more, and was changed since it was written",
+				})
 		}
 	}
 	return steps
@@ -345,7 +364,9 @@ func (f *FilePlan) Short() string {
 }
 
 // Changes reports whether the content of the file changes.
-func (f *FilePlan) Changes() bool { return string(f.before) != string(f.after) }
+func (f *FilePlan) Changes() bool {
+	return string(f.before) != string(f.after)
+}
 
 // Conflicts returns the number of entries with a conflict, which are left unchanged.
 func (p *Plan) Conflicts() int {

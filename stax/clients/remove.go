@@ -36,7 +36,11 @@ type Removal struct {
 //   - In a file that other programs changed too, only our entries are removed, and the
 //     entries they had replaced are restored.
 func (l *Ledger) Remove(s *Selection) *Removal {
-	plan := &Removal{ledger: l, selection: s, Files: []*FilePlan{}}
+	plan := &Removal{
+		ledger:    l,
+		selection: s,
+		Files:     []*FilePlan{},
+	}
 	for _, path := range l.Paths() {
 		if r := l.files[path]; s.file(r) {
 			plan.Files = append(plan.Files, l.removeFrom(path, r, s))
@@ -46,7 +50,13 @@ func (l *Ledger) Remove(s *Selection) *Removal {
 }
 
 func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
-	f := &FilePlan{Client: r.Client, Name: r.Client, Scope: r.Scope, Path: path, Steps: []Step{}}
+	f := &FilePlan{
+		Client: r.Client,
+		Name:   r.Client,
+		Scope:  r.Scope,
+		Path:   path,
+		Steps:  []Step{},
+	}
 	f.client, _ = ByID(r.Client)
 	if f.client == nil {
 		f.Problem = "this program does not know the client any more"
@@ -62,7 +72,8 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 		f.Problem = fsutil.Reason(err)
 		return f
 	}
-	f.before, f.after = text, text
+	f.before = text
+	f.after = text
 	there, err := edit.Get(text, f.client.target())
 	if err != nil {
 		f.Problem = "the file cannot be read: " + err.Error()
@@ -97,7 +108,11 @@ func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry)
 		entry := entryOf(there, name)
 		switch {
 		case entry == nil:
-			f.Steps = append(f.Steps, Step{Server: name, Action: Unchanged, Why: "it is gone already"})
+			f.Steps = append(f.Steps, Step{
+				Server: name,
+				Action: Unchanged,
+				Why:    "it is gone already",
+			})
 			continue
 		case !r.pristine(name, entry):
 			f.Steps = append(f.Steps, Step{
@@ -109,10 +124,19 @@ func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry)
 			all = false
 			continue
 		}
-		step, text, err := Step{Server: name, Action: Delete}, []byte(nil), error(nil)
+		step := Step{
+			Server: name,
+			Action: Delete,
+		}
+		text := []byte(nil)
+		err := error(nil)
 		if old := l.original(f.Path, f.client, name); old != nil && !r.Created {
-			step = Step{Server: name, Action: Update, Why: "it becomes what it was before",
-				Fields: differing(entry, old)}
+			step = Step{
+				Server: name,
+				Action: Update,
+				Why:    "it becomes what it was before",
+				Fields: differing(entry, old),
+			}
 			text, err = edit.Set(f.after, f.client.target(), name, old)
 		} else {
 			text, err = edit.Remove(f.after, f.client.target(), name)
@@ -210,4 +234,6 @@ func (p *Removal) put(f *FilePlan, r, next *record) error {
 }
 
 // Conflicts returns the number of entries that stay because they were changed.
-func (p *Removal) Conflicts() int { return (&Plan{Files: p.Files}).Conflicts() }
+func (p *Removal) Conflicts() int {
+	return (&Plan{Files: p.Files}).Conflicts()
+}

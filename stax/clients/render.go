@@ -9,7 +9,11 @@ import (
 
 // target returns the location of the entries in the client's file.
 func (c *Client) target() edit.Target {
-	t := edit.Target{Format: c.Format, Root: c.Root, List: c.List}
+	t := edit.Target{
+		Format: c.Format,
+		Root:   c.Root,
+		List:   c.List,
+	}
 	if len(c.Preamble) > 0 {
 		t.Preamble = object(c.Preamble).Members
 	}

@@ -49,7 +49,10 @@ type Members []stax.Field
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *Members) UnmarshalJSON(text []byte) error {
 	for _, f := range jsonscan.Members(text) {
-		*m = append(*m, stax.Field{Name: string(f.Name), Value: slices.Clone(f.Value)})
+		*m = append(*m, stax.Field{
+			Name:  string(f.Name),
+			Value: slices.Clone(f.Value),
+		})
 	}
 	return nil
 }
@@ -67,7 +70,9 @@ func (f *Files) UnmarshalJSON(text []byte) error {
 	}
 	*f = Files(own.systems)
 	if own.All != nil {
-		f.Linux, f.Darwin, f.Windows = own.All, own.All, own.All
+		f.Linux = own.All
+		f.Darwin = own.All
+		f.Windows = own.All
 	}
 	return nil
 }

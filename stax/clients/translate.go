@@ -98,16 +98,27 @@ func Translate(c *Client, m *stax.Merged, opts *Options) ([]Entry, *check.Report
 
 func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
 	if s.Disabled() {
-		return Entry{Name: s.Name, LeftOut: "it is disabled"}, nil
+		return Entry{
+			Name:    s.Name,
+			LeftOut: "it is disabled",
+		}, nil
 	}
 	if opts.Via == Launcher {
 		return launched(c, m, s, opts)
 	}
 	in := m.Origin(s.Name).Reporter(nil)
-	t := &translator{in: in, client: c, server: s, merged: m, os: opts.system()}
+	t := &translator{
+		in:     in,
+		client: c,
+		server: s,
+		merged: m,
+		os:     opts.system(),
+	}
 	entry, findings := t.run()
 	if opts.Via == Auto &&
-		slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Warning }) {
+		slices.ContainsFunc(findings, func(f check.Finding) bool {
+			return f.Severity == check.Warning
+		}) {
 		var lost []string
 		for _, f := range findings {
 			if f.Severity == check.Warning {
@@ -130,10 +141,24 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 // their keys.
 func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
 	in := m.Origin(s.Name).Reporter(nil)
-	plain := &stax.Server{Name: s.Name, Command: opts.program(), Secrets: passedOn(c, m, s, opts)}
-	paths := &portable{client: c, project: opts.Project}
+	plain := &stax.Server{
+		Name:    s.Name,
+		Command: opts.program(),
+		Secrets: passedOn(c, m, s, opts),
+	}
+	paths := &portable{
+		client:  c,
+		project: opts.Project,
+	}
 	plain.Args = launch(s.Name, paths.options(opts))
-	t := &translator{in: in, client: c, server: plain, merged: stax.Merge(), os: opts.system(), launched: true}
+	t := &translator{
+		in:       in,
+		client:   c,
+		server:   plain,
+		merged:   stax.Merge(),
+		os:       opts.system(),
+		launched: true,
+	}
 	entry, findings := t.run()
 	entry.Launched = true
 	if why := paths.why(); why != "" && entry.LeftOut == "" {
@@ -173,9 +198,11 @@ func (t *translator) run() (Entry, []check.Finding) {
 	member := "command"
 	switch t.shape = t.client.Stdio; {
 	case t.server.Remote() && t.server.Transport == stax.SSE:
-		t.shape, member = t.client.SSE, "transport"
+		t.shape = t.client.SSE
+		member = "transport"
 	case t.server.Remote():
-		t.shape, member = t.client.HTTP, "transport"
+		t.shape = t.client.HTTP
+		member = "transport"
 	}
 	if t.shape == nil {
 		what := "it starts no programs"
@@ -361,7 +388,10 @@ func (t *translator) needs(member, key string) {
 
 func field(name string, v any) stax.Field {
 	text, _ := json.Marshal(v)
-	return stax.Field{Name: name, Value: text}
+	return stax.Field{
+		Name:  name,
+		Value: text,
+	}
 }
 
 // remoteSecrets adds each secret to the header of its binding.
@@ -419,9 +449,12 @@ func filled(b stax.Binding, reference string) string {
 
 // build assembles the entry. The order of members is the same for all clients.
 func (t *translator) build() {
-	s, shape := t.server, t.shape
+	s := t.server
+	shape := t.shape
 	var members []stax.Field
-	put := func(name string, v any) { members = append(members, field(name, v)) }
+	put := func(name string, v any) {
+		members = append(members, field(name, v))
+	}
 	if t.client.List {
 		put("name", s.Name)
 	}
@@ -539,14 +572,20 @@ func table(name string, list []pair) stax.Field {
 	for _, p := range list {
 		members = append(members, field(p.name, p.value))
 	}
-	return stax.Field{Name: name, Value: object(members).AppendJSON(nil)}
+	return stax.Field{
+		Name:  name,
+		Value: object(members).AppendJSON(nil),
+	}
 }
 
 // nested returns a table at the end of a path of members.
 func nested(path []string, list []pair) stax.Field {
 	f := table(path[len(path)-1], list)
 	for _, name := range slices.Backward(path[:len(path)-1]) {
-		f = stax.Field{Name: name, Value: object([]stax.Field{f}).AppendJSON(nil)}
+		f = stax.Field{
+			Name:  name,
+			Value: object([]stax.Field{f}).AppendJSON(nil),
+		}
 	}
 	return f
 }
@@ -559,7 +598,10 @@ func object(members []stax.Field) *tree.Node {
 		if err != nil {
 			continue // cannot fail for output of json.Marshal
 		}
-		n.Members = append(n.Members, tree.Member{Key: f.Name, Value: value})
+		n.Members = append(n.Members, tree.Member{
+			Key:   f.Name,
+			Value: value,
+		})
 	}
 	return n
 }

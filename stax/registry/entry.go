@@ -92,8 +92,15 @@ func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 	b := &builder{
 		doc:  d,
 		opts: opts,
-		out: &Entry{Config: stax.Config{Servers: []stax.Server{{Name: name, Description: d.Description,
-			RegistryRef: &stax.RegistryRef{Registry: opts.Registry, Package: d.Name, Version: d.Version}}}}},
+		out: &Entry{Config: stax.Config{Servers: []stax.Server{{
+			Name:        name,
+			Description: d.Description,
+			RegistryRef: &stax.RegistryRef{
+				Registry: opts.Registry,
+				Package:  d.Name,
+				Version:  d.Version,
+			},
+		}}}},
 	}
 	b.server = b.out.Server()
 	switch d.Status {
@@ -111,7 +118,11 @@ func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 	}
 	for _, given := range slices.Sorted(maps.Keys(opts.Values)) {
 		if !b.used[given] {
-			return nil, &UnfitError{Why: fmt.Sprintf("it asks for no %q", given), Hint: b.asked(), Answers: true}
+			return nil, &UnfitError{
+				Why:     fmt.Sprintf("it asks for no %q", given),
+				Hint:    b.asked(),
+				Answers: true,
+			}
 		}
 	}
 	return b.out, nil
@@ -142,7 +153,9 @@ func (b *builder) choose() error {
 			return b.none(choice)
 		}
 		// Prefer the newer of the two transports.
-		i := max(0, slices.IndexFunc(b.doc.Remotes, func(t Transport) bool { return t.Type == "streamable-http" }))
+		i := max(0, slices.IndexFunc(b.doc.Remotes, func(t Transport) bool {
+			return t.Type == "streamable-http"
+		}))
 		return b.remote(&b.doc.Remotes[i])
 	}
 	var why error
@@ -253,7 +266,11 @@ func (b *builder) static(header, value string) {
 
 func (b *builder) bind(header, template string) {
 	b.out.Config.Bindings = append(b.out.Config.Bindings,
-		stax.Binding{Server: b.server.Name, Header: header, Template: template})
+		stax.Binding{
+			Server:   b.server.Name,
+			Header:   header,
+			Template: template,
+		})
 }
 
 // declare adds a secret to the server, once, and returns its key.
@@ -262,7 +279,10 @@ func (b *builder) declare(key string, in *Input) string {
 		return key
 	}
 	b.server.Secrets = append(b.server.Secrets, key)
-	d := stax.Declaration{Key: key, Description: in.Description}
+	d := stax.Declaration{
+		Key:         key,
+		Description: in.Description,
+	}
 	if !in.IsRequired {
 		no := false
 		d.Required = &no
@@ -299,11 +319,20 @@ func (b *builder) input(name string, in *Input, looksSecret func(name, value str
 	case in.IsSecret || in.Default == "" && !answered && looksSecret(name, "value") != "":
 		return given{secret: true}
 	case answered:
-		return given{value: value, ok: true}
+		return given{
+			value: value,
+			ok:    true,
+		}
 	case in.Value != "":
-		return given{value: in.Value, ok: true}
+		return given{
+			value: in.Value,
+			ok:    true,
+		}
 	case in.Default != "":
-		return given{value: in.Default, ok: true}
+		return given{
+			value: in.Default,
+			ok:    true,
+		}
 	case !in.IsRequired:
 		return given{}
 	}
@@ -316,7 +345,10 @@ func (b *builder) input(name string, in *Input, looksSecret func(name, value str
 		text += ", such as " + hint
 	}
 	b.todo("%s", about(text, in.Description))
-	return given{value: "<" + name + ">", ok: true}
+	return given{
+		value: "<" + name + ">",
+		ok:    true,
+	}
 }
 
 // fill replaces the names in braces in a template with values. Secrets stay in braces, by
@@ -352,7 +384,11 @@ func (b *builder) fill(
 			out.WriteString("{" + key + "}")
 		case strict && len(b.out.Todo) > todo:
 			why := "it needs a value for " + about(name, in.Description)
-			return "", nil, &UnfitError{Why: why, Hint: "--set " + name + "=...", Answers: true}
+			return "", nil, &UnfitError{
+				Why:     why,
+				Hint:    "--set " + name + "=...",
+				Answers: true,
+			}
 		default:
 			out.WriteString(v.value)
 		}

@@ -53,8 +53,14 @@ func Export(m *stax.Merged, servers []string, opts *ExportOptions) (*Document, *
 	e := &exporter{
 		merged: m,
 		report: &check.Report{},
-		doc: &Document{Schema: SchemaURL, Name: opts.Name, Title: opts.Title,
-			Description: opts.Description, Version: opts.Version, WebsiteURL: opts.WebsiteURL},
+		doc: &Document{
+			Schema:      SchemaURL,
+			Name:        opts.Name,
+			Title:       opts.Title,
+			Description: opts.Description,
+			Version:     opts.Version,
+			WebsiteURL:  opts.WebsiteURL,
+		},
 	}
 	for _, name := range servers {
 		s := m.Config.Server(name)
@@ -134,7 +140,8 @@ func (e *exporter) complete() error {
 }
 
 func (e *exporter) export() {
-	s, d := e.server, e.doc
+	s := e.server
+	d := e.doc
 	if d.Description == "" {
 		d.Description = s.Description
 	}
@@ -193,7 +200,10 @@ func (e *exporter) leftOut() {
 
 // secretInput describes a secret, without its value.
 func (e *exporter) secretInput(key string) Input {
-	in := Input{IsSecret: true, IsRequired: true}
+	in := Input{
+		IsSecret:   true,
+		IsRequired: true,
+	}
 	if d := e.merged.Config.Declaration(key); d != nil {
 		in.Description, in.IsRequired = d.Description, !d.Optional()
 	}
@@ -220,7 +230,8 @@ func (e *exporter) environment(p *Package) {
 		add(KeyValue{name, Input{Value: e.server.Env[name]}})
 	}
 	for _, key := range e.server.Secrets {
-		in, name := e.secretInput(key), key
+		in := e.secretInput(key)
+		name := key
 		if d := e.merged.Config.Declaration(key); d != nil && (d.ExposeAs.Env != "" || d.ExposeAs.File != "") {
 			if d.ExposeAs.File != "" {
 				e.lost("secrets", "a registry has no place for the file in which the server gets %s", key)
@@ -230,7 +241,10 @@ func (e *exporter) environment(p *Package) {
 			}
 		}
 		if name != key {
-			in = Input{Value: "{" + key + "}", Variables: map[string]Input{key: in}}
+			in = Input{
+				Value:     "{" + key + "}",
+				Variables: map[string]Input{key: in},
+			}
 		}
 		add(KeyValue{name, in})
 	}
@@ -247,7 +261,10 @@ func (e *exporter) environment(p *Package) {
 // remote writes a remote server.
 func (e *exporter) remote() {
 	s := e.server
-	t := Transport{Type: "streamable-http", URL: s.URL}
+	t := Transport{
+		Type: "streamable-http",
+		URL:  s.URL,
+	}
 	if s.Transport == stax.SSE {
 		t.Type = "sse"
 	}
@@ -255,7 +272,10 @@ func (e *exporter) remote() {
 		t.Headers = append(t.Headers, KeyValue{name, Input{Value: s.Headers[name]}})
 	}
 	for _, b := range e.merged.BindingsOf(s) {
-		in := Input{Value: b.Template, Variables: map[string]Input{}}
+		in := Input{
+			Value:     b.Template,
+			Variables: map[string]Input{},
+		}
 		for _, key := range b.Keys() {
 			in.Variables[key] = e.secretInput(key)
 		}

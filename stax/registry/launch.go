@@ -80,7 +80,9 @@ func missing(flags, args []string, others ...string) []string {
 
 func launcherOf(registryType string) *launcher {
 	all := launchers()
-	if i := slices.IndexFunc(all, func(l launcher) bool { return l.registryType == registryType }); i >= 0 {
+	if i := slices.IndexFunc(all, func(l launcher) bool {
+		return l.registryType == registryType
+	}); i >= 0 {
 		return &all[i]
 	}
 	return nil
@@ -90,7 +92,9 @@ func launcherOf(registryType string) *launcher {
 func (b *builder) pack(p *Package) error {
 	if strings.HasPrefix(p.Identifier, "-") ||
 		strings.HasPrefix(p.Version, "-") ||
-		strings.ContainsFunc(p.Identifier+p.Version, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		strings.ContainsFunc(p.Identifier+p.Version, func(r rune) bool {
+			return r <= ' ' || r == 0x7f
+		}) {
 		return &UnfitError{Why: fmt.Sprintf("%q is no package", p.Identifier)}
 	}
 	s := b.server
@@ -115,12 +119,16 @@ func (b *builder) pack(p *Package) error {
 	}
 	switch kind := launcherOf(p.RegistryType); {
 	case p.RegistryType == "mcpb":
-		b.out.Bundle = &Bundle{URL: p.Identifier, SHA256: p.FileSHA256}
+		b.out.Bundle = &Bundle{
+			URL:    p.Identifier,
+			SHA256: p.FileSHA256,
+		}
 		if len(l.runtime)+len(l.own) > 0 {
 			b.lost(check.Warning, "arguments of a bundle are left out: it has those of its own manifest")
 		}
 	case p.RegistryType == "cargo":
-		s.Command, s.Args = p.Identifier, l.own
+		s.Command = p.Identifier
+		s.Args = l.own
 		b.todo("cargo install %s", strings.ReplaceAll(l.what, "@", " --version "))
 	case kind == nil:
 		return &UnfitError{
@@ -290,7 +298,9 @@ func (b *builder) environment(variables []KeyValue) (names []string) {
 			names = append(names, v.Name)
 			continue
 		}
-		named, declared, todo := s.Secrets, b.out.Config.Secrets, b.out.Todo
+		named := s.Secrets
+		declared := b.out.Config.Secrets
+		todo := b.out.Todo
 		value, secrets, _ := b.fill(v.Value, v.Variables, false)
 		switch {
 		case len(secrets) == 0:

@@ -127,7 +127,9 @@ func cutVersion(kind, word string) (identifier, version string) {
 }
 
 func withoutAny(args []string, drop ...string) []string {
-	return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return slices.Contains(drop, a) })
+	return slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+		return slices.Contains(drop, a)
+	})
 }
 
 // wordsOf converts words of a command line to positional arguments with fixed values,
@@ -135,7 +137,10 @@ func withoutAny(args []string, drop ...string) []string {
 func wordsOf(args []string) []Argument {
 	var out []Argument
 	for _, a := range args {
-		out = append(out, Argument{Type: "positional", Input: Input{Value: a}})
+		out = append(out, Argument{
+			Type:  "positional",
+			Input: Input{Value: a},
+		})
 	}
 	return out
 }
@@ -161,7 +166,10 @@ func (e *exporter) image(name string, args []string) *Package {
 		e.lost("args", "only %s run can be represented", name)
 		return nil
 	}
-	p := &Package{RegistryType: "oci", RuntimeHint: name}
+	p := &Package{
+		RegistryType: "oci",
+		RuntimeHint:  name,
+	}
 	valued, plain := imageFlags()
 	i := 1
 	for ; i < len(args) && strings.HasPrefix(args[i], "-"); i++ {
@@ -223,7 +231,10 @@ func (e *exporter) tool(name string, args []string) *Package {
 		e.lost("args", "%s is given no package", name)
 		return nil
 	}
-	p := &Package{RegistryType: "nuget", RuntimeHint: name}
+	p := &Package{
+		RegistryType: "nuget",
+		RuntimeHint:  name,
+	}
 	p.Identifier, p.Version = cutVersion("nuget", args[0])
 	end := slices.Index(args, "--")
 	if end < 0 {
@@ -247,7 +258,10 @@ func (e *exporter) tool(name string, args []string) *Package {
 
 // bundle returns a bundle that was downloaded.
 func (e *exporter) bundle(args []string) *Package {
-	p := &Package{RegistryType: "mcpb", Identifier: e.server.Metadata[sourceKey]}
+	p := &Package{
+		RegistryType: "mcpb",
+		Identifier:   e.server.Metadata[sourceKey],
+	}
 	if ref := e.server.RegistryRef; ref != nil {
 		p.Version = ref.Version
 		p.FileSHA256, _ = strings.CutPrefix(ref.Digest, "sha256:")

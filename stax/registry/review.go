@@ -24,7 +24,10 @@ func (e *Entry) Review(file string, added *stax.Added) (todo []string, report *c
 		f.File = file
 		report.Add(f)
 	}
-	r := check.Reporter{Report: report, File: file}
+	r := check.Reporter{
+		Report: report,
+		File:   file,
+	}
 	server := e.Server()
 	for _, key := range added.Shared {
 		r.Add(ruleSecretShared, "", "if they are not the same, rename one of them",

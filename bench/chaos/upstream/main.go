@@ -33,15 +33,23 @@ type library struct {
 func libraries() map[string]library {
 	return map[string]library{
 		"gosdk": {
-			stdio: func(j *journal) error { return gosdkServer(j).Run(context.Background(), &gosdk.StdioTransport{}) },
+			stdio: func(j *journal) error {
+				return gosdkServer(j).Run(context.Background(), &gosdk.StdioTransport{})
+			},
 			handler: func(j *journal) http.Handler {
 				s := gosdkServer(j)
-				return gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return s }, nil)
+				return gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server {
+					return s
+				}, nil)
 			},
 		},
 		"mcpgo": {
-			stdio:   func(j *journal) error { return mcpgoserver.ServeStdio(mcpgoServer(j)) },
-			handler: func(j *journal) http.Handler { return mcpgoserver.NewStreamableHTTPServer(mcpgoServer(j)) },
+			stdio: func(j *journal) error {
+				return mcpgoserver.ServeStdio(mcpgoServer(j))
+			},
+			handler: func(j *journal) http.Handler {
+				return mcpgoserver.NewStreamableHTTPServer(mcpgoServer(j))
+			},
 		},
 	}
 }
@@ -62,7 +70,10 @@ func run(args []string) error {
 	if args[1] == contract.Stdio {
 		return lib.stdio(j)
 	}
-	server := http.Server{Addr: args[1], Handler: lib.handler(j)}
+	server := http.Server{
+		Addr:    args[1],
+		Handler: lib.handler(j),
+	}
 	return server.ListenAndServe()
 }
 
@@ -83,11 +94,20 @@ func (j *journal) work(m message) (string, error) {
 }
 
 func gosdkServer(j *journal) *gosdk.Server {
-	s := gosdk.NewServer(&gosdk.Implementation{Name: "gosdk", Version: "1.0.0"}, nil)
+	s := gosdk.NewServer(&gosdk.Implementation{
+		Name:    "gosdk",
+		Version: "1.0.0",
+	}, nil)
 	text := func(text string) *gosdk.CallToolResult {
 		return &gosdk.CallToolResult{Content: []gosdk.Content{&gosdk.TextContent{Text: text}}}
 	}
-	echo := &gosdk.Tool{Name: "echo", Annotations: &gosdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
+	echo := &gosdk.Tool{
+		Name: "echo",
+		Annotations: &gosdk.ToolAnnotations{
+			ReadOnlyHint:   true,
+			IdempotentHint: true,
+		},
+	}
 	gosdk.AddTool(s, echo,
 		func(_ context.Context, _ *gosdk.CallToolRequest, m message) (*gosdk.CallToolResult, any, error) {
 			return text(m.Message), nil, nil

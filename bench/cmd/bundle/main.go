@@ -69,12 +69,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // tasksOf returns the rows of the table, ours next to those of the reference.
 func tasksOf(slipway, reference, folder, tmp string) []*task {
-	ours, theirs := filepath.Join(tmp, "ours.mcpb"), filepath.Join(tmp, "theirs.mcpb")
+	ours := filepath.Join(tmp, "ours.mcpb")
+	theirs := filepath.Join(tmp, "theirs.mcpb")
 	out := filepath.Join(tmp, "out")
 	var all []*task
 	add := func(name, command, from, ourResult, theirFrom, theirResult string) {
-		our := &task{name: name, who: "slipway", line: []string{slipway, "bundle", command, from}, made: ourResult}
-		their := &task{name: name, who: "reference", line: []string{reference, command, theirFrom}, made: theirResult}
+		our := &task{
+			name: name,
+			who:  "slipway",
+			line: []string{slipway, "bundle", command, from},
+			made: ourResult,
+		}
+		their := &task{
+			name: name,
+			who:  "reference",
+			line: []string{reference, command, theirFrom},
+			made: theirResult,
+		}
 		for _, t := range []*task{our, their} {
 			if t.made != "" {
 				t.line = append(t.line, t.made)

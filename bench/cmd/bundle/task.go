@@ -37,7 +37,8 @@ func (t *task) measure(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, t.line[0], t.line[1:]...)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout = &out
+	cmd.Stderr = &out
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return err
@@ -69,7 +70,8 @@ func keepLeast(best *time.Duration, d time.Duration) {
 // stops the monitoring and returns the peak in bytes, or 0 if the system does not report
 // it.
 func watchMemory(pid int) (most func() int64) {
-	stop, result := make(chan struct{}), make(chan int64, 1)
+	stop := make(chan struct{})
+	result := make(chan int64, 1)
 	go func() {
 		tick := time.NewTicker(2 * time.Millisecond)
 		defer tick.Stop()

@@ -33,7 +33,11 @@ type options struct {
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
-	o := &options{Options: trial.Options{Rounds: 5, Warmup: time.Second, Measure: 2 * time.Second}}
+	o := &options{Options: trial.Options{
+		Rounds:  5,
+		Warmup:  time.Second,
+		Measure: 2 * time.Second,
+	}}
 	err := trial.Parse("compare", args, stderr, func(flags *flag.FlagSet) {
 		o.Bind(flags, "results.jsonl and results.md", "", "")
 		flags.IntVar(&o.spawns, "spawns", 5, "starts of a process in each round of a start-up workload")
@@ -71,16 +75,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return nil
 	}
-	t := &trial.Trial{Options: &o.Options, Workloads: workloads, Progress: stderr, Complete: compareToFloor}
+	t := &trial.Trial{
+		Options:   &o.Options,
+		Workloads: workloads,
+		Progress:  stderr,
+		Complete:  compareToFloor,
+	}
 	if err := t.Prepare(ctx, peers); err != nil {
 		return err
 	}
-	return errors.Join(t.Run(ctx, "results", stdout, func() string { return report(t) }), t.Failure())
+	return errors.Join(t.Run(ctx, "results", stdout, func() string {
+		return report(t)
+	}), t.Failure())
 }
 
 func selectWorkloads(names string) ([]fix.Workload, error) {
 	chosen := slices.DeleteFunc(fix.Workloads(), func(w fix.Workload) bool {
-		return !slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return strings.HasPrefix(w.Name, n) })
+		return !slices.ContainsFunc(strings.Split(names, ","), func(n string) bool {
+			return strings.HasPrefix(w.Name, n)
+		})
 	})
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no workload matches %q; -list prints their names", names)

@@ -33,7 +33,10 @@ func (p *peer) Measure(ctx context.Context, w fix.Workload, f trial.Figures) err
 // start starts the peer for the workload and waits until it listens. The caller must stop
 // it; it is killed when ctx ends.
 func (p *peer) start(ctx context.Context, w fix.Workload) (*process.Process, *load.Generator, error) {
-	g := &load.Generator{Workload: w, Connections: p.Connections}
+	g := &load.Generator{
+		Workload:    w,
+		Connections: p.Connections,
+	}
 	cfg := contract.For(w, contract.Stdio)
 	if p.with != "" {
 		cfg.With = p.with
@@ -41,7 +44,9 @@ func (p *peer) start(ctx context.Context, w fix.Workload) (*process.Process, *lo
 	if w.Kind.Pipes() {
 		proc, err := process.StartOnPipes(ctx, slices.Concat(p.Command, cfg.Args()), cfg.Env())
 		if err == nil {
-			g.In, g.Out, g.Connections = proc.In, proc.Out, 1
+			g.In = proc.In
+			g.Out = proc.Out
+			g.Connections = 1
 		}
 		return proc, g, err
 	}
@@ -55,7 +60,10 @@ func (p *peer) start(ctx context.Context, w fix.Workload) (*process.Process, *lo
 
 // measureIdle sets the resident memory of a peer per idle client.
 func measureIdle(proc *process.Process, addr string, w fix.Workload, f trial.Figures) error {
-	idle := &load.Idle{Addr: addr, Workload: w}
+	idle := &load.Idle{
+		Addr:     addr,
+		Workload: w,
+	}
 	defer idle.Close()
 	var resident [2]float64
 	for i, open := range []func() error{idle.Prepare, idle.Open} {
@@ -124,7 +132,9 @@ func (p *peer) startOnce(ctx context.Context, w fix.Workload, f trial.Figures) e
 // times, or else of CPU time, and of requests per second. Without a floor, there are
 // none.
 func compareToFloor(w fix.Workload, group []trial.Record) {
-	i := slices.IndexFunc(group, func(r trial.Record) bool { return r.Name == floorOf(w) && r.Error == "" })
+	i := slices.IndexFunc(group, func(r trial.Record) bool {
+		return r.Name == floorOf(w) && r.Error == ""
+	})
 	if i < 0 {
 		return
 	}

@@ -51,16 +51,44 @@ func allPeers() []*peer {
 		{name: stdioFloor, dir: "floorstdio", floor: true, noHTTP: true},
 		{name: wsFloor, dir: "barews", floor: true, module: "github.com/coder/websocket",
 			only: func(w fix.Workload) bool { return w.Kind.Socket() }},
-		{name: plain, dir: "slipway", floor: true, with: "plain", only: func(w fix.Workload) bool { return w.With != "" }},
+		{
+			name:  plain,
+			dir:   "slipway",
+			floor: true,
+			with:  "plain",
+			only:  func(w fix.Workload) bool { return w.With != "" },
+		},
 		{name: "slipway", dir: "slipway", sockets: true, operated: true},
 		{name: "slipway-router", dir: "router"},
 		{name: "barejson", dir: "barejson", noGet: true},
-		{name: "trpc-mcp-go", dir: "trpc", module: "trpc.group/trpc-go/trpc-mcp-go", noModern: true},
+		{
+			name:     "trpc-mcp-go",
+			dir:      "trpc",
+			module:   "trpc.group/trpc-go/trpc-mcp-go",
+			noModern: true,
+		},
 		// Notifications of v1.2.1 race with the answer, and the last ones may be lost.
-		{name: "mcp-go", dir: "mcpgo", module: "github.com/mark3labs/mcp-go", noProgress: true},
+		{
+			name:       "mcp-go",
+			dir:        "mcpgo",
+			module:     "github.com/mark3labs/mcp-go",
+			noProgress: true,
+		},
 		{name: "go-sdk", dir: "gosdk", module: "github.com/modelcontextprotocol/go-sdk"},
-		{name: "ts-v2", dir: "tsv2", module: "@modelcontextprotocol/server", node: true, noSession: true},
-		{name: "ts-v1", dir: "tsv1", module: "@modelcontextprotocol/sdk", node: true, noModern: true},
+		{
+			name:      "ts-v2",
+			dir:       "tsv2",
+			module:    "@modelcontextprotocol/server",
+			node:      true,
+			noSession: true,
+		},
+		{
+			name:     "ts-v1",
+			dir:      "tsv1",
+			module:   "@modelcontextprotocol/sdk",
+			node:     true,
+			noModern: true,
+		},
 	}
 }
 
@@ -103,7 +131,8 @@ func floorOf(w fix.Workload) string {
 
 func selectPeers(o *options) ([]trial.Row, error) {
 	var chosen []trial.Row
-	wanted, found := strings.Split(o.peers, ","), 0
+	wanted := strings.Split(o.peers, ",")
+	found := 0
 	for _, p := range allPeers() {
 		named := slices.Contains(wanted, p.name)
 		if named {
@@ -154,8 +183,13 @@ func writeFixtures(path string) error {
 		most = max(most, w.Tools)
 	}
 	data, err := json.Marshal(map[string]any{
-		"name": fix.ServerName, "version": fix.ServerVersion, "text": fix.Text(), "message": fix.Message,
-		"uri": fix.BlobURI, "mimeType": fix.BlobMIME, "tools": fix.Tools(most),
+		"name":     fix.ServerName,
+		"version":  fix.ServerVersion,
+		"text":     fix.Text(),
+		"message":  fix.Message,
+		"uri":      fix.BlobURI,
+		"mimeType": fix.BlobMIME,
+		"tools":    fix.Tools(most),
 	})
 	if err != nil {
 		return err

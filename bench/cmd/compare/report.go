@@ -29,7 +29,8 @@ func report(t *trial.Trial) string {
 
 // overview returns a table of medians: one row per workload, one column per peer.
 func overview(t *trial.Trial, title string, workloads []fix.Workload, figure string) string {
-	head, rows := []string{"workload"}, make([][]string, len(workloads))
+	head := []string{"workload"}
+	rows := make([][]string, len(workloads))
 	for i, w := range workloads {
 		rows[i] = []string{w.Name}
 	}
@@ -62,11 +63,17 @@ func overviewCell(s trial.Sample, does bool, figure string) string {
 }
 
 func spreadOf(head, figure string) trial.Column {
-	return trial.Column{Head: head, Cell: func(s trial.Sample) string { return trial.Spread(s.Values(figure)) }}
+	return trial.Column{
+		Head: head,
+		Cell: func(s trial.Sample) string {
+			return trial.Spread(s.Values(figure))
+		},
+	}
 }
 
 func columnsOf(w fix.Workload) []trial.Column {
-	ratio, resident := spreadOf("ratio (lowest–highest)", "ratio"), trial.Median("RSS MB", "rss_kb", 1024)
+	ratio := spreadOf("ratio (lowest–highest)", "ratio")
+	resident := trial.Median("RSS MB", "rss_kb", 1024)
 	switch {
 	case w.Kind.Idle():
 		return []trial.Column{spreadOf("RSS each B (lowest–highest)", "rss_each"), resident}

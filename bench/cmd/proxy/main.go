@@ -49,9 +49,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if o.Rounds < 0 || o.Connections < 1 || o.Measure < 0 || o.Warmup < 0 {
 		return nil, errors.New("-rounds, -conns and -measure must be positive")
 	}
-	rounds, measure := 7, 2*time.Second
+	rounds := 7
+	measure := 2 * time.Second
 	if o.short {
-		rounds, measure = 3, 500*time.Millisecond
+		rounds = 3
+		measure = 500 * time.Millisecond
 	}
 	o.Rounds, o.Measure = cmp.Or(o.Rounds, rounds), cmp.Or(o.Measure, measure)
 	return o, nil
@@ -98,8 +100,16 @@ func prepare(ctx context.Context, o *options, rows []*row, dir string, stderr io
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{short: o.short, dir: dir, server: server.Command}
-	b.Trial = trial.Trial{Options: &o.Options, Workloads: fix.Proxied(), Progress: stderr}
+	b := &bench{
+		short:  o.short,
+		dir:    dir,
+		server: server.Command,
+	}
+	b.Trial = trial.Trial{
+		Options:   &o.Options,
+		Workloads: fix.Proxied(),
+		Progress:  stderr,
+	}
 	all := make([]trial.Row, len(rows))
 	for i, r := range rows {
 		r.bench = b

@@ -32,7 +32,13 @@ func (r *row) Measure(ctx context.Context, w fix.Workload, f trial.Figures) erro
 		return err
 	}
 	defer proc.Stop()
-	g := &load.Generator{Addr: addr, Workload: w, Connections: r.Connections, Lenient: true, Each: w.Quick()}
+	g := &load.Generator{
+		Addr:        addr,
+		Workload:    w,
+		Connections: r.Connections,
+		Lenient:     true,
+		Each:        w.Quick(),
+	}
 	err = r.UnderLoad(proc.PID(), g, f)
 	f["cpu_us"], f["rss_after_kb"] = f["server_cpu_us"], f["rss_kb"]
 	return proc.Explain(err)

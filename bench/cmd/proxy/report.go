@@ -18,9 +18,15 @@ func (b *bench) report() string {
 			k := r.Key()
 			columns := []trial.Column{
 				trial.Median("CPU us", "cpu_us", 1),
-				{Head: "of answering locally (lowest–highest)", Cell: func(trial.Sample) string {
-					return trial.Spread(b.Ratios(w.Name, k, trial.Key{Back: nothing, Name: local}, "cpu_us"))
-				}},
+				{
+					Head: "of answering locally (lowest–highest)",
+					Cell: func(trial.Sample) string {
+						return trial.Spread(b.Ratios(w.Name, k, trial.Key{
+							Back: nothing,
+							Name: local,
+						}, "cpu_us"))
+					},
+				},
 				trial.Median("req/s", "requests_per_second", 1), trial.Median("p50 us", "p50_us", 1),
 				trial.Median("p99 us", "p99_us", 1), trial.Median("RSS idle MB", "rss_idle_kb", mb),
 				trial.Median("after MB", "rss_after_kb", mb), trial.Median("peak MB", "rss_peak_kb", mb),
@@ -53,9 +59,30 @@ type bound struct {
 }
 
 func allBounds() []bound {
-	stdio, http := trial.Key{Back: child, Name: slipway}, trial.Key{Back: remote, Name: slipway}
-	here, typed := trial.Key{Back: nothing, Name: local}, trial.Key{Back: child, Name: typedMCPGo}
-	proxy, many := trial.Key{Back: remote, Name: reverse}, trial.Key{Back: remote, Name: tuned}
+	stdio := trial.Key{
+		Back: child,
+		Name: slipway,
+	}
+	http := trial.Key{
+		Back: remote,
+		Name: slipway,
+	}
+	here := trial.Key{
+		Back: nothing,
+		Name: local,
+	}
+	typed := trial.Key{
+		Back: child,
+		Name: typedMCPGo,
+	}
+	proxy := trial.Key{
+		Back: remote,
+		Name: reverse,
+	}
+	many := trial.Key{
+		Back: remote,
+		Name: tuned,
+	}
 	const cpu, idle, after = "cpu_us", "rss_idle_kb", "rss_after_kb"
 	var none trial.Key
 	return []bound{
@@ -77,7 +104,8 @@ func allBounds() []bound {
 func (b *bench) judge() *figures.Table {
 	var table figures.Table
 	for _, l := range allBounds() {
-		room, unit := 1.0, ""
+		room := 1.0
+		unit := ""
 		if b.short {
 			room = l.room
 		}
@@ -104,4 +132,6 @@ func (b *bench) judge() *figures.Table {
 
 // verdict returns an error if a gateway failed, a bound is exceeded, or there was nothing
 // with a bound.
-func (b *bench) verdict() error { return errors.Join(b.judge().Verdict(), b.Failure()) }
+func (b *bench) verdict() error {
+	return errors.Join(b.judge().Verdict(), b.Failure())
+}

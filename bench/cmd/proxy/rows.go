@@ -65,30 +65,88 @@ func allRows() []*row {
 		gosdk = "github.com/modelcontextprotocol/go-sdk"
 		self  = install.Slipway
 	)
-	plain := contract.Config{Session: true, Tools: fix.Called, With: "metrics"}.Env()
+	plain := contract.Config{
+		Session: true,
+		Tools:   fix.Called,
+		With:    "metrics",
+	}.Env()
 	answer := func(s *setup) []string { return []string{s.addr, "session"} }
-	serveChild := func(s *setup) []string { return append([]string{"serve", "--addr", s.addr, "--"}, s.child...) }
-	serveURL := func(s *setup) []string { return []string{"serve", "--addr", s.addr, s.url} }
-	command := func(s *setup) map[string]any { return map[string]any{"command": s.child[0], "args": s.child[1:]} }
-	url := func(s *setup) map[string]any { return map[string]any{"url": s.url, "transport": "http"} }
+	serveChild := func(s *setup) []string {
+		return append([]string{"serve", "--addr", s.addr, "--"}, s.child...)
+	}
+	serveURL := func(s *setup) []string {
+		return []string{"serve", "--addr", s.addr, s.url}
+	}
+	command := func(s *setup) map[string]any {
+		return map[string]any{"command": s.child[0], "args": s.child[1:]}
+	}
+	url := func(s *setup) map[string]any {
+		return map[string]any{"url": s.url, "transport": "http"}
+	}
 	return []*row{
-		{name: local, back: nothing, program: "peers/slipway", short: true, env: plain, args: answer},
+		{
+			name:    local,
+			back:    nothing,
+			program: "peers/slipway",
+			short:   true,
+			env:     plain,
+			args:    answer,
+		},
 		{name: slipway, back: child, program: self, short: true, args: serveChild},
 		{name: definitions, back: child, program: self, short: true, file: command},
-		{name: "slipway's front, mcp-go's transport", back: child, program: "gateways/frontmcpgo", module: mcpgo},
-		{name: "slipway's front, go-sdk's transport", back: child, program: "gateways/frontgosdk", module: gosdk},
-		{name: typedMCPGo, back: child, program: "gateways/mcpgo", module: mcpgo, short: true},
-		{name: "go-sdk, server and client", back: child, program: "gateways/gosdk", module: gosdk},
-		{name: "supergateway, a child for each session", back: child, program: supergateway,
-			args: superArgs("--stateful")},
-		{name: "supergateway, a child for each request", back: child, program: supergateway,
-			args: superArgs("--protocolVersion", fix.Legacy)},
+		{
+			name:    "slipway's front, mcp-go's transport",
+			back:    child,
+			program: "gateways/frontmcpgo",
+			module:  mcpgo,
+		},
+		{
+			name:    "slipway's front, go-sdk's transport",
+			back:    child,
+			program: "gateways/frontgosdk",
+			module:  gosdk,
+		},
+		{
+			name:    typedMCPGo,
+			back:    child,
+			program: "gateways/mcpgo",
+			module:  mcpgo,
+			short:   true,
+		},
+		{
+			name:    "go-sdk, server and client",
+			back:    child,
+			program: "gateways/gosdk",
+			module:  gosdk,
+		},
+		{
+			name:    "supergateway, a child for each session",
+			back:    child,
+			program: supergateway,
+			args:    superArgs("--stateful"),
+		},
+		{
+			name:    "supergateway, a child for each request",
+			back:    child,
+			program: supergateway,
+			args:    superArgs("--protocolVersion", fix.Legacy),
+		},
 		{name: slipway, back: remote, program: self, short: true, args: serveURL},
 		{name: definitions, back: remote, program: self, short: true, file: url},
 		{name: reverse, back: remote, program: "gateways/reverseproxy", short: true},
-		{name: tuned, back: remote, program: "gateways/reverseproxy", env: []string{"REVERSEPROXY_IDLE=1"}},
+		{
+			name:    tuned,
+			back:    remote,
+			program: "gateways/reverseproxy",
+			env:     []string{"REVERSEPROXY_IDLE=1"},
+		},
 		{name: typedMCPGo, back: remote, program: "gateways/mcpgo", module: mcpgo},
-		{name: "go-sdk, server and client", back: remote, program: "gateways/gosdk", module: gosdk},
+		{
+			name:    "go-sdk, server and client",
+			back:    remote,
+			program: "gateways/gosdk",
+			module:  gosdk,
+		},
 	}
 }
 
@@ -103,7 +161,9 @@ func superArgs(more ...string) func(*setup) []string {
 func selectRows(o *options) ([]*row, error) {
 	rows, names := allRows(), strings.Split(o.rows, ",")
 	for _, name := range names {
-		if o.rows != "" && !slices.ContainsFunc(rows, func(r *row) bool { return r.isCalled(name) }) {
+		if o.rows != "" && !slices.ContainsFunc(rows, func(r *row) bool {
+			return r.isCalled(name)
+		}) {
 			return nil, fmt.Errorf("no row is called %q; -list prints their names", name)
 		}
 	}
@@ -119,7 +179,12 @@ func (r *row) isCalled(name string) bool {
 	return strings.ReplaceAll(r.name, ",", "") == strings.TrimSpace(name)
 }
 
-func (r *row) Key() trial.Key         { return trial.Key{Back: r.back, Name: r.name} }
+func (r *row) Key() trial.Key {
+	return trial.Key{
+		Back: r.back,
+		Name: r.name,
+	}
+}
 func (r *row) Required() bool         { return r.program != supergateway }
 func (r *row) Does(fix.Workload) bool { return true }
 

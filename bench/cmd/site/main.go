@@ -88,7 +88,10 @@ func title(n int) string {
 func encyclopaedia(pages, size int, resources bool) *sitebuild.Site {
 	text := strings.Repeat("All that is known of this. ", size/27+1)[:size]
 	site := &sitebuild.Site{
-		Server: mcp.Implementation{Name: "encyclopaedia", Version: "1.0.0"},
+		Server: mcp.Implementation{
+			Name:    "encyclopaedia",
+			Version: "1.0.0",
+		},
 		Tools: []mcp.Tool{{
 			Name: "get_article", Description: "An article by its title.",
 			InputSchema: []byte(`{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`),
@@ -111,7 +114,10 @@ func encyclopaedia(pages, size int, resources bool) *sitebuild.Site {
 	site.Resources = func(yield func(*mcp.Resource, error) bool) {
 		for n := range pages {
 			r := &mcp.Resource{
-				URI: fmt.Sprintf("article://%d", n), Name: title(n), Description: title(n), MIMEType: "text/plain",
+				URI:         fmt.Sprintf("article://%d", n),
+				Name:        title(n),
+				Description: title(n),
+				MIMEType:    "text/plain",
 			}
 			if !yield(r, nil) {
 				return

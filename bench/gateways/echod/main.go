@@ -68,7 +68,8 @@ func (s *server) answer(dst, msg []byte) ([]byte, error) {
 	if r.ID == nil {
 		return dst, nil
 	}
-	member, value := "result", []byte("{}")
+	member := "result"
+	value := []byte("{}")
 	switch {
 	case r.Method == "initialize":
 		value = fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":%q,"version":%q}}`,

@@ -25,10 +25,17 @@ type source struct {
 // Handler initializes the connection to the upstream server, and serves its tools.
 func Handler(ctx context.Context, ask Ask) (http.Handler, error) {
 	s := &source{ask: ask}
-	s.catalog.Server = mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}
+	s.catalog.Server = mcp.Implementation{
+		Name:    fix.ServerName,
+		Version: fix.ServerVersion,
+	}
 	for _, t := range fix.Tools(fix.Called) {
 		s.catalog.Tools = append(s.catalog.Tools,
-			mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			mcp.Tool{
+				Name:        t.Name,
+				Description: t.Description,
+				InputSchema: t.InputSchema,
+			})
 	}
 	hello := `{"protocolVersion":"` + fix.Legacy + `","capabilities":{},"clientInfo":{"name":"gateway","version":"1.0.0"}}`
 	if _, err := ask(ctx, "initialize", json.RawMessage(hello)); err != nil {
@@ -38,7 +45,9 @@ func Handler(ctx context.Context, ask Ask) (http.Handler, error) {
 }
 
 // Catalog implements [mcp.Source].
-func (s *source) Catalog(context.Context) (*mcp.Catalog, error) { return &s.catalog, nil }
+func (s *source) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &s.catalog, nil
+}
 
 // CallTool implements [mcp.Source].
 func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {

@@ -65,7 +65,11 @@ func (c *client) ask(ctx context.Context, method string, params json.RawMessage)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.server.Write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
+	if err := c.server.Write(ctx, &jsonrpc.Request{
+		ID:     id,
+		Method: method,
+		Params: params,
+	}); err != nil {
 		return nil, err
 	}
 	select {

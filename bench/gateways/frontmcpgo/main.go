@@ -25,7 +25,10 @@ func stdio(ctx context.Context, command []string) (http.Handler, error) {
 	var last atomic.Int64 // id
 	return front.Handler(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		r, err := server.SendRequest(ctx, transport.JSONRPCRequest{
-			JSONRPC: "2.0", ID: foreign.NewRequestId(last.Add(1)), Method: method, Params: params,
+			JSONRPC: "2.0",
+			ID:      foreign.NewRequestId(last.Add(1)),
+			Method:  method,
+			Params:  params,
 		})
 		switch {
 		case err != nil:

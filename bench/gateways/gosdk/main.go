@@ -19,13 +19,20 @@ func main() {
 		},
 		HTTP: func(ctx context.Context, url string) (http.Handler, error) {
 			return serve(ctx,
-				&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: contract.Client(), DisableStandaloneSSE: true})
+				&mcp.StreamableClientTransport{
+					Endpoint:             url,
+					HTTPClient:           contract.Client(),
+					DisableStandaloneSSE: true,
+				})
 		},
 	})
 }
 
 func serve(ctx context.Context, t mcp.Transport) (http.Handler, error) {
-	c := mcp.NewClient(&mcp.Implementation{Name: "gateway", Version: "1.0.0"}, nil)
+	c := mcp.NewClient(&mcp.Implementation{
+		Name:    "gateway",
+		Version: "1.0.0",
+	}, nil)
 	session, err := c.Connect(ctx, t, nil)
 	if err != nil {
 		return nil, err
@@ -34,12 +41,20 @@ func serve(ctx context.Context, t mcp.Transport) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := mcp.NewServer(&mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}, nil)
+	s := mcp.NewServer(&mcp.Implementation{
+		Name:    fix.ServerName,
+		Version: fix.ServerVersion,
+	}, nil)
 	for _, tool := range listed.Tools {
 		s.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return session.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+			return session.CallTool(ctx, &mcp.CallToolParams{
+				Name:      r.Params.Name,
+				Arguments: r.Params.Arguments,
+			})
 		})
 	}
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return s
+	},
 		&mcp.StreamableHTTPOptions{JSONResponse: true}), nil
 }

@@ -36,7 +36,10 @@ func serve(ctx context.Context, t transport.Interface) (http.Handler, error) {
 	}
 	var hello mcp.InitializeRequest
 	hello.Params.ProtocolVersion = fix.Legacy
-	hello.Params.ClientInfo = mcp.Implementation{Name: "gateway", Version: "1.0.0"}
+	hello.Params.ClientInfo = mcp.Implementation{
+		Name:    "gateway",
+		Version: "1.0.0",
+	}
 	if _, err := c.Initialize(ctx, hello); err != nil {
 		return nil, err
 	}
@@ -48,7 +51,8 @@ func serve(ctx context.Context, t transport.Interface) (http.Handler, error) {
 	for _, tool := range listed.Tools {
 		s.AddTool(tool, func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var call mcp.CallToolRequest
-			call.Params.Name, call.Params.Arguments = r.Params.Name, r.Params.Arguments
+			call.Params.Name = r.Params.Name
+			call.Params.Arguments = r.Params.Arguments
 			return c.CallTool(ctx, call)
 		})
 	}

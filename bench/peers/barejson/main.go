@@ -14,7 +14,12 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+func main() {
+	contract.Main(contract.Program{
+		HTTP:  serve,
+		Stdio: stdio,
+	})
+}
 
 type request struct {
 	JSONRPC string          `json:"jsonrpc"`
@@ -81,7 +86,10 @@ type server struct {
 }
 
 func newServer(cfg contract.Config) *server {
-	return &server{tools: fix.Tools(cfg.Tools), text: fix.Text()}
+	return &server{
+		tools: fix.Tools(cfg.Tools),
+		text:  fix.Text(),
+	}
 }
 
 // answer returns nil for a notification.
@@ -93,7 +101,10 @@ func (s *server) answer(body []byte) ([]byte, string, error) {
 	if req.ID == nil {
 		return nil, req.Method, nil
 	}
-	res := response{JSONRPC: "2.0", ID: req.ID}
+	res := response{
+		JSONRPC: "2.0",
+		ID:      req.ID,
+	}
 	if r := s.result(&req); r != nil {
 		res.Result = r
 	} else {

@@ -16,7 +16,8 @@ func stdio(cfg contract.Config) error {
 	if err != nil {
 		return err
 	}
-	answer, read := w.Answer(), 0
+	answer := w.Answer()
+	read := 0
 	return contract.ServeLines(os.Stdin, os.Stdout, func(dst, _ []byte) ([]byte, error) {
 		switch read++; read {
 		case 1:

@@ -11,20 +11,34 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+func main() {
+	contract.Main(contract.Program{
+		HTTP:  serve,
+		Stdio: stdio,
+	})
+}
 
 type echoArgs struct {
 	Message string `json:"message"`
 }
 
 func newServer(cfg contract.Config) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: fix.Echo, Description: fix.EchoDescription},
+	s := mcp.NewServer(&mcp.Implementation{
+		Name:    fix.ServerName,
+		Version: fix.ServerVersion,
+	}, nil)
+	mcp.AddTool(s, &mcp.Tool{
+		Name:        fix.Echo,
+		Description: fix.EchoDescription,
+	},
 		func(_ context.Context, _ *mcp.CallToolRequest, in echoArgs) (*mcp.CallToolResult, any, error) {
 			return text(in.Message), nil, nil
 		})
 	blob := fix.Text()
-	mcp.AddTool(s, &mcp.Tool{Name: fix.Blob, Description: fix.BlobDescription},
+	mcp.AddTool(s, &mcp.Tool{
+		Name:        fix.Blob,
+		Description: fix.BlobDescription,
+	},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return text(blob), nil, nil
 		})
@@ -34,10 +48,20 @@ func newServer(cfg contract.Config) *mcp.Server {
 		InputSchema: json.RawMessage(fix.ProgressSchema),
 	}, progress)
 	for _, t := range fix.Fillers(cfg.Tools) {
-		s.AddTool(&mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text(""), nil })
+		s.AddTool(&mcp.Tool{
+			Name:        t.Name,
+			Description: t.Description,
+			InputSchema: t.InputSchema,
+		},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return text(""), nil
+			})
 	}
-	s.AddResource(&mcp.Resource{URI: fix.BlobURI, Name: fix.Blob, MIMEType: fix.BlobMIME},
+	s.AddResource(&mcp.Resource{
+		URI:      fix.BlobURI,
+		Name:     fix.Blob,
+		MIMEType: fix.BlobMIME,
+	},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
 				{URI: fix.BlobURI, MIMEType: fix.BlobMIME, Text: blob},
@@ -49,7 +73,9 @@ func newServer(cfg contract.Config) *mcp.Server {
 func progress(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	for i := range fix.Steps {
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: fix.Steps,
+			ProgressToken: req.Params.GetProgressToken(),
+			Progress:      float64(i + 1),
+			Total:         fix.Steps,
 		})
 		if err != nil {
 			return nil, err
@@ -64,8 +90,13 @@ func text(s string) *mcp.CallToolResult {
 
 func serve(cfg contract.Config) (http.Handler, error) {
 	s := newServer(cfg)
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
-		&mcp.StreamableHTTPOptions{Stateless: !cfg.Session, JSONResponse: !cfg.Stream}), nil
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		return s
+	},
+		&mcp.StreamableHTTPOptions{
+			Stateless:    !cfg.Session,
+			JSONResponse: !cfg.Stream,
+		}), nil
 }
 
 func stdio(cfg contract.Config) error {

@@ -11,7 +11,12 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+func main() {
+	contract.Main(contract.Program{
+		HTTP:  serve,
+		Stdio: stdio,
+	})
+}
 
 type echoArgs struct {
 	Message string `json:"message"`
@@ -43,7 +48,11 @@ func newServer(cfg contract.Config) *server.MCPServer {
 	s.AddResource(mcp.NewResource(fix.BlobURI, fix.Blob, mcp.WithMIMEType(fix.BlobMIME)),
 		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 			return []mcp.ResourceContents{
-				mcp.TextResourceContents{URI: fix.BlobURI, MIMEType: fix.BlobMIME, Text: blob},
+				mcp.TextResourceContents{
+					URI:      fix.BlobURI,
+					MIMEType: fix.BlobMIME,
+					Text:     blob,
+				},
 			}, nil
 		})
 	return s
@@ -66,4 +75,6 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	return server.NewStreamableHTTPServer(newServer(cfg), server.WithStateLess(!cfg.Session)), nil
 }
 
-func stdio(cfg contract.Config) error { return server.ServeStdio(newServer(cfg)) }
+func stdio(cfg contract.Config) error {
+	return server.ServeStdio(newServer(cfg))
+}

@@ -15,7 +15,12 @@ import (
 	"github.com/slipway-mcp/slipway/router"
 )
 
-func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+func main() {
+	contract.Main(contract.Program{
+		HTTP:  serve,
+		Stdio: stdio,
+	})
+}
 
 type echoArgs struct {
 	Message string `json:"message"`
@@ -25,16 +30,22 @@ func newServer(cfg contract.Config) (*server.Server, error) {
 	blob := fix.Text()
 	features := []router.Feature{
 		router.Resource(fix.Blob, fix.BlobURI,
-			func(context.Context) (string, error) { return blob, nil }, router.MIMEType(fix.BlobMIME)),
+			func(context.Context) (string, error) {
+				return blob, nil
+			}, router.MIMEType(fix.BlobMIME)),
 	}
 	for _, t := range fix.Tools(cfg.Tools) {
 		switch t.Name {
 		case fix.Echo:
 			features = append(features, router.Tool(t.Name, t.Description,
-				func(_ context.Context, in echoArgs) (string, error) { return in.Message, nil }))
+				func(_ context.Context, in echoArgs) (string, error) {
+					return in.Message, nil
+				}))
 		case fix.Blob:
 			features = append(features, router.Tool(t.Name, t.Description,
-				func(context.Context, router.Void) (string, error) { return blob, nil }))
+				func(context.Context, router.Void) (string, error) {
+					return blob, nil
+				}))
 		default:
 			features = append(features, router.Tool(t.Name, t.Description, progress, router.Schema(string(t.InputSchema))))
 		}

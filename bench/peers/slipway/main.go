@@ -17,7 +17,12 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+func main() {
+	contract.Main(contract.Program{
+		HTTP:  serve,
+		Stdio: stdio,
+	})
+}
 
 // source offers the features of every peer.
 type source struct {
@@ -26,20 +31,35 @@ type source struct {
 	text    string
 }
 
-func newServer(cfg contract.Config) *mcpserver.Server { return mcpserver.New(newSource(cfg), nil) }
+func newServer(cfg contract.Config) *mcpserver.Server {
+	return mcpserver.New(newSource(cfg), nil)
+}
 
 func newSource(cfg contract.Config) *source {
 	s := &source{text: fix.Text()}
-	s.catalog.Server = mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}
-	s.catalog.Resources = []mcp.Resource{{Name: fix.Blob, URI: fix.BlobURI, MIMEType: fix.BlobMIME}}
+	s.catalog.Server = mcp.Implementation{
+		Name:    fix.ServerName,
+		Version: fix.ServerVersion,
+	}
+	s.catalog.Resources = []mcp.Resource{{
+		Name:     fix.Blob,
+		URI:      fix.BlobURI,
+		MIMEType: fix.BlobMIME,
+	}}
 	for _, t := range fix.Tools(cfg.Tools) {
 		s.catalog.Tools = append(s.catalog.Tools,
-			mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			mcp.Tool{
+				Name:        t.Name,
+				Description: t.Description,
+				InputSchema: t.InputSchema,
+			})
 	}
 	return s
 }
 
-func (s *source) Catalog(context.Context) (*mcp.Catalog, error) { return &s.catalog, nil }
+func (s *source) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &s.catalog, nil
+}
 
 func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	switch p.Name {
@@ -81,7 +101,8 @@ func serve(cfg contract.Config) (http.Handler, error) {
 		return serveWith(cfg)
 	}
 	server := newServer(cfg)
-	endpoint, sockets := server.HTTPHandler(&mcpserver.HTTPOptions{NoSessions: !cfg.Session}), ws.NewHandler(server, nil)
+	endpoint := server.HTTPHandler(&mcpserver.HTTPOptions{NoSessions: !cfg.Session})
+	sockets := ws.NewHandler(server, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ws.IsUpgrade(r) {
 			sockets.ServeHTTP(w, r)
@@ -94,7 +115,9 @@ func serve(cfg contract.Config) (http.Handler, error) {
 // serveWith returns the endpoint with some or all of the features for production. "plain"
 // means none of them.
 func serveWith(cfg contract.Config) (http.Handler, error) {
-	with := func(what string) bool { return cfg.With == what || cfg.With == "all" }
+	with := func(what string) bool {
+		return cfg.With == what || cfg.With == "all"
+	}
 	opts := &slipway.Options{
 		Features: slipway.Features{NoMetrics: !with("metrics")},
 		HTTP:     mcpserver.HTTPOptions{NoSessions: !cfg.Session},
@@ -107,14 +130,22 @@ func serveWith(cfg contract.Config) (http.Handler, error) {
 		opts.Auth = &slipway.Auth{Verifiers: []slipway.Verifier{tokens}}
 	}
 	if with("auth") {
-		tokens, err := slipway.NewTokens(slipway.Token{Name: "bench", Token: fix.Token})
+		tokens, err := slipway.NewTokens(slipway.Token{
+			Name:  "bench",
+			Token: fix.Token,
+		})
 		if err != nil {
 			return nil, err
 		}
 		opts.Auth = &slipway.Auth{Verifiers: []slipway.Verifier{tokens}}
 	}
 	if with("ratelimit") {
-		opts.Limits = slipway.Limits{Rate: 1e9, Burst: 1e9, ClientInFlight: 1000, InFlight: 1000}
+		opts.Limits = slipway.Limits{
+			Rate:           1e9,
+			Burst:          1e9,
+			ClientInFlight: 1000,
+			InFlight:       1000,
+		}
 	}
 	if with("log") {
 		opts.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
@@ -128,9 +159,13 @@ func jwt() (slipway.Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	go http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(fix.JWKS()) }))
+	go http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Write(fix.JWKS())
+	}))
 	return slipway.NewJWT(&slipway.JWTOptions{
-		Issuer: fix.Issuer, Audience: []string{fix.Audience}, JWKSURL: "http://" + ln.Addr().String() + "/keys",
+		Issuer:   fix.Issuer,
+		Audience: []string{fix.Audience},
+		JWKSURL:  "http://" + ln.Addr().String() + "/keys",
 	})
 }
 

@@ -14,7 +14,12 @@ import (
 	mcp "trpc.group/trpc-go/trpc-mcp-go"
 )
 
-func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+func main() {
+	contract.Main(contract.Program{
+		HTTP:  serve,
+		Stdio: stdio,
+	})
+}
 
 type callback = func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
 
@@ -75,19 +80,31 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	}
 	s := mcp.NewServer(fix.ServerName, fix.ServerVersion, options...)
 	blob := fix.Text()
-	if err := eachTool(cfg, blob, func(t *mcp.Tool, call callback) { s.RegisterTool(t, call) }); err != nil {
+	if err := eachTool(cfg, blob, func(t *mcp.Tool, call callback) {
+		s.RegisterTool(t, call)
+	}); err != nil {
 		return nil, err
 	}
-	s.RegisterResource(&mcp.Resource{URI: fix.BlobURI, Name: fix.Blob, MimeType: fix.BlobMIME},
+	s.RegisterResource(&mcp.Resource{
+		URI:      fix.BlobURI,
+		Name:     fix.Blob,
+		MimeType: fix.BlobMIME,
+	},
 		func(context.Context, *mcp.ReadResourceRequest) (mcp.ResourceContents, error) {
-			return mcp.TextResourceContents{URI: fix.BlobURI, MIMEType: fix.BlobMIME, Text: blob}, nil
+			return mcp.TextResourceContents{
+				URI:      fix.BlobURI,
+				MIMEType: fix.BlobMIME,
+				Text:     blob,
+			}, nil
 		})
 	return s.Handler(), nil
 }
 
 func stdio(cfg contract.Config) error {
 	s := mcp.NewStdioServer(fix.ServerName, fix.ServerVersion, mcp.WithStdioServerLogger(silent{}))
-	err := eachTool(cfg, fix.Text(), func(t *mcp.Tool, call callback) { s.RegisterTool(t, call) })
+	err := eachTool(cfg, fix.Text(), func(t *mcp.Tool, call callback) {
+		s.RegisterTool(t, call)
+	})
 	if err != nil {
 		return err
 	}

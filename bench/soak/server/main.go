@@ -58,7 +58,9 @@ func run(ctx context.Context, args []string) error {
 	if err := say.Encode(addrs); err != nil {
 		return err
 	}
-	go func() { _ = http.Serve(listeners[1], inside()) }() // for the lifetime of the process
+	go func() {
+		_ = http.Serve(listeners[1], inside())
+	}() // for the lifetime of the process
 	src := newSource()
 	err = serve.Serve(ctx, listeners[0], src, opts)
 	return errors.Join(err, say.Encode(map[string][]int{"ran": src.calls()}))

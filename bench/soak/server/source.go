@@ -44,18 +44,33 @@ type arguments struct {
 }
 
 func newSource() *source {
-	s := &source{text: fix.Text(), watchers: make(map[*func(mcp.Change)]struct{})}
-	s.catalog.Server = mcp.Implementation{Name: "soak", Version: "1.0.0"}
-	s.catalog.Resources = []mcp.Resource{{Name: fix.Blob, URI: fix.BlobURI, MIMEType: fix.BlobMIME}}
+	s := &source{
+		text:     fix.Text(),
+		watchers: make(map[*func(mcp.Change)]struct{}),
+	}
+	s.catalog.Server = mcp.Implementation{
+		Name:    "soak",
+		Version: "1.0.0",
+	}
+	s.catalog.Resources = []mcp.Resource{{
+		Name:     fix.Blob,
+		URI:      fix.BlobURI,
+		MIMEType: fix.BlobMIME,
+	}}
 	s.catalog.Subscribe = true
 	for _, name := range []string{"echo", "blob", "slow", "progress", "change"} {
-		s.catalog.Tools = append(s.catalog.Tools, mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
+		s.catalog.Tools = append(s.catalog.Tools, mcp.Tool{
+			Name:        name,
+			InputSchema: json.RawMessage(`{"type":"object"}`),
+		})
 	}
 	return s
 }
 
 // Catalog implements [mcp.Source].
-func (s *source) Catalog(context.Context) (*mcp.Catalog, error) { return &s.catalog, nil }
+func (s *source) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &s.catalog, nil
+}
 
 // CallTool implements [mcp.Source].
 func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {

@@ -11,7 +11,11 @@ import (
 const nameForm = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
 
 func form(key, message, schema string) *mcp.ElicitParams {
-	return &mcp.ElicitParams{Key: key, Message: message, RequestedSchema: json.RawMessage(schema)}
+	return &mcp.ElicitParams{
+		Key:             key,
+		Message:         message,
+		RequestedSchema: json.RawMessage(schema),
+	}
 }
 
 func question(key, text string) *mcp.CreateMessageParams {

@@ -54,10 +54,16 @@ func decode(s string) []byte {
 }
 
 func newFixture() *fixture {
-	f := &fixture{tools: make(map[string]toolFunc), watchers: make(map[int]func(mcp.Change))}
+	f := &fixture{
+		tools:    make(map[string]toolFunc),
+		watchers: make(map[int]func(mcp.Change)),
+	}
 	all := append(append(f.plainTools(), askingTools()...), taskTools()...)
 	cat := &mcp.Catalog{
-		Server:       mcp.Implementation{Name: "slipway-conformance", Version: "1.0.0"},
+		Server: mcp.Implementation{
+			Name:    "slipway-conformance",
+			Version: "1.0.0",
+		},
 		Instructions: "A fixture for the conformance suite.",
 		Completions:  true,
 		Logging:      true,
@@ -65,8 +71,18 @@ func newFixture() *fixture {
 		Tasks:        true,
 		Extensions:   json.RawMessage(skillsExtension),
 		Resources: []mcp.Resource{
-			{Name: "static-text", URI: "test://static-text", MIMEType: "text/plain", Description: "a text"},
-			{Name: "static-binary", URI: "test://static-binary", MIMEType: "image/png", Description: "a picture"},
+			{
+				Name:        "static-text",
+				URI:         "test://static-text",
+				MIMEType:    "text/plain",
+				Description: "a text",
+			},
+			{
+				Name:        "static-binary",
+				URI:         "test://static-binary",
+				MIMEType:    "image/png",
+				Description: "a picture",
+			},
 			{
 				Name:        "watched-resource",
 				URI:         "test://watched-resource",
@@ -85,9 +101,21 @@ func newFixture() *fixture {
 		}},
 		Prompts: []mcp.Prompt{
 			{Name: "test_simple_prompt", Description: "a prompt without arguments"},
-			{Name: "test_prompt_with_arguments", Description: "a prompt with arguments", Arguments: []mcp.PromptArgument{
-				{Name: "arg1", Description: "the first", Required: true}, {Name: "arg2", Description: "the second", Required: true},
-			}},
+			{
+				Name:        "test_prompt_with_arguments",
+				Description: "a prompt with arguments",
+				Arguments: []mcp.PromptArgument{
+					{
+						Name:        "arg1",
+						Description: "the first",
+						Required:    true,
+					}, {
+						Name:        "arg2",
+						Description: "the second",
+						Required:    true,
+					},
+				},
+			},
 			{
 				Name:        "test_prompt_with_embedded_resource",
 				Description: "a prompt that carries a resource",
@@ -96,7 +124,10 @@ func newFixture() *fixture {
 				},
 			},
 			{Name: "test_prompt_with_image", Description: "a prompt with a picture"},
-			{Name: "test_input_required_result_prompt", Description: "a prompt that asks first"},
+			{
+				Name:        "test_input_required_result_prompt",
+				Description: "a prompt that asks first",
+			},
 		},
 	}
 	for _, t := range all {
@@ -106,7 +137,11 @@ func newFixture() *fixture {
 			schema = `{"type":"object","properties":{}}`
 		}
 		cat.Tools = append(cat.Tools,
-			mcp.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(schema)})
+			mcp.Tool{
+				Name:        t.name,
+				Description: t.description,
+				InputSchema: json.RawMessage(schema),
+			})
 	}
 	f.catalog = cat
 	return f
@@ -133,12 +168,16 @@ func (f *fixture) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (
 	if strings.HasPrefix(p.URI, skillScheme) {
 		return readSkill(p.URI)
 	}
-	contents := mcp.ResourceContents{URI: p.URI, MIMEType: "text/plain"}
+	contents := mcp.ResourceContents{
+		URI:      p.URI,
+		MIMEType: "text/plain",
+	}
 	switch p.URI {
 	case "test://static-text":
 		contents.Text = "This is the content of the static text resource."
 	case "test://static-binary":
-		contents.MIMEType, contents.Blob = "image/png", redPixel
+		contents.MIMEType = "image/png"
+		contents.Blob = redPixel
 	case "test://watched-resource":
 		contents.Text = "Watched resource content"
 	default:
@@ -153,7 +192,12 @@ func (f *fixture) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
 }
 
-func user(c mcp.Content) mcp.PromptMessage { return mcp.PromptMessage{Role: mcp.RoleUser, Content: c} }
+func user(c mcp.Content) mcp.PromptMessage {
+	return mcp.PromptMessage{
+		Role:    mcp.RoleUser,
+		Content: c,
+	}
+}
 
 // GetPrompt implements mcp.Source.
 func (f *fixture) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
@@ -181,7 +225,8 @@ func (f *fixture) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.G
 		}
 	case "test_input_required_result_prompt":
 		answer, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{
-			Key: "user_context", Message: "What context should the prompt use?",
+			Key:     "user_context",
+			Message: "What context should the prompt use?",
 			RequestedSchema: json.RawMessage(
 				`{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`),
 		})
@@ -226,9 +271,17 @@ func (f *fixture) change(c mcp.Change, edit func(*mcp.Catalog, int)) {
 	f.changes++
 	old := f.catalog
 	next := &mcp.Catalog{
-		Server: old.Server, Instructions: old.Instructions, Completions: old.Completions, Logging: old.Logging,
-		Subscribe: old.Subscribe, Tasks: old.Tasks, Extensions: old.Extensions,
-		Tools: old.Tools, Resources: old.Resources, Templates: old.Templates, Prompts: old.Prompts,
+		Server:       old.Server,
+		Instructions: old.Instructions,
+		Completions:  old.Completions,
+		Logging:      old.Logging,
+		Subscribe:    old.Subscribe,
+		Tasks:        old.Tasks,
+		Extensions:   old.Extensions,
+		Tools:        old.Tools,
+		Resources:    old.Resources,
+		Templates:    old.Templates,
+		Prompts:      old.Prompts,
 	}
 	edit(next, f.changes)
 	f.catalog = next

@@ -34,7 +34,9 @@ func run(ctx context.Context, addr string, stdio bool) error {
 		return serve.Stdio(ctx, f, os.Stdin, os.Stdout, nil)
 	}
 	return serve.Run(ctx, f, &serve.Options{
-		Addr:     addr,
-		Observer: serve.Observer{Started: func(i *serve.Info) { fmt.Fprintln(os.Stderr, "serving", i.Endpoint) }},
+		Addr: addr,
+		Observer: serve.Observer{Started: func(i *serve.Info) {
+			fmt.Fprintln(os.Stderr, "serving", i.Endpoint)
+		}},
 	})
 }

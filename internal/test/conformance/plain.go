@@ -9,7 +9,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-func say(content ...mcp.Content) *mcp.CallToolResult { return &mcp.CallToolResult{Content: content} }
+func say(content ...mcp.Content) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: content}
+}
 
 func always(content ...mcp.Content) toolFunc {
 	return func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
@@ -89,7 +91,10 @@ func (f *fixture) plainTools() []tool {
 			func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
 				f.change(mcp.Change{Tools: true}, func(c *mcp.Catalog, n int) {
 					c.Tools = append(c.Tools[:len(c.Tools):len(c.Tools)],
-						mcp.Tool{Name: fmt.Sprintf("added_%d", n), Description: "was added while running"})
+						mcp.Tool{
+							Name:        fmt.Sprintf("added_%d", n),
+							Description: "was added while running",
+						})
 				})
 				return say(mcp.Text("changed")), nil
 			},
@@ -101,7 +106,10 @@ func (f *fixture) plainTools() []tool {
 			func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
 				f.change(mcp.Change{Prompts: true}, func(c *mcp.Catalog, n int) {
 					c.Prompts = append(c.Prompts[:len(c.Prompts):len(c.Prompts)],
-						mcp.Prompt{Name: fmt.Sprintf("added_%d", n), Description: "was added while running"})
+						mcp.Prompt{
+							Name:        fmt.Sprintf("added_%d", n),
+							Description: "was added while running",
+						})
 				})
 				return say(mcp.Text("changed")), nil
 			},

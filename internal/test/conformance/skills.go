@@ -68,11 +68,17 @@ func readSkill(uri string) (*mcp.ReadResourceResult, error) {
 		return nil, mcp.ResourceNotFound(uri, "")
 	}
 	return &mcp.ReadResourceResult{
-		Contents: []mcp.ResourceContents{{URI: uri, MIMEType: markdownType, Text: string(data)}},
+		Contents: []mcp.ResourceContents{{
+			URI:      uri,
+			MIMEType: markdownType,
+			Text:     string(data),
+		}},
 	}, nil
 }
 
-func skillPath(uri string) string { return path.Join("skills", strings.TrimPrefix(uri, skillScheme)) }
+func skillPath(uri string) string {
+	return path.Join("skills", strings.TrimPrefix(uri, skillScheme))
+}
 
 // ServeMethod implements mcp.Extender.
 func (f *fixture) ServeMethod(_ context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
@@ -111,7 +117,10 @@ func cacheable(v any) (*mcp.MethodResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.MethodResult{Result: raw, Cache: &mcp.CacheHint{Public: true}}, nil
+	return &mcp.MethodResult{
+		Result: raw,
+		Cache:  &mcp.CacheHint{Public: true},
+	}, nil
 }
 
 func readDirectory(uri string) (*mcp.MethodResult, error) {
@@ -121,7 +130,11 @@ func readDirectory(uri string) (*mcp.MethodResult, error) {
 	}
 	children := make([]mcp.Resource, 0, len(entries))
 	for _, e := range entries {
-		child := mcp.Resource{Name: e.Name(), URI: uri + "/" + e.Name(), MIMEType: markdownType}
+		child := mcp.Resource{
+			Name:     e.Name(),
+			URI:      uri + "/" + e.Name(),
+			MIMEType: markdownType,
+		}
 		if e.IsDir() {
 			child.MIMEType = directoryType
 		}

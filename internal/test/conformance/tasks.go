@@ -11,7 +11,10 @@ import (
 
 func taskTools() []tool {
 	poll := &mcp.TaskOptions{PollInterval: 100 * time.Millisecond}
-	required := &mcp.TaskOptions{PollInterval: poll.PollInterval, Required: true}
+	required := &mcp.TaskOptions{
+		PollInterval: poll.PollInterval,
+		Required:     true,
+	}
 	return []tool{
 		{
 			"greet",

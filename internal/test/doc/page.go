@@ -34,7 +34,9 @@ type Problem struct {
 }
 
 // String returns the problem on one line.
-func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text) }
+func (p Problem) String() string {
+	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text)
+}
 
 // Load reads all Markdown files in fsys except test data and files installed by other
 // programs. The pages are sorted by path.
@@ -84,7 +86,8 @@ const (
 // fences yields each line of the page with its number, counted from 1, its role, and the
 // language of its block.
 func (p Page) fences(yield func(line int, text string, at fence, language string) bool) {
-	mark, language := "", ""
+	mark := ""
+	language := ""
 	for i, text := range p.Lines {
 		trimmed := strings.TrimLeft(text, " ")
 		at := outside
@@ -102,7 +105,8 @@ func (p Page) fences(yield func(line int, text string, at fence, language string
 			return
 		}
 		if at == closing {
-			mark, language = "", ""
+			mark = ""
+			language = ""
 		}
 	}
 }

@@ -31,7 +31,10 @@ func Sessions(p Page) (sessions []Session, problems []Problem) {
 		switch {
 		case language != "console":
 		case at == opening:
-			s = &Session{Page: p.Path, Line: line + 1}
+			s = &Session{
+				Page: p.Path,
+				Line: line + 1,
+			}
 		case at == closing:
 			sessions = append(sessions, *s)
 		default:
@@ -64,7 +67,10 @@ func (s *Session) add(line int, text string) error {
 	if args[0] != "slipway" && args[0] != "echo" {
 		return fmt.Errorf("a console block cannot run %s", args[0])
 	}
-	s.Steps = append(s.Steps, Step{Line: line, Args: args})
+	s.Steps = append(s.Steps, Step{
+		Line: line,
+		Args: args,
+	})
 	return nil
 }
 
@@ -84,7 +90,8 @@ func split(command string) ([]string, error) {
 		case quote != 0:
 			word.WriteRune(r)
 		case r == '\'' || r == '"':
-			quote, open = r, true
+			quote = r
+			open = true
 		case r == ' ':
 			if open {
 				args = append(args, word.String())

@@ -63,7 +63,9 @@ func grow(t *testing.T, call reflect.Value, args []reflect.Value, i int, text st
 		parse(repeat(text, raceSize))
 		return
 	}
-	if report := superlinear(func(n int) string { return repeat(text, n) }, measured(parse)); report != "" {
+	if report := superlinear(func(n int) string {
+		return repeat(text, n)
+	}, measured(parse)); report != "" {
 		t.Errorf("%q repeated: %s", text, report)
 	}
 }

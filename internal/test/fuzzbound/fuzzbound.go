@@ -42,7 +42,8 @@ type cost struct {
 
 // measure runs do and returns its cost.
 func measure(do func()) cost {
-	memory, start := allocated(), cpuTime()
+	memory := allocated()
+	start := cpuTime()
 	do()
 	return cost{cpuTime() - start, allocated() - memory}
 }
@@ -163,7 +164,9 @@ type unit struct {
 func units() []unit {
 	var list []unit
 	for _, fragment := range Fragments() {
-		list = append(list, unit{fmt.Sprintf("%q repeated", fragment), func(n int) string { return repeat(fragment, n) }})
+		list = append(list, unit{fmt.Sprintf("%q repeated", fragment), func(n int) string {
+			return repeat(fragment, n)
+		}})
 	}
 	return append(list, pairs()...)
 }
@@ -227,7 +230,10 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 // whether longer texts should decide. One run of after shows that most costs are low or
 // in proportion, as noise only adds to it; the others are measured repeatedly.
 func compare(before, after string, parse func(text string) cost) (report string, suspicious bool) {
-	g := growths{before: len(before), after: len(after)}
+	g := growths{
+		before: len(before),
+		after:  len(after),
+	}
 	a := parse(before)
 	switch {
 	case a.time > tooLong:

@@ -73,7 +73,10 @@ func (b *Built) check() {
 	if err != nil || !report.OK(false) {
 		b.t.Errorf("check: %v %v", err, report.Findings())
 	}
-	naive := naivesite.Site{FS: b.Files, Encode: staticmcp.EncodeName}
+	naive := naivesite.Site{
+		FS:     b.Files,
+		Encode: staticmcp.EncodeName,
+	}
 	if _, err := naive.Manifest(); err != nil {
 		b.t.Error(err)
 	}

@@ -35,7 +35,10 @@ func (s *Signature) readPSS(raw asn1.RawValue) error {
 	if p.MGF.Algorithm.String() != oidMGF1 || !sameHash || p.Salt <= 0 || p.Salt > maxSalt || p.Trailer != 1 {
 		return ErrAlgorithm
 	}
-	s.pss = &rsa.PSSOptions{SaltLength: p.Salt, Hash: s.Hash}
+	s.pss = &rsa.PSSOptions{
+		SaltLength: p.Salt,
+		Hash:       s.Hash,
+	}
 	return nil
 }
 

@@ -35,14 +35,30 @@ func schemeOf(key crypto.PublicKey) (s scheme, err error) {
 	case *ecdsa.PublicKey:
 		switch key.Curve.Params().BitSize {
 		case 256:
-			return scheme{hash: crypto.SHA256, digest: oidSHA256, algorithm: oidECDSASHA256}, nil
+			return scheme{
+				hash:      crypto.SHA256,
+				digest:    oidSHA256,
+				algorithm: oidECDSASHA256,
+			}, nil
 		case 384:
-			return scheme{hash: crypto.SHA384, digest: oidSHA384, algorithm: oidECDSASHA384}, nil
+			return scheme{
+				hash:      crypto.SHA384,
+				digest:    oidSHA384,
+				algorithm: oidECDSASHA384,
+			}, nil
 		case 521:
-			return scheme{hash: crypto.SHA512, digest: oidSHA512, algorithm: oidECDSASHA512}, nil
+			return scheme{
+				hash:      crypto.SHA512,
+				digest:    oidSHA512,
+				algorithm: oidECDSASHA512,
+			}, nil
 		}
 	case ed25519.PublicKey: // RFC 8419
-		return scheme{hash: crypto.SHA512, digest: oidSHA512, algorithm: oidEd25519}, nil
+		return scheme{
+			hash:      crypto.SHA512,
+			digest:    oidSHA512,
+			algorithm: oidEd25519,
+		}, nil
 	}
 	return s, fmt.Errorf("a key of the kind %T cannot sign; use RSA, ECDSA or Ed25519", key)
 }
@@ -78,7 +94,11 @@ func (e *encoder) encode(value any) []byte {
 func (e *encoder) attributes(digest []byte, at time.Time) []byte {
 	set := func(parts ...[]byte) asn1.RawValue {
 		slices.SortFunc(parts, bytes.Compare)
-		return asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: bytes.Join(parts, nil)}
+		return asn1.RawValue{
+			Tag:        asn1.TagSet,
+			IsCompound: true,
+			Bytes:      bytes.Join(parts, nil),
+		}
 	}
 	one := func(oid string, value any) []byte {
 		return e.encode(struct {
@@ -99,7 +119,8 @@ func Sign(key crypto.Signer, chain []*x509.Certificate, digest []byte, at time.T
 	}
 	e := &encoder{}
 	attributes := e.attributes(digest, at)
-	toSign, opts := attributes, crypto.Hash(0)
+	toSign := attributes
+	opts := crypto.Hash(0)
 	if _, pure := key.Public().(ed25519.PublicKey); !pure {
 		opts = scheme.hash
 		h := opts.New()
@@ -116,10 +137,17 @@ func Sign(key crypto.Signer, chain []*x509.Certificate, digest []byte, at time.T
 		certificates = append(certificates, c.Raw...)
 	}
 	tagged := func(content []byte) asn1.RawValue {
-		return asn1.RawValue{Class: asn1.ClassContextSpecific, IsCompound: true, Bytes: content}
+		return asn1.RawValue{
+			Class:      asn1.ClassContextSpecific,
+			IsCompound: true,
+			Bytes:      content,
+		}
 	}
 	id := e.encode(issuerAndSerial{asn1.RawValue{FullBytes: chain[0].RawIssuer}, chain[0].SerialNumber})
-	hash := pkix.AlgorithmIdentifier{Algorithm: identifier(scheme.digest), Parameters: scheme.parameters}
+	hash := pkix.AlgorithmIdentifier{
+		Algorithm:  identifier(scheme.digest),
+		Parameters: scheme.parameters,
+	}
 	content := e.encode(signedData{
 		Version:      1,
 		Digests:      []pkix.AlgorithmIdentifier{hash},
@@ -130,8 +158,11 @@ func Sign(key crypto.Signer, chain []*x509.Certificate, digest []byte, at time.T
 			ID:         asn1.RawValue{FullBytes: id},
 			Digest:     hash,
 			Attributes: asn1.RawValue{FullBytes: attributes},
-			Algorithm:  pkix.AlgorithmIdentifier{Algorithm: identifier(scheme.algorithm), Parameters: scheme.parameters},
-			Signature:  value,
+			Algorithm: pkix.AlgorithmIdentifier{
+				Algorithm:  identifier(scheme.algorithm),
+				Parameters: scheme.parameters,
+			},
+			Signature: value,
 		}},
 	})
 	der := e.encode(struct {

@@ -85,14 +85,21 @@ func FileSize(f *os.File, limits *Limits) (int64, error) {
 		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, &fs.PathError{Op: "open", Path: f.Name(), Err: errors.New("not a regular file")}
+		return 0, &fs.PathError{
+			Op:   "open",
+			Path: f.Name(),
+			Err:  errors.New("not a regular file"),
+		}
 	}
 	return info.Size(), NewBudget(limits).AdmitArchive(info.Size())
 }
 
 // New is [Open] for the first size bytes of r, which stays open and must not change.
 func New(r io.ReaderAt, size int64, limits *Limits) (*Archive, error) {
-	a := &Archive{r: r, budget: NewBudget(limits)}
+	a := &Archive{
+		r:      r,
+		budget: NewBudget(limits),
+	}
 	if err := a.budget.AdmitArchive(size); err != nil {
 		return nil, err
 	}
@@ -121,7 +128,9 @@ func (a *Archive) FS() fs.FS { return a.tree }
 
 // Entries yields the entries in the order of the archive. It includes only those folders
 // that have an entry.
-func (a *Archive) Entries() iter.Seq[Entry] { return slices.Values(a.entries) }
+func (a *Archive) Entries() iter.Seq[Entry] {
+	return slices.Values(a.entries)
+}
 
 // Size returns the size of all files when unpacked, in bytes.
 func (a *Archive) Size() int64 { return a.budget.total }

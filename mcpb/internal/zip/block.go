@@ -44,14 +44,19 @@ func FindBlock(r io.ReaderAt, size int64) (*Block, error) {
 		return b, err
 	}
 	return nil, &Error{
-		Rule: RuleSignature, Reason: "it is signed more than once", Unsafe: true,
+		Rule:   RuleSignature,
+		Reason: "it is signed more than once",
+		Unsafe: true,
 		Repair: "removes all signatures; then sign it again",
 	}
 }
 
 // lastBlock is [FindBlock] for a file that may have several blocks.
 func lastBlock(r io.ReaderAt, size int64) (*Block, error) {
-	b := &Block{Begin: size, size: size}
+	b := &Block{
+		Begin: size,
+		size:  size,
+	}
 	if size < int64(BlockFrame) {
 		return b, nil
 	}
@@ -82,7 +87,9 @@ func lastBlock(r io.ReaderAt, size int64) (*Block, error) {
 	return b, nil
 }
 
-func hasEndRecord(b []byte) bool { return bytes.Contains(b, []byte(endSignature)) }
+func hasEndRecord(b []byte) bool {
+	return bytes.Contains(b, []byte(endSignature))
+}
 
 // decodeBlock returns the signature in the block that begins at b, or nil if the block
 // does not end there.
@@ -145,11 +152,15 @@ func withComment(r io.ReaderAt, at, size int64, length int) io.Reader {
 }
 
 // CommentLen returns the length of the comment of the archive without a signature block.
-func (a *Archive) CommentLen() int { return int(a.block.Begin - a.end - endLen) }
+func (a *Archive) CommentLen() int {
+	return int(a.block.Begin - a.end - endLen)
+}
 
 // Content returns the bytes of the archive without a signature block, with a declared
 // comment of n bytes.
-func (a *Archive) Content(n int) io.Reader { return withComment(a.r, a.end+endLen, a.block.Begin, n) }
+func (a *Archive) Content(n int) io.Reader {
+	return withComment(a.r, a.end+endLen, a.block.Begin, n)
+}
 
 // NewUnsigned is [New] without any signature blocks: some programs append one after the
 // other. If a part of a block was cut off, the rest of it is not part of the archive, and
@@ -173,7 +184,8 @@ func NewUnsigned(r io.ReaderAt, size int64, limits *Limits) (a *Archive, signed 
 		if err != nil || block.DER == nil {
 			break
 		}
-		size, signed = block.Begin, true
+		size = block.Begin
+		signed = true
 	}
 	return nil, false, first
 }
@@ -212,7 +224,9 @@ func findCut(behind []byte, comment, at int64) error {
 		return nil
 	}
 	refused := &Error{
-		Rule: RuleSignature, Reason: what, Unsafe: true,
+		Rule:   RuleSignature,
+		Reason: what,
+		Unsafe: true,
 		Repair: "removes what is left of the signature, if you trust the file without one",
 	}
 	return &cutError{refused, at, int64(begin), at + int64(begin)}

@@ -77,7 +77,9 @@ type zip64Locator struct {
 }
 
 // decode reads a record from the start of b, which is long enough.
-func decode(b []byte, record any) { _, _ = binary.Decode(b, binary.LittleEndian, record) }
+func decode(b []byte, record any) {
+	_, _ = binary.Decode(b, binary.LittleEndian, record)
+}
 
 // Flag bits of an entry.
 const (
@@ -322,7 +324,9 @@ func (a *Archive) readLocals(end int64) error {
 	for i := range order {
 		order[i] = &a.entries[i]
 	}
-	slices.SortStableFunc(order, func(x, y *Entry) int { return cmp.Compare(x.header, y.header) })
+	slices.SortStableFunc(order, func(x, y *Entry) int {
+		return cmp.Compare(x.header, y.header)
+	})
 	at := int64(0)
 	for i, e := range order {
 		next := end
@@ -401,12 +405,15 @@ func (e *Entry) compare(h *localRecord, rest []byte) error {
 	case (h.Flags^e.flags)&flagUTF8 != 0 && !isASCII(name):
 		return unsafef(RuleAmbiguous, e.Name, "its two headers disagree on the encoding of its name")
 	}
-	packed, size := int64(h.Packed), int64(h.Size)
+	packed := int64(h.Packed)
+	size := int64(h.Size)
 	if err := readExtra(rest[h.NameLen:], e.raw, &size, &packed); err != nil {
 		return err
 	}
 	// With a descriptor, zip64 writers may set the sizes to their maximum.
-	later := func(n int64) bool { return h.Flags&flagDescriptor != 0 && (n == 0 || n == math.MaxUint32) }
+	later := func(n int64) bool {
+		return h.Flags&flagDescriptor != 0 && (n == 0 || n == math.MaxUint32)
+	}
 	sameCRC := h.CRC32 == e.CRC32 || h.CRC32 == 0 && later(0)
 	samePacked := packed == e.PackedSize || later(packed)
 	sameSize := size == e.Size || later(size)
@@ -449,7 +456,8 @@ func readExtra(extra []byte, name string, fields ...*int64) error {
 	le := binary.LittleEndian
 	seen := false
 	for len(extra) >= 4 {
-		id, n := le.Uint16(extra), int(le.Uint16(extra[2:]))
+		id := le.Uint16(extra)
+		n := int(le.Uint16(extra[2:]))
 		if n > len(extra)-4 {
 			break
 		}

@@ -58,7 +58,9 @@ func (e *Error) Hint(file string) string {
 
 // ExceedsLimit reports whether the archive is refused only because it is larger than
 // allowed.
-func (e *Error) ExceedsLimit() bool { return e.Rule.Is(RuleLimit) || e.Rule.Is(RuleBomb) }
+func (e *Error) ExceedsLimit() bool {
+	return e.Rule.Is(RuleLimit) || e.Rule.Is(RuleBomb)
+}
 
 // Error implements the error interface.
 func (e *Error) Error() string {
@@ -83,10 +85,19 @@ func (e *Error) Finding(file string) check.Finding {
 
 // unsafef returns an error for an archive that is refused for safety.
 func unsafef(rule check.Rule, name, format string, args ...any) error {
-	return &Error{Rule: rule, Name: name, Reason: fmt.Sprintf(format, args...), Unsafe: true}
+	return &Error{
+		Rule:   rule,
+		Name:   name,
+		Reason: fmt.Sprintf(format, args...),
+		Unsafe: true,
+	}
 }
 
 // damagedf returns an error for a broken archive.
 func damagedf(name, format string, args ...any) error {
-	return &Error{Rule: RuleDamaged, Name: name, Reason: fmt.Sprintf(format, args...)}
+	return &Error{
+		Rule:   RuleDamaged,
+		Name:   name,
+		Reason: fmt.Sprintf(format, args...),
+	}
 }

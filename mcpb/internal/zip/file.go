@@ -13,7 +13,12 @@ import (
 )
 
 func (a *Archive) open(n *node) fs.File {
-	return &file{archive: a, node: n, entry: n.entry, crc: crc32.NewIEEE()}
+	return &file{
+		archive: a,
+		node:    n,
+		entry:   n.entry,
+		crc:     crc32.NewIEEE(),
+	}
 }
 
 // file reads a file of an archive and verifies it against its entry: the last Read fails

@@ -46,7 +46,9 @@ type Budget struct {
 }
 
 // NewBudget returns an empty budget. If limits is nil, the defaults apply.
-func NewBudget(limits *Limits) *Budget { return &Budget{limits: withDefaults(limits)} }
+func NewBudget(limits *Limits) *Budget {
+	return &Budget{limits: withDefaults(limits)}
+}
 
 // AdmitArchive refuses an archive file of size bytes if that is too large.
 func (b *Budget) AdmitArchive(size int64) error {

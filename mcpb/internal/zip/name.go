@@ -19,7 +19,9 @@ const (
 // CheckName checks the path of an entry: it must mean the same place on every system, and
 // that place must be in the bundle. The error is an [*Error].
 func CheckName(name string) error {
-	refuse := func(format string, args ...any) error { return unsafef(RuleName, name, format, args...) }
+	refuse := func(format string, args ...any) error {
+		return unsafef(RuleName, name, format, args...)
+	}
 	switch {
 	case name == "":
 		return refuse("it has no name")
@@ -62,7 +64,10 @@ func CheckNames(names []string) error {
 		if err := CheckName(name); err != nil {
 			return err
 		}
-		entries[i] = Entry{Name: name, Mode: 0o644}
+		entries[i] = Entry{
+			Name: name,
+			Mode: 0o644,
+		}
 	}
 	_, err := newTree(entries, nil)
 	return err
@@ -103,9 +108,13 @@ func WindowsFault(name string) string {
 }
 
 // trimOnWindows returns the name that Windows uses for a path segment.
-func trimOnWindows(segment string) string { return strings.TrimRight(segment, ". ") }
+func trimOnWindows(segment string) string {
+	return strings.TrimRight(segment, ". ")
+}
 
-func cutSlash(name string) (path string, isFolder bool) { return strings.CutSuffix(name, "/") }
+func cutSlash(name string) (path string, isFolder bool) {
+	return strings.CutSuffix(name, "/")
+}
 
 // foldName returns the same string for names that a file system may treat as equal: it
 // ignores case, Unicode normalization, and trailing dots and spaces.
@@ -125,7 +134,9 @@ func foldName(name string) string {
 }
 
 func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r >= utf8.RuneSelf
+	})
 }
 
 // foldRune returns the same rune for all runes that differ only in case.

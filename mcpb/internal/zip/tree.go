@@ -49,7 +49,12 @@ func (n *node) Size() int64 {
 	return n.entry.Size
 }
 
-func newFolder(name string) *node { return &node{name: name, mode: fs.ModeDir | 0o755} }
+func newFolder(name string) *node {
+	return &node{
+		name: name,
+		mode: fs.ModeDir | 0o755,
+	}
+}
 
 // newTree builds the tree of entries. It refuses entries with the same name, including
 // names that only some file systems treat as equal. open opens a file.
@@ -62,7 +67,11 @@ func newTree(entries []Entry, open func(n *node) fs.File) (*tree, error) {
 	t.nodes["."] = newFolder(".")
 	for i := range entries {
 		e := &entries[i]
-		n := &node{name: e.Name, mode: e.Mode, entry: e}
+		n := &node{
+			name:  e.Name,
+			mode:  e.Mode,
+			entry: e,
+		}
 		if e.Mode.IsDir() {
 			n = newFolder(e.Name)
 		}
@@ -71,7 +80,9 @@ func newTree(entries []Entry, open func(n *node) fs.File) (*tree, error) {
 		}
 	}
 	for _, n := range t.nodes {
-		slices.SortFunc(n.children, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+		slices.SortFunc(n.children, func(a, b fs.DirEntry) int {
+			return cmp.Compare(a.Name(), b.Name())
+		})
 	}
 	return t, nil
 }
@@ -117,9 +128,17 @@ func (t *tree) find(op, name string) (*node, error) {
 	n := t.nodes[name]
 	switch {
 	case !fs.ValidPath(name):
-		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+		return nil, &fs.PathError{
+			Op:   op,
+			Path: name,
+			Err:  fs.ErrInvalid,
+		}
 	case n == nil:
-		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{
+			Op:   op,
+			Path: name,
+			Err:  fs.ErrNotExist,
+		}
 	}
 	return n, nil
 }
@@ -152,7 +171,11 @@ func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	if !n.IsDir() {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
+		return nil, &fs.PathError{
+			Op:   "readdir",
+			Path: name,
+			Err:  errors.New("not a folder"),
+		}
 	}
 	return slices.Clone(n.children), nil
 }
@@ -167,7 +190,11 @@ func (f *folder) Stat() (fs.FileInfo, error) { return f.node, nil }
 func (f *folder) Close() error               { return nil }
 
 func (f *folder) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: f.node.name, Err: fs.ErrInvalid}
+	return 0, &fs.PathError{
+		Op:   "read",
+		Path: f.node.name,
+		Err:  fs.ErrInvalid,
+	}
 }
 
 // ReadDir implements [fs.ReadDirFile].

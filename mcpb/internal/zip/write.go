@@ -91,7 +91,9 @@ func setSum(h *stdzip.FileHeader, s *Sum) {
 }
 
 // Write writes data of the file, as it is in the archive.
-func (w *Writer) Write(packed []byte) (int, error) { return w.data.Write(packed) }
+func (w *Writer) Write(packed []byte) (int, error) {
+	return w.data.Write(packed)
+}
 
 // End completes the file, whose data is that of s.
 func (w *Writer) End(s *Sum) { setSum(w.header, s) }

@@ -89,7 +89,9 @@ type Error struct {
 }
 
 // Error returns the place and the cause.
-func (e *Error) Error() string { return "answers" + e.Path + ": " + e.Err.Error() }
+func (e *Error) Error() string {
+	return "answers" + e.Path + ": " + e.Err.Error()
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

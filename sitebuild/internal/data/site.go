@@ -57,7 +57,10 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{in: in, renderer: renderer{base}}
+	b := &builder{
+		in:       in,
+		renderer: renderer{base},
+	}
 	site := &sitewriter.Site{Server: mcp.Implementation{Name: "data"}}
 	for i := range in.opts.Answers {
 		if err := b.define(site, i); err != nil {
@@ -189,7 +192,10 @@ func shortPrompt(p *mcp.Prompt) (json.RawMessage, error) {
 }
 
 func (b *builder) inputSchema(path string, arguments []Argument) (json.RawMessage, error) {
-	s := mcp.Schema{Type: "object", Required: []string{}}
+	s := mcp.Schema{
+		Type:     "object",
+		Required: []string{},
+	}
 	for i, a := range arguments {
 		if a.Values != "" {
 			values, err := b.list(fmt.Sprintf("%s.arguments[%d].values", path, i), a.Values, nil)
@@ -198,7 +204,10 @@ func (b *builder) inputSchema(path string, arguments []Argument) (json.RawMessag
 			}
 			a.Schema.Enum = values
 		}
-		s.Properties = append(s.Properties, mcp.Property{Name: a.Name, Schema: a.Schema})
+		s.Properties = append(s.Properties, mcp.Property{
+			Name:   a.Name,
+			Schema: a.Schema,
+		})
 		if !a.Optional {
 			s.Required = append(s.Required, a.Name)
 		}
@@ -302,7 +311,10 @@ func (b *builder) contents(path string, item *Item, row map[string]any) (*sitewr
 		}
 	}
 	raw, err := mcp.Marshal(r)
-	return &sitewriter.Answer{URI: r.URI, Result: raw}, err
+	return &sitewriter.Answer{
+		URI:    r.URI,
+		Result: raw,
+	}, err
 }
 
 // answer returns the answer of a tool or prompt.
@@ -343,7 +355,10 @@ func (b *builder) answer(path string, item *Item, answer *Answer, row map[string
 func (b *builder) message(path string, m Message, row map[string]any) (mcp.PromptMessage, error) {
 	r := mcp.ResourceContents{MIMEType: m.MIMEType}
 	err := b.texts(row, path, map[string]textField{"text": {m.Text, &r.Text}, "resource": {m.Resource, &r.URI}})
-	message := mcp.PromptMessage{Role: "user", Content: mcp.Text(r.Text)}
+	message := mcp.PromptMessage{
+		Role:    "user",
+		Content: mcp.Text(r.Text),
+	}
 	if m.Role != "" {
 		message.Role = m.Role
 	}

@@ -255,7 +255,9 @@ func moduleEnd(s string, i int) int {
 // lazily returns a regular expression that is compiled on first use, so that programs
 // that read no documents do not pay for it at startup.
 func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(pattern)
+	})
 }
 
 // hiddenTags matches the start tags of elements whose content is not text.

@@ -20,7 +20,9 @@ type File struct {
 var _ sitewriter.Input = (*File)(nil)
 
 // IsDocument reports whether name is that of a Markdown file: .md, .mdx or .markdown.
-func IsDocument(name string) bool { return isDocument(filepath.ToSlash(name)) }
+func IsDocument(name string) bool {
+	return isDocument(filepath.ToSlash(name))
+}
 
 // OneFile returns the document in the Markdown file called name. Files next to it are not
 // read.

@@ -21,7 +21,10 @@ func (d *detector) hugo() *config {
 	if file == "" && !d.hasFile("_index.md") {
 		return nil
 	}
-	c := &config{system: "hugo", file: file}
+	c := &config{
+		system: "hugo",
+		file:   file,
+	}
 	if d.docs == "" && d.hasDir("content") {
 		c.root = "content"
 	}
@@ -84,7 +87,10 @@ func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
 			e.weight = p.front.position
 		}
 		n := &node{
-			item:  &NavItem{Title: cmp.Or(e.name, p.front.label, p.Title), Page: p},
+			item: &NavItem{
+				Title: cmp.Or(e.name, p.front.label, p.Title),
+				Page:  p,
+			},
 			entry: e,
 		}
 		nodes = append(nodes, n)

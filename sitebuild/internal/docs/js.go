@@ -444,7 +444,10 @@ func (f *jsFile) value() *jsValue {
 		return v
 	}
 	f.skip(",]});")
-	return &jsValue{text: clipped(f.src[start:min(f.at, len(f.src))]), at: start}
+	return &jsValue{
+		text: clipped(f.src[start:min(f.at, len(f.src))]),
+		at:   start,
+	}
 }
 
 // afterValue returns the byte that follows a value, past "as const" and the like; it is a
@@ -487,13 +490,19 @@ func (f *jsFile) primary(c byte) *jsValue {
 		if !ok {
 			return &jsValue{text: clipped(f.src[start:f.at])}
 		}
-		return &jsValue{kind: jsString, text: text}
+		return &jsValue{
+			kind: jsString,
+			text: text,
+		}
 	case '0' <= c && c <= '9' || c == '-':
 		start := f.at
 		for f.at < len(f.src) && strings.IndexByte("0123456789.-+eExX_abcdefABCDEF", f.src[f.at]) >= 0 {
 			f.at++
 		}
-		return &jsValue{kind: jsNumber, text: f.src[start:f.at]}
+		return &jsValue{
+			kind: jsNumber,
+			text: f.src[start:f.at],
+		}
 	case c == '(':
 		f.at++
 		v := f.value()
@@ -509,7 +518,10 @@ func (f *jsFile) primary(c byte) *jsValue {
 		f.at = min(f.at+1, len(f.src))
 		return &jsValue{text: clipped(f.src[start:min(len(f.src), start+60)])}
 	case "true", "false":
-		return &jsValue{kind: jsBool, text: name}
+		return &jsValue{
+			kind: jsBool,
+			text: name,
+		}
 	case "null", "undefined":
 		return &jsValue{kind: jsNull}
 	}
@@ -584,7 +596,10 @@ func (f *jsFile) array() *jsValue {
 			if spread := f.value(); spread.kind == jsArray {
 				v.list = append(v.list, spread.list...)
 			} else {
-				v.list = append(v.list, &jsValue{text: spread.text, at: spread.at})
+				v.list = append(v.list, &jsValue{
+					text: spread.text,
+					at:   spread.at,
+				})
 			}
 		default:
 			before := f.at
@@ -597,7 +612,10 @@ func (f *jsFile) array() *jsValue {
 }
 
 func (f *jsFile) object() *jsValue {
-	v := &jsValue{kind: jsObject, members: make(map[string]*jsValue)}
+	v := &jsValue{
+		kind:    jsObject,
+		members: make(map[string]*jsValue),
+	}
 	f.at++
 	for {
 		switch c := f.peek(); {
@@ -650,7 +668,10 @@ func (f *jsFile) member(v *jsValue, c byte) {
 		v.set(key, f.named(key, f.names)) // { name }
 	default: // a method or a computed name
 		f.skip(",}")
-		v.set(cmp.Or(key, clipped(f.src[before:f.at])), &jsValue{text: "a function", at: before})
+		v.set(cmp.Or(key, clipped(f.src[before:f.at])), &jsValue{
+			text: "a function",
+			at:   before,
+		})
 		if f.at == before {
 			f.at = min(f.at+1, len(f.src))
 		}

@@ -179,4 +179,6 @@ func (c *cleaner) describe(t *tag) {
 	}
 }
 
-func isLink(name string) bool { return name == "Link" || name == "a" || name == "NavLink" }
+func isLink(name string) bool {
+	return name == "Link" || name == "a" || name == "NavLink"
+}

@@ -74,7 +74,9 @@ func (r *reader) link(p *Page) {
 	var out strings.Builder
 	out.Grow(len(p.Body) + len(p.Body)/16)
 	code := p.raw.code
-	sort.Slice(code, func(i, j int) bool { return code[i].start < code[j].start })
+	sort.Slice(code, func(i, j int) bool {
+		return code[i].start < code[j].start
+	})
 	rewritten := make([]Section, len(p.Sections))
 	for i, s := range p.Sections {
 		rewritten[i] = s
@@ -175,7 +177,9 @@ var htmlTarget = lazily(`^<(?:a|img)\s[^<>]*?\b(href|src)=["']([^"'<>]+)["']`)
 
 // codeAt returns the end of the code at i, or 0.
 func codeAt(code []span, i int) int {
-	at := sort.Search(len(code), func(n int) bool { return code[n].start > i }) - 1
+	at := sort.Search(len(code), func(n int) bool {
+		return code[n].start > i
+	}) - 1
 	if at >= 0 && i < code[at].end {
 		return code[at].end
 	}
@@ -473,7 +477,10 @@ func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
 		tries = append(tries, path.Join(p.ID, address), path.Join(path.Dir(p.ID), address),
 			bare, path.Join("static", bare), path.Join("assets", bare))
 	}
-	i := slices.IndexFunc(tries, func(name string) bool { _, ok := r.files[name]; return ok })
+	i := slices.IndexFunc(tries, func(name string) bool {
+		_, ok := r.files[name]
+		return ok
+	})
 	if i < 0 {
 		if !strings.HasPrefix(address, "/") && isImage(address) {
 			r.warn(ruleBrokenLink, p, at, "", "there is no picture %s",
@@ -523,4 +530,6 @@ func (r *reader) image(name string) *Image {
 }
 
 // blob returns the image in base64.
-func (i *Image) blob() string { return base64.StdEncoding.EncodeToString(i.Data) }
+func (i *Image) blob() string {
+	return base64.StdEncoding.EncodeToString(i.Data)
+}

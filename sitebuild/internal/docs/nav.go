@@ -177,7 +177,10 @@ func (r *reader) folderNav(root string, pages []*Page, seen map[*Page]bool) []*N
 		if f := folders[dir]; f != nil {
 			return f
 		}
-		f := &folder{path: dir, label: r.folderLabel(dir)}
+		f := &folder{
+			path:  dir,
+			label: r.folderLabel(dir),
+		}
 		folders[dir] = f
 		if dir != root {
 			parent := path.Dir(dir)
@@ -224,7 +227,10 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 	var list []placed
 	if f.index != nil && top {
 		list = append(list, placed{
-			&NavItem{Title: cmp.Or(f.index.front.label, f.index.Title), Page: f.index},
+			&NavItem{
+				Title: cmp.Or(f.index.front.label, f.index.Title),
+				Page:  f.index,
+			},
 			-1e18,
 			true,
 			"",
@@ -233,7 +239,10 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 	for _, p := range f.pages {
 		fm := p.front
 		list = append(list, placed{
-			&NavItem{Title: cmp.Or(fm.label, p.Title), Page: p},
+			&NavItem{
+				Title: cmp.Or(fm.label, p.Title),
+				Page:  p,
+			},
 			fm.position,
 			fm.positioned,
 			path.Base(p.File),

@@ -70,8 +70,12 @@ func firstInvalid(s string) int {
 func (r *reader) cut(p *Page) []check.Finding {
 	var found []check.Finding
 	// Footnotes come last in the tree, regardless of their position in the text.
-	slices.SortStableFunc(p.raw.headings, func(a, b heading) int { return a.at - b.at })
-	slices.SortStableFunc(p.raw.pieces, func(a, b textPiece) int { return a.at - b.at })
+	slices.SortStableFunc(p.raw.headings, func(a, b heading) int {
+		return a.at - b.at
+	})
+	slices.SortStableFunc(p.raw.pieces, func(a, b textPiece) int {
+		return a.at - b.at
+	})
 	slugs := newSlugger()
 	for _, h := range p.raw.headings {
 		if h.id != "" && !slugs.take(h.id) {
@@ -84,7 +88,10 @@ func (r *reader) cut(p *Page) []check.Finding {
 		end = p.raw.headings[0].at
 	}
 	if strings.TrimSpace(p.Body[:end]) != "" || len(p.raw.headings) == 0 {
-		p.Sections = append(p.Sections, Section{End: end, Text: p.textIn(0, end)})
+		p.Sections = append(p.Sections, Section{
+			End:  end,
+			Text: p.textIn(0, end),
+		})
 	}
 	seen := make(map[string]bool)
 	for i, h := range p.raw.headings {
@@ -116,7 +123,9 @@ func (r *reader) cut(p *Page) []check.Finding {
 // textIn joins the plain texts that begin between two offsets.
 func (p *Page) textIn(start, end int) string {
 	pieces := p.raw.pieces
-	first, _ := slices.BinarySearchFunc(pieces, start, func(piece textPiece, at int) int { return piece.at - at })
+	first, _ := slices.BinarySearchFunc(pieces, start, func(piece textPiece, at int) int {
+		return piece.at - at
+	})
 	var list []string
 	for _, piece := range pieces[first:] {
 		if piece.at >= end {

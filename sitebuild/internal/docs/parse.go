@@ -40,7 +40,10 @@ type textPiece struct {
 type markdown struct{ plain, mdx parser.Parser }
 
 func newMarkdown() *markdown {
-	return &markdown{plain: newParser(true), mdx: newParser(false)}
+	return &markdown{
+		plain: newParser(true),
+		mdx:   newParser(false),
+	}
 }
 
 // newParser returns a CommonMark parser; the one for MDX does not support indented code,
@@ -273,7 +276,9 @@ var (
 	htmlIDs = lazily(`\s(?:id|name)=["']([^"']+)["']`)
 )
 
-func stripTags(text string) string { return html.UnescapeString(tags().ReplaceAllString(text, " ")) }
+func stripTags(text string) string {
+	return html.UnescapeString(tags().ReplaceAllString(text, " "))
+}
 
 func (w *walker) anchorsIn(text string) {
 	for _, m := range htmlIDs().FindAllStringSubmatch(text, -1) {

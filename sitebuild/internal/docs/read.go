@@ -88,7 +88,9 @@ func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 		p.raw = nil
 		p.extra = nil
 	}
-	slices.SortFunc(r.set.Images, func(a, b *Image) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(r.set.Images, func(a, b *Image) int {
+		return strings.Compare(a.ID, b.ID)
+	})
 	r.set.identify(r.config, r.opts)
 	return r.set, nil
 }
@@ -236,7 +238,9 @@ func (r *reader) text(file string) (string, error) {
 }
 
 // place returns the name of a file as used in findings.
-func (r *reader) place(file string) string { return path.Join(r.prefix, file) }
+func (r *reader) place(file string) string {
+	return path.Join(r.prefix, file)
+}
 
 // name gives each page a unique id.
 func (r *reader) name(pages []*Page) {

@@ -51,8 +51,10 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 		Instructions: cmp.Or(m.opts.Instructions, m.instructions()),
 		Tools:        m.tools(),
 		Resources:    m.resources,
-		Answers:      func(yield func(*sitewriter.Answer, error) bool) { m.answers(ctx, yield) },
-		Findings:     s.Report.Findings(),
+		Answers: func(yield func(*sitewriter.Answer, error) bool) {
+			m.answers(ctx, yield)
+		},
+		Findings: s.Report.Findings(),
 	}
 	return site, nil
 }
@@ -199,15 +201,24 @@ func (m *maker) tools() []mcp.Tool {
 		less = ""
 	}
 	tools := []mcp.Tool{
-		{Name: toolSearch, Title: "Search the documentation", Annotations: hints, Meta: meta,
+		{
+			Name:        toolSearch,
+			Title:       "Search the documentation",
+			Annotations: hints,
+			Meta:        meta,
 			Description: "Search the documentation of " + title +
 				" for pages and the sections that fit best. Use a few words that the page itself would use, such as " +
 				"\"rate limit header\"; there are no operators. The best page comes first.",
-			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty))},
+			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty)),
+		},
 		{Name: toolPage, Title: "Read a page", Annotations: hints, Meta: paths,
 			Description: "Read a page of the documentation of " + title + " as Markdown." + less,
 			InputSchema: schema([]string{"path"}, page, part)},
-		{Name: toolSection, Title: "Read a section of a page", Annotations: hints, Meta: paths,
+		{
+			Name:        toolSection,
+			Title:       "Read a section of a page",
+			Annotations: hints,
+			Meta:        paths,
 			Description: "Read one section of a page of the documentation of " + title +
 				", with the sections below it, as Markdown.",
 			InputSchema: schema([]string{"path", "heading"}, page,
@@ -215,7 +226,8 @@ func (m *maker) tools() []mcp.Tool {
 					"The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as "+
 						"search names it.",
 					notEmpty),
-				part)},
+				part),
+		},
 		{Name: toolNav, Title: "Show the table of contents", Annotations: hints,
 			Description: "Show how the documentation of " + title +
 				" is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be " +
@@ -229,7 +241,9 @@ func (m *maker) tools() []mcp.Tool {
 			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne))},
 	}
 	if m.opts.NoSections {
-		tools = slices.DeleteFunc(tools, func(t mcp.Tool) bool { return t.Name == toolSection })
+		tools = slices.DeleteFunc(tools, func(t mcp.Tool) bool {
+			return t.Name == toolSection
+		})
 	}
 	return tools
 }
@@ -447,14 +461,20 @@ func (m *maker) searches(ctx context.Context) iter.Seq2[*sitewriter.Answer, erro
 			}
 		}
 		m.files.Each(func(name string, data []byte) bool {
-			return yield(&sitewriter.Answer{Path: search.Dir + "/" + name, Data: data}, nil)
+			return yield(&sitewriter.Answer{
+				Path: search.Dir + "/" + name,
+				Data: data,
+			}, nil)
 		})
 	}
 }
 
 // others yields llms.txt.
 func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
-	yield(&sitewriter.Answer{Path: "llms.txt", Data: m.llms()}, nil)
+	yield(&sitewriter.Answer{
+		Path: "llms.txt",
+		Data: m.llms(),
+	}, nil)
 }
 
 // clip returns at most n bytes of text. It cuts between characters, or between bytes

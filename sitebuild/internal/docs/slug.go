@@ -16,7 +16,10 @@ type slugger struct {
 }
 
 func newSlugger() *slugger {
-	return &slugger{taken: make(map[string]bool), next: make(map[string]int)}
+	return &slugger{
+		taken: make(map[string]bool),
+		next:  make(map[string]int),
+	}
 }
 
 // slug returns an unused name for a heading.

@@ -190,11 +190,17 @@ func (c *config) mkdocsNav(n *yaml.Node, depth int) []navEntry {
 	for _, item := range list.Content {
 		c.entries++
 		if text := scalar(item); text != "" {
-			entries = append(entries, navEntry{ref: text, line: item.Line})
+			entries = append(entries, navEntry{
+				ref:  text,
+				line: item.Line,
+			})
 			continue
 		}
 		for _, m := range mapping(item) {
-			e := navEntry{title: scalar(m.key), line: m.key.Line}
+			e := navEntry{
+				title: scalar(m.key),
+				line:  m.key.Line,
+			}
 			if text := scalar(m.value); text != "" {
 				e.ref = text
 			} else {
@@ -251,7 +257,10 @@ func summary(text string) []navEntry {
 			if title = strings.TrimSpace(title); n == 1 || strings.EqualFold(title, "summary") {
 				continue
 			}
-			top = append(top, navEntry{title: title, line: n})
+			top = append(top, navEntry{
+				title: title,
+				line:  n,
+			})
 			part = len(top) - 1
 			stack = nil
 			continue

@@ -17,7 +17,10 @@ func (d *detector) vitepress() *config {
 	if file == "" {
 		return nil
 	}
-	c := &config{system: "vitepress", file: file}
+	c := &config{
+		system: "vitepress",
+		file:   file,
+	}
 	if strings.HasPrefix(file, "docs/") {
 		c.root = "docs"
 	}

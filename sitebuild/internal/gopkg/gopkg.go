@@ -119,7 +119,10 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Go packages in %s: %w", in.dir, err)
 	}
-	r := &reader{in: in, context: in.buildContext()}
+	r := &reader{
+		in:      in,
+		context: in.buildContext(),
+	}
 	if err := r.walk(ctx, m); err != nil {
 		return nil, fmt.Errorf("read Go packages in %s: %w", in.dir, err)
 	}
@@ -128,7 +131,10 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 			"read Go packages in %s: there is no package that others may import; those in internal folders are left out",
 			in.dir)
 	}
-	b := &book{module: m, packages: r.packages}
+	b := &book{
+		module:   m,
+		packages: r.packages,
+	}
 	site := &sitewriter.Site{
 		Server:       in.server(m, b),
 		Instructions: cmp.Or(in.opts.Instructions, b.instructions()),
@@ -269,5 +275,8 @@ func (r *reader) skips(name, base string) bool {
 
 // about returns a reporter for a file.
 func (r *reader) about(file string) check.Reporter {
-	return check.Reporter{Report: &r.report, File: file}
+	return check.Reporter{
+		Report: &r.report,
+		File:   file,
+	}
 }

@@ -59,7 +59,9 @@ type example struct {
 }
 
 // synopsis returns the first sentence of the comment.
-func (s *symbol) synopsis() string { return new(doc.Package).Synopsis(s.text) }
+func (s *symbol) synopsis() string {
+	return new(doc.Package).Synopsis(s.text)
+}
 
 // read returns the package in a folder, or nil if there is none.
 func (r *reader) read(dir, importPath string) (*pkg, error) {
@@ -125,7 +127,9 @@ func ofOnePackage(files []*ast.File) []*ast.File {
 			best = name
 		}
 	}
-	return slices.DeleteFunc(files, func(f *ast.File) bool { return f.Name.Name != best })
+	return slices.DeleteFunc(files, func(f *ast.File) bool {
+		return f.Name.Name != best
+	})
 }
 
 // document builds a pkg from the files.
@@ -140,14 +144,19 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 		}
 	}()
 	name := files[0].Name.Name
-	tests = slices.DeleteFunc(tests, func(f *ast.File) bool { return f.Name.Name != name && f.Name.Name != name+"_test" })
+	tests = slices.DeleteFunc(tests, func(f *ast.File) bool {
+		return f.Name.Name != name && f.Name.Name != name+"_test"
+	})
 	d, err := doc.NewFromFiles(fset, append(files, tests...), importPath)
 	if err != nil {
 		r.about(fset.File(files[0].Pos()).Name()).AtLine(0, 0).Add(ruleUnreadable, "", "",
 			"%s; the package is left out", err.Error())
 		return nil, nil
 	}
-	w := &documenter{fset: fset, doc: d}
+	w := &documenter{
+		fset: fset,
+		doc:  d,
+	}
 	p = &pkg{
 		path:     importPath,
 		name:     d.Name,

@@ -61,8 +61,11 @@ const (
 
 func (b *book) tools() []mcp.Tool {
 	importPath := mcp.Property{
-		Name:   "import_path",
-		Schema: mcp.Schema{Type: "string", Description: "The import path of the package"},
+		Name: "import_path",
+		Schema: mcp.Schema{
+			Type:        "string",
+			Description: "The import path of the package",
+		},
 	}
 	const few = 50
 	if len(b.packages) <= few {
@@ -85,9 +88,13 @@ func (b *book) tools() []mcp.Tool {
 	}
 	page := sitewriter.PageArgument()
 	part := sitewriter.PartArgument()
-	longPackage := slices.ContainsFunc(b.packages, func(p *pkg) bool { return sitewriter.NeedsParts(p.describe()) })
+	longPackage := slices.ContainsFunc(b.packages, func(p *pkg) bool {
+		return sitewriter.NeedsParts(p.describe())
+	})
 	longSymbol := slices.ContainsFunc(b.packages, func(p *pkg) bool {
-		return slices.ContainsFunc(p.symbols, func(s *symbol) bool { return sitewriter.NeedsParts(p.symbolText(s)) })
+		return slices.ContainsFunc(p.symbols, func(s *symbol) bool {
+			return sitewriter.NeedsParts(p.symbolText(s))
+		})
 	})
 	// More answers than names means that some name occurs in so many packages that its
 	// answer has pages.
@@ -356,7 +363,10 @@ func (b *book) finds() (answers []*sitewriter.Answer, names int) {
 		items := make([]sitewriter.PageItem, 0, len(places[name]))
 		for _, at := range places[name] {
 			text := fmt.Sprintf("%s %s in %s\n", at.Kind, at.Symbol, at.ImportPath)
-			items = append(items, sitewriter.PageItem{Text: text, JSON: value(at)})
+			items = append(items, sitewriter.PageItem{
+				Text: text,
+				JSON: value(at),
+			})
 		}
 		answers = append(answers, sitewriter.Pages("find_symbols", map[string]any{"name": name}, "symbols", items)...)
 	}

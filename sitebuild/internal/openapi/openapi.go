@@ -248,7 +248,10 @@ func (a *api) open(path string) (*file, error) {
 // found adds a finding about a node.
 func (a *api) found(rule check.Rule, f *file, n *tree.Node, hint, format string, args ...any) {
 	name := filepath.Join(filepath.Dir(a.in.path), filepath.FromSlash(f.path))
-	r := check.Reporter{Report: &a.report, File: name}
+	r := check.Reporter{
+		Report: &a.report,
+		File:   name,
+	}
 	if n != nil {
 		r = r.AtLine(n.Line, n.Column)
 	}

@@ -92,7 +92,9 @@ func (a *api) wanted(o *operation) bool {
 	if len(a.in.opts.Tags) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(o.tags(), func(tag string) bool { return slices.Contains(a.in.opts.Tags, tag) })
+	return slices.ContainsFunc(o.tags(), func(tag string) bool {
+		return slices.Contains(a.in.opts.Tags, tag)
+	})
 }
 
 // name gives the operation a unique id.

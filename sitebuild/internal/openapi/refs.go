@@ -25,7 +25,9 @@ type place struct {
 }
 
 // get returns the member at a path of names below p. Its node is nil if it does not exist.
-func (p place) get(path ...string) place { return place{p.node.Get(path...), p.file} }
+func (p place) get(path ...string) place {
+	return place{p.node.Get(path...), p.file}
+}
 
 // text returns the text of a member, or "".
 func (p place) text(name string) string { return p.node.Get(name).String() }

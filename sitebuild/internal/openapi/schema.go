@@ -9,7 +9,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
-func quote(dst []byte, s string) []byte { return jsonscan.AppendQuote(dst, s) }
+func quote(dst []byte, s string) []byte {
+	return jsonscan.AppendQuote(dst, s)
+}
 
 // maxNesting is the depth to which unnamed schemas are written out.
 const maxNesting = 6

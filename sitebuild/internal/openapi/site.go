@@ -35,7 +35,9 @@ func (a *api) tags() []string {
 	}
 	seen := map[string]bool{"": true}
 	return slices.DeleteFunc(list, func(tag string) bool {
-		used := slices.ContainsFunc(a.operations, func(o *operation) bool { return slices.Contains(o.tags(), tag) })
+		used := slices.ContainsFunc(a.operations, func(o *operation) bool {
+			return slices.Contains(o.tags(), tag)
+		})
 		again := seen[tag]
 		seen[tag] = true
 		return again || !used || staticmcp.EncodeName(tag) == ""
@@ -47,7 +49,10 @@ const enumNames = 50
 
 // nameArgument returns an argument that takes one of names.
 func nameArgument(argument, description string, names []string) mcp.Property {
-	s := mcp.Schema{Type: "string", Description: description}
+	s := mcp.Schema{
+		Type:        "string",
+		Description: description,
+	}
 	values := make([]any, 0, len(names))
 	for _, name := range names {
 		values = append(values, name)
@@ -58,7 +63,10 @@ func nameArgument(argument, description string, names []string) mcp.Property {
 	} else if raw, err := mcp.Marshal(values[:examples]); err == nil {
 		s.Extra = map[string]json.RawMessage{"examples": raw}
 	}
-	return mcp.Property{Name: argument, Schema: s}
+	return mcp.Property{
+		Name:   argument,
+		Schema: s,
+	}
 }
 
 const (
@@ -191,9 +199,13 @@ func (a *api) search() (*sitewriter.Search, error) {
 	})
 }
 
-func operationURI(o *operation) string { return "openapi://operations/" + url.PathEscape(o.id) }
+func operationURI(o *operation) string {
+	return "openapi://operations/" + url.PathEscape(o.id)
+}
 
-func schemaURI(s *schema) string { return "openapi://schemas/" + url.PathEscape(s.name) }
+func schemaURI(s *schema) string {
+	return "openapi://schemas/" + url.PathEscape(s.name)
+}
 
 // resources lists the resources of the site.
 func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
@@ -324,7 +336,10 @@ func (a *api) schemaListing() []*sitewriter.Answer {
 		if head.Description != "" {
 			text += " — " + head.Description
 		}
-		items = append(items, sitewriter.PageItem{Text: text + "\n", JSON: encode(head)})
+		items = append(items, sitewriter.PageItem{
+			Text: text + "\n",
+			JSON: encode(head),
+		})
 	}
 	return sitewriter.Pages("list_schemas", nil, "schemas", items)
 }

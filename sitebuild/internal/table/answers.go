@@ -43,7 +43,9 @@ func reopened(ctx context.Context, tables []*tab, do func(t *tab, r row, n int) 
 	return nil
 }
 
-func changed(t *tab) error { return fmt.Errorf("%s changed while it was being read", t.src.file) }
+func changed(t *tab) error {
+	return fmt.Errorf("%s changed while it was being read", t.src.file)
+}
 
 // answers yields the answers during the second reading.
 func answers(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*sitewriter.Answer, error] {
@@ -169,7 +171,10 @@ type writer struct {
 }
 
 func newWriter(t *tab, send func(*sitewriter.Answer) error) *writer {
-	w := &writer{t: t, send: send}
+	w := &writer{
+		t:    t,
+		send: send,
+	}
 	w.list = &pager{
 		w:     w,
 		tool:  "list_" + t.many,
@@ -317,7 +322,9 @@ func (t *tab) appendRow(dst []byte, r row, columns []int, brief bool) []byte {
 func (t *tab) isArgument(column int) bool {
 	_, refers := t.targets[column]
 	return refers || slices.Contains(t.key, column) ||
-		slices.ContainsFunc(t.finders, func(f *finder) bool { return f.column == column })
+		slices.ContainsFunc(t.finders, func(f *finder) bool {
+			return f.column == column
+		})
 }
 
 func answer(tool string, args json.RawMessage, structured []byte) *sitewriter.Answer {

@@ -159,7 +159,9 @@ func firstElement(array []byte) byte {
 func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) []*source {
 	var sources []*source
 	for _, m := range top {
-		if !slices.ContainsFunc(rows, func(o member) bool { return o.at == m.at }) {
+		if !slices.ContainsFunc(rows, func(o member) bool {
+			return o.at == m.at
+		}) {
 			line, column := check.LineColumn(text, m.at)
 			in.about(r).AtLine(line, column).Add(ruleLeftOut,
 				"/"+jsonscan.EscapeToken(m.name), "", "%q is no array of objects and is left out", m.name)
@@ -239,7 +241,10 @@ func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*s
 			line += bytes.Count(text[seen:m.at], []byte{'\n'})
 			seen = m.at
 			j.begin(line)
-			j.set("key", cell{sort: textSort, text: m.name})
+			j.set("key", cell{
+				sort: textSort,
+				text: m.name,
+			})
 			if err := errorsJoin(ctx.Err(), j.object(m.value)); err != nil {
 				return err
 			}
@@ -437,11 +442,17 @@ func (j *jsonRows) walkArray(ctx context.Context, each func(row) error) error {
 		return err
 	}
 	defer f.Close()
-	lines := &lineReader{r: bufio.NewReaderSize(f, 1<<16), line: 1}
+	lines := &lineReader{
+		r:    bufio.NewReaderSize(f, 1<<16),
+		line: 1,
+	}
 	if mark, err := lines.r.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = lines.r.Discard(3)
 	}
-	g := &guard{r: lines, limit: j.in.opts.MaxRecordBytes}
+	g := &guard{
+		r:     lines,
+		limit: j.in.opts.MaxRecordBytes,
+	}
 	g.left = g.limit
 	dec := json.NewDecoder(g)
 	if _, err := dec.Token(); err != nil {

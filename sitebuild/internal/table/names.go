@@ -20,7 +20,9 @@ func snake(s string) string {
 		b.WriteRune(r)
 		before = r
 	}
-	words := strings.FieldsFunc(staticmcp.EncodeName(b.String()), func(r rune) bool { return r == '_' || r == '-' })
+	words := strings.FieldsFunc(staticmcp.EncodeName(b.String()), func(r rune) bool {
+		return r == '_' || r == '-'
+	})
 	name := strings.Join(words, "_")
 	const most = 40
 	if len(name) > most {
@@ -102,7 +104,9 @@ func singular(word string) string {
 			return word
 		}
 	}
-	cut := func(suffix, instead string) string { return strings.TrimSuffix(word, suffix) + instead }
+	cut := func(suffix, instead string) string {
+		return strings.TrimSuffix(word, suffix) + instead
+	}
 	switch n := len(word); {
 	case n > 4 && strings.HasSuffix(word, "ies"):
 		return cut("ies", "y")
@@ -143,7 +147,9 @@ func plural(word string) string {
 }
 
 // spaced returns the name of a tool or a column as words.
-func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
+func spaced(name string) string {
+	return strings.ReplaceAll(name, "_", " ")
+}
 
 // capital returns text with its first letter in upper case.
 func capital(text string) string {

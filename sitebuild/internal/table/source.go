@@ -79,7 +79,10 @@ func (s *source) column(name string, add bool) int {
 
 // about returns a reporter for the file of the table.
 func (s *source) about(r *check.Report) check.Reporter {
-	return check.Reporter{Report: r, File: s.file}
+	return check.Reporter{
+		Report: r,
+		File:   s.file,
+	}
 }
 
 func noSuch(what, name string, names []string) error {

@@ -50,7 +50,10 @@ func (in *Input) connect(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)"}}
+	query := url.Values{
+		"mode":    {"ro"},
+		"_pragma": {"query_only(1)"},
+	}
 	if log, err := os.Stat(path + "-wal"); err != nil || log.Size() == 0 {
 		query.Set("immutable", "1")
 	}
@@ -110,7 +113,9 @@ type sqliteTable struct {
 	order    string
 }
 
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func quoteName(name string) string {
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
 
 // queryStrings returns the rows of a query as strings.
 func queryStrings(ctx context.Context, db *sql.DB, query string, args ...any) (list [][]string, err error) {
@@ -166,7 +171,10 @@ func (in *Input) sqliteTables(ctx context.Context, db *sql.DB) ([]sqliteTable, e
 		if isView && !named || len(in.opts.Only) > 0 && !slices.Contains(in.opts.Only, name) {
 			continue
 		}
-		t := sqliteTable{name: name, refs: map[string]ref{}}
+		t := sqliteTable{
+			name: name,
+			refs: map[string]ref{},
+		}
 		if err := t.read(ctx, db, isView); err != nil {
 			return nil, err
 		}
@@ -214,7 +222,9 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 	switch {
 	case len(order) > 0:
 		t.order = " ORDER BY " + strings.Join(order, ", ")
-	case !isView && !slices.ContainsFunc(t.columns, func(c string) bool { return strings.EqualFold(c, "rowid") }):
+	case !isView && !slices.ContainsFunc(t.columns, func(c string) bool {
+		return strings.EqualFold(c, "rowid")
+	}):
 		t.order = " ORDER BY rowid"
 	}
 	refs, err := queryStrings(ctx, db, `SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?)`, t.name)

@@ -118,7 +118,10 @@ func (t *tab) read(ctx context.Context, all *Options, report *check.Report) erro
 	repeated := 0
 	return t.src.walk(ctx, func(r row) error {
 		if t.rows++; t.rows > all.MaxRows {
-			return &SizeError{Table: t.src.name, MaxRows: all.MaxRows}
+			return &SizeError{
+				Table:   t.src.name,
+				MaxRows: all.MaxRows,
+			}
 		}
 		for i := len(t.cols); i < len(t.src.columns); i++ {
 			t.cols = append(t.cols, t.newColumn(t.src.columns[i]))
@@ -291,7 +294,9 @@ func (t *tab) chooseKey() error {
 
 func (t *tab) chooseColumns() error {
 	var err error
-	t.hasBinary = slices.ContainsFunc(t.cols, func(c *columnStats) bool { return c.binaries > 0 })
+	t.hasBinary = slices.ContainsFunc(t.cols, func(c *columnStats) bool {
+		return c.binaries > 0
+	})
 	if t.shown, err = t.places(t.opts.Columns); err != nil {
 		return err
 	}
@@ -362,7 +367,10 @@ func (t *tab) chooseFinders() error {
 
 func (t *tab) newFinder(i int) *finder {
 	c := t.cols[i]
-	f := &finder{column: i, counts: map[string]int{}}
+	f := &finder{
+		column: i,
+		counts: map[string]int{},
+	}
 	texts := slices.Collect(maps.Keys(c.values))
 	c.sortValues(texts)
 	for _, value := range texts {
@@ -500,4 +508,6 @@ func resolve(tables []*tab) {
 }
 
 // nameless reports whether a value encodes to an empty file name.
-func nameless(value string) bool { return staticmcp.EncodeName(value) == "" }
+func nameless(value string) bool {
+	return staticmcp.EncodeName(value) == ""
+}

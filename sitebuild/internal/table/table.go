@@ -163,7 +163,10 @@ func New(path string, opts *Options) (*Input, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("read tables of %s: not a regular file", path)
 	}
-	in := &Input{path: path, format: f}
+	in := &Input{
+		path:   path,
+		format: f,
+	}
 	if opts != nil {
 		in.opts = *opts
 	}
@@ -205,7 +208,10 @@ func serverName(path string) string {
 
 // about returns a reporter for the file.
 func (in *Input) about(r *check.Report) check.Reporter {
-	return check.Reporter{Report: r, File: in.path}
+	return check.Reporter{
+		Report: r,
+		File:   in.path,
+	}
 }
 
 // stem returns the name of a file without its folder and extension.
@@ -229,7 +235,10 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 	if err := errorsJoin(err, closeAll()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.path, err)
 	}
-	site := &sitewriter.Site{Server: in.opts.Server, Instructions: in.opts.Instructions}
+	site := &sitewriter.Site{
+		Server:       in.opts.Server,
+		Instructions: in.opts.Instructions,
+	}
 	if site.Instructions == "" {
 		site.Instructions = instructions(tables)
 	}

@@ -35,7 +35,9 @@ func (o *object) int(name string, n int) *object {
 	return o.raw(name, strconv.AppendInt(nil, int64(n), 10))
 }
 
-func (o *object) texts(name string, list []string) *object { return o.raw(name, stringArray(list)) }
+func (o *object) texts(name string, list []string) *object {
+	return o.raw(name, stringArray(list))
+}
 
 func (o *object) end() json.RawMessage {
 	if len(o.b) == 0 {
@@ -248,9 +250,13 @@ func (t *tab) lookupTool(i int) mcp.Tool {
 	}
 }
 
-func (t *tab) lookupName(i int) string { return "get_" + t.one + "_by_" + t.cols[i].arg }
+func (t *tab) lookupName(i int) string {
+	return "get_" + t.one + "_by_" + t.cols[i].arg
+}
 
-func (t *tab) findName(f *finder) string { return "find_" + t.many + "_by_" + t.cols[f.column].arg }
+func (t *tab) findName(f *finder) string {
+	return "find_" + t.many + "_by_" + t.cols[f.column].arg
+}
 
 func (t *tab) listTool() mcp.Tool {
 	about := fmt.Sprintf("List all %d %s: %s.", t.rows, spaced(t.many), t.columnList(t.listed)) + t.inFull()

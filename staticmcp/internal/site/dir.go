@@ -39,11 +39,21 @@ func OpenFolder(dir string, o *Options) (*Folder, error) {
 	if abs, err := filepath.Abs(dir); err == nil && filepath.Dir(abs) != abs {
 		title = filepath.Base(abs)
 	}
-	return &Folder{FS: root.FS(), Root: root, Title: title, Recheck: o.Recheck, close: root.Close}, nil
+	return &Folder{
+		FS:      root.FS(),
+		Root:    root,
+		Title:   title,
+		Recheck: o.Recheck,
+		close:   root.Close,
+	}, nil
 }
 
 func (f *Folder) Traits() traits {
-	return traits{Title: f.Title, Frozen: f.Frozen, Listed: true}
+	return traits{
+		Title:  f.Title,
+		Frozen: f.Frozen,
+		Listed: true,
+	}
 }
 
 // Close implements io.Closer.
@@ -67,7 +77,11 @@ func (f *Folder) Load(ctx context.Context, path string, since *Stamp, limit int6
 		return nil, ErrMissing
 	}
 	now := time.Now()
-	loaded := &File{Stamp: f.stamp(info, now), FreshUntil: now.Add(f.Recheck), StaleUntil: now}
+	loaded := &File{
+		Stamp:      f.stamp(info, now),
+		FreshUntil: now.Add(f.Recheck),
+		StaleUntil: now,
+	}
 	if f.Frozen {
 		loaded.FreshUntil = Far
 	}

@@ -157,7 +157,9 @@ func runeName(r rune) string {
 		}
 		return underscores[:3]
 	}
-	i := sort.Search(len(nameRuns), func(i int) bool { return nameRuns[i].high >= r })
+	i := sort.Search(len(nameRuns), func(i int) bool {
+		return nameRuns[i].high >= r
+	})
 	if i < len(nameRuns) && nameRuns[i].low <= r {
 		return nameRuns[i].out
 	}

@@ -27,8 +27,12 @@ func freshness(h http.Header, o *Options, now time.Time) *File {
 		stale = 0
 	}
 	fresh := now.Add(max(0, min(life, maxFresh)))
-	return &File{FreshUntil: fresh, StaleUntil: fresh.Add(stale), Declared: declared,
-		Passing: directives.has("no-store")}
+	return &File{
+		FreshUntil: fresh,
+		StaleUntil: fresh.Add(stale),
+		Declared:   declared,
+		Passing:    directives.has("no-store"),
+	}
 }
 
 // life returns how long a response is fresh, and whether the host declared it.

@@ -97,7 +97,9 @@ func pointed(root []byte, ref string) []byte {
 		if len(at) == 0 || at[0] != '{' {
 			return nil
 		}
-		i := slices.IndexFunc(jsonscan.Members(at), func(m jsonscan.Field) bool { return m.Name == step })
+		i := slices.IndexFunc(jsonscan.Members(at), func(m jsonscan.Field) bool {
+			return m.Name == step
+		})
 		if i < 0 {
 			return nil
 		}

@@ -76,7 +76,9 @@ func (p *Candidates) Add(f Form, root string, segments ...string) {
 	if len(segments) > 0 {
 		path = root + "/" + strings.Join(segments, "/") + Extension
 	}
-	if !IsSafePath(path) || slices.ContainsFunc(*p, func(c Candidate) bool { return c.Path == path }) {
+	if !IsSafePath(path) || slices.ContainsFunc(*p, func(c Candidate) bool {
+		return c.Path == path
+	}) {
 		return
 	}
 	*p = append(*p, Candidate{path, f})
@@ -99,7 +101,9 @@ func IsSafePath(path string) bool {
 
 // SplitSlashes returns the parts of s between slashes, without empty ones.
 func SplitSlashes(s string) []string {
-	return slices.DeleteFunc(strings.Split(s, "/"), func(part string) bool { return part == "" })
+	return slices.DeleteFunc(strings.Split(s, "/"), func(part string) bool {
+		return part == ""
+	})
 }
 
 // ReplaceReserved replaces the characters that Windows does not allow in names, the way a known

@@ -35,7 +35,12 @@ func OpenWeb(baseURL string, o *Options) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Web{base: base, origin: base.Scheme + "://" + base.Host, opts: o, slots: make(chan struct{}, o.MaxFetches)}
+	w := &Web{
+		base:   base,
+		origin: base.Scheme + "://" + base.Host,
+		opts:   o,
+		slots:  make(chan struct{}, o.MaxFetches),
+	}
 	var client http.Client
 	if o.HTTPClient != nil {
 		client = *o.HTTPClient
@@ -72,7 +77,10 @@ func parseBase(baseURL string) (*url.URL, error) {
 }
 
 func newTransport(o *Options) *http.Transport {
-	dialer := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{
+		Timeout:   o.Timeout,
+		KeepAlive: 30 * time.Second,
+	}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
@@ -88,7 +96,9 @@ func newTransport(o *Options) *http.Transport {
 func (w *Web) Traits() traits { return traits{Title: w.base.Hostname()} }
 
 // Names implements store: a web host cannot be listed.
-func (w *Web) Names(string, func(string, bool) bool) error { return errors.ErrUnsupported }
+func (w *Web) Names(string, func(string, bool) bool) error {
+	return errors.ErrUnsupported
+}
 
 func (w *Web) Modified(string) time.Time { return time.Time{} }
 
@@ -206,7 +216,10 @@ func (w *Web) receive(ctx context.Context, resp *http.Response, path string, lim
 		kind == "application/xhtml+xml" {
 		return nil, ErrMissing // a web page, whatever the status
 	}
-	loaded.Stamp = Stamp{etag: resp.Header.Get("ETag"), lastModified: resp.Header.Get("Last-Modified")}
+	loaded.Stamp = Stamp{
+		etag:         resp.Header.Get("ETag"),
+		lastModified: resp.Header.Get("Last-Modified"),
+	}
 	var err error
 	loaded.Data, err = ReadLimited(resp.Body, resp.ContentLength, limit)
 	if err == nil && resp.ContentLength > int64(len(loaded.Data)) {
@@ -251,7 +264,10 @@ func (w *Web) failure(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = w.origin + " does not answer in time"
 	}
-	return &Unavailable{Text: text, cause: errors.New(err.Error())}
+	return &Unavailable{
+		Text:  text,
+		cause: errors.New(err.Error()),
+	}
 }
 
 // Head returns the header of a file. It uses GET, because some hosts do not support HEAD.

@@ -53,7 +53,11 @@ func ReadZip(r io.ReaderAt, size int64, o *Options) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{FS: archive, Title: "site", Frozen: true}
+	f := &Folder{
+		FS:     archive,
+		Title:  "site",
+		Frozen: true,
+	}
 	if top != "" {
 		if f.FS, err = fs.Sub(archive, top); err != nil {
 			return nil, err

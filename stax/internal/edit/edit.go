@@ -187,16 +187,29 @@ func Prune(text []byte, t Target) []byte {
 // fresh returns a file with one entry, to be appended to text, which is empty or has only
 // comments.
 func fresh(text []byte, t Target, name string, value *tree.Node) string {
-	eol, lead := lineEnd(text), ""
+	eol := lineEnd(text)
+	lead := ""
 	if n := len(text); n > 0 && text[n-1] != '\n' && !bytes.Equal(text, []byte("\ufeff")) {
 		lead = eol
 	}
-	file := &tree.Node{Kind: tree.Object, Members: slices.Clone(t.Preamble)}
-	holder := &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
-	if t.List {
-		holder = &tree.Node{Kind: tree.Array, Items: []*tree.Node{value}}
+	file := &tree.Node{
+		Kind:    tree.Object,
+		Members: slices.Clone(t.Preamble),
 	}
-	file.Members = append(file.Members, tree.Member{Key: t.Root, Value: holder})
+	holder := &tree.Node{
+		Kind:    tree.Object,
+		Members: []tree.Member{{Key: name, Value: value}},
+	}
+	if t.List {
+		holder = &tree.Node{
+			Kind:  tree.Array,
+			Items: []*tree.Node{value},
+		}
+	}
+	file.Members = append(file.Members, tree.Member{
+		Key:   t.Root,
+		Value: holder,
+	})
 	switch t.Format {
 	case tree.TOML:
 		return lead + tomlTable([]string{t.Root, name}, value, eol)
@@ -224,7 +237,9 @@ func find(root *tree.Node, t Target, name string) *tree.Node {
 }
 
 func apply(text []byte, splices []splice) []byte {
-	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
+	slices.SortStableFunc(splices, func(a, b splice) int {
+		return a.start - b.start
+	})
 	var out []byte
 	at := 0
 	for _, s := range splices {
@@ -291,7 +306,9 @@ func lineEnd(text []byte) string {
 }
 
 // lineStart returns the start of the line with the byte at i.
-func lineStart(text []byte, i int) int { return bytes.LastIndexByte(text[:i], '\n') + 1 }
+func lineStart(text []byte, i int) int {
+	return bytes.LastIndexByte(text[:i], '\n') + 1
+}
 
 // nextLine returns the start of the line after the one with the byte at i.
 func nextLine(text []byte, i int) int {

@@ -27,10 +27,18 @@ func inlineHolder(text []byte, old *tree.Node, t Target) (inline, bool) {
 	if m == nil || m.Value.Kind != tree.Object || t.List || t.Format == tree.YAML && !plainKey(text, m) {
 		return inline{}, false
 	}
-	in := inline{text: text, t: t, old: old, start: m.KeyEnd, end: len(text)}
+	in := inline{
+		text:  text,
+		t:     t,
+		old:   old,
+		start: m.KeyEnd,
+		end:   len(text),
+	}
 	if t.Format == tree.TOML {
 		all := expressions(text)
-		i := slices.IndexFunc(all, func(e expression) bool { return !e.header && slices.Equal(e.path, []string{t.Root}) })
+		i := slices.IndexFunc(all, func(e expression) bool {
+			return !e.header && slices.Equal(e.path, []string{t.Root})
+		})
 		if i < 0 {
 			return inline{}, false
 		}
@@ -51,7 +59,9 @@ func inlineHolder(text []byte, old *tree.Node, t Target) (inline, bool) {
 		return inline{}, false
 	}
 	in.start += open + 1
-	inside := func(e tree.Member) bool { return e.KeyStart >= in.start && e.KeyEnd <= in.end }
+	inside := func(e tree.Member) bool {
+		return e.KeyStart >= in.start && e.KeyEnd <= in.end
+	}
 	for _, e := range m.Value.Members {
 		if !inside(e) {
 			return inline{}, false // merged from elsewhere
@@ -117,7 +127,8 @@ func (in *inline) remove(name string) ([]splice, error) {
 	m := in.old.Get(in.t.Root).Member(name)
 	var tries [][]splice
 	for _, at := range in.ends(m.KeyEnd, ",}") {
-		before, end := in.back(m.KeyStart), in.back(at)
+		before := in.back(m.KeyStart)
+		end := in.back(at)
 		switch {
 		case in.text[before-1] == ',':
 			tries = append(tries, []splice{{before - 1, end, ""}})

@@ -31,7 +31,8 @@ func jsonText(n *tree.Node, indent, unit, eol string) string {
 // unitOf returns the indentation unit of the file.
 func unitOf(text []byte, root *tree.Node) string {
 	if len(root.Members) > 0 && bytes.IndexByte(text[root.Start:root.Members[0].KeyStart], '\n') >= 0 {
-		inner, outer := indentation(text, root.Members[0].KeyStart), indentation(text, root.Start)
+		inner := indentation(text, root.Members[0].KeyStart)
+		outer := indentation(text, root.Start)
 		if unit, ok := strings.CutPrefix(inner, outer); ok && unit != "" {
 			return unit
 		}
@@ -40,17 +41,24 @@ func unitOf(text []byte, root *tree.Node) string {
 }
 
 func setJSON(text []byte, root *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
-	unit, eol := unitOf(text, root), lineEnd(text)
+	unit := unitOf(text, root)
+	eol := lineEnd(text)
 	if root.End == 0 { // null
 		return nil, ErrShape
 	}
 	holder := root.Get(t.Root)
 	if holder == nil {
-		holder = &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
+		holder = &tree.Node{
+			Kind:    tree.Object,
+			Members: []tree.Member{{Key: name, Value: value}},
+		}
 		return insertJSON(text, root, t.Root, holder, unit, eol), nil
 	}
 	if holder.Kind == tree.Null {
-		value = &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
+		value = &tree.Node{
+			Kind:    tree.Object,
+			Members: []tree.Member{{Key: name, Value: value}},
+		}
 		return []splice{{holder.Start, holder.End, jsonText(value, indentation(text, holder.Start), unit, eol)}}, nil
 	}
 	if holder.Kind != tree.Object {
@@ -82,7 +90,8 @@ func insertJSON(text []byte, n *tree.Node, name string, value *tree.Node, unit, 
 		}
 		return []splice{{at, at, entry}}
 	}
-	first, last := n.Members[0], n.Members[len(n.Members)-1]
+	first := n.Members[0]
+	last := n.Members[len(n.Members)-1]
 	if bytes.IndexByte(text[n.Start:first.KeyStart], '\n') < 0 { // all on one line
 		return []splice{{last.Value.End, last.Value.End, ", " + key + string(value.AppendJSON(nil))}}
 	}
@@ -99,7 +108,8 @@ func insertJSON(text []byte, n *tree.Node, name string, value *tree.Node, unit, 
 // and the end of the line with its comments. If the line has more content, the latter is
 // the end of the comma or the value.
 func behind(text []byte, at int) (comma, line int) {
-	comma, line = -1, at
+	comma = -1
+	line = at
 	for i := at; i < len(text); {
 		switch c := text[i]; {
 		case c == '\n':
@@ -180,7 +190,8 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 		}
 	}
 	m := n.Members[i]
-	start, end := m.KeyStart, m.Value.End
+	start := m.KeyStart
+	end := m.Value.End
 	comma, line := behind(text, end)
 	ownLine := len(bytes.TrimSpace(text[lineStart(text, start):start])) == 0
 	if ownLine {

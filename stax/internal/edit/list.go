@@ -52,22 +52,30 @@ func grown(old *tree.Node, name string, item *tree.Node) *tree.Node {
 		for _, m := range old.Members {
 			if m.Key == name {
 				list.Items = append(list.Items, m.Value.Items...)
-				m.Value, found = list, true
+				m.Value = list
+				found = true
 			}
 			out.Members = append(out.Members, m)
 		}
 	}
 	if list.Items = append(list.Items, item); !found {
-		out.Members = append(out.Members, tree.Member{Key: name, Value: list})
+		out.Members = append(out.Members, tree.Member{
+			Key:   name,
+			Value: list,
+		})
 	}
 	return out
 }
 
 func appendJSON(text []byte, root *tree.Node, name string, item *tree.Node) ([]splice, error) {
-	unit, eol := unitOf(text, root), lineEnd(text)
+	unit := unitOf(text, root)
+	eol := lineEnd(text)
 	list := root.Get(name)
 	if list == nil {
-		return insertJSON(text, root, name, &tree.Node{Kind: tree.Array, Items: []*tree.Node{item}}, unit, eol), nil
+		return insertJSON(text, root, name, &tree.Node{
+			Kind:  tree.Array,
+			Items: []*tree.Node{item},
+		}, unit, eol), nil
 	}
 	if list.Kind != tree.Array {
 		return nil, ErrShape
@@ -78,7 +86,8 @@ func appendJSON(text []byte, root *tree.Node, name string, item *tree.Node) ([]s
 		}
 		return []splice{{list.Start + 1, list.End - 1, string(item.AppendJSON(nil))}}, nil
 	}
-	first, last := list.Items[0], list.Items[len(list.Items)-1]
+	first := list.Items[0]
+	last := list.Items[len(list.Items)-1]
 	if bytes.IndexByte(text[list.Start:first.Start], '\n') < 0 { // all on one line
 		return []splice{{last.End, last.End, ", " + string(item.AppendJSON(nil))}}, nil
 	}
@@ -157,7 +166,8 @@ func listOfTables(text []byte, name string) bool {
 
 // intoBrackets adds an item to the list in brackets that starts at the byte at.
 func intoBrackets(text []byte, at int, item string) ([]splice, error) {
-	depth, last := 0, -1
+	depth := 0
+	last := -1
 	for i := at; i < len(text); i++ {
 		switch c := text[i]; c {
 		case ' ', '\t', '\r', '\n':

@@ -45,10 +45,18 @@ func expressions(text []byte) []expression {
 		}
 		if e.Kind != unstable.KeyValue {
 			table = path
-			all = append(all, expression{path: path, header: true, start: start})
+			all = append(all, expression{
+				path:   path,
+				header: true,
+				start:  start,
+			})
 			continue
 		}
-		all = append(all, expression{path: slices.Concat(table, path), under: len(table), start: start})
+		all = append(all, expression{
+			path:  slices.Concat(table, path),
+			under: len(table),
+			start: start,
+		})
 	}
 	return all
 }
@@ -68,7 +76,10 @@ func spans(text []byte, path []string) []span {
 		if !below(all[i].path, path) {
 			continue
 		}
-		s := span{start: all[i].start, first: all[i]}
+		s := span{
+			start: all[i].start,
+			first: all[i],
+		}
 		for i+1 < len(all) && below(all[i+1].path, path) {
 			i++
 		}

@@ -164,7 +164,8 @@ func withoutComments(text []byte, t Target, name string, start, end int) int {
 	}
 	old, err := parse(text, t)
 	without, errWithout := parse(slices.Concat(text[:at], text[end:]), t)
-	a, b := find(old, t, name), find(without, t, name)
+	a := find(old, t, name)
+	b := find(without, t, name)
 	if err != nil || errWithout != nil || a == nil || b == nil || string(a.AppendJSON(nil)) != string(b.AppendJSON(nil)) {
 		return end
 	}
@@ -209,7 +210,8 @@ func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.No
 	with := written(t, name, value, b.indent, eol)
 	start, end, ok := b.entry(text, t, name)
 	if !ok {
-		start, end = b.end, b.end
+		start = b.end
+		end = b.end
 		if text[b.end-1] != '\n' {
 			with = eol + strings.TrimSuffix(with, eol)
 		}

@@ -41,8 +41,10 @@ func run() error {
 		return serve.Stdio(ctx, source, os.Stdin, os.Stdout, nil)
 	}
 	return serve.Run(ctx, source, &serve.Options{
-		Addr:     "127.0.0.1:0",
-		Observer: serve.Observer{Started: func(info *serve.Info) { fmt.Fprintln(os.Stderr, "serving on", info.Endpoint) }},
+		Addr: "127.0.0.1:0",
+		Observer: serve.Observer{Started: func(info *serve.Info) {
+			fmt.Fprintln(os.Stderr, "serving on", info.Endpoint)
+		}},
 	})
 }
 
@@ -61,14 +63,20 @@ func newFixture() (*fixture, error) {
 		return nil, err
 	}
 	catalog := &mcp.Catalog{
-		Server:    mcp.Implementation{Name: "apps", Version: "1.0.0"},
+		Server: mcp.Implementation{
+			Name:    "apps",
+			Version: "1.0.0",
+		},
 		Tools:     tools(),
 		Resources: []mcp.Resource{app.Resource()},
 	}
 	if catalog.Extensions, err = apps.Extensions(nil); err != nil {
 		return nil, err
 	}
-	return &fixture{page: app, catalog: catalog}, nil
+	return &fixture{
+		page:    app,
+		catalog: catalog,
+	}, nil
 }
 
 func newPage() (*apps.App, error) {
@@ -81,23 +89,40 @@ func newPage() (*apps.App, error) {
 		return nil, err
 	}
 	border := false
-	return &apps.App{URI: pageURI, Name: "page", Title: "Page", HTML: html.String(), UI: apps.ResourceUI{
-		CSP: &apps.CSP{
-			ConnectDomains:  []string{"https://api.example.com"},
-			ResourceDomains: []string{"https://*.example.com"},
-			FrameDomains:    []string{"https://video.example.com"},
-			BaseURIDomains:  []string{"https://example.com"},
+	return &apps.App{
+		URI:   pageURI,
+		Name:  "page",
+		Title: "Page",
+		HTML:  html.String(),
+		UI: apps.ResourceUI{
+			CSP: &apps.CSP{
+				ConnectDomains:  []string{"https://api.example.com"},
+				ResourceDomains: []string{"https://*.example.com"},
+				FrameDomains:    []string{"https://video.example.com"},
+				BaseURIDomains:  []string{"https://example.com"},
+			},
+			Permissions: &apps.Permissions{
+				Camera:         true,
+				Microphone:     true,
+				Geolocation:    true,
+				ClipboardWrite: true,
+			},
+			Domain:        "a904794854a047f6.example.com",
+			PrefersBorder: &border,
 		},
-		Permissions:   &apps.Permissions{Camera: true, Microphone: true, Geolocation: true, ClipboardWrite: true},
-		Domain:        "a904794854a047f6.example.com",
-		PrefersBorder: &border,
-	}}, nil
+	}, nil
 }
 
 func tools() []mcp.Tool {
-	only := func(who apps.Visibility) []apps.Visibility { return []apps.Visibility{who} }
+	only := func(who apps.Visibility) []apps.Visibility {
+		return []apps.Visibility{who}
+	}
 	return []mcp.Tool{
-		{Name: "show", Description: "Shows the page.", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: pageURI})},
+		{
+			Name:        "show",
+			Description: "Shows the page.",
+			Meta:        apps.ToolMeta(apps.ToolUI{ResourceURI: pageURI}),
+		},
 		{Name: "echo", Description: "Repeats its input, to the page only.",
 			Meta: apps.ToolMeta(apps.ToolUI{Visibility: only(apps.VisibleToApp)})},
 		{
@@ -106,18 +131,26 @@ func tools() []mcp.Tool {
 			Meta:        apps.ToolMeta(apps.ToolUI{Visibility: only(apps.VisibleToModel)}),
 		},
 		{Name: "old", Description: "Shows the page in old hosts, too.",
-			Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: pageURI, LegacyKey: true})},
+			Meta: apps.ToolMeta(apps.ToolUI{
+				ResourceURI: pageURI,
+				LegacyKey:   true,
+			})},
 	}
 }
 
-func (f *fixture) Catalog(context.Context) (*mcp.Catalog, error) { return f.catalog, nil }
+func (f *fixture) Catalog(context.Context) (*mcp.Catalog, error) {
+	return f.catalog, nil
+}
 
 // CallTool returns its arguments and the audience of the result.
 func (f *fixture) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	if f.catalog.Tool(p.Name) == nil {
 		return nil, mcp.UnknownTool(p.Name)
 	}
-	said := answer{Tool: p.Name, Told: map[string]any{}}
+	said := answer{
+		Tool: p.Name,
+		Told: map[string]any{},
+	}
 	if p.Arguments != nil {
 		if err := json.Unmarshal(p.Arguments, &said.Told); err != nil {
 			return nil, mcp.InvalidArguments("the arguments are not an object")
@@ -131,7 +164,10 @@ func (f *fixture) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Cal
 	if apps.Supported(ctx) {
 		audience = "inspect the page"
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(audience)}, StructuredContent: structured}, nil
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{mcp.Text(audience)},
+		StructuredContent: structured,
+	}, nil
 }
 
 type answer struct {
