@@ -279,7 +279,10 @@ template "x": the variable "city" has no field`},
 			`options: they are given twice`},
 		{"options in a group", []router.Feature{router.Group("g", router.Options{}), router.Tool("t", "", nothing)},
 			`group "g": Options belong to New`},
-		{"extensions", []router.Feature{router.Options{Extensions: []byte(`[]`)}, router.Tool("t", "", nothing)},
+		{"extensions", []router.Feature{
+			router.Options{CapabilityOptions: router.CapabilityOptions{Extensions: []byte(`[]`)}},
+			router.Tool("t", "", nothing),
+		},
 			`options: Extensions is not a JSON object`},
 		{"nil filter", []router.Feature{router.Filter(nil), router.Tool("t", "", nothing)}, `filter: the function is nil`},
 	} {
@@ -357,7 +360,7 @@ func TestDuplicatesOfWrongFeatures(t *testing.T) {
 	_, err := router.New("x", "1",
 		router.Tool("t", "", nothing),
 		router.Tool("t", "", nothing, router.Meta{}),
-		router.Options{}, router.Options{PageSize: -1})
+		router.Options{}, router.Options{ListOptions: router.ListOptions{PageSize: -1}})
 	if err == nil {
 		t.Fatal("New = nil, want an error")
 	}

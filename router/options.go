@@ -34,25 +34,13 @@ type Options struct {
 	// before 2026 read.
 	LegacyUIKey bool
 
-	// Tasks declares that tools may answer with a task ([mcp.Request.Task]).
-	Tasks bool
-	// NoLogging removes the declaration that tools may send log lines ([mcp.Request.Log]).
-	NoLogging bool
-	// Extensions are additional capabilities.extensions, a JSON object or nil.
-	Extensions json.RawMessage
-
-	// PageSize is the number of entries in one answer to a list request; 0 means
-	// [mcp.DefaultPageSize].
-	PageSize int
-	// Cache sets how long 2026-07-28 clients may cache the lists. With a [Filter], lists are
-	// never shared between callers.
-	Cache mcp.CacheHint
+	// CapabilityOptions declare what the server can do.
+	CapabilityOptions
+	// ListOptions configure the lists.
+	ListOptions
 	// MaxReadBytes is the most that is read from an [io.Reader] or a file; 0 means
 	// [DefaultMaxReadBytes].
 	MaxReadBytes int64
-	// MaxViews is how many different catalogs are cached if there is a [Filter]; 0 means 64.
-	// Any other view is rebuilt when needed.
-	MaxViews int
 
 	// Middleware wraps the calls of the router in a source that acts before, after or
 	// instead of next. Embed next and override the methods that differ. Nil means none. The
@@ -61,6 +49,30 @@ type Options struct {
 	// Observer is called before and after each call that the router runs. Nil means none. To
 	// observe a whole [server.Server], set its own observer instead.
 	Observer server.Observer
+}
+
+// CapabilityOptions declare what a server can do besides calling its features. The zero value
+// declares logging only.
+type CapabilityOptions struct {
+	// Tasks declares that tools may answer with a task ([mcp.Request.Task]).
+	Tasks bool
+	// NoLogging removes the declaration that tools may send log lines ([mcp.Request.Log]).
+	NoLogging bool
+	// Extensions are additional capabilities.extensions, a JSON object or nil.
+	Extensions json.RawMessage
+}
+
+// ListOptions configure the answers to list requests. The zero value means the defaults.
+type ListOptions struct {
+	// PageSize is the number of entries in one answer to a list request; 0 means
+	// [mcp.DefaultPageSize].
+	PageSize int
+	// Cache sets how long 2026-07-28 clients may cache the lists. With a [Filter], lists are
+	// never shared between callers.
+	Cache mcp.CacheHint
+	// MaxViews is how many different catalogs are cached if there is a [Filter]; 0 means 64.
+	// Any other view is rebuilt when needed.
+	MaxViews int
 }
 
 func (o Options) register(b *builder) {

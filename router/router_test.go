@@ -194,7 +194,7 @@ func TestVersions(t *testing.T) {
 func TestUIViews(t *testing.T) {
 	ui := []byte(`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`)
 	for _, hide := range []bool{false, true} {
-		r := newWeather(t, router.Options{HideAppTools: hide, Cache: mcp.CacheHint{Public: true}},
+		r := newWeather(t, router.Options{HideAppTools: hide, ListOptions: publicLists},
 			router.Tool("refresh", "For the button", func(context.Context, router.Void) (string, error) {
 				return "fresh", nil
 			}, router.VisibleTo(apps.VisibleToApp)))
@@ -300,7 +300,7 @@ func TestListChanged(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	shared := router.Options{Cache: mcp.CacheHint{Public: true}}
+	shared := router.Options{ListOptions: publicLists}
 	r, err := router.New("x", "1", shared, router.Group("admin_",
 		router.Filter(func(ctx context.Context, i router.Item) bool {
 			p := mcp.PrincipalFrom(ctx)
@@ -359,10 +359,12 @@ func TestManyViews(t *testing.T) {
 			router.Tool(fmt.Sprintf("t%d", i), "", func(context.Context, router.Void) (string, error) { return "", nil }))
 	}
 	type bits struct{}
-	r, err := router.New("x", "1",
-		append(features, router.Options{MaxViews: 4}, router.Filter(func(ctx context.Context, i router.Item) bool {
+	features = append(features,
+		router.Options{ListOptions: router.ListOptions{MaxViews: 4}},
+		router.Filter(func(ctx context.Context, i router.Item) bool {
 			return ctx.Value(bits{}).(int)>>(i.Name[1]-'0')&1 == 1
-		}))...)
+		}))
+	r, err := router.New("x", "1", features...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -471,3 +473,6 @@ func TestConcurrentChanges(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// publicLists lets clients share cached lists.
+var publicLists = router.ListOptions{Cache: mcp.CacheHint{Public: true}}

@@ -89,7 +89,11 @@ func TestFileHandler(t *testing.T) {
 // TestFileHandlerOfHost serves the files of a web host, including its failures.
 func TestFileHandlerOfHost(t *testing.T) {
 	host := newFakeHost(t, webFiles())
-	site := openHost(t, host, &staticmcp.Options{Poll: -1, Recheck: -1, StaleIfError: -1})
+	site := openHost(t, host, &staticmcp.Options{
+		Poll:       -1,
+		Recheck:    -1,
+		WebOptions: staticmcp.WebOptions{StaleIfError: -1},
+	})
 	get := func(path string) int {
 		w := httptest.NewRecorder()
 		site.FileHandler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

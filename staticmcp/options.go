@@ -47,8 +47,17 @@ type Options struct {
 	// disables caching. Default: 1 min.
 	MaxAge time.Duration
 
-	// The options below apply to [OpenURL].
+	// WebOptions configure a site at a URL.
+	WebOptions
 
+	// Logger receives warnings about the manifest, about invalid files, and about an
+	// unreachable web host. Nil discards them; those about the manifest are also in
+	// [Site.Warnings].
+	Logger *slog.Logger
+}
+
+// WebOptions configure how [OpenURL] reads a site. The zero value means the defaults.
+type WebOptions struct {
 	// HTTPClient fetches the files; its CheckRedirect is replaced. Nil means a client of the
 	// site's own, which honours the proxy environment variables and keeps no cookies.
 	HTTPClient *http.Client
@@ -68,11 +77,6 @@ type Options struct {
 	// host is unreachable; the host's own stale-if-error takes precedence. A negative value
 	// disables this. Default: 24 h.
 	StaleIfError time.Duration
-
-	// Logger receives warnings about the manifest, about invalid files, and about an
-	// unreachable web host. Nil discards them; those about the manifest are also in
-	// [Site.Warnings].
-	Logger *slog.Logger
 }
 
 // Compat is an argument order that some published readers use.

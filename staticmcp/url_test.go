@@ -294,7 +294,7 @@ func TestUnreachable(t *testing.T) {
 		return nil, fmt.Errorf("dial tcp 10.1.2.3:443: no route to secret")
 	})}
 	_, err := staticmcp.OpenURL(t.Context(), "https://user:secret@host.example:8443/secret/path/",
-		&staticmcp.Options{HTTPClient: client})
+		&staticmcp.Options{WebOptions: staticmcp.WebOptions{HTTPClient: client}})
 	if err == nil ||
 		strings.Contains(err.Error(), "secret") ||
 		!strings.Contains(err.Error(), "https://host.example:8443 cannot be reached") {
@@ -317,7 +317,10 @@ func TestBaseURL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHost(t, webFiles())
-			site, err := staticmcp.OpenURL(t.Context(), tt.base, &staticmcp.Options{HTTPClient: handled(h), Poll: -1})
+			site, err := staticmcp.OpenURL(t.Context(), tt.base, &staticmcp.Options{
+				Poll:       -1,
+				WebOptions: staticmcp.WebOptions{HTTPClient: handled(h)},
+			})
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
 					t.Errorf("got error %v, want %q", err, tt.want)
@@ -514,8 +517,8 @@ func TestSingleFlight(t *testing.T) {
 			return inner.RoundTrip(r)
 		})
 		site, err := staticmcp.OpenURL(t.Context(), "https://host.example/base", &staticmcp.Options{
-			HTTPClient: client,
 			Poll:       -1,
+			WebOptions: staticmcp.WebOptions{HTTPClient: client},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -574,7 +577,10 @@ func TestSlowHost(t *testing.T) {
 			return nil, r.Context().Err()
 		})}
 		site, err := staticmcp.OpenURL(t.Context(), "https://host.example/base",
-			&staticmcp.Options{HTTPClient: client, Poll: -1, Timeout: 3 * time.Second, MaxFetches: 2})
+			&staticmcp.Options{
+				Poll:       -1,
+				WebOptions: staticmcp.WebOptions{HTTPClient: client, Timeout: 3 * time.Second, MaxFetches: 2},
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
