@@ -12,8 +12,8 @@
 //	implement a Source myself                          slipway/mcp
 //	test a server                                      slipway/mcp/mcptest
 //	call a server                                      slipway/client
-//	open a path, URL or command, whatever it is        slipway/open
-//	check anything                                     slipway/open, findings in slipway/check
+//	open a path, URL or command of any kind            slipway/open
+//	check a site, bundle, definitions file or server   slipway/open, findings in slipway/check
 //	join, edit or swap Sources                         slipway/compose
 //	approve what servers offer                         slipway/lock
 //	build a site from documents, tables, APIs          slipway/sitebuild

@@ -24,23 +24,6 @@ type ResourceUI struct {
 	PrefersBorder *bool `json:"prefersBorder,omitempty"`
 }
 
-// CSP lists origins, such as https://api.example.com or https://*.example.com. They are
-// passed on unchanged.
-type CSP struct {
-	// ConnectDomains are for fetch, XMLHttpRequest and WebSocket (connect-src).
-	ConnectDomains []string `json:"connectDomains,omitempty"`
-	// ResourceDomains are for scripts, styles, images, fonts and media.
-	ResourceDomains []string `json:"resourceDomains,omitempty"`
-	// FrameDomains are for frames inside the document (frame-src).
-	FrameDomains []string `json:"frameDomains,omitempty"`
-	// BaseURIDomains are for the document's base element (base-uri).
-	BaseURIDomains []string `json:"baseUriDomains,omitempty"`
-}
-
-func (c *CSP) empty() bool {
-	return c == nil || len(c.ConnectDomains)+len(c.ResourceDomains)+len(c.FrameDomains)+len(c.BaseURIDomains) == 0
-}
-
 // Permissions are browser features. On the wire, a requested permission is an empty
 // object; others are absent.
 type Permissions struct {
