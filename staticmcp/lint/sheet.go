@@ -103,15 +103,15 @@ func (s *sheet) whole() (begin int, ok bool) {
 
 // duplicates reports repeated members of an object, anywhere in the file.
 func (s *sheet) duplicates(at int) {
-	walk := twins{text: s.text}
+	walk := duplicateFinder{text: s.text}
 	_, _ = walk.value(at, 0)
 	for _, t := range walk.found {
 		s.At(t.at).Add(ruleDuplicateKey, "", "keep one of the two", "member %q is given twice in one object", t.key)
 	}
 }
 
-// twins finds members with the same name in one object.
-type twins struct {
+// duplicateFinder finds members with the same name in one object.
+type duplicateFinder struct {
 	text  []byte
 	found []twin
 }
@@ -124,7 +124,7 @@ type twin struct {
 // maxTwins is how many are reported per file.
 const maxTwins = 16
 
-func (w *twins) value(i, depth int) (int, error) {
+func (w *duplicateFinder) value(i, depth int) (int, error) {
 	i = jsonscan.Space(w.text, i)
 	switch w.text[i] {
 	case '{':

@@ -113,7 +113,7 @@ func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, 
 		c.tooDeep(t, path, parts)
 	case len(parts) > 0:
 		c.answerName(&j, t, stem)
-		c.holdClaims(t, path, parts)
+		c.checkParts(t, path, parts)
 	}
 	if !j.short {
 		t.answers++
@@ -252,9 +252,9 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 	c.misnamed(ruleFileName, j.path, standard, message)
 }
 
-// holdClaims validates the parts of a path against the schema, as far as it is certain
+// checkParts validates the parts of a path against the schema, as far as it is certain
 // which argument each part belongs to.
-func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
+func (c *checker) checkParts(t *listedTool, path string, parts []string) {
 	certain := len(parts)
 	if len(parts) < len(t.params) {
 		certain = slices.IndexFunc(t.params, func(p staticmcp.Argument) bool {

@@ -49,7 +49,7 @@ func CheckURL(ctx context.Context, baseURL string, opts *Options) (*check.Report
 	if c.site == nil {
 		return c.report, nil
 	}
-	if err := c.manners(ctx, w); err != nil {
+	if err := c.checkResponses(ctx, w); err != nil {
 		return nil, err
 	}
 	entries, err := c.readIndex(ctx, w)
@@ -73,8 +73,8 @@ func CheckURL(ctx context.Context, baseURL string, opts *Options) (*check.Report
 // absentPath is a path that no site has.
 const absentPath = site.ToolsDir + "/slipway-asks-for-what-is-not-there" + site.Extension
 
-// manners checks how a host responds.
-func (c *checker) manners(ctx context.Context, w *site.Web) error {
+// checkResponses checks how a host responds.
+func (c *checker) checkResponses(ctx context.Context, w *site.Web) error {
 	found, err := w.Head(ctx, site.ManifestName)
 	if err != nil {
 		return &staticmcp.SiteError{
