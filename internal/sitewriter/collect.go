@@ -54,9 +54,9 @@ func (q *question) String() string {
 
 // toolPlan is the data needed to store answers of a tool.
 type toolPlan struct {
-	layout         *staticmcp.ToolLayout
-	input, output  *schema.Schema // nil if there is none
-	interchangable bool
+	layout          *staticmcp.ToolLayout
+	input, output   *schema.Schema // nil if there is none
+	interchangeable bool
 }
 
 // collect reads all answers.
@@ -107,7 +107,7 @@ func (w *writer) definitions() error {
 			continue
 		}
 		if w.tools[t.Name] != nil {
-			w.in("").Add(ruleDuplicateTool, "", "", "two tools are called %q", t.Name)
+			w.in("").Add(ruleDuplicateTool, "", "", "duplicate tool %q", t.Name)
 		}
 		if other := folded[strings.ToLower(t.Name)]; other != "" && other != t.Name {
 			w.in("").Add(ruleCase, "", "rename one of them",
@@ -115,7 +115,7 @@ func (w *writer) definitions() error {
 		}
 		folded[strings.ToLower(t.Name)] = t.Name
 		p := &toolPlan{layout: staticmcp.NewToolLayout(t.Name, t.InputSchema)}
-		p.interchangable = slices.Contains(w.site.Interchangeable, t.Name) && len(p.layout.Arguments()) == 2
+		p.interchangeable = slices.Contains(w.site.Interchangeable, t.Name) && len(p.layout.Arguments()) == 2
 		p.input, _ = schema.Compile(t.InputSchema)
 		if t.OutputSchema != nil {
 			p.output, _ = schema.Compile(t.OutputSchema)
@@ -192,15 +192,15 @@ func (w *writer) takeFile(a *Answer) error {
 	first, _, _ := strings.Cut(a.Path, "/")
 	switch {
 	case !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\\\x00"):
-		return refuse(rulePath, "", "%q is no path below the site", a.Path)
+		return refuse(rulePath, "", "%q is not a path below the site", a.Path)
 	case a.Path == manifestName ||
 		a.Path == staticmcp.IndexPath ||
 		first == "tools" ||
 		first == "resources" ||
 		first == "prompts":
-		return refuse(rulePath, "hand it over as an answer", "the path %q is not free for other files", a.Path)
+		return refuse(rulePath, "provide it as an answer", "the path %q is reserved", a.Path)
 	case w.taken[a.Path]:
-		return refuse(rulePath, "", "the file %q is handed over twice", a.Path)
+		return refuse(rulePath, "", "duplicate file %q", a.Path)
 	}
 	w.taken[a.Path] = true
 	return w.keep(file{path: a.Path}, a.Data, nil)
@@ -210,7 +210,7 @@ func (w *writer) takeValues(c *Completion) error {
 	path := staticmcp.CompletionPath(c.Prompt, c.URITemplate, c.Argument)
 	if w.taken[path] {
 		return refuse(ruleCompletion, "",
-			"the values of %q are handed over twice, or under two names that are encoded alike", c.Argument)
+			"duplicate completions of %q, or two names with the same encoding", c.Argument)
 	}
 	w.taken[path] = true
 	values := c.Values
@@ -260,7 +260,7 @@ func (w *writer) takeTool(a *Answer) error {
 	if err := w.keepAnswer(address, q, raw.Bytes()); err != nil {
 		return err
 	}
-	if len(address.Texts) == 2 && t.interchangable {
+	if len(address.Texts) == 2 && t.interchangeable {
 		slices.Reverse(address.Texts)
 		return w.keep(file{
 			path:  address.Path(),
@@ -366,7 +366,7 @@ func (w *writer) takePrompt(a *Answer) error {
 	p := w.prompts[a.Prompt]
 	if p == nil {
 		return refuse(ruleUnknownPrompt, "add its definition",
-			"there is an answer of the prompt %q, which is not defined", a.Prompt)
+			"answer of the undefined prompt %q", a.Prompt)
 	}
 	arguments := make(map[string]string)
 	if len(a.Arguments) > 0 {
