@@ -69,6 +69,8 @@ type (
 	Result = sitewriter.Result
 	// Progress is the progress of a write.
 	Progress = sitewriter.Progress
+	// SpoolOptions configure where answers wait until all of them are known.
+	SpoolOptions = sitewriter.SpoolOptions
 	// Change is a change to a file.
 	Change = sitewriter.Change
 	// Collisions is the action for answers whose names collide.

@@ -46,12 +46,8 @@ type Options struct {
 	// MaxAnswerBytes is the maximum size of an answer; a larger one is an error. Default:
 	// 16 MiB, the limit of Slipway's reader. Answers above 1 MiB always cause a warning.
 	MaxAnswerBytes int64
-	// SpoolBytes is the amount of answer data kept in memory until all answers are known;
-	// the rest goes to a temporary file. Default: 16 MiB.
-	SpoolBytes int64
-	// TempDir is the folder for the temporary file. Default: next to the output, or the
-	// system's temporary folder for outputs that are not folders or files, and dry runs.
-	TempDir string
+	// SpoolOptions configure where answers wait until all of them are known.
+	SpoolOptions
 
 	// Record contains additional files for .staticmcp/, by name, such as the origin of a
 	// frozen site. They are not part of the site: if nothing else in a folder changes,
@@ -59,6 +55,17 @@ type Options struct {
 	Record map[string][]byte
 	// Progress is called with the progress of the write, from the goroutine of Write.
 	Progress func(Progress)
+}
+
+// SpoolOptions configure where the answers of a site wait until all of them are known. The
+// zero value means the defaults.
+type SpoolOptions struct {
+	// SpoolBytes is the amount of answer data kept in memory until all answers are known;
+	// the rest goes to a temporary file. Default: 16 MiB.
+	SpoolBytes int64
+	// TempDir is the folder for the temporary file. Default: next to the output, or the
+	// system's temporary folder for outputs that are not folders or files, and dry runs.
+	TempDir string
 }
 
 // Collisions is the action for answers whose names collide.

@@ -429,7 +429,9 @@ func TestShards(t *testing.T) {
 			}
 		}
 	}
-	m, _ := written(t, s, &sitewriter.Options{SpoolBytes: 1 << 20})
+	m, _ := written(t, s, &sitewriter.Options{
+		SpoolOptions: sitewriter.SpoolOptions{SpoolBytes: 1 << 20},
+	})
 	shards, err := m.ReadDir(".staticmcp/index")
 	if err != nil || len(shards) < 5 {
 		t.Fatalf("got %d shards, %v", len(shards), err)
