@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs
+.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,3 +45,6 @@ recall: ## how often the search of documents finds the right page
 
 docs: ## write the page of the command line, what pages show of a terminal, and the guides of clients anew
 	go test ./cmd/slipway -run 'TestPages|TestReference|TestGuides' -update
+
+release: ## build and verify all files of a release from a clean git tag; see docs/releasing.md
+	go -C release run . build

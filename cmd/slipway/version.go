@@ -11,10 +11,15 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
+// A release sets these with -ldflags "-X main.version=v1.2.3". A binary of go install has
+// its version from the module proxy, and one of go build the rest from git.
+var version, commit, date string
+
 // build describes this binary. Fields may be added.
 type build struct {
 	Version   string   `json:"version"`
 	Commit    string   `json:"commit,omitempty"`
+	Date      string   `json:"date,omitempty"`     // of the commit
 	Modified  bool     `json:"modified,omitempty"` // built from modified files
 	Go        string   `json:"go"`
 	OS        string   `json:"os"`
@@ -43,9 +48,17 @@ func thisBuild() build {
 		switch s.Key {
 		case "vcs.revision":
 			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
 		case "vcs.modified":
 			b.Modified = s.Value == "true"
 		}
+	}
+	if version != "" {
+		b.Version = version
+		b.Commit = commit
+		b.Date = date
+		b.Modified = false
 	}
 	return b
 }

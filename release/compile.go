@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Platform is a system that Slipway is built for, named as by Go.
+type Platform struct {
+	OS   string
+	Arch string
+}
+
+// platforms returns all platforms of a release.
+func platforms() []Platform {
+	return []Platform{
+		{"darwin", "amd64"},
+		{"darwin", "arm64"},
+		{"linux", "amd64"},
+		{"linux", "arm64"},
+		{"windows", "amd64"},
+		{"windows", "arm64"},
+	}
+}
+
+// String returns the name of the platform in files, such as linux-amd64.
+func (p Platform) String() string { return p.OS + "-" + p.Arch }
+
+// Binary returns the name of the program on the platform.
+func (p Platform) Binary() string {
+	if p.OS == "windows" {
+		return projectName + ".exe"
+	}
+	return projectName
+}
+
+// parsePlatforms returns the platforms with these names, or all for no name.
+func parsePlatforms(names []string) ([]Platform, error) {
+	if len(names) == 0 {
+		return platforms(), nil
+	}
+	known := make(map[string]Platform)
+	var all []string
+	for _, p := range platforms() {
+		known[p.String()] = p
+		all = append(all, p.String())
+	}
+	var list []Platform
+	for _, name := range names {
+		p, ok := known[name]
+		if !ok {
+			return nil, fmt.Errorf("unknown platform %q\nhint: one of %s", name, strings.Join(all, ", "))
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// compile builds the program of a platform from the repository at root. The environment of
+// the caller does not affect the result, except through the version of Go.
+func compile(ctx context.Context, root string, s *Stamp, p Platform, file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	stamp := fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s -X main.date=%s",
+		s.Tag, s.Commit, s.Date.Format(time.RFC3339))
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", stamp,
+		"-o", file, "./cmd/slipway")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS="+p.OS, "GOARCH="+p.Arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly",
+		"GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compile for %s: %w\n%s", p, err, out)
+	}
+	return os.Chmod(file, 0o755)
+}
+
+// hostPlatform returns the platform of this machine.
+func hostPlatform() Platform {
+	return Platform{
+		OS:   runtime.GOOS,
+		Arch: runtime.GOARCH,
+	}
+}
