@@ -61,7 +61,7 @@ func require(r *reader, at int, args []value) value {
 	m := r.load(at, args[0].node.Text)
 	switch {
 	case m.state == failed:
-		panic(&fault{hole: true})
+		return hole().known()
 	case m.common:
 		return m.exports["default"]
 	}
@@ -73,10 +73,7 @@ func (r *reader) member(v value, name string, at int) value {
 	switch {
 	case v.fn != nil && v.fn.exports != nil:
 		part, _ := v.fn.exports.get(name)
-		if part.hole {
-			panic(&fault{hole: true})
-		}
-		return part
+		return part.known()
 	case v.fn != nil:
 		if strings.HasPrefix(name, "define") || name == "default" { // stax.defineMcp
 			return v
@@ -84,6 +81,8 @@ func (r *reader) member(v value, name string, at int) value {
 		if fn, ok := ofObject()[name]; ok {
 			return native(fn)
 		}
+	case isKind(v, Unknown):
+		return v.known()
 	case v.node == nil:
 		panic(fail(at, fmt.Sprintf("nothing to take %q of", name), ""))
 	case name == prototype:
@@ -245,10 +244,7 @@ func fromEntries(r *reader, at int, args []value) value {
 	if len(args) != 1 || !isKind(args[0], tree.Array) {
 		panic(pairs)
 	}
-	out := &tree.Node{
-		Kind:  tree.Object,
-		Start: args[0].node.Start,
-	}
+	out := newObject(args[0].node.Start)
 	for _, pair := range args[0].node.Items {
 		if pair.Kind != tree.Array || len(pair.Items) != 2 {
 			panic(pairs)
@@ -260,29 +256,26 @@ func fromEntries(r *reader, at int, args []value) value {
 		if name == prototype {
 			panic(refuse(at, "the name "+prototype))
 		}
-		put(out, tree.Member{
+		out.set(tree.Member{
 			Key:      name,
 			Value:    pair.Items[1],
 			KeyStart: pair.Items[0].Start,
 		})
-		r.spend(len(out.Members), at, largeObjects)
+		r.spend(len(out.node.Members), at, largeObjects)
 	}
-	return value{node: out}
+	return value{node: out.ordered()}
 }
 
 func assign(r *reader, at int, args []value) value {
-	out := &tree.Node{
-		Kind:  tree.Object,
-		Start: at,
-	}
+	out := newObject(at)
 	for _, a := range args {
 		if !isKind(a, tree.Object) {
 			panic(fail(at, "it takes objects", ""))
 		}
 		for _, m := range a.node.Members {
-			put(out, m)
+			out.set(m)
 		}
-		r.spend(len(a.node.Members)*len(out.Members), at, largeObjects)
+		r.spend(len(a.node.Members)*len(out.node.Members), at, largeObjects)
 	}
-	return value{node: out}
+	return value{node: out.ordered()}
 }

@@ -2,6 +2,7 @@ package js
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -131,6 +132,7 @@ func calculate(at int, op string, a, b float64) value {
 
 // nullish reports whether a value is null or undefined.
 func nullish(v value) bool {
+	v.known()
 	return v.fn == nil && (v.node == nil || v.node.Kind == tree.Null)
 }
 
@@ -155,6 +157,8 @@ func truthy(v value) bool {
 
 // same compares with ===: lists and objects are the same only if they are one value.
 func same(a, b value) bool {
+	a.known()
+	b.known()
 	if a.node == nil || b.node == nil {
 		return a == b
 	}
@@ -230,7 +234,7 @@ func textOf(v value) (string, bool) {
 func (r *reader) cast() value {
 	v := r.unary()
 	for r.keyword("as") || r.keyword("satisfies") {
-		r.skipType()
+		r.annotation(",]});\n")
 	}
 	return v
 }
@@ -287,7 +291,7 @@ func (r *reader) suffixes(v value, start int) value {
 			if v.fn == nil {
 				panic(fail(start, "this is no function", ""))
 			}
-			v = r.call(v.fn, start, args)
+			v = r.tryCall(v.fn, start, args)
 		case r.peek("<") && v.fn != nil && r.generics():
 		case r.peek("!") && !r.peek("!="):
 			r.punct("!")
@@ -309,8 +313,8 @@ func (r *reader) bracketed(opening, closing string) value {
 
 // newline reports whether at is the first token on its line.
 func (r *reader) newline(at int) bool {
-	line := r.text[bytes.LastIndexByte(r.text[:at], '\n')+1 : at]
-	return len(bytes.TrimSpace(line)) == 0
+	before := bytes.TrimRight(r.text[:at], " \t\r\v\f\u00a0\ufeff")
+	return len(before) == 0 || before[len(before)-1] == '\n'
 }
 
 // arguments reads the arguments of a call. Spread arguments are refused.
@@ -319,7 +323,11 @@ func (r *reader) arguments() (args []value) {
 		if r.peek("...") {
 			panic(refuse(r.at, "spreading arguments"))
 		}
-		args = append(args, r.expression())
+		if r.opts.Lenient {
+			args = append(args, r.tolerant(",)"))
+		} else {
+			args = append(args, r.expression())
+		}
 	})
 	return args
 }
@@ -451,7 +459,7 @@ func (r *reader) template() value {
 	panic(fail(start, "the template is not closed", ""))
 }
 
-// array reads a list. Elements that cannot be evaluated are reported and left out.
+// array reads a list. Elements that cannot be evaluated are reported and unknown.
 func (r *reader) array() value {
 	n := &tree.Node{
 		Kind:  tree.Array,
@@ -461,16 +469,18 @@ func (r *reader) array() value {
 		r.space()
 		at := r.at
 		spread := r.punct("...")
-		v := r.tolerant()
+		v := r.tolerant(",]")
 		copied := spread && isKind(v, tree.Array)
 		switch {
-		case r.dry > 0 || v.hole:
+		case r.dry > 0:
 		case copied:
 			n.Items = append(n.Items, v.node.Items...)
-		case spread || v.node == nil:
-			panic(fail(at, "this cannot be an element of a list", ""))
-		default:
+		case v.node != nil && !spread, isKind(v, Unknown):
 			n.Items = append(n.Items, v.node)
+		case r.opts.Lenient:
+			n.Items = append(n.Items, r.unknown(at).node)
+		default:
+			panic(fail(at, "this cannot be an element of a list", ""))
 		}
 		cost := 1
 		if copied {
@@ -482,28 +492,32 @@ func (r *reader) array() value {
 	return value{node: n}
 }
 
-// object reads an object. Its members keep the order of JavaScript; see [put].
+// object reads an object. Its members have the order of JavaScript; see [object.set].
 func (r *reader) object() value {
-	n := &tree.Node{
-		Kind:  tree.Object,
-		Start: r.at,
-	}
+	o := newObject(r.at)
 	written := map[string]bool{}
 	r.list("{", "}", func() {
-		r.property(n, written)
-		r.spend(len(n.Members), n.Start, largeObjects)
+		cost := 1
+		if r.opts.Lenient {
+			r.tryProperty(o, written)
+		} else {
+			r.property(o, written)
+			cost = len(o.node.Members)
+		}
+		r.spend(cost, o.node.Start, largeObjects)
 	})
+	n := o.ordered()
 	n.End = r.at
 	return value{node: n}
 }
 
 // property reads one member of an object, or a spread. written contains the names that
 // are written out, as opposed to spread.
-func (r *reader) property(n *tree.Node, written map[string]bool) {
+func (r *reader) property(o *object, written map[string]bool) {
 	r.space()
 	at := r.at
 	if r.punct("...") {
-		r.spread(n, at)
+		r.spread(o, at)
 		return
 	}
 	name, short := r.propertyName()
@@ -524,15 +538,17 @@ func (r *reader) property(n *tree.Node, written map[string]bool) {
 	default:
 		panic(r.unexpected())
 	}
-	v := r.tolerant()
-	if r.dry > 0 || v.hole {
+	v := r.tolerant(",}")
+	if r.dry > 0 {
 		return
 	}
 	if v.fn != nil {
 		panic(fail(at, fmt.Sprintf("%q is a function, not a value", name), "call it"))
 	}
 	m.Value = v.node
-	if written[name] {
+	again := written[name] && !isKind(v, Unknown) && !r.opts.Lenient
+	written[name] = true
+	if again {
 		r.problem(tree.Problem{
 			Offset:    at,
 			Message:   fmt.Sprintf("the name %q is given twice", name),
@@ -542,50 +558,85 @@ func (r *reader) property(n *tree.Node, written map[string]bool) {
 	}
 	switch {
 	case v.node == nil: // undefined
-	case written[name]:
-		n.Members = append(n.Members, m) // so that the duplicate is checked too
+	case again:
+		o.add(m) // so that the duplicate is checked too
 	default:
-		put(n, m)
+		o.set(m)
 	}
-	written[name] = true
 }
 
 // spread reads the object after "..." and sets its members.
-func (r *reader) spread(n *tree.Node, at int) {
-	v := r.tolerant()
-	if r.dry > 0 || v.hole || nullish(v) || isKind(v, tree.Bool) {
+func (r *reader) spread(o *object, at int) {
+	v := r.tolerant(",}")
+	switch {
+	case r.dry > 0 || isKind(v, Unknown) && !r.opts.Lenient || nullish(v) || isKind(v, tree.Bool):
 		return
-	}
-	if !isKind(v, tree.Object) {
+	case !isKind(v, tree.Object):
 		panic(fail(at, "only an object can be spread into an object", ""))
 	}
-	r.spend(len(v.node.Members)*(1+len(n.Members)), at, largeObjects)
+	r.spend(len(v.node.Members)*(1+len(o.node.Members)), at, largeObjects)
 	for _, m := range v.node.Members {
-		put(n, m)
+		o.set(m)
 	}
 }
 
 // prototype is the name of an object's prototype, which is not a member.
 const prototype = "__proto__"
 
-// put sets a member, replacing any of that name. Names that are array indexes come first,
-// in numerical order.
-func put(n *tree.Node, m tree.Member) {
-	if old := n.Member(m.Key); old != nil {
-		*old = m
+// object is an object under construction.
+type object struct {
+	node    *tree.Node
+	places  map[string]int // the last member of each name, in node.Members
+	indexed bool           // some names are array indexes
+}
+
+func newObject(at int) *object {
+	return &object{
+		node: &tree.Node{
+			Kind:  tree.Object,
+			Start: at,
+		},
+		places: map[string]int{},
+	}
+}
+
+// set adds a member, or replaces the one of that name.
+func (o *object) set(m tree.Member) {
+	if i, ok := o.places[m.Key]; ok {
+		o.node.Members[i] = m
 		return
 	}
-	at := len(n.Members)
-	if index, ok := arrayIndex(m.Key); ok {
-		at = slices.IndexFunc(n.Members, func(other tree.Member) bool {
-			i, ok := arrayIndex(other.Key)
-			return !ok || i > index
-		})
-		if at < 0 {
-			at = len(n.Members)
-		}
+	o.add(m)
+}
+
+// add adds a member without replacing another of that name.
+func (o *object) add(m tree.Member) {
+	_, isIndex := arrayIndex(m.Key)
+	o.indexed = o.indexed || isIndex
+	o.places[m.Key] = len(o.node.Members)
+	o.node.Members = append(o.node.Members, m)
+}
+
+// ordered returns the object with its members in the order of JavaScript: names that are
+// array indexes come first, in numerical order.
+func (o *object) ordered() *tree.Node {
+	if !o.indexed {
+		return o.node
 	}
-	n.Members = slices.Insert(n.Members, at, m)
+	slices.SortStableFunc(o.node.Members, func(a, b tree.Member) int {
+		i, isIndex := arrayIndex(a.Key)
+		j, alsoIndex := arrayIndex(b.Key)
+		switch {
+		case isIndex && alsoIndex:
+			return cmp.Compare(i, j)
+		case isIndex:
+			return -1
+		case alsoIndex:
+			return 1
+		}
+		return 0
+	})
+	return o.node
 }
 
 // arrayIndex returns the number of a name that JavaScript orders as an array index.

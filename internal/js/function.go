@@ -21,14 +21,15 @@ func (r *reader) functionTail(arrow bool) *function {
 		scope:  r.scope,
 		module: r.module,
 	}
+	start := r.at
 	if r.peek("(") {
 		r.list("(", ")", func() {
-			p := r.pattern()
+			p := r.pattern("=,)")
 			r.fallback(&p)
 			fn.params = append(fn.params, p)
 		})
 		if r.punct(":") {
-			r.skipType()
+			r.annotation("{=")
 		}
 	} else {
 		fn.params = []pattern{{name: r.word()}}
@@ -43,6 +44,7 @@ func (r *reader) functionTail(arrow bool) *function {
 	} else {
 		r.pass()
 	}
+	fn.size = r.at - start
 	return fn
 }
 
@@ -52,6 +54,7 @@ func (r *reader) call(fn *function, at int, args []value) value {
 	if fn.given != nil {
 		return fn.given(r, at, args)
 	}
+	r.steps += fn.size / stepBytes
 	back := r.at
 	outer := r.scope
 	caller := r.module
@@ -102,8 +105,8 @@ func (r *reader) block() value {
 	}
 }
 
-// unknown returns the fault for a name that is not declared.
-func unknown(at int, name string) *fault {
+// undeclared returns the fault for a name that is not declared.
+func undeclared(at int, name string) *fault {
 	hint := "write the value out, or declare it above with const"
 	if slices.Contains([]string{"process", "Deno", "Bun", "env"}, name) {
 		hint = `what must not stand here is named in "secrets" and resolved when the server starts`

@@ -71,9 +71,10 @@ func (r *reader) want(mark string) {
 // list reads elements between brackets, separated by commas. A comma may follow the last.
 func (r *reader) list(opening, closing string, element func()) {
 	r.want(opening)
-	for !r.punct(closing) {
+	unfinished := func() bool { return r.opts.Lenient && r.peekByte() == 0 }
+	for !r.punct(closing) && !unfinished() {
 		element()
-		if !r.punct(",") && !r.peek(closing) {
+		if !r.punct(",") && !r.peek(closing) && !unfinished() {
 			panic(r.unexpected())
 		}
 	}
@@ -249,7 +250,9 @@ func (r *reader) skipBrackets() {
 		case '`':
 			r.skipTemplate()
 		default:
-			r.at++
+			if c != '/' || !r.skipPattern() {
+				r.at++
+			}
 		}
 	}
 	panic(fail(start, fmt.Sprintf("%q is not closed", rune(r.text[start])), ""))

@@ -19,6 +19,7 @@ const (
 	maxImports     = 64
 	maxImportBytes = 4 << 20 // of all files together
 	maxImportDepth = 16
+	importSteps    = 100 // of an import, for finding the file
 )
 
 // module is a file: the script itself, or one that it imports. The texts of all files are
@@ -46,7 +47,7 @@ const (
 // get returns an export.
 func (m *module) get(name string) (value, bool) {
 	if m.state == failed {
-		return value{hole: true}, true
+		return hole(), true
 	}
 	v, ok := m.exports[name]
 	if whole := m.exports["default"]; !ok && m.common && isKind(whole, tree.Object) {
@@ -82,6 +83,7 @@ func (r *reader) load(at int, specifier string) *module {
 	if !strings.HasPrefix(specifier, "./") && !strings.HasPrefix(specifier, "../") {
 		panic(cannot(`a definitions script sees nothing but itself, the files of its project and "stax"`, oneFile))
 	}
+	r.steps += importSteps
 	name, err := r.locate(specifier)
 	switch {
 	case errors.Is(err, errOutside):
@@ -162,6 +164,9 @@ func (r *reader) add(m *module, text []byte) {
 	if len(r.modules) > 0 {
 		r.all = append(r.all[:len(r.all):len(r.all)], '\n')
 	}
+	if r.opts.Lenient {
+		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
+	}
 	m.start = len(r.all)
 	r.all = append(r.all, text...)
 	m.end = len(r.all)
@@ -191,7 +196,11 @@ func (r *reader) evaluate(m *module) {
 	r.enter(m)
 	r.at, r.exporting, r.scope = m.start, false, &scope{names: given()}
 	read := r.statements
-	if strings.HasSuffix(m.name, ".json") {
+	switch c := r.peekByte(); {
+	case r.opts.Lenient && (c == '{' || c == '['):
+		m.common = true
+		read = r.exportValue
+	case strings.HasSuffix(m.name, ".json"):
 		read = r.data
 	}
 	f := r.try(read)
@@ -226,29 +235,12 @@ func orderMembers(n *tree.Node) {
 	for _, item := range n.Items {
 		orderMembers(item)
 	}
-	places := make(map[string]int, len(n.Members))
-	kept := n.Members[:0]
+	o := newObject(n.Start)
 	for _, m := range n.Members {
 		orderMembers(m.Value)
-		if i, ok := places[m.Key]; ok {
-			kept[i] = m
-			continue
-		}
-		places[m.Key] = len(kept)
-		kept = append(kept, m)
+		o.set(m)
 	}
-	n.Members = kept
-	slices.SortStableFunc(n.Members, func(a, b tree.Member) int {
-		i, isIndex := arrayIndex(a.Key)
-		j, alsoIndex := arrayIndex(b.Key)
-		switch {
-		case isIndex && alsoIndex && i < j, isIndex && !alsoIndex:
-			return -1
-		case isIndex && alsoIndex && i > j, !isIndex && alsoIndex:
-			return 1
-		}
-		return 0
-	})
+	n.Members = o.ordered().Members
 }
 
 // move shifts the positions of a tree.
@@ -324,7 +316,7 @@ func (r *reader) settle(n *tree.Node, sizes map[*tree.Node]int) int {
 		}
 		size += r.settle(m.Value, sizes)
 	}
-	size = min(size, maxValues+1)
+	size = min(size, r.limit(maxValues)+1)
 	sizes[n] = size
 	return size
 }

@@ -12,6 +12,9 @@
 //
 // A script may import other scripts and JSON files by relative paths, within one folder.
 //
+// Configuration files of other programs are read in the same way with [Options.Lenient]:
+// what cannot be evaluated becomes an [Unknown] value, and the rest is read.
+//
 // Start with [Read].
 package js
 
@@ -25,14 +28,21 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
-// Limits of a script. The time to read it is proportional to the number of steps.
+// Limits of a script. The time to read it is proportional to its length and the number of
+// steps. A call also costs a step for every stepBytes of its function. With
+// Options.Lenient, each byte of the files allows one more step and value.
 const (
-	maxSteps = 500_000
-	maxDepth = 200
-	maxText  = 4 << 20 // total bytes of concatenated strings, plus elements of copied lists and objects
+	maxSteps  = 500_000
+	stepBytes = 16
+	maxDepth  = 200
+	maxText   = 4 << 20 // total bytes of concatenated strings, plus elements of copied lists and objects
 
 	maxValues = 500_000 // of the result, with those that occur several times counted each time
 )
+
+// Unknown is the kind of a value that cannot be evaluated without running the script. The
+// text of its node is the beginning of its source.
+const Unknown = tree.Object + 1
 
 // Options configures [Read]. nil and the zero value are the defaults.
 type Options struct {
@@ -42,12 +52,19 @@ type Options struct {
 	Files fs.FS
 	// Name is the path of the script in Files.
 	Name string
+	// Lenient reads as much of a script as possible. Values that cannot be evaluated are of
+	// the kind [Unknown], statements that do something are skipped, a call of an unknown
+	// function, such as defineConfig, is its first object or list, and the last of repeated
+	// names counts. There are no problems. Invalid UTF-8 is replaced by U+FFFD, and positions
+	// are those in the replaced text.
+	Lenient bool
 }
 
 // Script is the value of a script.
 type Script struct {
-	// Root is the exported value, or nil if it cannot be evaluated. A value from an imported
-	// file has the position of the import.
+	// Root is the exported value. If it cannot be evaluated, it is nil or, with
+	// Options.Lenient, [Unknown]. A value from an imported file has the position of the
+	// import.
 	Root *tree.Node
 	// Problems are the reasons why Root is nil, as many as can be found; otherwise, they are
 	// duplicate names in an object.
@@ -81,6 +98,8 @@ type reader struct {
 	problems  []tree.Problem
 	reported  map[int]bool // positions of problems, since a function may be called repeatedly
 	holes     bool         // some values could not be evaluated
+
+	openPatterns int // apparent regular expressions without an end
 }
 
 // scope is a set of names. A name never changes its value.
@@ -93,13 +112,13 @@ type scope struct {
 type value struct {
 	node *tree.Node
 	fn   *function
-	hole bool // it could not be evaluated, and the problem was reported
 }
 
 // function is a function of the script, or a predeclared one.
 type function struct {
 	params []pattern
 	body   int // where it begins
+	size   int // bytes of parameters and body
 	block  bool
 	scope  *scope
 	module *module
@@ -145,6 +164,7 @@ func Read(text []byte, opts *Options) *Script {
 	switch {
 	case script.state == failed:
 		root = nil
+	case root == nil && r.opts.Lenient:
 	case root == nil:
 		r.problem(tree.Problem{
 			Offset:  len(text),
@@ -153,9 +173,15 @@ func Read(text []byte, opts *Options) *Script {
 		})
 	case r.holes:
 		root = nil
-	case r.settle(root, map[*tree.Node]int{}) > maxValues:
+	case r.settle(root, map[*tree.Node]int{}) > r.limit(maxValues):
 		r.problem(tree.Problem{Message: largeObjects})
 		root = nil
+	}
+	if root == nil && r.opts.Lenient {
+		root = &tree.Node{
+			Kind: Unknown,
+			Text: "the export",
+		}
 	}
 	out.Root = root
 	for _, p := range r.problems {
@@ -172,7 +198,7 @@ func Read(text []byte, opts *Options) *Script {
 
 // problem records a problem, once per position.
 func (r *reader) problem(p tree.Problem) {
-	if !r.reported[p.Offset] {
+	if !r.reported[p.Offset] && !r.opts.Lenient {
 		r.reported[p.Offset] = true
 		r.problems = append(r.problems, p)
 	}
@@ -202,39 +228,48 @@ func (r *reader) skipFault(f *fault) {
 	if !f.hole {
 		r.problem(f.Problem)
 	}
-	r.holes = true
+	r.holes = !r.opts.Lenient
 }
 
-// tolerant reads a value. If the value cannot be evaluated but can be skipped, the
-// problem is recorded, the result is a hole, and reading continues after it.
-func (r *reader) tolerant() (v value) {
+// tolerant reads a value that ends before one of the bytes in stops. If the value cannot
+// be evaluated but can be skipped, the problem is recorded, the result is [Unknown], and
+// reading continues after it.
+func (r *reader) tolerant(stops string) (v value) {
 	if r.dry > 0 {
 		return r.expression()
 	}
+	r.space()
 	start := r.at
 	f := r.try(func() { v = r.expression() })
-	if f == nil {
+	if f == nil && r.ends(stops) {
 		return v
 	}
 	r.at = start
+	if r.opts.Lenient {
+		r.recover(f)
+		r.skipUntil(stops)
+		return r.unknown(start)
+	}
 	if r.try(r.pass) != nil {
 		panic(f) // it cannot be skipped either
 	}
 	r.skipFault(f)
-	return value{hole: true}
+	return r.unknown(start)
 }
 
 // get returns the value of a name.
 func (r *reader) get(at int, name string) value {
 	v, ok := r.lookup(name)
-	switch {
-	case r.dry > 0:
-	case !ok:
-		panic(unknown(at, name))
-	case v.hole:
-		panic(&fault{hole: true})
+	if r.dry > 0 {
+		return value{fn: v.fn}
 	}
-	return v
+	switch {
+	case r.opts.Lenient && (!ok || isKind(v, Unknown)) && r.peek("("):
+		return native(firstObject)
+	case !ok:
+		panic(undeclared(at, name))
+	}
+	return v.known()
 }
 
 // fail returns the fault at a position. The caller panics with it.
@@ -256,7 +291,7 @@ func refuse(at int, what string) *fault {
 func (r *reader) step() (leave func()) {
 	r.steps++
 	r.depth++
-	if r.steps > maxSteps || r.depth > maxDepth {
+	if r.steps > r.limit(maxSteps) || r.depth > maxDepth {
 		panic(fail(r.at, "the script does too much, or nests too deeply", "generate a .json file instead"))
 	}
 	return func() { r.depth-- }
@@ -288,8 +323,15 @@ func (r *reader) lookup(name string) (value, bool) {
 
 // statements reads to the end of the text.
 func (r *reader) statements() {
+	if r.opts.Lenient {
+		r.hoist()
+	}
 	for r.space(); r.at < len(r.text); r.space() {
-		if !r.punct(";") {
+		switch {
+		case r.punct(";"):
+		case r.opts.Lenient:
+			r.tryStatement(r.statement)
+		default:
 			r.statement()
 		}
 	}
@@ -322,7 +364,7 @@ func (r *reader) statement() {
 		r.word()
 		r.skipTypeStatement()
 		return
-	case "module":
+	case "module", "exports":
 		r.commonJS()
 		return
 	}
@@ -360,11 +402,15 @@ func (r *reader) effect(start int, word string) {
 	r.skipFault(refusal)
 }
 
-// commonJS reads module.exports = VALUE.
+// commonJS reads module.exports = VALUE or, if lenient, exports.NAME = VALUE.
 func (r *reader) commonJS() {
 	start := r.at
-	r.word()
-	if !r.punct(".") || r.word() != "exports" || !r.punct("=") {
+	if r.word() == "exports" && r.opts.Lenient {
+		r.skipUntil("=;\n")
+	} else if !r.punct(".") || r.word() != "exports" {
+		panic(refuse(start, "module"))
+	}
+	if !r.punct("=") {
 		panic(refuse(start, "module"))
 	}
 	r.module.common = true
@@ -433,11 +479,11 @@ func (r *reader) exportList() {
 		case ok:
 			r.module.exports[one.as] = v
 		case one.as == "default":
-			panic(unknown(one.at, one.name))
+			panic(undeclared(one.at, one.name))
 		} // else it is a type
 	}
-	if r.module.exports["default"].hole {
-		panic(&fault{hole: true})
+	if v := r.module.exports["default"]; !r.opts.Lenient {
+		v.known()
 	}
 }
 
@@ -483,9 +529,17 @@ func (r *reader) specifier() (at int, path string) {
 func (r *reader) exportValue() {
 	r.space()
 	at := r.at
-	v := r.expression()
+	v := value{}
+	if r.opts.Lenient {
+		v = r.tolerant(";\n")
+	} else {
+		v = r.expression()
+	}
 	if v.node == nil && (v.fn == nil || r.module.from == nil) {
-		panic(fail(at, "what is exported is no object", "write: export default defineMcp({ servers: { ... } })"))
+		if !r.opts.Lenient {
+			panic(fail(at, "what is exported is no object", "write: export default defineMcp({ servers: { ... } })"))
+		}
+		v = r.unknown(at)
 	}
 	r.module.exports["default"] = v
 }
@@ -516,8 +570,7 @@ func (r *reader) importing() {
 	var from *module
 	if specifier != "stax" {
 		if f := r.try(func() { from = r.load(at, specifier) }); f != nil {
-			r.problem(f.Problem)
-			r.holes = true
+			r.skipFault(f)
 			from = &module{state: failed}
 		}
 	}
@@ -585,16 +638,16 @@ func (r *reader) imports(names map[string]string) {
 // declarations reads the declarators after const.
 func (r *reader) declarations() {
 	for more := true; more; more = r.punct(",") {
-		p := r.pattern()
+		p := r.pattern("=;\n")
 		r.want("=")
 		r.space()
 		at := r.at
-		r.bind(p, r.tolerant(), at)
+		r.bind(p, r.tolerant(",;\n"), at)
 	}
 }
 
-// pattern reads a name or { members }, and an optional type.
-func (r *reader) pattern() (p pattern) {
+// pattern reads a name or { members }, and an optional type; see [reader.annotation].
+func (r *reader) pattern(stops string) (p pattern) {
 	if r.peek("{") {
 		p.members = []pattern{}
 		r.list("{", "}", func() {
@@ -616,7 +669,7 @@ func (r *reader) pattern() (p pattern) {
 	}
 	r.punct("?")
 	if r.punct(":") {
-		r.skipType()
+		r.annotation(stops)
 	}
 	return p
 }
@@ -657,7 +710,7 @@ func (r *reader) bind(p pattern, v value, at int) {
 		part := value{}
 		switch {
 		case r.dry > 0:
-		case v.hole:
+		case isKind(v, Unknown):
 			part = v
 		case v.fn != nil && v.fn.exports != nil:
 			part, _ = v.fn.exports.get(m.key)

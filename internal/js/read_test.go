@@ -214,6 +214,12 @@ func TestBounded(t *testing.T) {
 			"calls of calls", "const f0 = x => x;" + strings.Join(nested(40), "") + "export default { a: f40(1) }",
 			"does too much",
 		},
+		{
+			"calls of a long function",
+			"function f() { return '" + strings.Repeat("x", 100_000) + "' }\nexport default {a: [" +
+				strings.Repeat("f(),", 100_000) + "]}",
+			"does too much",
+		},
 		{"wide", "export default {" + strings.Repeat("a: 1, ", 100_000) + "}", "objects that are too large"},
 	}
 	for _, test := range tests {

@@ -21,9 +21,11 @@ func (r *reader) generics() bool {
 				return true
 			}
 		case ';':
+			r.steps += (i - r.at) / stepBytes
 			return false
 		}
 	}
+	r.steps += (len(r.text) - r.at) / stepBytes
 	return false
 }
 
@@ -67,6 +69,21 @@ func (r *reader) skipType() {
 		}
 		r.skipPrimaryType()
 	}
+}
+
+// annotation skips a type. A lenient reader skips to one of the bytes in stops if the
+// type cannot be read or does not end there.
+func (r *reader) annotation(stops string) {
+	start := r.at
+	f := r.try(r.skipType)
+	if f == nil && r.ends(stops) {
+		return
+	}
+	if !r.opts.Lenient {
+		panic(f)
+	}
+	r.at = start
+	r.skipUntil(stops)
 }
 
 // skipPrimaryType skips a type without operators, and the brackets of its arrays.

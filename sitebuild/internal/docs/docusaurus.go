@@ -2,47 +2,11 @@ package docs
 
 import (
 	"cmp"
-	"path"
-	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/js"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
-
-// js reads a JavaScript file that configures a system.
-func (d *detector) js(name string) (*jsValue, string) {
-	src := d.read(name)
-	budget := maxImported
-	load := func(imported string) string {
-		base := path.Join(path.Dir(name), imported)
-		bare := strings.TrimSuffix(base, path.Ext(base))
-		file := d.find(append([]string{base},
-			append(variants(base, ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"),
-				variants(bare, ".ts", ".mts")...)...)...)
-		if budget--; file == "" || budget < 0 {
-			return ""
-		}
-		return d.read(file)
-	}
-	return readJS(src, load), src
-}
-
-// maxImported bounds how many imported files are read.
-const maxImported = 200
-
-// script is a JavaScript file being read, for findings with line numbers.
-type script struct {
-	config *config
-	file   string
-	src    string
-	breaks lineBreaks // of src
-}
-
-// unread reports a value that cannot be determined without running the file.
-func (s *script) unread(v *jsValue) {
-	s.config.note(s.file, s.line(v), check.Note,
-		"%s is left out of the navigation: it cannot be known without running the file", cmp.Or(v.text, "a value"))
-}
 
 // docusaurus reads sidebars.js, .ts or .json and docusaurus.config.
 func (d *detector) docusaurus() *config {
@@ -60,26 +24,26 @@ func (d *detector) docusaurus() *config {
 		c.root = "docs"
 	}
 	if main != "" {
-		v, _ := d.js(main)
-		c.title, c.description = v.get("title").str(), v.get("tagline").str()
-		c.language = v.get("i18n", "defaultLocale").str()
+		root := d.script(c, main).root
+		c.title = root.Get("title").String()
+		c.description = root.Get("tagline").String()
+		c.language = root.Get("i18n", "defaultLocale").String()
 		if d.docs == "docs" || c.root == "docs" {
-			c.published.base = publishedAt(v.get("url").str(), v.get("baseUrl").str(), docsRoute(v))
+			c.published.base = publishedAt(root.Get("url").String(), root.Get("baseUrl").String(), docsRoute(root))
 		}
 	}
 	if bars == "" {
 		return c // derived from folders
 	}
-	v, src := d.js(bars)
-	s := &script{c, bars, src, breaksOf(src)}
-	if v.kind != jsObject {
-		s.unread(v)
+	f := d.script(c, bars)
+	if !f.root.Is(tree.Object) {
+		f.unread(f.root)
 		return c
 	}
-	for _, key := range v.keys {
-		entries := s.sidebar(v.members[key], 0)
-		if len(v.keys) > 1 && len(entries) > 0 {
-			entries = []navEntry{{title: titleOf(spaced(key) + ".md"), items: entries}}
+	for _, m := range f.root.Members {
+		entries := f.sidebar(m.Value, 0)
+		if len(f.root.Members) > 1 && len(entries) > 0 {
+			entries = []navEntry{{title: titleOf(spaced(m.Key) + ".md"), items: entries}}
 		}
 		c.nav = append(c.nav, entries...)
 	}
@@ -87,10 +51,10 @@ func (d *detector) docusaurus() *config {
 }
 
 // docsRoute returns the route of the documents in the first preset.
-func docsRoute(v *jsValue) string {
-	for _, preset := range v.get("presets").list {
-		if len(preset.list) == 2 {
-			if route := preset.list[1].get("docs", "routeBasePath").str(); route != "" {
+func docsRoute(root *tree.Node) string {
+	for _, preset := range root.Get("presets").Elements() {
+		if len(preset.Items) == 2 {
+			if route := preset.Items[1].Get("docs", "routeBasePath").String(); route != "" {
 				return route
 			}
 		}
@@ -113,72 +77,61 @@ func spaced(name string) string {
 }
 
 // sidebar reads the items of a sidebar: a list, or an object of categories.
-func (s *script) sidebar(v *jsValue, depth int) []navEntry {
-	if depth > maxNavDepth {
+func (f *navFile) sidebar(v *tree.Node, depth int) []navEntry {
+	if v == nil || depth > maxNavDepth {
 		return nil
 	}
-	switch v.kind {
-	case jsArray:
-		var entries []navEntry
-		for _, item := range v.list {
-			entries = append(entries, s.sidebarItem(item, depth)...)
-		}
-		return entries
-	case jsObject:
-		if slices.Contains(v.keys, "type") {
-			return s.sidebarItem(v, depth)
-		}
-		var entries []navEntry
-		for _, key := range v.keys {
-			if items := s.sidebar(v.members[key], depth+1); items != nil {
-				entries = append(entries, navEntry{
-					title: key,
-					items: items,
-					line:  s.line(v.members[key]),
-				})
-			}
-		}
-		return entries
-	case jsUnknown:
-		s.unread(v)
+	if v.Kind == js.Unknown {
+		f.unread(v)
+		return nil
 	}
-	return nil
+	if v.Get("type") != nil {
+		return f.sidebarItem(v, depth)
+	}
+	entries := flatten(v.Items, func(item *tree.Node) []navEntry {
+		return f.sidebarItem(item, depth)
+	})
+	for _, m := range v.Members {
+		if items := f.sidebar(m.Value, depth+1); items != nil {
+			entries = append(entries, navEntry{
+				title: m.Key,
+				items: items,
+				line:  f.line(m.Value),
+			})
+		}
+	}
+	return entries
 }
 
-func (s *script) line(v *jsValue) int { return 1 + s.breaks.before(v.at) }
-
-func (s *script) sidebarItem(v *jsValue, depth int) []navEntry {
-	if v.kind == jsString {
-		return []navEntry{{ref: v.text, line: s.line(v)}}
-	}
-	if v.kind != jsObject {
-		return s.sidebar(v, depth+1)
-	}
+// sidebarItem reads the id of a document, or an item by its type.
+func (f *navFile) sidebarItem(v *tree.Node, depth int) []navEntry {
 	e := navEntry{
-		title: v.get("label").str(),
-		line:  s.line(v),
+		title: v.Get("label").String(),
+		line:  f.line(v),
 	}
-	switch v.get("type").str() {
+	if v.Is(tree.String) {
+		e.ref = v.Text
+		return []navEntry{e}
+	}
+	switch v.Get("type").String() {
 	case "doc", "ref":
-		e.ref = v.get("id").str()
+		e.ref = v.Get("id").String()
 	case "link":
-		e.ref = v.get("href").str()
+		e.ref = v.Get("href").String()
 		if !isExternal(e.ref) {
 			return nil // a page of the web site
 		}
 	case "autogenerated":
-		return []navEntry{{
-			dir:  true,
-			ref:  cmp.Or(strings.Trim(v.get("dirName").str(), "/"), "."),
-			line: e.line,
-		}}
+		e.title = ""
+		e.dir = true
+		e.ref = cmp.Or(strings.Trim(v.Get("dirName").String(), "/"), ".")
 	case "category":
-		e.items = s.sidebar(v.get("items"), depth+1)
-		e.ref = v.get("link", "id").str()
+		e.items = f.sidebar(v.Get("items"), depth+1)
+		e.ref = v.Get("link", "id").String()
 	case "html":
 		return nil
 	default:
-		return s.sidebar(v, depth+1)
+		return f.sidebar(v, depth+1)
 	}
 	return []navEntry{e}
 }

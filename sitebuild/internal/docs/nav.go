@@ -21,8 +21,6 @@ type config struct {
 	found []check.Finding
 
 	published published
-
-	entries int // number read so far
 }
 
 // navEntry is an entry as written in a navigation file.
@@ -80,9 +78,6 @@ func (r *reader) navigate(pages []*Page) {
 
 // maxNavDepth bounds how deep entries are nested.
 const maxNavDepth = 20
-
-// maxNavEntries bounds the entries that a file with aliases can expand to.
-const maxNavEntries = 200_000
 
 func (r *reader) navItems(entries []navEntry, seen map[*Page]bool, depth int) []*NavItem {
 	if depth > maxNavDepth {

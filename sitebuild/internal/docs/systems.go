@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"cmp"
 	"encoding/json"
 	"io"
 	"io/fs"
@@ -11,6 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/js"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // files are the existing files, by path.
@@ -96,201 +97,67 @@ func variants(name string, endings ...string) []string {
 	return list
 }
 
-// mkdocs reads mkdocs.yml.
-func (d *detector) mkdocs() *config {
-	file := d.find("mkdocs.yml", "mkdocs.yaml")
-	if file == "" {
-		return nil
+// Open opens a known file. Scripts import from a detector, so that they see neither
+// skipped files nor the targets of links.
+func (d *detector) Open(name string) (fs.File, error) {
+	if _, err := d.Stat(name); err != nil {
+		return nil, err
 	}
-	c := &config{
-		system: "mkdocs",
-		file:   file,
-		root:   "docs",
-	}
-	var parsed yaml.Node
-	err := yaml.Unmarshal([]byte(d.read(file)), &parsed)
-	if err != nil || len(parsed.Content) == 0 {
-		line := 1
-		what := "it is empty"
-		if err != nil {
-			line, what = yamlError(err)
-		}
-		c.note(file, line, check.Warning, "%s is not YAML: %s", file, what)
-		c.root = d.mkdocsRoot(c.root)
-		return c
-	}
-	top := members(parsed.Content[0])
-	c.title, c.description = scalar(top["site_name"]), scalar(top["site_description"])
-	d.mkdocsDir = path.Clean(cmp.Or(scalar(top["docs_dir"]), "docs"))
-	c.root = d.mkdocsRoot(d.mkdocsDir)
-	c.language = scalar(members(top["theme"])["language"])
-	if c.published.base = publishedAt(scalar(top["site_url"])); scalar(top["use_directory_urls"]) == "false" {
-		c.published.ending = ".html"
-	}
-	c.nav = c.mkdocsNav(top["nav"], 0)
-	return c
+	return d.fsys.Open(name)
 }
 
-// mkdocsRoot returns the folder of the documents: the configured one, or the one being
-// read if that does not exist.
-func (d *detector) mkdocsRoot(dir string) string {
-	if d.docs != "" || dir == "." || !fs.ValidPath(dir) || !d.hasDir(dir) {
-		return ""
+// Stat implements [fs.StatFS].
+func (d *detector) Stat(name string) (fs.FileInfo, error) {
+	info, ok := d.there[name]
+	if !ok {
+		return nil, fs.ErrNotExist
 	}
-	return dir
+	return info, nil
 }
 
-// members returns the values of a YAML mapping.
-func members(n *yaml.Node) map[string]*yaml.Node {
-	m := make(map[string]*yaml.Node)
-	for _, v := range mapping(n) {
-		m[v.key.Value] = v.value
-	}
-	return m
+// navFile is a configuration file of a documentation system, as a tree.
+type navFile struct {
+	config *config
+	name   string
+	text   string
+	root   *tree.Node // nil if it cannot be read
+	breaks lineBreaks // of text
 }
 
-// yamlMember is a member of a YAML mapping.
-type yamlMember struct{ key, value *yaml.Node }
-
-// mapping returns the members of a YAML mapping in order.
-func mapping(n *yaml.Node) []yamlMember {
-	n = plainNode(n)
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
+// script reads a JavaScript, TypeScript or JSON file that configures a system. Values
+// that only running it would reveal are [js.Unknown].
+func (d *detector) script(c *config, name string) *navFile {
+	text := strings.ToValidUTF8(d.read(name), "\ufffd")
+	script := js.Read([]byte(text), &js.Options{
+		Files:   d,
+		Name:    name,
+		Lenient: true,
+	})
+	return &navFile{
+		config: c,
+		name:   name,
+		text:   text,
+		root:   script.Root,
+		breaks: breaksOf(text),
 	}
-	var list []yamlMember
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		list = append(list, yamlMember{n.Content[i], n.Content[i+1]})
-	}
-	return list
 }
 
-// plainNode resolves aliases.
-func plainNode(n *yaml.Node) *yaml.Node {
-	for i := 0; n != nil && n.Kind == yaml.AliasNode && i < 8; i++ {
-		n = n.Alias
-	}
-	return n
+// line returns the line of a value.
+func (f *navFile) line(n *tree.Node) int { return 1 + f.breaks.before(n.Start) }
+
+// unread reports a value that only running the file would reveal.
+func (f *navFile) unread(n *tree.Node) {
+	f.config.note(f.name, f.line(n), check.Note,
+		"%s is missing from the navigation: its value is only known when the file runs", n.Text)
 }
 
-// scalar returns the text of a YAML scalar.
-func scalar(n *yaml.Node) string {
-	if n = plainNode(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return ""
+// flatten returns the entries of all values.
+func flatten(values []*tree.Node, entries func(*tree.Node) []navEntry) []navEntry {
+	var all []navEntry
+	for _, v := range values {
+		all = append(all, entries(v)...)
 	}
-	return strings.TrimSpace(n.Value)
-}
-
-func (c *config) mkdocsNav(n *yaml.Node, depth int) []navEntry {
-	list := plainNode(n)
-	if list == nil || list.Kind != yaml.SequenceNode || depth > maxNavDepth || c.entries > maxNavEntries {
-		return nil
-	}
-	var entries []navEntry
-	for _, item := range list.Content {
-		c.entries++
-		if text := scalar(item); text != "" {
-			entries = append(entries, navEntry{
-				ref:  text,
-				line: item.Line,
-			})
-			continue
-		}
-		for _, m := range mapping(item) {
-			e := navEntry{
-				title: scalar(m.key),
-				line:  m.key.Line,
-			}
-			if text := scalar(m.value); text != "" {
-				e.ref = text
-			} else {
-				e.items = c.mkdocsNav(m.value, depth+1)
-			}
-			entries = append(entries, e)
-		}
-	}
-	return entries
-}
-
-// mdbook reads SUMMARY.md, and book.toml if it exists.
-func (d *detector) mdbook() *config {
-	book := d.find("book.toml")
-	c := &config{system: "mdbook"}
-	if book != "" {
-		values, err := decodeTOML(d.read(book))
-		if err != nil {
-			c.note(book, 1, check.Warning, "%s cannot be read: %v", book, err)
-		}
-		b, _ := values["book"].(map[string]any)
-		c.title, c.description, c.language = str(b["title"]), str(b["description"]), str(b["language"])
-		c.root = path.Clean(cmp.Or(str(b["src"]), "src"))
-		if d.docs != "" || c.root == "." || !fs.ValidPath(c.root) {
-			c.root = ""
-		}
-	}
-	c.file = d.find(path.Join(c.root, "SUMMARY.md"), path.Join(d.docs, "SUMMARY.md"))
-	if c.file == "" {
-		return nil
-	}
-	c.nav = summary(d.read(c.file))
-	return c
-}
-
-// chapter matches a chapter in SUMMARY.md.
-var chapter = lazily(`^([ \t]*)(?:[-*+]\s+)?\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\]\(\s*<?([^()<>]*)>?\s*\)`)
-
-// summary reads the chapters of SUMMARY.md: links, nested by indentation, under headings
-// that are parts.
-func summary(text string) []navEntry {
-	type level struct {
-		indent int
-		list   *[]navEntry
-	}
-	var top []navEntry
-	part := -1
-	var stack []level
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimRight(line, "\r\n")
-		if title, ok := strings.CutPrefix(line, "# "); ok {
-			if title = strings.TrimSpace(title); n == 1 || strings.EqualFold(title, "summary") {
-				continue
-			}
-			top = append(top, navEntry{
-				title: title,
-				line:  n,
-			})
-			part = len(top) - 1
-			stack = nil
-			continue
-		}
-		m := chapter().FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		indent := len(strings.ReplaceAll(m[1], "\t", "    "))
-		for len(stack) > 0 && stack[len(stack)-1].indent >= indent {
-			stack = stack[:len(stack)-1]
-		}
-		list := &top
-		if part >= 0 {
-			list = &top[part].items
-		}
-		if len(stack) > 0 {
-			list = stack[len(stack)-1].list
-		}
-		title := strings.NewReplacer("`", "", `\`, "", "**", "").Replace(m[2])
-		*list = append(*list, navEntry{
-			title: title,
-			ref:   strings.TrimSpace(m[3]),
-			line:  n,
-		})
-		if len(stack) < maxNavDepth {
-			stack = append(stack, level{indent, &(*list)[len(*list)-1].items})
-		}
-	}
-	return top
+	return all
 }
 
 // folderLabel reads the _category_.json or .yml of a folder.

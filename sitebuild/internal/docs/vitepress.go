@@ -1,9 +1,13 @@
 package docs
 
 import (
+	"cmp"
 	"path"
-	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/js"
+	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
 // vitepress reads .vitepress/config.
@@ -24,73 +28,64 @@ func (d *detector) vitepress() *config {
 	if strings.HasPrefix(file, "docs/") {
 		c.root = "docs"
 	}
-	v, src := d.js(file)
-	s := &script{c, file, src, breaksOf(src)}
-	if v.kind != jsObject {
-		s.unread(v)
+	f := d.script(c, file)
+	if !f.root.Is(tree.Object) {
+		f.unread(f.root)
 		return c
 	}
-	c.title, c.description, c.language = v.get("title").str(), v.get("description").str(), v.get("lang").str()
-	if dir := path.Clean(v.get("srcDir").str()); dir != "." &&
-		v.get("srcDir").str() != "" &&
-		!strings.HasPrefix(dir, "..") {
+	c.title = f.root.Get("title").String()
+	c.description = f.root.Get("description").String()
+	c.language = f.root.Get("lang").String()
+	if dir := f.root.Get("srcDir").String(); dir != "" && !strings.HasPrefix(path.Clean(dir), "..") {
 		c.root = path.Join(c.root, dir)
 	}
-	bar := v.get("themeConfig", "sidebar")
-	if bar.kind == jsUnknown && bar.text == "" {
-		bar = v.get("locales", "root", "themeConfig", "sidebar")
+	bar := cmp.Or(f.root.Get("themeConfig", "sidebar"), f.root.Get("locales", "root", "themeConfig", "sidebar"))
+	if bar == nil && strings.Contains(f.text, "sidebar") {
+		c.note(file, 1, check.Note, "the sidebar is missing from the navigation: it is not in a literal object")
 	}
-	c.nav = s.vitepressBar(bar, "", 0)
+	c.nav = f.vitepressBar(bar, "", 0)
 	return c
 }
 
 // vitepressBar reads a sidebar: a list of items, or an object of lists by the path they
-// apply to.
-func (s *script) vitepressBar(v *jsValue, base string, depth int) []navEntry {
-	if depth > maxNavDepth {
+// apply to. A group without a base of its own has that of the group around it.
+func (f *navFile) vitepressBar(v *tree.Node, base string, depth int) []navEntry {
+	switch {
+	case v == nil || depth > maxNavDepth:
 		return nil
+	case v.Kind == js.Unknown:
+		f.unread(v)
+		return nil
+	case v.Get("items") != nil:
+		return f.vitepressBar(v.Get("items"), joinBase(base, v.Get("base").String()), depth+1)
 	}
-	var entries []navEntry
-	switch v.kind {
-	case jsArray:
-		for _, item := range v.list {
-			entries = append(entries, s.vitepressItem(item, base, depth)...)
-		}
-	case jsObject:
-		if slices.Contains(v.keys, "items") {
-			return s.vitepressBar(v.get("items"), joinBase(base, v.get("base").str()), depth+1)
-		}
-		for _, key := range v.keys {
-			entries = append(entries, s.vitepressBar(v.members[key], base, depth+1)...)
-		}
-	case jsUnknown:
-		if v.text != "" || depth == 0 && strings.Contains(s.src, "sidebar") {
-			s.unread(v)
-		}
+	entries := flatten(v.Items, func(item *tree.Node) []navEntry {
+		return f.vitepressItem(item, base, depth)
+	})
+	for _, m := range v.Members {
+		entries = append(entries, f.vitepressBar(m.Value, base, depth+1)...)
 	}
 	return entries
 }
 
-func (s *script) vitepressItem(v *jsValue, base string, depth int) []navEntry {
-	if v.kind != jsObject {
-		return s.vitepressBar(v, base, depth+1)
+// vitepressItem reads a page, or a group of items.
+func (f *navFile) vitepressItem(v *tree.Node, base string, depth int) []navEntry {
+	if !v.Is(tree.Object) {
+		return f.vitepressBar(v, base, depth+1)
 	}
-	if own := v.get("base").str(); own != "" {
-		base = own
-	}
+	base = cmp.Or(v.Get("base").String(), base)
+	text := v.Get("text")
 	e := navEntry{
-		title: v.get("text").str(),
-		ref:   v.get("link").str(),
-		line:  s.line(v),
+		title: text.String(),
+		ref:   v.Get("link").String(),
+		line:  f.line(v),
+		items: f.vitepressBar(v.Get("items"), base, depth+1),
 	}
-	if v.members["link"] != nil && !isExternal(e.ref) {
+	if v.Get("link") != nil && !isExternal(e.ref) {
 		e.ref = joinBase(base, e.ref)
 	}
-	if v.members["items"] != nil {
-		e.items = s.vitepressBar(v.get("items"), base, depth+1)
-	}
-	if text := v.get("text"); text.kind == jsUnknown && text.text != "" && e.ref == "" {
-		s.unread(text)
+	if text.Is(js.Unknown) && e.ref == "" {
+		f.unread(text)
 	}
 	return []navEntry{e}
 }
