@@ -6,8 +6,13 @@
 //	entry, err := doc.Entry(nil)      // convert it to a definition
 //	doc, report, err := registry.Export(merged, []string{"weather"}, nil)
 //
+// A [Client] finds documents in a registry:
+//
+//	found, err := new(registry.Client).Search(ctx, []string{"weather"}, nil)
+//	doc, err := new(registry.Client).Get(ctx, "io.github.owner/weather", "")
+//
 // The schema is that of 2025-12-11 ([SchemaURL]). The package never starts servers and
-// never downloads files.
+// never downloads packages.
 package registry
 
 import (
@@ -130,12 +135,8 @@ func Parse(text []byte) (*Document, error) {
 		return nil, errors.New(problems[0].Message)
 	}
 	var answer struct {
-		Server  json.RawMessage
-		Meta    said `json:"_meta"`
-		Servers []struct {
-			Server json.RawMessage
-			Meta   said `json:"_meta"`
-		}
+		response
+		Servers []response
 	}
 	switch {
 	case root.Kind != tree.Object:

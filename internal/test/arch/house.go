@@ -58,7 +58,7 @@ func House() *Plan {
 			5: {
 				"mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
 				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
-				"internal/test/sitetest", "internal/test/tabletest",
+				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest",
 			},
 			6: {"fleet", "serve", "stax/clients", "stax/registry"},
 			7: {"sitebuild"},
