@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // child is the connection to a running [Command]. Its channels are closed in this order,
@@ -47,7 +48,7 @@ type child struct {
 // end after the process exits.
 const settleTime = 250 * time.Millisecond
 
-func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
+func startChild(c *Command, cmd *exec.Cmd, tapped *tap.Stream) (*child, error) {
 	ours, theirs, err := newPipes()
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
 		defer close(ch.exited)
 		_ = cmd.Wait() // its status is in cmd.ProcessState
 	}()
-	go ch.readStderr(ours[2])
+	go ch.readStderr(ours[2], tapped)
 	go ch.supervise()
 	return ch, nil
 }
@@ -113,11 +114,18 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// readStderr copies stderr to the tail and to the writer of the command, if any.
-func (c *child) readStderr(r *os.File) {
+// readStderr copies stderr to the tail, and to the tap and the writer of the command, if
+// any.
+func (c *child) readStderr(pipe *os.File, tapped *tap.Stream) {
 	defer close(c.errEnded)
-	defer r.Close()
+	defer pipe.Close()
+	var r io.Reader = pipe
 	shown := c.command.Stderr
+	if tapped != nil {
+		lines := c.command.tapStderr(tapped)
+		defer flush(lines)
+		r = io.TeeReader(pipe, lines)
+	}
 	if shown == nil {
 		_, _ = io.Copy(&c.stderr, r)
 		return

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // Command is a server that is started as a child process and uses its stdin and stdout
@@ -230,9 +232,12 @@ func (c *Command) connect(_ context.Context, ses *session) (link, error) {
 	if err != nil {
 		return nil, err
 	}
-	ses.child, err = startChild(c, cmd)
+	tapped := ses.src.tap.Open(tap.Stdio)
+	began := time.Now()
+	ses.child, err = startChild(c, cmd, tapped)
+	tapped.Step("start", began, c.String(), err)
 	if err != nil {
 		return nil, err
 	}
-	return newStream(ses.child, ses), nil
+	return newStream(ses.child, ses, tapped), nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // BlockedError is why an [Endpoint] refused an address, see [Endpoint.PublicOnly].
@@ -161,7 +162,9 @@ func (e *Endpoint) request(ctx context.Context, method string, header http.Heade
 
 // post sends a message. It takes ownership of header and body: the HTTP transport may read
 // the body after it has returned.
-func (e *Endpoint) post(ctx context.Context, to *url.URL, header http.Header, body []byte) (*http.Response, error) {
+func (e *Endpoint) post(
+	ctx context.Context, to *url.URL, header http.Header, body []byte, t *tap.Tapper,
+) (*http.Response, error) {
 	header["Content-Type"] = []string{"application/json"}
 	header["Accept"] = []string{"application/json, " + eventStream}
 	r := e.request(ctx, http.MethodPost, header)
@@ -172,21 +175,29 @@ func (e *Endpoint) post(ctx context.Context, to *url.URL, header http.Header, bo
 	}
 	r.Body, _ = r.GetBody()
 	r.ContentLength = int64(len(body))
-	return e.do(r)
+	return e.do(r, t)
 }
 
-// do makes a request, and retries it with another token if necessary.
-func (e *Endpoint) do(r *http.Request) (*http.Response, error) {
-	resp, err := e.send(r)
+// do makes a request, and retries it with another token if necessary. t may be nil.
+func (e *Endpoint) do(r *http.Request, t *tap.Tapper) (*http.Response, error) {
+	resp, err := e.send(r, t)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
-	return e.renewed(r, resp)
+	return e.renewed(r, resp, t)
 }
 
-// send makes a request. http.Client is only needed for redirects and for a user in the
-// URL; it costs a tenth of a request.
-func (e *Endpoint) send(r *http.Request) (*http.Response, error) {
+// send makes a request, tapped unless t is nil.
+func (e *Endpoint) send(r *http.Request, t *tap.Tapper) (*http.Response, error) {
+	if t != nil {
+		return e.tappedRoundTrip(r, t)
+	}
+	return e.roundTrip(r)
+}
+
+// roundTrip makes a request. http.Client is only needed for redirects and for a user in
+// the URL; it costs a tenth of a request.
+func (e *Endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 	if e.target.User != nil {
 		return e.client.Do(r)
 	}

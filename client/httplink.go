@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // Headers of Streamable HTTP.
@@ -161,7 +162,7 @@ func (l *httpLink) deleteSession() {
 	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
 	defer cancel()
 	header, _ := l.header(nil)
-	if resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodDelete, header)); err == nil {
+	if resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodDelete, header), l.ses.src.tap); err == nil {
 		drainAndClose(resp.Body)
 	}
 }
@@ -205,7 +206,7 @@ func (l *httpLink) roundTrip(ctx context.Context, c *call) ([]byte, error) {
 // post sends a message. inSession reports whether it named a session.
 func (l *httpLink) post(ctx context.Context, body []byte, c *call) (resp *http.Response, inSession bool, err error) {
 	header, inSession := l.header(c)
-	resp, err = l.endpoint.post(ctx, l.endpoint.target, header, body)
+	resp, err = l.endpoint.post(ctx, l.endpoint.target, header, body, l.ses.src.tap)
 	if err != nil {
 		err = l.connectionError(ctx, err)
 	}
@@ -280,6 +281,9 @@ func plainCause(err error) error {
 // 2024-11-05 alone, it makes the request over that transport instead.
 func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, inSession bool) ([]byte, error) {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if x := l.tapOf(resp); x != nil {
+		x.Received(text, tap.Body)
+	}
 	status := l.endpoint.statusError(resp, text)
 	var m peer.Message
 	coded := m.Scan(bytes.TrimSpace(text)) == nil && m.Failure != nil
@@ -330,6 +334,9 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 	}
 	if err != nil {
 		return nil, l.connectionError(ctx, err)
+	}
+	if x := l.tapOf(resp); x != nil {
+		x.Received(text, tap.Body)
 	}
 	var found *reply
 	take := func(text []byte) {

@@ -268,7 +268,7 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	o := i.Source.opts
 	o.Lazy = true
 	o.Optional = false
-	o.Catalog = i.Source.catalog.Load()
+	o.Previous.Catalog = i.Source.catalog.Load()
 	o.Timeouts.Idle = i.opts.IdleStop
 	observe := o.Observe
 	o.Observe = func(e Event) {
@@ -282,6 +282,7 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 		}
 	}
 	t.src = newSource(i.Source.transport, &o)
+	t.src.tap = i.Source.tap // streams are numbered together
 	t.src.owner = key.session
 	t.src.alias = fmt.Sprintf("%s (%s %d)", o.Name, i.opts.By, t.slot)
 	t.src.shared = true

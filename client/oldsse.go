@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // oldConn is a connection of 2024-11-05 ("Transports", HTTP with SSE): one event stream
@@ -46,7 +47,7 @@ func (l *httpLink) openOld(ctx context.Context) (*stream, error) {
 		_ = c.Close() // another error is returned already
 		return nil, err
 	}
-	old := newStream(c, l.ses)
+	old := newStream(c, l.ses, l.tapOf(resp).On(tap.SSE))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.old = old
@@ -89,7 +90,7 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 	ctx, cancel := context.WithTimeout(c.link.quit, tellTimeout)
 	defer cancel()
 	header, _ := c.link.header(nil)
-	resp, err := c.link.endpoint.post(ctx, c.post, header, bytes.Clone(msg))
+	resp, err := c.link.endpoint.post(ctx, c.post, header, bytes.Clone(msg), c.link.ses.src.tap)
 	if err != nil {
 		return &lostError{
 			cause:  plainCause(err),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // Options configure [Open]. Nil and the zero value mean the defaults.
@@ -30,17 +31,12 @@ type Options struct {
 	// Lazy delays the start of the server until it is needed: Open returns immediately,
 	// and does not report a missing server.
 	Lazy bool
-	// Catalog is the known catalog of the server before its first start, or nil. With
-	// Lazy, listing it does not start the server. Watchers are notified if the actual
-	// catalog differs.
-	Catalog *mcp.Catalog
 	// Optional means that there are other servers: Open starts the server without waiting
 	// for it, failed attempts are retried even without a request, and until the first
 	// successful start the catalog is empty instead of an error.
 	Optional bool
-	// Replaces is the Source that this one replaces, or nil: calls parked there while
-	// their clients are asked resume here, until that Source is closed.
-	Replaces *Source
+	// Previous is what an earlier Source of the same server has left.
+	Previous Previous
 
 	// Timeouts configures how long to wait for the server.
 	Timeouts Timeouts
@@ -56,8 +52,23 @@ type Options struct {
 	Logger *slog.Logger
 	// Observe, if not nil, is called for events of the server. It must not block.
 	Observe func(Event)
+	// Tap, if not nil, receives everything that crosses the connections to the server:
+	// every message, the heads of HTTP responses, stderr, and the steps of connecting.
+	Tap tap.Func
 	// Roster, if not nil, lists the server while the Source is open.
 	Roster *Roster
+}
+
+// Previous is what an earlier [Source] of the same server has left. The zero value means
+// nothing.
+type Previous struct {
+	// Catalog is the known catalog of the server before its first start, or nil. With
+	// [Options.Lazy], listing it does not start the server. Watchers are notified if the
+	// actual catalog differs.
+	Catalog *mcp.Catalog
+	// Source is the Source that this one replaces, or nil: calls parked there while
+	// their clients are asked resume here, until that Source is closed.
+	Source *Source
 }
 
 // Questions configures the requests that a server may make: elicitation/create,

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // renewal is the renewable header of an [Endpoint].
@@ -62,7 +64,7 @@ func differs(h, used http.Header) bool {
 
 // renewed retries a request that was refused with 401, if there is another header. It
 // returns the final response.
-func (e *Endpoint) renewed(r *http.Request, resp *http.Response) (*http.Response, error) {
+func (e *Endpoint) renewed(r *http.Request, resp *http.Response, t *tap.Tapper) (*http.Response, error) {
 	h := e.renew(r.Context(), r.Header)
 	if h == nil {
 		return resp, nil
@@ -79,5 +81,5 @@ func (e *Endpoint) renewed(r *http.Request, resp *http.Response) (*http.Response
 		}
 		again.Body = body
 	}
-	return e.send(again)
+	return e.send(again, t)
 }

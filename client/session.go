@@ -342,9 +342,13 @@ func (ses *session) shakeHands(ctx context.Context) error {
 	wanted := ses.src.opts.Version
 	switch {
 	case wanted.Modern():
-		return ses.discover(ctx, wanted)
+		return ses.timed(ctx, "discover", func(ctx context.Context) error {
+			return ses.discover(ctx, wanted)
+		})
 	case wanted != 0:
-		return ses.initialize(ctx, wanted)
+		return ses.timed(ctx, "initialize", func(ctx context.Context) error {
+			return ses.initialize(ctx, wanted)
+		})
 	}
 	first := ses.initializeLatest
 	second := ses.discoverLatest
@@ -364,11 +368,15 @@ func (ses *session) shakeHands(ctx context.Context) error {
 }
 
 func (ses *session) initializeLatest(ctx context.Context) error {
-	return ses.initialize(ctx, mcp.LatestLegacyVersion)
+	return ses.timed(ctx, "initialize", func(ctx context.Context) error {
+		return ses.initialize(ctx, mcp.LatestLegacyVersion)
+	})
 }
 
 func (ses *session) discoverLatest(ctx context.Context) error {
-	return ses.discover(ctx, mcp.LatestVersion)
+	return ses.timed(ctx, "discover", func(ctx context.Context) error {
+		return ses.discover(ctx, mcp.LatestVersion)
+	})
 }
 
 // refused reports whether a server answered that it does not know the handshake, or with

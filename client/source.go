@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // Source is a server in another process or at a URL. It is safe for concurrent use.
@@ -27,6 +28,7 @@ type Source struct {
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
 	lot     *parkingLot
+	tap     *tap.Tapper // nil without [Options.Tap]
 	askers  askers
 	owner   mcp.Session // its only client, see [Isolated]; or nil
 	unwatch func()      // [server.Clients]
@@ -118,15 +120,16 @@ func newSource(transport Transport, opts *Options) *Source {
 		unwatch: func() {},
 	}
 	o := &s.opts
-	if o.Catalog != nil {
-		s.catalog.Store(o.Catalog)
-		params, _ := headersOf(o.Catalog)
+	if cat := o.Previous.Catalog; cat != nil {
+		s.catalog.Store(cat)
+		params, _ := headersOf(cat)
 		s.headers.Store(&params)
 	}
-	if o.Replaces != nil {
-		s.lot = o.Replaces.lot
-		o.Replaces = nil // do not keep a chain of all earlier sources
+	if previous := o.Previous.Source; previous != nil {
+		s.lot = previous.lot
+		o.Previous.Source = nil // do not keep a chain of all earlier sources
 	}
+	s.tap = tap.New(o.Tap)
 	s.clientInfo, _ = mcp.Marshal(o.Client) // strings can always be encoded
 	s.quit, s.stop = context.WithCancel(context.Background())
 	if o.Clients != nil {

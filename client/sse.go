@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // How many times in a row a broken stream is resumed without new data, the default delay
@@ -29,7 +30,7 @@ func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call)
 	for tries := 0; ; {
 		r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
 		r.LastID = lastID
-		found, err := l.readEvents(r, c)
+		found, err := l.readEvents(r, c, l.tapOf(resp).On(tap.SSE))
 		if found != nil {
 			return found.result, found.err
 		}
@@ -59,11 +60,14 @@ func (l *httpLink) readAnswer(ctx context.Context, resp *http.Response, c *call)
 
 // readEvents reads messages until the answer to c, or the end of the stream. If c is nil,
 // there is no answer.
-func (l *httpLink) readEvents(r *peer.EventReader, c *call) (*reply, error) {
+func (l *httpLink) readEvents(r *peer.EventReader, c *call, x *tap.Stream) (*reply, error) {
 	for {
 		ev, err := r.Next()
 		if err != nil {
 			return nil, err
+		}
+		if x != nil && len(ev.Data) > 0 {
+			x.Received(ev.Data, tap.Body)
 		}
 		switch {
 		case !ev.IsMessage():
@@ -97,7 +101,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	if lastID != "" {
 		header[headerEventID] = []string{lastID}
 	}
-	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodGet, header))
+	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodGet, header), l.ses.src.tap)
 	if err != nil {
 		return nil, l.connectionError(ctx, err)
 	}
@@ -137,7 +141,7 @@ func (l *httpLink) listen(refresh func()) {
 					refresh()
 				}
 				r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
-				_, _ = l.readEvents(r, nil) // reopened in any case
+				_, _ = l.readEvents(r, nil, l.tapOf(resp).On(tap.SSE)) // reopened in any case
 				lastID = r.LastID
 				_ = resp.Body.Close()
 			}

@@ -202,7 +202,10 @@ func (s *Source) start() (*session, error) {
 	ses, err := s.connect(ctx)
 	if err == nil {
 		var cat *mcp.Catalog
-		if cat, err = ses.list(ctx); err == nil {
+		began := time.Now()
+		cat, err = ses.list(ctx)
+		s.tap.Step("lists", began, "", err)
+		if err == nil {
 			s.publish(ses, cat)
 			return ses, nil
 		}

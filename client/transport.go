@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // Transport is a way to reach a server: a [*Command], an [*Endpoint] or a
@@ -51,7 +52,7 @@ func (d *Dialer) connect(ctx context.Context, ses *session) (link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newStream(conn, ses), nil
+	return newStream(conn, ses, ses.src.tap.Open(tap.Socket)), nil
 }
 
 // permanent is an error that a retry will not change.
@@ -82,17 +83,21 @@ type stream struct {
 	cancel context.CancelFunc // stops the reading
 	done   chan struct{}      // closed when reading has stopped
 	spread spread
+	tap    *tap.Stream // nil if nothing is tapped
+	posts  bool        // writing a message is an HTTP request, which is tapped itself
 }
 
-func newStream(conn server.Conn, ses *session) *stream {
+func newStream(conn server.Conn, ses *session, tapped *tap.Stream) *stream {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &stream{
 		conn:   conn,
 		ses:    ses,
 		cancel: cancel,
 		done:   make(chan struct{}),
+		tap:    tapped,
 	}
 	s.child, _ = conn.(*child)
+	_, s.posts = conn.(*oldConn)
 	go s.read(ctx)
 	return s
 }
@@ -105,6 +110,9 @@ func (s *stream) read(ctx context.Context) {
 		if err != nil {
 			s.ses.lost(s.endReason(err))
 			return
+		}
+		if s.tap != nil {
+			s.tap.Received(text, tap.Junk)
 		}
 		if text[0] == '[' && eachOf(text, func(text []byte) {
 			s.ses.receive(text, nil)
@@ -135,17 +143,19 @@ func (s *stream) endReason(err error) error {
 func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 	var position int64
 	var err error
+	msg := c.message()
 	if s.child != nil {
-		position, err = s.child.writer.write(c.message())
+		s.tapSent(msg)
+		position, err = s.child.writer.write(msg)
 	} else {
-		err = s.conn.WriteMessage(c.message())
+		err = s.write(msg)
 	}
 	if err != nil {
 		return nil, s.writeError(ctx, c, err)
 	}
 	result, err := c.wait(ctx, func() {
 		if c.method != "initialize" {
-			_ = s.conn.WriteMessage(cancelled(c.id)) // on failure, the connection ends soon anyway
+			_ = s.write(cancelled(c.id)) // on failure, the connection ends soon anyway
 		}
 	})
 	if lost, ok := err.(*lostError); ok && s.child != nil && !s.child.mayHaveRead(position) {
@@ -155,6 +165,18 @@ func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 		}
 	}
 	return result, err
+}
+
+// write sends a message.
+func (s *stream) write(msg []byte) error {
+	s.tapSent(msg)
+	return s.conn.WriteMessage(msg)
+}
+
+func (s *stream) tapSent(msg []byte) {
+	if s.tap != nil && !s.posts {
+		s.tap.Sends(msg)
+	}
 }
 
 // writeError returns the error for a call that could not be written.
@@ -183,7 +205,7 @@ func (s *stream) writeError(ctx context.Context, c *call, err error) error {
 
 // tell implements link.
 func (s *stream) tell(_ context.Context, msg []byte) error {
-	return s.conn.WriteMessage(msg)
+	return s.write(msg)
 }
 
 // close implements link.

@@ -128,17 +128,17 @@ func (f *fleet) launch(
 	o := *f.opts.Client
 	o.Name, o.Optional, o.Observe = s.Name, true, f.observe(m)
 	if old != nil {
-		o.Replaces = old.server
+		o.Previous.Source = old.server
 	}
 	if !s.Remote() {
 		o.Timeouts.Idle = f.opts.Idle.Stop
 	}
 	if o.Lazy = f.opts.Idle.Lazy; o.Lazy {
 		m.cache = cacheOf(f.opts.Idle.CacheDir, s)
-		o.Catalog = m.cache.load()
-		m.startedToList = o.Catalog == nil
+		o.Previous.Catalog = m.cache.load()
+		m.startedToList = o.Previous.Catalog == nil
 	}
-	if o.Catalog != nil {
+	if o.Previous.Catalog != nil {
 		m.handle(hasStarted)
 	}
 	m.slow = f.reportSlowStart(m, time.Duration(s.ConnectTimeoutMS)*time.Millisecond)

@@ -24,7 +24,7 @@ func OpenServer(ctx context.Context, merged *stax.Merged, name string, opts *Opt
 	if s != nil && o.Idle.Lazy {
 		live.Lazy = true
 		one.cache = cacheOf(o.Idle.CacheDir, s)
-		live.Catalog = one.cache.load()
+		live.Previous.Catalog = one.cache.load()
 	}
 	var err error
 	one.Opened, err = o.Resolver.Open(ctx, merged, name, &stax.OpenOptions{
@@ -34,7 +34,7 @@ func OpenServer(ctx context.Context, merged *stax.Merged, name string, opts *Opt
 	if err != nil {
 		return nil, err
 	}
-	if live.Catalog == nil {
+	if live.Previous.Catalog == nil {
 		if _, err := one.Catalog(ctx); err != nil {
 			return nil, errors.Join(err, one.Opened.Close())
 		}

@@ -176,7 +176,9 @@ func TestOpenReplacesChangedCopy(t *testing.T) {
 func unpackedAgain(t *testing.T, name, cache string) (warned []string) {
 	t.Helper()
 	src, err := mcpb.Open(t.Context(), name, &mcpb.OpenOptions{
-		CacheDir: cache, Values: map[string]any{"key": "k"}, Live: &client.Options{Lazy: true, Catalog: &mcp.Catalog{}},
+		CacheDir: cache, Values: map[string]any{"key": "k"}, Live: &client.Options{
+			Lazy: true, Previous: client.Previous{Catalog: &mcp.Catalog{}},
+		},
 		Warn: func(f check.Finding) { warned = append(warned, f.Rule.ID) },
 	})
 	if err != nil {

@@ -163,7 +163,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 	}
 	if known := c.shown.StaticCatalog(); known != nil && !opts.Start {
 		supervision.Lazy = true
-		supervision.Catalog = known
+		supervision.Previous.Catalog = known
 	}
 	command.Stray = opts.Stray
 	server, err := client.Open(ctx, command, &supervision)

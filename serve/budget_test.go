@@ -460,7 +460,7 @@ func TestSessionsOfOthersStay(t *testing.T) {
 
 // Finished tasks of one client leave room for those of another.
 func TestTasksOfOthersStay(t *testing.T) {
-	opts := server.Options{MaxTasks: 400, Budget: server.Budget{FinishedTasks: 400}}
+	opts := server.Options{Tasks: server.TaskOptions{Max: 400}, Budget: server.Budget{FinishedTasks: 400}}
 	onEstates(t, opts, func(t *testing.T, e *estate) {
 		alice, bob := e.clients[0], e.clients[1]
 		theirs := bob.start(t, "make", 1)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // Conn is a bidirectional connection for whole messages, such as a WebSocket. ReadMessage
@@ -91,6 +93,7 @@ type link struct {
 	conn     Conn
 	buffered BufferedConn  // nil: messages are sent one by one
 	failed   chan struct{} // closed when writing has failed
+	tap      *tap.Stream   // nil if nothing is tapped
 
 	mu  sync.Mutex
 	err error
@@ -112,6 +115,9 @@ func (l *link) pending() bool {
 
 // write sends a message, or queues it for flush.
 func (l *link) write(msg []byte) {
+	if l.tap != nil {
+		l.tap.Sends(msg)
+	}
 	_ = l.recordError(l.conn.WriteMessage(msg))
 }
 
@@ -148,6 +154,7 @@ func (s *Server) newPipe(ctx context.Context, conn Conn, o ConnOptions) *pipe {
 		slots:   make(chan struct{}, o.MaxInFlight),
 	}
 	c.reading, c.stopReading = context.WithCancel(context.WithoutCancel(ctx))
+	c.link.tap = s.tap.Open(channelOf(o.Transport))
 	c.news.idle.L = &c.news.mu
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // exchange is one POST with its response.
@@ -335,6 +336,9 @@ func (x *exchange) note() {
 
 // write writes to the event stream that the response has become.
 func (x *exchange) write(msg []byte) error {
+	if t := x.handler.server.tapOf(x.w); t != nil {
+		t.On(tap.SSE).Sends(msg)
+	}
 	if x.log != nil {
 		x.note()
 		return x.log.append(msg)

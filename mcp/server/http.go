@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // HTTPOptions configures an [HTTPHandler]. Nil and the zero value use the defaults.
@@ -86,6 +87,11 @@ var (
 // ServeHTTP rejects requests that no method should see, and dispatches the others by HTTP
 // method.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.server.tap != nil {
+		tapped := h.server.tapRequest(w, r)
+		defer tapped.finish()
+		w = tapped
+	}
 	ctx := h.enter(w, r)
 	if ctx == nil {
 		return
@@ -217,6 +223,9 @@ func (h *HTTPHandler) receive(
 	if err != nil {
 		h.bodyFailed(w, err)
 		return nil, false
+	}
+	if x := h.server.tapOf(w); x != nil {
+		x.Received(body, tap.Body)
 	}
 	return body, true
 }

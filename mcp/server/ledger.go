@@ -28,7 +28,7 @@ type Budget struct {
 	// ClientBytes is the share of one client in bytes; 0 means a quarter of Bytes.
 	ClientBytes int64
 	// ClientPercent is the share of one client in each of the following limits, and in
-	// MaxSessions and MaxTasks; 0 means 25, and 100 disables shares. A share is at least 100
+	// MaxSessions and [TaskOptions.Max]; 0 means 25, and 100 disables shares. A share is at least 100
 	// entries. Clients without a principal that connect through the same proxy have the same
 	// address, so they have one share together.
 	ClientPercent int
@@ -41,7 +41,7 @@ type Budget struct {
 	// to; 0 means 40,000.
 	Subscriptions int
 	// FinishedTasks is the maximum number of finished tasks that are kept; 0 means ten times
-	// MaxTasks. It does not apply to a custom TaskStore.
+	// [TaskOptions.Max]. It does not apply to a custom TaskStore.
 	FinishedTasks int
 	// Questions is the maximum number of calls that may wait for an answer from their
 	// client; 0 means 10,000.
@@ -192,8 +192,8 @@ func newLedger(o *Options) *ledger {
 		keptStream:       or(b.Streams, 40_000),
 		keptConnection:   or(b.Connections, 10_000),
 		keptSubscription: or(b.Subscriptions, 40_000),
-		keptRunning:      int64(o.MaxTasks),
-		keptFinished:     or(b.FinishedTasks, 10*o.MaxTasks),
+		keptRunning:      int64(o.Tasks.Max),
+		keptFinished:     or(b.FinishedTasks, 10*o.Tasks.Max),
 		keptQuestion:     or(b.Questions, 10_000),
 		keptParked:       or(b.Parked, 1000),
 	}

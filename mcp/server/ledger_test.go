@@ -22,7 +22,7 @@ func TestLedgerStaysWithinItsLimits(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		l := newLedger(&Options{
-			MaxSessions: 300, MaxTasks: 300, SessionTTL: time.Hour,
+			MaxSessions: 300, Tasks: TaskOptions{Max: 300}, SessionTTL: time.Hour,
 			Budget: Budget{Bytes: 100_000, ClientBytes: 40_000, Questions: 300, Parked: 300},
 		})
 		var all []*booking
@@ -86,7 +86,7 @@ func TestLedgerGivesUpTheUnused(t *testing.T) {
 }
 
 func testLedgerGivesUpTheUnused(t *testing.T) {
-	l := newLedger(&Options{MaxSessions: 4, MaxTasks: 1, SessionTTL: time.Hour})
+	l := newLedger(&Options{MaxSessions: 4, Tasks: TaskOptions{Max: 1}, SessionTTL: time.Hour})
 	all := make([]*booking, 6)
 	for i := range all {
 		time.Sleep(time.Second)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // pipe is one client on one connection.
@@ -215,6 +216,9 @@ func (c *pipe) lead() {
 			close(c.ended)
 			c.windUp()
 			return
+		}
+		if c.link.tap != nil && tooLong == nil {
+			c.link.tap.Received(text, tap.Junk)
 		}
 		if !c.work.begin() {
 			return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // Options configures a [Server]. Nil and the zero value use the defaults.
@@ -38,12 +39,8 @@ type Options struct {
 	Replica string
 	// StateTTL is how long a client may take to answer; 0 means 10 minutes.
 	StateTTL time.Duration
-	// Tasks stores the records of tasks; nil keeps them in memory, so they are lost when the
-	// process exits.
-	Tasks TaskStore
-	// MaxTasks is the maximum number of running tasks; 0 means 1,000. If a client exceeds
-	// its share of them, see Budget, its oldest tasks are cancelled.
-	MaxTasks int
+	// Tasks configures tasks.
+	Tasks TaskOptions
 	// RequestTimeout limits the duration of a request, regardless of the progress it
 	// reports. When it expires, the context ends with [context.DeadlineExceeded]; the answer
 	// is sent when the Source returns. Tasks have their own limit. 0 means no limit.
@@ -57,6 +54,9 @@ type Options struct {
 	Gate Gate
 	// Observer, if not nil, receives the server's events.
 	Observer Observer
+	// Tap, if not nil, receives everything that crosses the connections to clients: every
+	// message, and the heads of HTTP requests and responses.
+	Tap tap.Func
 	// Clients, if not nil, lets the Source reach clients outside of their requests.
 	Clients *Clients
 }
@@ -73,6 +73,7 @@ type Server struct {
 	bodies   bodies
 	sessions *sessionStore
 	keys     atomic.Pointer[sealKeys]
+	tap      *tap.Tapper // nil without Options.Tap
 	waiting  requestSet
 
 	methodNames map[string]string // maps each name to itself
@@ -82,6 +83,16 @@ type Server struct {
 	// ending is done once Shutdown has been called.
 	ending context.Context
 	end    context.CancelFunc
+}
+
+// TaskOptions configures the tasks of a [Server]. The zero value uses the defaults.
+type TaskOptions struct {
+	// Store stores the records of tasks; nil keeps them in memory, so they are lost when
+	// the process exits.
+	Store TaskStore
+	// Max is the maximum number of running tasks; 0 means 1,000. If a client exceeds its
+	// share of them, see [Budget], its oldest tasks are cancelled.
+	Max int
 }
 
 // New returns a server for source. opts may be nil.
@@ -99,17 +110,18 @@ func New(source mcp.Source, opts *Options) *Server {
 	if s.opts.StateTTL <= 0 {
 		s.opts.StateTTL = 10 * time.Minute
 	}
-	if s.opts.MaxTasks <= 0 {
-		s.opts.MaxTasks = 1000
+	if s.opts.Tasks.Max <= 0 {
+		s.opts.Tasks.Max = 1000
 	}
 	s.ledger = newLedger(&s.opts)
 	s.bodies.init(&s.opts.Budget)
-	if s.opts.Tasks == nil {
-		s.opts.Tasks = &memoryTasks{ledger: s.ledger}
+	if s.opts.Tasks.Store == nil {
+		s.opts.Tasks.Store = &memoryTasks{ledger: s.ledger}
 	}
 	s.tasks.server = s
-	s.tasks.store = s.opts.Tasks
+	s.tasks.store = s.opts.Tasks.Store
 	s.SetStateKeys(s.opts.StateKeys)
+	s.tap = tap.New(s.opts.Tap)
 	s.log = s.opts.Logger
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

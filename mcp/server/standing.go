@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // standing is an event stream that waits for news: the GET of a session, or a
@@ -40,6 +41,7 @@ type standing struct {
 	last func() []byte
 
 	out    eventWriter
+	tap    *tap.Stream // nil if nothing is tapped
 	closed chan struct{}
 	once   sync.Once
 
@@ -103,7 +105,7 @@ func (s *standing) flush(idle bool) {
 	due := s.messages()
 	var err error
 	for _, msg := range due {
-		if err = s.send(msg); err != nil {
+		if err = s.sendTapped(msg); err != nil {
 			break
 		}
 	}
@@ -127,11 +129,19 @@ func (s *standing) close(graceful bool) {
 		s.ledger.release(&s.kept)
 		s.hub.release(s)
 		if graceful && s.last != nil {
-			_ = s.send(s.last())
+			_ = s.sendTapped(s.last())
 		}
 		s.onClose()
 		s.out.endEvents()
 	})
+}
+
+// sendTapped writes one message, and taps it.
+func (s *standing) sendTapped(msg []byte) error {
+	if s.tap != nil {
+		s.tap.Sends(msg)
+	}
+	return s.send(msg)
 }
 
 // endStanding closes streams on the server's initiative. It closes them concurrently
@@ -185,7 +195,7 @@ func (x *exchange) listen(rc *request, sub *subscription) error {
 	r := x.r.WithContext(x.ctx)
 	wait, err := h.open(x.w, r, st)
 	if err == nil {
-		err = st.send(sub.acknowledgment())
+		err = st.sendTapped(sub.acknowledgment())
 	}
 	h.hold(r, st, wait, err)
 	return nil
@@ -372,6 +382,7 @@ func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client st
 // open makes the response of a request the connection of a standing stream. If the
 // connection cannot be taken over, wait is not nil: the handler must wait.
 func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
+	st.tap = h.server.tapOf(w).On(tap.SSE)
 	taken, err := takeOver(w, r)
 	if taken != nil {
 		st.out = taken

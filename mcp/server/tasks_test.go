@@ -611,7 +611,7 @@ func testRunningTasksAreLimited(t *testing.T, deaf bool) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
-	server := mcpserver.New(w, &mcpserver.Options{MaxTasks: 2})
+	server := mcpserver.New(w, &mcpserver.Options{Tasks: mcpserver.TaskOptions{Max: 2}})
 	b := &browser{handler: server.HTTPHandler(nil)}
 	start := func() *response { return b.post(t, withTasks(modern("tools/call", `"name":"work"`))) }
 	oldest := taskOf(t, json.RawMessage(start().result))
@@ -711,7 +711,7 @@ func TestTaskStoreFails(t *testing.T) {
 			<-release
 			return text("done"), nil
 		}}
-		p := connectWorker(t, httpTransport, w, &mcpserver.Options{Tasks: store})
+		p := connectWorker(t, httpTransport, w, &mcpserver.Options{Tasks: mcpserver.TaskOptions{Store: store}})
 		store.fail(secret, nil)
 		got := messages(t, p.call(workCall), 1)[0]
 		if ran != 0 ||

@@ -50,7 +50,7 @@ func House() *Plan {
 				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
-			1: {"check", "mcp"},
+			1: {"check", "mcp", "mcp/tap"},
 			2: {"internal/cataloglint", "internal/search", "staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"staticmcp/lint", "client", "internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
