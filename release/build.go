@@ -72,8 +72,18 @@ func buildRelease(ctx context.Context, w io.Writer, o *buildOptions) error {
 	if err != nil {
 		return err
 	}
+	modules, err := readModules(ctx, o.Root, out)
+	if err != nil {
+		return err
+	}
+	shared = append(shared, thirdPartyLicenses(modules))
 	steps := []func(*Output, []File) error{
 		writeArchives,
+		writePackages,
+		writeImage,
+		writeFormula,
+		writeScoop,
+		func(out *Output, _ []File) error { return writeSBOM(ctx, o.Root, out, modules) },
 	}
 	for _, step := range steps {
 		before := slices.Clone(out.Artefacts)

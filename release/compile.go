@@ -62,23 +62,28 @@ func parsePlatforms(names []string) ([]Platform, error) {
 	return list, nil
 }
 
-// compile builds the program of a platform from the repository at root. The environment of
-// the caller does not affect the result, except through the version of Go.
+// compile builds the program of a platform from the repository at root.
 func compile(ctx context.Context, root string, s *Stamp, p Platform, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
 	stamp := fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s -X main.date=%s",
 		s.Tag, s.Commit, s.Date.Format(time.RFC3339))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", stamp,
-		"-o", file, "./cmd/slipway")
+	_, err := goFor(ctx, root, p, "build", "-trimpath", "-buildvcs=false", "-ldflags", stamp, "-o", file, "./cmd/slipway")
+	if err != nil {
+		return fmt.Errorf("compile for %s: %w", p, err)
+	}
+	return os.Chmod(file, 0o755)
+}
+
+// goFor runs the go command for a platform. The environment of the caller does not affect
+// the result, except through the version of Go.
+func goFor(ctx context.Context, root string, p Platform, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS="+p.OS, "GOARCH="+p.Arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly",
 		"GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("compile for %s: %w\n%s", p, err, out)
-	}
-	return os.Chmod(file, 0o755)
+	return run(cmd)
 }
 
 // hostPlatform returns the platform of this machine.

@@ -34,7 +34,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(newBuild())
+	root.AddCommand(newBuild(), newVerify(), newSign(), newPush())
 	return root
 }
 

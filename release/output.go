@@ -19,6 +19,12 @@ import (
 const (
 	kindBinary  = "binary"  // binaries/<platform>/slipway[.exe]; not uploaded
 	kindArchive = "archive" // slipway-<platform>.tar.gz or .zip
+	kindDeb     = "deb"
+	kindRPM     = "rpm"
+	kindImage   = "image"   // an OCI layout in a tar archive
+	kindSBOM    = "sbom"    // CycloneDX
+	kindFormula = "formula" // of Homebrew
+	kindScoop   = "scoop"
 )
 
 // Artefact is a file of a release.
@@ -36,9 +42,11 @@ type Artefact struct {
 //	release.json                            the stamp, and each artefact with its size and sum
 //	binaries/<platform>/slipway[.exe]       the programs
 //	slipway-<platform>.tar.gz, ...          what is uploaded
+//	image/                                  the container image as an OCI layout
 //	SHA256SUMS                              the sums of what is uploaded
+//	SHA256SUMS.sig, .sigstore.json          its signatures
 //
-// Commands that add artefacts call Open, Add for each file, and Save at the end.
+// A command that adds artefacts calls openOutput, add for each file, and save at the end.
 type Output struct {
 	*Stamp
 	Artefacts []Artefact `json:"artefacts"`
@@ -118,7 +126,9 @@ func (o *Output) add(name, kind string, p Platform) error {
 	if err != nil {
 		return err
 	}
-	o.Artefacts = slices.DeleteFunc(o.Artefacts, func(a Artefact) bool { return a.Path == name })
+	o.Artefacts = slices.DeleteFunc(o.Artefacts, func(a Artefact) bool {
+		return a.Path == name
+	})
 	o.Artefacts = append(o.Artefacts, Artefact{
 		Path:   name,
 		Kind:   kind,
@@ -127,7 +137,9 @@ func (o *Output) add(name, kind string, p Platform) error {
 		Size:   size,
 		SHA256: sum,
 	})
-	slices.SortFunc(o.Artefacts, func(a, b Artefact) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(o.Artefacts, func(a, b Artefact) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
 	return nil
 }
 
@@ -140,18 +152,28 @@ func (o *Output) save() error {
 	if err := os.WriteFile(o.path(indexFile), append(data, '\n'), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(o.path(sumsFile), []byte(o.sums()), 0o644)
+	sums, err := o.sums()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.path(sumsFile), []byte(sums), 0o644)
 }
 
-// sums returns the sums of what is uploaded, in the format of sha256sum.
-func (o *Output) sums() string {
+// sums returns the sums of what is uploaded, the index included, in the format of
+// sha256sum.
+func (o *Output) sums() (string, error) {
 	out := &strings.Builder{}
+	index, _, err := digestFile(o.path(indexFile))
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(out, "%s  %s\n", index, indexFile)
 	for _, a := range o.Artefacts {
 		if !strings.Contains(a.Path, "/") {
 			fmt.Fprintf(out, "%s  %s\n", a.SHA256, a.Path)
 		}
 	}
-	return out.String()
+	return out.String(), nil
 }
 
 // find returns the artefact of a kind for a platform.

@@ -135,9 +135,16 @@ func nextPatch(tag string) string {
 func output(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
+	return run(cmd)
+}
+
+// run returns what a command prints, without the last line break. The error has what it
+// prints to stderr.
+func run(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		return "", fmt.Errorf("%s %s: %w: %s", program, args[0], err, strings.TrimSpace(string(exit.Stderr)))
+		what := strings.Join(cmd.Args[:min(2, len(cmd.Args))], " ")
+		return "", fmt.Errorf("%s: %w: %s", what, err, strings.TrimSpace(string(exit.Stderr)))
 	}
 	if err != nil {
 		return "", err
