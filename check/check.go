@@ -1,6 +1,6 @@
 // Package check defines how the checks of every format report their results: a [Finding]
 // states what is wrong, where, and how to fix it; a [Reporter] makes findings of a [Rule];
-// a [Report] collects them and writes them as text or JSON.
+// a [Report] collects them and writes them in one of several formats.
 //
 //	var rules check.RuleSet
 //
@@ -78,6 +78,9 @@ type Finding struct {
 	Line int `json:"line"`
 	// Column counts characters from 1; 0 if there is none.
 	Column int `json:"column"`
+	// EndColumn is the column after the last character of the value if that is on the same
+	// line; 0 if it is not known. It is not in JSON.
+	EndColumn int `json:"-"`
 	// Pointer is the JSON pointer (RFC 6901) of the value, or of the missing member. Empty
 	// for the whole document, or if the input is not a document.
 	Pointer string `json:"pointer"`
@@ -90,14 +93,8 @@ type Finding struct {
 // String returns the place, severity, message and rule on one line, without the hint.
 func (f Finding) String() string {
 	var b strings.Builder
-	if f.File != "" {
-		b.WriteString(f.File)
-		if f.Line > 0 {
-			fmt.Fprintf(&b, ":%d", f.Line)
-			if f.Column > 0 {
-				fmt.Fprintf(&b, ":%d", f.Column)
-			}
-		}
+	if where := f.where(); where != "" {
+		b.WriteString(where)
 		b.WriteString(": ")
 	}
 	b.WriteString(f.Severity.String())
@@ -111,6 +108,18 @@ func (f Finding) String() string {
 	b.WriteString(f.Rule.ID)
 	b.WriteByte(']')
 	return b.String()
+}
+
+// where returns the file with line and column, as far as they are known.
+func (f Finding) where() string {
+	where := f.File
+	if where != "" && f.Line > 0 {
+		where += fmt.Sprintf(":%d", f.Line)
+		if f.Column > 0 {
+			where += fmt.Sprintf(":%d", f.Column)
+		}
+	}
+	return where
 }
 
 // DefaultLimit is the number of findings of each severity that a [Report] keeps.

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Reporter reports findings about one file to a [Report]. It is a small value: copy it to
@@ -80,7 +82,7 @@ func (r Reporter) Finding(rule Rule, pointer, hint, format string, args ...any) 
 	if r.Redact != nil {
 		f.Message, f.Hint = r.Redact(f.Message), r.Redact(f.Hint)
 	}
-	f.Line, f.Column = r.position(f.Pointer)
+	r.setPosition(&f)
 	return f
 }
 
@@ -89,18 +91,26 @@ func (r Reporter) Finding(rule Rule, pointer, hint, format string, args ...any) 
 func (r Reporter) Include(f Finding, pointer string) {
 	f.File = r.File
 	f.Pointer = r.prefix + pointer
-	f.Line, f.Column = r.position(f.Pointer)
+	r.setPosition(&f)
 	r.Report.Add(f)
 }
 
-func (r Reporter) position(pointer string) (line, column int) {
-	switch {
-	case r.line > 0 || r.Document == nil:
-		return r.line, r.column
-	case r.placed:
-		return r.Document.Position(r.offset)
+// setPosition sets the position of a finding in the document.
+func (r Reporter) setPosition(f *Finding) {
+	f.Line = r.line
+	f.Column = r.column
+	f.EndColumn = 0
+	if r.line > 0 || r.Document == nil {
+		return
 	}
-	return r.Document.Position(r.Document.find(pointer))
+	offset := r.offset
+	if !r.placed {
+		offset = r.Document.find(f.Pointer)
+	}
+	f.Line, f.Column = r.Document.Position(offset)
+	if n := r.Document.width(offset); n > 0 {
+		f.EndColumn = f.Column + n
+	}
 }
 
 // Document is a text in which findings have lines and columns.
@@ -123,6 +133,24 @@ func (d *Document) find(pointer string) int {
 	body := bytes.TrimPrefix(d.Text, []byte(byteOrderMark))
 	offset, _ := Offset(body, pointer)
 	return offset + len(d.Text) - len(body)
+}
+
+// maxWidth is the length in bytes of the longest value whose end is looked up.
+const maxWidth = 1 << 10
+
+// width returns the number of characters of the JSON value at offset, or 0 if the value is
+// long, does not end on its line, or is not JSON.
+func (d *Document) width(offset int) int {
+	if d.Find != nil || offset >= len(d.Text) {
+		return 0
+	}
+	rest := d.Text[offset:min(len(d.Text), offset+maxWidth)]
+	line, _, _ := bytes.Cut(rest, []byte{'\n'})
+	end, err := jsonscan.Value(line, 0)
+	if err != nil || end == maxWidth {
+		return 0
+	}
+	return utf8.RuneCount(line[:end])
 }
 
 // Position is [LineColumn] for the text, but fast for increasing offsets.

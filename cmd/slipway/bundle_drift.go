@@ -66,7 +66,7 @@ folder; all other bytes of the manifest stay the same.
 			}
 			report := mcpb.Drift(src.Manifest(), cat, manifestPlace(args[0]))
 			report.Add(stray.findings(manifestPlace(args[0]))...)
-			return r.print(cmd, args[0], report)
+			return r.print(cmd, args[:1], report)
 		},
 	}
 	r.flags(cmd)

@@ -56,7 +56,7 @@ Rules: docs/reference/rules.md.`,
 				}
 				all.Merge(report)
 			}
-			return r.print(cmd, strings.Join(args, ", "), all)
+			return r.print(cmd, args, all)
 		},
 	}
 	r.flags(cmd)

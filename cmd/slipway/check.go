@@ -21,12 +21,17 @@ PATH is a StaticMCP site (folder, .zip or URL), a bundle (.mcpb file, folder or
 manifest.json), a definitions file, or any other SOURCE, such as a live server,
 whose tools, resources and prompts are checked.
 
+--format github annotates pull requests in GitHub Actions, sarif is for code
+scanning and editors, junit for most other CI servers.
+
 "slipway site check", "slipway bundle validate" and "slipway config check" have
 additional options for one format. Rules: docs/reference/rules.md.
 
 ` + sourceHelp,
 		Example: `  slipway check examples/http-reference
   slipway check examples/http-reference --json --strict
+  slipway check examples/http-reference --format github \
+      --format sarif=slipway.sarif
   slipway check -- slipway serve --stdio examples/http-reference`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneTokenOneServer(args); err != nil {
@@ -45,7 +50,7 @@ additional options for one format. Rules: docs/reference/rules.md.
 				}
 				all.Merge(r)
 			}
-			return o.print(cmd, strings.Join(names, ", "), all)
+			return o.print(cmd, names, all)
 		},
 	}
 	o.flags(cmd)

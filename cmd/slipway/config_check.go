@@ -1,10 +1,6 @@
 package main
 
-import (
-	"strings"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 func newConfigCheck() *cobra.Command {
 	var d definitions
@@ -25,7 +21,7 @@ printed.
 			if err != nil {
 				return err
 			}
-			return r.print(cmd, strings.Join(args, ", "), report)
+			return r.print(cmd, args, report)
 		},
 	}
 	d.flags(cmd)

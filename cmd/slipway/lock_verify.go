@@ -19,7 +19,7 @@ added or removed. A new version alone is reported, but is not drift.
 			if err != nil {
 				return err
 			}
-			err = r.print(cmd, path, c.Findings())
+			err = r.print(cmd, []string{path}, c.Findings())
 			if f, ok := err.(*failure); ok {
 				f.hint = "slipway lock diff shows what is different, slipway lock approve accepts it"
 			}

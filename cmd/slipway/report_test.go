@@ -38,7 +38,7 @@ func TestReporting(t *testing.T) {
 			cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(cmd *cobra.Command, _ []string) error {
 				var r check.Report
 				r.Add(tt.findings...)
-				return o.print(cmd, "x", &r)
+				return o.print(cmd, []string{"x"}, &r)
 			}}
 			o.flags(cmd)
 			cmd.SetArgs(append([]string{}, tt.args...))

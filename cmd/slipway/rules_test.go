@@ -7,33 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/slipway-mcp/slipway/staticmcp/lint"
-
 	godiff "github.com/google/go-cmp/cmp"
-
-	"github.com/slipway-mcp/slipway/apps"
-	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/cataloglint"
-	"github.com/slipway-mcp/slipway/lock"
-	"github.com/slipway-mcp/slipway/mcpb"
-	"github.com/slipway-mcp/slipway/sitebuild"
-	"github.com/slipway-mcp/slipway/staticmcp/freeze"
-	"github.com/slipway-mcp/slipway/stax"
-	"github.com/slipway-mcp/slipway/stax/clients"
-	"github.com/slipway-mcp/slipway/stax/registry"
 )
-
-// rules returns all rules of all formats.
-func rules() []check.Rule {
-	return slices.Concat(
-		cataloglint.Rules(), apps.Rules(), lint.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
-		lock.Rules(), freeze.Rules(), sitebuild.Rules(),
-	)
-}
 
 const rulesIntro = `# Rules
 

@@ -60,7 +60,7 @@ Rules: docs/reference/rules.md.`,
 				}
 				all.Merge(r)
 			}
-			return o.suggestFix(o.print(cmd, strings.Join(args, ", "), all), all)
+			return o.suggestFix(o.print(cmd, args, all), all)
 		},
 	}
 	o.flags(cmd)
