@@ -3,35 +3,49 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 	"text/template"
 )
 
-// writeFormula writes the formula of Homebrew. It installs the archive of the platform.
+// formulaSystem is a system in the formula, with a download for each built processor.
+type formulaSystem struct {
+	Block     string // on_macos or on_linux
+	Downloads []formulaDownload
+}
+
+type formulaDownload struct {
+	Block  string // on_arm or on_intel
+	URL    string
+	SHA256 string
+}
+
+// writeFormula writes the formula of Homebrew, which installs the archive of the platform.
 func writeFormula(out *Output, _ []File) error {
-	type download struct{ URL, SHA256 string }
-	downloads := make(map[string]download)
-	for _, a := range out.Artefacts {
-		if a.Kind == kindArchive {
-			downloads[a.OS+"_"+a.Arch] = download{assetURL(out.Tag, a.Path), a.SHA256}
+	var systems []formulaSystem
+	for _, system := range []struct{ block, goos string }{{"on_macos", "darwin"}, {"on_linux", "linux"}} {
+		s := formulaSystem{Block: system.block}
+		for _, processor := range []struct{ block, goarch string }{{"on_arm", "arm64"}, {"on_intel", "amd64"}} {
+			if a, ok := out.find(kindArchive, Platform{system.goos, processor.goarch}); ok {
+				s.Downloads = append(s.Downloads, formulaDownload{processor.block, assetURL(out.Tag, a.Path), a.SHA256})
+			}
+		}
+		if len(s.Downloads) > 0 {
+			systems = append(systems, s)
 		}
 	}
-	for _, p := range []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64"} {
-		if _, ok := downloads[p]; !ok {
-			return nil // a formula has all of its platforms
-		}
+	if len(systems) == 0 {
+		return nil
 	}
 	text := &bytes.Buffer{}
 	err := formula.Execute(text, map[string]any{
-		"Class":     strings.ToUpper(projectName[:1]) + projectName[1:],
-		"Name":      projectName,
-		"Summary":   projectSummary,
-		"Home":      siteURL,
-		"Version":   out.Version,
-		"License":   projectLicense,
-		"Downloads": downloads,
+		"Class":   strings.ToUpper(projectName[:1]) + projectName[1:],
+		"Name":    projectName,
+		"Summary": projectSummary,
+		"Home":    siteURL,
+		"Version": out.Version,
+		"License": projectLicense,
+		"Systems": systems,
 	})
 	if err != nil {
 		return err
@@ -48,29 +62,16 @@ var formula = template.Must(template.New("formula").Parse(`class {{.Class}} < Fo
   homepage "{{.Home}}"
   version "{{.Version}}"
   license "{{.License}}"
-
-  on_macos do
-    on_arm do
-      url "{{.Downloads.darwin_arm64.URL}}"
-      sha256 "{{.Downloads.darwin_arm64.SHA256}}"
+{{range .Systems}}
+  {{.Block}} do
+{{- range .Downloads}}
+    {{.Block}} do
+      url "{{.URL}}"
+      sha256 "{{.SHA256}}"
     end
-    on_intel do
-      url "{{.Downloads.darwin_amd64.URL}}"
-      sha256 "{{.Downloads.darwin_amd64.SHA256}}"
-    end
+{{- end}}
   end
-
-  on_linux do
-    on_arm do
-      url "{{.Downloads.linux_arm64.URL}}"
-      sha256 "{{.Downloads.linux_arm64.SHA256}}"
-    end
-    on_intel do
-      url "{{.Downloads.linux_amd64.URL}}"
-      sha256 "{{.Downloads.linux_amd64.SHA256}}"
-    end
-  end
-
+{{end}}
   def install
     bin.install "{{.Name}}"
     bash_completion.install "completions/{{.Name}}.bash" => "{{.Name}}"
@@ -128,7 +129,7 @@ func writeScoop(out *Output, _ []File) error {
 		p := Platform{"windows", arch}
 		a, ok := out.find(kindArchive, p)
 		if !ok {
-			return nil // a manifest has all of its platforms
+			continue
 		}
 		m.Architecture[name] = scoopDownload{
 			URL:        assetURL(out.Tag, a.Path),
@@ -137,12 +138,15 @@ func writeScoop(out *Output, _ []File) error {
 		}
 		m.Autoupdate.Architecture[name] = scoopDownload{URL: assetURL("v$version", a.Path)}
 	}
+	if len(m.Architecture) == 0 {
+		return nil
+	}
 	text, err := json.MarshalIndent(m, "", "    ")
 	if err != nil {
 		return err
 	}
 	name := projectName + ".json"
-	if err := os.WriteFile(out.path(name), fmt.Appendln(text), 0o644); err != nil {
+	if err := os.WriteFile(out.path(name), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	return out.add(name, kindScoop, Platform{})

@@ -20,14 +20,27 @@ import (
 type packageFormat struct {
 	kind     string
 	packager nfpm.Packager
-	copying  string // path of the licence
-	zsh      string // folder of zsh completions
+	copying  string   // path of the licence
+	zsh      string   // folder of zsh completions
+	folders  []string // the package's own, removed with it
 }
 
 func packageFormats() []packageFormat {
 	return []packageFormat{
-		{kindDeb, deb.Default, "/usr/share/doc/slipway/copyright", "/usr/share/zsh/vendor-completions/"},
-		{kindRPM, rpm.DefaultRPM, "/usr/share/licenses/slipway/LICENSE", "/usr/share/zsh/site-functions/"},
+		{
+			kind:     kindDeb,
+			packager: deb.Default,
+			copying:  "/usr/share/doc/slipway/copyright",
+			zsh:      "/usr/share/zsh/vendor-completions/",
+			folders:  []string{"/usr/share/doc/slipway"},
+		},
+		{
+			kind:     kindRPM,
+			packager: rpm.DefaultRPM,
+			copying:  "/usr/share/licenses/slipway/LICENSE",
+			zsh:      "/usr/share/zsh/site-functions/",
+			folders:  []string{"/usr/share/doc/slipway", "/usr/share/licenses/slipway"},
+		},
 	}
 }
 
@@ -75,6 +88,18 @@ func writePackage(out *Output, p Platform, shared []File, format packageFormat) 
 	contents, err := stage(staged, installed, out.Date)
 	if err != nil {
 		return err
+	}
+	for _, folder := range format.folders {
+		contents = append(contents, &files.Content{
+			Destination: folder,
+			Type:        files.TypeDir,
+			FileInfo: &files.ContentFileInfo{
+				Owner: "root",
+				Group: "root",
+				Mode:  0o755,
+				MTime: out.Date,
+			},
+		})
 	}
 	packed := &bytes.Buffer{}
 	if err := format.packager.Package(packageInfo(out.Stamp, p, contents), packed); err != nil {
