@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,9 +16,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Edits describe how the tools of a source are presented. All names except
+// Edits describe how a source and its tools are presented. All names of tools except
 // [ToolEdit.Name] are the source's own.
 type Edits struct {
+	// Name and Title replace those of the server. Empty keeps the source's.
+	Name, Title string
 	// Enabled lists the only tools to offer; nil means all.
 	Enabled []string
 	// Disabled lists tools to hide, even if they are enabled.
@@ -30,6 +33,10 @@ type Edits struct {
 type ToolEdit struct {
 	Name               string
 	Title, Description *string
+}
+
+func (e *Edits) empty() bool {
+	return e == nil || e.Name+e.Title == "" && e.Enabled == nil && len(e.Disabled) == 0 && len(e.Tools) == 0
 }
 
 func (e *Edits) allows(tool string) bool {
@@ -47,7 +54,7 @@ func (e *Edits) Missing(cat *mcp.Catalog) (names []string) {
 	return names
 }
 
-// Edit applies edits to the tools of src: disallowed tools are neither listed nor
+// Edit applies edits to src and its tools: disallowed tools are neither listed nor
 // callable, the others are listed and called by their new names. Everything else passes
 // through unchanged: a definition keeps all its bytes except for an edited name, title or
 // description.
@@ -57,7 +64,7 @@ func (e *Edits) Missing(cat *mcp.Catalog) (names []string) {
 // Nil or empty edits return src itself. The returned Source implements io.Closer, which
 // closes src.
 func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
-	if edits == nil || edits.Enabled == nil && len(edits.Disabled) == 0 && len(edits.Tools) == 0 {
+	if edits.empty() {
 		return src, nil
 	}
 	e := &edited{
@@ -125,6 +132,8 @@ func (e *edited) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 
 func (e *edited) edit(cat *mcp.Catalog) *mcp.Catalog {
 	result := cat.Copy()
+	result.Server.Name = cmp.Or(e.edits.Name, result.Server.Name)
+	result.Server.Title = cmp.Or(e.edits.Title, result.Server.Title)
 	result.Tools = nil
 	for _, t := range cat.Tools {
 		if e.offers(t.Name) {

@@ -40,6 +40,8 @@ func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, erro
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	input, err := NewInput(arg, &sitebuild.InputOptions{
+		Name:      opts.Name,
+		Title:     opts.Title,
 		Documents: sitebuild.DocumentOptions{TermFiles: -1},
 		Table:     sitebuild.TableOptions{MaxRows: memoryRows},
 	})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
@@ -33,15 +34,34 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 	var collision *fleet.CollisionError
 	switch {
 	case errors.As(err, &invalid):
-		f := &invalid.Finding
-		e.Why = fmt.Sprintf("no definitions of servers that can be used: line %d: %s", max(f.Line, 1), f.Message)
-		e.Hint = "slipway config check " + arg
+		finding := invalidFinding(arg, &invalid.Finding)
+		e.Why = finding.Why
+		e.Hint = finding.Hint
 	case errors.As(err, &unavailable):
 		e.Kind = Remote
 	case errors.As(err, &collision):
 		e.Hint = "use --prefix collision, or rename a tool below tools"
 	}
 	return nil, e
+}
+
+// invalidDefinitions returns the error for definitions with errors.
+func invalidDefinitions(arg string, report *check.Report) *Error {
+	for _, f := range report.Findings() {
+		if f.Severity == check.Error {
+			return invalidFinding(arg, &f)
+		}
+	}
+	return &Error{Arg: arg}
+}
+
+// invalidFinding returns the error for definitions with an error.
+func invalidFinding(arg string, f *check.Finding) *Error {
+	return &Error{
+		Arg:  arg,
+		Why:  fmt.Sprintf("no definitions of servers that can be used: line %d: %s", max(f.Line, 1), f.Message),
+		Hint: "slipway config check " + arg,
+	}
 }
 
 // importClientFile reads the config file of a client as definitions, if it has the most

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
@@ -25,25 +27,43 @@ import (
 type EntryOptions struct {
 	// Document selects what is used from a server.json, and names the entry.
 	Document registry.EntryOptions
+	// Title is what a source that Slipway serves is called for people, and the description
+	// of any other server.
+	Title string
+	// Args are arguments for the program in a package.
+	Args []string
+	// Env sets variables of a local server. Its values are written to the definition.
+	Env map[string]string
+	// Secrets are the keys of secrets that the server needs: variables of a local server,
+	// the bearer token of a remote one.
+	Secrets []string
+	// Dir is the folder of the project that the definition is for: paths in it become
+	// relative. Empty means paths are absolute.
+	Dir string
 	// BundleDir is the folder for downloaded bundles, which are named after their
 	// SHA-256. [Addition.Keep] creates it.
 	BundleDir string
 	// Signer is the required signer of a bundle, in the syntax of [mcpb.ParseSigner]. It
 	// is verified now and whenever the definition starts the bundle. Empty accepts any.
 	Signer string
-	// Program is the program that starts bundles; empty means slipway.
-	Program string
+	// Program is the command line that starts Slipway, for sources that it serves; nil
+	// means slipway.
+	Program []string
 	// AllowNetwork lists networks that documents and redirects may lead to in addition to
 	// the public internet.
 	AllowNetwork []netip.Prefix
+	// Registry is where names of servers are looked up. Nil means the official registry.
+	Registry *registry.Client
 	// Live configures the connection that identifies a server at a URL.
 	Live *LiveOptions
 }
 
-// Addition is a definition created from third-party metadata. None of its servers has
-// been started.
+// Addition is the definition of a server, or several for a definitions file. None of them
+// has been started.
 type Addition struct {
 	*registry.Entry
+	// Offers describes what a source that Slipway serves offers, as in "6 tools".
+	Offers   string
 	download *download // or nil
 }
 
@@ -65,6 +85,13 @@ func (a *Addition) Close() error {
 
 // Entry creates a definition from
 //
+//   - a source that Slipway serves: a folder of documents, a site, a table or another
+//     source of [Open]. The definition starts slipway serve --stdio,
+//   - a definitions file, or the config file of a client: all its servers,
+//   - a command in the form of [Command],
+//   - npm:NAME or pypi:NAME, optionally with a version, see [registry.ParsePackage],
+//   - the name of a server in the registry, as in io.github.owner/server, optionally with
+//     @ and a version, unless a file of that name exists,
 //   - a server.json of the MCP registry, as a file or at a URL, also in the form of a
 //     registry response,
 //   - an .mcpb bundle, as a file or at a URL: the definition starts it with slipway
@@ -73,43 +100,90 @@ func (a *Addition) Close() error {
 //
 // A typed URL may be on any network; its redirects and the URLs in documents must be on
 // the public internet or in AllowNetwork. An error is an [*Error]; it wraps a
-// [*client.BlockedError], a [*registry.UnfitError] or a [*mcpb.DigestError]. The caller
-// must close the Addition.
+// [*client.BlockedError], a [*registry.UnfitError], a [*registry.APIError] or a
+// [*mcpb.DigestError]. The caller must close the Addition.
 func Entry(ctx context.Context, arg string, opts *EntryOptions) (*Addition, error) {
 	e := &entries{arg: arg}
 	if opts != nil {
 		e.opts = *opts
 	}
-	e.opts.Program = cmp.Or(e.opts.Program, "slipway")
-	if isWeb(arg) {
-		return e.web(ctx)
+	if len(e.opts.Program) == 0 {
+		e.opts.Program = []string{"slipway"}
 	}
-	info, err := stat(arg)
-	switch {
-	case err != nil:
+	a, err := e.detect(ctx)
+	if err != nil {
 		return nil, err
-	case info.IsDir():
-		return nil, &Error{
-			Arg:  arg,
-			Why:  "a folder cannot be added",
-			Hint: entryHint,
+	}
+	if err := e.extend(a); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// detect creates a definition from whatever the argument names.
+func (e *entries) detect(ctx context.Context) (*Addition, error) {
+	if registry.IsPackage(e.arg) {
+		return e.packaged()
+	}
+	if len(e.opts.Args) > 0 {
+		return nil, e.fail(errors.New("arguments are for the program in a package, such as npm:NAME"),
+			"a command goes after --, without a source before it")
+	}
+	t := parse(e.arg)
+	switch t.form {
+	case command:
+		return e.command(t)
+	case webURL:
+		if sitebuild.KindOf(t.arg) != "" { // an llms.txt
+			return e.served(ctx, t.arg)
 		}
-	case isBundle(arg, info):
+		e.arg = t.arg
+		return e.web(ctx)
+	case siteURL:
+		return e.served(ctx, t.arg)
+	case serverURL:
+		if isWeb(t.rest) {
+			e.arg = t.rest
+			return e.web(ctx)
+		}
+		return e.served(ctx, t.arg)
+	}
+	info, err := stat(t.arg)
+	switch name, version, _ := strings.Cut(t.arg, "@"); {
+	case err == nil:
+		return e.path(ctx, t.arg, info)
+	case registry.IsName(name) && errors.Is(err, fs.ErrNotExist):
+		return e.named(ctx, name, version)
+	}
+	return nil, err
+}
+
+// path creates a definition from a file or folder.
+func (e *entries) path(ctx context.Context, path string, info fs.FileInfo) (*Addition, error) {
+	e.arg = path
+	if isBundle(path, info) {
 		return e.local(ctx)
 	}
-	f, err := os.Open(arg)
+	if formOfPath(path, info) != definitions {
+		return e.served(ctx, path)
+	}
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, unreadable(arg, err)
+		return nil, unreadable(path, err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, registry.MaxBytes+1))
 	if err != nil {
-		return nil, unreadable(arg, err)
+		return nil, unreadable(path, err)
 	}
-	return e.document(ctx, text, "")
+	if registry.IsDocument(text) {
+		return e.document(ctx, text, "")
+	}
+	return e.definitions(path)
 }
 
-const entryHint = "name a server.json, an .mcpb, or the URL of one of them or of a server"
+const entryHint = "name a folder, a file, a package such as npm:NAME, a name in a registry, the URL of a server or a " +
+	"server.json, or a command after --"
 
 // officialHost is the host of the official registry.
 const officialHost = "registry.modelcontextprotocol.io"
@@ -135,6 +209,11 @@ func (e *entries) document(ctx context.Context, text []byte, from string) (*Addi
 	if err != nil {
 		return nil, e.fail(fmt.Errorf("no server.json: %w", err), entryHint)
 	}
+	return e.entryOf(ctx, doc, from)
+}
+
+// entryOf creates a definition from a server.json; from is its URL, or empty.
+func (e *entries) entryOf(ctx context.Context, doc *registry.Document, from string) (*Addition, error) {
 	o := e.opts.Document
 	if u, err := url.Parse(from); err == nil && u.Host != "" {
 		if o.Registry = u.Hostname(); o.Registry == officialHost {
@@ -238,6 +317,9 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	if resp.StatusCode == http.StatusOK && registry.IsDocument(text) {
 		return e.document(ctx, text, e.arg)
 	}
+	if e.isSite(ctx) {
+		return e.served(ctx, e.arg)
+	}
 	return e.server(ctx, resp)
 }
 
@@ -273,7 +355,7 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		}
 		return nil, &Error{
 			Arg:  e.arg,
-			Why:  "there is no server.json, no bundle, and no server: " + why,
+			Why:  "there is no server.json, no bundle, no site, and no server: " + why,
 			Kind: Remote,
 			Err:  err,
 			Hint: entryHint,

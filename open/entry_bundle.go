@@ -40,8 +40,7 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 		a.Entry = &registry.Entry{Config: stax.Config{Servers: []stax.Server{server}}}
 	}
 	s := a.Server()
-	s.Command = e.opts.Program
-	s.Args = args
+	e.starts(s, args)
 	s.RegistryRef.Digest = "sha256:" + sum
 	if source != "" {
 		s.Metadata = map[string]string{registry.SourceKey(): source}

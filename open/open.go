@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
@@ -14,6 +15,8 @@ import (
 
 // Options configure [Open]. The zero value and nil are the defaults.
 type Options struct {
+	// Name and Title replace those of the server. Empty keeps the source's.
+	Name, Title string
 	// Site configures how StaticMCP sites are read.
 	Site *staticmcp.Options
 	// Bundle configures the servers of bundles; nil means the defaults.
@@ -96,6 +99,18 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 			Err: &mcpb.SignerError{},
 		}
 	}
+	src, err := openTarget(ctx, t, opts)
+	if err != nil || t.form == input { // which is built with these names
+		return src, err
+	}
+	return compose.Edit(src, &compose.Edits{
+		Name:  opts.Name,
+		Title: opts.Title,
+	})
+}
+
+// openTarget opens what was detected.
+func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
 	switch t.form {
 	case command:
 		return openCommand(ctx, t, opts.live())

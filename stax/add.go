@@ -24,8 +24,11 @@ type AddOptions struct {
 	Replace bool
 }
 
-// ErrExists is returned when a server of that name already exists.
-var ErrExists = errors.New("there is a server of that name")
+// ExistsError is returned when another server of that name already exists.
+type ExistsError struct{ Server string }
+
+// Error implements the error interface.
+func (e *ExistsError) Error() string { return fmt.Sprintf("there is another server %q", e.Server) }
 
 // ErrScript is returned when the file is a script: scripts are read, never written.
 var ErrScript = errors.New("a script is read and not written")
@@ -46,39 +49,28 @@ type Added struct {
 // extension of name selects the format; text is empty for a new file. If the file already
 // declares a secret, that declaration stays.
 //
-// The error matches [ErrExists] or [ErrScript], or reports why the file cannot be read or
+// A server that is already there with the same definition stays as it is. The error is an
+// [*ExistsError], matches [ErrScript], or reports why the file cannot be read or
 // edited in place. Add parses its result again and verifies it before returning it.
 func Add(name string, text []byte, c *Config, opts *AddOptions) (*Added, error) {
 	if opts == nil {
 		opts = &AddOptions{}
 	}
-	a := &adder{
-		target: edit.Target{
-			Format: tree.Format(FormatOf(name)),
-			Root:   "servers",
-		},
-		out: &Added{Text: text},
-	}
-	if FormatOf(name) == Script {
-		return nil, ErrScript
-	}
-	if a.target.Format == 0 {
-		return nil, fmt.Errorf("%s has none of the extensions of definitions: .json, .jsonc, .yaml, .toml", name)
-	}
-	if err := a.readable(name, text); err != nil {
+	a, err := newAdder(name, text)
+	if err != nil {
 		return nil, err
 	}
 	declared := a.declares(c)
 	for i := range c.Servers {
 		s := c.Servers[i]
-		if a.old.Server(s.Name) != nil && !opts.Replace {
-			return nil, ErrExists
-		}
 		if !declared {
 			s.Secrets = slices.DeleteFunc(slices.Clone(s.Secrets), func(key string) bool {
 				d := c.Declaration(key)
 				return d != nil && d.Optional()
 			})
+		}
+		if old := a.old.Server(s.Name); old != nil && !opts.Replace && !old.equal(&s) {
+			return nil, &ExistsError{Server: s.Name}
 		}
 		if err := a.server(&s, c.Bindings); err != nil {
 			return nil, err
@@ -95,6 +87,24 @@ type adder struct {
 	target edit.Target
 	old    *Config
 	out    *Added
+}
+
+// newAdder reads a file that is to be edited.
+func newAdder(name string, text []byte) (*adder, error) {
+	a := &adder{
+		target: edit.Target{
+			Format: tree.Format(FormatOf(name)),
+			Root:   "servers",
+		},
+		out: &Added{Text: text},
+	}
+	switch {
+	case FormatOf(name) == Script:
+		return nil, ErrScript
+	case a.target.Format == 0:
+		return nil, fmt.Errorf("%s has none of the extensions of definitions: .json, .jsonc, .yaml, .toml", name)
+	}
+	return a, a.readable(name, text)
 }
 
 // readable parses the existing file. Missing servers are no error here.
@@ -165,6 +175,17 @@ func (a *adder) server(s *Server, bindings []Binding) error {
 		a.out.Text, err = edit.Remove(a.out.Text, target, s.Name)
 	}
 	return err
+}
+
+// equal reports whether two definitions are the same, apart from fields that only an
+// encoding can tell apart, such as an absent and an empty list.
+func (s *Server) equal(other *Server) bool {
+	a, err := s.MarshalJSON()
+	if err != nil {
+		return false
+	}
+	b, err := other.MarshalJSON()
+	return err == nil && bytes.Equal(a, b)
 }
 
 // entry returns the server as a person would write it, without defaults.

@@ -61,10 +61,17 @@ func TestAdd(t *testing.T) {
 			if diff := cmp.Diff(test.want, string(got.Text)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if _, err := stax.Add(test.name, got.Text, weather(false), nil); !errors.Is(err, stax.ErrExists) {
-				t.Errorf("a second time: %v, want ErrExists", err)
+			again, err := stax.Add(test.name, got.Text, weather(false), nil)
+			if err != nil || string(again.Text) != string(got.Text) {
+				t.Errorf("a second time: %v\n%s", err, again.Text)
 			}
-			again, err := stax.Add(test.name, got.Text, weather(false), &stax.AddOptions{Replace: true})
+			other := weather(false)
+			other.Servers[0].Args = []string{"-y", "w@2"}
+			var exists *stax.ExistsError
+			if _, err := stax.Add(test.name, got.Text, other, nil); !errors.As(err, &exists) || exists.Server != "weather" {
+				t.Errorf("another definition: %v, want an ExistsError", err)
+			}
+			again, err = stax.Add(test.name, got.Text, weather(false), &stax.AddOptions{Replace: true})
 			if err != nil || string(again.Text) != string(got.Text) {
 				t.Errorf("in its own place: %v\n%s", err, again.Text)
 			}

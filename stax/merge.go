@@ -142,6 +142,27 @@ func (m *Merged) Add(secrets *Document) {
 	m.documents = append(m.documents, secrets)
 }
 
+// Only returns the combination restricted to some servers, with their bindings and
+// overrides. All declarations of secrets remain.
+func (m *Merged) Only(servers ...string) *Merged {
+	others := func(name string) bool { return !slices.Contains(servers, name) }
+	only := *m
+	only.Config = &Config{
+		Servers: slices.DeleteFunc(slices.Clone(m.Config.Servers), func(s Server) bool {
+			return others(s.Name)
+		}),
+		Secrets: m.Config.Secrets,
+		Bindings: slices.DeleteFunc(slices.Clone(m.Config.Bindings), func(b Binding) bool {
+			return others(b.Server)
+		}),
+		Overrides: slices.DeleteFunc(slices.Clone(m.Config.Overrides), func(o Override) bool {
+			return others(o.Server)
+		}),
+		Extra: m.Config.Extra,
+	}
+	return &only
+}
+
 // Check reports the problems that only appear in the combination of the documents. If
 // none of them declares secrets, missing declarations are only noted.
 func (m *Merged) Check() *check.Report {

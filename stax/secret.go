@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
 // Redacted is printed instead of a secret.
@@ -43,3 +45,7 @@ func (s Secret) MarshalText() ([]byte, error) {
 
 // LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(Redacted) }
+
+// IsSecretKey reports whether text can be the key of a secret: it has the form of the name
+// of a variable, and does not look like the value of a secret.
+func IsSecretKey(text string) bool { return variableName(text) && secrets.Known(text) == "" }

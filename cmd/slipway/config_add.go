@@ -2,11 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,67 +28,85 @@ import (
 // defaultDefinitions is the file that config add writes to by default.
 const defaultDefinitions = "mcp.yaml"
 
-// adding is the flags of config add.
+// Parts of the help of add and config add.
+const (
+	addedDocuments = `If a server.json has several ways to reach the server, a remote one is
+preferred, since it runs nothing locally, then the first package; --package
+selects another. Required values become declared secrets or placeholders, and
+are listed. The origin is recorded as registryRef, with a SHA-256 where
+available. A bundle that changes later is refused when it is started.`
+	addedNetworks = `The URL on the command line may have any address. Redirects, and bundles in a
+server.json, must have public addresses, or be permitted with --allow-network.`
+)
+
+// adding is the flags of add and config add.
 type adding struct {
 	open.EntryOptions
 	stax.AddOptions
-	set       []string
+	set, env  []string
 	dryRun    bool
 	allowExec bool
 }
 
-func newConfigAdd() *cobra.Command {
-	var a adding
-	cmd := &cobra.Command{
-		Use:   "add [FILE] SOURCE",
-		Short: "Add a server from a registry, bundle or URL",
-		Long: `Add a server to the definitions in FILE (default: ` + defaultDefinitions + `, created if
-missing). Bytes outside the new entry do not change. For a script the entry is
-printed instead, to be pasted, with exit code 5. SOURCE is one of:
-
-  server.json   a file, a URL, or the URL of a registry entry
-  bundle.mcpb   a file, or a URL, which is downloaded
-  URL           of a server: Streamable HTTP or HTTP+SSE
-
-If a server.json has several ways to reach the server, a remote one is
-preferred, since it runs nothing locally, then the first package; --package
-selects another. Required values become declared secrets or placeholders, and
-are listed. The origin is recorded as registryRef, with a SHA-256 where
-available. A bundle that changes later is refused when it is started.
-
-Nothing is started. A definition that starts a command must be confirmed: on a
-terminal you are asked, with the exact command line; otherwise pass
---allow-exec. Without confirmation the exit code is 6.
-
-The URL on the command line may have any address. Redirects, and bundles in a
-server.json, must have public addresses, or be permitted with --allow-network.`,
-		Example: `  slipway config add examples/definitions/server.json --dry-run
-  slipway config add new.toml examples/definitions/server.json --package npm \
-      --allow-exec
-  slipway config add new.yaml my-server.mcpb --name mine --dry-run`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			file := defaultDefinitions
-			if len(args) == 2 {
-				file = args[0]
-				if f := stax.FormatOf(args[1]); f != 0 && f != stax.JSON && !strings.Contains(args[1], "://") {
-					return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s", args[1], args[0]),
-						"config add: %s is no source of a server", args[1])
-				}
-			}
-			return a.run(cmd, file, args[len(args)-1])
-		},
-	}
+// flags adds the flags that both commands have.
+func (a *adding) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&a.Document.Name, "name", "", "`name` of the server in the definitions")
+	flags.StringVar(&a.Title, "title", "", "human-readable `title`, or description if Slipway does not serve the source")
+	flags.StringArrayVar(&a.env, "env", nil, "variable of a local server, as `KEY=VALUE`; no secrets (repeatable)")
+	flags.StringArrayVar(&a.Secrets, "secret", nil, "`KEY` of a secret that the server needs (repeatable)")
 	flags.StringVar(&a.Document.Package, "package", "",
 		"`kind` of package to use from a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb")
 	flags.StringArrayVar(&a.set, "set", nil, "value that the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
 	flags.StringVar(&a.Signer, "require-signer", "",
 		"refuse a bundle not signed by this certificate, `SHA-256|FILE`, now and at every start")
 	flags.BoolVar(&a.Replace, "replace", false, "replace a server of the same name")
-	flags.BoolVar(&a.dryRun, "dry-run", false, "print the diff without writing")
-	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without confirmation")
-	flags.StringSlice("allow-network", nil, allowNetworkUsage)
+	flags.BoolVar(&a.dryRun, "dry-run", false, "print the changes without writing")
+	registryFlag(cmd)
+	networkFlag(cmd)
+}
+
+func newConfigAdd() *cobra.Command {
+	var a adding
+	cmd := &cobra.Command{
+		Use:   "add [FILE] SOURCE",
+		Short: "Add a server to a definitions file",
+		Long: `Add a server to the definitions in FILE (default: ` + defaultDefinitions + `, created if
+missing), and to nothing else; "slipway add" configures clients as well. Bytes
+outside the new entry do not change. For a script the entry is printed instead,
+to be pasted, with exit code 5.
+
+SOURCE is any source that "slipway add" accepts: a folder, a file, a URL, a
+package, a name in a registry, a definitions file, or a command after --.
+
+` + addedDocuments + `
+
+Nothing is started. A definition that starts a command must be confirmed: on a
+terminal you are asked, with the exact command line; otherwise pass
+--allow-exec. Without confirmation the exit code is 6.
+
+` + addedNetworks,
+		Example: `  slipway config add examples/definitions/server.json --dry-run
+  slipway config add new.toml examples/definitions/server.json --package npm \
+      --allow-exec
+  slipway config add new.yaml my-server.mcpb --name mine --dry-run`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			typed, err := sourceOf(cmd, args)
+			if err != nil {
+				return err
+			}
+			a.Args = typed.args
+			if f := stax.FormatOf(typed.source); typed.file != "" && f != 0 && f != stax.JSON &&
+				!strings.Contains(typed.source, "://") && stax.FormatOf(typed.file) == stax.JSON {
+				return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s", typed.source, typed.file),
+					"config add: %s is no source of a server", typed.source)
+			}
+			return a.run(cmd, cmp.Or(typed.file, defaultDefinitions), typed.source)
+		},
+	}
+	a.flags(cmd)
+	cmd.Flags().BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without confirmation")
 	jsonFlag(cmd, "the definition, and what is to be done")
 	return cmd
 }
@@ -100,17 +119,17 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	if err != nil {
 		return notAdded(err)
 	}
-	defer entry.Close()
-	before, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return unreadable(file, err)
+	defer closeAddition(entry)
+	before, err := readDefinitions(file)
+	if err != nil {
+		return err
 	}
 	added, err := stax.Add(file, before, &entry.Config, &a.AddOptions)
 	if errors.Is(err, stax.ErrScript) {
 		return a.paste(cmd, file, entry)
 	}
 	if err != nil {
-		return notWritten(file, entry.Server().Name, err)
+		return notWritten(file, err)
 	}
 	if err := a.agreed(cmd, entry); err != nil {
 		return err
@@ -132,17 +151,23 @@ func (a *adding) complete(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	a.Document.Values = make(map[string]string, len(typed))
-	for key, value := range typed {
-		text, ok := value.(string)
-		if !ok {
-			return usage("", "--set %s is given several times", key)
+	if a.Document.Values, err = plainValues("--set", typed); err != nil {
+		return err
+	}
+	if typed, err = typedValues(a.env); err != nil {
+		return err
+	}
+	if a.Env, err = plainValues("--env", typed); err != nil {
+		return err
+	}
+	for _, key := range a.Secrets {
+		if !stax.IsSecretKey(key) {
+			return usage("--secret GITHUB_TOKEN names a secret; its value is given where the client starts",
+				"--secret: %q is no name of a variable", visible.Line(stax.Redact(key)))
 		}
-		if stax.LooksSecret(key, text) != "" {
-			return usage("a secret is named in definitions, and given when the server starts",
-				"--set %s looks like a secret", key)
-		}
-		a.Document.Values[key] = text
+	}
+	if a.Registry, err = registryClient(cmd); err != nil {
+		return err
 	}
 	state, err := clients.StateDir()
 	if err != nil {
@@ -157,11 +182,28 @@ func (a *adding) complete(cmd *cobra.Command) error {
 	return nil
 }
 
+// plainValues returns the values of a flag, none of which may be a secret.
+func plainValues(flag string, typed map[string]any) (map[string]string, error) {
+	values := make(map[string]string, len(typed))
+	for key, value := range typed {
+		text, ok := value.(string)
+		if !ok {
+			return nil, usage("", "%s %s is given several times", flag, key)
+		}
+		if stax.LooksSecret(key, text) != "" {
+			return nil, usage("a secret is named in definitions, as with --secret "+key+", and given when the server starts",
+				"%s %s looks like a secret", flag, key)
+		}
+		values[key] = text
+	}
+	return values, nil
+}
+
 // notAdded returns the error for a source that cannot be added.
 func notAdded(err error) error {
 	var digest *mcpb.DigestError
 	var unfit *registry.UnfitError
-	var opening *open.Error
+	opening := &open.Error{}
 	errors.As(err, &opening)
 	var signer *mcpb.SignerError
 	switch {
@@ -188,9 +230,11 @@ func notAdded(err error) error {
 }
 
 // notWritten returns the error for a definitions file that cannot be changed.
-func notWritten(file, name string, err error) error {
-	if errors.Is(err, stax.ErrExists) {
-		return no("--replace takes its place, --name gives the new one another", "%s: there is a server %q", file, name)
+func notWritten(file string, err error) error {
+	var exists *stax.ExistsError
+	if errors.As(err, &exists) {
+		return no("--replace takes its place, --name gives the new one another",
+			"%s: there is another server %q", file, exists.Server)
 	}
 	return badInput("the file stays as it is", "%s: %v", file, err)
 }
@@ -208,30 +252,43 @@ func commandLine(s *stax.Server) string {
 	return strings.Join(words, " ")
 }
 
-// agreed asks for confirmation of a definition that starts a command.
+// agreed asks for confirmation of definitions that start commands.
 func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
-	s := entry.Server()
-	if s.Remote() || a.allowExec || a.dryRun {
+	if a.allowExec || a.dryRun {
 		return nil
 	}
-	line := commandLine(s)
-	in, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !isTerminal(in) || !isTerminal(cmd.ErrOrStderr()) {
-		return denied("if you want that, say --allow-exec; --dry-run shows the whole definition",
-			"server %q would start a command: %s", s.Name, line)
+	for i := range entry.Config.Servers {
+		s := &entry.Config.Servers[i]
+		if s.Remote() {
+			continue
+		}
+		in, ok := cmd.InOrStdin().(*os.File)
+		if !ok || !isTerminal(in) || !isTerminal(cmd.ErrOrStderr()) {
+			return denied("if you want that, say --allow-exec; --dry-run shows the whole definition",
+				"server %q would start a command: %s", s.Name, commandLine(s))
+		}
+		if err := askYes(in, cmd.ErrOrStderr(), s); err != nil {
+			return err
+		}
 	}
-	return askYes(in, cmd.ErrOrStderr(), s)
+	return nil
 }
 
 // askYes shows the command line of a definition and asks for confirmation.
 func askYes(in io.Reader, out io.Writer, s *stax.Server) error {
 	fmt.Fprintf(out, "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ",
 		s.Name, commandLine(s))
-	answer, _ := bufio.NewReader(in).ReadString('\n') // end of input means no
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+	if !saysYes(bufio.NewReader(in)) {
 		return denied("", "nothing was added")
 	}
 	return nil
+}
+
+// saysYes reads the answer to a question that only yes agrees to.
+func saysYes(in *bufio.Reader) bool {
+	answer, _ := in.ReadString('\n') // end of input means no
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
 }
 
 // paste prints an entry for a file that is not written automatically.
@@ -285,23 +342,23 @@ func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *st
 		return printJSON(cmd.OutOrStdout(), out)
 	}
 	printFindings(cmd, report)
-	return a.tell(cmd.OutOrStdout(), file, before, added, s, todo)
+	return a.tell(cmd.OutOrStdout(), file, before, added, entry, todo)
 }
 
-func (a *adding) tell(w io.Writer, file string, before []byte, added *stax.Added, s *stax.Server, todo []string) error {
+func (a *adding) tell(w io.Writer, file string, before []byte, added *stax.Added, entry *open.Addition,
+	todo []string) error {
 	out := &strings.Builder{}
 	word := "added to"
-	if a.dryRun {
+	switch {
+	case bytes.Equal(before, added.Text):
+		word = "nothing to do, it is in"
+	case a.dryRun:
 		word = "would be added to"
 	}
-	fmt.Fprintf(out, "%s: %s %s\n", s.Name, word, file)
-	if s.RegistryRef != nil {
-		fmt.Fprintf(out, "  from: %s\n", s.RegistryRef)
-	}
-	if s.Remote() {
-		fmt.Fprintf(out, "  reaches: %s\n", s.URL)
-	} else {
-		fmt.Fprintf(out, "  starts: %s\n", commandLine(s))
+	for i := range entry.Config.Servers {
+		s := &entry.Config.Servers[i]
+		fmt.Fprintf(out, "%s: %s %s\n", s.Name, word, file)
+		describeServer(out, s)
 	}
 	for _, t := range todo {
 		fmt.Fprintf(out, "  then: %s\n", t)
@@ -311,4 +368,24 @@ func (a *adding) tell(w io.Writer, file string, before []byte, added *stax.Added
 	}
 	_, err := io.WriteString(w, visible.Lines(out.String()))
 	return err
+}
+
+// describeServer prints where a server comes from, and what reaches it.
+func describeServer(out io.Writer, s *stax.Server) {
+	if s.RegistryRef != nil {
+		fmt.Fprintf(out, "  from: %s\n", s.RegistryRef)
+	}
+	if s.Remote() {
+		fmt.Fprintf(out, "  reaches: %s\n", s.URL)
+		return
+	}
+	fmt.Fprintf(out, "  starts: %s\n", commandLine(s))
+	if s.Cwd != "" {
+		fmt.Fprintf(out, "  in: %s\n", s.Cwd)
+	}
+}
+
+// closeAddition removes what was downloaded and not kept.
+func closeAddition(a *open.Addition) {
+	_ = a.Close() // a file in the temporary folder
 }

@@ -25,7 +25,7 @@ type applying struct {
 func newConfigApply() *cobra.Command {
 	var a applying
 	cmd := &cobra.Command{
-		Use:   "apply FILE...",
+		Use:   "apply [FILE...]",
 		Short: "Write definitions to client config files",
 		Long: `Write server definitions to the config files of clients: those given with
 --client, or all that have one. Files are edited in place; bytes outside the
@@ -43,7 +43,9 @@ would be lost, 6 a project file leads outside the project through a link.
 
 ` + ledgerHelp + `
 
-` + filesHelp,
+` + filesHelp + `
+
+` + defaultsHelp,
 		Example: `  slipway config apply examples/definitions/mcp.yaml --client claude-code \
       --dry-run
   slipway config apply examples/definitions/mcp.yaml --client codex --client \
@@ -101,6 +103,10 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 }
 
 func (a *applying) run(cmd *cobra.Command, files []string) error {
+	files, err := defaultFiles(cmd, files, &a.Scope)
+	if err != nil {
+		return err
+	}
 	plan, report, err := a.plan(cmd, files)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ func newConfigMerge() *cobra.Command {
 	var d definitions
 	var explain bool
 	cmd := &cobra.Command{
-		Use:   "merge LOW... HIGH",
+		Use:   "merge [LOW...] [HIGH]",
 		Short: "Merge definitions files into one",
 		Long: `Print the merged definitions of several files as JSON.
 
@@ -22,11 +22,16 @@ The last file has the highest precedence. A server in it replaces the complete
 server of the same name in earlier files, including "enabled". Disabled servers
 and unknown members are kept.
 
-` + filesHelp,
+` + filesHelp + `
+
+` + defaultsHelp,
 		Example: `  slipway config merge examples/definitions/company.json \
       examples/definitions/mine.ts --explain`,
-		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := defaultFiles(cmd, args, nil)
+			if err != nil {
+				return err
+			}
 			merged, err := d.valid(cmd, args)
 			if err != nil {
 				return err

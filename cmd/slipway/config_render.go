@@ -139,7 +139,7 @@ func newConfigRender() *cobra.Command {
 	var d definitions
 	var t translating
 	cmd := &cobra.Command{
-		Use: "render CLIENT FILE...",
+		Use: "render CLIENT [FILE...]",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveDefault
@@ -154,7 +154,9 @@ client's syntax, never as values.
 
 The first line on stderr is the path of the file.
 
-` + filesHelp,
+` + filesHelp + `
+
+` + defaultsHelp,
 		Example: `  slipway config render claude-code examples/definitions/mcp.yaml
   slipway config render codex examples/definitions/mcp.yaml --scope user --os \
       darwin`,
@@ -163,17 +165,21 @@ The first line on stderr is the path of the file.
 			if err != nil {
 				return err
 			}
+			files, err := defaultFiles(cmd, args[1:], &t.Scope)
+			if err != nil {
+				return err
+			}
 			if t.Scope == "" {
 				scopes := c.Scopes(cmp.Or(t.OS, runtime.GOOS))
 				t.Scope = scopes[len(scopes)-1]
 			}
-			if err := t.complete(args[1:], d.secrets); err != nil {
+			if err := t.complete(files, d.secrets); err != nil {
 				return err
 			}
 			if t.Scope == clients.Project {
 				t.Project = "."
 			}
-			merged, err := d.valid(cmd, args[1:])
+			merged, err := d.valid(cmd, files)
 			if err != nil {
 				return err
 			}

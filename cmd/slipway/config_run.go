@@ -26,7 +26,7 @@ func newConfigRun() *cobra.Command {
 	var idle idleFlags
 	var start startFlags
 	cmd := &cobra.Command{
-		Use:   "run FILE... SERVER",
+		Use:   "run [FILE...] SERVER",
 		Short: "Run a server of definitions over stdin and stdout",
 		Long: `Start or connect to a server of definitions, and serve it over stdin and stdout
 with its secrets, folder, headers and allowed tools. The server is restarted if
@@ -34,7 +34,9 @@ it crashes. Client configs written with --via launcher start this command.
 
 ` + sourcesHelp + `
 ` + networkHelp + `
-` + filesHelp,
+` + filesHelp + `
+
+` + defaultsHelp,
 		Example: `  slipway config run examples/definitions/site.yaml reference </dev/null`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resolver, err := sources.resolver()
@@ -46,12 +48,19 @@ it crashes. Client configs written with --via launcher start this command.
 				return err
 			}
 			last := len(args) - 1
-			lock, err := newGuarding(cmd, args[last-1:last], true)
+			if _, err := os.Stat(args[last]); last == 0 && err == nil && stax.FormatOf(args[0]) != 0 {
+				return usage("usage: "+cmd.UseLine(), "run: missing argument SERVER")
+			}
+			files, err := defaultFiles(cmd, args[:last], nil)
+			if err != nil {
+				return err
+			}
+			lock, err := newGuarding(cmd, files[len(files)-1:], true)
 			if err != nil {
 				return err
 			}
 			lock.guard(resolver)
-			merged, err := d.validFor(cmd, args[:last], args[last])
+			merged, err := d.validFor(cmd, files, args[last])
 			if err != nil {
 				return err
 			}
@@ -96,7 +105,7 @@ it crashes. Client configs written with --via launcher start this command.
 			one := func(opening context.Context) (mcp.Source, error) {
 				src, err := fleet.OpenServer(opening, merged, args[last], opts)
 				if err != nil && ctx.Err() == nil {
-					err = notRun(err, args[0])
+					err = notRun(err, files[0])
 				}
 				return src, err
 			}

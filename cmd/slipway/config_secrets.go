@@ -36,20 +36,25 @@ func newConfigSecrets() *cobra.Command {
 	var d definitions
 	var sources sourceFlags
 	cmd := &cobra.Command{
-		Use:   "secrets FILE...",
+		Use:   "secrets [FILE...]",
 		Short: "List required secrets and whether each is set",
 		Long: `List the secrets that the enabled servers of definitions use, and the source of
 each. Values are never printed. The exit code is 1 if a required secret is
 missing.
 
 ` + sourcesHelp + `
-` + filesHelp,
+` + filesHelp + `
+
+` + defaultsHelp,
 		Example: `  slipway config secrets examples/definitions/mine.ts
   slipway config secrets examples/definitions/mine.ts --secrets-from keychain \
       --secrets-from env`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resolver, err := sources.resolver()
 			if err != nil {
+				return err
+			}
+			if args, err = defaultFiles(cmd, args, nil); err != nil {
 				return err
 			}
 			merged, err := d.valid(cmd, args)

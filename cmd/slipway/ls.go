@@ -32,6 +32,7 @@ type listing struct {
 func newLs() *cobra.Command {
 	var k kinds
 	var wide bool
+	var name, title string
 	cmd := &cobra.Command{
 		Use:   "ls SOURCE",
 		Short: "List the tools, resources and prompts of a source",
@@ -43,6 +44,8 @@ them, or only the given kinds.
   slipway ls examples/http-reference --tools --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			listOnly := func(o *open.Options) {
+				o.Name = name
+				o.Title = title
 				o.ListOnly = true
 				observe := o.Live.Source.Observe
 				o.Live.Source.Observe = func(e client.Event) {
@@ -72,6 +75,7 @@ them, or only the given kinds.
 	cmd.Flags().BoolVar(&k.templates, "templates", false, "list resource templates")
 	cmd.Flags().BoolVar(&k.prompts, "prompts", false, "list prompts")
 	cmd.Flags().BoolVar(&wide, "wide", false, "do not truncate lines to the width of the terminal")
+	nameFlags(cmd, &name, &title)
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	jsonFlag(cmd, "the definitions, as clients see them,")
@@ -106,7 +110,11 @@ type row struct{ name, about string }
 // are omitted.
 func (l *listing) print(w io.Writer, width int) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s %s\n", visible.Line(l.Server.Name), visible.Line(l.Server.Version))
+	head := l.Server.Name + " " + l.Server.Version
+	if l.Server.Title != "" && !strings.EqualFold(l.Server.Title, l.Server.Name) {
+		head += " (" + l.Server.Title + ")"
+	}
+	fmt.Fprintln(out, visible.Line(head))
 	var tools, resources, templates, prompts []row
 	for _, t := range l.Tools {
 		tools = append(tools, row{t.Name + signature(t.InputSchema), t.Description})

@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/test/registrytest"
 )
 
 const referenceIntro = `# The command line
@@ -130,6 +133,15 @@ func workplace(t *testing.T) string {
 		os.WriteFile(filepath.Join(dir, "my-server.mcpb"), packed.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	listed := &registrytest.Registry{}
+	for _, name := range []string{"io.github.acme/filesystem", "io.github.acme/weather"} {
+		listed.Entries = append(listed.Entries, registrytest.Entry{Server: fmt.Appendf(nil, `{"name": %q, `+
+			`"description": "Weather forecast and files", "version": "1.0.0"}`, name)})
+	}
+	web := httptest.NewServer(listed)
+	t.Cleanup(web.Close)
+	t.Setenv(registryVariable, web.URL)
 	cache := filepath.Join(dir, "cache")
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Cleanup(func() { _ = fsutil.RemoveTree(cache) }) // unpacked bundles are read-only

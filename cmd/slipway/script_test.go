@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/slipway-mcp/slipway/internal/test/registrytest"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/cli.md and the expectations of scripts")
@@ -45,6 +47,8 @@ func TestMain(m *testing.M) {
 //	zip FILE DIR                 pack the files below DIR
 //	host NAME DIR                host DIR on the web at $NAME, without listings; a
 //	                             path with a part that begins with "hang" comes late
+//	registry NAME FILE...        a registry of these server.json at $NAME; answers are
+//	                             validated against the schema of the API
 //	redirect NAME URL            a web host at $NAME that sends everybody to URL
 //	hangs NAME                   wait until such a file is asked for
 //	release NAME                 let it come
@@ -89,6 +93,7 @@ func TestScript(t *testing.T) {
 			"fill":     fillBytes,
 			"host":     hostFolder,
 			"redirect": redirect,
+			"registry": hostRegistry,
 			"hangs":    hangs,
 			"release":  release,
 			"serve":    startServer,
@@ -207,6 +212,19 @@ func hostFolder(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(web.Close)
 	of(ts).hosts[args[0]] = h
+	ts.Setenv(args[0], web.URL)
+}
+
+func hostRegistry(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "registry NAME FILE...")
+	r := &registrytest.Registry{Fail: func(err error) { ts.Logf("FAULT OF THE SCRIPT: %v", err) }}
+	for _, name := range args[1:] {
+		text := []byte(ts.ReadFile(name))
+		ts.Check(registrytest.Validate("server", text))
+		r.Entries = append(r.Entries, registrytest.Entry{Server: text, Old: strings.HasSuffix(name, ".old.json")})
+	}
+	web := httptest.NewServer(r)
+	ts.Defer(web.Close)
 	ts.Setenv(args[0], web.URL)
 }
 

@@ -28,6 +28,7 @@ import (
 type serveFlags struct {
 	accessFlags
 	stdio     bool
+	shown     compose.Edits // its Name and Title
 	prefix    compose.Prefix
 	maxSite   size
 	logLevel  level
@@ -107,6 +108,7 @@ health checks. With --public-url the server publishes a card at
 	flags := cmd.Flags()
 	flags.Var(oneOf(&f.prefix, "collision", "always", "never"), "prefix",
 		"`when` to prefix tools and prompts with the name of their source: collision, always or never")
+	nameFlags(cmd, &f.shown.Name, &f.shown.Title)
 	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
 	flags.Var(&f.maxSite, "max-site-bytes", "maximum `size` of a site built in memory")
 	f.accessFlags.add(flags)
@@ -117,8 +119,8 @@ health checks. With --public-url the server publishes a card at
 	f.start.add(flags)
 	flags.Var(&f.logLevel, "log-level", "log `level` on stderr: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "log `format`: text or json")
-	groupFlags(cmd, "Sources", "prefix", "fallback", "fallback-write", "max-site-bytes", "no-files", "hide-app-tools",
-		"set", "values", "require-signer")
+	groupFlags(cmd, "Sources", "name", "title", "prefix", "fallback", "fallback-write", "max-site-bytes", "no-files",
+		"hide-app-tools", "set", "values", "require-signer")
 	groupFlags(cmd, "Address", "addr", "stdio", "public-url", "allow-host", "allow-origin", "post-only", "legacy-sse",
 		"no-websocket", "no-metrics")
 	groupFlags(cmd, "TLS", "tls-cert", "tls-key")
@@ -206,7 +208,15 @@ func (f *serveFlags) open(
 	o.Definitions.Startup.Wait = f.start.wait
 	one := func(ctx context.Context) (mcp.Source, error) {
 		if f.fallback.source != "" {
-			return f.fallback.open(ctx, args, o, lock, log)
+			src, err := f.fallback.open(ctx, args, o, lock, log)
+			if err != nil {
+				return nil, err
+			}
+			return compose.Edit(src, &f.shown)
+		}
+		if len(args) == 1 {
+			o.Name = f.shown.Name
+			o.Title = f.shown.Title
 		}
 		return openAll(ctx, args, o, lock, f.union(args, o, log))
 	}
@@ -221,6 +231,8 @@ func (f *serveFlags) open(
 // a file of definitions, if that is the only one named.
 func (f *serveFlags) union(args []string, o *open.Options, log *slog.Logger) *compose.UnionOptions {
 	join := unionOf(log)
+	join.Server.Name = cmp.Or(f.shown.Name, join.Server.Name)
+	join.Server.Title = f.shown.Title
 	if len(args) == 1 && stax.FormatOf(args[0]) != 0 {
 		o.Definitions.Prefix = f.prefix
 	} else {

@@ -139,6 +139,12 @@ func sourceOptions(
 	}, nil
 }
 
+// nameFlags adds the flags that replace the names of a server.
+func nameFlags(cmd *cobra.Command, name, title *string) {
+	cmd.Flags().StringVar(name, "name", "", "`name` of the server for programs (default: that of the source)")
+	cmd.Flags().StringVar(title, "title", "", "`title` of the server for people and models (default: that of the source)")
+}
+
 // withSource opens the source in arg and closes it after do.
 func withSource(cmd *cobra.Command, arg string, do func(c *openSource) error) error {
 	return withSourceOptions(cmd, arg, func(*open.Options) {}, do)

@@ -7,11 +7,14 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Apply executes the plan file by file, each atomically. The ledger keeps the content of
 // a file before its first change. A file that was modified since the plan was made is
-// planned again; one that cannot be written is left unchanged and reported in the error.
+// planned again; one that cannot be written is left unchanged and reported in the error
+// and in its Problem.
 // If the process is killed, every file is either old or new, and the ledger can determine
 // which.
 func (p *Plan) Apply() (err error) {
@@ -26,6 +29,7 @@ func (p *Plan) Apply() (err error) {
 			continue
 		}
 		if err := p.write(f); err != nil {
+			f.Problem = fsutil.Reason(err)
 			faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
 		}
 	}
@@ -85,7 +89,7 @@ func (p *Plan) next(f *FilePlan) *record {
 		}
 	}
 	for name, w := range next.Servers { // in neither the definitions nor the file
-		if slices.Equal(w.Sources, p.sources) &&
+		if p.manages(name, w) &&
 			!slices.ContainsFunc(f.Steps, func(s Step) bool {
 				return s.Server == name
 			}) {

@@ -65,6 +65,9 @@ type Client struct {
 	// client starts servers there, or the client's variable for the folder. Empty means
 	// neither is known.
 	ProjectDir string `json:"projectDir,omitempty"`
+	// Installed lists folders that show that the client is installed, besides those of its
+	// files.
+	Installed []string `json:"installed,omitempty"`
 	// Todo lists the remaining steps for the user after a file is written; ProjectTodo and
 	// UserTodo apply to files of that scope only.
 	Todo        []string `json:"todo,omitempty"`

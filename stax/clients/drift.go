@@ -15,14 +15,32 @@ type Selection struct {
 	Clients []string // ids
 	Scope   Scope
 	Servers []string
+	// Sources selects entries that were written from these definitions files, given by
+	// their absolute paths. Nil means all entries.
+	Sources []string
 }
 
 func (s *Selection) file(r *record) bool {
 	return (len(s.Clients) == 0 || slices.Contains(s.Clients, r.Client)) && (s.Scope == "" || s.Scope == r.Scope)
 }
 
-func (s *Selection) server(name string) bool {
-	return len(s.Servers) == 0 || slices.Contains(s.Servers, name)
+// any reports whether an entry of a file is selected, or the whole file is.
+func (s *Selection) any(r *record) bool {
+	if len(s.Servers) == 0 && s.Sources == nil {
+		return true
+	}
+	for name, w := range r.Servers {
+		if s.server(name, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// server reports whether an entry of a file is selected.
+func (s *Selection) server(name string, w written) bool {
+	return (len(s.Servers) == 0 || slices.Contains(s.Servers, name)) &&
+		(s.Sources == nil || slices.Equal(s.Sources, w.Sources))
 }
 
 // Drift is the difference between an entry and its recorded value.
@@ -70,7 +88,7 @@ func (l *Ledger) Drift(s *Selection) []Drift {
 				Server: name,
 				Change: "missing",
 			}
-			if !s.server(name) || r.pristine(name, entry) {
+			if !s.server(name, r.Servers[name]) || r.pristine(name, entry) {
 				continue
 			}
 			if entry != nil {

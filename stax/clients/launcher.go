@@ -54,7 +54,7 @@ func passedOn(c *Client, m *stax.Merged, s *stax.Server, opts *Options) []string
 // launch returns the arguments that make the launcher run a server. A name that looks
 // like a flag is placed after all flags.
 func launch(name string, opts *Options) []string {
-	run := []string{"config", "run"}
+	run := slices.Concat(opts.ProgramArgs, []string{"config", "run"})
 	if strings.HasPrefix(name, "-") {
 		return slices.Concat(run, opts.Flags, []string{"--"}, opts.Sources, []string{name})
 	}

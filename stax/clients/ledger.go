@@ -82,6 +82,17 @@ func StateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "slipway"), nil
 }
 
+// DefinitionsFile returns the definitions of the current user's servers, which slipway add
+// writes: slipway/servers.yaml in the system's default location for configuration. The
+// file may not exist.
+func DefinitionsFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "slipway", "servers.yaml"), nil
+}
+
 // OpenLedger reads the ledger in a folder. A missing folder is an empty ledger and is
 // created on the first write.
 func OpenLedger(dir string) (*Ledger, error) {

@@ -1,10 +1,12 @@
 package clients
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -84,6 +86,33 @@ func (p *Place) Path(c *Client, scope Scope) (path string, exists bool, err erro
 		}
 	}
 	return first, false, nil
+}
+
+// installed reports whether a file of the user exists for a client, or a folder for it. The
+// home folder and its .config are no evidence.
+func (p *Place) installed(c *Client) bool {
+	if _, exists, err := p.Path(c, User); err != nil || exists {
+		return exists
+	}
+	home, err := p.expand("~", User)
+	if err != nil {
+		return false
+	}
+	var folders []string
+	for _, template := range c.Installed {
+		if folder, err := p.expand(template, User); err == nil {
+			folders = append(folders, folder)
+		}
+	}
+	for _, template := range c.Files.paths(User, cmp.Or(p.OS, runtime.GOOS)) {
+		if name, err := p.expand(template, User); err == nil {
+			folders = append(folders, filepath.Dir(name))
+		}
+	}
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		info, err := os.Stat(folder)
+		return err == nil && info.IsDir() && folder != home && folder != filepath.Join(home, ".config")
+	})
 }
 
 // given reports whether a variable contains the complete path, which excludes

@@ -73,6 +73,7 @@ type Plan struct {
 
 	ledger  *Ledger
 	sources []string
+	servers []string // nil means all
 }
 
 // PlanOptions configures [NewPlan]. The zero value and nil are the defaults.
@@ -83,6 +84,9 @@ type PlanOptions struct {
 	Scope Scope
 	// Clients are the clients to configure. Nil means those whose file exists.
 	Clients []Client
+	// Servers restricts the plan to these servers: entries of others stay as they are. Nil
+	// means all servers of the definitions.
+	Servers []string
 	// Replace replaces entries that are not ours or were changed.
 	Replace bool
 }
@@ -109,6 +113,10 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 	plan := &Plan{
 		ledger:  ledger,
 		sources: opts.Sources,
+		servers: opts.Servers,
+	}
+	if opts.Servers != nil {
+		m = m.Only(opts.Servers...)
 	}
 	report := &check.Report{}
 	texts := map[string][]byte{} // two clients may share a file
@@ -173,6 +181,18 @@ func Present(place *Place, scope Scope) []Client {
 		}
 	}
 	return present
+}
+
+// Installed returns the clients that seem to be installed for this user: their file exists,
+// or the folder that the client itself creates for it.
+func Installed(place *Place) []Client {
+	installed := []Client{}
+	for _, c := range All() {
+		if place.installed(&c) {
+			installed = append(installed, c)
+		}
+	}
+	return installed
 }
 
 // commands reports programs that are not on the PATH of this process. The client may have
@@ -315,7 +335,7 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 		defined := slices.ContainsFunc(entries, func(d Entry) bool {
 			return d.Name == e.Name
 		})
-		if !ours || defined || !slices.Equal(w.Sources, p.sources) {
+		if !ours || defined || !p.manages(e.Name, w) {
 			continue
 		}
 		if same(w.Entry, e.Value) {
@@ -334,6 +354,12 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 		}
 	}
 	return steps
+}
+
+// manages reports whether an entry was written from the definitions of the plan, and the
+// plan includes its server.
+func (p *Plan) manages(server string, w written) bool {
+	return slices.Equal(w.Sources, p.sources) && (p.servers == nil || slices.Contains(p.servers, server))
 }
 
 // finish adds the diff and the remaining steps.

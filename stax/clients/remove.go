@@ -42,7 +42,7 @@ func (l *Ledger) Remove(s *Selection) *Removal {
 		Files:     []*FilePlan{},
 	}
 	for _, path := range l.Paths() {
-		if r := l.files[path]; s.file(r) {
+		if r := l.files[path]; s.file(r) && s.any(r) {
 			plan.Files = append(plan.Files, l.removeFrom(path, r, s))
 		}
 	}
@@ -101,7 +101,7 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) (all bool) {
 	all = true
 	for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
-		if !s.server(name) {
+		if !s.server(name, r.Servers[name]) {
 			all = false
 			continue
 		}
@@ -172,6 +172,7 @@ func (p *Removal) Apply() (err error) {
 	for _, f := range p.Files {
 		if f.Problem == "" {
 			if err := p.write(f); err != nil {
+				f.Problem = fsutil.Reason(err)
 				faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
 			}
 		}

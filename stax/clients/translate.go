@@ -34,8 +34,10 @@ type Options struct {
 	OS string
 	// Via is how servers are reached. Empty is Direct.
 	Via Via
-	// Program is the command of the launcher. Empty is "slipway".
-	Program string
+	// Program is the command of the launcher, and ProgramArgs its first arguments, as in
+	// npx -y slipway. Empty is "slipway".
+	Program     string
+	ProgramArgs []string
 	// Sources are the definitions files passed to the launcher, and Flags the flags passed
 	// after the server name.
 	Sources []string

@@ -88,57 +88,63 @@ func IsName(text string) bool {
 	return len(text) <= maxName && dot > 0 && dot < len(domain)-1 && serverName.MatchString(text)
 }
 
-// Search returns the latest versions of servers whose name contains the words. Registries
-// search for one text, so the longest word is sent, and the others are looked for in the
-// names, titles and descriptions of the answers. Deleted servers are omitted.
+// Search returns the latest versions of servers that have all words in their name, title
+// or description. Registries compare one text with the names of servers, so they are asked
+// for each word in turn, the longest first. Deleted servers are omitted.
 func (c *Client) Search(ctx context.Context, words []string, opts *SearchOptions) (*Results, error) {
-	limit := 20
+	s := &search{
+		words:   words,
+		limit:   20,
+		results: &Results{},
+		places:  map[string]int{},
+		pages:   maxPages,
+	}
 	if opts != nil && opts.Limit > 0 {
-		limit = min(opts.Limit, maxPages*pageSize)
+		s.limit = min(opts.Limit, maxPages*pageSize)
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxRequests)
 	defer cancel()
-	longest := ""
-	for _, word := range words {
-		if len(word) > len(longest) {
-			longest = word
+	byLength := slices.Clone(words)
+	slices.SortStableFunc(byLength, func(a, b string) int { return len(b) - len(a) })
+	for _, word := range byLength {
+		if err := s.ask(ctx, c, word); err != nil {
+			return nil, err
 		}
 	}
-	s := &search{
-		words:   words,
-		limit:   limit,
-		results: &Results{},
-		places:  map[string]int{},
-	}
+	return s.results, nil
+}
+
+// ask adds the results for one word.
+func (s *search) ask(ctx context.Context, c *Client, word string) error {
 	query := url.Values{
-		"search":  {longest},
+		"search":  {word},
 		"version": {"latest"},
 		"limit":   {strconv.Itoa(pageSize)},
 	}
-	if len(words) == 1 {
-		query.Set("limit", strconv.Itoa(min(limit, pageSize)))
+	if len(s.words) == 1 {
+		query.Set("limit", strconv.Itoa(min(s.limit, pageSize)))
 	}
 	seen := map[string]bool{}
-	for range maxPages {
+	for ; s.pages > 0 && !s.results.More; s.pages-- {
 		text, err := c.get(ctx, "/servers?"+query.Encode())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		next, err := s.page(text)
 		if err != nil {
-			return nil, &APIError{URL: c.base(), Why: err.Error()}
+			return &APIError{URL: c.base(), Why: err.Error()}
 		}
-		if next == "" || seen[next] || s.results.More {
-			return s.results, nil
+		if next == "" || seen[next] {
+			return nil
 		}
-		if len(s.results.Servers) >= limit {
+		if len(s.results.Servers) >= s.limit {
 			break
 		}
 		seen[next] = true
 		query.Set("cursor", next)
 	}
 	s.results.More = true
-	return s.results, nil
+	return nil
 }
 
 // search collects the results of several pages.
@@ -147,6 +153,7 @@ type search struct {
 	limit   int
 	results *Results
 	places  map[string]int // of names in the results
+	pages   int            // that may still be requested
 }
 
 // page adds one page of a list and returns the cursor of the next one.

@@ -8,6 +8,7 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +23,8 @@ import (
 type Target struct {
 	Format tree.Format
 	Root   string // the member of the file that contains them
-	List   bool   // they are a list of objects, each with a "name"
+	List   bool   // they are a list of objects, each with the member Key
+	Key    string // "name" if empty
 	// Preamble lists the members that a new file starts with.
 	Preamble []tree.Member
 }
@@ -36,6 +38,9 @@ type Entry struct {
 // ErrShape is returned when a file cannot be edited: the form of its entries does not
 // permit a change to only one of them.
 var ErrShape = errors.New("the servers are written in a form that cannot be edited in place")
+
+// key returns the member that identifies the items of a list.
+func (t *Target) key() string { return cmp.Or(t.Key, "name") }
 
 // splice replaces the bytes from start to end.
 type splice struct {
@@ -56,7 +61,7 @@ func Get(text []byte, t Target) ([]Entry, error) {
 	case holder == nil || holder.Kind == tree.Null:
 	case t.List && holder.Kind == tree.Array:
 		for _, item := range holder.Items {
-			name := item.Get("name")
+			name := item.Get(t.key())
 			if name == nil {
 				name = &tree.Node{}
 			}
@@ -128,11 +133,15 @@ func Set(text []byte, t Target, name string, value *tree.Node) ([]byte, error) {
 	return verified(text, splices, old, t, name, value)
 }
 
-// Remove returns text without the entry called name.
+// Remove returns text without the entry called name. The error matches [ErrShape] if that
+// is not possible, as for items of lists in formats other than YAML.
 func Remove(text []byte, t Target, name string) ([]byte, error) {
 	old, err := parse(text, t)
 	if err != nil || find(old, t, name) == nil {
 		return text, err
+	}
+	if t.List && t.Format != tree.YAML {
+		return nil, ErrShape
 	}
 	var splices []splice
 	switch t.Format {
@@ -229,7 +238,7 @@ func find(root *tree.Node, t Target, name string) *tree.Node {
 		return holder.Get(name)
 	}
 	for _, item := range holder.Items {
-		if n := item.Get("name"); n != nil && n.Text == name {
+		if n := item.Get(t.key()); n != nil && n.Text == name {
 			return item
 		}
 	}
@@ -289,7 +298,7 @@ func rest(root *tree.Node, t Target, name string) string {
 			}
 		}
 		for _, e := range m.Value.Items {
-			if n := e.Get("name"); n == nil || n.Text != name {
+			if n := e.Get(t.key()); n == nil || n.Text != name {
 				fmt.Fprintf(&b, "  %s\n", e.AppendJSON(nil))
 			}
 		}

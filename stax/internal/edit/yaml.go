@@ -98,7 +98,7 @@ func yamlBlock(text []byte, holder *tree.Node, t Target) (block, error) {
 	}
 	for _, item := range holder.Items {
 		name := ""
-		if n := item.Get("name"); n != nil {
+		if n := item.Get(t.key()); n != nil {
 			name = n.Text
 		}
 		if !add(item.Start, name) {
