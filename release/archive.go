@@ -132,24 +132,30 @@ func zipped(files []File, date time.Time) ([]byte, error) {
 	out := &bytes.Buffer{}
 	w := zip.NewWriter(out)
 	for _, f := range withFolders(files) {
-		h := &zip.FileHeader{
-			Name:     f.Name,
-			Method:   zip.Deflate,
-			Modified: date,
-		}
-		h.SetMode(f.Mode)
-		if strings.HasSuffix(f.Name, "/") {
-			h.SetMode(f.Mode | fs.ModeDir)
-			h.Method = zip.Store
-		}
-		entry, err := w.CreateHeader(h)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := entry.Write(f.Data); err != nil {
+		if err := zipFile(w, f, date); err != nil {
 			return nil, err
 		}
 	}
 	err := w.Close()
 	return out.Bytes(), err
+}
+
+// zipFile adds an entry to a zip archive. A name that ends in a slash is a folder.
+func zipFile(w *zip.Writer, f File, date time.Time) error {
+	h := &zip.FileHeader{
+		Name:     f.Name,
+		Method:   zip.Deflate,
+		Modified: date,
+	}
+	h.SetMode(f.Mode)
+	if strings.HasSuffix(f.Name, "/") {
+		h.SetMode(f.Mode | fs.ModeDir)
+		h.Method = zip.Store
+	}
+	entry, err := w.CreateHeader(h)
+	if err != nil {
+		return err
+	}
+	_, err = entry.Write(f.Data)
+	return err
 }

@@ -77,14 +77,24 @@ func buildRelease(ctx context.Context, w io.Writer, o *buildOptions) error {
 		return err
 	}
 	shared = append(shared, thirdPartyLicenses(modules))
-	steps := []func(*Output, []File) error{
+	err = runSteps(w, out, shared,
 		writeArchives,
 		writePackages,
 		writeImage,
 		writeFormula,
 		writeScoop,
+		writeNPM,
+		writeWheels,
 		func(out *Output, _ []File) error { return writeSBOM(ctx, o.Root, out, modules) },
+	)
+	if err != nil {
+		return err
 	}
+	return out.save()
+}
+
+// runSteps writes artefacts and prints the path of each to w.
+func runSteps(w io.Writer, out *Output, shared []File, steps ...func(*Output, []File) error) error {
 	for _, step := range steps {
 		before := slices.Clone(out.Artefacts)
 		if err := step(out, shared); err != nil {
@@ -96,7 +106,20 @@ func buildRelease(ctx context.Context, w io.Writer, o *buildOptions) error {
 			}
 		}
 	}
-	return out.save()
+	return nil
+}
+
+// licenseFiles returns the licence of the program and those of its libraries.
+func licenseFiles(ctx context.Context, root string, out *Output) ([]File, error) {
+	own, err := os.ReadFile(filepath.Join(root, "LICENSE"))
+	if err != nil {
+		return nil, err
+	}
+	modules, err := readModules(ctx, root, out)
+	if err != nil {
+		return nil, err
+	}
+	return []File{{"LICENSE", 0o644, own}, thirdPartyLicenses(modules)}, nil
 }
 
 // sharedFiles returns what all packages contain besides the program: the licence, the

@@ -34,7 +34,8 @@ func newRoot() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(newBuild(), newVerify(), newSign(), newPush())
+	root.AddCommand(newBuild(), newVerify(), newSign(), newPush(),
+		newPack("npm", "npm packages", writeNPM), newPack("wheels", "Python wheels", writeWheels))
 	return root
 }
 

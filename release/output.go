@@ -25,6 +25,8 @@ const (
 	kindSBOM    = "sbom"    // CycloneDX
 	kindFormula = "formula" // of Homebrew
 	kindScoop   = "scoop"
+	kindNPM     = "npm"   // npm/*.tgz; published to the npm registry, not uploaded
+	kindWheel   = "wheel" // wheels/*.whl; published to the Python package index, not uploaded
 )
 
 // Artefact is a file of a release.
@@ -43,6 +45,7 @@ type Artefact struct {
 //	binaries/<platform>/slipway[.exe]       the programs
 //	slipway-<platform>.tar.gz, ...          what is uploaded
 //	image/                                  the container image as an OCI layout
+//	npm/, wheels/                           packages for npm and Python
 //	SHA256SUMS                              the sums of what is uploaded
 //	SHA256SUMS.sig, .sigstore.json          its signatures
 //

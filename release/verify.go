@@ -72,6 +72,7 @@ func (o *Output) verify(ctx context.Context, options *verifyOptions) error {
 		if err := o.verifyArchive(p); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", archiveName(p), err))
 		}
+		faults = append(faults, o.verifyNPM(p), o.verifyWheel(p))
 	}
 	if options.AllowedSigners != "" {
 		faults = append(faults, o.verifySignature(ctx, options.AllowedSigners, options.Signer))
@@ -189,7 +190,7 @@ func (o *Output) verifyArchive(p Platform) error {
 // readArchive returns the files of an archive by name.
 func readArchive(file string) (map[string][]byte, error) {
 	contents := make(map[string][]byte)
-	if filepath.Ext(file) == ".zip" {
+	if ext := filepath.Ext(file); ext == ".zip" || ext == ".whl" {
 		z, err := zip.OpenReader(file)
 		if err != nil {
 			return nil, err

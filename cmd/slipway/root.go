@@ -56,7 +56,7 @@ Results go to stdout, messages to stderr. Exit codes:
 		}
 		root.AddCommand(g.commands...)
 	}
-	root.AddCommand(newVersion(), newCompletion(), newMan())
+	root.AddCommand(newVersion(), newWhere(), newCompletion(), newMan())
 	root.AddCommand(newTopics()...)
 	completeArguments(root)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
