@@ -33,6 +33,7 @@ const (
 	input                    // a site can be built from it
 	ambiguous                // a folder of Go packages and documents
 	definitions              // server definitions
+	recording                // a recorded conversation
 )
 
 // target is an argument and what it names.
@@ -121,6 +122,8 @@ func formOfPath(arg string, info fs.FileInfo) form {
 		return siteZip
 	case filepath.Base(arg) == manifest && hasMember(arg, "serverInfo", "capabilities"):
 		return siteManifest // rather than definitions, which some programs also call mcp.json
+	case isRecording(arg):
+		return recording
 	case stax.FormatOf(arg) != 0:
 		return definitions
 	}

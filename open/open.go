@@ -77,6 +77,7 @@ func (o *Options) report(e client.Event) {
 //     rules out other interpretations. A local port, as in localhost:8080/mcp, needs no
 //     http://,
 //   - a ws or wss URL of a live server,
+//   - a recorded conversation (.mcplog, also .gz): a server that answers as recorded,
 //   - a command that is a server over stdin and stdout, in the form of [Command].
 //
 // If Bundle has a signer, only packed bundles are opened. An error is an [*Error]. If the
@@ -143,6 +144,8 @@ func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, erro
 		return nil, manifestError(t.arg)
 	case definitions:
 		return openDefinitions(ctx, t.arg, opts)
+	case recording:
+		return openRecording(ctx, t.arg, opts.live())
 	}
 	return nil, unsupported(t.arg, "a file of this kind")
 }

@@ -53,7 +53,7 @@ func House() *Plan {
 			1: {"check", "mcp", "mcp/tap"},
 			2: {"internal/cataloglint", "internal/search", "staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
-			4: {"staticmcp/lint", "client", "internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
+			4: {"staticmcp/lint", "client", "internal/mcplog", "internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
 				"internal/sitewriter", "ws"},
 			5: {
 				"mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",

@@ -1,0 +1,180 @@
+package mcplog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/internal/canonical"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Script answers requests as a recording did. It is safe for concurrent use.
+type Script struct {
+	mu      sync.Mutex
+	answers map[string]*turns
+	names   map[string][]string // the recorded names, by method
+}
+
+// turns are the recorded responses to equal requests.
+type turns struct {
+	responses []*Exchange
+	next      int
+}
+
+// NewScript returns the script of a recording. Requests without a response are left out.
+func NewScript(rec *Recording) *Script {
+	s := &Script{
+		answers: make(map[string]*turns),
+		names:   make(map[string][]string),
+	}
+	s.add(rec.Exchanges())
+	return s
+}
+
+// add adds the exchanges that have a response.
+func (s *Script) add(exchanges []*Exchange) {
+	for _, x := range exchanges {
+		if x.Response == nil {
+			continue
+		}
+		key := keyOf(x.Method, x.Params)
+		if s.answers[key] == nil {
+			s.answers[key] = &turns{}
+		}
+		s.answers[key].responses = append(s.answers[key].responses, x)
+		if name := x.Name(); name != "" && !slices.Contains(s.names[x.Method], name) {
+			s.names[x.Method] = append(s.names[x.Method], name)
+		}
+	}
+}
+
+// keyOf returns what equal requests have in common: the method, and the parameters that
+// decide about the answer, in canonical form.
+func keyOf(method string, params []byte) string {
+	if method == "initialize" || method == "server/discover" {
+		return method
+	}
+	out := []byte(method + " {")
+	for i, m := range decisive(params) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(jsonscan.AppendQuote(out, m.Name), ':')
+		out = canonical.AppendExact(out, m.Value)
+	}
+	return string(append(out, '}'))
+}
+
+// decisive returns the members of params that decide about the answer, sorted by name.
+// Absent and empty arguments are the same.
+func decisive(params []byte) []jsonscan.Field {
+	members := slices.DeleteFunc(jsonscan.Members(params), func(m jsonscan.Field) bool {
+		return m.Name == "_meta" || m.Name == "arguments" && len(jsonscan.Members(m.Value)) == 0
+	})
+	slices.SortFunc(members, func(a, b jsonscan.Field) int { return strings.Compare(a.Name, b.Name) })
+	return members
+}
+
+// answer returns the response to a request: of equal requests, the first gets the first
+// recorded response, and so on; the last one is repeated.
+func (s *Script) answer(m *peer.Message) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.answers[keyOf(string(m.Method), m.Params)]
+	if t == nil {
+		return s.missing(m)
+	}
+	x := t.responses[t.next]
+	t.next = min(t.next+1, len(t.responses)-1)
+	if x.Failure == nil {
+		return peer.Result(m.ID, x.Result)
+	}
+	out := append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...)
+	return append(append(append(out, `,"error":`...), x.Failure...), '}')
+}
+
+// missing answers a request that was not recorded.
+func (s *Script) missing(m *peer.Message) []byte {
+	method := string(m.Method)
+	switch method {
+	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		return peer.Result(m.ID, []byte(`{}`))
+	}
+	recorded := false
+	for key := range s.answers {
+		recorded = recorded || strings.HasPrefix(key, method+" ")
+	}
+	if !recorded {
+		return peer.Failure(m.ID, int(mcp.CodeMethodNotFound), "the recording has no answer to "+method)
+	}
+	x := Exchange{Params: m.Params}
+	name := x.Name()
+	if slices.Contains(s.names[method], name) {
+		return peer.Failure(m.ID, int(mcp.CodeInvalidParams),
+			fmt.Sprintf("the recording has answers of %q, but none to these arguments", name))
+	}
+	text := fmt.Sprintf("the recording has no %s of %q", method, name)
+	if near := nearest.Nearest(name, s.names[method], 1); len(near) > 0 {
+		text += fmt.Sprintf(", but one of %q", near[0])
+	}
+	return peer.Failure(m.ID, int(mcp.CodeInvalidParams), text)
+}
+
+// Conn is a connection to a server that follows a script. It implements server.Conn.
+type Conn struct {
+	script *Script
+	out    chan []byte
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Dial returns a connection to a server that follows the script.
+func (s *Script) Dial(context.Context) (*Conn, error) {
+	return &Conn{
+		script: s,
+		out:    make(chan []byte, maxWaiting),
+		closed: make(chan struct{}),
+	}, nil
+}
+
+// maxWaiting is how many responses may wait to be read.
+const maxWaiting = 1000
+
+// WriteMessage answers a request, and ignores other messages.
+func (c *Conn) WriteMessage(msg []byte) error {
+	var m peer.Message
+	if m.Scan(msg) != nil || m.Method == nil || m.ID == nil {
+		return nil
+	}
+	select {
+	case c.out <- bytes.ReplaceAll(c.script.answer(&m), []byte{'\n'}, nil):
+		return nil
+	case <-c.closed:
+		return io.ErrClosedPipe
+	}
+}
+
+// ReadMessage returns the next response.
+func (c *Conn) ReadMessage(ctx context.Context) ([]byte, error) {
+	select {
+	case msg := <-c.out:
+		return msg, nil
+	case <-c.closed:
+	case <-ctx.Done():
+	}
+	return nil, io.EOF
+}
+
+// Close ends the connection.
+func (c *Conn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}

@@ -1,0 +1,119 @@
+package mcplog
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Limits of a recording that is read.
+const (
+	// MaxBytes is the maximum size of a recording after decompression.
+	MaxBytes = 4 << 30
+	// maxLine is the maximum size of one line: a message of 64 MiB in base64.
+	maxLine = 96 << 20
+)
+
+// Recording is a recording in memory.
+type Recording struct {
+	Header Header
+	Events []Event
+	// Cut reports whether the last line is incomplete, as after a crash. Events lacks it.
+	Cut bool
+}
+
+// FormatError is why a text is not a recording.
+type FormatError struct {
+	Line int
+	Err  error
+}
+
+// Error implements the error interface.
+func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// Read reads a recording, which may be compressed with gzip. A text that is not one is a
+// [*FormatError].
+func Read(r io.Reader) (*Recording, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if start, _ := in.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
+		plain, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReaderSize(plain, 64<<10)
+	}
+	rec := &Recording{}
+	total := 0
+	for line := 1; ; line++ {
+		text, whole, err := readLine(in)
+		if err != nil {
+			return nil, &FormatError{line, err}
+		}
+		if len(text) == 0 && !whole {
+			break
+		}
+		if total += len(text); total > MaxBytes {
+			return nil, &FormatError{line, fmt.Errorf("the recording has more than %d bytes", int64(MaxBytes))}
+		}
+		if err := rec.add(line, text); err != nil {
+			if whole || line == 1 {
+				return nil, &FormatError{line, err}
+			}
+			rec.Cut = true
+		}
+		if !whole {
+			break
+		}
+	}
+	if rec.Header.Format == 0 {
+		return nil, &FormatError{1, errNoHeader}
+	}
+	return rec, nil
+}
+
+var errNoHeader = errors.New(`it does not begin with {"mcplog":1}`)
+
+// add adds the event on a line, or the header on the first one.
+func (rec *Recording) add(line int, text []byte) error {
+	if line > 1 {
+		var e Event
+		if err := json.Unmarshal(text, &e); err != nil {
+			return err
+		}
+		rec.Events = append(rec.Events, e)
+		return nil
+	}
+	if json.Unmarshal(text, &rec.Header) != nil || rec.Header.Format == 0 {
+		return errNoHeader
+	}
+	if rec.Header.Format > Version {
+		return fmt.Errorf("version %d of the format is newer than this program", rec.Header.Format)
+	}
+	return nil
+}
+
+// readLine returns a line without its end. whole is false for a last line without one.
+func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		text = append(text, part...)
+		switch {
+		case len(text) > maxLine:
+			return nil, false, fmt.Errorf("it has more than %d bytes", maxLine)
+		case err == nil:
+			return text[:len(text)-1], true, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // the latter from gzip
+			return text, false, nil
+		default:
+			return nil, false, err
+		}
+	}
+}

@@ -1,0 +1,435 @@
+package mcplog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// ReplayOptions configure [Replay]. Nil and the zero value mean the defaults.
+type ReplayOptions struct {
+	// Changes, if not nil, reports whether a tool may be called that is not marked
+	// readOnlyHint. Nil skips such calls.
+	Changes func(tool string) bool
+	// Ignore are paths into results that are not compared, such as $.content.0.text. A *
+	// stands for every member or element.
+	Ignore []string
+	// Timeout is how long to wait for a response; 0 means a minute.
+	Timeout time.Duration
+	// Done, if not nil, is called with each outcome, as it becomes known.
+	Done func(*Outcome)
+}
+
+// Outcome is the outcome of sending a recorded request again.
+type Outcome struct {
+	// Seq is the number of the recorded request.
+	Seq    uint64 `json:"seq"`
+	Method string `json:"method"`
+	Name   string `json:"name,omitempty"`
+	// Skipped says why the request was not sent; it is empty otherwise.
+	Skipped string `json:"skipped,omitempty"`
+	// Differences are where the two responses differ.
+	Differences []Difference `json:"differences,omitempty"`
+	// Before and After are how long the two responses took, in nanoseconds.
+	Before time.Duration `json:"before"`
+	After  time.Duration `json:"after"`
+}
+
+// Difference is a value that differs between two responses. A missing one is nil.
+type Difference struct {
+	Pointer string          `json:"pointer"`
+	Before  json.RawMessage `json:"before,omitempty"`
+	After   json.RawMessage `json:"after,omitempty"`
+}
+
+// lists maps the methods that list entries to the member with the entries.
+var lists = map[string]string{
+	"tools/list":               "tools",
+	"prompts/list":             "prompts",
+	"resources/list":           "resources",
+	"resources/templates/list": "resourceTemplates",
+}
+
+// repeatable are the methods that are sent again, apart from lists.
+var repeatable = []string{"tools/call", "resources/read", "prompts/get", "completion/complete"}
+
+// Replay sends the requests of a recording to a source, through a server in memory, and
+// compares the responses with the recorded ones. It ignores _meta, and compares whole
+// lists rather than pages. Questions of the source are answered as recorded. An error is
+// one of the handshake, or a response that is missing. opts may be nil.
+func Replay(ctx context.Context, rec *Recording, src mcp.Source, opts *ReplayOptions) ([]*Outcome, error) {
+	cat, err := src.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fromServer, serverOut := io.Pipe()
+	serverIn, toServer := io.Pipe()
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.New(src, nil).ServeStdio(ctx, serverIn, serverOut, &server.StdioOptions{
+			MaxLine:      maxLine,
+			DrainTimeout: time.Second,
+		}) // its requests have failed already
+		_ = serverOut.Close()
+	}()
+	defer func() {
+		cancel()
+		_ = toServer.Close() // a pipe in memory
+		_ = fromServer.Close()
+		<-ended
+	}()
+	r := &replay{
+		catalog:   cat,
+		out:       toServer,
+		questions: NewScript(&Recording{}),
+		responses: make(chan reply, 1),
+		done:      make(chan struct{}),
+	}
+	if opts != nil {
+		r.opts = *opts
+	}
+	if r.opts.Timeout <= 0 {
+		r.opts.Timeout = time.Minute
+	}
+	for _, text := range r.opts.Ignore {
+		path, err := parsePath(text)
+		if err != nil {
+			return nil, err
+		}
+		r.ignored = append(r.ignored, path)
+	}
+	r.questions.add(rec.Questions())
+	defer close(r.done)
+	go r.read(fromServer)
+	exchanges := rec.Exchanges()
+	if err := r.begin(ctx, exchanges); err != nil {
+		return nil, err
+	}
+	var outcomes []*Outcome
+	for i, x := range exchanges {
+		o, err := r.again(ctx, x, exchanges[i:])
+		if err != nil {
+			return outcomes, err
+		}
+		if o == nil {
+			continue
+		}
+		outcomes = append(outcomes, o)
+		if r.opts.Done != nil {
+			r.opts.Done(o)
+		}
+	}
+	return outcomes, nil
+}
+
+// replay is a replay in progress.
+type replay struct {
+	opts      ReplayOptions
+	catalog   *mcp.Catalog
+	ignored   [][]string
+	out       io.Writer
+	questions *Script
+	id        uint64
+	responses chan reply
+	done      chan struct{}
+}
+
+// reply is a message from the server, or the end of the connection.
+type reply struct {
+	m   peer.Message
+	err error
+}
+
+// read answers the questions of the server, and passes its responses on.
+func (r *replay) read(in io.Reader) {
+	lines := peer.NewLineReader(in, maxLine)
+	for {
+		text, err := lines.Next()
+		got := reply{err: err}
+		if err == nil {
+			if got.m.Scan(bytes.Clone(text)) != nil || got.m.Method != nil && got.m.ID == nil {
+				continue
+			}
+			if got.m.Method != nil {
+				_, _ = r.out.Write(append(r.questions.answer(&got.m), '\n')) // the next read fails as well
+				continue
+			}
+		}
+		select {
+		case r.responses <- got:
+		case <-r.done:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// request sends a request and waits for the response.
+func (r *replay) request(ctx context.Context, method string, params []byte) (*peer.Message, error) {
+	r.id++
+	if _, err := r.out.Write(append(peer.AppendRequest(nil, r.id, method, params), '\n')); err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(r.opts.Timeout)
+	defer timer.Stop()
+	for {
+		select {
+		case got := <-r.responses:
+			if got.err != nil {
+				return nil, fmt.Errorf("%s: %w", method, got.err)
+			}
+			if peer.Number(got.m.ID) == r.id {
+				return &got.m, nil
+			}
+		case <-timer.C:
+			return nil, fmt.Errorf("%s: no response within %v", method, r.opts.Timeout)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
+// begin performs the recorded handshake. Requests of 2026-07-28 need none.
+func (r *replay) begin(ctx context.Context, exchanges []*Exchange) error {
+	params := []byte(`{"protocolVersion":"` + mcp.LatestLegacyVersion.String() +
+		`","capabilities":{},"clientInfo":{"name":"slipway replay","version":"1"}}`)
+	modern := false
+	for _, x := range exchanges {
+		if x.Method == "initialize" {
+			params = x.Params
+			modern = false
+			break
+		}
+		modern = modern || jsonscan.Member(jsonscan.Member(x.Params, "_meta"), metaVersion) != nil
+	}
+	if modern {
+		return nil
+	}
+	m, err := r.request(ctx, "initialize", params)
+	if err != nil {
+		return err
+	}
+	if m.Failure != nil {
+		return fmt.Errorf("initialize: %s", m.Failure)
+	}
+	_, err = r.out.Write(append(peer.Notification("notifications/initialized", nil), '\n'))
+	return err
+}
+
+// again sends a request again and compares the responses. It returns nil for a request
+// that is no subject of a replay. rest are the exchanges from x on.
+func (r *replay) again(ctx context.Context, x *Exchange, rest []*Exchange) (*Outcome, error) {
+	member := lists[x.Method]
+	if x.Response == nil || member == "" && !slices.Contains(repeatable, x.Method) {
+		return nil, nil
+	}
+	o := &Outcome{
+		Seq:    x.Request.Seq,
+		Method: x.Method,
+		Name:   x.Name(),
+		Before: x.Took,
+	}
+	if o.Skipped = r.skips(x); o.Skipped != "" {
+		return o, nil
+	}
+	began := time.Now()
+	before := x.outcome()
+	var after []byte
+	var err error
+	if member == "" {
+		after, err = r.outcomeOf(ctx, x.Method, x.Params)
+	} else {
+		if jsonscan.Member(x.Params, "cursor") != nil {
+			return nil, nil // a page of a list that has been compared
+		}
+		before = recordedList(rest, member)
+		after, err = r.wholeList(ctx, x, member)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.After = time.Since(began)
+	o.Differences, err = r.compare(before, after)
+	return o, err
+}
+
+// skips returns why a request is not sent again, or "".
+func (r *replay) skips(x *Exchange) string {
+	if x.Method != "tools/call" {
+		return ""
+	}
+	tool := r.catalog.Tool(x.Name())
+	if tool == nil { // calling it has no effect
+		return ""
+	}
+	if tool.Annotations != nil && tool.Annotations.ReadOnlyHint || r.opts.Changes != nil && r.opts.Changes(tool.Name) {
+		return ""
+	}
+	return "the tool is not marked readOnlyHint"
+}
+
+// outcome returns the response as one JSON object.
+func (x *Exchange) outcome() []byte { return outcomeObject(x.Result, x.Failure) }
+
+func outcomeObject(result, failure []byte) []byte {
+	if failure != nil {
+		return append(append([]byte(`{"error":`), failure...), '}')
+	}
+	return result
+}
+
+func (r *replay) outcomeOf(ctx context.Context, method string, params []byte) ([]byte, error) {
+	m, err := r.request(ctx, method, params)
+	if err != nil {
+		return nil, err
+	}
+	return outcomeObject(m.Result, m.Failure), nil
+}
+
+// recordedList returns the entries of a list from its first page in rest on.
+func recordedList(rest []*Exchange, member string) []byte {
+	first := rest[0]
+	entries := jsonscan.Elements(jsonscan.Member(first.Result, member))
+	next := jsonscan.Member(first.Result, "nextCursor")
+	for _, x := range rest[1:] {
+		if next == nil {
+			break
+		}
+		if x.Method != first.Method || x.Result == nil || !bytes.Equal(jsonscan.Member(x.Params, "cursor"), next) {
+			continue
+		}
+		entries = append(entries, jsonscan.Elements(jsonscan.Member(x.Result, member))...)
+		next = jsonscan.Member(x.Result, "nextCursor")
+	}
+	return listObject(member, entries, first.Failure)
+}
+
+// maxPages is how many pages of a list are requested.
+const maxPages = 10_000
+
+// wholeList requests all pages of a list.
+func (r *replay) wholeList(ctx context.Context, x *Exchange, member string) ([]byte, error) {
+	var entries [][]byte
+	params := []byte(x.Params)
+	for range maxPages {
+		m, err := r.request(ctx, x.Method, params)
+		if err != nil {
+			return nil, err
+		}
+		if m.Failure != nil {
+			return listObject(member, nil, m.Failure), nil
+		}
+		entries = append(entries, jsonscan.Elements(jsonscan.Member(m.Result, member))...)
+		next := jsonscan.Member(m.Result, "nextCursor")
+		if next == nil {
+			return listObject(member, entries, nil), nil
+		}
+		params = []byte(`{"cursor":`)
+		params = append(params, next...)
+		if meta := jsonscan.Member(x.Params, "_meta"); meta != nil {
+			params = append(append(params, `,"_meta":`...), meta...)
+		}
+		params = append(params, '}')
+	}
+	return nil, fmt.Errorf("%s: more than %d pages", x.Method, maxPages)
+}
+
+func listObject(member string, entries [][]byte, failure []byte) []byte {
+	list := append([]byte{'['}, bytes.Join(entries, []byte{','})...)
+	object := append(jsonscan.AppendQuote([]byte{'{'}, member), ':')
+	return outcomeObject(append(append(append(object, list...), ']'), '}'), failure)
+}
+
+// maxDifferences is how many differences of one response are reported.
+const maxDifferences = 100
+
+// compare returns where two JSON texts differ, apart from what is ignored.
+func (r *replay) compare(before, after []byte) ([]Difference, error) {
+	a, errA := decode(removePaths(before, r.ignored))
+	b, errB := decode(removePaths(after, r.ignored))
+	if err := errors.Join(errA, errB); err != nil {
+		return nil, err
+	}
+	var list []Difference
+	compareValues("", a, b, &list)
+	return list, nil
+}
+
+func decode(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return value, err
+}
+
+// compareValues adds the differences below pointer to list.
+func compareValues(pointer string, a, b any, list *[]Difference) {
+	if len(*list) == maxDifferences {
+		return
+	}
+	if one, ok := a.(map[string]any); ok {
+		if two, ok := b.(map[string]any); ok {
+			names := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(two))
+			slices.Sort(names)
+			for _, name := range slices.Compact(names) {
+				compareMembers(pointer+"/"+jsonscan.EscapeToken(name), one, two, name, list)
+			}
+			return
+		}
+	}
+	if one, ok := a.([]any); ok {
+		if two, ok := b.([]any); ok && len(one) == len(two) {
+			for i := range one {
+				compareValues(pointer+"/"+strconv.Itoa(i), one[i], two[i], list)
+			}
+			return
+		}
+	}
+	before, _ := json.Marshal(a) // decoded JSON can be encoded
+	after, _ := json.Marshal(b)
+	if !bytes.Equal(before, after) {
+		*list = append(*list, Difference{
+			Pointer: pointer,
+			Before:  before,
+			After:   after,
+		})
+	}
+}
+
+// compareMembers compares a member that at least one of two objects has.
+func compareMembers(pointer string, one, two map[string]any, name string, list *[]Difference) {
+	a, inOne := one[name]
+	b, inTwo := two[name]
+	if name == "_meta" {
+		return
+	}
+	if inOne && inTwo {
+		compareValues(pointer, a, b, list)
+		return
+	}
+	d := Difference{Pointer: pointer}
+	if inOne {
+		d.Before, _ = json.Marshal(a)
+	} else {
+		d.After, _ = json.Marshal(b)
+	}
+	*list = append(*list, d)
+}
