@@ -3,7 +3,6 @@ package open
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/client"
@@ -17,34 +16,20 @@ func isRecording(name string) bool {
 	return hasExt(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".mcplog")
 }
 
-// readRecording reads the recording in a file.
-func readRecording(name string) (*mcplog.Recording, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	defer f.Close()
-	rec, err := mcplog.Read(f)
+// openRecording opens a server that answers as a recording does.
+func openRecording(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, error) {
+	rec, err := mcplog.ReadFile(arg)
 	var bad *mcplog.FormatError
 	if errors.As(err, &bad) {
 		return nil, &Error{
-			Arg:  name,
-			Why:  "not a readable recording",
+			Arg:  arg,
+			Why:  err.Error(),
 			Err:  err,
 			Hint: "slipway record SOURCE -o FILE writes one",
 		}
 	}
 	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	return rec, nil
-}
-
-// openRecording opens a server that answers as a recording does.
-func openRecording(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, error) {
-	rec, err := readRecording(arg)
-	if err != nil {
-		return nil, err
+		return nil, unreadable(arg, err)
 	}
 	script := mcplog.NewScript(rec)
 	return openLive(ctx, arg, &client.Dialer{

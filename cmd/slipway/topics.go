@@ -25,6 +25,7 @@ func newTopics() []*cobra.Command {
   FILE.mcpb      an MCP bundle
   FILE           server definitions (.json, .jsonc, .yaml, .toml, .ts, .js),
                  which appear as one server; or input of "slipway site build"
+  FILE.mcplog    a recorded conversation, which answers as recorded
   http(s) URL    a site if URL/mcp.json is its manifest, otherwise an MCP
                  server; site:URL and live:URL select one of them
   ws(s) URL      an MCP server over WebSocket

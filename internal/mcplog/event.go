@@ -3,7 +3,6 @@ package mcplog
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -170,6 +169,3 @@ func (e *Event) classify(text []byte) {
 		}
 	}
 }
-
-// place names an event in errors.
-func (e *Event) place() string { return fmt.Sprintf("event %d", e.Seq) }

@@ -23,7 +23,7 @@ type Exchange struct {
 }
 
 // Exchanges returns the requests of clients with their responses, in the order of the
-// requests. It does not look into batches, and ignores questions of servers.
+// requests. It ignores batches, and questions of servers.
 //
 // A recording of a server that serves others has the same conversation twice: with its
 // clients, which is source 0, and with its servers. Only that of its clients counts, if

@@ -101,7 +101,11 @@ func record(t *testing.T, atClient bool, opts *mcplog.WriterOptions, talk func(s
 func ask(t *testing.T, src mcp.Source) (texts []string) {
 	t.Helper()
 	for _, request := range []struct{ tool, arguments string }{
-		{"find", `{"word":"whale"}`}, {"next", `{}`}, {"next", `{}`}, {"burn", `{}`}, {"find", `{ "word" : "\u0077hale" }`},
+		{"find", `{"word":"whale"}`},
+		{"next", `{}`},
+		{"next", `{}`},
+		{"burn", `{}`},
+		{"find", `{ "word" : "\u0077hale" }`},
 	} {
 		result, err := src.CallTool(t.Context(), &mcp.CallToolParams{
 			Name:      request.tool,
@@ -251,7 +255,8 @@ func TestRedact(t *testing.T) {
 		t.Errorf("the recording lacks what is no secret:\n%s", text)
 	}
 	play(t, readRecording(t, text))
-	if _, err := mcplog.NewWriter(io.Discard, &mcplog.Header{}, &mcplog.WriterOptions{Redact: []string{"params"}}); err == nil {
+	invalid := &mcplog.WriterOptions{Redact: []string{"params"}}
+	if _, err := mcplog.NewWriter(io.Discard, &mcplog.Header{}, invalid); err == nil {
 		t.Error("no error for an invalid path")
 	}
 }
@@ -280,11 +285,11 @@ func TestRead(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(text, []byte{'\n'})
 	for name, bad := range map[string]string{
-		"":                              "line 1: it does not begin",
-		"{}\n":                          "line 1: it does not begin",
-		"# Notes\n":                     "line 1: it does not begin",
-		`{"mcplog":2}`:                  "line 1: version 2",
-		string(lines[0]) + "oops\n{}\n": "line 2: invalid character",
+		"":                              "not a readable recording: line 1: it does not begin",
+		"{}\n":                          "not a readable recording: line 1: it does not begin",
+		"# Notes\n":                     "not a readable recording: line 1: it does not begin",
+		`{"mcplog":2}`:                  "not a readable recording: line 1: version 2",
+		string(lines[0]) + "oops\n{}\n": "not a readable recording: line 2: invalid character",
 	} {
 		_, err := mcplog.Read(strings.NewReader(name))
 		var format *mcplog.FormatError
@@ -313,7 +318,8 @@ func TestLimit(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"mcplog":1}` + "\n" + `{"seq":1,"kind":"request","body":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}"}`))
+	f.Add([]byte(`{"mcplog":1}` + "\n" +
+		`{"seq":1,"kind":"request","body":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}"}`))
 	f.Add([]byte("\x1f\x8b\x08\x00"))
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		rec, err := mcplog.Read(bytes.NewReader(text))

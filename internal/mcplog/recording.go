@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // Limits of a recording that is read.
@@ -33,10 +34,22 @@ type FormatError struct {
 }
 
 // Error implements the error interface.
-func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("not a readable recording: line %d: %v", e.Line, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// ReadFile reads the recording in a file, see [Read].
+func ReadFile(name string) (*Recording, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(f)
+}
 
 // Read reads a recording, which may be compressed with gzip. A text that is not one is a
 // [*FormatError].

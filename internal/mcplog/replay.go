@@ -396,10 +396,8 @@ func compareValues(pointer string, a, b any, list *[]Difference) {
 		}
 	}
 	if one, ok := a.([]any); ok {
-		if two, ok := b.([]any); ok && len(one) == len(two) {
-			for i := range one {
-				compareValues(pointer+"/"+strconv.Itoa(i), one[i], two[i], list)
-			}
+		if two, ok := b.([]any); ok && (len(one) == len(two) || named(one) && named(two)) {
+			compareElements(pointer, one, two, list)
 			return
 		}
 	}
@@ -411,6 +409,61 @@ func compareValues(pointer string, a, b any, list *[]Difference) {
 			Before:  before,
 			After:   after,
 		})
+	}
+}
+
+// nameOf returns what identifies an entry of a list, or "".
+func nameOf(element any) string {
+	object, _ := element.(map[string]any)
+	for _, member := range []string{"name", "uri", "uriTemplate"} {
+		if s, ok := object[member].(string); ok {
+			return member + " " + s
+		}
+	}
+	return ""
+}
+
+// named reports whether all elements of an array are entries with names.
+func named(elements []any) bool {
+	return !slices.ContainsFunc(elements, func(e any) bool { return nameOf(e) == "" })
+}
+
+// compareElements compares two arrays: by name, if all elements have one, so that an
+// additional entry is one difference, and by position otherwise. The pointers of
+// removed entries are those of the first array, all others those of the second.
+func compareElements(pointer string, one, two []any, list *[]Difference) {
+	if !named(one) || !named(two) {
+		for i := range one {
+			compareValues(pointer+"/"+strconv.Itoa(i), one[i], two[i], list)
+		}
+		return
+	}
+	before := make(map[string]any)
+	for _, e := range one {
+		before[nameOf(e)] = e
+	}
+	after := make(map[string]bool)
+	for i, e := range two {
+		at := pointer + "/" + strconv.Itoa(i)
+		after[nameOf(e)] = true
+		if old, ok := before[nameOf(e)]; ok {
+			compareValues(at, old, e, list)
+			continue
+		}
+		value, _ := json.Marshal(e) // decoded JSON can be encoded
+		*list = append(*list, Difference{
+			Pointer: at,
+			After:   value,
+		})
+	}
+	for i, e := range one {
+		if !after[nameOf(e)] {
+			value, _ := json.Marshal(e)
+			*list = append(*list, Difference{
+				Pointer: pointer + "/" + strconv.Itoa(i),
+				Before:  value,
+			})
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,7 +95,7 @@ func (l *Writer) Tap(source int) tap.Func {
 const maxRounds = 8
 
 // clean redacts the credentials in a text. Strings that only look random stay: many are
-// identifiers, without which a recording cannot be replayed.
+// identifiers that a replay needs.
 func (l *Writer) clean(text string) string {
 	valid := jsonscan.Valid([]byte(text)) == nil
 	for range maxRounds {
@@ -154,11 +155,19 @@ func (l *Writer) line(value any) error {
 	return err
 }
 
+// PathError is why a text is not a path into a message.
+type PathError struct{ Path string }
+
+// Error implements the error interface.
+func (e *PathError) Error() string {
+	return fmt.Sprintf("%q is not a path such as $.params.arguments.password", e.Path)
+}
+
 // parsePath splits a path such as $.params.arguments.password.
 func parsePath(text string) ([]string, error) {
 	rest, ok := strings.CutPrefix(text, "$.")
-	if !ok || rest == "" || strings.Contains(rest, "..") {
-		return nil, fmt.Errorf("%q is not a path such as $.params.arguments.password", text)
+	if !ok || slices.Contains(strings.Split(rest, "."), "") {
+		return nil, &PathError{text}
 	}
 	return strings.Split(rest, "."), nil
 }

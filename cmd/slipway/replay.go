@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/mcplog"
+	"github.com/slipway-mcp/slipway/internal/visible"
+)
+
+func newReplay() *cobra.Command {
+	var o mcplog.ReplayOptions
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "replay FILE SOURCE",
+		Short: "Send recorded requests again and compare answers",
+		Long: `Send the requests of a recording to a source, and compare its answers with the
+recorded ones. Each line of stdout is one value that differs, with its JSON
+pointer. Lists are compared as a whole, and _meta is ignored. The exit code is 1
+if there is a difference.
+
+Calls of tools that are not marked readOnlyHint may change something. On a
+terminal you are asked once; otherwise they are skipped unless --yes is set.
+
+` + sourceHelp,
+		Example: `  slipway replay examples/recordings/http.mcplog examples/http-reference
+  slipway replay examples/recordings/http.mcplog --ignore '$.content.*.text' \
+      -- slipway serve --stdio examples/http-reference`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() >= 0 {
+				args[0], args[1] = args[1], args[0] // the file comes first
+			}
+			rec, err := mcplog.ReadFile(args[0])
+			var bad *mcplog.FormatError
+			if errors.As(err, &bad) {
+				return badInput("slipway record SOURCE -o FILE writes a recording", "%s: %v", args[0], err)
+			}
+			if err != nil {
+				return unreadable(args[0], err)
+			}
+			return withSource(cmd, args[1], func(c *openSource) error {
+				allowed := &yes
+				if !cmd.Flags().Changed("yes") {
+					allowed = nil
+				}
+				o.Changes = changes(cmd, allowed)
+				outcomes, err := mcplog.Replay(cmd.Context(), rec, c.source, &o)
+				var path *mcplog.PathError
+				if errors.As(err, &path) {
+					return usage("a path begins with $., such as $.content.0.text", "replay: --ignore: %v", err)
+				}
+				if err != nil {
+					return answered("replay", err)
+				}
+				if err := showList(cmd, "requests", outcomes, printOutcomes); err != nil {
+					return err
+				}
+				return summary(cmd, outcomes)
+			})
+		},
+	}
+	cmd.Args = takes(2, 2)
+	acceptCommand(cmd)
+	bundleFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.Ignore, "ignore", nil,
+		"do not compare the values at this `PATH` of results, such as $.content.0.text (repeatable)")
+	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "maximum `time` for each answer")
+	flags.BoolVar(&yes, "yes", false, "also call tools that may change something")
+	jsonFlag(cmd, "every request with its differences")
+	return cmd
+}
+
+// changes returns whether tools that may change something are called: as told, or as
+// answered to a question that is asked at the first of them, or not.
+func changes(cmd *cobra.Command, told *bool) func(tool string) bool {
+	in, ok := cmd.InOrStdin().(*os.File)
+	asks := ok && isTerminal(in) && isTerminal(cmd.ErrOrStderr())
+	return func(tool string) bool {
+		if told == nil {
+			agreed := false
+			if asks {
+				fmt.Fprintf(cmd.ErrOrStderr(),
+					"%s and perhaps other tools may change something. Call them again, as recorded? [y/N] ", visible.Line(tool))
+				answer, _ := bufio.NewReader(in).ReadString('\n') // end of input means no
+				answer = strings.ToLower(strings.TrimSpace(answer))
+				agreed = answer == "y" || answer == "yes"
+			}
+			told = &agreed
+		}
+		return *told
+	}
+}
+
+// printOutcomes prints a line for each difference.
+func printOutcomes(w io.Writer, outcomes []*mcplog.Outcome) error {
+	for _, o := range outcomes {
+		for _, d := range o.Differences {
+			fmt.Fprintf(w, "%s %s\n  - %s\n  + %s\n",
+				visible.Line(strings.TrimSpace(o.Method+" "+o.Name)), visible.Line(d.Pointer), excerpt(d.Before), excerpt(d.After))
+		}
+	}
+	return nil
+}
+
+// maxExcerpt is how much of a value is printed.
+const maxExcerpt = 200
+
+func excerpt(value []byte) string {
+	if value == nil {
+		return "(missing)"
+	}
+	if len(value) > maxExcerpt {
+		return visible.Line(strings.ToValidUTF8(string(value[:maxExcerpt]), "")) + "..."
+	}
+	return visible.Line(string(value))
+}
+
+// summary reports how many answers differ, as an error if any do.
+func summary(cmd *cobra.Command, outcomes []*mcplog.Outcome) error {
+	differ := 0
+	skipped := 0
+	for _, o := range outcomes {
+		if len(o.Differences) > 0 {
+			differ++
+		}
+		if o.Skipped != "" {
+			skipped++
+		}
+	}
+	stderr := cmd.ErrOrStderr()
+	if skipped > 0 {
+		say(stderr, "%s skipped: not marked readOnlyHint", count(skipped, "call"))
+		hint(stderr, "--yes calls these tools as well")
+	}
+	if differ > 0 {
+		return no("", "replay: %d of %s differ", differ, count(len(outcomes)-skipped, "answer"))
+	}
+	say(stderr, "%s, no difference", count(len(outcomes)-skipped, "answer"))
+	return nil
+}
