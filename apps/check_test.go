@@ -9,13 +9,14 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // said returns "severity rule pointer" of each finding.
 func said(findings []check.Finding) []string {
 	var all []string
-	for _, f := range findings {
+	for _, f := range ruletest.Record(findings...) {
 		all = append(all, strings.TrimSpace(f.Severity.String()+" "+f.Rule.ID+" "+f.Pointer))
 	}
 	return all

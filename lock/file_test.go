@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -90,7 +91,7 @@ func TestLockShowsWhatNobodySees(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []string
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		found = append(found, f.Rule.ID+" "+f.Pointer+" "+f.Message)
 	}
 	const at = "lock/invisible /sources/shop/tools/sell shop: tools/sell, description holds "
@@ -201,7 +202,7 @@ func TestCompareAndApprove(t *testing.T) {
 	drifts := lock.Compare("shop", was, is)
 	var got []string
 	for _, d := range drifts {
-		f := d.Finding()
+		f := ruletest.Record(d.Finding())[0]
 		got = append(got, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule.ID, f.Pointer, f.Message))
 	}
 	want := []string{
@@ -238,7 +239,8 @@ func TestCompareSources(t *testing.T) {
 	snap := snapshot(t, newShop(nil), "")
 	file := &lock.File{}
 	fresh := lock.Compare("shop", nil, snap)
-	if f := fresh[0].Finding(); len(fresh) != 1 || f.Rule.ID != "lock/unknown" || f.Severity != check.Error {
+	f := ruletest.Record(fresh[0].Finding())[0]
+	if len(fresh) != 1 || f.Rule.ID != "lock/unknown" || f.Severity != check.Error {
 		t.Errorf("a source that is not locked: %v", f)
 	}
 	file = file.Approve(fresh, map[string]*lock.Entry{"shop": snap})
@@ -246,7 +248,8 @@ func TestCompareSources(t *testing.T) {
 		t.Error("approved, it is not locked")
 	}
 	stale := lock.Compare("shop", snap, nil)
-	if f := stale[0].Finding(); len(stale) != 1 || f.Rule.ID != "lock/unused" || f.Severity != check.Note {
+	f = ruletest.Record(stale[0].Finding())[0]
+	if len(stale) != 1 || f.Rule.ID != "lock/unused" || f.Severity != check.Note {
 		t.Errorf("a source that is not there: %v", f)
 	}
 	if file = file.Approve(stale, nil); len(file.Sources) != 0 {
@@ -293,7 +296,7 @@ func TestSnapshotReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rules []string
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		rules = append(rules, f.Rule.ID+" "+f.Severity.String())
 	}
 	if diff := cmp.Diff([]string{"lock/unpinnable error", "lock/template warning", "lock/ui-unread warning"},
@@ -326,7 +329,7 @@ func TestMentions(t *testing.T) {
 			mcp.Tool{Name: "same_tool", Description: "same_tool"}),
 	}
 	var got []string
-	for _, f := range lock.Mentions(sources) {
+	for _, f := range ruletest.Record(lock.Mentions(sources)...) {
 		got = append(got, f.Severity.String()+" "+f.Pointer+" "+f.Message)
 	}
 	want := []string{`warning /sources/trap/tools/weather trap: tools/weather speaks of send_mail, a tool of "mail"`}

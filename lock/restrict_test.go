@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
@@ -22,8 +23,8 @@ import (
 func locked(t testing.TB, src mcp.Source, origin string) *lock.File {
 	t.Helper()
 	s, report, err := lock.Record(t.Context(), "shop", src, origin)
-	if err != nil || len(report.Findings()) > 0 {
-		t.Fatal(err, report.Findings())
+	if err != nil || len(ruletest.Findings(report)) > 0 {
+		t.Fatal(err, ruletest.Findings(report))
 	}
 	return &lock.File{Sources: map[string]*lock.Entry{"shop": s}}
 }

@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -214,7 +215,7 @@ func TestArchiveRefused(t *testing.T) {
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}
-			if f := refused.Finding("x.mcpb"); f.Rule.ID == "" || f.File != "x.mcpb" || f.Message == "" {
+			if f := ruletest.Record(refused.Finding("x.mcpb"))[0]; f.Rule.ID == "" || f.File != "x.mcpb" || f.Message == "" {
 				t.Errorf("finding %+v", f)
 			}
 		})
@@ -335,7 +336,7 @@ func TestArchiveNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := a.Notes(); len(n) != 1 || !strings.Contains(n[0].Message, `same folder as "Lib"`) {
+	if n := ruletest.Record(a.Notes()...); len(n) != 1 || !strings.Contains(n[0].Message, `same folder as "Lib"`) {
 		t.Errorf("got %v", n)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -50,7 +51,7 @@ func packedBundle(t *testing.T) string {
 func openedDir(t *testing.T, name string, opts mcpb.OpenOptions) (dir string, warned []string) {
 	t.Helper()
 	opts.Values = map[string]any{"key": "k"}
-	opts.Warn = func(f check.Finding) { warned = append(warned, f.Rule.ID) }
+	opts.Warn = func(f check.Finding) { warned = append(warned, ruletest.Record(f)[0].Rule.ID) }
 	got, src := started(t, name, &opts)
 	if !strings.Contains(got, "key=k") {
 		t.Fatalf("got %s", got)
@@ -179,7 +180,7 @@ func unpackedAgain(t *testing.T, name, cache string) (warned []string) {
 		CacheDir: cache, Values: map[string]any{"key": "k"}, Live: &client.Options{
 			Lazy: true, Previous: client.Previous{Catalog: &mcp.Catalog{}},
 		},
-		Warn: func(f check.Finding) { warned = append(warned, f.Rule.ID) },
+		Warn: func(f check.Finding) { warned = append(warned, ruletest.Record(f)[0].Rule.ID) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -42,7 +43,7 @@ func TestCheckPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		if f.Rule.ID == "mcpb/import" {
 			got = append(got, fmt.Sprintf("%d:%d", f.Line, f.Column))
 		}

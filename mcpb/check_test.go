@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -33,7 +34,7 @@ func bundleOf(files map[string]string, replace ...string) fstest.MapFS {
 // brief formats findings as "severity rule pointer".
 func brief(r *check.Report) []string {
 	var all []string
-	for _, f := range r.Findings() {
+	for _, f := range ruletest.Findings(r) {
 		place := f.Pointer
 		if place == "" {
 			place = f.File

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -117,7 +118,7 @@ func TestCleanKeeps(t *testing.T) {
 		if !errors.As(err, &invalid) || r.Archive != "" {
 			t.Fatalf("got %v", err)
 		}
-		if got := invalid.Report.Findings()[0]; got.File != name+"!manifest.json" || got.Rule.ID != "mcpb/type" {
+		if got := ruletest.Findings(invalid.Report)[0]; got.File != name+"!manifest.json" || got.Rule.ID != "mcpb/type" {
 			t.Errorf("got %v", got)
 		}
 		if now, _ := os.ReadFile(name); string(now) != string(before) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -105,7 +106,7 @@ func TestDrift(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range mcpb.Drift(manifestOf(t, test.lists), cat, "manifest.json").Findings() {
+			for _, f := range ruletest.Findings(mcpb.Drift(manifestOf(t, test.lists), cat, "manifest.json")) {
 				if f.Severity != check.Note {
 					got = append(got, f.Rule.ID+" "+f.Pointer)
 				}
@@ -123,8 +124,9 @@ func TestDrift(t *testing.T) {
 	m := manifestOf(t, goodTools+goodPrompts)
 	m.Version = "2.0.0"
 	report := mcpb.Drift(m, cat, "")
+	found := ruletest.Findings(report)
 	if report.Count(check.Warning) != 1 || report.Count(check.Note) != 1 {
-		t.Errorf("got %v, want a version that differs and a tool without hints", report.Findings())
+		t.Errorf("got %v, want a version that differs and a tool without hints", found)
 	}
 }
 
@@ -149,7 +151,7 @@ func TestUpdate(t *testing.T) {
 			cat, _ := offers{}.Catalog(t.Context())
 			report := mcpb.Drift(updated, cat, "")
 			if !report.OK(true) {
-				t.Errorf("still drifts: %v\n%s", report.Findings(), text)
+				t.Errorf("still drifts: %v\n%s", ruletest.Findings(report), text)
 			}
 			if rest := plainManifest[:strings.Index(plainManifest, "LISTS")]; !strings.HasPrefix(string(text), rest) {
 				t.Errorf("other bytes have changed:\n%s", text)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -331,6 +332,7 @@ func TestExpand(t *testing.T) {
 				if !errors.As(err, &e) || !strings.Contains(err.Error(), tt.fails) {
 					t.Fatalf("got %v, want %q", err, tt.fails)
 				}
+				ruletest.Record(e.Findings...)
 				return
 			}
 			if err != nil {
@@ -347,7 +349,7 @@ func TestExpand(t *testing.T) {
 				t.Error(diff)
 			}
 			warned := ""
-			for _, w := range l.Warnings {
+			for _, w := range ruletest.Record(l.Warnings...) {
 				warned += w.Message + "\n"
 			}
 			if (warned == "") != (tt.warns == "") || !strings.Contains(warned, tt.warns) {
@@ -400,6 +402,7 @@ func TestExpandPlatform(t *testing.T) {
 		!slices.Equal(e.Missing(), []string{"k"}) {
 		t.Fatalf("got %v", err)
 	}
+	ruletest.Record(e.Findings...)
 	l, err := mcpb.Expand(m, &mcpb.ExpandOptions{
 		Dir:         "/b",
 		Platform:    "linux",

@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -35,7 +36,7 @@ func FuzzManifest(f *testing.F) {
 		}
 		m, err := mcpb.ParseManifest(text)
 		if err == nil && checked == nil || err != nil && report.OK(false) {
-			t.Fatalf("parsed %v, checked\n%v", err, report.Findings())
+			t.Fatalf("parsed %v, checked\n%v", err, ruletest.Findings(report))
 		}
 		if err == nil {
 			_, _ = m.Localized(fsys, "de-AT")

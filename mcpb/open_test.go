@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcpb"
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		_ = mcpserver.New(bundled{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	ruletest.Main(m, mcpb.Rules())
 }
 
 // bundled reports how it was started.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -314,7 +315,7 @@ func TestPackRefusesWhatReadersRefuse(t *testing.T) {
 				a.Close()
 				return
 			}
-			if !errors.As(err, &refused) || refused.Rule.ID != test.rule {
+			if !errors.As(err, &refused) || ruletest.Record(refused.Finding(out))[0].Rule.ID != test.rule {
 				t.Errorf("got %v, want %s", err, test.rule)
 			}
 			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); left != nil {

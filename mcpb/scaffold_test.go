@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -99,7 +100,7 @@ func TestDetect(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, r, err := mcpb.CheckManifest(text, nil, nil); err != nil || !r.OK(true) {
-				t.Errorf("a new manifest is not in order: %v\n%s\n%v", err, text, r.Findings())
+				t.Errorf("a new manifest is not in order: %v\n%s\n%v", err, text, ruletest.Findings(r))
 			}
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/smallstep/pkcs7"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -610,7 +611,7 @@ func TestSignedTwice(t *testing.T) {
 			} {
 				var refused *mcpb.ArchiveError
 				if err := read(); !errors.As(err, &refused) ||
-					refused.Rule.ID != "mcpb/signature" ||
+					ruletest.Record(refused.Finding(at))[0].Rule.ID != "mcpb/signature" ||
 					!strings.Contains(refused.Reason, "signed more than once") {
 					t.Errorf("%s: %v", reader, err)
 				}

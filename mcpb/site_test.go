@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -51,7 +52,7 @@ func TestPackSite(t *testing.T) {
 	if err != nil {
 		var invalid *mcpb.InvalidError
 		if errors.As(err, &invalid) {
-			t.Log(invalid.Report.Findings())
+			t.Log(ruletest.Findings(invalid.Report))
 		}
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/internal/test/sitetest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
@@ -234,6 +235,10 @@ func TestFaults(t *testing.T) {
 			"inputs:\n  - table: nothing.csv\n",
 			[]string{"2:12: error: nothing.csv: no such file or folder [mapping/path]"},
 		},
+		"delimiter": {
+			"inputs:\n  - table: data/countries.csv\n    delimiter: ';;'\n",
+			[]string{`3:16: error: ";;" is not one character, nor "tab" [mapping/delimiter]`},
+		},
 		"templates": {
 			"inputs:\n  - data: data\n    templates: nothing\n",
 			[]string{"3:16: error: nothing: no such file or folder [mapping/path]"},
@@ -271,6 +276,7 @@ func TestFaults(t *testing.T) {
 			if !errors.As(err, &invalid) {
 				t.Fatalf("got %v", err)
 			}
+			ruletest.Record(invalid.Findings...)
 			lines := strings.Split(err.Error(), "\n")
 			if len(lines) != len(test.want) {
 				t.Errorf("got %q", lines)

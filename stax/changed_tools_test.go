@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	ruletest.Main(m, stax.Rules())
 }
 
 // trap is a server that turns malicious once it is trusted: the description of its tool
@@ -121,7 +122,7 @@ func newRug(t *testing.T) *rug {
 		os.Args[0], roleVariable, r.file)
 	d, report := stax.Parse("x.json", []byte(text), nil)
 	if !report.OK(false) {
-		t.Fatal(report.Findings())
+		t.Fatal(ruletest.Findings(report))
 	}
 	r.merged = stax.Merge(d)
 	r.guard = lock.NewGuard(r.lock(nil), &lock.GuardOptions{Replaced: true})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -44,7 +45,7 @@ func TestImports(t *testing.T) {
 	doc, report, err := stax.ReadFile(filepath.Join(dir, "project/deploy/mcp.ts"))
 	if err != nil || !report.OK(false) || len(doc.Config.Servers) != 2 ||
 		doc.Config.Servers[1].URL != "https://example.com/mcp" {
-		t.Fatalf("got %+v, %v, %v", doc.Config, report.Findings(), err)
+		t.Fatalf("got %+v, %v, %v", doc.Config, ruletest.Findings(report), err)
 	}
 	want := []string{filepath.Join(dir, "project/lib/npx.ts"), filepath.Join(dir, "project/lib/hosts.json")}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real == dir && !slices.Equal(doc.Imports, want) {
@@ -59,11 +60,11 @@ func TestImports(t *testing.T) {
 		"project/deploy/unknown.ts": `unknown.ts:1:15: `,
 	} {
 		_, report, err := stax.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-		if err != nil || len(report.Findings()) == 0 {
+		if err != nil || len(ruletest.Findings(report)) == 0 {
 			t.Errorf("%s: %v, and no findings", name, err)
 			continue
 		}
-		if got := report.Findings()[0].String(); !strings.Contains(got, want) {
+		if got := ruletest.Findings(report)[0].String(); !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zalando/go-keyring"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -153,7 +154,7 @@ func TestC8ToC11Launch(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644))
 	d, report := stax.Parse("x.json", []byte(launched), nil)
 	if !report.OK(false) {
-		t.Fatal(report.Findings())
+		t.Fatal(ruletest.Findings(report))
 	}
 	m := stax.Merge(d)
 	r := &stax.Resolver{

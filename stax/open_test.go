@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -76,7 +77,7 @@ func remoteServer(t *testing.T, lists string) *stax.Merged {
 		upstream(t), lists)
 	d, report := stax.Parse("x.json", []byte(text), nil)
 	if !report.OK(false) {
-		t.Fatal(report.Findings())
+		t.Fatal(ruletest.Findings(report))
 	}
 	return stax.Merge(d)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -96,7 +97,7 @@ func TestOverridesAreMerged(t *testing.T) {
 	} {
 		d, report := stax.Parse("x.json", []byte(text), nil)
 		if !report.OK(false) {
-			t.Fatal(report.Findings())
+			t.Fatal(ruletest.Findings(report))
 		}
 		docs = append(docs, d)
 	}
@@ -110,7 +111,7 @@ func TestOverridesAreMerged(t *testing.T) {
 	}
 	again, report := stax.Parse("y.json", text, nil)
 	if diff := cmp.Diff(m.Config.Overrides, again.Config.Overrides); diff != "" || !report.OK(false) {
-		t.Errorf("read again (-was +is):\n%s%v", diff, report.Findings())
+		t.Errorf("read again (-was +is):\n%s%v", diff, ruletest.Findings(report))
 	}
 }
 
@@ -172,7 +173,7 @@ func boxAt(t *testing.T, members, tools string) (*box, *stax.Merged) {
 		web.URL+"/mcp", members, tools)
 	d, report := stax.Parse("x.json", []byte(text), nil)
 	if !report.OK(false) {
-		t.Fatal(report.Findings())
+		t.Fatal(ruletest.Findings(report))
 	}
 	return b, stax.Merge(d)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -25,12 +26,12 @@ func found(t *testing.T, texts ...string) []string {
 	var docs []*stax.Document
 	for _, text := range texts {
 		d, report := stax.Parse("x.json", []byte(text), nil)
-		all.Add(report.Findings()...)
+		all.Add(ruletest.Findings(report)...)
 		docs = append(docs, d)
 	}
-	all.Add(stax.Merge(docs...).Check().Findings()...)
+	all.Add(ruletest.Findings(stax.Merge(docs...).Check())...)
 	var out []string
-	for _, f := range all.Findings() {
+	for _, f := range ruletest.Findings(all) {
 		if f.Severity != check.Note {
 			out = append(out,
 				fmt.Sprintf("%s %s %d:%d %s", strings.TrimPrefix(f.Rule.ID, "stax/"), f.Severity, f.Line, f.Column,
@@ -90,7 +91,7 @@ func TestC3NoSecretValues(t *testing.T) {
 		"secret-literal warning 4:8 /servers/r/url",
 		"secret-literal error 5:15 /servers/r/headers/Authorization")
 	_, report := stax.Parse("x.json", []byte(text), nil)
-	out, err := json.Marshal(report.Findings())
+	out, err := json.Marshal(ruletest.Findings(report))
 	if err != nil || strings.Contains(string(out), value) || strings.Contains(string(out), "hunter2222") {
 		t.Errorf("a value is printed: %s, %v", out, err)
 	}
@@ -124,19 +125,19 @@ func TestNoMessageHoldsAToken(t *testing.T) {
 			d, report := stax.Parse("x.json", []byte(test.text), nil)
 			report.Merge(stax.Merge(d).Check())
 			broken := false
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				broken = broken || f.Rule.ID == "stax/"+test.rule
 				if strings.Contains(f.Message+f.Hint, value) {
 					t.Errorf("the value is shown: %s, %s", f.Message, f.Hint)
 				}
 			}
 			if !broken {
-				t.Errorf("no stax/%s in %v", test.rule, report.Findings())
+				t.Errorf("no stax/%s in %v", test.rule, ruletest.Findings(report))
 			}
 		})
 	}
 	_, report := stax.Parse("x.json", []byte(server(`"command": "npx x --password hunter22"`)), nil)
-	if out, _ := json.Marshal(report.Findings()); strings.Contains(string(out), "hunter22") {
+	if out, _ := json.Marshal(ruletest.Findings(report)); strings.Contains(string(out), "hunter22") {
 		t.Errorf("the value of a flag is shown: %s", out)
 	}
 }
@@ -238,7 +239,7 @@ func TestC22C23C24ProvenanceIsKeptAndShown(t *testing.T) {
 		t.Errorf("registryRef is lost: %s", out)
 	}
 	shown := false
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		shown = shown ||
 			f.Rule.ID == "stax/provenance" && strings.Contains(f.Message, "registry: "+digest+", io.x/y of official")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -35,7 +36,7 @@ func TestFormats(t *testing.T) {
 			d, report := stax.Parse(name, []byte(text), nil)
 			out, err := json.Marshal(d.Config)
 			if err != nil || !report.OK(true) || string(out) != compiled {
-				t.Errorf("got %s, %v, %v", out, err, report.Findings())
+				t.Errorf("got %s, %v, %v", out, err, ruletest.Findings(report))
 			}
 		})
 	}
@@ -59,7 +60,7 @@ func TestPlaces(t *testing.T) {
 	for name, test := range texts {
 		t.Run(name, func(t *testing.T) {
 			_, report := stax.Parse(name, []byte(test.text), nil)
-			f := report.Findings()
+			f := ruletest.Findings(report)
 			if len(f) != 1 ||
 				f[0].Rule.ID != "stax/unknown-field" ||
 				f[0].Line != test.line ||
@@ -84,7 +85,7 @@ func TestUnreadable(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, report := stax.Parse(test.name, []byte(test.text), nil)
-			f := report.Findings()
+			f := ruletest.Findings(report)
 			if len(f) != 1 || f[0].Rule.ID != test.rule || f[0].Severity != check.Error || f[0].Line == 0 {
 				t.Errorf("got %+v, want %s", f, test.rule)
 			}
@@ -142,7 +143,7 @@ func TestSecretLiterals(t *testing.T) {
 			_, report := stax.Parse("x.json",
 				[]byte(fmt.Sprintf(`{"servers": {"s": {"command": "x", "env": {%q: %s}}}}`, test.name, value)), nil)
 			found := false
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				found = found || f.Rule.ID == "stax/secret-literal"
 				if test.value != "" && strings.Contains(f.Message+f.Hint, test.value) {
 					t.Errorf("the value is printed: %v", f)
@@ -229,8 +230,8 @@ func FuzzParse(f *testing.F) {
 		s, _ := stax.ParseSecrets("x", text, &stax.ParseOptions{Format: stax.Format(format)})
 		m := stax.Merge(d, d)
 		m.Add(s)
-		report.Add(m.Check().Findings()...)
-		for _, f := range report.Findings() {
+		report.Add(ruletest.Findings(m.Check())...)
+		for _, f := range ruletest.Findings(report) {
 			if f.Line == 0 || f.Column == 0 || f.Message == "" {
 				t.Fatalf("no place: %+v", f)
 			}

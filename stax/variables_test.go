@@ -3,6 +3,7 @@ package stax_test
 import (
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -24,7 +25,7 @@ func TestVariablesGivenTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, _ := stax.Parse("x.yaml", []byte("servers:\n  s: "+test.server+"\n"+secrets), nil)
 			got := ""
-			for _, f := range stax.Merge(d).Check().Findings() {
+			for _, f := range ruletest.Findings(stax.Merge(d).Check()) {
 				if f.Rule.ID == "stax/secret-shadowed" {
 					got += f.Pointer
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -32,7 +33,7 @@ func TestToolName(t *testing.T) {
 // saidOf returns "severity rule pointer" for each finding.
 func saidOf(findings []check.Finding) []string {
 	var all []string
-	for _, f := range findings {
+	for _, f := range ruletest.Record(findings...) {
 		all = append(all, strings.TrimSpace(f.Severity.String()+" "+f.Rule.ID+" "+f.Pointer))
 	}
 	return all

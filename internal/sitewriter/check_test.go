@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -40,7 +41,7 @@ func TestStrict(t *testing.T) {
 			m, _ := written(t, s, opts)
 			report, err := lint.Check(ctx, m, nil)
 			if err != nil || !report.OK(true) {
-				t.Errorf("%v: %v", err, report.Findings())
+				t.Errorf("%v: %v", err, ruletest.Findings(report))
 			}
 			strict, err := staticmcp.Open(ctx, m, &staticmcp.Options{Strict: true, Poll: -1})
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 )
 
 // TestHostLimits checks sites at and beyond the limits of hosts, without building them.
@@ -26,7 +27,7 @@ func TestHostLimits(t *testing.T) {
 			w := &writer{opts: &Options{Host: tt.host}, result: &Result{}}
 			w.limits(tt.files)
 			var got []string
-			for _, f := range w.result.Report.Findings() {
+			for _, f := range ruletest.Findings(&w.result.Report) {
 				got = append(got, ruleOf(f))
 			}
 			if !slices.Equal(got, tt.want) {

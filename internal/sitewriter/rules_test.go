@@ -6,8 +6,11 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 )
+
+func TestMain(m *testing.M) { ruletest.Main(m, sitewriter.Rules()) }
 
 // TestDefinitionRules writes a site with one mistake for each rule about definitions, and
 // expects exactly that rule.
@@ -56,8 +59,8 @@ func TestDefinitionRules(t *testing.T) {
 			if result == nil {
 				t.Fatal(err)
 			}
-			if got := count(result.Report.Findings(), tt.rule); got != 1 {
-				t.Errorf("%d findings of the rule, want 1; %v, %v", got, result.Report.Findings(), err)
+			if got := count(ruletest.Findings(&result.Report), tt.rule); got != 1 {
+				t.Errorf("%d findings of the rule, want 1; %v, %v", got, ruletest.Findings(&result.Report), err)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -37,7 +38,7 @@ func TestExtend(t *testing.T) {
 	s.Extend(t.Context(), site)
 	m := sitewriter.NewMemory()
 	if r, err := sitewriter.Write(t.Context(), site, m, nil); err != nil {
-		t.Fatalf("%v: %v", err, r.Report.Findings())
+		t.Fatalf("%v: %v", err, ruletest.Findings(&r.Report))
 	}
 	opened, err := staticmcp.Open(t.Context(), m, nil)
 	if err != nil {

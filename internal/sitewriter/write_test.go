@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -69,7 +70,7 @@ func written(t *testing.T, s *sitewriter.Site, opts *sitewriter.Options) (*sitew
 	m := sitewriter.NewMemory()
 	r, err := sitewriter.Write(context.Background(), s, m, opts)
 	if err != nil {
-		t.Fatalf("%v: %v", err, r.Report.Findings())
+		t.Fatalf("%v: %v", err, ruletest.Findings(&r.Report))
 	}
 	return m, r
 }
@@ -177,11 +178,16 @@ func TestCollisions(t *testing.T) {
 	if diff := cmp.Diff(contents(t, m), contents(t, other)); diff != "" {
 		t.Errorf("the order of answers matters: %s", diff)
 	}
-	_, err = sitewriter.Write(ctx, site(list...), sitewriter.NewMemory(),
+	refused, err := sitewriter.Write(ctx, site(list...), sitewriter.NewMemory(),
 		&sitewriter.Options{Collisions: sitewriter.Refuse})
 	var invalid *sitewriter.InvalidError
 	if !errors.As(err, &invalid) || invalid.Errors != 5 {
 		t.Errorf("got %v", err)
+	}
+	for _, f := range ruletest.Findings(&refused.Report) {
+		if f.Rule.ID != "site/collision" {
+			t.Errorf("got %v, want collisions only", f)
+		}
 	}
 }
 
@@ -189,8 +195,8 @@ func TestCollisions(t *testing.T) {
 func TestSameAnswer(t *testing.T) {
 	m, r := written(t, site(named("paris", "same"), named("Paris", "same"), named("PARIS", "same")), nil)
 	if want := ".nojekyll\n.staticmcp/index.json\nmcp.json\ntools/city/paris.json"; m.String() != want ||
-		len(r.Report.Findings()) > 0 {
-		t.Errorf("got %s, %v", m, r.Report.Findings())
+		len(ruletest.Findings(&r.Report)) > 0 {
+		t.Errorf("got %s, %v", m, ruletest.Findings(&r.Report))
 	}
 	if index, _ := m.ReadFile(".staticmcp/index.json"); !strings.Contains(string(index), `{"name":"PARIS"}`) {
 		t.Errorf("got %s", index)
@@ -247,8 +253,8 @@ func TestRefused(t *testing.T) {
 			if !errors.As(err, &invalid) || m.String() != "" {
 				t.Fatalf("got %v and %q", err, m)
 			}
-			if got := r.Report.Findings()[0].Rule.ID; got != test.rule {
-				t.Errorf("got %v, want %s", r.Report.Findings(), test.rule)
+			if got := ruletest.Findings(&r.Report)[0].Rule.ID; got != test.rule {
+				t.Errorf("got %v, want %s", ruletest.Findings(&r.Report), test.rule)
 			}
 			if _, err := sitewriter.Write(context.Background(), site(test.list...), m, &sitewriter.Options{
 				MaxAnswerBytes: 1000,
@@ -267,7 +273,7 @@ func TestFolder(t *testing.T) {
 		t.Helper()
 		r, err := sitewriter.Write(ctx, site(list...), sitewriter.Dir(dir), opts)
 		if err != nil {
-			t.Fatalf("%v: %v", err, r.Report.Findings())
+			t.Fatalf("%v: %v", err, ruletest.Findings(&r.Report))
 		}
 		return r
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/lint"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
@@ -91,7 +92,7 @@ func TestFallback(t *testing.T) {
 	}
 	report, err := lint.CheckDir(ctx, dir, nil)
 	if err != nil || !report.OK(false) {
-		t.Errorf("%v: %v", err, report.Findings())
+		t.Errorf("%v: %v", err, ruletest.Findings(report))
 	}
 	questions, err := open().Questions(ctx)
 	if err != nil || len(questions) != len(plan.Questions)-2+3 { // without compute and now, with z, y and more

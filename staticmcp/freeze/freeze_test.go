@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
@@ -41,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 	m := sitewriter.NewMemory()
 	report, err := freeze.Run(ctx, plan, m, nil)
 	if err != nil || report.Failed > 0 {
-		t.Fatalf("%v: %v", err, report.Report.Findings())
+		t.Fatalf("%v: %v", err, ruletest.Findings(&report.Report))
 	}
 	want, got := files(t, os.DirFS(original)), files(t, m)
 	delete(want, "README.md")
@@ -274,7 +275,7 @@ func TestFreeze(t *testing.T) {
 	}
 	if report.Unstable != 1 || report.Failed != 1 || len(src.deleted) > 0 {
 		t.Errorf("got %d unstable, %d failed, deleted %v: %v",
-			report.Unstable, report.Failed, src.deleted, report.Report.Findings())
+			report.Unstable, report.Failed, src.deleted, ruletest.Findings(&report.Report))
 	}
 	left := map[string]string{}
 	for _, s := range plan.Subjects {
@@ -313,7 +314,8 @@ func verify(site *staticmcp.Site, src mcp.Source, different int) error {
 		return err
 	}
 	if v.Different != different || v.Failed > 0 {
-		return fmt.Errorf("%d different, %d failed of %d: %v", v.Different, v.Failed, v.Compared, v.Report.Findings())
+		found := ruletest.Findings(&v.Report)
+		return fmt.Errorf("%d different, %d failed of %d: %v", v.Different, v.Failed, v.Compared, found)
 	}
 	return nil
 }
@@ -325,7 +327,7 @@ func TestNamedTools(t *testing.T) {
 		Repeat:   freeze.Repeat{Off: true, SkipUnstable: true},
 	})
 	if err != nil || !slices.Equal(src.deleted, []string{"a"}) || report.Failed != 2 {
-		t.Errorf("got %v %v: %v", src.deleted, err, report.Report.Findings())
+		t.Errorf("got %v %v: %v", src.deleted, err, ruletest.Findings(&report.Report))
 	}
 	m, _, _, err := frozen(t, src, &freeze.Options{
 		Requests:   freeze.Requests{Tools: []string{"delete_item"}},
@@ -418,9 +420,9 @@ func TestSecrets(t *testing.T) {
 				t.Fatalf("got %v and %q", err, m)
 			}
 			if !slices.ContainsFunc(rulesOf(report), func(r string) bool { return r == test.rule }) {
-				t.Errorf("got %v", report.Report.Findings())
+				t.Errorf("got %v", ruletest.Findings(&report.Report))
 			}
-			for _, f := range report.Report.Findings() {
+			for _, f := range ruletest.Findings(&report.Report) {
 				if strings.Contains(f.Message, test.text[8:]) {
 					t.Errorf("the message tells: %s", f.Message)
 				}
@@ -442,12 +444,12 @@ func TestSecrets(t *testing.T) {
 		&shop{secret: " order 1234567890123 of 2026-01-01, write to me@example.com or to ann@corp.com"},
 		&freeze.Options{Calls: []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}}})
 	if err != nil || !slices.Contains(rulesOf(report), "freeze/email") {
-		t.Errorf("got %v %v", err, report.Report.Findings())
+		t.Errorf("got %v %v", err, ruletest.Findings(&report.Report))
 	}
 }
 
 func rulesOf(r *freeze.Report) (list []string) {
-	for _, f := range r.Report.Findings() {
+	for _, f := range ruletest.Findings(&r.Report) {
 		list = append(list, f.Rule.ID)
 	}
 	return list

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -46,6 +47,7 @@ func TestCheck(t *testing.T) {
 			if err := report.WriteText(&got, false); err != nil {
 				t.Fatal(err)
 			}
+			ruletest.Findings(report) // the text contains all of them
 			want := &archive.Files[len(archive.Files)-1]
 			if *updateChecks {
 				want.Data = got.Bytes()
@@ -108,7 +110,7 @@ func small() fstest.MapFS {
 // rules returns the distinct rules of the findings, sorted, without "staticmcp/".
 func rules(r *check.Report) string {
 	var all []string
-	for _, f := range r.Findings() {
+	for _, f := range ruletest.Findings(r) {
 		all = append(all, strings.TrimPrefix(f.Rule.ID, "staticmcp/"))
 	}
 	slices.Sort(all)
@@ -160,7 +162,7 @@ func TestCheckOfBytesAndSizes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := rules(report); got != tt.want {
-				t.Errorf("rules = %q, want %q: %v", got, tt.want, report.Findings())
+				t.Errorf("rules = %q, want %q: %v", got, tt.want, ruletest.Findings(report))
 			}
 		})
 	}
@@ -168,33 +170,6 @@ func TestCheckOfBytesAndSizes(t *testing.T) {
 
 func answerOf(size int) []byte {
 	return fmt.Appendf(nil, `{"content":[{"type":"text","text":"%s"}]}`, strings.Repeat("a", size))
-}
-
-// TestEveryRuleIsFound verifies that the archives and the tests above have a case for
-// each rule, except those of web hosts and of the file system, which are tested below.
-func TestEveryRuleIsFound(t *testing.T) {
-	elsewhere := "bom large-folder large-answer too-large special-file unreadable host-limit web-not-found " +
-		"web-headers partial"
-	found := map[string]bool{}
-	for _, slug := range strings.Fields(elsewhere) {
-		found["staticmcp/"+slug] = true
-	}
-	archives, _ := filepath.Glob("testdata/check/*.txtar")
-	for _, name := range archives {
-		_, files, opts := readCheck(t, name)
-		report, err := lint.Check(t.Context(), files, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range report.Findings() {
-			found[f.Rule.ID] = true
-		}
-	}
-	for _, r := range lint.Rules() {
-		if !found[r.ID] {
-			t.Errorf("no archive in testdata/check has a finding of %s", r.ID)
-		}
-	}
 }
 
 func TestCheckFolder(t *testing.T) {
@@ -221,7 +196,7 @@ func TestCheckFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		got = append(got, strings.TrimPrefix(f.File, filepath.ToSlash(dir))+" "+f.Rule.ID)
 	}
 	want := []string{
@@ -268,10 +243,11 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 			// Nothing is known about the site then.
 			got = strings.TrimSpace(strings.ReplaceAll(got, "unlisted", ""))
 		}
+		findings := ruletest.Findings(report)
 		if got != want ||
-			!strings.Contains(report.Findings()[0].Message+report.Findings()[len(report.Findings())-1].Message,
+			!strings.Contains(findings[0].Message+findings[len(findings)-1].Message,
 				"the disk is on fire") {
-			t.Errorf("%s: rules = %q, want %q: %v", bad, got, want, report.Findings())
+			t.Errorf("%s: rules = %q, want %q: %v", bad, got, want, findings)
 		}
 	}
 }
@@ -289,7 +265,7 @@ func TestCheckZip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := report.Findings(); len(f) != 1 || f[0].File != name+"!mcp.json" || f[0].Line != 2 {
+	if f := ruletest.Findings(report); len(f) != 1 || f[0].File != name+"!mcp.json" || f[0].Line != 2 {
 		t.Errorf("findings = %+v, want one in line 2 of %s!mcp.json", f, name)
 	}
 	if _, err := lint.CheckZip(t.Context(), "nothing.zip", nil); !errors.Is(err, fs.ErrNotExist) {
@@ -358,9 +334,9 @@ func TestCheckURL(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := rules(report); got != tt.want {
-				t.Errorf("rules = %q, want %q: %v", got, tt.want, report.Findings())
+				t.Errorf("rules = %q, want %q: %v", got, tt.want, ruletest.Findings(report))
 			}
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				if !strings.HasPrefix(f.File, web.URL+"/docs/") {
 					t.Errorf("a finding is in %q", f.File)
 				}

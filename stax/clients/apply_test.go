@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -328,7 +329,7 @@ func TestPlanTellsTheRest(t *testing.T) {
 	if len(f.Todo) != 2 || !strings.Contains(f.Todo[0], "TOKEN") {
 		t.Errorf("to do: %v", f.Todo)
 	}
-	if report.Count(check.Warning) != 1 || report.Findings()[0].Rule.ID != "stax/command-not-found" {
-		t.Errorf("C9: got %v", report.Findings())
+	if report.Count(check.Warning) != 1 || ruletest.Findings(report)[0].Rule.ID != "stax/command-not-found" {
+		t.Errorf("C9: got %v", ruletest.Findings(report))
 	}
 }

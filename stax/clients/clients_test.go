@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -72,7 +73,7 @@ func definitions(t testing.TB, text string) *stax.Merged {
 	t.Helper()
 	d, report := stax.Parse("mcp.yaml", []byte(text), nil)
 	if !report.OK(false) {
-		t.Fatal(report.Findings())
+		t.Fatal(ruletest.Findings(report))
 	}
 	return stax.Merge(d)
 }
@@ -88,7 +89,7 @@ func TestRender(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				fmt.Fprintf(&b, "# %s %s: %s [%s]\n", f.Severity, f.Pointer, f.Message, f.Rule.ID)
 				if f.Line == 0 || f.File != "mcp.yaml" {
 					t.Errorf("no place: %+v", f)
@@ -132,14 +133,14 @@ func TestC14C19C20C21(t *testing.T) {
 			if m.Config.Server(e.Name) == nil {
 				t.Errorf("%s gets another name: %q", c.ID, e.Name)
 			}
-			if e.LeftOut != "" && e.Name != "off" && !slices.ContainsFunc(report.Findings(), func(f check.Finding) bool {
+			if e.LeftOut != "" && e.Name != "off" && !slices.ContainsFunc(ruletest.Findings(report), func(f check.Finding) bool {
 				return f.Severity == check.Warning && strings.Contains(f.Message, fmt.Sprintf("%q", e.Name))
 			}) {
 				t.Errorf("%s leaves %q out without a word", c.ID, e.Name)
 			}
 		}
 		lost := func(member string) bool {
-			return slices.ContainsFunc(report.Findings(), func(f check.Finding) bool {
+			return slices.ContainsFunc(ruletest.Findings(report), func(f check.Finding) bool {
 				return f.Rule.ID == "stax/lossy" && strings.HasSuffix(f.Pointer, "/"+member)
 			})
 		}
@@ -178,7 +179,7 @@ func TestLauncher(t *testing.T) {
 		}
 	}
 	if report.Count(check.Note) < 5 {
-		t.Errorf("the launcher is not mentioned: %v", report.Findings())
+		t.Errorf("the launcher is not mentioned: %v", ruletest.Findings(report))
 	}
 	codex, _ := clients.ByID("codex")
 	entries, _ = clients.Translate(codex, m, opts)
@@ -304,13 +305,13 @@ func TestOverridesAreLost(t *testing.T) {
 		for _, via := range []clients.Via{clients.Direct, clients.Launcher} {
 			_, report := clients.Translate(&c, m, &clients.Options{OS: "linux", Via: via, Sources: []string{"mcp.yaml"}})
 			lost := 0
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				if f.Rule.ID == "stax/lossy" && strings.Contains(f.Message, "overrides") {
 					lost++
 				}
 			}
 			if want := map[clients.Via]int{clients.Direct: 1}[via]; lost != want {
-				t.Errorf("%s, %v: %d findings, want %d: %v", c.ID, via, lost, want, report.Findings())
+				t.Errorf("%s, %v: %d findings, want %d: %v", c.ID, via, lost, want, ruletest.Findings(report))
 			}
 		}
 	}

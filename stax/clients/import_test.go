@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -38,8 +39,8 @@ bindings: {bound: {X-Api-Key: "{API_TOKEN}", X-Tenant: "{TENANT}"}}
 				t.Fatal(err)
 			}
 			got, found, err := clients.Import(&c, path)
-			if err != nil || len(found.Findings()) > 0 {
-				t.Fatal(err, found.Findings())
+			if err != nil || len(ruletest.Findings(found)) > 0 {
+				t.Fatal(err, ruletest.Findings(found))
 			}
 			for _, s := range got.Config.Servers {
 				if slicesContain(report, s.Name) || s.Name == "sse" && (c.ID == "cursor" || c.ID == "opencode") {
@@ -56,7 +57,7 @@ bindings: {bound: {X-Api-Key: "{API_TOKEN}", X-Tenant: "{TENANT}"}}
 }
 
 func slicesContain(report *check.Report, server string) bool {
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		if strings.HasPrefix(f.Pointer, "/servers/"+server+"/") {
 			return true
 		}
@@ -87,15 +88,15 @@ func TestImportKeepsNoValues(t *testing.T) {
 		t.Errorf("got  %s, %v\nwant %s", out, err, want)
 	}
 	if got.Values["R_TOKEN"].Reveal() != value || report.Count(check.Warning) != 3 {
-		t.Errorf("%v, %v", got.Values, report.Findings())
+		t.Errorf("%v, %v", got.Values, ruletest.Findings(report))
 	}
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		if strings.Contains(f.Message+f.Hint, value) {
 			t.Errorf("the value is printed: %v", f)
 		}
 	}
 	if _, r := stax.Parse("x.json", out, nil); !r.OK(true) {
-		t.Errorf("what is imported is not valid: %v", r.Findings())
+		t.Errorf("what is imported is not valid: %v", ruletest.Findings(r))
 	}
 }
 
@@ -117,7 +118,7 @@ func importText(t *testing.T, client, text string) (*clients.Imported, string, *
 		t.Fatal(err)
 	}
 	if _, r := stax.Parse("x.json", out, nil); !r.OK(false) {
-		t.Errorf("what is imported is not valid: %v", r.Findings())
+		t.Errorf("what is imported is not valid: %v", ruletest.Findings(r))
 	}
 	short := strings.NewReplacer(`"specVersion":"1.0.0",`, "", `,"enabled":true`, "").Replace(string(out))
 	return got, short, report
@@ -367,7 +368,7 @@ func TestImport(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			said := ""
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				said += f.Message + "\n"
 			}
 			if (said == "") != (test.says == "") || !strings.Contains(said, test.says) {
@@ -403,7 +404,7 @@ func TestImportAdd(t *testing.T) {
 		len(a.Values) != 2 {
 		t.Errorf("%d values", len(a.Values))
 	}
-	if report.Count(check.Warning) != 1 || !strings.Contains(report.Findings()[0].Message, `"same"`) {
-		t.Errorf("got %v", report.Findings())
+	if report.Count(check.Warning) != 1 || !strings.Contains(ruletest.Findings(report)[0].Message, `"same"`) {
+		t.Errorf("got %v", ruletest.Findings(report))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -33,7 +34,7 @@ func TestLauncherThatIsMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range report.Findings() {
+		for _, f := range ruletest.Findings(report) {
 			if f.Rule.ID == "stax/command-not-found" && f.Line > 0 {
 				said += f.Message
 			}
@@ -86,7 +87,7 @@ func TestWouldExpand(t *testing.T) {
 			c, _ := clients.ByID(test.client)
 			_, report := clients.Translate(c, definitions(t, "servers:\n  s: "+test.server+"\n"), &clients.Options{OS: test.os})
 			if got := expands(report); got != test.want {
-				t.Errorf("got %v: %v", got, report.Findings())
+				t.Errorf("got %v: %v", got, ruletest.Findings(report))
 			}
 		})
 	}
@@ -98,7 +99,7 @@ func TestWouldExpand(t *testing.T) {
 }
 
 func expands(report *check.Report) bool {
-	for _, f := range report.Findings() {
+	for _, f := range ruletest.Findings(report) {
 		if f.Rule.ID == "stax/would-expand" {
 			return true
 		}
@@ -133,7 +134,7 @@ func TestLauncherIsGivenSecrets(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 			if n := report.Count(check.Warning); n > 0 {
-				t.Errorf("%v", report.Findings())
+				t.Errorf("%v", ruletest.Findings(report))
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -64,7 +65,7 @@ func TestTranslate(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			lost := ""
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				lost += fmt.Sprintln(f.Message)
 			}
 			if (lost == "") != (test.lost == "") || !strings.Contains(lost, test.lost) {

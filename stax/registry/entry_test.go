@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
@@ -213,7 +214,7 @@ func TestEntry(t *testing.T) {
 				t.Errorf("to do %q, want %q", got, test.todo)
 			}
 			lost := ""
-			for _, f := range e.Findings {
+			for _, f := range ruletest.Record(e.Findings...) {
 				lost += f.Message + "\n"
 			}
 			if (lost == "") != (test.lost == "") || !strings.Contains(lost, test.lost) {

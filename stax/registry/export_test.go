@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
@@ -19,9 +20,9 @@ func definitions(t *testing.T, text string) *stax.Merged {
 	t.Helper()
 	doc, report := stax.Parse("mcp.yaml", []byte(text), nil)
 	merged := stax.Merge(doc)
-	report.Add(merged.Check().Findings()...)
+	report.Add(ruletest.Findings(merged.Check())...)
 	if !report.OK(false) {
-		t.Fatalf("%v", report.Findings())
+		t.Fatalf("%v", ruletest.Findings(report))
 	}
 	return merged
 }
@@ -120,7 +121,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := report.Findings(); len(got) > 0 {
+			if got := ruletest.Findings(report); len(got) > 0 {
 				t.Errorf("lost: %v", got)
 			}
 			written, err := json.Marshal(doc)
@@ -206,7 +207,7 @@ func TestExportLoses(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, f := range report.Findings() {
+			for _, f := range ruletest.Findings(report) {
 				got = append(got, f.Message)
 				if f.Line == 0 || f.Rule.ID != "stax/not-exported" {
 					t.Errorf("no place, or another rule: %+v", f)
@@ -246,8 +247,8 @@ func TestExportRefuses(t *testing.T) {
 			doc, report, err := registry.Export(m, []string{"s"},
 				&registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"})
 			var unfit *registry.UnfitError
-			if !errors.As(err, &unfit) || report.Count(1) == 0 && len(report.Findings()) == 0 {
-				t.Errorf("got %+v, %v, %v", doc, report.Findings(), err)
+			if !errors.As(err, &unfit) || report.Count(1) == 0 && len(ruletest.Findings(report)) == 0 {
+				t.Errorf("got %+v, %v, %v", doc, ruletest.Findings(report), err)
 			}
 		})
 	}
@@ -275,7 +276,7 @@ func TestExportNeeds(t *testing.T) {
 	long := whole
 	long.Description = strings.Repeat("é", 101)
 	doc, report, err := registry.Export(m, []string{"s"}, &long)
-	if err != nil || len([]rune(doc.Description)) != 100 || len(report.Findings()) != 1 {
+	if err != nil || len([]rune(doc.Description)) != 100 || len(ruletest.Findings(report)) != 1 {
 		t.Errorf("a long description: %+v, %v, %v", doc, report, err)
 	}
 }

@@ -18,14 +18,14 @@ import (
 //
 // Taking the address of an element is permitted, since it is the way to read a table
 // without a copy. A sync.Pool is permitted, since its content has no meaning. Test files
-// are exempt, since their variables do not outlive the test.
+// and helpers of tests are exempt, since their variables do not outlive the test.
 //
 // Types of imported packages are not resolved, so a variable that only changes in its own
 // methods goes undetected.
 func checkGlobals(t *tree, _ *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
-		if len(p.files) == 0 {
+		if len(p.files) == 0 || isTestHelper(p) {
 			continue
 		}
 		g := newGlobals(t, p)
@@ -38,6 +38,16 @@ func checkGlobals(t *tree, _ *Plan) []Problem {
 		}
 	}
 	return problems
+}
+
+// isTestHelper reports whether a package is only for tests: it is below internal/test and
+// imports testing.
+func isTestHelper(p *pkg) bool {
+	return strings.HasPrefix(p.dir, "internal/test/") && slices.ContainsFunc(p.files, func(f *file) bool {
+		return slices.ContainsFunc(f.syntax.Imports, func(s *ast.ImportSpec) bool {
+			return s.Path.Value == `"testing"`
+		})
+	})
 }
 
 // globals collects the package-level variables of one package that change.

@@ -51,7 +51,7 @@ func House() *Plan {
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check", "mcp", "mcp/tap"},
-			2: {"internal/cataloglint", "internal/search", "staticmcp/internal/site"},
+			2: {"internal/cataloglint", "internal/search", "internal/test/ruletest", "staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"staticmcp/lint", "client", "internal/mcplog", "internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
 				"internal/sitewriter", "ws"},

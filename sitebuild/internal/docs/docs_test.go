@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 )
 
 func TestSlugs(t *testing.T) {
@@ -197,7 +198,7 @@ func TestRowsStandAlone(t *testing.T) {
 	if body := set.Page("a").Body; !strings.Contains(body, "[b](docs://b)") || !strings.Contains(body, "`[c](b.md)`") {
 		t.Errorf("got %s", body)
 	}
-	if found := set.Report.Findings(); len(found) > 0 {
+	if found := ruletest.Findings(&set.Report); len(found) > 0 {
 		t.Errorf("got %v", found)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
@@ -57,7 +58,7 @@ func written(t *testing.T, files fstest.MapFS, opts *docs.Options) string {
 	dir := filepath.Join(t.TempDir(), "site")
 	result, err := sitewriter.Write(t.Context(), site, sitewriter.Dir(dir), nil)
 	if err != nil {
-		t.Fatalf("%v: %v", err, result.Report.Findings())
+		t.Fatalf("%v: %v", err, ruletest.Findings(&result.Report))
 	}
 	return dir
 }
@@ -332,8 +333,8 @@ func TestLLMSFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(set.Pages) != 1 || set.Pages[0].ID != "start" || len(set.Report.Findings()) != 3 {
-		t.Errorf("pages %v, findings %v", set.Pages, set.Report.Findings())
+	if len(set.Pages) != 1 || set.Pages[0].ID != "start" || len(ruletest.Findings(&set.Report)) != 3 {
+		t.Errorf("pages %v, findings %v", set.Pages, ruletest.Findings(&set.Report))
 	}
 }
 
@@ -372,6 +373,22 @@ func TestDirReadsWhatLiesBeside(t *testing.T) {
 	}
 }
 
+// TestNotUTF8 reads a document without its invalid bytes.
+func TestNotUTF8(t *testing.T) {
+	files := fstest.MapFS{"a.md": {Data: []byte("# A\n\ncaf\xe9 noir\n")}}
+	set, err := docs.Read(t.Context(), files, "x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := ruletest.Findings(&set.Report)
+	if len(found) != 1 || found[0].Rule.ID != "docs/not-utf8" || found[0].Line != 3 {
+		t.Errorf("findings %v, want one of docs/not-utf8 in line 3", found)
+	}
+	if body := set.Page("a").Body; !strings.Contains(body, "caf noir") {
+		t.Errorf("the page is %q", body)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	for name, opts := range map[string]*docs.Options{
 		"pages": {MaxPages: 2},
@@ -385,7 +402,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Page("reference") != nil || set.Images != nil || set.Report.Findings()[0].Rule.ID != "docs/too-large" {
-		t.Errorf("%v, %v", set.Images, set.Report.Findings())
+	if set.Page("reference") != nil || set.Images != nil || ruletest.Findings(&set.Report)[0].Rule.ID != "docs/too-large" {
+		t.Errorf("%v, %v", set.Images, ruletest.Findings(&set.Report))
 	}
 }

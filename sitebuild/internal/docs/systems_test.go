@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
 )
 
@@ -85,7 +86,7 @@ func show(s *docs.Set) string {
 	}
 	nav(s.Nav, "")
 	b.WriteString("\nfindings:\n")
-	for _, f := range s.Report.Findings() {
+	for _, f := range ruletest.Findings(&s.Report) {
 		fmt.Fprintf(&b, "%s\n", f)
 		if f.Hint != "" {
 			fmt.Fprintf(&b, "  %s\n", f.Hint)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/internal/test/sitetest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/gopkg"
@@ -189,7 +190,7 @@ Declared in shop.go:8
 			}
 		})
 	}
-	if len(b.From.Findings) != 1 ||
+	if len(ruletest.Record(b.From.Findings...)) != 1 ||
 		!strings.HasSuffix(b.From.Findings[0].String(),
 			"bad.go:3:6: warning: expected 'IDENT', found '{'; the file is left out [go/syntax]") {
 		t.Errorf("findings: %v", b.From.Findings)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/internal/test/sitetest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/openapi"
@@ -342,7 +343,7 @@ func TestFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := folder(t, "openapi.yaml", test.text)
 			b := must(t, path, nil)
-			if len(b.From.Findings) == 0 {
+			if len(ruletest.Record(b.From.Findings...)) == 0 {
 				t.Fatal("no finding")
 			}
 			if got := strings.TrimPrefix(b.From.Findings[0].String(), filepath.Dir(path)+"/"); got != test.want {

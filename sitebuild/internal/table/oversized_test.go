@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/table"
 )
 
@@ -94,7 +95,7 @@ func TestOversizedCell(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if text := fmt.Sprint(r.Report.Findings()); !strings.Contains(text, test.finding) {
+				if text := fmt.Sprint(ruletest.Findings(&r.Report)); !strings.Contains(text, test.finding) {
 					t.Errorf("findings %s do not say %q", text, test.finding)
 				}
 			})

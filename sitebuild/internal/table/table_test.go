@@ -17,6 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/test/naivesite"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/internal/test/sitetest"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild/internal/table"
@@ -84,7 +85,7 @@ func (b *built) tools() []string {
 
 func (b *built) rules() []string {
 	var list []string
-	for _, f := range b.From.Findings {
+	for _, f := range ruletest.Record(b.From.Findings...) {
 		list = append(list, strings.TrimPrefix(f.String(), filepath.Dir(f.File)+"/"))
 	}
 	return list
@@ -250,6 +251,12 @@ func TestFindings(t *testing.T) {
 			"a.jsonl:3: error: the element is no object and is left out [table/syntax]",
 			`a.jsonl:4: warning: "id" is there twice in one row; the first counts [table/duplicate-member]`,
 			`a.jsonl:4: warning: id "1" was there before, so that id does not tell rows apart [table/duplicate-key]`}},
+		"large integers": {"a.csv", "id,n\n1,9007199254740993\n", nil, []string{
+			"a.csv: note: column n of a has integers beyond 9007199254740991, which many readers of JSON change; " +
+				"they are shown as texts [table/large-integer]"}},
+		"members that are no tables": {"a.json", `{"version":2,"lands":[{"id":1}],"towns":[{}]}`, nil, []string{
+			"a.json: warning: the table towns has no rows with anything in them and is left out [table/empty]",
+			`a.json:1:12: note: "version" is no array of objects and is left out [table/left-out]`}},
 		"array": {"a.json", "[{\"id\":1},\n 2]", nil, []string{
 			"a.json:2: error: the element is no object and is left out [table/syntax]"}},
 		"empty key": {"a.csv", "n,m\nx,1\n,2\n", &table.Options{Table: table.Table{Key: []string{"n"}}}, []string{
@@ -514,7 +521,7 @@ func FuzzTables(f *testing.F) {
 		}
 		if r, err := sitewriter.Write(context.Background(), site, sitewriter.NewMemory(),
 			&sitewriter.Options{Lenient: true}); err != nil {
-			t.Fatalf("%v: %v", err, r.Report.Findings())
+			t.Fatalf("%v: %v", err, ruletest.Findings(&r.Report))
 		}
 	})
 }
