@@ -1,8 +1,8 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release
+.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release release-check
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 check: lint ## what to run before a push: lint, then all tests with the race detector
 	go test -race ./...
@@ -48,3 +48,7 @@ docs: ## write the page of the command line, what pages show of a terminal, and 
 
 release: ## build and verify all files of a release from a clean git tag; see docs/releasing.md
 	go -C release run . build
+	go -C release run . verify
+
+release-check: ## build every file of a release twice, compare, install and use each; needs root on Debian
+	scripts/release-check --all
