@@ -14,51 +14,60 @@ import (
 
 // answerFile checks the answer of a tool.
 func (c *checker) answerFile(f *contents) {
-	content, ok := f.array("content")
+	content := f.members.get("content")
 	switch {
-	case ok && f.isListing():
-		f.At(0).Add(ruleReservedName, "", "some readers take it for a listing, and do not answer with it",
+	case content.is('[') && f.isListing():
+		f.At(0).Add(ruleReservedName, "", "some readers treat it as a listing and never return it",
 			"the answer is called %q", f.listingName())
-	case ok:
+	case content.is('['):
 	case f.isListing():
 		return // a listing, or the definition of the tool
 	default:
-		f.unshaped()
+		f.reportShape(content)
 		return
 	}
 	if f.job.short {
-		f.At(0).Add(ruleUnreachable, "", "", "the path has %s, and every call of %s at least %s",
+		f.At(0).Add(ruleUnreachable, "", "",
+			"the path has %s, and every call of %s has at least %s",
 			counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument"))
 	}
-	f.items(content, "/content")
-	f.parameters()
+	f.checkItems(content, "/content")
+	f.checkParameters()
 	shared := f.others() != nil // a text that lists the answers it represents
 	if !shared {
-		f.structured()
+		f.checkStructured()
 	}
-	c.besides(f)
-	if m, ok := named(f.members, "isError"); ok && string(m.value) == "true" && !shared {
-		f.At(m.at).Add(ruleStoredError, "/isError", "leave it out: a reader says itself what it has no answer for",
-			"the answer is an error, and will be one for ever")
-	} else if ok && kindOf(m.value) != "a boolean" {
-		f.At(m.at).Add(ruleMemberType, "/isError", "", "isError is %s, not a boolean", kindOf(m.value))
+	c.checkShared(f)
+	f.checkFlags(shared)
+}
+
+// checkFlags checks isError and _meta. An answer that is shared by several calls may be
+// an error.
+func (f *contents) checkFlags(shared bool) {
+	failed := f.members.get("isError")
+	switch {
+	case failed.isTrue() && !shared:
+		f.At(failed.at).Add(ruleStoredError, "/isError", "remove the file: readers report a missing answer themselves",
+			"the answer is an error, which every call will get")
+	case !failed.missing():
+		f.requireKind(ruleMemberType, failed, "/isError", "isError", "a boolean")
 	}
-	if m, ok := named(f.members, "_meta"); ok && m.value[0] != '{' {
-		f.At(m.at).Add(ruleMemberType, "/_meta", "", "_meta is %s, not an object", kindOf(m.value))
+	if meta := f.members.get("_meta"); !meta.missing() {
+		f.requireKind(ruleMemberType, meta, "/_meta", "_meta", "an object")
 	}
 }
 
-// unshaped reports an answer without content.
-func (f *contents) unshaped() {
-	if m, ok := named(f.members, "content"); ok {
-		f.At(m.at).Add(ruleMemberType, "/content", "", "content is %s, not an array", kindOf(m.value))
+// reportShape reports an answer without an array of content.
+func (f *contents) reportShape(content located) {
+	if !content.missing() {
+		f.requireKind(ruleMemberType, content, "/content", "content", "an array")
 		return
 	}
-	message := "the answer has no content: readers make a text of the whole, or refuse it"
-	if _, ok := f.array("contents"); ok {
-		message = "the answer has contents, as a resource has, instead of content"
+	message := "the answer has no content: readers return the whole file as text, or reject it"
+	if f.members.get("contents").is('[') {
+		message = `the answer has "contents", as a resource has, instead of "content"`
 	}
-	f.At(f.at).Add(ruleAnswerShape, "/content", `write {"content":[{"type":"text","text":"..."}]}`, "%s", message)
+	f.At(f.root.at).Add(ruleAnswerShape, "/content", `write {"content":[{"type":"text","text":"..."}]}`, "%s", message)
 }
 
 // contentTypes maps the types of content to the string members each requires.
@@ -70,215 +79,188 @@ var contentTypes = map[string][]string{
 	"resource":      nil,
 }
 
-// items checks the content of an answer or a message.
-func (f *contents) items(list located, pointer string) {
-	each(f.sheet.text, list.at, func(place, at, end int) {
-		f.item(at, fmt.Sprintf("%s/%d", pointer, place))
+// checkItems checks the content of an answer.
+func (f *contents) checkItems(list located, pointer string) {
+	list.each(func(i int, item located) {
+		f.checkItem(item, fmt.Sprintf("%s/%d", pointer, i))
 	})
 }
 
-func (f *contents) item(at int, pointer string) {
-	text := f.sheet.text
-	if text[at] != '{' {
-		f.At(at).Add(ruleContentItem, pointer, "", "the content is %s, not an object", kindOf(text[at:]))
+// checkItem checks one item of content.
+func (f *contents) checkItem(v located, pointer string) {
+	if !f.requireKind(ruleContentItem, v, pointer, "the content", "an object") {
 		return
 	}
-	item := locate(text, at)
-	kind, ok := named(item, "type")
-	name := ""
-	if ok {
-		name, ok = jsonscan.Unquote(kind.value)
-	}
+	item := v.members()
+	kind := item.get("type")
+	name := kind.text()
 	needed, known := contentTypes[name]
 	switch {
-	case !ok:
-		f.At(at).Add(ruleContentItem, pointer+"/type", `write "type": "text" for a text`, "the content has no type")
+	case !kind.is('"'):
+		f.At(v.at).Add(ruleContentItem, pointer+"/type", `write "type": "text" for a text`, "the content has no type")
 		return
 	case !known:
-		f.At(kind.at).Add(ruleContentType, pointer+"/type", "clients leave out what they do not know",
+		f.At(kind.at).Add(ruleContentType, pointer+"/type", "clients ignore unknown types",
 			"the protocol has no content of type %q", name)
 		return
 	}
 	for _, member := range needed {
-		if m, ok := named(item, member); !ok || m.value[0] != '"' {
-			f.At(at).Add(ruleContentItem, pointer+"/"+member, "", "content of type %q has no %s", name, member)
+		if !item.get(member).is('"') {
+			f.At(v.at).Add(ruleContentItem, pointer+"/"+member, "", "content of type %q has no %s", name, member)
 		}
 	}
-	f.base64(item, "data", pointer)
+	f.checkBase64(item.get("data"), pointer)
 	if name == "resource" {
-		resource, ok := named(item, "resource")
-		if !ok || resource.value[0] != '{' {
-			f.At(at).Add(ruleContentItem, pointer+"/resource", "", `content of type "resource" has no resource`)
-			return
-		}
-		f.embeddedResource(resource.at, pointer+"/resource")
+		f.checkEmbedded(v, item.get("resource"), pointer+"/resource")
 	}
 }
 
-// embeddedResource checks the contents of an embedded resource.
-func (f *contents) embeddedResource(at int, pointer string) {
-	inner := locate(f.sheet.text, at)
-	if m, ok := named(inner, "uri"); !ok || m.value[0] != '"' {
-		f.At(at).Add(ruleContentItem, pointer+"/uri", "", "the contents of a resource have no uri")
+// checkEmbedded checks the resource of an item of content.
+func (f *contents) checkEmbedded(item, resource located, pointer string) {
+	if !resource.is('{') {
+		f.At(item.at).Add(ruleContentItem, pointer, "", `content of type "resource" has no resource`)
+		return
 	}
-	f.textOrBlob(inner, at, pointer)
+	inner := resource.members()
+	if !inner.get("uri").is('"') {
+		f.At(resource.at).Add(ruleContentItem, pointer+"/uri", "", "the contents of a resource have no uri")
+	}
+	f.textOrBlob(resource, inner, pointer)
 }
 
 // textOrBlob checks that exactly one of text and blob is present.
-func (f *contents) textOrBlob(members []located, at int, pointer string) {
-	text, hasText := named(members, "text")
-	blob, hasBlob := named(members, "blob")
+func (f *contents) textOrBlob(v located, inner members, pointer string) {
+	text := inner.get("text")
+	blob := inner.get("blob")
 	switch {
-	case !hasText && !hasBlob:
-		f.At(at).Add(ruleContentItem, pointer+"/text", "", "there is neither text nor blob")
-	case hasText && hasBlob:
-		f.At(blob.at).Add(ruleContentItem, pointer+"/blob", "keep one of the two", "there are text and blob")
-	case hasText && text.value[0] != '"':
-		f.At(text.at).Add(ruleContentItem, pointer+"/text", "", "text is %s, not a string", kindOf(text.value))
-	case hasBlob && blob.value[0] != '"':
-		f.At(blob.at).Add(ruleContentItem, pointer+"/blob", "", "blob is %s, not a string", kindOf(blob.value))
+	case text.missing() && blob.missing():
+		f.At(v.at).Add(ruleContentItem, pointer+"/text", "", "both text and blob are missing")
+	case !text.missing() && !blob.missing():
+		f.At(blob.at).Add(ruleContentItem, pointer+"/blob", "remove one of them", "both text and blob are present")
+	case blob.missing():
+		f.requireKind(ruleContentItem, text, pointer+"/text", "text", "a string")
+	default:
+		f.requireKind(ruleContentItem, blob, pointer+"/blob", "blob", "a string")
 	}
-	f.base64(members, "blob", pointer)
+	f.checkBase64(blob, pointer)
 }
 
-// base64 checks a member with binary data, if present.
-func (f *contents) base64(members []located, name, pointer string) {
-	m, ok := named(members, name)
-	if !ok || m.value[0] != '"' {
+// checkBase64 checks a member with binary data. Other checks report a missing one, and
+// one that is not a string.
+func (f *contents) checkBase64(m located, pointer string) {
+	if !m.is('"') {
 		return
 	}
+	pointer += "/" + m.name
 	data, _ := jsonscan.UnquoteBytes(m.value)
 	if slices.Contains(data, '\n') || slices.Contains(data, '\r') {
-		f.At(m.at).Add(ruleBase64, pointer+"/"+name, "", "%s has line breaks, which base64 in JSON must not have",
-			name)
+		f.At(m.at).Add(ruleBase64, pointer, "", "%s has line breaks, which base64 in JSON must not have", m.name)
 		return
 	}
 	if _, err := base64.StdEncoding.Strict().AppendDecode(nil, data); err != nil {
-		f.At(m.at).Add(ruleBase64, pointer+"/"+name, "the standard alphabet, with padding", "%s is not base64: %v",
-			name, err)
+		f.At(m.at).Add(ruleBase64, pointer, "use the standard alphabet with padding", "%s is not base64: %v", m.name, err)
 	}
 }
 
-// structured validates structuredContent against the tool's outputSchema.
-func (f *contents) structured() {
-	if f.tool == nil {
+// checkStructured validates structuredContent against the tool's outputSchema.
+func (f *contents) checkStructured() {
+	if f.tool == nil || f.tool.output == nil {
 		return
 	}
-	m, ok := named(f.members, "structuredContent")
-	failed, _ := named(f.members, "isError")
-	switch {
-	case !ok && f.tool.output != nil && string(failed.value) != "true":
-		f.At(f.at).Add(ruleStructuredContent, "/structuredContent", "clients refuse the answer",
-			"there is no structuredContent, and %s has an outputSchema", f.tool.name)
-	case !ok || f.tool.output == nil:
-	default:
-		f.holdSchema(m)
+	m := f.members.get("structuredContent")
+	if m.missing() {
+		if !f.members.get("isError").isTrue() {
+			f.At(f.root.at).Add(ruleStructuredContent, "/structuredContent", "clients reject the answer",
+				"structuredContent is missing, and %s has an outputSchema", f.tool.name)
+		}
+		return
 	}
-}
-
-func (f *contents) holdSchema(m located) {
-	err := f.tool.output.Validate(m.value)
 	var invalid *schema.Error
-	if !errors.As(err, &invalid) {
+	if !errors.As(f.tool.output.Validate(m.value), &invalid) {
 		return
 	}
 	for _, p := range invalid.Problems {
 		f.At(m.at).Add(ruleStructuredContent, "/structuredContent", "",
-			"structuredContent does not follow the outputSchema: %s", p.String())
+			"structuredContent violates the outputSchema: %s", p.String())
 	}
 }
 
-// parameters compares the arguments stated in an answer with those in its path.
-func (f *contents) parameters() {
-	envelope, ok := named(f.members, "staticmcp")
-	if !ok || f.tool == nil || f.tool.root != site.ToolsDir {
+// checkParameters compares the arguments stated in an answer with those in its path.
+func (f *contents) checkParameters() {
+	envelope := f.members.get("staticmcp")
+	if envelope.missing() || f.tool == nil || f.tool.root != site.ToolsDir {
 		return
 	}
 	params := site.StatedParameters(envelope.value)
 	if params == nil {
 		return
 	}
+	at := f.At(envelope.at)
 	paths, err := f.tool.layout.Paths(params)
 	if err != nil {
-		f.At(envelope.at).Add(ruleParameters, "/staticmcp/parameters", "", "the parameters in the answer: %s",
-			err.Error())
+		at.Add(ruleParameters, "/staticmcp/parameters", "", "the parameters in the answer: %s", err.Error())
 		return
 	}
-	if slices.Contains(paths, f.job.path) {
-		return
+	hashed := slices.ContainsFunc(f.job.parts, isDistinct)
+	if !hashed && !slices.Contains(paths, f.job.path) {
+		at.Add(ruleParameters, "/staticmcp/parameters", "readers that compare the two never return the answer",
+			"the answer names other arguments than its path")
 	}
-	if len(f.job.parts) > 0 &&
-		(isDistinct(f.job.parts[len(f.job.parts)-1]) || slices.ContainsFunc(f.job.parts, isDistinct)) {
-		return // distinguished by a hash
-	}
-	f.At(envelope.at).Add(ruleParameters, "/staticmcp/parameters",
-		"readers that check both never use it",
-		"the answer says that it is for other arguments than its path")
 }
 
 // promptFile checks the messages of a prompt.
 func (c *checker) promptFile(f *contents) {
-	messages, ok := f.array("messages")
-	if !ok {
+	messages := f.members.get("messages")
+	if !messages.is('[') {
 		if !f.isListing() {
-			f.At(f.at).Add(rulePromptShape, "/messages",
+			f.At(f.root.at).Add(rulePromptShape, "/messages",
 				`write {"messages":[{"role":"user","content":{"type":"text","text":"..."}}]}`,
 				"the file has no messages")
 		}
 		return
 	}
-	if f.job.short && !site.IsTemplate(f.meta()) {
+	if f.job.short && !site.IsTemplate(f.members.get("_meta").value) {
 		f.At(0).Add(ruleUnreachable, "",
-			"if the places {{argument}} in it are to be filled in, mark it as a template",
-			"the path has %s, and prompt %s requires %s", counted(len(f.job.parts), "part"), f.tool.name,
-			counted(f.tool.leastParts(), "argument"))
+			"if readers are to replace {{argument}} in the text, mark the file as a template",
+			"the path has %s, and prompt %s requires %s",
+			counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument"))
 	} else if f.job.short {
 		f.tool.template.Store(true)
 	}
-	each(f.sheet.text, messages.at, func(place, at, end int) {
-		pointer := fmt.Sprintf("/messages/%d", place)
-		if f.sheet.text[at] != '{' {
-			f.At(at).Add(rulePromptShape, pointer, "", "the message is %s, not an object", kindOf(f.sheet.text[at:]))
-			return
-		}
-		message := locate(f.sheet.text, at)
-		if m, ok := named(message, "role"); !ok ||
-			!slices.Contains([]string{`"user"`, `"assistant"`, `"system"`}, string(m.value)) {
-			f.At(at).Add(rulePromptShape, pointer+"/role", "",
-				"the role of the message is neither user nor assistant")
-		}
-		if m, ok := named(message, "content"); ok && m.value[0] == '{' {
-			f.item(m.at, pointer+"/content")
-		} else {
-			f.At(at).Add(rulePromptShape, pointer+"/content", "content is one object", "the message has no content")
-		}
+	messages.each(func(i int, m located) {
+		f.checkMessage(m, fmt.Sprintf("/messages/%d", i))
 	})
-	c.besides(f)
+	c.checkShared(f)
 }
 
-func (f *contents) meta() []byte {
-	m, _ := named(f.members, "_meta")
-	return m.value
+// checkMessage checks one message of a prompt.
+func (f *contents) checkMessage(v located, pointer string) {
+	if !f.requireKind(rulePromptShape, v, pointer, "the message", "an object") {
+		return
+	}
+	message := v.members()
+	if role := message.get("role").text(); !slices.Contains([]string{"user", "assistant", "system"}, role) {
+		f.At(v.at).Add(rulePromptShape, pointer+"/role", "", "the role of the message is neither user nor assistant")
+	}
+	if content := message.get("content"); content.is('{') {
+		f.checkItem(content, pointer+"/content")
+	} else {
+		f.At(v.at).Add(rulePromptShape, pointer+"/content", "content is one object", "the message has no content")
+	}
 }
 
 // completionFile checks suggested values.
 func (c *checker) completionFile(f *contents) {
-	list := located{at: f.at}
-	if f.sheet.text[f.at] != '[' {
-		inner, ok := named(f.members, "completion")
-		if ok && inner.value[0] == '{' {
-			list, ok = named(locate(f.sheet.text, inner.at), "values")
-		}
-		if !ok || f.sheet.text[list.at] != '[' {
-			f.At(f.at).Add(ruleAnswerShape, "", `write an array of strings, or {"completion":{"values":[...]}}`,
-				"the file holds no values")
-			return
-		}
+	list := f.root
+	if !list.is('[') {
+		list = f.members.get("completion").members().get("values")
 	}
-	each(f.sheet.text, list.at, func(place, at, end int) {
-		if f.sheet.text[at] != '"' {
-			f.At(at).Add(ruleMemberType, fmt.Sprintf("/%d", place), "", "the value is %s, not a string",
-				kindOf(f.sheet.text[at:]))
-		}
+	if !list.is('[') {
+		f.At(f.root.at).Add(ruleAnswerShape, "", `write an array of strings, or {"completion":{"values":[...]}}`,
+			"the file has no values")
+		return
+	}
+	list.each(func(i int, v located) {
+		f.requireKind(ruleMemberType, v, fmt.Sprintf("/%d", i), "the value", "a string")
 	})
 }

@@ -219,7 +219,7 @@ func (c *checker) folder(ctx context.Context, f *site.Folder) (_ *check.Report, 
 	if err := c.findSearch(ctx, f); err != nil {
 		return nil, err
 	}
-	c.concludeTools()
+	c.reportUnanswered()
 	c.checkReaders()
 	if c.site != nil {
 		c.take(c.site.sheet)

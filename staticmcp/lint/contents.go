@@ -6,81 +6,78 @@ import (
 
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
-
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // resourceFile checks the file of a resource.
 func (c *checker) resourceFile(f *contents) {
-	_, hasText := named(f.members, "text")
-	_, hasBlob := named(f.members, "blob")
-	contents, hasContents := f.array("contents")
-	f.job.note(hasText, hasContents, f.members)
+	list := f.members.get("contents")
+	isFlat := !f.members.get("text").missing() || !f.members.get("blob").missing()
+	f.job.traits = f.members.traits()
 	switch {
-	case hasText || hasBlob:
+	case isFlat:
 		c.flatResource(f)
-	case hasContents:
-		f.At(f.at).Add(ruleResourceShape, "", "write the one resource itself",
-			"the file has contents, as a result has; the standard has uri, mimeType and text")
-		c.resourceItems(f, contents, "/contents")
-	case f.sheet.text[f.at] == '[':
-		f.At(f.at).Add(ruleResourceShape, "", "write the one resource itself",
+	case list.is('['):
+		f.At(f.root.at).Add(ruleResourceShape, "", "write the resource itself",
+			"the file has contents, like a result; the standard has uri, mimeType and text")
+		c.resourceItems(f, list, "/contents")
+	case f.root.is('['):
+		f.At(f.root.at).Add(ruleResourceShape, "", "write the resource itself",
 			"the file is an array; the standard has one object with uri, mimeType and text")
-		c.resourceItems(f, located{at: f.at}, "")
+		c.resourceItems(f, f.root, "")
 	case f.isListing() && f.resource == 0:
 		return // a listing
 	default:
-		f.At(f.at).Add(ruleResourceShape, "", `write {"uri":"...","mimeType":"...","text":"..."}`,
-			"the file has no text: readers make a text of the whole, or refuse it")
+		f.At(f.root.at).Add(ruleResourceShape, "", `write {"uri":"...","mimeType":"...","text":"..."}`,
+			"the file has no text: readers return the whole file as text, or reject it")
 	}
 	if f.isListing() {
-		f.At(0).Add(ruleReservedName, "", "some readers take it for a listing", "the resource is called %q",
-			f.listingName())
+		f.At(0).Add(ruleReservedName, "", "some readers treat it as a listing",
+			"the resource is called %q", f.listingName())
 	}
-	c.besides(f)
+	c.checkShared(f)
 }
 
-// note records what the checks for other readers need.
-func (j *job) note(text, contents bool, members []located) {
-	set := func(t trait, is bool) {
-		if is {
-			j.traits |= t
+// traits returns what the checks for other readers need.
+func (list members) traits() (traits trait) {
+	set := func(t trait, names ...string) {
+		if !slices.ContainsFunc(names, func(name string) bool { return list.get(name).missing() }) {
+			traits |= t
 		}
 	}
-	_, uri := named(members, "uri")
-	_, mimeType := named(members, "mimeType")
-	_, meta := named(members, "_meta")
-	set(traitFlat, text && uri && mimeType)
-	set(traitContents, contents)
-	set(traitMeta, meta)
+	set(traitFlat, "text", "uri", "mimeType")
+	set(traitMeta, "_meta")
+	if list.get("contents").is('[') {
+		traits |= traitContents
+	}
+	return traits
 }
 
 // flatResource checks a file in the standard's form.
 func (c *checker) flatResource(f *contents) {
-	uri, hasURI := f.string("uri")
-	mimeType, hasType := f.string("mimeType")
-	f.textOrBlob(f.members, f.at, "")
+	uri := f.members.get("uri")
+	mimeType := f.members.get("mimeType")
+	f.textOrBlob(f.root, f.members, "")
 	want := c.resourceOf(f)
 	switch {
-	case !hasURI:
-		f.missing("uri", want.name)
+	case !uri.is('"'):
+		f.requireString("uri", want.name)
 	case c.site != nil:
 		c.resourceURI(f, uri)
 	}
-	if !hasType {
-		f.missing("mimeType", want.mimeType)
+	if !mimeType.is('"') {
+		f.requireString("mimeType", want.mimeType)
 		return
 	}
-	c.sameType(f, want, mimeType)
-	if f.resource > 0 && want.mimeType == "" && mimeType != "" && f.fixing {
+	f.compareType(want, mimeType)
+	if f.resource > 0 && want.mimeType == "" && mimeType.text() != "" && f.fixing {
 		// The manifest lacks a member that the file has; the finding is already reported.
-		f.repairs = append(f.repairs,
-			repair{
-				does:  fmt.Sprintf("add the MIME type %s to resource %q", mimeType, want.name),
-				file:  site.ManifestName,
-				size:  len(c.site.sheet.text),
-				edits: []edit{insertMember(c.site.sheet.text, want.at, "mimeType", string(site.Quote(mimeType)))},
-			})
+		text := c.site.sheet.text
+		f.repairs = append(f.repairs, repair{
+			does:  fmt.Sprintf("add the MIME type %s to resource %q", mimeType.text(), want.name),
+			file:  site.ManifestName,
+			size:  len(text),
+			edits: []edit{insertMember(text, want.at, "mimeType", string(site.Quote(mimeType.text())))},
+		})
 	}
 }
 
@@ -92,84 +89,84 @@ func (c *checker) resourceOf(f *contents) listedResource {
 	return c.site.resources[f.resource-1]
 }
 
-// missing reports a required member that is absent or not a string.
-func (f *contents) missing(name, want string) {
-	if m, ok := named(f.members, name); ok {
-		f.At(m.at).Add(ruleMemberType, "/"+name, "", "%s is %s, not a string", name, kindOf(m.value))
+// requireString reports a required member that is missing or not a string. want is its
+// value if it is known.
+func (f *contents) requireString(name, want string) {
+	if m := f.members.get(name); !m.missing() {
+		f.requireKind(ruleMemberType, m, "/"+name, name, "a string")
 		return
 	}
-	f.At(f.at).Add(ruleMemberMissing, "/"+name, "it is required", "the file has no %s", name)
+	f.At(f.root.at).Add(ruleMemberMissing, "/"+name, "the standard requires it", "the file has no %s", name)
 	if want != "" {
 		f.sheet.repair(repair{
 			does:  fmt.Sprintf("add the %s %s", name, want),
-			edits: []edit{insertMember(f.sheet.text, f.at, name, string(site.Quote(want)))},
+			edits: []edit{insertMember(f.sheet.text, f.root.at, name, string(site.Quote(want)))},
 		})
 	}
 }
 
 // resourceURI compares the URI in a file with the one that leads to the file.
-func (c *checker) resourceURI(f *contents, uri string) {
-	at, _ := named(f.members, "uri")
-	switch {
+func (c *checker) resourceURI(f *contents, m located) {
+	uri := m.text()
+	switch at := f.At(m.at); {
 	case f.others() != nil:
-		return // it represents several resources
-	case f.resource > 0 && uri != c.site.resources[f.resource-1].name:
-		f.At(at.at).Add(ruleURIMismatch, "/uri", "readers refuse a file that says that it is another",
-			"the file says %q, and the manifest leads to it as %q", site.Shorten(uri),
-			site.Shorten(c.site.resources[f.resource-1].name))
-	case f.resource > 0 || c.listed()[uri]:
-		// The second is a copy for another reader.
-	case !slices.ContainsFunc(site.ResourcePaths(uri, false),
-		func(p site.Candidate) bool { return p.Path == f.job.path }) &&
-		!slices.Contains(distinctOf(uri), f.job.path):
-		f.At(at.at).Add(ruleUnreachable, "/uri", "its name in the standard is "+staticmcp.ResourceAddress(uri).Path(),
-			"no reader looks here for %q", site.Shorten(uri))
-	case slices.ContainsFunc(c.site.templates, func(t listedTemplate) bool {
+		// The file represents several resources.
+	case f.resource > 0:
+		f.compareURI(m, "/uri", c.resourceOf(f).name)
+	case c.listed()[uri]:
+		// The file is a copy for another reader.
+	case !slices.Contains(pathsOf(uri), f.job.path):
+		at.Add(ruleUnreachable, "/uri", "its name in the standard is "+staticmcp.ResourceAddress(uri).Path(),
+			"no reader looks for %q in this file", site.Shorten(uri))
+	case !slices.ContainsFunc(c.site.templates, func(t listedTemplate) bool {
 		_, ok := t.parsed.Match(uri)
 		return ok
 	}):
-	default:
-		f.At(at.at).Add(ruleUnlisted, "/uri", "add it, so that clients see it",
-			"resource %q is not in the manifest", site.Shorten(uri))
+		at.Add(ruleUnlisted, "/uri", "add it, so that clients list it",
+			"the manifest has no resource %q", site.Shorten(uri))
 	}
 }
 
-// distinctOf returns the distinct names of a URI that has any.
-func distinctOf(uri string) []string {
-	if len(staticmcp.ResourceAddress(uri).Texts) == 0 {
-		return nil
+// compareURI reports a URI other than the one that leads to the file.
+func (f *contents) compareURI(m located, pointer, want string) {
+	if uri := m.text(); uri != want {
+		f.At(m.at).Add(ruleURIMismatch, pointer, "readers reject a file with another URI",
+			"the file has the URI %q, and the manifest leads to it as %q", site.Shorten(uri), site.Shorten(want))
 	}
-	return distinctPaths(uri)
 }
 
-func (c *checker) sameType(f *contents, want listedResource, mimeType string) {
-	if f.resource > 0 && want.mimeType != "" && mimeType != want.mimeType {
-		m, _ := named(f.members, "mimeType")
-		f.At(m.at).Add(ruleMIMEType, "/mimeType", "clients choose by what the manifest says",
-			"the file says %q, the manifest %q", mimeType, want.mimeType)
+// pathsOf returns all paths under which readers look for a resource.
+func pathsOf(uri string) (paths []string) {
+	for _, candidate := range site.ResourcePaths(uri, false) {
+		paths = append(paths, candidate.Path)
+	}
+	if len(staticmcp.ResourceAddress(uri).Texts) > 0 {
+		paths = append(paths, distinctPaths(uri)...)
+	}
+	return paths
+}
+
+// compareType reports a MIME type other than that in the manifest.
+func (f *contents) compareType(want listedResource, m located) {
+	if f.resource > 0 && want.mimeType != "" && m.text() != want.mimeType {
+		f.At(m.at).Add(ruleMIMEType, "/mimeType", "clients rely on the type in the manifest",
+			"the file has the type %q, the manifest %q", m.text(), want.mimeType)
 	}
 }
 
 // resourceItems checks the contents in a file that is not in the standard's form.
 func (c *checker) resourceItems(f *contents, list located, pointer string) {
-	each(f.sheet.text, list.at, func(place, at, end int) {
-		pointer := fmt.Sprintf("%s/%d", pointer, place)
-		if f.sheet.text[at] != '{' {
-			f.At(at).Add(ruleContentItem, pointer, "", "the contents are %s, not an object",
-				kindOf(f.sheet.text[at:]))
+	want := c.resourceOf(f).name
+	list.each(func(i int, v located) {
+		pointer := fmt.Sprintf("%s/%d", pointer, i)
+		if !f.requireKind(ruleContentItem, v, pointer, "the contents", "an object") {
 			return
 		}
-		item := locate(f.sheet.text, at)
-		f.textOrBlob(item, at, pointer)
-		m, ok := named(item, "uri")
-		uri := ""
-		isText := false
-		if ok {
-			uri, isText = jsonscan.Unquote(m.value)
-		}
-		if want := c.resourceOf(f).name; isText && place == 0 && want != "" && uri != want && f.others() == nil {
-			f.At(m.at).Add(ruleURIMismatch, pointer+"/uri", "readers refuse a file that says that it is another",
-				"the file says %q, and the manifest leads to it as %q", site.Shorten(uri), site.Shorten(want))
+		item := v.members()
+		f.textOrBlob(v, item, pointer)
+		uri := item.get("uri")
+		if uri.is('"') && i == 0 && want != "" && f.others() == nil {
+			f.compareURI(uri, pointer+"/uri", want)
 		}
 	})
 }

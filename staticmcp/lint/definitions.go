@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,18 +62,19 @@ type listedTemplate struct {
 	parsed *uritemplate.Template
 }
 
-func (mf *manifest) template(e entryAt) {
+// addTemplate parses a template and adds it.
+func (mf *manifest) addTemplate(e entryAt) {
 	parsed, err := uritemplate.Parse(e.name)
 	if err != nil {
-		mf.sheet.At(e.at).Add(ruleURITemplate, e.path()+"/uriTemplate", "", "%q is no URI template: %v",
-			site.Shorten(e.name), err)
+		mf.sheet.about(&e).Add(ruleURITemplate, "/uriTemplate", "",
+			"%q is not a URI template: %v", site.Shorten(e.name), err)
 		return
 	}
 	mf.templates = append(mf.templates, listedTemplate{e, parsed})
 }
 
-// tool checks a tool and its schemas.
-func (mf *manifest) tool(e entryAt, members []located) {
+// addTool checks a tool and its schemas, and adds it.
+func (mf *manifest) addTool(e entryAt, list members) {
 	s := mf.sheet
 	refused := false // no folder can have the name
 	for _, f := range cataloglint.ToolName(e.name) {
@@ -89,33 +91,34 @@ func (mf *manifest) tool(e entryAt, members []located) {
 		dirs:  site.ToolFolders(e.name),
 	}
 	input := []byte(site.AnyObject)
-	if m, ok := named(members, "inputSchema"); ok && m.value[0] == '{' {
+	if m := list.get("inputSchema"); m.is('{') {
 		input = m.value
-		s.schema(m, e.path()+"/inputSchema", "object")
-		s.arguments(m, e.path()+"/inputSchema", e.name)
+		s.compileSchema(m, e.path()+"/inputSchema", "object")
+		s.checkArguments(m, e.path()+"/inputSchema", e.name)
 	}
 	t.layout = staticmcp.NewToolLayout(e.name, input)
 	t.params = t.layout.Arguments()
 	t.readClaims(input)
-	if m, ok := named(members, "_meta"); ok {
+	if m := list.get("_meta"); !m.missing() {
 		var err error
 		if t.searchDir, err = site.SearchFolder(t.argumentNames(), m.value); err != nil {
 			s.At(m.at).Add(ruleSearchIndex, e.path()+"/_meta", "", "%s", err.Error())
 		}
 	}
-	s.ambiguous(t, e.path()+"/inputSchema")
-	if m, ok := named(members, "outputSchema"); ok && m.value[0] == '{' {
+	s.reportAmbiguous(t)
+	if m := list.get("outputSchema"); m.is('{') {
 		want := "object"
 		if mf.version >= "2026-07-28" {
 			want = "" // since then any schema is allowed
 		}
-		t.output = s.schema(m, e.path()+"/outputSchema", want)
+		t.output = s.compileSchema(m, e.path()+"/outputSchema", want)
 	}
 	mf.tools = append(mf.tools, t)
 }
 
-// schema compiles a schema, whose type must be want unless that is empty.
-func (s *sheet) schema(m located, pointer, want string) *schema.Schema {
+// compileSchema compiles a schema, whose type must be want unless that is empty. It
+// returns nil for an invalid schema.
+func (s *sheet) compileSchema(m located, pointer, want string) *schema.Schema {
 	compiled, err := schema.Compile(m.value)
 	if err != nil {
 		at := 0
@@ -127,49 +130,48 @@ func (s *sheet) schema(m located, pointer, want string) *schema.Schema {
 			why = e.Message
 			at, _ = check.Offset(m.value, below)
 		}
-		s.At(m.at+at).Add(ruleSchema, pointer+below, "until then nothing is checked against it",
-			"the %s is no JSON Schema: %s", m.name, why)
+		s.At(m.at+at).Add(ruleSchema, pointer+below, "fix it: nothing is validated against an invalid schema",
+			"the %s is not a JSON Schema: %s", m.name, why)
 		return nil
 	}
 	for _, note := range compiled.Notes() {
 		s.At(m.at).Add(ruleSchemaNote, pointer, "", "the %s: %s", m.name, note)
 	}
-	if kind, ok := named(locate(m.value, 0), "type"); want != "" && (!ok || string(kind.value) != `"`+want+`"`) {
-		s.At(m.at+kind.at).Add(ruleSchemaType, pointer+"/type", "the protocol demands it of the whole schema",
+	if kind := m.members().get("type"); want != "" && kind.text() != want {
+		s.At(cmp.Or(kind.at, m.at)).Add(ruleSchemaType, pointer+"/type", "the protocol requires this type",
 			"the type of the %s is not %q", m.name, want)
 	}
 	return compiled
 }
 
-// arguments compares required with properties, because readers differ in which of them
-// they use.
-func (s *sheet) arguments(m located, pointer, tool string) {
-	list := locate(s.text, m.at)
-	properties, ok := named(list, "properties")
-	if !ok || properties.value[0] != '{' {
+// checkArguments compares required with properties, because readers differ in which of
+// them they use.
+func (s *sheet) checkArguments(m located, pointer, tool string) {
+	schema := m.members()
+	properties := schema.get("properties")
+	if !properties.is('{') {
 		return
 	}
 	var declared, required []string
-	for _, p := range locate(s.text, properties.at) {
+	for _, p := range properties.members() {
 		declared = append(declared, p.name)
 	}
-	if r, ok := named(list, "required"); ok && r.value[0] == '[' {
-		each(s.text, r.at, func(place, at, end int) {
-			name, _ := jsonscan.Unquote(s.text[at:end])
-			required = append(required, name)
-			if _, composed := named(list, "allOf"); !composed && s.text[at] == '"' && !slices.Contains(declared, name) {
-				s.At(at).Add(ruleRequiredUnknown, fmt.Sprintf("%s/required/%d", pointer, place),
-					"clients do not know what to send", "tool %q requires %q, which is not among its properties",
-					tool, name)
-			}
-		})
-	}
-	s.order(properties, pointer, tool, declared, required)
+	composed := !schema.get("allOf").missing() // it may have the other properties
+	schema.get("required").each(func(i int, v located) {
+		name := v.text()
+		required = append(required, name)
+		if !composed && v.is('"') && !slices.Contains(declared, name) {
+			s.At(v.at).Add(ruleRequiredUnknown, fmt.Sprintf("%s/required/%d", pointer, i),
+				"declare it, so that clients know what to send",
+				"tool %q requires %q, which is missing from its properties", tool, name)
+		}
+	})
+	s.checkOrder(properties, pointer, tool, declared, required)
 }
 
-// order compares the order of properties with the one that counts: required arguments
+// checkOrder compares the order of properties with the one that counts: required arguments
 // first, then the others.
-func (s *sheet) order(properties located, pointer, tool string, declared, required []string) {
+func (s *sheet) checkOrder(properties located, pointer, tool string, declared, required []string) {
 	want := slices.DeleteFunc(slices.Clone(required), func(name string) bool {
 		return !slices.Contains(declared, name)
 	})
@@ -182,17 +184,17 @@ func (s *sheet) order(properties located, pointer, tool string, declared, requir
 		return
 	}
 	s.At(properties.at).Add(ruleArgumentOrder, pointer+"/properties",
-		"write the properties in the order of required, then the optional ones: some readers go by them",
-		"the properties of tool %q are in the order %s, its files in the order %s", tool,
-		strings.Join(declared, ", "), strings.Join(want, ", "))
+		"write the required properties in the order of required, then the optional ones: some readers use their order",
+		"the properties of tool %q are in the order %s, its files in the order %s",
+		tool, strings.Join(declared, ", "), strings.Join(want, ", "))
 	s.repair(repair{
 		does:  fmt.Sprintf("put the properties of tool %q in the order of its files", tool),
 		edits: []edit{reorderMembers(s.text, properties.at, want)},
 	})
 }
 
-// ambiguous reports optional arguments whose calls can share a file.
-func (s *sheet) ambiguous(t *listedTool, pointer string) {
+// reportAmbiguous reports optional arguments whose calls can share a file.
+func (s *sheet) reportAmbiguous(t *listedTool) {
 	var open []string
 	for _, p := range t.params {
 		if !p.Required && p.Default == nil {
@@ -200,9 +202,9 @@ func (s *sheet) ambiguous(t *listedTool, pointer string) {
 		}
 	}
 	if len(open) > 1 {
-		s.At(t.entry.at).Add(ruleArgumentAmbiguous, pointer+"/properties",
+		s.about(&t.entry).Add(ruleArgumentAmbiguous, "/inputSchema/properties",
 			"give all but one a default, or make them required",
-			"tool %q: %s can all be left out, so a call with one of them shares its file with a call with another",
+			"tool %q: %s are optional, so calls with different ones of them can share a file",
 			t.name, site.Alternatives(open))
 	}
 }
@@ -212,6 +214,7 @@ func (t *listedTool) param(name string) int {
 	return slices.Index(t.argumentNames(), name)
 }
 
+// argumentNames returns the names of the arguments in path order.
 func (t *listedTool) argumentNames() []string {
 	names := make([]string, len(t.params))
 	for i := range t.params {
@@ -236,30 +239,29 @@ func argumentText(raw []byte) string {
 func (t *listedTool) readClaims(inputSchema []byte) {
 	t.claims = make([]claim, len(t.params))
 	for _, part := range site.SchemaParts(inputSchema, inputSchema, nil) {
-		properties, ok := named(locate(part, 0), "properties")
-		if !ok || properties.value[0] != '{' {
-			continue
-		}
-		for _, p := range locate(part, properties.at) {
-			if i := t.param(p.name); i >= 0 && p.value[0] == '{' {
-				t.claims[i].read(locate(p.value, 0))
+		schema := located{value: part}.members()
+		for _, p := range schema.get("properties").members() {
+			if i := t.param(p.name); i >= 0 && p.is('{') {
+				t.claims[i].read(p.members())
 			}
 		}
 	}
 	t.combinations = combinationsOf(t)
 }
 
-func (c *claim) read(keywords []located) {
-	if m, ok := named(keywords, "type"); ok {
+// read adds the constraints of a schema.
+func (c *claim) read(schema members) {
+	if kind := schema.get("type"); !kind.missing() {
 		c.typed = true
-		if c.kind, _ = jsonscan.Unquote(m.value); !slices.Contains([]string{"integer", "number", "boolean"}, c.kind) {
+		c.kind = kind.text()
+		if !slices.Contains([]string{"integer", "number", "boolean"}, c.kind) {
 			c.kind = ""
 		}
 	}
 	var values [][]byte
-	if m, ok := named(keywords, "const"); ok {
+	if m := schema.get("const"); !m.missing() {
 		values = [][]byte{m.value}
-	} else if m, ok := named(keywords, "enum"); ok && m.value[0] == '[' {
+	} else if m := schema.get("enum"); m.is('[') {
 		values = jsonscan.Elements(m.value)
 	}
 	c.seen = make(map[string]bool)
@@ -278,8 +280,8 @@ var argumentMembers = []memberSpec{
 	{"required", "a boolean", false},
 }
 
-// prompt checks a prompt and its arguments.
-func (mf *manifest) prompt(e entryAt, members []located) {
+// addPrompt checks a prompt and its arguments, and adds it.
+func (mf *manifest) addPrompt(e entryAt, list members) {
 	s := mf.sheet
 	p := &listedTool{
 		entry: e,
@@ -288,27 +290,21 @@ func (mf *manifest) prompt(e entryAt, members []located) {
 		dirs:  site.ToolFolders(e.name),
 	}
 	if len(p.dirs) == 0 {
-		s.At(e.at).Add(ruleURI, e.path()+"/name", "", "the prompt %q cannot be the name of a folder", site.Shorten(e.name))
+		s.about(&e).Add(ruleURI, "/name", "", "no folder can have the name of the prompt %q", site.Shorten(e.name))
 		return
 	}
-	if m, ok := named(members, "arguments"); ok && m.value[0] == '[' {
-		each(s.text, m.at, func(place, at, end int) {
-			pointer := fmt.Sprintf("%s/arguments/%d", e.path(), place)
-			if s.text[at] != '{' {
-				s.At(at).Add(ruleMemberType, pointer, "", "the argument is %s, not an object", kindOf(s.text[at:]))
-				return
-			}
-			list := locate(s.text, at)
-			s.members(at, list, argumentMembers, "the argument", pointer)
-			var arg staticmcp.Argument
-			if m, ok := named(list, "name"); ok {
-				arg.Name, _ = jsonscan.Unquote(m.value)
-			}
-			m, ok := named(list, "required")
-			arg.Required = ok && string(m.value) == "true"
-			p.params = append(p.params, arg)
+	list.get("arguments").each(func(i int, v located) {
+		pointer := fmt.Sprintf("%s/arguments/%d", e.path(), i)
+		if !s.requireKind(ruleMemberType, v, pointer, "the argument", "an object") {
+			return
+		}
+		argument := v.members()
+		s.checkMembers(v, argument, argumentMembers, "the argument", pointer)
+		p.params = append(p.params, staticmcp.Argument{
+			Name:     argument.get("name").text(),
+			Required: argument.get("required").isTrue(),
 		})
-	}
+	})
 	p.claims = make([]claim, len(p.params))
 	mf.prompts = append(mf.prompts, p)
 }

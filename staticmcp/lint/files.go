@@ -58,8 +58,8 @@ func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
 	case ctx.Err() != nil:
 		return s
 	case errors.As(err, &large):
-		s.At(0).Add(ruleTooLarge, "", "split the answer: readers refuse it", "the file is larger than %d bytes",
-			large.Limit)
+		s.At(0).Add(ruleTooLarge, "", "split the answer: readers reject it",
+			"the file is larger than %d bytes", large.Limit)
 		return s
 	case err != nil:
 		s.At(0).Add(ruleUnreadable, "", "", "the file cannot be read: %s", fsutil.Reason(err))
@@ -131,8 +131,8 @@ func (o *opener) read(file string, limit int64) ([]byte, error) {
 func (c *checker) compareTwin(o *opener, s *sheet, j *job) {
 	other, err := o.read(j.twin, c.opts.MaxFileBytes)
 	if err == nil && !bytes.Equal(other, s.text) {
-		s.At(0).Add(ruleCollision, "", "remove the one that is out of date",
-			"the file is not the same as %s, which has the same name in the standard", j.twin)
+		s.At(0).Add(ruleCollision, "", "remove the outdated one",
+			"the file differs from %s, which is the standard's name for it", j.twin)
 	}
 }
 
@@ -144,18 +144,16 @@ func (c *checker) content(s *sheet, j *job) {
 	if len(s.text) > largeAnswer {
 		s.At(0).Add(ruleLargeAnswer, "", "split it into pages", "the file has %.1f MB", float64(len(s.text))/1e6)
 	}
-	at, ok := s.whole()
+	root, ok := s.whole()
 	if !ok {
 		return
 	}
-	c.secrets(s, at)
+	c.secrets(s, root.at)
 	f := &contents{
-		sheet: s,
-		job:   j,
-		at:    at,
-	}
-	if s.text[at] == '{' {
-		f.members = locate(s.text, at)
+		sheet:   s,
+		job:     j,
+		root:    root,
+		members: root.members(),
 	}
 	switch dir, _, _ := strings.Cut(j.path, "/"); dir {
 	case site.ResourcesDir:
@@ -173,23 +171,8 @@ func (c *checker) content(s *sheet, j *job) {
 type contents struct {
 	*sheet
 	*job
-	at      int
-	members []located // of an object
-}
-
-// array returns the array member called name.
-func (f *contents) array(name string) (located, bool) {
-	m, ok := named(f.members, name)
-	return m, ok && m.value[0] == '['
-}
-
-// string returns the string member called name.
-func (f *contents) string(name string) (string, bool) {
-	m, ok := named(f.members, name)
-	if !ok {
-		return "", false
-	}
-	return jsonscan.Unquote(m.value)
+	root    located
+	members members // of root
 }
 
 // isListing reports whether the file's name marks it as a listing rather than an answer.
@@ -202,16 +185,16 @@ func (f *contents) listingName() string {
 
 // others returns the places of the path in which the answers that share this file differ.
 func (f *contents) others() []int {
-	meta, ok := named(f.members, "_meta")
-	if !ok {
+	meta := f.members.get("_meta")
+	if meta.missing() {
 		return nil
 	}
 	return site.SharedPlaces(meta.value)
 }
 
-// besides reports a file that represents several answers when those are not stored next
+// checkShared reports a file that represents several answers when those are not stored next
 // to it.
-func (c *checker) besides(f *contents) {
+func (c *checker) checkShared(f *contents) {
 	places := f.others()
 	if places == nil || c.tree == nil {
 		return
@@ -227,10 +210,9 @@ func (c *checker) besides(f *contents) {
 			return
 		}
 	}
-	meta, _ := named(f.members, "_meta")
-	f.At(meta.at).Add(ruleDisambiguation, "/_meta/"+jsonscan.EscapeToken(site.MetaDisambiguation),
-		"their names are the first 183 characters of this one, _, and a hash",
-		"the file stands for several answers, and none is beside it")
+	f.At(f.members.get("_meta").at).Add(ruleDisambiguation, "/_meta/"+jsonscan.EscapeToken(site.MetaDisambiguation),
+		"name them with the first 183 characters of this name, an underscore and a hash",
+		"the file represents several answers, and none of them is next to it")
 }
 
 // distinctBeside reports whether a folder has a name that differs from the given one by a

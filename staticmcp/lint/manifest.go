@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/check"
 )
 
 // manifest is the content of a manifest that a check needs.
@@ -31,47 +31,53 @@ type entryAt struct {
 	place   int    // in the list
 }
 
+// path returns the JSON pointer of the entry.
 func (e *entryAt) path() string {
 	return e.pointer + "/" + strconv.Itoa(e.place)
 }
+
+// about returns a reporter for an entry; pointers are relative to it.
+func (s *sheet) about(e *entryAt) check.Reporter { return s.At(e.at).Under(e.path()) }
 
 // manifest checks the text of a manifest. It returns nil if the manifest is unusable for
 // checking the site.
 func (s *sheet) manifest(text []byte) *manifest {
 	s.setText(text)
-	begin, ok := s.whole()
-	if !ok {
-		return nil
-	}
-	if text[begin] != '{' {
-		s.At(begin).Add(ruleMemberType, "", "", "the manifest is %s, not an object", kindOf(text[begin:]))
+	root, ok := s.whole()
+	if !ok || !s.requireKind(ruleMemberType, root, "", "the manifest", "an object") {
 		return nil
 	}
 	mf := &manifest{sheet: s}
-	top := locate(text, begin)
-	mf.head(begin, top)
+	top := root.members()
+	mf.checkHead(root, top)
 	lists := top
 	pointer := ""
-	if capabilities, ok := named(top, "capabilities"); ok && capabilities.value[0] == '{' {
+	if capabilities := top.get("capabilities"); capabilities.is('{') {
 		mf.requireLists(capabilities)
-		lists, pointer = locate(text, capabilities.at), "/capabilities"
+		lists = capabilities.members()
+		pointer = "/capabilities"
 	}
 	for kind, name := range site.ListNames {
-		if list, ok := named(lists, name); ok && list.value[0] == '[' {
-			mf.list(kind, list.at, pointer+"/"+name)
-		} else if misplaced, ok := named(top, name); ok && misplaced.value[0] == '[' {
-			s.At(misplaced.at).Add(ruleListPlace, "/"+name, `move it into "capabilities"`,
-				"%q is at the top of the manifest", name)
-			mf.list(kind, misplaced.at, "/"+name)
+		if list := lists.get(name); list.is('[') {
+			mf.checkList(kind, list, pointer+"/"+name)
+		} else if misplaced := top.get(name); misplaced.is('[') {
+			s.reportPlace(misplaced, "capabilities")
+			mf.checkList(kind, misplaced, "/"+name)
 		}
 	}
 	return mf
 }
 
+// reportPlace reports a member at the top that belongs into another one.
+func (s *sheet) reportPlace(m located, parent string) {
+	s.At(m.at).Add(ruleListPlace, "/"+m.name, fmt.Sprintf("move it into %q", parent),
+		"%q is at the top of the manifest", m.name)
+}
+
 // memberSpec is what a member of an object must be.
 type memberSpec struct {
 	name     string
-	kind     string // as returned by kindOf
+	kind     string // as returned by [located.kind]
 	required bool   // by the standard, or by the protocol
 }
 
@@ -91,61 +97,52 @@ var serverMembers = []memberSpec{
 	{"icons", "an array", false},
 }
 
-// members checks the members of the object at text[at].
-func (s *sheet) members(at int, list []located, specs []memberSpec, what, pointer string) {
+// checkMembers checks the members of an object. what names the object in messages.
+func (s *sheet) checkMembers(object located, list members, specs []memberSpec, what, pointer string) {
 	for _, spec := range specs {
-		m, ok := named(list, spec.name)
+		m := list.get(spec.name)
+		pointer := pointer + "/" + spec.name
 		switch {
-		case !ok && spec.required:
-			s.At(at).Add(ruleMemberMissing, pointer+"/"+spec.name, "it is required", "%s has no %q", what, spec.name)
-		case ok && kindOf(m.value) != spec.kind:
-			s.At(m.at).Add(ruleMemberType, pointer+"/"+spec.name, "", "%q is %s, not %s", spec.name,
-				kindOf(m.value), spec.kind)
-		case ok && spec.required && spec.name == "description" && isBlank(m.value):
-			s.At(m.at).Add(ruleMemberMissing, pointer+"/"+spec.name, "say what it is for: models choose by it",
+		case m.missing() && spec.required:
+			s.At(object.at).Add(ruleMemberMissing, pointer, "the member is required", "%s has no %q", what, spec.name)
+		case m.missing():
+		case !s.requireKind(ruleMemberType, m, pointer, strconv.Quote(spec.name), spec.kind):
+		case spec.required && spec.name == "description" && strings.TrimSpace(m.text()) == "":
+			s.At(m.at).Add(ruleMemberMissing, pointer, "describe its purpose: models choose by the description",
 				"%s has an empty description", what)
 		}
 	}
 }
 
-// isBlank reports whether a JSON string contains only white space.
-func isBlank(text []byte) bool {
-	value, _ := jsonscan.Unquote(text)
-	return strings.TrimSpace(value) == ""
-}
-
-// head checks everything but the lists.
-func (mf *manifest) head(begin int, top []located) {
+// checkHead checks everything but the lists.
+func (mf *manifest) checkHead(root located, top members) {
 	s := mf.sheet
-	s.members(begin, top, headMembers, "the manifest", "")
-	if m, ok := named(top, "protocolVersion"); ok {
-		mf.version, _ = jsonscan.Unquote(m.value)
-		if _, err := time.Parse(time.DateOnly, mf.version); err != nil && m.value[0] == '"' {
+	s.checkMembers(root, top, headMembers, "the manifest", "")
+	if m := top.get("protocolVersion"); !m.missing() {
+		mf.version = m.text()
+		if _, err := time.Parse(time.DateOnly, mf.version); err != nil && m.is('"') {
 			s.At(m.at).Add(ruleProtocolVersion, "/protocolVersion",
 				"write the date of a version of the protocol, such as 2025-11-25",
 				"protocolVersion %q is not a date", mf.version)
 		}
 	}
-	info, ok := named(top, "serverInfo")
-	if !ok {
+	info := top.get("serverInfo")
+	if info.missing() {
 		for _, name := range []string{"name", "version"} {
-			if m, ok := named(top, name); ok {
-				s.At(m.at).Add(ruleListPlace, "/"+name, `move it into "serverInfo"`,
-					"%q is at the top of the manifest", name)
+			if m := top.get(name); !m.missing() {
+				s.reportPlace(m, "serverInfo")
 			}
 		}
 		return
 	}
-	if info.value[0] != '{' {
+	if !info.is('{') {
 		return
 	}
-	inner := locate(s.text, info.at)
-	s.members(info.at, inner, serverMembers, "serverInfo", "/serverInfo")
-	if m, ok := named(inner, "version"); ok && m.value[0] == '"' {
-		if version, _ := jsonscan.Unquote(m.value); !semver.MatchString(version) {
-			s.At(m.at).Add(ruleServerVersion, "/serverInfo/version", "write three numbers, such as 1.0.0",
-				"version %q is not a semantic version", version)
-		}
+	inner := info.members()
+	s.checkMembers(info, inner, serverMembers, "serverInfo", "/serverInfo")
+	if m := inner.get("version"); m.is('"') && !semver.MatchString(m.text()) {
+		s.At(m.at).Add(ruleServerVersion, "/serverInfo/version", "write three numbers, such as 1.0.0",
+			"version %q is not a semantic version", m.text())
 	}
 }
 
@@ -157,16 +154,17 @@ var semver = regexp.MustCompile(
 // array.
 func (mf *manifest) requireLists(capabilities located) {
 	s := mf.sheet
-	inner := locate(s.text, capabilities.at)
+	inner := capabilities.members()
 	for kind, name := range site.ListNames {
-		m, ok := named(inner, name)
+		m := inner.get(name)
+		pointer := "/capabilities/" + name
 		standard := kind == site.ListResources || kind == site.ListTools
 		switch {
-		case ok && m.value[0] != '[':
-			s.At(m.at).Add(ruleMemberType, "/capabilities/"+name, "a manifest lists the definitions themselves",
-				"%q is %s, not an array", name, kindOf(m.value))
-		case !ok && standard:
-			s.At(capabilities.at).Add(ruleMemberMissing, "/capabilities/"+name,
+		case !m.missing() && !m.is('['):
+			s.At(m.at).Add(ruleMemberType, pointer, "list the definitions themselves",
+				"%q is %s, not an array", name, m.kind())
+		case m.missing() && standard:
+			s.At(capabilities.at).Add(ruleMemberMissing, pointer,
 				"the standard requires it; write an empty array if there are none", "capabilities has no %q", name)
 			s.repair(repair{
 				does:  fmt.Sprintf("add an empty %q to capabilities", name),
@@ -176,47 +174,46 @@ func (mf *manifest) requireLists(capabilities located) {
 	}
 }
 
-// list checks the definitions in the list at text[at].
-func (mf *manifest) list(kind, at int, pointer string) {
+// checkList checks the definitions in a list.
+func (mf *manifest) checkList(kind int, list located, pointer string) {
 	s := mf.sheet
 	seen := make(map[string]seenEntry)
 	last := 0 // where the previous element ends
-	each(s.text, at, func(place, at, end int) {
+	list.each(func(i int, v located) {
 		before := last
-		last = end
+		last = v.at + len(v.value)
 		e := entryAt{
-			at:      at,
+			at:      v.at,
 			pointer: pointer,
-			place:   place,
+			place:   i,
 		}
-		if s.text[at] != '{' {
-			s.At(at).Add(ruleMemberType, e.path(), "", "the entry is %s, not an object", kindOf(s.text[at:]))
+		if !s.requireKind(ruleMemberType, v, e.path(), "the entry", "an object") {
 			return
 		}
-		members := locate(s.text, at)
-		if !s.nameEntry(kind, &e, members) {
+		list := v.members()
+		if !s.nameEntry(kind, &e, list) {
 			return
 		}
 		if first, twice := seen[e.name]; twice {
-			s.duplicate(kind, &e, first, before, end)
+			s.reportDuplicate(kind, &e, first, before, last)
 			return
 		}
-		seen[e.name] = seenEntry{place, at, end}
-		mf.entry(kind, e, members)
+		seen[e.name] = seenEntry{i, v.at, last}
+		mf.addEntry(kind, v, e, list)
 	})
 }
 
 // seenEntry is the first entry with some name.
 type seenEntry struct{ place, at, end int }
 
-// duplicate reports an entry whose name is already in use.
-func (s *sheet) duplicate(kind int, e *entryAt, first seenEntry, before, end int) {
+// reportDuplicate reports an entry whose name is already in use.
+func (s *sheet) reportDuplicate(kind int, e *entryAt, first seenEntry, before, end int) {
 	same := string(site.Compact(s.text[first.at:first.end])) == string(site.Compact(s.text[e.at:end]))
-	hint := "readers take the first of them"
+	hint := "readers use the first of them"
 	if same {
-		hint = "the two are the same: remove one"
+		hint = "the two are equal: remove one"
 	}
-	s.At(e.at).Add(ruleDuplicate, e.path(), hint, "%s %q is already entry %d", entryNames[kind], e.name, first.place)
+	s.about(e).Add(ruleDuplicate, "", hint, "%s %q is already entry %d", entryNames[kind], e.name, first.place)
 	if same {
 		s.repair(repair{
 			does:  fmt.Sprintf("remove the second entry of %s %q", entryNames[kind], e.name),
@@ -232,25 +229,18 @@ var identities = [site.ManifestLists]string{"uri", "name", "uriTemplate", "name"
 
 // nameEntry fills in the name of an entry and reports whether it has one. An entry
 // without a name is not checked further.
-func (s *sheet) nameEntry(kind int, e *entryAt, members []located) bool {
+func (s *sheet) nameEntry(kind int, e *entryAt, list members) bool {
 	member := identities[kind]
-	m, ok := named(members, member)
-	text := ""
-	isText := false
-	if ok {
-		text, isText = jsonscan.Unquote(m.value)
-	}
-	switch {
-	case !ok:
-		s.At(e.at).Add(ruleMemberMissing, e.path()+"/"+member, "readers leave the entry out", "the %s has no %q",
-			entryNames[kind], member)
-	case !isText:
-		s.At(m.at).Add(ruleMemberType, e.path()+"/"+member, "", "%q is %s, not a string", member, kindOf(m.value))
-	case text == "" && kind != site.ListTools:
-		s.At(m.at).Add(ruleMemberMissing, e.path()+"/"+member, "readers leave the entry out",
+	m := list.get(member)
+	pointer := e.path() + "/" + member
+	switch e.name = m.text(); {
+	case m.missing():
+		s.At(e.at).Add(ruleMemberMissing, pointer, "readers skip the entry", "the %s has no %q", entryNames[kind], member)
+	case !s.requireKind(ruleMemberType, m, pointer, strconv.Quote(member), "a string"):
+	case e.name == "" && kind != site.ListTools:
+		s.At(m.at).Add(ruleMemberMissing, pointer, "readers skip the entry",
 			"the %q of the %s is empty", member, entryNames[kind])
 	default:
-		e.name = text
 		return true
 	}
 	return false
@@ -286,18 +276,19 @@ var ornaments = []memberSpec{
 	{"_meta", "an object", false},
 }
 
-// entry checks one definition and adds it to the manifest.
-func (mf *manifest) entry(kind int, e entryAt, members []located) {
-	mf.sheet.members(e.at, members, entryMembers[kind], fmt.Sprintf("%s %q", entryNames[kind], e.name), e.path())
+// addEntry checks one definition and adds it to the manifest.
+func (mf *manifest) addEntry(kind int, v located, e entryAt, list members) {
+	what := fmt.Sprintf("%s %q", entryNames[kind], e.name)
+	mf.sheet.checkMembers(v, list, entryMembers[kind], what, e.path())
 	switch kind {
 	case site.ListResources:
-		mf.resource(e, members)
+		mf.addResource(e, list)
 	case site.ListTools:
-		mf.tool(e, members)
+		mf.addTool(e, list)
 	case site.ListTemplates:
-		mf.template(e)
+		mf.addTemplate(e)
 	case site.ListPrompts:
-		mf.prompt(e, members)
+		mf.addPrompt(e, list)
 	}
 }
 
@@ -307,21 +298,19 @@ type listedResource struct {
 	mimeType string
 }
 
-func (mf *manifest) resource(e entryAt, members []located) {
-	r := listedResource{entryAt: e}
-	if m, ok := named(members, "mimeType"); ok {
-		r.mimeType, _ = jsonscan.Unquote(m.value)
-	}
-	s := mf.sheet
-	switch scheme, _, ok := strings.Cut(e.name, ":"); {
-	case len(staticmcp.ResourceAddress(e.name).Texts) == 0 || staticmcp.ResourceAddress(e.name).Valid() != nil:
-		s.At(e.at).Add(ruleURI, e.path()+"/uri", "no reader can find it: give it a name",
-			"the URI %q leaves nothing to name a file by", site.Shorten(e.name))
+// addResource checks the URI of a resource and adds it.
+func (mf *manifest) addResource(e entryAt, list members) {
+	address := staticmcp.ResourceAddress(e.name)
+	scheme, _, ok := strings.Cut(e.name, ":")
+	switch at := mf.sheet.about(&e); {
+	case len(address.Texts) == 0 || address.Valid() != nil:
+		at.Add(ruleURI, "/uri", "add a path with a name: no reader can find the file",
+			"the URI %q has no part that can name a file", site.Shorten(e.name))
 	case !ok || !uriScheme.MatchString(scheme):
-		s.At(e.at).Add(ruleURI, e.path()+"/uri", "write a URI, such as file://"+site.Shorten(e.name), "%q has no scheme",
-			site.Shorten(e.name))
+		at.Add(ruleURI, "/uri", "write a URI, such as file://"+site.Shorten(e.name),
+			"%q has no scheme", site.Shorten(e.name))
 	}
-	mf.resources = append(mf.resources, r)
+	mf.resources = append(mf.resources, listedResource{e, list.get("mimeType").text()})
 }
 
 // uriScheme is the scheme of RFC 3986, section 3.1.

@@ -73,6 +73,7 @@ func (c *checker) listedURIs() map[string]bool {
 	return uris
 }
 
+// claimResource assigns a file to the resource with index i.
 func (c *checker) claimResource(jobs []job, path string, l *leaf, i int) []job {
 	l.claimed = true
 	l.resource = i + 1
@@ -98,9 +99,9 @@ func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
 				jobs = c.claimResource(jobs, path, l, owner)
 			}
 		} else if owner == i {
-			r := &c.site.resources[i]
-			c.site.sheet.At(r.at).Add(ruleCollision, r.path()+"/uri", "give one of them another URI",
-				"resource %q has the same file as %q: %s", site.Shorten(r.name), site.Shorten(c.site.resources[first].name), path)
+			c.site.sheet.about(&c.site.resources[i].entryAt).Add(ruleCollision, "/uri", "change one of the URIs",
+				"resource %q has the same file as %q: %s",
+				site.Shorten(uri), site.Shorten(c.site.resources[first].name), path)
 			for _, candidate := range site.ResourcePaths(uri, false)[1:] {
 				if l := c.tree.find(candidate.Path); l != nil && l.resource == 0 {
 					return c.claimResource(jobs, candidate.Path, l, i)
@@ -136,20 +137,26 @@ func (c *checker) searchResource(jobs []job, i int) []job {
 		return c.claimResource(jobs, candidate.Path, l, i)
 	}
 	if twin := c.tree.longTwin(standard); twin != "" {
-		c.misnamed(ruleLongName, twin, standard, "the name ends in another hash than the one that published sites use")
+		c.misnamed(ruleLongName, twin, standard, "the name ends in a hash that published sites do not use")
 		return c.claimResource(jobs, twin, c.tree.find(twin), i)
 	}
-	c.site.sheet.At(r.at).Add(ruleFileMissing, r.path()+"/uri",
-		"write "+c.opts.Name+standard+", or take the entry out of the manifest", "there is no file for resource %q",
-		site.Shorten(r.name))
+	c.site.sheet.about(&r.entryAt).Add(ruleFileMissing, "/uri",
+		"write "+c.opts.Name+standard+", or remove the entry from the manifest",
+		"resource %q has no file", site.Shorten(r.name))
 	return jobs
 }
 
 // misnamed reports a file that only tolerant readers find, and the name it should have.
 func (c *checker) misnamed(r check.Rule, path, standard, message string) {
+	c.reportName(r, path, standard, message, true)
+}
+
+// reportName is misnamed for a file that [Fix] renames only if renames is set.
+func (c *checker) reportName(r check.Rule, path, standard, message string, renames bool) {
 	s := c.sheet(path, nil)
 	s.At(0).Add(r, "", "rename it to "+standard, "%s", message)
-	if c.tree.find(standard) == nil && !c.tree.has(standard) && site.IsSafePath(standard) {
+	free := c.tree.find(standard) == nil && !c.tree.has(standard)
+	if renames && free && site.IsSafePath(standard) {
 		s.repair(repair{
 			does:   "rename it to " + standard,
 			rename: standard,
@@ -188,22 +195,23 @@ func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
 		if known[name] {
 			continue
 		}
-		message := fmt.Sprintf("the manifest has no %s %q", what, name)
 		hint := "add it to the manifest"
-		if c.tree.find(root+"/"+name+"/"+site.SchemaName+site.Extension) != nil && what == "tool" {
-			hint = "copy the definition in its " + site.SchemaName + site.Extension +
-				" into the manifest: only some readers look there"
+		definition := site.SchemaName + site.Extension
+		if what == "tool" && c.tree.find(root+"/"+name+"/"+definition) != nil {
+			hint = "copy the definition in its " + definition + " into the manifest: only some readers use that file"
 		}
-		c.in(root+"/"+name).Add(ruleUnlisted, "", hint, "%s", message)
+		c.in(root+"/"+name).Add(ruleUnlisted, "", hint, "the manifest has no %s %q", what, name)
 	}
 	for _, l := range b.leaves {
-		if stem, isJSON := strings.CutSuffix(l.name, site.Extension); isJSON && !l.claimed && stem != site.IndexName {
-			c.in(root+"/"+l.name).Add(ruleUnlisted, "", "add it to the manifest", "the manifest has no %s %q", what,
-				stem)
+		stem, isJSON := strings.CutSuffix(l.name, site.Extension)
+		if isJSON && !l.claimed && stem != site.IndexName {
+			c.in(root+"/"+l.name).Add(ruleUnlisted, "", "add it to the manifest",
+				"the manifest has no %s %q", what, stem)
 		}
 	}
 }
 
+// assignBelow adds the unclaimed files in a folder and below it.
 func (c *checker) assignBelow(jobs []job, dir string) []job {
 	b := c.tree.branches[dir]
 	if b == nil {

@@ -66,12 +66,13 @@ func (s *sheet) repair(r repair) {
 	}
 }
 
-// whole checks that the file is one JSON value and returns where it begins. If it is not,
-// the finding is added and ok is false.
-func (s *sheet) whole() (begin int, ok bool) {
+// whole checks that the file is one JSON value, and returns it. If it is not, the finding
+// is added and ok is false.
+func (s *sheet) whole() (root located, ok bool) {
+	begin := 0
 	if bytes.HasPrefix(s.text, site.ByteOrderMark) {
 		begin = len(site.ByteOrderMark)
-		s.At(0).Add(ruleBOM, "", "write it without one", "the file begins with a byte order mark")
+		s.At(0).Add(ruleBOM, "", "save the file without it", "the file begins with a byte order mark")
 		s.repair(repair{
 			does:  "remove the byte order mark",
 			edits: []edit{{0, begin, nil}},
@@ -79,59 +80,62 @@ func (s *sheet) whole() (begin int, ok bool) {
 	}
 	body := s.text[begin:]
 	at := jsonscan.Space(body, 0)
+	root = located{
+		value: body[at:],
+		at:    begin + at,
+	}
 	switch {
 	case at == len(body):
 		s.At(begin).Add(ruleJSON, "", "", "the file is empty")
-		return begin, false
-	case body[at] == '<' && s.path != site.ManifestName:
-		s.At(begin+at).Add(ruleHTML, "", "", "the file is a web page, not JSON: readers take it for missing")
-		return begin, false
+		return root, false
+	case root.is('<') && s.path != site.ManifestName:
+		s.At(root.at).Add(ruleHTML, "", "", "the file is a web page, not JSON; readers treat it as missing")
+		return root, false
 	}
 	if err := jsonscan.Valid(body); err != nil {
-		offset := begin + at
+		offset := root.at
 		why := err.Error()
 		if e, ok := err.(*jsonscan.Error); ok {
 			offset = begin + e.Offset
 			why = e.Reason
 		}
 		s.At(offset).Add(ruleJSON, "", "", "not JSON: %s", why)
-		return begin, false
+		return root, false
 	}
-	s.duplicates(begin + at)
-	return begin + at, true
+	s.reportDuplicates(root.at)
+	return root, true
 }
 
-// duplicates reports repeated members of an object, anywhere in the file.
-func (s *sheet) duplicates(at int) {
+// reportDuplicates reports repeated members of an object, anywhere in the file.
+func (s *sheet) reportDuplicates(at int) {
 	walk := duplicateFinder{text: s.text}
 	_, _ = walk.value(at, 0)
-	for _, t := range walk.found {
-		s.At(t.at).Add(ruleDuplicateKey, "", "keep one of the two", "member %q is given twice in one object", t.key)
+	for _, m := range walk.found {
+		s.At(m.at).Add(ruleDuplicateKey, "", "remove one of them", "an object has two members called %q", m.name)
 	}
 }
 
 // duplicateFinder finds members with the same name in one object.
 type duplicateFinder struct {
 	text  []byte
-	found []twin
+	found []located
 }
 
-type twin struct {
-	key string
-	at  int
-}
+// maxDuplicates is how many repeated members are reported per file.
+const maxDuplicates = 16
 
-// maxTwins is how many are reported per file.
-const maxTwins = 16
-
+// value visits the value at text[i] and returns its end. depth is as in [jsonscan.Object].
 func (w *duplicateFinder) value(i, depth int) (int, error) {
 	i = jsonscan.Space(w.text, i)
 	switch w.text[i] {
 	case '{':
 		var seen jsonscan.KeySet
 		return jsonscan.Object(w.text, i, depth, func(key []byte, i int) (int, error) {
-			if !seen.Add(key) && len(w.found) < maxTwins {
-				w.found = append(w.found, twin{string(key), i})
+			if !seen.Add(key) && len(w.found) < maxDuplicates {
+				w.found = append(w.found, located{
+					name: string(key),
+					at:   i,
+				})
 			}
 			return w.value(i, depth+1)
 		})
@@ -143,53 +147,35 @@ func (w *duplicateFinder) value(i, depth int) (int, error) {
 	return jsonscan.ValueAt(w.text, i, depth)
 }
 
-// located is a member of an object and the offset of its value in the text.
+// located is a valid JSON value with its offset in the file. The zero value is a missing
+// member.
 type located struct {
-	name  string
+	name  string // of the member
 	value []byte
 	at    int
 }
 
-// locate returns the members of the valid object at text[at].
-func locate(text []byte, at int) []located {
-	var list []located
-	_, _ = jsonscan.Object(text, at, 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(text, i)
-		if err == nil {
-			list = append(list, located{string(key), text[i:end:end], i})
-		}
-		return end, err
-	})
-	return list
-}
+// is reports whether the value exists and begins with c, such as '{' for an object.
+func (v located) is(c byte) bool { return len(v.value) > 0 && v.value[0] == c }
 
-// named returns the last member called name, and whether it exists.
-func named(list []located, name string) (located, bool) {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].name == name {
-			return list[i], true
-		}
+// missing reports whether the member does not exist.
+func (v located) missing() bool { return v.value == nil }
+
+// isTrue reports whether the value is true.
+func (v located) isTrue() bool { return v.is('t') }
+
+// text returns the text of a string, and "" for other values.
+func (v located) text() string {
+	if !v.is('"') {
+		return ""
 	}
-	return located{}, false
+	text, _ := jsonscan.Unquote(v.value)
+	return text
 }
 
-// each calls visit for each element of the valid array at text[at].
-func each(text []byte, at int, visit func(place, at, end int)) {
-	place := 0
-	_, _ = jsonscan.Array(text, at, 0, func(i int) (int, error) {
-		i = jsonscan.Space(text, i)
-		end, err := jsonscan.Value(text, i)
-		if err == nil {
-			visit(place, i, end)
-		}
-		place++
-		return end, err
-	})
-}
-
-// kindOf returns the JSON type of a value in words.
-func kindOf(raw []byte) string {
-	switch raw[0] {
+// kind returns the JSON type of the value in words.
+func (v located) kind() string {
+	switch v.value[0] {
 	case '{':
 		return "an object"
 	case '[':
@@ -202,6 +188,69 @@ func kindOf(raw []byte) string {
 		return "null"
 	}
 	return "a number"
+}
+
+// members are the members of an object, in the order of the file.
+type members []located
+
+// members returns the members of an object, and nil for other values.
+func (v located) members() members {
+	if !v.is('{') {
+		return nil
+	}
+	var list members
+	_, _ = jsonscan.Object(v.value, 0, 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(v.value, i)
+		if err == nil {
+			list = append(list, located{
+				name:  string(key),
+				value: v.value[i:end:end],
+				at:    v.at + i,
+			})
+		}
+		return end, err
+	})
+	return list
+}
+
+// get returns the last member called name, or the zero value.
+func (list members) get(name string) located {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].name == name {
+			return list[i]
+		}
+	}
+	return located{}
+}
+
+// each calls visit for each element of an array, with its index.
+func (v located) each(visit func(i int, element located)) {
+	if !v.is('[') {
+		return
+	}
+	index := 0
+	_, _ = jsonscan.Array(v.value, 0, 0, func(at int) (int, error) {
+		at = jsonscan.Space(v.value, at)
+		end, err := jsonscan.Value(v.value, at)
+		if err == nil {
+			visit(index, located{
+				value: v.value[at:end:end],
+				at:    v.at + at,
+			})
+		}
+		index++
+		return end, err
+	})
+}
+
+// requireKind reports a value that is not of the wanted kind, such as "an object", and
+// returns whether it is. what names the value in the message.
+func (s *sheet) requireKind(rule check.Rule, v located, pointer, what, want string) bool {
+	got := v.kind()
+	if got != want {
+		s.At(v.at).Add(rule, pointer, "", "%s is %s, not %s", what, got, want)
+	}
+	return got == want
 }
 
 // counted returns a count in words, such as "1 part" or "2 parts".

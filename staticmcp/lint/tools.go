@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/base64"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (c *checker) assignTools(jobs []job, list []*listedTool, root string) []job
 				continue
 			}
 			if dir != t.name {
-				c.otherDir(t, place, root+"/"+t.name, b != nil)
+				c.reportFolder(t, place, root+"/"+t.name, b != nil)
 			}
 			if l != nil && !l.claimed {
 				jobs = c.assignAnswer(jobs, t, place+site.Extension, l, nil)
@@ -37,30 +38,20 @@ func (c *checker) assignTools(jobs []job, list []*listedTool, root string) []job
 				jobs = c.assignFolder(jobs, t, b, nil)
 			}
 		}
-		c.sameEnumNames(t)
+		c.checkEnumNames(t)
 	}
 	return jobs
 }
 
-// otherDir reports the folder of a tool that does not have the tool's standard name.
-func (c *checker) otherDir(t *listedTool, place, standard string, folder bool) {
+// reportFolder reports the folder of a tool that does not have the tool's standard name.
+func (c *checker) reportFolder(t *listedTool, place, standard string, folder bool) {
 	path := place
 	if !folder {
 		path = place + site.Extension
 		standard = standard + site.Extension
 	}
-	s := c.sheet(path, nil)
-	s.At(0).Add(ruleFileName, "", "rename it to "+standard, "the standard's name for the folder of %q is %s",
-		t.name, standard)
-	if free := c.tree.find(standard) == nil && !c.tree.has(standard); free &&
-		!strings.Contains(t.name, "/") &&
-		site.IsSafePath(standard) {
-		s.repair(repair{
-			does:   "rename it to " + standard,
-			rename: standard,
-		})
-	}
-	c.take(s)
+	message := fmt.Sprintf("the standard's name for the folder of %q is %s", t.name, standard)
+	c.reportName(ruleFileName, path, standard, message, !strings.Contains(t.name, "/"))
 }
 
 // assignFolder finds the answers in a folder of a tool.
@@ -79,8 +70,10 @@ func (c *checker) assignFolder(jobs []job, t *listedTool, b *branch, parts []str
 			continue
 		}
 		inside := append(slices.Clip(parts), name)
-		if encoded := site.EncodeName(name); encoded != name && encoded != "" && len(inside) < len(t.params) {
-			c.misnamedValue(b, below.dir, name, b.dir+"/"+encoded,
+		encoded := site.EncodeName(name)
+		isValue := len(inside) < len(t.params)
+		if isValue && encoded != name && encoded != "" {
+			c.reportValueName(b, below.dir, name, b.dir+"/"+encoded,
 				fmt.Sprintf("the standard's name for the folder of the value %q is %s", name, encoded))
 		}
 		jobs = c.assignFolder(jobs, t, below, inside)
@@ -103,14 +96,14 @@ func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, 
 	}
 	switch least := t.leastParts(); {
 	case len(parts) > 0 && stem == "":
-		c.in(path).Add(ruleEmptyName, "", "no reader asks for it: give the value a name that leaves something",
+		c.in(path).Add(ruleEmptyName, "", "use a value with letters or digits: no reader requests this file",
 			"the file has no name before .json")
 		return jobs
 	case site.IsListing(path) && len(parts) > 0:
 	case len(parts) < least && !t.isBase64(parts):
 		j.short = true
 	case len(parts) > len(t.params):
-		c.tooDeep(t, path, parts)
+		c.reportDepth(t, path, parts)
 	case len(parts) > 0:
 		c.answerName(&j, t, stem)
 		c.checkParts(t, path, parts)
@@ -140,28 +133,28 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 	case t.isBase64(j.parts):
 		c.base64Name(t, j, decodePairs(stem))
 	case encoded == "":
-		c.in(j.path).Add(ruleEmptyName, "", "", "the value %q leaves nothing to name a file by", stem)
+		c.in(j.path).Add(ruleEmptyName, "", "", "the value %q has no character that can name a file", stem)
 	case len(stem) > site.MaxName:
-		c.misnamed(ruleLongName, j.path, standard,
-			fmt.Sprintf("the name has %d characters, the standard allows %d", len(stem), site.MaxName))
+		message := fmt.Sprintf("the name has %d characters, the standard allows %d", len(stem), site.MaxName)
+		c.misnamed(ruleLongName, j.path, standard, message)
 	case encoded != stem && c.tree.find(standard) != nil:
 		j.twin = standard
 	case encoded != stem:
-		dir := j.path[:len(j.path)-len(stem+site.Extension)-1]
-		c.misnamedValue(c.tree.branches[dir], j.path, stem+site.Extension, standard,
-			fmt.Sprintf("the standard's name for the value %q is %s", stem, encoded+site.Extension))
+		b := c.tree.branches[path.Dir(j.path)]
+		message := fmt.Sprintf("the standard's name for the value %q is %s", stem, encoded+site.Extension)
+		c.reportValueName(b, j.path, stem+site.Extension, standard, message)
 	case short31.MatchString(stem) && len(stem) == site.MaxName:
-		c.shortHash(j.path, stem)
+		c.checkShortHash(j.path, stem)
 	}
 }
 
-// misnamedValue reports a file or folder named with an unencoded value. If two values
+// reportValueName reports a file or folder named with an unencoded value. If two values
 // have the same encoding, neither may get that name, because a call with one would
 // receive the answer for the other.
-func (c *checker) misnamedValue(b *branch, path, name, standard, message string) {
+func (c *checker) reportValueName(b *branch, path, name, standard, message string) {
 	if other := b.sameName(name); other != "" {
-		c.in(path).Add(ruleCollision, "", "store each under a name with a hash, as slipway site build does",
-			"%q and %q have the same name in the standard", name, other)
+		c.in(path).Add(ruleCollision, "", "store each under a name with a hash, like slipway site build",
+			"the standard has the same name for %q and %q", name, other)
 		return
 	}
 	c.misnamed(ruleFileName, path, standard, message)
@@ -170,35 +163,40 @@ func (c *checker) misnamedValue(b *branch, path, name, standard, message string)
 // short31 matches a long name with a 32-bit hash.
 var short31 = regexp.MustCompile(`_0{8}[0-9a-f]{8}$`)
 
-// shortHash reports a long name with a 32-bit hash that is not the second name of an
+// checkShortHash reports a long name with a 32-bit hash that is not the second name of an
 // answer.
-func (c *checker) shortHash(path, stem string) {
-	b := c.tree.branches[path[:strings.LastIndexByte(path, '/')]]
+func (c *checker) checkShortHash(file, stem string) {
+	b := c.tree.branches[path.Dir(file)]
 	if len(b.filesWith(stem[:site.LongPrefix+1])) < 2 {
-		c.in(path).Add(ruleLongName, "", "add the same file under the 64-bit hash that published sites use",
-			"the name ends in a hash of 32 bits, as one reader makes it")
+		c.in(file).Add(ruleLongName, "", "add the same file under the 64-bit hash that published sites use",
+			"the name ends in a 32-bit hash, which only one reader uses")
 	}
 }
 
-// tooDeep reports an answer whose value has slashes that became folders.
-func (c *checker) tooDeep(t *listedTool, path string, parts []string) {
+// reportDepth reports an answer whose value has slashes that became folders.
+func (c *checker) reportDepth(t *listedTool, file string, parts []string) {
+	folder := t.root + "/" + t.name
 	message := fmt.Sprintf("the path has %s, and %s has %s: only readers that keep the slashes of a value find it",
 		counted(len(parts), "part"), t.name, counted(len(t.params), "argument"))
-	switch {
-	case len(t.params) == 0:
-		c.in(path).Add(ruleUnreachable, "", "", "%s has no arguments, so its only answer is %s/%s%s", t.name,
-			t.root, t.name, site.Extension)
-	case len(t.params) == 1:
-		standard := t.root + "/" + t.name + "/" + site.EncodeName(strings.Join(parts, "/")) + site.Extension
-		c.misnamed(ruleFileName, path, standard, message)
+	switch len(t.params) {
+	case 0:
+		c.in(file).Add(ruleUnreachable, "", "",
+			"%s has no arguments, so its only answer is %s%s", t.name, folder, site.Extension)
+	case 1:
+		standard := folder + "/" + site.EncodeName(strings.Join(parts, "/")) + site.Extension
+		c.misnamed(ruleFileName, file, standard, message)
 	default:
-		c.in(path).Add(ruleFileName, "", "write _ for each slash", "%s", message)
+		c.in(file).Add(ruleFileName, "", "write _ for each slash", "%s", message)
 	}
 }
 
 // isBase64 reports whether a path encodes all arguments in one name.
 func (t *listedTool) isBase64(parts []string) bool {
-	return len(parts) == 1 && len(t.params) >= 3 && site.EncodeName(parts[0]) != parts[0] && decodePairs(parts[0]) != nil
+	const fewest = 3 // arguments of tools for which readers use such names
+	if len(parts) != 1 || len(t.params) < fewest {
+		return false
+	}
+	return site.EncodeName(parts[0]) != parts[0] && decodePairs(parts[0]) != nil
 }
 
 // decodePairs decodes the name that some readers build from all arguments, as far as
@@ -229,8 +227,8 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 	for _, pair := range pairs {
 		i := t.param(pair[0])
 		if i < 0 {
-			c.in(j.path).Add(ruleUnreachable, "", "", "the name stands for an argument %q, which %s does not have",
-				pair[0], t.name)
+			c.in(j.path).Add(ruleUnreachable, "", "",
+				"the name contains an argument %q, which %s does not have", pair[0], t.name)
 			return
 		}
 		names[i] = site.EncodeName(pair[1])
@@ -243,10 +241,10 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 		j.twin = standard
 		return
 	}
-	const message = "all arguments are in one name, as some readers have it; the standard has a part of the path for each"
+	const message = "the name contains all arguments, as some readers expect; the standard has a part of the path for each"
 	if strings.Contains(strings.TrimRight(j.parts[0], "_"), "_") {
-		c.in(j.path).Add(ruleFileName, "",
-			"what stood for _ in the name is not known, so its arguments are not either", "%s", message)
+		c.in(j.path).Add(ruleFileName, "", "rename it: the arguments are ambiguous, since _ replaces several characters",
+			"%s", message)
 		return
 	}
 	c.misnamed(ruleFileName, j.path, standard, message)
@@ -254,7 +252,7 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 
 // checkParts validates the parts of a path against the schema, as far as it is certain
 // which argument each part belongs to.
-func (c *checker) checkParts(t *listedTool, path string, parts []string) {
+func (c *checker) checkParts(t *listedTool, file string, parts []string) {
 	certain := len(parts)
 	if len(parts) < len(t.params) {
 		certain = slices.IndexFunc(t.params, func(p staticmcp.Argument) bool {
@@ -263,28 +261,32 @@ func (c *checker) checkParts(t *listedTool, path string, parts []string) {
 	}
 	parts = parts[:max(0, min(certain, len(parts)))]
 	for i, part := range parts {
-		claim := &t.claims[i]
-		name := site.EncodeName(part)
-		switch {
-		case len(claim.names) > 0 && !slices.Contains(claim.names, name):
-			if _, long := site.LongNamePrefix(name); !long && !isDistinct(name) {
-				c.in(path).Add(ruleUnreachable, "", "there are "+site.Alternatives(claim.wanted[:min(len(claim.wanted),
-					site.MaxKnown)]), "%q is none of the values of %s: the schema refuses the call", part,
-					t.params[i].Name)
-			}
-		case len(claim.names) > 0:
-			claim.seen[name] = true
-		case !claim.admits(name) && !site.IsListing(path):
-			c.in(path).Add(ruleUnreachable, "", "", "%s is of type %s, and %q is none: the schema refuses the call",
-				t.params[i].Name, claim.kind, part)
-		}
+		c.checkPart(&t.claims[i], t.params[i].Name, file, part)
 	}
 	t.combinations.add(parts)
+}
+
+// checkPart validates one part of a path against the schema of its argument.
+func (c *checker) checkPart(claim *claim, argument, file, part string) {
+	name := site.EncodeName(part)
+	_, long := site.LongNamePrefix(name)
+	switch {
+	case slices.Contains(claim.names, name):
+		claim.seen[name] = true
+	case len(claim.names) > 0 && !long && !isDistinct(name):
+		wanted := claim.wanted[:min(len(claim.wanted), site.MaxKnown)]
+		c.in(file).Add(ruleUnreachable, "", "the values are "+site.Alternatives(wanted),
+			"%q is not a value of %s: the schema rejects the call", part, argument)
+	case len(claim.names) == 0 && !claim.admits(name) && !site.IsListing(file):
+		c.in(file).Add(ruleUnreachable, "", "",
+			"%s is of type %s, and %q is not: the schema rejects the call", argument, claim.kind, part)
+	}
 }
 
 // distinct matches the end of a name that is distinguished by a hash.
 var distinct = regexp.MustCompile(`_[0-9a-f]{16}$`)
 
+// isDistinct reports whether a name is distinguished by a hash.
 func isDistinct(name string) bool { return distinct.MatchString(name) }
 
 // encodedNumber matches the name of a number in the form of RFC 8785.
@@ -301,8 +303,8 @@ func (c *claim) admits(name string) bool {
 	return true
 }
 
-// sameEnumNames reports values of an enum with the same file name.
-func (c *checker) sameEnumNames(t *listedTool) {
+// checkEnumNames reports values of an enum with the same file name.
+func (c *checker) checkEnumNames(t *listedTool) {
 	for i := range t.claims {
 		claim := &t.claims[i]
 		for k, name := range claim.names {
@@ -311,36 +313,35 @@ func (c *checker) sameEnumNames(t *listedTool) {
 				return c.tree.hasAt(t.root+"/"+t.name, i, site.DistinctName(claim.wanted[k]))
 			}
 			if first < k && !(apart(first) && apart(k)) {
-				c.site.sheet.At(t.entry.at).Add(ruleCollision, t.entry.path()+"/inputSchema",
+				c.site.sheet.about(&t.entry).Add(ruleCollision, "/inputSchema",
 					"change one of them, or store the answers under names with a hash",
-					"tool %q: the values %q and %q of %s have the same file name %q", t.name, claim.wanted[first],
-					claim.wanted[k], t.params[i].Name, name)
+					"tool %q: the values %q and %q of %s have the same file name %q",
+					t.name, claim.wanted[first], claim.wanted[k], t.params[i].Name, name)
 			}
 		}
 	}
 }
 
-// concludeTools reports the tools, prompts and values that have no file.
-func (c *checker) concludeTools() {
+// reportUnanswered reports the tools, prompts and values that have no file.
+func (c *checker) reportUnanswered() {
 	if c.site == nil {
 		return
 	}
 	for _, t := range append(slices.Clip(c.site.tools), c.site.prompts...) {
+		at := c.site.sheet.about(&t.entry)
+		folder := c.opts.Name + t.root + "/" + t.name
 		switch {
 		case t.answers == 0 && t.template.Load():
 		case t.answers == 0 && t.searched:
-			c.site.sheet.At(t.entry.at).Add(ruleSearchOnly, t.entry.path(), "",
-				"tool %q has a search index and no files: only slipway answers it", t.name)
+			at.Add(ruleSearchOnly, "", "", "tool %q has a search index and no files: only slipway answers it", t.name)
 		case t.answers == 0 && t.root == site.PromptsDir:
-			c.site.sheet.At(t.entry.at).Add(ruleFileMissing, t.entry.path(),
-				fmt.Sprintf("write %s%s/%s%s, or take the entry out of the manifest", c.opts.Name, site.PromptsDir,
-					t.name, site.Extension), "there is no file for prompt %q", t.name)
+			at.Add(ruleFileMissing, "", "write "+folder+site.Extension+", or remove the entry from the manifest",
+				"prompt %q has no file", t.name)
 		case t.answers == 0:
-			c.site.sheet.At(t.entry.at).Add(ruleNoAnswers, t.entry.path(),
-				fmt.Sprintf("write files in %s%s/%s, or take the tool out of the manifest", c.opts.Name, site.ToolsDir,
-					t.name), "tool %q has no answers", t.name)
+			at.Add(ruleNoAnswers, "", "write files in "+folder+", or remove the tool from the manifest",
+				"tool %q has no answers", t.name)
 		default:
-			c.missingAnswers(t)
+			c.reportValues(t)
 			if len(c.index) == 0 { // the index lists what should exist
 				c.missingCombinations(t)
 			}
@@ -348,8 +349,8 @@ func (c *checker) concludeTools() {
 	}
 }
 
-// missingAnswers reports values that the schema lists but that have no file.
-func (c *checker) missingAnswers(t *listedTool) {
+// reportValues reports values that the schema lists but that have no file.
+func (c *checker) reportValues(t *listedTool) {
 	for i := range t.claims {
 		claim := &t.claims[i]
 		if !t.params[i].Required && len(t.params) > 1 {
@@ -363,9 +364,9 @@ func (c *checker) missingAnswers(t *listedTool) {
 		}
 		if len(missing) > 0 {
 			missing, more := fewKnown(missing)
-			c.site.sheet.At(t.entry.at).Add(ruleAnswerMissing, t.entry.path()+"/inputSchema",
-				"the schema lists the value, so clients will send it", "tool %q has no answer for %s %s%s", t.name,
-				t.params[i].Name, site.Alternatives(missing), more)
+			c.site.sheet.about(&t.entry).Add(ruleAnswerMissing, "/inputSchema",
+				"the schema lists the value, so clients will send it",
+				"tool %q has no answer for %s %s%s", t.name, t.params[i].Name, site.Alternatives(missing), more)
 		}
 	}
 }
