@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,109 +20,119 @@ import (
 // errStopped ends a walk whose caller wants no more rows.
 var errStopped = errors.New("stopped")
 
-// reopened calls do for each row of each table, reading the tables again, and end after
-// each table.
-func reopened(ctx context.Context, tables []*tab, do func(t *tab, r row, n int) error, end func(t *tab) error) error {
-	for _, t := range tables {
-		n := 0
-		err := t.src.walk(ctx, func(r row) error {
-			if n++; n > t.rows {
-				return changed(t)
-			}
-			return do(t, r, n)
-		})
-		if err != nil {
-			return err
+// eachRow reads a table again and calls do for each row, with its number from 1.
+func (t *tab) eachRow(ctx context.Context, do func(r row, n int) error) error {
+	changed := fmt.Errorf("%s changed while it was being read", t.src.file)
+	n := 0
+	err := t.src.walk(ctx, func(r row) error {
+		if n++; n > t.rows {
+			return changed
 		}
-		if n != t.rows {
-			return changed(t)
-		}
-		if err := end(t); err != nil {
-			return err
-		}
+		return do(r, n)
+	})
+	if err == nil && n != t.rows {
+		return changed
 	}
-	return nil
+	return err
 }
 
-func changed(t *tab) error {
-	return fmt.Errorf("%s changed while it was being read", t.src.file)
+// value returns the cell of a row in a column. ok is false for an empty one.
+func (t *tab) value(r row, column int) (v cell, ok bool) {
+	if column >= len(r.cells) {
+		return cell{}, false
+	}
+	v = r.cells[column]
+	return v, !t.cols[column].isNull(v)
+}
+
+// keyValue is value for a column of the key or of a finder: ok is also false for a value
+// that cannot name a file.
+func (t *tab) keyValue(r row, column int) (v cell, ok bool) {
+	v, ok = t.value(r, column)
+	return v, ok && !nameless(v.text)
+}
+
+// sender returns a function that yields values, and returns errStopped when the caller of
+// the sequence wants no more.
+func sender[T any](yield func(*T, error) bool) func(*T) error {
+	return func(v *T) error {
+		if !yield(v, nil) {
+			return errStopped
+		}
+		return nil
+	}
+}
+
+// sequence yields what read sends, and then its error.
+func sequence[T any](in *Input, read func(send func(*T) error) error) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		if err := read(sender(yield)); err != nil && !errors.Is(err, errStopped) {
+			yield(nil, fmt.Errorf("read %s: %w", in.path, err))
+		}
+	}
 }
 
 // answers yields the answers during the second reading.
 func answers(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*sitewriter.Answer, error] {
-	return func(yield func(*sitewriter.Answer, error) bool) {
-		var w *writer
-		send := func(a *sitewriter.Answer) error {
-			if !yield(a, nil) {
-				return errStopped
+	return sequence(in, func(send func(*sitewriter.Answer) error) error {
+		for _, t := range tables {
+			w := newWriter(t, send)
+			if err := t.eachRow(ctx, w.row); err != nil {
+				return err
 			}
-			return nil
-		}
-		err := reopened(ctx, tables, func(t *tab, r row, n int) error {
-			if w == nil || w.t != t {
-				w = newWriter(t, send)
+			if err := w.end(); err != nil {
+				return err
 			}
-			return w.row(r, n)
-		}, func(*tab) error { return w.end() })
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, fmt.Errorf("read %s: %w", in.path, err))
 		}
-	}
+		return nil
+	})
 }
 
 // resources yields the tables, and the rows of short tables.
 func resources(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*mcp.Resource, error] {
-	return func(yield func(*mcp.Resource, error) bool) {
-		send := func(r *mcp.Resource) error {
-			if !yield(r, nil) {
-				return errStopped
-			}
-			return nil
-		}
-		var short []*tab
+	return sequence(in, func(send func(*mcp.Resource) error) error {
 		for _, t := range tables {
-			about := fmt.Sprintf("The columns of the table of %d %s", t.rows, spaced(t.many))
-			if send(&mcp.Resource{
+			err := send(&mcp.Resource{
 				URI:         t.uri(),
 				Name:        t.many,
 				Title:       t.title(),
-				Description: about,
+				Description: fmt.Sprintf("The columns of the table of %d %s", t.rows, spaced(t.many)),
 				MIMEType:    "application/json",
-			}) != nil {
-				return
-			}
-			if t.asRes {
-				short = append(short, t)
+			})
+			if err != nil {
+				return err
 			}
 		}
 		taken := map[string]bool{} // a configured key may be repeated
-		err := reopened(ctx, short, func(t *tab, r row, n int) error {
-			uri, key := t.rowURI(r, n)
-			if uri == "" || taken[uri] {
-				return nil
+		for _, t := range tables {
+			if !t.asRes {
+				continue
 			}
-			taken[uri] = true
-			about := fmt.Sprintf("%s %s", capital(spaced(t.one)), key)
-			return send(&mcp.Resource{
-				URI:         uri,
-				Name:        t.label(r, key),
-				Description: about,
-				MIMEType:    "application/json",
+			err := t.eachRow(ctx, func(r row, n int) error {
+				uri, key := t.rowURI(r, n)
+				if uri == "" || taken[uri] {
+					return nil
+				}
+				taken[uri] = true
+				return send(&mcp.Resource{
+					URI:         uri,
+					Name:        t.label(r, key),
+					Description: fmt.Sprintf("%s %s", capital(spaced(t.one)), key),
+					MIMEType:    "application/json",
+				})
 			})
-		}, func(*tab) error { return nil })
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, fmt.Errorf("read %s: %w", in.path, err))
+			if err != nil {
+				return err
+			}
 		}
-	}
+		return nil
+	})
 }
 
-func (t *tab) title() string {
-	if t.opts.Title != "" {
-		return t.opts.Title
-	}
-	return capital(spaced(t.many))
-}
+// title returns the display name of the table.
+func (t *tab) title() string { return cmp.Or(t.opts.Title, capital(spaced(t.many))) }
 
+// uri returns the URI of the resource that describes the table.
 func (t *tab) uri() string { return "table://" + t.many }
 
 // rowURI returns the URI of a row and a display name; "" if it has no key.
@@ -132,30 +143,30 @@ func (t *tab) rowURI(r row, n int) (uri, name string) {
 	}
 	var parts, words []string
 	for _, i := range t.key {
-		if i >= len(r.cells) || t.cols[i].isNull(r.cells[i]) || nameless(r.cells[i].text) {
+		v, ok := t.keyValue(r, i)
+		if !ok {
 			return "", ""
 		}
-		parts = append(parts, url.PathEscape(r.cells[i].text))
-		words = append(words, r.cells[i].text)
+		parts = append(parts, url.PathEscape(v.text))
+		words = append(words, v.text)
 	}
 	return t.uri() + "/" + strings.Join(parts, "/"), strings.Join(words, ", ")
 }
 
-// label returns the display name of a row: its name or title if it has one.
+// label returns the display name of a row: its name or title if it has one, or else that
+// of an object in it.
 func (t *tab) label(r row, otherwise string) string {
-	for i, c := range t.cols {
-		if i < len(r.cells) &&
-			t.keyRank(c.name, -1) == 2 &&
-			!t.cols[i].isNull(r.cells[i]) &&
-			len(r.cells[i].text) <= longValue {
-			return r.cells[i].text
-		}
+	isTitle := func(i int) bool { return t.keyRank(t.cols[i].name, -1) == 2 }
+	isNestedName := func(i int) bool {
+		name := t.cols[i].name
+		isName := strings.HasPrefix(name, "name.") || strings.HasSuffix(name, ".name")
+		return isName && t.src.nested[i] && t.cols[i].kind == kindText
 	}
-	for i := range t.cols {
-		if name := t.cols[i].name; t.src.nested[i] && i < len(r.cells) &&
-			(strings.HasPrefix(name, "name.") || strings.HasSuffix(name, ".name")) &&
-			t.cols[i].kind == kindText && !t.cols[i].isNull(r.cells[i]) && len(r.cells[i].text) <= longValue {
-			return r.cells[i].text
+	for _, serves := range []func(int) bool{isTitle, isNestedName} {
+		for i := range t.cols {
+			if v, ok := t.value(r, i); ok && len(v.text) <= longValue && serves(i) {
+				return v.text
+			}
 		}
 	}
 	return otherwise
@@ -170,6 +181,7 @@ type writer struct {
 	keys    map[uint64]bool // for a key that may be repeated
 }
 
+// newWriter returns a writer that passes its answers to send.
 func newWriter(t *tab, send func(*sitewriter.Answer) error) *writer {
 	w := &writer{
 		t:    t,
@@ -191,6 +203,7 @@ func newWriter(t *tab, send func(*sitewriter.Answer) error) *writer {
 	return w
 }
 
+// row sends the answers for one row, and adds it to the pages of lists.
 func (w *writer) row(r row, n int) error {
 	t := w.t
 	full := t.appendRow(nil, r, t.shown, false)
@@ -244,12 +257,14 @@ func (w *writer) get(r row, n int, full []byte) error {
 	return nil
 }
 
+// find adds a row to the pages of its value in the column of a finder.
 func (w *writer) find(f *finder, pagers map[string]*pager, r row, short []byte) error {
-	c := w.t.cols[f.column]
-	if f.column >= len(r.cells) || c.isNull(r.cells[f.column]) || nameless(r.cells[f.column].text) {
+	v, ok := w.t.keyValue(r, f.column)
+	if !ok {
 		return nil
 	}
-	value := string(c.appendArgument(nil, r.cells[f.column]))
+	c := w.t.cols[f.column]
+	value := string(c.appendArgument(nil, v))
 	p := pagers[value]
 	if p == nil {
 		total := f.counts[value]
@@ -288,10 +303,11 @@ func (w *writer) end() error {
 func (t *tab) arguments(columns []int, r row) json.RawMessage {
 	var o object
 	for _, i := range columns {
-		if i >= len(r.cells) || t.cols[i].isNull(r.cells[i]) || nameless(r.cells[i].text) {
+		v, ok := t.keyValue(r, i)
+		if !ok {
 			return nil
 		}
-		o.raw(t.cols[i].arg, t.cols[i].appendArgument(nil, r.cells[i]))
+		o.raw(t.cols[i].arg, t.cols[i].appendArgument(nil, v))
 	}
 	return o.end()
 }
@@ -304,10 +320,7 @@ func (t *tab) appendRow(dst []byte, r row, columns []int, brief bool) []byte {
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		v := cell{}
-		if i < len(r.cells) {
-			v = r.cells[i]
-		}
+		v, _ := t.value(r, i)
 		dst = append(jsonscan.AppendQuote(dst, t.cols[i].name), ':')
 		if brief && v.sort == binary && !t.isArgument(i) {
 			dst = t.cols[i].appendBrief(dst, v)
@@ -327,6 +340,7 @@ func (t *tab) isArgument(column int) bool {
 		})
 }
 
+// answer returns the answer of a tool with a row or a page.
 func answer(tool string, args json.RawMessage, structured []byte) *sitewriter.Answer {
 	return sitewriter.Structured(tool, args, string(structured), structured)
 }
@@ -343,6 +357,7 @@ type pager struct {
 	page         int
 }
 
+// add adds a row, and sends the page if it is full.
 func (p *pager) add(row []byte) error {
 	p.rows = append(p.rows, row)
 	if len(p.rows) < p.w.t.page {
@@ -358,7 +373,11 @@ func (p *pager) flush() error {
 	}
 	p.page++
 	var o object
-	structured := o.raw("rows", rawArray(p.rows)).int("page", p.page).int("pages", p.pages).int("total", p.total).end()
+	o.raw("rows", rawArray(p.rows))
+	o.int("page", p.page)
+	o.int("pages", p.pages)
+	o.int("total", p.total)
+	structured := o.end()
 	clear(p.rows)
 	p.rows = p.rows[:0]
 	if p.page == 1 {
@@ -369,6 +388,7 @@ func (p *pager) flush() error {
 	return p.w.send(answer(p.tool, p.arguments(p.page), structured))
 }
 
+// arguments returns the arguments for a page, or for the first one if page is 0.
 func (p *pager) arguments(page int) json.RawMessage {
 	var o object
 	if p.name != "" {
@@ -386,7 +406,8 @@ func (t *tab) describe() []byte {
 	for _, i := range t.shown {
 		c := t.cols[i]
 		var o object
-		o.text("name", c.name).text("type", string(c.kind))
+		o.text("name", c.name)
+		o.text("type", string(c.kind))
 		if c.nulls > 0 {
 			o.int("empty", c.nulls)
 		}
@@ -396,9 +417,11 @@ func (t *tab) describe() []byte {
 		switch {
 		case c.min == "":
 		case c.kind == kindInteger || c.kind == kindNumber:
-			o.raw("min", []byte(c.min)).raw("max", []byte(c.max))
+			o.raw("min", []byte(c.min))
+			o.raw("max", []byte(c.max))
 		default:
-			o.text("min", c.min).text("max", c.max)
+			o.text("min", c.min)
+			o.text("max", c.max)
 		}
 		if target, ok := t.targets[i]; ok {
 			o.text("refersTo", target)
@@ -406,9 +429,13 @@ func (t *tab) describe() []byte {
 		columns = append(columns, o.end())
 	}
 	var o object
-	o.text("name", t.many).text("title", t.title()).text("description",
-		t.opts.Description).int("rows", t.rows).texts("key", t.keyNames())
-	return o.raw("columns", rawArray(columns)).end()
+	o.text("name", t.many)
+	o.text("title", t.title())
+	o.text("description", t.opts.Description)
+	o.int("rows", t.rows)
+	o.texts("key", t.keyNames())
+	o.raw("columns", rawArray(columns))
+	return o.end()
 }
 
 // keyNames returns the columns of the key; none if rows are identified by their numbers.

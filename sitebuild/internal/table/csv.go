@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -26,16 +27,13 @@ type dialect struct {
 	header  bool
 }
 
+// openCSV opens a file of comma-separated values, or with another delimiter.
 func (in *Input) openCSV(_ context.Context, r *check.Report) ([]*source, func() error, error) {
 	d, err := in.sniff(r)
 	if err != nil {
 		return nil, nil, err
 	}
-	src := &source{
-		name: snake(stem(in.path)),
-		file: in.path,
-		only: true,
-	}
+	src := in.wholeFile()
 	for _, name := range d.columns {
 		src.column(name, true)
 	}
@@ -45,7 +43,7 @@ func (in *Input) openCSV(_ context.Context, r *check.Report) ([]*source, func() 
 		report = nil // problems were reported the first time
 		return err
 	}
-	return []*source{src}, func() error { return nil }, nil
+	return []*source{src}, nothingToClose, nil
 }
 
 // sniff detects the dialect of the file.
@@ -60,18 +58,17 @@ func (in *Input) sniff(r *check.Report) (*dialect, error) {
 		return nil, err
 	}
 	whole := len(sample) < sampleBytes
-	if bytes.HasPrefix(sample, []byte{0xff, 0xfe}) ||
-		bytes.HasPrefix(sample, []byte{0xfe, 0xff}) ||
-		bytes.IndexByte(sample, 0) >= 0 {
-		return nil, errors.New("the text is UTF-16 or no text at all; save it as CSV in UTF-8")
+	isUTF16 := bytes.HasPrefix(sample, []byte{0xff, 0xfe}) || bytes.HasPrefix(sample, []byte{0xfe, 0xff})
+	if isUTF16 || bytes.IndexByte(sample, 0) >= 0 {
+		return nil, errors.New("the file is UTF-16 or not text; save it as CSV in UTF-8")
 	}
-	sample = bytes.TrimPrefix(sample, []byte("\ufeff"))
+	sample = bytes.TrimPrefix(sample, []byte(byteOrderMark))
 	d := &dialect{comma: in.opts.Delimiter}
 	if d.comma == 0 {
 		d.comma = in.detect(sample, whole)
 	}
 	if !validComma(d.comma) {
-		return nil, fmt.Errorf("%q cannot separate the cells of a CSV file", d.comma)
+		return nil, fmt.Errorf("%q cannot be the delimiter of a CSV file", d.comma)
 	}
 	records := peek(sample, d.comma, whole)
 	if len(records) == 0 {
@@ -88,6 +85,7 @@ func (in *Input) sniff(r *check.Report) (*dialect, error) {
 	return d, nil
 }
 
+// validComma reports whether package csv accepts a delimiter.
 func validComma(r rune) bool {
 	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
 }
@@ -95,7 +93,8 @@ func validComma(r rune) bool {
 // detect returns the delimiter that splits most lines of the sample into the same number
 // of cells.
 func (in *Input) detect(sample []byte, whole bool) rune {
-	if strings.HasSuffix(strings.ToLower(in.path), ".tsv") || strings.HasSuffix(strings.ToLower(in.path), ".tab") {
+	switch strings.ToLower(filepath.Ext(in.path)) {
+	case ".tsv", ".tab":
 		return '\t'
 	}
 	best := ','
@@ -154,8 +153,9 @@ func looksLikeHeader(cells []string) bool {
 	for i, cell := range cells {
 		cell = strings.TrimSpace(cell)
 		_, isNumber := numberLiteral(cell)
-		if len(cell) > maxColumnName || cell == "" && i > 0 && i < len(cells)-1 || isNumber || isBoolean(cell) ||
-			isDate(cell) || isDateTime(cell) {
+		isValue := isNumber || isBoolean(cell) || isDate(cell) || isDateTime(cell)
+		isGap := cell == "" && i > 0 && i < len(cells)-1
+		if isValue || isGap || len(cell) > maxColumnName {
 			return false
 		}
 	}
@@ -175,8 +175,8 @@ func (in *Input) columnNames(first []string, header bool, r *check.Report) []str
 			unique = fmt.Sprintf("%s_%d", name, n)
 		}
 		if unique != name {
-			in.about(r).AtLine(1, 0).Add(ruleDuplicateColumn, "",
-				"give it a name of its own", "two columns are called %q; the later one is called %q", name, unique)
+			in.about(r).AtLine(1, 0).Add(ruleDuplicateColumn, "", "rename one of them",
+				"two columns are called %q; the second is renamed to %q", name, unique)
 		}
 		names[i] = unique
 	}
@@ -190,6 +190,7 @@ type guard struct {
 	left, limit int
 }
 
+// Read implements [io.Reader].
 func (g *guard) Read(p []byte) (int, error) {
 	if g.left <= 0 {
 		return 0, errRecord
@@ -201,6 +202,8 @@ func (g *guard) Read(p []byte) (int, error) {
 
 var errRecord = errors.New("a record is longer than the limit; a quote may not be closed")
 
+// walkCSV calls each for every record after the header. Problems are reported unless report
+// is nil.
 func (in *Input) walkCSV(ctx context.Context, d *dialect, report *check.Report, each func(row) error) error {
 	f, err := os.Open(in.path)
 	if err != nil {
@@ -208,9 +211,7 @@ func (in *Input) walkCSV(ctx context.Context, d *dialect, report *check.Report, 
 	}
 	defer f.Close()
 	buffered := bufio.NewReaderSize(f, 1<<16)
-	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = buffered.Discard(3)
-	}
+	skipMark(buffered)
 	g := &guard{
 		r:     buffered,
 		left:  in.opts.MaxRecordBytes,
@@ -229,7 +230,7 @@ func (in *Input) walkCSV(ctx context.Context, d *dialect, report *check.Report, 
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &syntax) && !errors.Is(syntax.Err, errRecord):
-			in.malformed(report, syntax)
+			in.reportSyntax(report, syntax)
 			continue
 		case err != nil:
 			return err
@@ -246,30 +247,32 @@ func (in *Input) walkCSV(ctx context.Context, d *dialect, report *check.Report, 
 	}
 }
 
-func (in *Input) malformed(report *check.Report, syntax *csv.ParseError) {
+// reportSyntax reports a record that is skipped because it is not CSV.
+func (in *Input) reportSyntax(report *check.Report, syntax *csv.ParseError) {
 	if report == nil {
 		return
 	}
-	message := "this line is no CSV: " + strings.TrimPrefix(syntax.Err.Error(), "parse error: ") + "; it is left out"
-	if syntax.StartLine != syntax.Line {
-		message = fmt.Sprintf("the record that begins here is no CSV: %v in line %d; it is left out", syntax.Err, syntax.Line)
+	at := in.about(report).AtLine(syntax.StartLine, 0)
+	const hint = `write a quote inside quotes twice: ""`
+	if syntax.StartLine == syntax.Line {
+		reason := strings.TrimPrefix(syntax.Err.Error(), "parse error: ")
+		at.Add(ruleSyntax, "", hint, "the line is skipped because it is not CSV: %s", reason)
+		return
 	}
-	in.about(report).AtLine(syntax.StartLine, 0).Add(ruleSyntax, "",
-		`a quote inside of quotes is written twice: ""`, "%s", message)
+	at.Add(ruleSyntax, "", hint,
+		"the record that begins here is skipped because it is not CSV: %v in line %d", syntax.Err, syntax.Line)
 }
 
 // cells converts a record to cells. White space around values is ignored.
 func (in *Input) cells(record []string, cells []cell, reader *csv.Reader, report *check.Report) []cell {
 	if len(record) != len(cells) && report != nil {
 		line, _ := reader.FieldPos(0)
-		message := fmt.Sprintf("the row has %d cells, and there are %d columns; those missing are empty",
-			len(record), len(cells))
+		effect := "the missing cells are empty"
 		if len(record) > len(cells) {
-			message = fmt.Sprintf("the row has %d cells, and there are only %d columns; those beyond are left out",
-				len(record), len(cells))
+			effect = "the rest is skipped"
 		}
-		in.about(report).AtLine(line, 0).Add(ruleRaggedRow, "",
-			"a cell with the separator in it stands in quotes", "%s", message)
+		in.about(report).AtLine(line, 0).Add(ruleRaggedRow, "", "quote cells that contain the delimiter",
+			"the row has %d cells for %d columns; %s", len(record), len(cells), effect)
 	}
 	n := min(len(record), len(cells))
 	for i, s := range record[:n] {
@@ -279,18 +282,19 @@ func (in *Input) cells(record []string, cells []cell, reader *csv.Reader, report
 		}
 		if !utf8.ValidString(s) {
 			s = strings.ToValidUTF8(s, "\ufffd")
-			in.badText(report, reader, i)
+			in.reportEncoding(report, reader, i)
 		}
 		cells[i] = cell{loose, s}
 	}
 	return cells[:n]
 }
 
-func (in *Input) badText(report *check.Report, reader *csv.Reader, field int) {
+// reportEncoding reports a cell that is not UTF-8.
+func (in *Input) reportEncoding(report *check.Report, reader *csv.Reader, field int) {
 	if report == nil {
 		return
 	}
 	line, column := reader.FieldPos(field)
-	in.about(report).AtLine(line, column).Add(ruleEncoding, "",
-		"iconv -f WINDOWS-1252 -t UTF-8 "+in.path, "the cell is not UTF-8; what cannot be read is shown as \ufffd")
+	in.about(report).AtLine(line, column).Add(ruleEncoding, "", "iconv -f WINDOWS-1252 -t UTF-8 "+in.path,
+		"the cell is not UTF-8; its invalid bytes become \ufffd")
 }

@@ -17,14 +17,13 @@ import (
 
 // errNoTable lists the shapes of JSON that are tables.
 var errNoTable = errors.New(
-	"this JSON is no table: a table is an array of objects, or an object of such arrays, of objects, or of columns")
+	"this JSON is not a table: a table is an array of objects, or an object of such arrays, of objects, or of columns")
 
 // openJSON opens a JSON file. An array of objects is streamed. An object is read into
 // memory: each array of objects in it is a table; an object of objects is one table whose
 // column "key" has their names; an object of arrays of the same length is a table with
 // these columns.
 func (in *Input) openJSON(_ context.Context, r *check.Report) ([]*source, func() error, error) {
-	done := func() error { return nil }
 	f, err := os.Open(in.path)
 	if err != nil {
 		return nil, nil, err
@@ -35,13 +34,9 @@ func (in *Input) openJSON(_ context.Context, r *check.Report) ([]*source, func()
 		return nil, nil, err
 	}
 	if begin == '[' {
-		src := &source{
-			name: snake(stem(in.path)),
-			file: in.path,
-			only: true,
-		}
+		src := in.wholeFile()
 		src.walk = in.reader(src, r, (*jsonRows).walkArray)
-		return []*source{src}, done, nil
+		return []*source{src}, nothingToClose, nil
 	}
 	if begin != '{' {
 		return nil, nil, errNoTable
@@ -59,15 +54,13 @@ func (in *Input) openJSON(_ context.Context, r *check.Report) ([]*source, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	sources, err := in.objectTables(bytes.TrimPrefix(text, []byte("\ufeff")), r)
-	return sources, done, err
+	sources, err := in.objectTables(bytes.TrimPrefix(text, []byte(byteOrderMark)), r)
+	return sources, nothingToClose, err
 }
 
 // firstByte returns the first byte that is not white space.
 func firstByte(r *bufio.Reader) (byte, error) {
-	if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = r.Discard(3)
-	}
+	skipMark(r)
 	for range 1 << 20 {
 		c, err := r.ReadByte()
 		if errors.Is(err, io.EOF) {
@@ -87,6 +80,7 @@ type member struct {
 	at    int
 }
 
+// members returns the members of the object at text[i], and where it ends.
 func members(text []byte, i, depth int) ([]member, int, error) {
 	var list []member
 	end, err := jsonscan.Object(text, i, depth, func(key []byte, i int) (int, error) {
@@ -133,6 +127,7 @@ func (in *Input) objectTables(text []byte, r *check.Report) ([]*source, error) {
 	return nil, errNoTable
 }
 
+// placed adds the line and the column to a syntax error.
 func (in *Input) placed(text []byte, err error) error {
 	var syntax *jsonscan.Error
 	if !errors.As(err, &syntax) {
@@ -159,12 +154,13 @@ func firstElement(array []byte) byte {
 func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) []*source {
 	var sources []*source
 	for _, m := range top {
-		if !slices.ContainsFunc(rows, func(o member) bool {
+		isTable := slices.ContainsFunc(rows, func(o member) bool {
 			return o.at == m.at
-		}) {
+		})
+		if !isTable {
 			line, column := check.LineColumn(text, m.at)
-			in.about(r).AtLine(line, column).Add(ruleLeftOut,
-				"/"+jsonscan.EscapeToken(m.name), "", "%q is no array of objects and is left out", m.name)
+			in.about(r).AtLine(line, column).Add(ruleLeftOut, "/"+jsonscan.EscapeToken(m.name), "",
+				"%q is skipped because it is not an array of objects", m.name)
 			continue
 		}
 		name := m.name
@@ -186,11 +182,7 @@ func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) [
 
 // columnTable makes a table from arrays that are columns.
 func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, error) {
-	src := &source{
-		name: snake(stem(in.path)),
-		file: in.path,
-		only: true,
-	}
+	src := in.wholeFile()
 	if len(columns) > in.opts.MaxColumns {
 		return nil, fmt.Errorf("the object has %d columns, more than the limit of %d", len(columns), in.opts.MaxColumns)
 	}
@@ -200,12 +192,13 @@ func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, erro
 		var column []cell
 		for _, e := range jsonscan.Elements(m.value) {
 			if most := in.opts.MaxRecordBytes; len(e) > most {
-				return nil, fmt.Errorf("a value of the column %q has %d bytes, more than the limit of %d", m.name, len(e), most)
+				return nil, fmt.Errorf("a value of the column %q has %d bytes, more than the limit of %d",
+					m.name, len(e), most)
 			}
 			column = append(column, jsonCell(e))
 		}
 		if len(cells) > 0 && len(column) != len(cells[0]) {
-			return nil, fmt.Errorf("the column %q has %d values, and %q has %d: columns of a table have the same length",
+			return nil, fmt.Errorf("the column %q has %d values, and %q has %d: columns of a table must have the same length",
 				m.name, len(column), columns[0].name, len(cells[0]))
 		}
 		cells = append(cells, column)
@@ -227,12 +220,8 @@ func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, erro
 
 // keyedTable makes a table from objects, with their names as its key.
 func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*source {
-	src := &source{
-		name: snake(stem(in.path)),
-		file: in.path,
-		only: true,
-		key:  []string{"key"},
-	}
+	src := in.wholeFile()
+	src.key = []string{"key"}
 	src.column("key", true)
 	src.walk = in.reader(src, r, func(j *jsonRows, ctx context.Context, each func(row) error) error {
 		line := 1
@@ -241,10 +230,7 @@ func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*s
 			line += bytes.Count(text[seen:m.at], []byte{'\n'})
 			seen = m.at
 			j.begin(line)
-			j.set("key", cell{
-				sort: textSort,
-				text: m.name,
-			})
+			j.set("key", textCell(m.name))
 			if err := errorsJoin(ctx.Err(), j.object(m.value)); err != nil {
 				return err
 			}
@@ -257,7 +243,8 @@ func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*s
 	return []*source{src}
 }
 
-const textSort = text
+// textCell returns a cell with a text.
+func textCell(s string) cell { return cell{text, s} }
 
 // jsonRows makes rows from JSON objects.
 type jsonRows struct {
@@ -288,6 +275,7 @@ func (in *Input) reader(
 	}
 }
 
+// begin starts a row.
 func (j *jsonRows) begin(line int) {
 	j.count++
 	j.line = line
@@ -307,7 +295,7 @@ func (j *jsonRows) set(name string, v cell) {
 	if j.filled[i] == j.count {
 		if j.report != nil {
 			j.in.about(j.report).AtLine(j.line, 0).Add(ruleDuplicateMember, "", "",
-				"%q is there twice in one row; the first counts", name)
+				"the row has two members called %q; the second is skipped", name)
 		}
 		return
 	}
@@ -362,11 +350,11 @@ func (j *jsonRows) nested(name string, object []byte, depth int) {
 			continue
 		}
 		known := j.src.column(path, false)
-		if known < 0 && (j.report == nil || j.count > 1 || len(j.src.nested) >= maxNestedColumns ||
-			len(path) > maxColumnName || m.value[0] == '[') {
+		if known < 0 && !j.addsNested(path, m.value) {
 			continue
 		}
-		if known >= 0 && (!j.src.nested[known] || known < len(j.filled) && j.filled[known] == j.count) {
+		isFilled := known >= 0 && known < len(j.filled) && j.filled[known] == j.count
+		if known >= 0 && (isFilled || !j.src.nested[known]) {
 			continue // a separate column has this name
 		}
 		j.set(path, jsonCell(m.value))
@@ -377,6 +365,12 @@ func (j *jsonRows) nested(name string, object []byte, depth int) {
 			j.src.nested[j.src.column(path, false)] = true
 		}
 	}
+}
+
+// addsNested reports whether a member of a nested object becomes a column.
+func (j *jsonRows) addsNested(path string, value []byte) bool {
+	isFirstRow := j.report != nil && j.count <= 1
+	return isFirstRow && len(j.src.nested) < maxNestedColumns && len(path) <= maxColumnName && value[0] != '['
 }
 
 // jsonCell converts a valid JSON value to a cell.
@@ -401,7 +395,7 @@ func jsonCell(raw []byte) cell {
 // element reads one element of an array of rows.
 func (j *jsonRows) element(raw []byte, line int, each func(row) error) error {
 	if raw[0] != '{' {
-		j.bad(line, 0, "the element is no object and is left out")
+		j.reportSkipped(line, 0, "the element is skipped because it is not an object")
 		return nil
 	}
 	j.begin(line)
@@ -411,7 +405,8 @@ func (j *jsonRows) element(raw []byte, line int, each func(row) error) error {
 	return each(row{line, j.cells})
 }
 
-func (j *jsonRows) bad(line, column int, message string) {
+// reportSkipped reports a row that is skipped.
+func (j *jsonRows) reportSkipped(line, column int, message string) {
 	if j.report != nil {
 		j.in.about(j.report).AtLine(line, column).Add(ruleSyntax, "",
 			`a row is an object: {"name": "value"}`, "%s", message)
@@ -446,9 +441,7 @@ func (j *jsonRows) walkArray(ctx context.Context, each func(row) error) error {
 		r:    bufio.NewReaderSize(f, 1<<16),
 		line: 1,
 	}
-	if mark, err := lines.r.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = lines.r.Discard(3)
-	}
+	skipMark(lines.r)
 	g := &guard{
 		r:     lines,
 		limit: j.in.opts.MaxRecordBytes,
@@ -486,6 +479,7 @@ type lineReader struct {
 	line   int
 }
 
+// Read implements [io.Reader].
 func (l *lineReader) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	for i, c := range p[:n] {
@@ -508,6 +502,7 @@ func (l *lineReader) at(offset int64) int {
 	return l.line
 }
 
+// placed adds the line to an error of the decoder.
 func (l *lineReader) placed(err error, dec *json.Decoder) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the array is not closed")

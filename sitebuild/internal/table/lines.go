@@ -16,15 +16,12 @@ import (
 
 // openLines opens a file of JSON Lines: an object on each line.
 func (in *Input) openLines(_ context.Context, r *check.Report) ([]*source, func() error, error) {
-	src := &source{
-		name: snake(stem(in.path)),
-		file: in.path,
-		only: true,
-	}
+	src := in.wholeFile()
 	src.walk = in.reader(src, r, (*jsonRows).walkLines)
-	return []*source{src}, func() error { return nil }, nil
+	return []*source{src}, nothingToClose, nil
 }
 
+// walkLines reads the file line by line.
 func (j *jsonRows) walkLines(ctx context.Context, each func(row) error) error {
 	f, err := os.Open(j.in.path)
 	if err != nil {
@@ -47,9 +44,10 @@ func (j *jsonRows) walkLines(ctx context.Context, each func(row) error) error {
 	return nil
 }
 
+// lineRow reads one line. An empty line is no row.
 func (j *jsonRows) lineRow(line []byte, n int, each func(row) error) error {
 	if n == 1 {
-		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		line = bytes.TrimPrefix(line, []byte(byteOrderMark))
 	}
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return nil
@@ -57,7 +55,7 @@ func (j *jsonRows) lineRow(line []byte, n int, each func(row) error) error {
 	var syntax *jsonscan.Error
 	if err := jsonscan.Valid(line); errors.As(err, &syntax) {
 		column := 1 + utf8.RuneCount(line[:min(syntax.Offset, len(line))])
-		j.bad(n, column, "this line is no JSON: "+syntax.Reason+"; it is left out")
+		j.reportSkipped(n, column, "the line is skipped because it is not JSON: "+syntax.Reason)
 		return nil
 	}
 	return j.element(line, n, each)

@@ -21,7 +21,8 @@ const (
 func (t *tab) search(ctx context.Context) (*sitewriter.Search, error) {
 	var texts []int
 	for i, c := range t.cols {
-		if c.kind == kindText && c.binaries+c.nulls < c.rows && (t.src.nested[i] || slices.Contains(t.shown, i)) {
+		hasTexts := c.kind == kindText && c.binaries+c.nulls < c.rows
+		if hasTexts && (t.src.nested[i] || slices.Contains(t.shown, i)) {
 			texts = append(texts, i)
 		}
 	}
@@ -30,19 +31,18 @@ func (t *tab) search(ctx context.Context) (*sitewriter.Search, error) {
 	}
 	var failed error
 	entries := func(yield func(sitewriter.SearchEntry) bool) {
-		failed = reopened(ctx, []*tab{t}, func(t *tab, r row, n int) error {
-			e, ok := t.entry(r, n, texts)
-			if ok && !yield(e) {
+		failed = t.eachRow(ctx, func(r row, n int) error {
+			if e, ok := t.entry(r, n, texts); ok && !yield(e) {
 				return errStopped
 			}
 			return nil
-		}, func(*tab) error { return nil })
+		})
 	}
 	s, err := sitewriter.NewSearch("search_"+t.many, entries, &sitewriter.SearchOptions{
 		Title:       "Search " + spaced(t.many),
-		Description: fmt.Sprintf("The %s that fit words of their texts best, such as a part of a name.", spaced(t.many)),
-		Hint: fmt.Sprintf("Read one with get_%s: the path named here is its %s.", t.one,
-			spaced(strings.Join(t.keyArgs(), ", "))),
+		Description: fmt.Sprintf("The %s that best match words of their texts, such as a part of a name.", spaced(t.many)),
+		Hint: fmt.Sprintf("Read one with get_%s: the path named here is its %s.",
+			t.one, spaced(strings.Join(t.keyArgs(), ", "))),
 	})
 	if err == nil {
 		err = failed
@@ -58,9 +58,9 @@ func (t *tab) entry(r row, n int, texts []int) (e sitewriter.SearchEntry, ok boo
 	}
 	var words []string
 	for _, i := range texts {
-		if i < len(r.cells) && r.cells[i].sort != binary && !t.cols[i].isNull(r.cells[i]) {
-			text := r.cells[i].text
-			words = append(words, strings.ToValidUTF8(text[:min(len(text), searchText)], ""))
+		if v, ok := t.value(r, i); ok && v.sort != binary {
+			text := v.text[:min(len(v.text), searchText)]
+			words = append(words, strings.ToValidUTF8(text, ""))
 		}
 	}
 	return sitewriter.SearchEntry{

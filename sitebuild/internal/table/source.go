@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// source is a table as read from its file.
+// source is a table as read from its file. CSV, JSON, JSON Lines and SQLite differ only in
+// how they make one: its columns, its rows of cells, and their lines.
 type source struct {
 	name string // of the table
 	file string // for messages
@@ -60,6 +62,27 @@ type cell struct {
 	text string
 }
 
+// wholeFile returns a source for the only table of the file, without columns and rows.
+func (in *Input) wholeFile() *source {
+	return &source{
+		name: snake(stem(in.path)),
+		file: in.path,
+		only: true,
+	}
+}
+
+// nothingToClose is the result of the functions that open files without keeping them open.
+func nothingToClose() error { return nil }
+
+// skipMark skips a byte order mark.
+func skipMark(r *bufio.Reader) {
+	if mark, err := r.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = r.Discard(len(byteOrderMark))
+	}
+}
+
+const byteOrderMark = "\ufeff"
+
 // column returns the index of a column, adding an unknown one if add is true, otherwise
 // -1.
 func (s *source) column(name string, add bool) int {
@@ -85,6 +108,8 @@ func (s *source) about(r *check.Report) check.Reporter {
 	}
 }
 
+// noSuch returns the error for an unknown name, with the closest known one or the first
+// few of them.
 func noSuch(what, name string, names []string) error {
 	if near := nearest.DidYouMean(name, names); near != "" {
 		return fmt.Errorf("there is no %s %q; did you mean %q?", what, name, near)
@@ -94,6 +119,7 @@ func noSuch(what, name string, names []string) error {
 	return fmt.Errorf("there is no %s %q; there are %s", what, name, list)
 }
 
+// errorsJoin joins two errors, unless one is nil or wraps the other.
 func errorsJoin(first, second error) error {
 	if first == nil {
 		return second

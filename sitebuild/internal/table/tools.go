@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -10,9 +11,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// object writes a JSON object whose members keep their order.
+// object writes a JSON object whose members keep their order. The methods that add a
+// member return the object.
 type object struct{ b []byte }
 
+// raw adds a JSON value.
 func (o *object) raw(name string, value []byte) *object {
 	if len(o.b) == 0 {
 		o.b = append(o.b, '{')
@@ -24,6 +27,7 @@ func (o *object) raw(name string, value []byte) *object {
 	return o
 }
 
+// text adds a string unless it is empty.
 func (o *object) text(name, value string) *object {
 	if value == "" {
 		return o
@@ -31,14 +35,17 @@ func (o *object) text(name, value string) *object {
 	return o.raw(name, jsonscan.AppendQuote(nil, value))
 }
 
+// int adds a number.
 func (o *object) int(name string, n int) *object {
 	return o.raw(name, strconv.AppendInt(nil, int64(n), 10))
 }
 
+// texts adds an array of strings.
 func (o *object) texts(name string, list []string) *object {
 	return o.raw(name, stringArray(list))
 }
 
+// end returns the complete object, after which nothing can be added.
 func (o *object) end() json.RawMessage {
 	if len(o.b) == 0 {
 		return json.RawMessage("{}")
@@ -46,26 +53,19 @@ func (o *object) end() json.RawMessage {
 	return append(o.b, '}')
 }
 
+// stringArray returns strings as a JSON array.
 func stringArray(list []string) []byte {
-	b := []byte{'['}
+	quoted := make([][]byte, len(list))
 	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = jsonscan.AppendQuote(b, s)
+		quoted[i] = jsonscan.AppendQuote(nil, s)
 	}
-	return append(b, ']')
+	return rawArray(quoted)
 }
 
+// rawArray returns JSON values as a JSON array.
 func rawArray(list [][]byte) []byte {
-	b := []byte{'['}
-	for i, raw := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, raw...)
-	}
-	return append(b, ']')
+	array := append([]byte{'['}, bytes.Join(list, []byte{','})...)
+	return append(array, ']')
 }
 
 // schemaType returns the JSON Schema type of a column, "" for any.
@@ -108,11 +108,14 @@ func (t *tab) argSchema(c *columnStats, description string) json.RawMessage {
 	}
 	o.text("description", description)
 	if len(c.few) > 0 {
-		return o.raw("enum", rawArray(c.literals(c.few))).end()
+		o.raw("enum", rawArray(c.literals(c.few)))
+	} else {
+		o.raw("examples", rawArray(c.literals(c.first)))
 	}
-	return o.raw("examples", rawArray(c.literals(c.first))).end()
+	return o.end()
 }
 
+// literals returns values as JSON, each once.
 func (c *columnStats) literals(values []string) [][]byte {
 	var list [][]byte
 	seen := map[string]bool{}
@@ -141,46 +144,64 @@ func (c *columnStats) valueCell(v string) cell {
 	return cell{s, v}
 }
 
-func pageSchema(pages int) json.RawMessage {
+// numberSchema returns the schema of an integer from 1 to most.
+func numberSchema(description string, most int) *object {
 	var o object
-	return o.text("type", "integer").text("description", fmt.Sprintf("Which page, 1 to %d", pages)).
-		int("minimum", 1).int("maximum", pages).int("default", 1).end()
+	o.text("type", "integer")
+	o.text("description", description)
+	o.int("minimum", 1)
+	return o.int("maximum", most)
+}
+
+// pageSchema returns the schema of the argument that selects a page.
+func pageSchema(pages int) json.RawMessage {
+	description := fmt.Sprintf("The page, 1 to %d", pages)
+	return numberSchema(description, pages).int("default", 1).end()
 }
 
 // input returns the schema of arguments; the required ones come first.
 func input(names []string, schemas []json.RawMessage, required int) json.RawMessage {
-	var properties, o object
+	var properties object
 	for i, name := range names {
 		properties.raw(name, schemas[i])
 	}
-	o.text("type", "object").raw("properties", properties.end())
-	if required > 0 {
-		o.texts("required", names[:required])
-	}
+	o := objectSchema(&properties, names[:required])
 	return o.raw("additionalProperties", []byte("false")).end()
 }
 
+// objectSchema returns the schema of an object.
+func objectSchema(properties *object, required []string) *object {
+	var o object
+	o.text("type", "object")
+	o.raw("properties", properties.end())
+	if len(required) > 0 {
+		o.texts("required", required)
+	}
+	return &o
+}
+
+// rowSchema returns the schema of a row with these columns.
 func (t *tab) rowSchema(columns []int) json.RawMessage {
-	var properties, o object
+	var properties object
 	names := make([]string, 0, len(columns))
 	for _, i := range columns {
 		properties.raw(t.cols[i].name, t.cols[i].schema())
 		names = append(names, t.cols[i].name)
 	}
-	return o.text("type", "object").raw("properties", properties.end()).texts("required", names).end()
+	return objectSchema(&properties, names).end()
 }
 
+// pageOutput returns the schema of a page of rows.
 func (t *tab) pageOutput() json.RawMessage {
-	var rows, properties, o object
-	rows.text("type", "array").raw("items", t.rowSchema(t.listed))
-	integer := []byte(`{"type":"integer"}`)
-	properties.raw("rows", rows.end()).raw("page", integer).raw("pages", integer).raw("total", integer)
-	return o.text("type", "object").raw("properties", properties.end()).texts("required", []string{
-		"rows",
-		"page",
-		"pages",
-		"total",
-	}).end()
+	var rows, properties object
+	rows.text("type", "array")
+	rows.raw("items", t.rowSchema(t.listed))
+	properties.raw("rows", rows.end())
+	numbers := []string{"page", "pages", "total"}
+	for _, name := range numbers {
+		properties.raw(name, []byte(`{"type":"integer"}`))
+	}
+	return objectSchema(&properties, append([]string{"rows"}, numbers...)).end()
 }
 
 // tools returns the definitions of the tools.
@@ -208,17 +229,17 @@ func (t *tab) keyArgs() []string {
 	return names
 }
 
+// getTool returns the tool that reads a row by its key.
 func (t *tab) getTool() mcp.Tool {
 	names := t.keyArgs()
 	var schemas []json.RawMessage
 	if len(t.key) == 0 {
-		var o object
-		schemas = append(schemas, o.text("type", "integer").text("description", "The number of the row, from 1").
-			int("minimum", 1).int("maximum", t.rows).end())
+		schemas = append(schemas, numberSchema("The number of the row, from 1", t.rows).end())
 	}
 	for _, i := range t.key {
 		c := t.cols[i]
-		schemas = append(schemas, t.argSchema(c, fmt.Sprintf("The %s of the %s", spaced(c.arg), spaced(t.one))+t.refers(i)))
+		description := fmt.Sprintf("The %s of the %s", spaced(c.arg), spaced(t.one)) + t.refers(i)
+		schemas = append(schemas, t.argSchema(c, description))
 	}
 	by := spaced(strings.Join(names, " and "))
 	if len(t.key) == 0 {
@@ -237,29 +258,34 @@ func (t *tab) getTool() mcp.Tool {
 	}
 }
 
+// lookupTool returns the tool that reads a row by another column that identifies it.
 func (t *tab) lookupTool(i int) mcp.Tool {
 	c := t.cols[i]
+	schema := t.argSchema(c, "The "+spaced(c.arg)+" of the "+spaced(t.one))
 	return mcp.Tool{
 		Name:  t.lookupName(i),
 		Title: fmt.Sprintf("Get %s by %s", spaced(t.one), spaced(c.arg)),
 		Description: fmt.Sprintf("Get one %s by its %s, with the same columns as get_%s.",
 			spaced(t.one), spaced(c.arg), t.one),
-		InputSchema: input([]string{c.arg},
-			[]json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" of the "+spaced(t.one))}, 1),
+		InputSchema:  input([]string{c.arg}, []json.RawMessage{schema}, 1),
 		OutputSchema: t.rowSchema(t.shown),
 	}
 }
 
+// lookupName returns the name of the tool for a column.
 func (t *tab) lookupName(i int) string {
 	return "get_" + t.one + "_by_" + t.cols[i].arg
 }
 
+// findName returns the name of the tool of a finder.
 func (t *tab) findName(f *finder) string {
 	return "find_" + t.many + "_by_" + t.cols[f.column].arg
 }
 
+// listTool returns the tool that lists all rows.
 func (t *tab) listTool() mcp.Tool {
-	about := fmt.Sprintf("List all %d %s: %s.", t.rows, spaced(t.many), t.columnList(t.listed)) + t.inFull()
+	about := fmt.Sprintf("List all %d %s: %s.", t.rows, spaced(t.many), t.columnList(t.listed))
+	about += t.inFull()
 	var names []string
 	var schemas []json.RawMessage
 	if t.pages > 1 {
@@ -276,12 +302,15 @@ func (t *tab) listTool() mcp.Tool {
 	}
 }
 
+// findTool returns the tool that lists the rows with a value in the column of a finder.
 func (t *tab) findTool(f *finder) mcp.Tool {
 	c := t.cols[f.column]
 	names := []string{c.arg}
-	about := fmt.Sprintf("Find %s by %s, a column with %s.",
-		spaced(t.many), spaced(c.arg), differentValues(len(f.values))) + t.inFull()
-	schemas := []json.RawMessage{t.argSchema(c, "The value of "+spaced(c.arg)+t.refers(f.column))}
+	values := differentValues(len(f.values))
+	about := fmt.Sprintf("Find %s by %s, a column with %s.", spaced(t.many), spaced(c.arg), values)
+	about += t.inFull()
+	schema := t.argSchema(c, "The value of "+spaced(c.arg)+t.refers(f.column))
+	schemas := []json.RawMessage{schema}
 	if f.pages > 1 {
 		names = append(names, "page")
 		schemas = append(schemas, pageSchema(f.pages))
@@ -296,6 +325,7 @@ func (t *tab) findTool(f *finder) mcp.Tool {
 	}
 }
 
+// differentValues returns a number of values in words.
 func differentValues(n int) string {
 	if n == 1 {
 		return "one value"
@@ -346,8 +376,9 @@ func instructions(tables []*tab) string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
+		key := spaced(strings.Join(t.keyArgs(), " and "))
 		fmt.Fprintf(&b, "%s: %d rows. get_%s takes the %s; list_%s lists all",
-			capital(spaced(t.many)), t.rows, t.one, spaced(strings.Join(t.keyArgs(), " and ")), t.many)
+			capital(spaced(t.many)), t.rows, t.one, key, t.many)
 		for _, f := range t.finders {
 			b.WriteString("; " + t.findName(f))
 		}
