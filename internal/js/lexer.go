@@ -96,7 +96,10 @@ func (r *reader) peekWord() string {
 	end := r.at
 	for end < len(r.text) {
 		c, size := utf8.DecodeRune(r.text[end:])
-		if c != '_' && c != '$' && !unicode.IsLetter(c) && (end == r.at || !unicode.IsDigit(c)) {
+		if c != '_' &&
+			c != '$' &&
+			!unicode.IsLetter(c) &&
+			(end == r.at || !unicode.IsDigit(c)) {
 			break
 		}
 		end += size

@@ -581,7 +581,8 @@ func (r *reader) importing() {
 			v, ok = from.get(names[local])
 		}
 		if from != nil && names[local] == "*" && from.state != failed {
-			v, ok = from.namespace(), true
+			v = from.namespace()
+			ok = true
 		}
 		if _, taken := r.scope.names[local]; taken {
 			panic(declaredTwice(start, local))

@@ -47,7 +47,8 @@ func (f *contents) checkFlags(shared bool) {
 	failed := f.members.get("isError")
 	switch {
 	case failed.isTrue() && !shared:
-		f.At(failed.at).Add(ruleStoredError, "/isError", "remove the file: readers report a missing answer themselves",
+		f.At(failed.at).Add(ruleStoredError, "/isError",
+			"remove the file: readers report a missing answer themselves",
 			"the answer is an error, which every call will get")
 	case !failed.missing():
 		f.requireKind(ruleMemberType, failed, "/isError", "isError", "a boolean")
@@ -67,7 +68,8 @@ func (f *contents) reportShape(content located) {
 	if f.members.get("contents").is('[') {
 		message = `the answer has "contents", as a resource has, instead of "content"`
 	}
-	f.At(f.root.at).Add(ruleAnswerShape, "/content", `write {"content":[{"type":"text","text":"..."}]}`, "%s", message)
+	f.At(f.root.at).Add(ruleAnswerShape, "/content", `write {"content":[{"type":"text","text":"..."}]}`,
+		"%s", message)
 }
 
 // contentTypes maps the types of content to the string members each requires.
@@ -97,7 +99,8 @@ func (f *contents) checkItem(v located, pointer string) {
 	needed, known := contentTypes[name]
 	switch {
 	case !kind.is('"'):
-		f.At(v.at).Add(ruleContentItem, pointer+"/type", `write "type": "text" for a text`, "the content has no type")
+		f.At(v.at).Add(ruleContentItem, pointer+"/type", `write "type": "text" for a text`,
+			"the content has no type")
 		return
 	case !known:
 		f.At(kind.at).Add(ruleContentType, pointer+"/type", "clients ignore unknown types",
@@ -106,7 +109,8 @@ func (f *contents) checkItem(v located, pointer string) {
 	}
 	for _, member := range needed {
 		if !item.get(member).is('"') {
-			f.At(v.at).Add(ruleContentItem, pointer+"/"+member, "", "content of type %q has no %s", name, member)
+			f.At(v.at).Add(ruleContentItem, pointer+"/"+member, "",
+				"content of type %q has no %s", name, member)
 		}
 	}
 	f.checkBase64(item.get("data"), pointer)
@@ -118,12 +122,14 @@ func (f *contents) checkItem(v located, pointer string) {
 // checkEmbedded checks the resource of an item of content.
 func (f *contents) checkEmbedded(item, resource located, pointer string) {
 	if !resource.is('{') {
-		f.At(item.at).Add(ruleContentItem, pointer, "", `content of type "resource" has no resource`)
+		f.At(item.at).Add(ruleContentItem, pointer, "",
+			`content of type "resource" has no resource`)
 		return
 	}
 	inner := resource.members()
 	if !inner.get("uri").is('"') {
-		f.At(resource.at).Add(ruleContentItem, pointer+"/uri", "", "the contents of a resource have no uri")
+		f.At(resource.at).Add(ruleContentItem, pointer+"/uri", "",
+			"the contents of a resource have no uri")
 	}
 	f.textOrBlob(resource, inner, pointer)
 }
@@ -134,9 +140,11 @@ func (f *contents) textOrBlob(v located, inner members, pointer string) {
 	blob := inner.get("blob")
 	switch {
 	case text.missing() && blob.missing():
-		f.At(v.at).Add(ruleContentItem, pointer+"/text", "", "both text and blob are missing")
+		f.At(v.at).Add(ruleContentItem, pointer+"/text", "",
+			"both text and blob are missing")
 	case !text.missing() && !blob.missing():
-		f.At(blob.at).Add(ruleContentItem, pointer+"/blob", "remove one of them", "both text and blob are present")
+		f.At(blob.at).Add(ruleContentItem, pointer+"/blob", "remove one of them",
+			"both text and blob are present")
 	case blob.missing():
 		f.requireKind(ruleContentItem, text, pointer+"/text", "text", "a string")
 	default:
@@ -154,11 +162,13 @@ func (f *contents) checkBase64(m located, pointer string) {
 	pointer += "/" + m.name
 	data, _ := jsonscan.UnquoteBytes(m.value)
 	if slices.Contains(data, '\n') || slices.Contains(data, '\r') {
-		f.At(m.at).Add(ruleBase64, pointer, "", "%s has line breaks, which base64 in JSON must not have", m.name)
+		f.At(m.at).Add(ruleBase64, pointer, "",
+			"%s has line breaks, which base64 in JSON must not have", m.name)
 		return
 	}
 	if _, err := base64.StdEncoding.Strict().AppendDecode(nil, data); err != nil {
-		f.At(m.at).Add(ruleBase64, pointer, "use the standard alphabet with padding", "%s is not base64: %v", m.name, err)
+		f.At(m.at).Add(ruleBase64, pointer, "use the standard alphabet with padding",
+			"%s is not base64: %v", m.name, err)
 	}
 }
 
@@ -198,7 +208,8 @@ func (f *contents) checkParameters() {
 	at := f.At(envelope.at)
 	paths, err := f.tool.layout.Paths(params)
 	if err != nil {
-		at.Add(ruleParameters, "/staticmcp/parameters", "", "the parameters in the answer: %s", err.Error())
+		at.Add(ruleParameters, "/staticmcp/parameters", "",
+			"the parameters in the answer: %s", err.Error())
 		return
 	}
 	hashed := slices.ContainsFunc(f.job.parts, isDistinct)
@@ -240,12 +251,14 @@ func (f *contents) checkMessage(v located, pointer string) {
 	}
 	message := v.members()
 	if role := message.get("role").text(); !slices.Contains([]string{"user", "assistant", "system"}, role) {
-		f.At(v.at).Add(rulePromptShape, pointer+"/role", "", "the role of the message is neither user nor assistant")
+		f.At(v.at).Add(rulePromptShape, pointer+"/role", "",
+			"the role of the message is neither user nor assistant")
 	}
 	if content := message.get("content"); content.is('{') {
 		f.checkItem(content, pointer+"/content")
 	} else {
-		f.At(v.at).Add(rulePromptShape, pointer+"/content", "content is one object", "the message has no content")
+		f.At(v.at).Add(rulePromptShape, pointer+"/content", "content is one object",
+			"the message has no content")
 	}
 }
 
@@ -256,7 +269,8 @@ func (c *checker) completionFile(f *contents) {
 		list = f.members.get("completion").members().get("values")
 	}
 	if !list.is('[') {
-		f.At(f.root.at).Add(ruleAnswerShape, "", `write an array of strings, or {"completion":{"values":[...]}}`,
+		f.At(f.root.at).Add(ruleAnswerShape, "",
+			`write an array of strings, or {"completion":{"values":[...]}}`,
 			"the file has no values")
 		return
 	}

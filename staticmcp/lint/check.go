@@ -246,10 +246,12 @@ func (c *checker) readManifest(ctx context.Context, st site.Store) error {
 			"there is no %s: a reader cannot know what the site offers", site.ManifestName)
 		return nil
 	case errors.As(err, &large):
-		s.At(0).Add(ruleTooLarge, "", "", "the manifest is larger than %d bytes", large.Limit)
+		s.At(0).Add(ruleTooLarge, "", "",
+			"the manifest is larger than %d bytes", large.Limit)
 		return nil
 	case err != nil && c.tree != nil && ctx.Err() == nil:
-		s.At(0).Add(ruleUnreadable, "", "", "the manifest cannot be read: %s", fsutil.Reason(err))
+		s.At(0).Add(ruleUnreadable, "", "",
+			"the manifest cannot be read: %s", fsutil.Reason(err))
 		return nil
 	case err != nil:
 		e := &staticmcp.SiteError{

@@ -32,7 +32,8 @@ func combinationsOf(t *listedTool) *combinations {
 			break // beyond this, which part belongs to which argument is uncertain
 		}
 		if claim := &t.claims[i]; len(claim.names) > 1 {
-			all.claims, all.at = append(all.claims, claim), append(all.at, i)
+			all.claims = append(all.claims, claim)
+			all.at = append(all.at, i)
 			all.names = append(all.names, t.params[i].Name)
 			count *= min(len(claim.names), maxCombinations)
 		}
@@ -128,6 +129,6 @@ func (c *checker) missingCombinations(t *listedTool) {
 	missing, more := fewKnown(missing)
 	c.site.sheet.At(t.entry.at).Add(ruleAnswerMissing, t.entry.path()+"/inputSchema",
 		"the schema lists the values, so clients will send them together",
-		"tool %q has no answer for %s%s, and has answers for the other combinations", t.name,
-		strings.Join(missing, ", "), more)
+		"tool %q has no answer for %s%s, and has answers for the other combinations",
+		t.name, strings.Join(missing, ", "), more)
 }

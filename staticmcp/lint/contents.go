@@ -40,7 +40,9 @@ func (c *checker) resourceFile(f *contents) {
 // traits returns what the checks for other readers need.
 func (list members) traits() (traits trait) {
 	set := func(t trait, names ...string) {
-		if !slices.ContainsFunc(names, func(name string) bool { return list.get(name).missing() }) {
+		if !slices.ContainsFunc(names, func(name string) bool {
+			return list.get(name).missing()
+		}) {
 			traits |= t
 		}
 	}
@@ -96,7 +98,8 @@ func (f *contents) requireString(name, want string) {
 		f.requireKind(ruleMemberType, m, "/"+name, name, "a string")
 		return
 	}
-	f.At(f.root.at).Add(ruleMemberMissing, "/"+name, "the standard requires it", "the file has no %s", name)
+	f.At(f.root.at).Add(ruleMemberMissing, "/"+name, "the standard requires it",
+		"the file has no %s", name)
 	if want != "" {
 		f.sheet.repair(repair{
 			does:  fmt.Sprintf("add the %s %s", name, want),

@@ -290,7 +290,8 @@ func (mf *manifest) addPrompt(e entryAt, list members) {
 		dirs:  site.ToolFolders(e.name),
 	}
 	if len(p.dirs) == 0 {
-		s.about(&e).Add(ruleURI, "/name", "", "no folder can have the name of the prompt %q", site.Shorten(e.name))
+		s.about(&e).Add(ruleURI, "/name", "",
+			"no folder can have the name of the prompt %q", site.Shorten(e.name))
 		return
 	}
 	list.get("arguments").each(func(i int, v located) {

@@ -62,7 +62,8 @@ func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
 			"the file is larger than %d bytes", large.Limit)
 		return s
 	case err != nil:
-		s.At(0).Add(ruleUnreadable, "", "", "the file cannot be read: %s", fsutil.Reason(err))
+		s.At(0).Add(ruleUnreadable, "", "",
+			"the file cannot be read: %s", fsutil.Reason(err))
 		return s
 	}
 	s.setText(data)
@@ -142,7 +143,8 @@ const largeAnswer = 1 << 20
 // content checks the content of a file.
 func (c *checker) content(s *sheet, j *job) {
 	if len(s.text) > largeAnswer {
-		s.At(0).Add(ruleLargeAnswer, "", "split it into pages", "the file has %.1f MB", float64(len(s.text))/1e6)
+		s.At(0).Add(ruleLargeAnswer, "", "split it into pages",
+			"the file has %.1f MB", float64(len(s.text))/1e6)
 	}
 	root, ok := s.whole()
 	if !ok {
@@ -206,7 +208,9 @@ func (c *checker) checkShared(f *contents) {
 		if place < 0 {
 			at = len(parts) - 1
 		}
-		if at < len(parts) && at > 0 && c.tree.distinctBeside(strings.Join(parts[:at], "/"), parts[at]) {
+		if at < len(parts) &&
+			at > 0 &&
+			c.tree.distinctBeside(strings.Join(parts[:at], "/"), parts[at]) {
 			return
 		}
 	}

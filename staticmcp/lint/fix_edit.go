@@ -31,7 +31,10 @@ type edit struct {
 func insertMember(text []byte, at int, name, value string) edit {
 	before := text[at+1 : jsonscan.Space(text, at+1)]
 	var colon, comma []byte // what follows them
-	list := located{value: text[at:], at: at}.members()
+	list := located{
+		value: text[at:],
+		at:    at,
+	}.members()
 	if len(list) > 0 {
 		colon = text[bytes.LastIndexByte(text[:list[0].at], ':')+1 : list[0].at]
 	}
@@ -56,7 +59,10 @@ func reorderMembers(text []byte, at int, order []string) edit {
 	}
 	var spans []span
 	last := at + 1
-	for _, m := range (located{value: text[at:], at: at}).members() {
+	for _, m := range (located{
+		value: text[at:],
+		at:    at,
+	}).members() {
 		// A member begins with the quote of its name, after white space and the comma.
 		begin := jsonscan.Space(text, last)
 		if text[begin] == ',' {

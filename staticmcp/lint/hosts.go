@@ -98,17 +98,17 @@ func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
 // holdLimits checks a site against the limits of a host.
 func (c *checker) holdLimits(host staticmcp.Host, all sizes) {
 	if host.MaxFiles > 0 && all.files > host.MaxFiles {
-		c.in(site.ManifestName).Add(ruleHostLimit, "", host.About, "the site has %d files, and %s carries %d", all.files,
-			host.Name, host.MaxFiles)
+		c.in(site.ManifestName).Add(ruleHostLimit, "", host.About,
+			"the site has %d files, and %s carries %d", all.files, host.Name, host.MaxFiles)
 	}
 	if host.MaxBytes > 0 && all.bytes > host.MaxBytes {
-		c.in(site.ManifestName).Add(ruleHostLimit, "", host.About, "the site has %d MB, and %s carries %d",
-			all.bytes/1e6, host.Name, host.MaxBytes/1e6)
+		c.in(site.ManifestName).Add(ruleHostLimit, "", host.About,
+			"the site has %d MB, and %s carries %d", all.bytes/1e6, host.Name, host.MaxBytes/1e6)
 	}
 	for _, f := range all.largest {
 		if host.MaxFileBytes > 0 && f.bytes > host.MaxFileBytes {
-			c.in(f.path).Add(ruleHostLimit, "", host.About, "the file has %d MB, and %s carries %d", f.bytes/1e6,
-				host.Name, host.MaxFileBytes/1e6)
+			c.in(f.path).Add(ruleHostLimit, "", host.About,
+				"the file has %d MB, and %s carries %d", f.bytes/1e6, host.Name, host.MaxFileBytes/1e6)
 		}
 	}
 }

@@ -40,8 +40,8 @@ func (c *checker) readIndex(ctx context.Context, st site.Store) ([]staticmcp.Ind
 			return nil, err
 		}
 		if !ok {
-			c.in(staticmcp.IndexPath).Add(ruleIndexStale, "", "build the site again", "a part of the index is not there: %s",
-				shard.Path)
+			c.in(staticmcp.IndexPath).Add(ruleIndexStale, "", "build the site again",
+				"a part of the index is not there: %s", shard.Path)
 		}
 		entries = append(entries, part...)
 	}
@@ -127,11 +127,13 @@ func (c *checker) decodeIndex(ctx context.Context, st site.Store, path string, i
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		c.in(path).Add(ruleIndexStale, "", "build the site again", "the index cannot be read: %s", fsutil.Reason(err))
+		c.in(path).Add(ruleIndexStale, "", "build the site again",
+			"the index cannot be read: %s", fsutil.Reason(err))
 		return false, nil
 	}
 	if err := json.Unmarshal(loaded.Data, into); err != nil {
-		c.in(path).Add(ruleIndexStale, "", "build the site again", "the index cannot be read: %s", err.Error())
+		c.in(path).Add(ruleIndexStale, "", "build the site again",
+			"the index cannot be read: %s", err.Error())
 		return false, nil
 	}
 	return true, nil
@@ -157,7 +159,8 @@ func (c *checker) compareIndex(s *sheet) {
 	}
 	one.seen = true
 	if one.size != int64(len(s.text)) || one.sum != sha256.Sum256(s.text) {
-		s.At(0).Add(ruleIndexStale, "", "the file was changed manually: rebuild the site, or remove .staticmcp",
+		s.At(0).Add(ruleIndexStale, "",
+			"the file was changed manually: rebuild the site, or remove .staticmcp",
 			"the file is not what the index of the site says")
 	}
 }

@@ -104,11 +104,13 @@ func (s *sheet) checkMembers(object located, list members, specs []memberSpec, w
 		pointer := pointer + "/" + spec.name
 		switch {
 		case m.missing() && spec.required:
-			s.At(object.at).Add(ruleMemberMissing, pointer, "the member is required", "%s has no %q", what, spec.name)
+			s.At(object.at).Add(ruleMemberMissing, pointer, "the member is required",
+				"%s has no %q", what, spec.name)
 		case m.missing():
 		case !s.requireKind(ruleMemberType, m, pointer, strconv.Quote(spec.name), spec.kind):
 		case spec.required && spec.name == "description" && strings.TrimSpace(m.text()) == "":
-			s.At(m.at).Add(ruleMemberMissing, pointer, "describe its purpose: models choose by the description",
+			s.At(m.at).Add(ruleMemberMissing, pointer,
+				"describe its purpose: models choose by the description",
 				"%s has an empty description", what)
 		}
 	}
@@ -165,7 +167,8 @@ func (mf *manifest) requireLists(capabilities located) {
 				"%q is %s, not an array", name, m.kind())
 		case m.missing() && standard:
 			s.At(capabilities.at).Add(ruleMemberMissing, pointer,
-				"the standard requires it; write an empty array if there are none", "capabilities has no %q", name)
+				"the standard requires it; write an empty array if there are none",
+				"capabilities has no %q", name)
 			s.repair(repair{
 				does:  fmt.Sprintf("add an empty %q to capabilities", name),
 				edits: []edit{insertMember(s.text, capabilities.at, name, "[]")},
@@ -213,7 +216,8 @@ func (s *sheet) reportDuplicate(kind int, e *entryAt, first seenEntry, before, e
 	if same {
 		hint = "the two are equal: remove one"
 	}
-	s.about(e).Add(ruleDuplicate, "", hint, "%s %q is already entry %d", entryNames[kind], e.name, first.place)
+	s.about(e).Add(ruleDuplicate, "", hint,
+		"%s %q is already entry %d", entryNames[kind], e.name, first.place)
 	if same {
 		s.repair(repair{
 			does:  fmt.Sprintf("remove the second entry of %s %q", entryNames[kind], e.name),
@@ -235,7 +239,8 @@ func (s *sheet) nameEntry(kind int, e *entryAt, list members) bool {
 	pointer := e.path() + "/" + member
 	switch e.name = m.text(); {
 	case m.missing():
-		s.At(e.at).Add(ruleMemberMissing, pointer, "readers skip the entry", "the %s has no %q", entryNames[kind], member)
+		s.At(e.at).Add(ruleMemberMissing, pointer, "readers skip the entry",
+			"the %s has no %q", entryNames[kind], member)
 	case !s.requireKind(ruleMemberType, m, pointer, strconv.Quote(member), "a string"):
 	case e.name == "" && kind != site.ListTools:
 		s.At(m.at).Add(ruleMemberMissing, pointer, "readers skip the entry",

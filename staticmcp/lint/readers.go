@@ -161,8 +161,8 @@ func (c *checker) readerResources(r reader) {
 	}
 	s := c.site.sheet
 	if places.count > 0 {
-		s.At(0).Add(ruleReaderPath, "/capabilities/resources", r.Where, "%s looks elsewhere for resources: %s",
-			r.Name, &places)
+		s.At(0).Add(ruleReaderPath, "/capabilities/resources", r.Where,
+			"%s looks elsewhere for resources: %s", r.Name, &places)
 	}
 	if shapes.count > 0 {
 		s.At(0).Add(ruleReaderShape, "/capabilities/resources", r.shapeHint(),
@@ -198,7 +198,8 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	}
 	if len(dropped) > 0 {
 		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path()+"/inputSchema", `give each property a "type"`,
-			"%s leaves %s of tool %q out of the path: the schema has no type", r.Name, site.Alternatives(dropped), t.name)
+			"%s leaves %s of tool %q out of the path: the schema has no type",
+			r.Name, site.Alternatives(dropped), t.name)
 	}
 	var missed unread
 	for _, j := range answers {

@@ -99,7 +99,8 @@ func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
 				jobs = c.claimResource(jobs, path, l, owner)
 			}
 		} else if owner == i {
-			c.site.sheet.about(&c.site.resources[i].entryAt).Add(ruleCollision, "/uri", "change one of the URIs",
+			c.site.sheet.about(&c.site.resources[i].entryAt).Add(ruleCollision, "/uri",
+				"change one of the URIs",
 				"resource %q has the same file as %q: %s",
 				site.Shorten(uri), site.Shorten(c.site.resources[first].name), path)
 			for _, candidate := range site.ResourcePaths(uri, false)[1:] {
@@ -200,7 +201,8 @@ func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
 		if what == "tool" && c.tree.find(root+"/"+name+"/"+definition) != nil {
 			hint = "copy the definition in its " + definition + " into the manifest: only some readers use that file"
 		}
-		c.in(root+"/"+name).Add(ruleUnlisted, "", hint, "the manifest has no %s %q", what, name)
+		c.in(root+"/"+name).Add(ruleUnlisted, "", hint,
+			"the manifest has no %s %q", what, name)
 	}
 	for _, l := range b.leaves {
 		stem, isJSON := strings.CutSuffix(l.name, site.Extension)
@@ -223,7 +225,8 @@ func (c *checker) assignBelow(jobs []job, dir string) []job {
 		switch {
 		case l.claimed, c.tree.compressed(path):
 		case !strings.HasSuffix(l.name, site.Extension):
-			c.in(path).Add(ruleStrayFile, "", "", "readers ignore files that do not end in .json")
+			c.in(path).Add(ruleStrayFile, "", "",
+				"readers ignore files that do not end in .json")
 		default:
 			jobs = append(jobs, job{
 				path: path,

@@ -72,7 +72,8 @@ func (s *sheet) whole() (root located, ok bool) {
 	begin := 0
 	if bytes.HasPrefix(s.text, site.ByteOrderMark) {
 		begin = len(site.ByteOrderMark)
-		s.At(0).Add(ruleBOM, "", "save the file without it", "the file begins with a byte order mark")
+		s.At(0).Add(ruleBOM, "", "save the file without it",
+			"the file begins with a byte order mark")
 		s.repair(repair{
 			does:  "remove the byte order mark",
 			edits: []edit{{0, begin, nil}},
@@ -89,7 +90,8 @@ func (s *sheet) whole() (root located, ok bool) {
 		s.At(begin).Add(ruleJSON, "", "", "the file is empty")
 		return root, false
 	case root.is('<') && s.path != site.ManifestName:
-		s.At(root.at).Add(ruleHTML, "", "", "the file is a web page, not JSON; readers treat it as missing")
+		s.At(root.at).Add(ruleHTML, "", "",
+			"the file is a web page, not JSON; readers treat it as missing")
 		return root, false
 	}
 	if err := jsonscan.Valid(body); err != nil {
@@ -111,7 +113,8 @@ func (s *sheet) reportDuplicates(at int) {
 	walk := duplicateFinder{text: s.text}
 	_, _ = walk.value(at, 0)
 	for _, m := range walk.found {
-		s.At(m.at).Add(ruleDuplicateKey, "", "remove one of them", "an object has two members called %q", m.name)
+		s.At(m.at).Add(ruleDuplicateKey, "", "remove one of them",
+			"an object has two members called %q", m.name)
 	}
 }
 

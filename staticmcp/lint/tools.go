@@ -133,7 +133,8 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 	case t.isBase64(j.parts):
 		c.base64Name(t, j, decodePairs(stem))
 	case encoded == "":
-		c.in(j.path).Add(ruleEmptyName, "", "", "the value %q has no character that can name a file", stem)
+		c.in(j.path).Add(ruleEmptyName, "", "",
+			"the value %q has no character that can name a file", stem)
 	case len(stem) > site.MaxName:
 		message := fmt.Sprintf("the name has %d characters, the standard allows %d", len(stem), site.MaxName)
 		c.misnamed(ruleLongName, j.path, standard, message)
@@ -243,7 +244,8 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 	}
 	const message = "the name contains all arguments, as some readers expect; the standard has a part of the path for each"
 	if strings.Contains(strings.TrimRight(j.parts[0], "_"), "_") {
-		c.in(j.path).Add(ruleFileName, "", "rename it: the arguments are ambiguous, since _ replaces several characters",
+		c.in(j.path).Add(ruleFileName, "",
+			"rename it: the arguments are ambiguous, since _ replaces several characters",
 			"%s", message)
 		return
 	}
@@ -333,9 +335,11 @@ func (c *checker) reportUnanswered() {
 		switch {
 		case t.answers == 0 && t.template.Load():
 		case t.answers == 0 && t.searched:
-			at.Add(ruleSearchOnly, "", "", "tool %q has a search index and no files: only slipway answers it", t.name)
+			at.Add(ruleSearchOnly, "", "",
+				"tool %q has a search index and no files: only slipway answers it", t.name)
 		case t.answers == 0 && t.root == site.PromptsDir:
-			at.Add(ruleFileMissing, "", "write "+folder+site.Extension+", or remove the entry from the manifest",
+			at.Add(ruleFileMissing, "",
+				"write "+folder+site.Extension+", or remove the entry from the manifest",
 				"prompt %q has no file", t.name)
 		case t.answers == 0:
 			at.Add(ruleNoAnswers, "", "write files in "+folder+", or remove the tool from the manifest",

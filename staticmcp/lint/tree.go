@@ -155,7 +155,8 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 		c.in(dir).Add(ruleSpecialFile, "", "", "the folder is no folder")
 		return nil
 	case err != nil:
-		c.in(dir).Add(ruleUnreadable, "", "", "the folder cannot be read: %s", fsutil.Reason(err))
+		c.in(dir).Add(ruleUnreadable, "", "",
+			"the folder cannot be read: %s", fsutil.Reason(err))
 		return nil
 	}
 	if n := len(b.dirs) + len(b.leaves); n > largeFolder {

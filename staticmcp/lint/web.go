@@ -84,7 +84,8 @@ func (c *checker) checkResponses(ctx context.Context, w *site.Web) error {
 	}
 	kind, _, _ := mime.ParseMediaType(found.Header.Get("Content-Type"))
 	if kind != "application/json" {
-		c.in(site.ManifestName).Add(ruleWebHeaders, "", "other readers may refuse it: let it send application/json",
+		c.in(site.ManifestName).Add(ruleWebHeaders, "",
+			"other readers may refuse it: let it send application/json",
 			"the host sends JSON as %q", kind)
 	}
 	if found.Header.Get("Access-Control-Allow-Origin") == "" {
@@ -250,12 +251,12 @@ func (c *checker) probe(ctx context.Context, w *site.Web, p *probe) (*sheet, err
 		p.leaf = &leaf{}
 		s := c.sheet(candidate.Path, nil)
 		if k > 0 {
-			s.At(0).Add(ruleFileName, "", "publish it under that name", "the standard's name is %s",
-				p.candidates[0].Path)
+			s.At(0).Add(ruleFileName, "", "publish it under that name",
+				"the standard's name is %s", p.candidates[0].Path)
 		}
 		if err != nil {
-			s.At(0).Add(ruleTooLarge, "", "split the answer: readers refuse it", "the file is larger than %d bytes",
-				large.Limit)
+			s.At(0).Add(ruleTooLarge, "", "split the answer: readers refuse it",
+				"the file is larger than %d bytes", large.Limit)
 			return s, nil
 		}
 		s.setText(loaded.Data)

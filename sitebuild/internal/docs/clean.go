@@ -372,7 +372,9 @@ func literal(expression string) *string {
 	if n := len(expression); n >= 2 {
 		q := expression[0]
 		inner := expression[1 : n-1]
-		if (q == '"' || q == '\'' || q == '`') && expression[n-1] == q && !strings.ContainsAny(inner, string(q)+"\\$") {
+		if (q == '"' || q == '\'' || q == '`') &&
+			expression[n-1] == q &&
+			!strings.ContainsAny(inner, string(q)+"\\$") {
 			return &inner
 		}
 	}

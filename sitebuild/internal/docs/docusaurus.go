@@ -43,7 +43,10 @@ func (d *detector) docusaurus() *config {
 	for _, m := range f.root.Members {
 		entries := f.sidebar(m.Value, 0)
 		if len(f.root.Members) > 1 && len(entries) > 0 {
-			entries = []navEntry{{title: titleOf(spaced(m.Key) + ".md"), items: entries}}
+			entries = []navEntry{{
+				title: titleOf(spaced(m.Key) + ".md"),
+				items: entries,
+			}}
 		}
 		c.nav = append(c.nav, entries...)
 	}

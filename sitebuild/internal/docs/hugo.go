@@ -108,7 +108,10 @@ func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
 	var top []*NavItem
 	for _, n := range nodes {
 		parent := byName[n.entry.parent]
-		if n.entry.parent == "" || parent == nil || parent == n || slices.Contains(n.item.Items, parent.item) {
+		if n.entry.parent == "" ||
+			parent == nil ||
+			parent == n ||
+			slices.Contains(n.item.Items, parent.item) {
 			top = append(top, n.item)
 			continue
 		}

@@ -332,7 +332,9 @@ func (r *reader) resolve(p *Page, address string) *Page {
 			return to
 		}
 	}
-	if r.system == "hugo" || strings.HasSuffix(address, ".md") || strings.HasSuffix(address, ".mdx") {
+	if r.system == "hugo" ||
+		strings.HasSuffix(address, ".md") ||
+		strings.HasSuffix(address, ".mdx") {
 		return r.at(address) // from the root of the documents
 	}
 	return nil
@@ -434,7 +436,9 @@ func (r *reader) anchor(p, to *Page, fragment string, at int) string {
 			return s.Slug
 		}
 	}
-	if fragment == "top" || strings.HasPrefix(fragment, ":~:") || strings.HasPrefix(fragment, "__") {
+	if fragment == "top" ||
+		strings.HasPrefix(fragment, ":~:") ||
+		strings.HasPrefix(fragment, "__") {
 		return fragment
 	}
 	name := to.File

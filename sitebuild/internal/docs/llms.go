@@ -158,7 +158,11 @@ func (l *List) Read(ctx context.Context) (*Set, error) {
 	pages = f.choose(r, pages)
 	if len(pages) == 0 {
 		// All the documents are in the file itself.
-		pages = []*listed{{title: title, file: "index.md", text: text}}
+		pages = []*listed{{
+			title: title,
+			file:  "index.md",
+			text:  text,
+		}}
 	} else {
 		f.fetch(ctx, pages)
 	}

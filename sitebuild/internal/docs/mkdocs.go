@@ -75,7 +75,10 @@ func (f *navFile) mkdocsNav(list *tree.Node, depth int) []navEntry {
 	}
 	return flatten(list.Elements(), func(item *tree.Node) []navEntry {
 		if ref := yamlText(item); ref != "" {
-			return []navEntry{{ref: ref, line: f.line(item)}}
+			return []navEntry{{
+				ref:  ref,
+				line: f.line(item),
+			}}
 		}
 		var entries []navEntry
 		for _, m := range item.Fields() {

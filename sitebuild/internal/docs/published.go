@@ -18,7 +18,10 @@ type published struct {
 // the parts below it, or "" if base is not a web address.
 func publishedAt(base string, below ...string) string {
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+	if err != nil ||
+		u.Scheme != "http" && u.Scheme != "https" ||
+		u.Host == "" ||
+		u.User != nil {
 		return ""
 	}
 	u.RawQuery = ""

@@ -148,7 +148,9 @@ func (m *maker) index(ctx context.Context) error {
 func fileWords(b *search.Builder, limit int) []string {
 	var words []string
 	for _, w := range b.Words(limit) {
-		if staticmcp.EncodeName(w) == w && len(w) > 2 && strings.ContainsAny(w[:1], "abcdefghijklmnopqrstuvwxyz") {
+		if staticmcp.EncodeName(w) == w &&
+			len(w) > 2 &&
+			strings.ContainsAny(w[:1], "abcdefghijklmnopqrstuvwxyz") {
 			words = append(words, w)
 		}
 	}
@@ -211,9 +213,14 @@ func (m *maker) tools() []mcp.Tool {
 				"\"rate limit header\"; there are no operators. The best page comes first.",
 			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty)),
 		},
-		{Name: toolPage, Title: "Read a page", Annotations: hints, Meta: paths,
+		{
+			Name:        toolPage,
+			Title:       "Read a page",
+			Annotations: hints,
+			Meta:        paths,
 			Description: "Read a page of the documentation of " + title + " as Markdown." + less,
-			InputSchema: schema([]string{"path"}, page, part)},
+			InputSchema: schema([]string{"path"}, page, part),
+		},
 		{
 			Name:        toolSection,
 			Title:       "Read a section of a page",
@@ -228,17 +235,25 @@ func (m *maker) tools() []mcp.Tool {
 					notEmpty),
 				part),
 		},
-		{Name: toolNav, Title: "Show the table of contents", Annotations: hints,
+		{
+			Name:        toolNav,
+			Title:       "Show the table of contents",
+			Annotations: hints,
 			Description: "Show how the documentation of " + title +
 				" is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be " +
 				"asked for by their name.",
 			InputSchema: schema(nil,
 				property("group", "string",
-					"Show only this group, as the table of contents names it. Default: the top.", notEmpty))},
-		{Name: toolList, Title: "List all pages", Annotations: hints,
+					"Show only this group, as the table of contents names it. Default: the top.", notEmpty)),
+		},
+		{
+			Name:        toolList,
+			Title:       "List all pages",
+			Annotations: hints,
 			Description: "List the pages of the documentation of " + title +
 				" with their titles and what they are about, 100 at a time.",
-			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne))},
+			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne)),
+		},
 	}
 	if m.opts.NoSections {
 		tools = slices.DeleteFunc(tools, func(t mcp.Tool) bool {
@@ -409,7 +424,9 @@ const maxOutline = 60
 func (p *Page) outline() string {
 	var slugs []string
 	for _, s := range p.Sections {
-		if s.Slug != "" && (s.Level <= 2 || len(p.Sections) <= maxOutline) && len(slugs) < maxOutline {
+		if s.Slug != "" &&
+			(s.Level <= 2 || len(p.Sections) <= maxOutline) &&
+			len(slugs) < maxOutline {
 			slugs = append(slugs, s.Slug)
 		}
 	}

@@ -187,7 +187,9 @@ func (c *columnStats) count(v cell) (again bool) {
 		return false
 	}
 	const examples = 5
-	if len(c.first) < examples && !slices.Contains(c.first, v.text) && !nullWord(v.text) {
+	if len(c.first) < examples &&
+		!slices.Contains(c.first, v.text) &&
+		!nullWord(v.text) {
 		c.first = append(c.first, strings.Clone(v.text))
 	}
 	if c.hashes != nil {

@@ -256,7 +256,8 @@ func (in *Input) reportSyntax(report *check.Report, syntax *csv.ParseError) {
 	const hint = `write a quote inside quotes twice: ""`
 	if syntax.StartLine == syntax.Line {
 		reason := strings.TrimPrefix(syntax.Err.Error(), "parse error: ")
-		at.Add(ruleSyntax, "", hint, "the line is skipped because it is not CSV: %s", reason)
+		at.Add(ruleSyntax, "", hint,
+			"the line is skipped because it is not CSV: %s", reason)
 		return
 	}
 	at.Add(ruleSyntax, "", hint,

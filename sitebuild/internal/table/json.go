@@ -408,8 +408,8 @@ func (j *jsonRows) element(raw []byte, line int, each func(row) error) error {
 // reportSkipped reports a row that is skipped.
 func (j *jsonRows) reportSkipped(line, column int, message string) {
 	if j.report != nil {
-		j.in.about(j.report).AtLine(line, column).Add(ruleSyntax, "",
-			`a row is an object: {"name": "value"}`, "%s", message)
+		j.in.about(j.report).AtLine(line, column).Add(ruleSyntax, "", `a row is an object: {"name": "value"}`,
+			"%s", message)
 	}
 }
 

@@ -399,6 +399,7 @@ func (w *sqliteRows) valid(s string, column int) string {
 func (w *sqliteRows) warn(rule check.Rule, column int, hint, format string, args ...any) {
 	if w.report != nil {
 		w.in.about(w.report).Add(rule, "", hint,
-			"row %d of %s, column %s: %s", w.count, w.src.name, w.src.columns[column], fmt.Sprintf(format, args...))
+			"row %d of %s, column %s: %s",
+			w.count, w.src.name, w.src.columns[column], fmt.Sprintf(format, args...))
 	}
 }

@@ -178,8 +178,8 @@ func (t *tab) newColumn(name string) *columnStats {
 // duplicate reports why a column named like a key is not one.
 func (t *tab) duplicate(report *check.Report, line int, column, value string) {
 	t.src.about(report).AtLine(line, 0).Add(ruleDuplicateKey.As(check.Warning), "",
-		"name the key, or take the row out", "%s %q was there before, so that %s does not tell rows apart", column,
-		value, column)
+		"name the key, or take the row out",
+		"%s %q was there before, so that %s does not tell rows apart", column, value, column)
 }
 
 func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
@@ -193,9 +193,8 @@ func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
 	if r.line == 0 {
 		where = "row"
 	}
-	t.src.about(report).AtLine(r.line, 0).Add(ruleDuplicateKey, "",
-		"name a key that tells rows apart", "a row with the key %s is in %s %d already", strings.Join(values, ", "),
-		where, first)
+	t.src.about(report).AtLine(r.line, 0).Add(ruleDuplicateKey, "", "name a key that tells rows apart",
+		"a row with the key %s is in %s %d already", strings.Join(values, ", "), where, first)
 }
 
 // places returns the indexes of columns by their names.
@@ -312,7 +311,9 @@ func (t *tab) chooseColumns() error {
 	}
 	for _, i := range t.shown {
 		c := t.cols[i]
-		if slices.Contains(t.key, i) || c.binaries > 0 || c.bytes <= longText*max(1, c.rows-c.nulls) {
+		if slices.Contains(t.key, i) ||
+			c.binaries > 0 ||
+			c.bytes <= longText*max(1, c.rows-c.nulls) {
 			t.listed = append(t.listed, i)
 		}
 	}
@@ -331,7 +332,11 @@ func (t *tab) uniqueColumns() []int {
 	var found []int
 	for i, c := range t.cols {
 		short := c.kind == kindText && c.most <= lookupText || t.keyRank(c.name, -1) >= 0
-		if short && c.binaries == 0 && c.canBeKey() && !slices.Contains(t.key, i) && len(found) < autoLookups {
+		if short &&
+			c.binaries == 0 &&
+			c.canBeKey() &&
+			!slices.Contains(t.key, i) &&
+			len(found) < autoLookups {
 			found = append(found, i)
 		}
 	}
@@ -477,8 +482,8 @@ func (t *tab) tell(report *check.Report) {
 	for _, i := range t.key {
 		if c := t.cols[i]; c.nulls+c.blank > 0 {
 			t.src.about(report).Add(ruleEmptyKey, "", "",
-				"%s is empty in %d rows of %s, which get_%s does not find", c.name, c.nulls+c.blank, t.src.name,
-				t.one)
+				"%s is empty in %d rows of %s, which get_%s does not find",
+				c.name, c.nulls+c.blank, t.src.name, t.one)
 		}
 	}
 	if len(t.key) == 0 {
