@@ -169,7 +169,7 @@ type api struct {
 	operations []*operation
 	schemas    []*schema
 	targets    map[string]*schema // by file and pointer
-	names      map[string]bool    // names of schemas in use, and keys of findings reported by once
+	names      map[string]bool    // names of schemas in use, and keys of findings reported by foundOnce
 }
 
 // file is one file of the document.
@@ -184,6 +184,7 @@ type schema struct {
 	place
 }
 
+// read reads the document, and the files that it references.
 func (a *api) read(ctx context.Context) error {
 	var err error
 	if a.main, err = a.open(filepath.Base(a.in.path)); err != nil {
@@ -192,15 +193,15 @@ func (a *api) read(ctx context.Context) error {
 	switch version, swagger := a.main.text("openapi"), a.main.text("swagger"); {
 	case strings.HasPrefix(version, "3."):
 	case swagger != "":
-		return fmt.Errorf("it is Swagger %s, and OpenAPI 3 is read; convert it first, such as with swagger2openapi",
+		return fmt.Errorf("it is Swagger %s, and only OpenAPI 3 is supported; convert it, such as with swagger2openapi",
 			swagger)
 	case version != "":
-		return fmt.Errorf("its version is %s, and OpenAPI 3 is read", version)
+		return fmt.Errorf("its version is %s, and only OpenAPI 3 is supported", version)
 	default:
-		return errors.New(`it is no OpenAPI document: the member "openapi" is missing`)
+		return errors.New(`it is not an OpenAPI document: the member "openapi" is missing`)
 	}
 	for _, m := range a.main.fields("components", "schemas") {
-		a.schemaAt(a.main, "/components/schemas/"+jsonscan.EscapeToken(m.name), m.node, m.name)
+		a.schemaAt(m.place, "/components/schemas/"+jsonscan.EscapeToken(m.name), m.name)
 	}
 	if err := a.collect(ctx); err != nil {
 		return err

@@ -318,7 +318,7 @@ func TestFindings(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"missing": {
 			paths("      parameters:\n      - $ref: '#/nothing'\n"),
-			`openapi.yaml:9:9: warning: the reference "#/nothing" leads to nothing [openapi/ref]`,
+			`openapi.yaml:9:9: warning: the target of the reference "#/nothing" does not exist [openapi/ref]`,
 		},
 		"circle": {
 			paths("      requestBody: {$ref: '#/x'}\nx: {$ref: '#/x'}\n"),
@@ -326,8 +326,8 @@ func TestFindings(t *testing.T) {
 		},
 		"network": {
 			paths("      parameters: [{name: q, in: query, schema: {$ref: 'https://example.org/a.yaml'}}]\n"),
-			`openapi.yaml:8:49: warning: the reference "https://example.org/a.yaml" cannot be followed: it leads to ` +
-				`the network, from which nothing is fetched [openapi/ref]`,
+			`openapi.yaml:8:49: warning: the reference "https://example.org/a.yaml" cannot be followed: it is a URL, ` +
+				`and documents are not fetched from the network [openapi/ref]`,
 		},
 		"outside": {
 			paths("      parameters: [{name: q, in: query, schema: {$ref: '../../etc/x.yaml'}}]\n"),
@@ -336,7 +336,7 @@ func TestFindings(t *testing.T) {
 		},
 		"same ids": {
 			paths("    post:\n      operationId: a\n      responses: {}\n"),
-			`openapi.yaml:9:7: warning: "a" is the id of two operations; the later one is called "a_2" [openapi/operation-id]`,
+			`openapi.yaml:9:7: warning: two operations have the id "a"; the second is renamed to "a_2" [openapi/operation-id]`,
 		},
 	}
 	for name, test := range tests {
@@ -357,10 +357,10 @@ func TestErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"swagger": {
 			"swagger: '2.0'\n",
-			"it is Swagger 2.0, and OpenAPI 3 is read; convert it first, such as with swagger2openapi",
+			"it is Swagger 2.0, and only OpenAPI 3 is supported; convert it, such as with swagger2openapi",
 		},
-		"four":   {"openapi: 4.0.0\n", "its version is 4.0.0, and OpenAPI 3 is read"},
-		"other":  {"a: b\n", `it is no OpenAPI document: the member "openapi" is missing`},
+		"four":   {"openapi: 4.0.0\n", "its version is 4.0.0, and only OpenAPI 3 is supported"},
+		"other":  {"a: b\n", `it is not an OpenAPI document: the member "openapi" is missing`},
 		"empty":  {"openapi: 3.0.0\n", "it has neither operations nor schemas"},
 		"syntax": {"openapi: 3.0.0\npaths: [", "line 2, column 1: did not find expected node content"},
 	}

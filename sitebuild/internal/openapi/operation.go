@@ -26,8 +26,10 @@ func (o *operation) summary() string {
 	return firstLine(o.text("description"))
 }
 
+// tags returns the tags of the operation.
 func (o *operation) tags() []string { return o.node.Get("tags").Strings() }
 
+// deprecated reports whether the document deprecates the operation.
 func (o *operation) deprecated() bool { return o.flag("deprecated") }
 
 // firstLine returns the first line of a text, truncated for use in lists.
@@ -47,7 +49,11 @@ func clip(text string, most int) string {
 
 // isMethod reports whether a member of a path item is an operation.
 func isMethod(name string) bool {
-	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}, name)
+	switch name {
+	case "get", "put", "post", "delete", "options", "head", "patch", "trace", "query":
+		return true
+	}
+	return false
 }
 
 // collect finds the operations, in document order.
@@ -88,6 +94,7 @@ func (a *api) collect(ctx context.Context) error {
 	return nil
 }
 
+// wanted reports whether the options select an operation.
 func (a *api) wanted(o *operation) bool {
 	if len(a.in.opts.Tags) == 0 {
 		return true
@@ -108,8 +115,8 @@ func (a *api) name(o *operation, ids map[string]bool) {
 		unique = o.id + "_" + strconv.Itoa(n)
 	}
 	if unique != o.id {
-		a.found(ruleOperationID, o.file, o.node, "give it an id of its own",
-			"%q is the id of two operations; the later one is called %q", o.id, unique)
+		a.found(ruleOperationID, o.file, o.node, "change one of the two ids",
+			"two operations have the id %q; the second is renamed to %q", o.id, unique)
 		o.id = unique
 	}
 	ids[o.id] = true
@@ -141,9 +148,9 @@ func (a *api) parameters(o *operation) {
 		}
 	}
 	add(o.list("parameters"))
-	mine := len(list)
+	count := len(list)
 	add(o.item.list("parameters"))
-	o.parameters = append(slices.Clone(list[mine:]), list[:mine]...)
+	o.parameters = append(slices.Clone(list[count:]), list[:count]...)
 }
 
 // visitParts registers the schemas that an operation references.

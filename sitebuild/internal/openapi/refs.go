@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -77,13 +78,32 @@ func (a *api) target(ref string, f *file) (*file, string, error) {
 		return f, pointer, nil
 	}
 	if strings.Contains(name, "://") || strings.HasPrefix(name, "//") {
-		return nil, "", fmt.Errorf("it leads to the network, from which nothing is fetched")
+		return nil, "", errors.New("it is a URL, and documents are not fetched from the network")
 	}
 	if decoded, err := url.PathUnescape(name); err == nil {
 		name = decoded
 	}
 	other, err := a.open(path.Join(path.Dir(f.path), strings.ReplaceAll(name, `\`, "/")))
 	return other, pointer, err
+}
+
+// brokenRef is a reference that leads nowhere.
+type brokenRef struct{ message, hint string }
+
+// resolve returns the place that a reference in f leads to, and its pointer.
+func (a *api) resolve(ref string, f *file) (at place, pointer string, broken *brokenRef) {
+	other, pointer, err := a.target(ref, f)
+	if err != nil {
+		return place{}, "", &brokenRef{
+			message: fmt.Sprintf("the reference %q cannot be followed: %v", ref, err),
+			hint:    "put the file into the folder of the document",
+		}
+	}
+	at = place{other.node.At(pointer), other}
+	if at.node == nil {
+		return place{}, "", &brokenRef{message: fmt.Sprintf("the target of the reference %q does not exist", ref)}
+	}
+	return at, pointer, nil
 }
 
 // follow resolves a node: it returns the node itself or the final target of its
@@ -94,18 +114,12 @@ func (a *api) follow(at place) (place, bool) {
 		if ref == "" {
 			return at, true
 		}
-		f, pointer, err := a.target(ref, at.file)
-		if err != nil {
-			a.found(ruleRef, at.file, at.node, "put the file into the folder of the document",
-				"the reference %q cannot be followed: %v", ref, err)
+		next, _, broken := a.resolve(ref, at.file)
+		if broken != nil {
+			a.found(ruleRef, at.file, at.node, broken.hint, "%s", broken.message)
 			return place{}, false
 		}
-		next := f.node.At(pointer)
-		if next == nil {
-			a.found(ruleRef, at.file, at.node, "", "the reference %q leads to nothing", ref)
-			return place{}, false
-		}
-		at = place{next, f}
+		at = next
 	}
 	a.found(ruleRef, at.file, at.node, "", "the reference %q leads to itself", refOf(at.node))
 	return place{}, false
@@ -114,29 +128,23 @@ func (a *api) follow(at place) (place, bool) {
 // schemaOf returns the schema that a reference in f leads to, and names it on first use.
 // If there is none, it adds a finding and returns nil.
 func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
-	other, pointer, err := a.target(ref, f)
-	if err != nil {
-		a.once(ruleRef, f, from, "put the file into the folder of the document",
-			fmt.Sprintf("the reference %q cannot be followed: %v", ref, err))
+	at, pointer, broken := a.resolve(ref, f)
+	if broken != nil {
+		a.foundOnce(ruleRef, f, from, broken.hint, broken.message)
 		return nil
 	}
-	if s := a.targets[other.path+"#"+pointer]; s != nil {
+	if s := a.targets[at.file.path+"#"+pointer]; s != nil {
 		return s
-	}
-	node := other.node.At(pointer)
-	if node == nil {
-		a.once(ruleRef, f, from, "", fmt.Sprintf("the reference %q leads to nothing", ref))
-		return nil
 	}
 	name := jsonscan.UnescapeToken(pointer[strings.LastIndexByte(pointer, '/')+1:])
 	if name == "" {
-		name = strings.TrimSuffix(path.Base(other.path), path.Ext(other.path))
+		name = strings.TrimSuffix(path.Base(at.file.path), path.Ext(at.file.path))
 	}
-	return a.schemaAt(other, pointer, node, name)
+	return a.schemaAt(at, pointer, name)
 }
 
-// once reports a problem that can occur in many places only the first time.
-func (a *api) once(rule check.Rule, f *file, n *tree.Node, hint, message string) {
+// foundOnce reports a problem that can occur in many places only the first time.
+func (a *api) foundOnce(rule check.Rule, f *file, n *tree.Node, hint, message string) {
 	key := f.path + "\x00" + message
 	if !a.names[key] {
 		a.names[key] = true
@@ -145,14 +153,14 @@ func (a *api) once(rule check.Rule, f *file, n *tree.Node, hint, message string)
 }
 
 // schemaAt registers the schema at a place under a unique name.
-func (a *api) schemaAt(f *file, pointer string, node *tree.Node, name string) *schema {
+func (a *api) schemaAt(at place, pointer, name string) *schema {
 	unique := name
 	for n := 2; a.names[unique]; n++ {
 		unique = name + "_" + strconv.Itoa(n)
 	}
 	a.names[unique] = true
-	s := &schema{unique, place{node, f}}
-	a.targets[f.path+"#"+pointer] = s
+	s := &schema{unique, at}
+	a.targets[at.file.path+"#"+pointer] = s
 	a.schemas = append(a.schemas, s)
 	return s
 }
@@ -242,16 +250,17 @@ func (a *api) appendJSON(dst []byte, at place, in scope, depth int) []byte {
 	return at.node.AppendJSON(dst)
 }
 
+// appendObject is appendJSON for an object.
 func (a *api) appendObject(dst []byte, at place, in scope, depth int) []byte {
 	dst = append(dst, '{')
 	for i, m := range at.node.Members {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(quote(dst, m.Key), ':')
+		dst = append(jsonscan.AppendQuote(dst, m.Key), ':')
 		switch {
 		case in == inside && m.Key == "$ref" && m.Value.Is(tree.String):
-			dst = quote(dst, a.canonical(m.Value.Text, at.file, m.Value))
+			dst = jsonscan.AppendQuote(dst, a.canonical(m.Value.Text, at.file, m.Value))
 		case in != naming && literal(m.Key, in == inside):
 			dst = m.Value.AppendJSON(dst)
 		default:

@@ -5,13 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
-
-func quote(dst []byte, s string) []byte {
-	return jsonscan.AppendQuote(dst, s)
-}
 
 // maxNesting is the depth to which unnamed schemas are written out.
 const maxNesting = 6
@@ -33,10 +28,13 @@ func (a *api) describe(at place, depth int) string {
 		words[0] += " or null"
 	}
 	words = append(words, limits(n)...)
-	for _, flag := range []string{"readOnly", "writeOnly", "deprecated"} {
-		if at.flag(flag) {
-			words = append(words,
-				strings.ToLower(strings.TrimSuffix(flag, "Only"))+map[bool]string{true: " only"}[flag != "deprecated"])
+	for _, flag := range []struct{ name, words string }{
+		{"readOnly", "read only"},
+		{"writeOnly", "write only"},
+		{"deprecated", "deprecated"},
+	} {
+		if at.flag(flag.name) {
+			words = append(words, flag.words)
 		}
 	}
 	return strings.Join(words, ", ")
@@ -51,7 +49,11 @@ func (a *api) typeWords(at place, depth int) string {
 	if value := n.Get("const"); value != nil {
 		return "always " + string(value.AppendJSON(nil))
 	}
-	for _, c := range []struct{ keyword, joint string }{{"oneOf", " | "}, {"anyOf", " | "}, {"allOf", " & "}} {
+	for _, c := range []struct{ keyword, joint string }{
+		{"oneOf", " | "},
+		{"anyOf", " | "},
+		{"allOf", " & "},
+	} {
 		if parts := at.list(c.keyword); len(parts) > 0 {
 			var words []string
 			for _, part := range parts {
@@ -72,11 +74,13 @@ func (a *api) typeWords(at place, depth int) string {
 		}
 	}
 	for i, t := range types {
+		values := at.get("additionalProperties")
+		isMap := n.Get("properties") == nil && values.node.Is(tree.Object)
 		switch {
 		case t == "array" && n.Get("items") != nil:
 			types[i] = "array of " + a.describe(at.get("items"), depth+1)
-		case t == "object" && n.Get("properties") == nil && n.Get("additionalProperties").Is(tree.Object):
-			types[i] = "object with values: " + a.describe(at.get("additionalProperties"), depth+1)
+		case t == "object" && isMap:
+			types[i] = "object with values: " + a.describe(values, depth+1)
 		}
 	}
 	text := strings.Join(types, " or ")
@@ -103,11 +107,20 @@ func literals(values []*tree.Node) string {
 func limits(n *tree.Node) []string {
 	var words []string
 	for _, c := range []struct{ keyword, word string }{
-		{"minimum", "at least"}, {"maximum", "at most"}, {"exclusiveMinimum", "more than"}, {"exclusiveMaximum", "less than"},
-		{"multipleOf", "a multiple of"}, {"minLength", "min length"}, {"maxLength", "max length"}, {"pattern", "pattern"},
-		{"minItems", "min items"}, {"maxItems", "max items"},
-		{"minProperties", "min properties"}, {"maxProperties", "max properties"},
-		{"contentMediaType", "content"}, {"contentEncoding", "encoded as"},
+		{"minimum", "at least"},
+		{"maximum", "at most"},
+		{"exclusiveMinimum", "more than"},
+		{"exclusiveMaximum", "less than"},
+		{"multipleOf", "a multiple of"},
+		{"minLength", "min length"},
+		{"maxLength", "max length"},
+		{"pattern", "pattern"},
+		{"minItems", "min items"},
+		{"maxItems", "max items"},
+		{"minProperties", "min properties"},
+		{"maxProperties", "max properties"},
+		{"contentMediaType", "content"},
+		{"contentEncoding", "encoded as"},
 	} {
 		if v := n.Get(c.keyword); v.Is(tree.Number) || v.Is(tree.String) {
 			words = append(words, c.word+" "+v.Text)
@@ -178,9 +191,10 @@ func (a *api) schemaText(s *schema) string {
 		b.WriteString("\n" + members.String())
 	}
 	if d := s.get("discriminator").text("propertyName"); d != "" {
-		b.WriteString("\nWhich of them it is says the member " + d + ".\n")
+		b.WriteString("\nThe member " + d + " says which of them it is.\n")
 	}
-	for _, example := range append([]*tree.Node{s.node.Get("example")}, s.node.Get("examples").Elements()...) {
+	writeExample(&b, "", s.node.Get("example"))
+	for _, example := range s.node.Get("examples").Elements() {
 		writeExample(&b, "", example)
 	}
 	return b.String()
@@ -189,6 +203,7 @@ func (a *api) schemaText(s *schema) string {
 // maxExample is the maximum length of an example that is shown.
 const maxExample = 4000
 
+// writeExample writes an example unless it is missing or too long.
 func writeExample(b *strings.Builder, name string, value *tree.Node) {
 	if value == nil {
 		return

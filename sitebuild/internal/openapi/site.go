@@ -13,6 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
+// server returns the server of the site. By default, it has the title and version of the
+// API.
 func (a *api) server() mcp.Implementation {
 	s := a.in.opts.Server
 	if s.Name == "" {
@@ -111,7 +113,7 @@ func (a *api) tools(more numbered) []mcp.Tool {
 		about := fmt.Sprintf("The %d operations of %s: id, method, path and summary.", len(a.operations), a.title())
 		var arguments []mcp.Property
 		if tags := a.tags(); len(tags) > 0 {
-			arguments = append(arguments, nameArgument("tag", "Only those with this tag", tags))
+			arguments = append(arguments, nameArgument("tag", "List only operations with this tag", tags))
 		}
 		add("list_operations", "List operations", about, operationsOutput, 0, arguments...)
 		var ids []string
@@ -130,7 +132,7 @@ func (a *api) tools(more numbered) []mcp.Tool {
 			names = append(names, s.name)
 		}
 		add("get_schema", "Get schema",
-			"One schema by the name that operations and other schemas call it: its members, as text and as JSON Schema.",
+			"One schema by the name that operations and other schemas use: its members, as text and as JSON Schema.",
 			schemaOutput, 1, nameArgument("name", "The name of the schema", names))
 	}
 	return tools
@@ -194,15 +196,17 @@ func (a *api) search() (*sitewriter.Search, error) {
 	}
 	return sitewriter.NewSearch("search_operations", entries, &sitewriter.SearchOptions{
 		Title:       "Search operations",
-		Description: "Operations of " + a.title() + " that have the words, the best first.",
+		Description: "Operations of " + a.title() + " that match the words, best first.",
 		Hint:        "Read one with get_operation, whose operation_id is the path named here.",
 	})
 }
 
+// operationURI returns the URI of the resource that describes an operation.
 func operationURI(o *operation) string {
 	return "openapi://operations/" + url.PathEscape(o.id)
 }
 
+// schemaURI returns the URI of the resource that describes a schema.
 func schemaURI(s *schema) string {
 	return "openapi://schemas/" + url.PathEscape(s.name)
 }
@@ -218,7 +222,7 @@ func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
 			MIMEType:    "text/plain",
 		})
 	}
-	add("openapi://info", a.title(), "What the API is, where it is served and how one is let in")
+	add("openapi://info", a.title(), "The API, its servers and how to authenticate")
 	for _, o := range a.operations {
 		add(operationURI(o), o.id, o.heading())
 	}
@@ -292,6 +296,7 @@ type operationDetails struct {
 	Security    json.RawMessage   `json:"security,omitempty"`
 }
 
+// details returns the structured content of an operation.
 func (a *api) details(o *operation) *operationDetails {
 	expanded := func(at place) json.RawMessage {
 		if at.node == nil {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -105,11 +106,9 @@ func (a *api) overview() string {
 	return b.String()
 }
 
+// title returns the title of the API.
 func (a *api) title() string {
-	if t := oneLine(a.main.get("info").text("title")); t != "" {
-		return t
-	}
-	return "API"
+	return cmp.Or(oneLine(a.main.get("info").text("title")), "API")
 }
 
 // operationText returns the answer of get_operation as text.
@@ -157,6 +156,7 @@ func (o *operation) heading() string {
 	return text
 }
 
+// writeParameters writes the list of parameters, each with its type.
 func (a *api) writeParameters(b *strings.Builder, o *operation) {
 	if len(o.parameters) == 0 {
 		return
@@ -212,6 +212,7 @@ func (a *api) writeContent(b *strings.Builder, body place) {
 	}
 }
 
+// writeResponses writes the responses by status, each with its content and headers.
 func (a *api) writeResponses(b *strings.Builder, o *operation) {
 	responses := o.fields("responses")
 	if len(responses) == 0 {
