@@ -253,7 +253,13 @@ func TestVerifyFindsFaults(t *testing.T) {
 	if err := out.verifyListed(); err == nil {
 		t.Error("a file without a sum was accepted")
 	}
-	write(t, out.path("slipway-linux-amd64.tar.gz"), "changed")
+	archive := out.path("slipway-linux-amd64.tar.gz")
+	data, err := os.ReadFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	write(t, archive, string(data))
 	if err := out.verifySums(); err == nil {
 		t.Error("a changed archive was accepted")
 	}
