@@ -93,7 +93,7 @@ func (n *includer) read(instead, wanted, file string, number, depth int) string 
 	text, ok := n.text(name, file)
 	if !ok || depth >= maxIncludeDepth || len(text) > n.left {
 		n.found = append(n.found, finding(ruleInclude, n.r.place(n.file), number, "",
-			"%s is not included: it is no file of the folder, or too much", name))
+			"%s is not included: it is not in the folder, or too large", name))
 		return instead
 	}
 	n.left -= len(text)

@@ -395,7 +395,7 @@ func (r *reader) broken(p *Page, address string, at int) {
 		hint = "did you mean " + near + "?"
 	}
 	r.warn(ruleBrokenLink.As(severity), p, at, hint,
-		"the link to %s leads to no page of the folder", address)
+		"the link to %s leads to no page in the folder", address)
 }
 
 // outside reports whether a link leads above the folder. Its target may exist, but is not
@@ -487,7 +487,7 @@ func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
 	})
 	if i < 0 {
 		if !strings.HasPrefix(address, "/") && isImage(address) {
-			r.warn(ruleBrokenLink, p, at, "", "there is no picture %s",
+			r.warn(ruleBrokenLink, p, at, "", "the image does not exist: %s",
 				address)
 		}
 		return "", false

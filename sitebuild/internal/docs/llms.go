@@ -181,7 +181,7 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 	groups := make(map[string]int)
 	for _, l := range listed {
 		if l.err != nil {
-			r.set.Report.Add(finding(rulePageLeftOut, r.config.file, l.line, "", "%s is left out: %s", l.address,
+			r.set.Report.Add(finding(rulePageLeftOut, r.config.file, l.line, "", "%s is skipped: %s", l.address,
 				l.err.Error()))
 			continue
 		}
@@ -268,7 +268,7 @@ func (f *fetcher) choose(r *reader, pages []*listed) []*listed {
 	var kept []*listed
 	seen := make(map[string]bool)
 	leave := func(p *listed, why string) {
-		r.set.Report.Add(finding(rulePageLeftOut.As(check.Note), r.config.file, p.line, "", "%s is left out: %s",
+		r.set.Report.Add(finding(rulePageLeftOut.As(check.Note), r.config.file, p.line, "", "%s is skipped: %s",
 			p.address, why))
 	}
 	for _, p := range pages {
@@ -406,7 +406,7 @@ func (f *fetcher) open(name string) (string, error) {
 	}
 	defer opened.Close()
 	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.New("it is no file")
+		return "", errors.New("it is not a file")
 	}
 	return f.take(opened)
 }

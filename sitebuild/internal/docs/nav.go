@@ -139,7 +139,7 @@ func (r *reader) navPage(e navEntry) *Page {
 		}
 	}
 	r.set.Report.Add(finding(ruleNavMissing, r.place(r.config.file), e.line, "",
-		"the navigation names %s, which is no page of the folder", e.ref))
+		"the navigation names %s, which is not a page in the folder", e.ref))
 	return nil
 }
 

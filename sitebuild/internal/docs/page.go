@@ -18,7 +18,7 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	if !utf8.ValidString(source) {
 		found = append(found,
 			finding(ruleNotUTF8, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),
-				"save it as UTF-8", "the document is not UTF-8; what is not is left out"))
+				"save it as UTF-8", "the document is not UTF-8; its invalid bytes are removed"))
 		source = strings.ToValidUTF8(source, "")
 	}
 	source = strings.ReplaceAll(source, "\r\n", "\n")

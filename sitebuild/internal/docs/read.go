@@ -144,7 +144,7 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 		}
 		if info.Size() > r.opts.MaxFileBytes {
 			r.set.Report.Add(finding(ruleTooLarge, r.place(name), 0, "split it",
-				"the document has %d bytes, more than %d, and is left out", info.Size(), r.opts.MaxFileBytes))
+				"the document is skipped: it has %d bytes, more than %d", info.Size(), r.opts.MaxFileBytes))
 			return nil
 		}
 		total += info.Size()

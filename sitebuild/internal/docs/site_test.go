@@ -289,10 +289,10 @@ navigation:
   - Brewing (guide/brewing)
 
 findings:
-WEB/docs/llms.txt:10: note: ELSEWHERE/x.md is left out: it is on another host [docs/page-left-out]
-WEB/docs/llms.txt:11: warning: WEB/docs/away.md is left out: it redirects to an address elsewhere [docs/page-left-out]
-WEB/docs/llms.txt:12: warning: WEB/docs/gone.md is left out: the host answers with status 404 [docs/page-left-out]
-WEB/docs/llms.txt:14: warning: WEB/docs/picture.png is left out: the host answers with status 404 [docs/page-left-out]
+WEB/docs/llms.txt:10: note: ELSEWHERE/x.md is skipped: it is on another host [docs/page-left-out]
+WEB/docs/llms.txt:11: warning: WEB/docs/away.md is skipped: it redirects to an address elsewhere [docs/page-left-out]
+WEB/docs/llms.txt:12: warning: WEB/docs/gone.md is skipped: the host answers with status 404 [docs/page-left-out]
+WEB/docs/llms.txt:14: warning: WEB/docs/picture.png is skipped: the host answers with status 404 [docs/page-left-out]
 
 == start (start.md): Start: Where to begin.
 #start-here 1 "See brewing."
