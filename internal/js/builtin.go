@@ -151,6 +151,7 @@ func (r *reader) each(
 	return listAt(list.Start, items)
 }
 
+// mapList is LIST.map(f).
 func mapList(r *reader, at int, list *tree.Node, args []value) value {
 	return r.each(at, list, args, func(_ *tree.Node, result value) *tree.Node {
 		if result.node == nil {
@@ -160,6 +161,7 @@ func mapList(r *reader, at int, list *tree.Node, args []value) value {
 	})
 }
 
+// filterList is LIST.filter(f).
 func filterList(r *reader, at int, list *tree.Node, args []value) value {
 	return r.each(at, list, args, func(item *tree.Node, result value) *tree.Node {
 		if truthy(result) {
@@ -169,6 +171,7 @@ func filterList(r *reader, at int, list *tree.Node, args []value) value {
 	})
 }
 
+// concatLists is LIST.concat(a, b, …).
 func concatLists(r *reader, at int, list *tree.Node, args []value) value {
 	items := append([]*tree.Node{}, list.Items...)
 	for _, a := range args {
@@ -183,6 +186,7 @@ func concatLists(r *reader, at int, list *tree.Node, args []value) value {
 	return listAt(list.Start, items)
 }
 
+// joinText is LIST.join(separator).
 func joinText(r *reader, at int, list *tree.Node, args []value) value {
 	sep := ","
 	if len(args) > 0 {
@@ -199,6 +203,7 @@ func joinText(r *reader, at int, list *tree.Node, args []value) value {
 	return r.newText(list.Start, strings.Join(parts, sep))
 }
 
+// includes is LIST.includes(value).
 func includes(_ *reader, at int, list *tree.Node, args []value) value {
 	for _, item := range list.Items {
 		if len(args) > 0 && same(value{node: item}, args[0]) {
@@ -239,6 +244,7 @@ func ofObject() map[string]builtin {
 	}
 }
 
+// fromEntries is Object.fromEntries(pairs).
 func fromEntries(r *reader, at int, args []value) value {
 	pairs := fail(at, "it takes a list of pairs", "")
 	if len(args) != 1 || !isKind(args[0], tree.Array) {
@@ -266,6 +272,7 @@ func fromEntries(r *reader, at int, args []value) value {
 	return value{node: out.ordered()}
 }
 
+// assign is Object.assign(a, b, …). The result is a new object: no value changes.
 func assign(r *reader, at int, args []value) value {
 	out := newObject(at)
 	for _, a := range args {

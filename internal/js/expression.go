@@ -168,10 +168,12 @@ func same(a, b value) bool {
 	return a.node.Kind == b.node.Kind && a.node.Text == b.node.Text
 }
 
+// isKind reports whether a value is a node of a kind.
 func isKind(v value, k tree.Kind) bool {
 	return v.node != nil && v.node.Kind == k
 }
 
+// number returns the value of a number.
 func number(v value) float64 {
 	f, _ := strconv.ParseFloat(v.node.Text, 64)
 	return f
@@ -196,6 +198,7 @@ func numeric(at int, f float64) value {
 	return value{node: n}
 }
 
+// boolean returns a boolean at a position.
 func boolean(at int, is bool) value {
 	return value{node: &tree.Node{
 		Kind:  tree.Bool,
@@ -204,6 +207,7 @@ func boolean(at int, is bool) value {
 	}}
 }
 
+// textNode returns a string at a position.
 func textNode(at int, s string) *tree.Node {
 	return &tree.Node{
 		Kind:  tree.String,
@@ -590,6 +594,7 @@ type object struct {
 	indexed bool           // some names are array indexes
 }
 
+// newObject returns an empty object that begins at a position.
 func newObject(at int) *object {
 	return &object{
 		node: &tree.Node{

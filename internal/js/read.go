@@ -144,6 +144,7 @@ type fault struct {
 	hole bool // caused by another fault, which was reported
 }
 
+// Error implements the error interface.
 func (f *fault) Error() string { return f.Message }
 
 // Read evaluates a script.
@@ -593,6 +594,7 @@ func (r *reader) importing() {
 	}
 }
 
+// declaredTwice returns the fault for a name with two declarations.
 func declaredTwice(at int, name string) *fault {
 	return fail(at, fmt.Sprintf("the name %q is declared twice", name), "")
 }

@@ -151,6 +151,8 @@ type checker struct {
 	verified map[string]bool // folders of search indexes
 }
 
+// newChecker returns a checker with defaults for the options, or an error for an unknown
+// reader or host. name is the default prefix of file names.
 func newChecker(opts *Options, name string) (*checker, error) {
 	var o Options
 	if opts != nil {

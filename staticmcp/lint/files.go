@@ -84,6 +84,7 @@ type opener struct {
 	at     *os.Root
 }
 
+// close closes the folder that is kept open.
 func (o *opener) close() {
 	if o.at != nil {
 		_ = o.at.Close()
@@ -91,6 +92,7 @@ func (o *opener) close() {
 	}
 }
 
+// open opens a file of the site, through its folder if that is possible.
 func (o *opener) open(file string) (fs.File, error) {
 	dir, name := path.Split(file)
 	if o.folder.Root == nil || dir == "" {

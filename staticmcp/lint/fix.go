@@ -76,6 +76,7 @@ func Fix(ctx context.Context, dir string, opts *FixOptions) ([]Repair, *check.Re
 // maxFixRounds bounds the rounds: repairs must not trigger each other forever.
 const maxFixRounds = 8
 
+// checkForRepair checks the site in a folder and collects the possible repairs.
 func checkForRepair(ctx context.Context, dir string, opts *Options) (*checker, error) {
 	c, err := newChecker(opts, inside(dir))
 	if err != nil {

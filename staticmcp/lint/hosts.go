@@ -58,6 +58,7 @@ type sizes struct {
 	largest []sized // those over the limit of some host
 }
 
+// sized is a file with its size.
 type sized struct {
 	path  string
 	bytes int64

@@ -132,6 +132,7 @@ type unread struct {
 	example   string
 }
 
+// note counts a file. The first one that the reader does not find is the example.
 func (u *unread) note(missed bool, example string) {
 	u.of++
 	if !missed {
@@ -142,6 +143,7 @@ func (u *unread) note(missed bool, example string) {
 	}
 }
 
+// String returns the count with the example.
 func (u *unread) String() string {
 	return fmt.Sprintf("%d of %d, such as %s", u.count, u.of, u.example)
 }
@@ -170,6 +172,7 @@ func (c *checker) readerResources(r reader) {
 	}
 }
 
+// shapeHint describes what the reader does with the file of a resource.
 func (r *reader) shapeHint() string {
 	if r.needs()&traitFlat == 0 {
 		return `it passes the file on as a result, which needs {"contents":[...]}; the standard has no contents`
@@ -214,6 +217,8 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	}
 }
 
+// pathHint describes where the reader looks for the answers of a tool with a number of
+// arguments.
 func (r *reader) pathHint(arguments int) string {
 	switch {
 	case arguments > 2 && r.Joins != "":

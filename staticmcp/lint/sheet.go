@@ -21,6 +21,8 @@ type sheet struct {
 	repairs []repair
 }
 
+// sheet returns a sheet for the file at path. Its findings are in the report after
+// [checker.take].
 func (c *checker) sheet(path string, text []byte) *sheet {
 	s := &sheet{
 		Reporter: c.in(path),

@@ -110,6 +110,7 @@ func lineAt(text string, i int) (line string, next int) {
 // of many offsets.
 type lineBreaks []int
 
+// breaksOf finds the line breaks in a text.
 func breaksOf(text string) lineBreaks {
 	breaks := make(lineBreaks, 0, strings.Count(text, "\n"))
 	for i := range len(text) {

@@ -42,6 +42,7 @@ type frontError struct {
 	text string
 }
 
+// Error implements the error interface.
 func (e *frontError) Error() string { return e.text }
 
 // splitFrontMatter separates the front matter from text. lines is how many lines of text
@@ -114,6 +115,7 @@ func upTo(text, mark string) (before, after string, lines int, ok bool) {
 	return "", "", 0, false
 }
 
+// splitJSON is splitFrontMatter for front matter in JSON, which ends with its brace.
 func splitJSON(text string) (map[string]any, string, int, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var values map[string]any
@@ -141,6 +143,7 @@ func decodeFile(name, text string) (values map[string]any, err error) {
 // maxFront bounds front matter in bytes, to limit the work of the parsers.
 const maxFront = 256 << 10
 
+// decodeYAML decodes front matter in YAML. The error is a *frontError.
 func decodeYAML(text string) (values map[string]any, err error) {
 	if len(text) > maxFront {
 		return nil, &frontError{1, fmt.Sprintf("the front matter is longer than %d bytes", maxFront)}
@@ -169,6 +172,7 @@ func yamlError(err error) (line int, text string) {
 	return line, text
 }
 
+// decodeTOML decodes front matter in TOML. The error is a *frontError.
 func decodeTOML(text string) (values map[string]any, err error) {
 	if len(text) > maxFront {
 		return nil, &frontError{1, fmt.Sprintf("the front matter is longer than %d bytes", maxFront)}
@@ -242,6 +246,7 @@ func readMenus(v map[string]any) map[string]menuEntry {
 	return menus
 }
 
+// str returns a scalar as text, and "" for other values.
 func str(v any) string {
 	switch t := v.(type) {
 	case string:
@@ -252,11 +257,13 @@ func str(v any) string {
 	return ""
 }
 
+// truth reports whether a value is true, also as text.
 func truth(v any) bool {
 	b, ok := v.(bool)
 	return ok && b || v == "true"
 }
 
+// number returns a number, also from a text.
 func number(v any) (float64, bool) {
 	switch n := v.(type) {
 	case int:

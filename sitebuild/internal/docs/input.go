@@ -76,6 +76,7 @@ func (f *Folder) Paths() []string {
 	return paths
 }
 
+// isFolder reports whether a folder exists.
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()

@@ -67,6 +67,7 @@ func parseTag(s string, i int) (*tag, bool) {
 	return nil, false
 }
 
+// isTagByte reports whether c can be in the name of a tag, as its first byte or a later one.
 func isTagByte(c byte, first bool) bool {
 	letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 	return letter || !first && ('0' <= c && c <= '9' || c == '.' || c == '-' || c == ':' || c == '_')
@@ -173,12 +174,14 @@ func (c *cleaner) component(t *tag) {
 	}
 }
 
+// describe writes the description of a component after its title.
 func (c *cleaner) describe(t *tag) {
 	if text := t.text("description"); text != "" {
 		c.out.WriteString(": " + text)
 	}
 }
 
+// isLink reports whether a component is a link.
 func isLink(name string) bool {
 	return name == "Link" || name == "a" || name == "NavLink"
 }

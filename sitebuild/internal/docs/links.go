@@ -21,6 +21,7 @@ func (p *Page) URI() string { return uriOf(p.ID) }
 // URI returns the URI of the resource of the image.
 func (i *Image) URI() string { return uriOf(i.ID) }
 
+// uriOf returns the URI of the page or image with an id.
 func uriOf(id string) string {
 	parts := strings.Split(id, "/")
 	for i, part := range parts {
@@ -295,6 +296,8 @@ func (r *reader) target(p *Page, target string, at int, image bool) (string, boo
 // schemes matches the start of an external address.
 var schemes = lazily(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\{|\$|%)`)
 
+// isExternal reports whether a target is not a path: it has a scheme or a host, or begins
+// with a placeholder of a template.
 func isExternal(target string) bool {
 	return schemes().MatchString(target) && !strings.HasPrefix(target, "pathname://")
 }
@@ -469,6 +472,7 @@ func imageType(name string) string {
 	return ""
 }
 
+// isImage reports whether a file is an image, by its extension.
 func isImage(name string) bool { return imageType(name) != "" }
 
 // imageTarget is target for an image.

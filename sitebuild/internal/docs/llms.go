@@ -338,6 +338,7 @@ func (f *fetcher) fetch(ctx context.Context, pages []*listed) {
 	work.Wait()
 }
 
+// page returns the text of a page. For a web page, the Markdown next to it is tried.
 func (f *fetcher) page(ctx context.Context, p *listed) (string, error) {
 	if f.list.base == nil {
 		return f.open(p.address)

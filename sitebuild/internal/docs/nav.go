@@ -79,6 +79,8 @@ func (r *reader) navigate(pages []*Page) {
 // maxNavDepth bounds how deep entries are nested.
 const maxNavDepth = 20
 
+// navItems resolves entries to pages, and adds those to seen. Entries of hidden and missing
+// pages are skipped.
 func (r *reader) navItems(entries []navEntry, seen map[*Page]bool, depth int) []*NavItem {
 	if depth > maxNavDepth {
 		return nil
@@ -218,6 +220,8 @@ type placed struct {
 	name       string
 }
 
+// folderItems returns the pages and subfolders of a folder in order. The page of the folder
+// itself comes first at the top; below, it is that of the folder's item.
 func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 	var list []placed
 	if f.index != nil && top {
@@ -292,6 +296,7 @@ func naturally(a, b string) int {
 	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
 }
 
+// leadingNumber returns the number at the start of a name, or -1.
 func leadingNumber(s string) int {
 	n := 0
 	digits := 0

@@ -60,6 +60,8 @@ const (
 	maxImageTotal     = 64 << 20
 )
 
+// withDefaults returns a copy of the options, in which zero values are replaced by their
+// defaults; pages and bytes are those of MaxPages and MaxTotalBytes. o may be nil.
 func (o *Options) withDefaults(pages int, bytes int64) *Options {
 	var d Options
 	if o != nil {

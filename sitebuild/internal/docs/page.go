@@ -55,6 +55,7 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	return p, found
 }
 
+// firstInvalid returns the position of the first byte that is not UTF-8.
 func firstInvalid(s string) int {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -216,6 +217,7 @@ func shorten(text string, limit int) string {
 	return strings.TrimRight(text[:cut], " ,;:.") + "…"
 }
 
+// isIndex reports whether a document of this name is the page of its folder.
 func isIndex(name string) bool {
 	switch strings.ToLower(name) {
 	case "index", "readme", "_index":

@@ -22,6 +22,7 @@ type parsed struct {
 	pieces []textPiece
 }
 
+// heading is a heading with its position in the source.
 type heading struct {
 	level    int
 	text     string
@@ -29,8 +30,10 @@ type heading struct {
 	at, body int    // where its line begins and ends
 }
 
+// span is a range of bytes in the source.
 type span struct{ start, end int }
 
+// textPiece is a plain text with its position in the source.
 type textPiece struct {
 	at   int
 	text string
@@ -39,6 +42,7 @@ type textPiece struct {
 // markdown parses documents. It is safe for concurrent use.
 type markdown struct{ plain, mdx parser.Parser }
 
+// newMarkdown returns the parsers for Markdown and MDX.
 func newMarkdown() *markdown {
 	return &markdown{
 		plain: newParser(true),
@@ -200,6 +204,7 @@ type walker struct {
 	at     int             // where it begins
 }
 
+// visit is the callback of [ast.Walk].
 func (w *walker) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
 	switch n.Type() {
 	case ast.TypeBlock:
@@ -210,6 +215,7 @@ func (w *walker) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
 	return ast.WalkContinue, nil
 }
 
+// block collects what a block contributes to the result.
 func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 	if !entering {
 		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
@@ -276,10 +282,12 @@ var (
 	htmlIDs = lazily(`\s(?:id|name)=["']([^"']+)["']`)
 )
 
+// stripTags returns the text of HTML.
 func stripTags(text string) string {
 	return html.UnescapeString(tags().ReplaceAllString(text, " "))
 }
 
+// anchorsIn collects the ids in a piece of HTML, to which links can lead.
 func (w *walker) anchorsIn(text string) {
 	for _, m := range htmlIDs().FindAllStringSubmatch(text, -1) {
 		w.out.anchors = append(w.out.anchors, m[1])
@@ -289,6 +297,7 @@ func (w *walker) anchorsIn(text string) {
 // explicitID matches an id at the end of a heading that the parser did not recognize.
 var explicitID = lazily(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
 
+// heading collects a heading, with the id that its author wrote.
 func (w *walker) heading(h *ast.Heading) {
 	found := heading{level: h.Level}
 	if id, ok := h.AttributeString("id"); ok {
@@ -328,11 +337,13 @@ func (w *walker) heading(h *ast.Heading) {
 	w.out.headings = append(w.out.headings, found)
 }
 
+// isUnderline reports whether a line underlines the heading above it.
 func isUnderline(line string) bool {
 	bare := strings.TrimSpace(line)
 	return bare != "" && (strings.Trim(bare, "=") == "" || strings.Trim(bare, "-") == "")
 }
 
+// inline collects texts and links.
 func (w *walker) inline(n ast.Node, entering bool) {
 	if !entering {
 		return

@@ -62,6 +62,8 @@ func read(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts *
 	return r.finish(ctx, pages)
 }
 
+// newReader returns a reader without documents. prefix precedes the names of files in
+// findings.
 func newReader(fsys fs.FS, prefix string, opts *Options) *reader {
 	return &reader{
 		fsys:     fsys,

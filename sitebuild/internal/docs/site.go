@@ -83,8 +83,10 @@ func (m *maker) name() string {
 	return "docs"
 }
 
+// title returns the title of the documents, or the name of the server.
 func (m *maker) title() string { return cmp.Or(m.set.Title, m.name()) }
 
+// instructions returns the instructions for using the site.
 func (m *maker) instructions() string {
 	then := "read one section with get_section, or a whole page with get_page"
 	heading := " and heading linux"

@@ -15,6 +15,7 @@ type slugger struct {
 	next  map[string]int
 }
 
+// newSlugger returns a slugger for the headings of one page.
 func newSlugger() *slugger {
 	return &slugger{
 		taken: make(map[string]bool),
@@ -44,6 +45,7 @@ func (s *slugger) take(id string) bool {
 	return free
 }
 
+// slugOf returns the slug of a heading as GitHub builds it, which need not be unique.
 func slugOf(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

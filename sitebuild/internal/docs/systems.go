@@ -75,6 +75,7 @@ func (d *detector) hasFile(prefix string) bool {
 	return false
 }
 
+// read returns the first maxConfig bytes of a file, or "" if it cannot be read.
 func (d *detector) read(name string) string {
 	f, err := d.fsys.Open(name)
 	if err != nil {

@@ -18,6 +18,7 @@ type navTree struct {
 	taken  map[string]bool
 }
 
+// newNavTree returns the navigation with a unique name for each group.
 func newNavTree(items []*NavItem) *navTree {
 	t := &navTree{
 		top:   items,
@@ -81,6 +82,7 @@ func (t *navTree) text(items []*NavItem, limit int) string {
 	}
 }
 
+// depthOf returns the number of levels.
 func depthOf(items []*NavItem) int {
 	deepest := 0
 	for _, item := range items {
@@ -89,6 +91,7 @@ func depthOf(items []*NavItem) int {
 	return deepest
 }
 
+// write writes items as a list, and those below depth as names of groups.
 func (t *navTree) write(b *strings.Builder, items []*NavItem, level, depth int) {
 	for _, item := range items {
 		b.WriteString(strings.Repeat("  ", level) + "- " + item.Title)
@@ -108,6 +111,7 @@ func (t *navTree) write(b *strings.Builder, items []*NavItem, level, depth int) 
 	}
 }
 
+// countPages returns the number of pages among items and below.
 func countPages(items []*NavItem) int {
 	n := 0
 	for _, item := range items {
@@ -153,6 +157,7 @@ func (m *maker) llms() []byte {
 	return []byte(b.String())
 }
 
+// pagesOf appends the pages of an item and below that are not seen yet.
 func pagesOf(item *NavItem, seen map[*Page]bool, list []*Page) []*Page {
 	if item.Page != nil && !seen[item.Page] {
 		seen[item.Page] = true
@@ -164,6 +169,7 @@ func pagesOf(item *NavItem, seen map[*Page]bool, list []*Page) []*Page {
 	return list
 }
 
+// llmsSection writes a section with links to pages, unless there are none.
 func (m *maker) llmsSection(b *strings.Builder, title string, pages []*Page) {
 	if len(pages) == 0 {
 		return

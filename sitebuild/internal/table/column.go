@@ -72,6 +72,8 @@ type columnStats struct {
 	maxF     float64
 }
 
+// newColumn returns empty statistics. Values are counted as long as there are at most limit
+// different ones.
 func newColumn(name string, limit int) *columnStats {
 	return &columnStats{
 		name:   name,
@@ -138,6 +140,7 @@ func (c *columnStats) add(v cell) (again bool) {
 	return c.count(v)
 }
 
+// narrow rules out the kinds that a text cannot have, and extends the ranges of the others.
 func (c *columnStats) narrow(s string) {
 	if c.could&couldInteger != 0 && !isInteger(s) {
 		c.could &^= couldInteger
@@ -169,6 +172,7 @@ func (c *columnStats) narrow(s string) {
 	}
 }
 
+// measure extends the range of numbers.
 func (c *columnStats) measure(literal string) {
 	if f, err := strconv.ParseFloat(literal, 64); err == nil {
 		c.minF = min(c.minF, f)
@@ -179,6 +183,8 @@ func (c *columnStats) measure(literal string) {
 // maxTwice is how many repeated values are reported.
 const maxTwice = 10
 
+// count counts a value, and reports whether it occurred before. A long value ends the
+// counting: the column is neither a key nor one to find rows by.
 func (c *columnStats) count(v cell) (again bool) {
 	if len(v.text) > longValue || v.sort == other {
 		c.unique = false
@@ -265,6 +271,7 @@ func (c *columnStats) finish() {
 	}
 }
 
+// floatLiteral formats a number, without an exponent if it is an integer.
 func floatLiteral(f float64) string {
 	if f == math.Trunc(f) && math.Abs(f) <= maxExact {
 		return strconv.FormatFloat(f, 'f', 0, 64)
@@ -272,6 +279,8 @@ func floatLiteral(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
+// textKind returns the kind of a column of texts in CSV: the most specific one that all of
+// them can have.
 func (c *columnStats) textKind(filled int) kind {
 	switch {
 	case filled == 0:
@@ -325,6 +334,7 @@ func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 	return append(dst, v.text...)
 }
 
+// appendLoose appends a text in CSV as a value of the kind of the column.
 func (c *columnStats) appendLoose(dst []byte, s string) []byte {
 	if c.kind == kindText {
 		return jsonscan.AppendQuote(dst, s)
@@ -370,6 +380,7 @@ func isInteger(s string) bool {
 	return strings.Trim(digits, "0123456789") == ""
 }
 
+// exact reports whether every reader of JSON keeps the value of an integer.
 func exact(s string) bool {
 	if len(s) < 16 {
 		return true
@@ -395,10 +406,12 @@ func numberLiteral(s string) (string, bool) {
 	return s, true
 }
 
+// isBoolean reports whether a text is true or false, in any case.
 func isBoolean(s string) bool {
 	return len(s) <= 5 && (strings.EqualFold(s, "true") || strings.EqualFold(s, "false"))
 }
 
+// isDate reports whether a text is a date such as 2006-01-02.
 func isDate(s string) bool {
 	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
 		return false
@@ -407,6 +420,7 @@ func isDate(s string) bool {
 	return err == nil
 }
 
+// isDateTime reports whether a text is a time such as 2006-01-02T15:04:05Z.
 func isDateTime(s string) bool {
 	if len(s) < 20 || s[4] != '-' || s[10] != 'T' {
 		return false

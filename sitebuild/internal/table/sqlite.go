@@ -113,6 +113,7 @@ type sqliteTable struct {
 	order    string
 }
 
+// quoteName quotes an identifier for SQL.
 func quoteName(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
@@ -187,6 +188,8 @@ func (in *Input) sqliteTables(ctx context.Context, db *sql.DB) ([]sqliteTable, e
 	return tables, nil
 }
 
+// read reads the columns and keys of the table, and builds the terms of its query: large
+// binary values are replaced by their sizes before they reach memory.
 func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 	columns, err := queryStrings(ctx, db,
 		`SELECT name, pk, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, t.name)
@@ -243,6 +246,8 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 	return nil
 }
 
+// sqliteSource returns a table as a source, whose first walk also verifies the sizes of all
+// rows before it reads them.
 func (in *Input) sqliteSource(t sqliteTable, r *check.Report) (*source, error) {
 	src := &source{
 		name: t.name,
@@ -320,6 +325,7 @@ type sqliteRows struct {
 	count    int
 }
 
+// walk calls each for every row of the query.
 func (w *sqliteRows) walk(ctx context.Context, db *sql.DB, query string, each func(row) error) (err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
@@ -356,6 +362,8 @@ func (w *sqliteRows) walk(ctx context.Context, db *sql.DB, query string, each fu
 // maxBlob is the largest binary value that is included, in base64, in bytes.
 const maxBlob = 4 << 10
 
+// cell converts a value of the driver. Integers in a column declared as boolean are
+// booleans.
 func (w *sqliteRows) cell(v any, column int) cell {
 	switch v := v.(type) {
 	case int64:
@@ -388,6 +396,7 @@ func (w *sqliteRows) omit(cells []cell, list string) {
 	}
 }
 
+// valid returns a text with its invalid UTF-8 replaced, which is reported.
 func (w *sqliteRows) valid(s string, column int) string {
 	if utf8.ValidString(s) {
 		return s
@@ -396,6 +405,7 @@ func (w *sqliteRows) valid(s string, column int) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
+// warn reports a problem of the current row unless the table is read again.
 func (w *sqliteRows) warn(rule check.Rule, column int, hint, format string, args ...any) {
 	if w.report != nil {
 		w.in.about(w.report).Add(rule, "", hint,

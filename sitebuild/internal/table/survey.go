@@ -162,6 +162,8 @@ func (t *tab) read(ctx context.Context, all *Options, report *check.Report) erro
 	})
 }
 
+// newColumn returns the statistics for a column. Foreign keys and requested columns may
+// have more values to find rows by.
 func (t *tab) newColumn(name string) *columnStats {
 	limit := autoValues
 	if _, isRef := t.src.refs[name]; isRef {
@@ -182,6 +184,7 @@ func (t *tab) duplicate(report *check.Report, line int, column, value string) {
 		"%s %q was there before, so that %s does not tell rows apart", column, value, column)
 }
 
+// repeated reports a row whose key occurred before, in the row or line first.
 func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
 	var values []string
 	for _, i := range key {
@@ -257,6 +260,8 @@ func (c *columnStats) canBeKey() bool {
 		c.most <= longValue
 }
 
+// chooseKey chooses the columns of the key: the requested ones, or those declared in the
+// file, or the column with the best name whose values are unique.
 func (t *tab) chooseKey() error {
 	wanted := t.opts.Key
 	if len(wanted) == 0 {
@@ -291,6 +296,8 @@ func (t *tab) chooseKey() error {
 	return nil
 }
 
+// chooseColumns chooses the columns of rows and of lists, which omit long texts, and those
+// to look a row up by.
 func (t *tab) chooseColumns() error {
 	var err error
 	t.hasBinary = slices.ContainsFunc(t.cols, func(c *columnStats) bool {
@@ -343,6 +350,8 @@ func (t *tab) uniqueColumns() []int {
 	return found
 }
 
+// chooseFinders chooses the columns to find rows by: the requested ones, or those with few
+// values.
 func (t *tab) chooseFinders() error {
 	asked, err := t.places(t.opts.Find)
 	if err != nil {
@@ -370,6 +379,7 @@ func (t *tab) chooseFinders() error {
 	return nil
 }
 
+// newFinder returns a finder for a column, with the rows of each value counted.
 func (t *tab) newFinder(i int) *finder {
 	c := t.cols[i]
 	f := &finder{
@@ -409,6 +419,8 @@ func (t *tab) findable() []int {
 	return found
 }
 
+// worthFinding reports whether a column has few enough values that several rows share one.
+// A foreign key with values always is.
 func (t *tab) worthFinding(c *columnStats, isRef bool) bool {
 	if len(c.values) == 0 || (c.unique || c.binaries > 0) && !isRef {
 		return false
@@ -443,6 +455,7 @@ func (c *columnStats) sortValues(values []string) {
 	})
 }
 
+// choosePages sets the number of rows on a page, so that a page has about pageBytes.
 func (t *tab) choosePages() {
 	size := 0
 	for _, i := range t.listed {

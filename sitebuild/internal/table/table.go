@@ -181,6 +181,7 @@ func New(path string, opts *Options) (*Input, error) {
 	return in, nil
 }
 
+// positive returns n, or otherwise if n is not positive.
 func positive[T int | int64](n, otherwise T) T {
 	if n > 0 {
 		return n
