@@ -54,9 +54,9 @@ func TestImports(t *testing.T) {
 	for name, want := range map[string]string{
 		"project/deploy/outside.ts": `outside.ts:1:15: error: cannot import "../../secret.json": the file is outside ` +
 			`the project`,
-		"project/deploy/linked.ts":  `linked.ts:1:15: error: cannot import "./link.json": there is no such file`,
+		"project/deploy/linked.ts":  `linked.ts:1:15: error: cannot import "./link.json": the file does not exist`,
 		"alone/mcp.ts":              `mcp.ts:1:15: error: cannot import "../secret.json": the file is outside the project`,
-		"alone/faulty.ts":           `faulty.ts:1:19: error: broken.ts:2:29: there is no process`,
+		"alone/faulty.ts":           `faulty.ts:1:19: error: broken.ts:2:29: process is not declared`,
 		"project/deploy/unknown.ts": `unknown.ts:1:15: `,
 	} {
 		_, report, err := stax.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))

@@ -44,7 +44,7 @@ func given() map[string]value {
 					return r.newText(at, s)
 				}
 			}
-			panic(fail(at, "only a number, a string or a boolean can become a string", ""))
+			panic(fail(at, "only numbers, strings and booleans can be converted to a string", ""))
 		}),
 	}
 }
@@ -56,7 +56,7 @@ func require(r *reader, at int, args []value) value {
 		return native(define)
 	}
 	if !named || r.opts.Files == nil {
-		panic(fail(at, `a definitions script can require "stax" only`, oneFile))
+		panic(fail(at, `only "stax" can be required`, oneFile))
 	}
 	m := r.load(at, args[0].node.Text)
 	switch {
@@ -84,7 +84,7 @@ func (r *reader) member(v value, name string, at int) value {
 	case isKind(v, Unknown):
 		return v.known()
 	case v.node == nil:
-		panic(fail(at, fmt.Sprintf("nothing to take %q of", name), ""))
+		panic(fail(at, fmt.Sprintf("cannot read %q of undefined", name), ""))
 	case name == prototype:
 	case v.node.Kind == tree.Object:
 		return value{node: v.node.Get(name)}

@@ -74,7 +74,7 @@ func (r *reader) binary(level int) value {
 // refuseLoose rejects operators that convert their operands, which definitions do not need.
 func (r *reader) refuseLoose() {
 	if (r.peek("==") && !r.peek("===")) || (r.peek("!=") && !r.peek("!==")) {
-		panic(fail(r.at, "comparing with == converts its sides first", "compare with ==="))
+		panic(fail(r.at, "== is not supported because it converts its operands", "compare with ==="))
 	}
 }
 
@@ -93,12 +93,12 @@ func (r *reader) combine(at int, op string, left, right value) value {
 		a, aok := textOf(left)
 		b, bok := textOf(right)
 		if !aok || !bok {
-			panic(fail(at, "only strings and numbers can be put together", ""))
+			panic(fail(at, "only strings and numbers can be added", ""))
 		}
 		return r.newText(left.node.Start, a+b)
 	}
 	if !numbers {
-		panic(fail(at, fmt.Sprintf("only numbers can stand beside %s", op), ""))
+		panic(fail(at, fmt.Sprintf("%s requires numbers", op), ""))
 	}
 	return calculate(at, op, number(left), number(right))
 }
@@ -125,7 +125,7 @@ func calculate(at int, op string, a, b float64) value {
 		result = math.Mod(a, b)
 	}
 	if math.IsNaN(result) || math.IsInf(result, 0) {
-		panic(fail(at, "this is no number that can be written", ""))
+		panic(fail(at, "the result is not a finite number", ""))
 	}
 	return numeric(at, result)
 }
@@ -259,7 +259,7 @@ func (r *reader) unary() value {
 			return v
 		}
 		if !isKind(v, tree.Number) {
-			panic(fail(at, "only a number can be negative", ""))
+			panic(fail(at, "- requires a number", ""))
 		}
 		return numeric(at, -number(v))
 	}
@@ -293,7 +293,7 @@ func (r *reader) suffixes(v value, start int) value {
 				continue
 			}
 			if v.fn == nil {
-				panic(fail(start, "this is no function", ""))
+				panic(fail(start, "this is not a function", ""))
 			}
 			v = r.tryCall(v.fn, start, args)
 		case r.peek("<") && v.fn != nil && r.generics():
@@ -346,7 +346,7 @@ func (r *reader) index(v, key value, at int) value {
 	}
 	name, ok := textOf(key)
 	if !ok {
-		panic(fail(at, "a member is named by a string or a number", ""))
+		panic(fail(at, "the name of a member must be a string or a number", ""))
 	}
 	return r.member(v, name, at)
 }
@@ -447,7 +447,7 @@ func (r *reader) template() value {
 			r.want("}")
 			text, ok := textOf(v)
 			if !ok && r.dry == 0 {
-				panic(fail(at, "only a string or a number can stand in a template", ""))
+				panic(fail(at, "a template can only contain strings and numbers", ""))
 			}
 			b.WriteString(text)
 		case c == '\r': // JavaScript normalizes line endings in templates
@@ -484,7 +484,7 @@ func (r *reader) array() value {
 		case r.opts.Lenient:
 			n.Items = append(n.Items, r.unknown(at).node)
 		default:
-			panic(fail(at, "this cannot be an element of a list", ""))
+			panic(fail(at, "this value cannot be an element of a list", ""))
 		}
 		cost := 1
 		if copied {

@@ -109,7 +109,7 @@ func (r *reader) block() value {
 func undeclared(at int, name string) *fault {
 	hint := "write the value out, or declare it above with const"
 	if slices.Contains([]string{"process", "Deno", "Bun", "env"}, name) {
-		hint = `what must not stand here is named in "secrets" and resolved when the server starts`
+		hint = `name secrets in "secrets"; they are resolved when the server starts`
 	}
-	return fail(at, fmt.Sprintf("there is no %s: a definitions script sees nothing but itself", name), hint)
+	return fail(at, fmt.Sprintf("%s is not declared: a definitions script can only use its own declarations", name), hint)
 }

@@ -177,7 +177,7 @@ func (r *reader) escape(b *strings.Builder) {
 	case c == 'x' || c == 'u':
 		code, ok := r.codePoint(c)
 		if !ok {
-			panic(fail(start, "not an escape", ""))
+			panic(fail(start, "invalid escape sequence", ""))
 		}
 		if utf16High(code) && bytes.HasPrefix(r.text[r.at:], []byte(`\u`)) {
 			r.at += 2

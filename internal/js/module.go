@@ -60,7 +60,7 @@ func (m *module) get(name string) (value, bool) {
 // namespace returns the value of import * as name.
 func (m *module) namespace() value {
 	notCallable := func(_ *reader, at int, _ []value) value {
-		panic(fail(at, "this is no function", ""))
+		panic(fail(at, "this is not a function", ""))
 	}
 	return value{fn: &function{
 		exports: m,
@@ -78,10 +78,10 @@ func (r *reader) load(at int, specifier string) *module {
 		return fail(at, fmt.Sprintf("cannot import %q: %s", specifier, why), hint)
 	}
 	if r.opts.Files == nil {
-		panic(cannot(`a definitions script sees nothing but itself and "stax"`, oneFile))
+		panic(cannot(`only "stax" can be imported`, oneFile))
 	}
 	if !strings.HasPrefix(specifier, "./") && !strings.HasPrefix(specifier, "../") {
-		panic(cannot(`a definitions script sees nothing but itself, the files of its project and "stax"`, oneFile))
+		panic(cannot(`only "stax" and files of the project can be imported`, oneFile))
 	}
 	r.steps += importSteps
 	name, err := r.locate(specifier)
@@ -89,11 +89,11 @@ func (r *reader) load(at int, specifier string) *module {
 	case errors.Is(err, errOutside):
 		panic(cannot("the file is outside the project", "move it into the folder of the project"))
 	case err != nil:
-		panic(cannot("there is no such file", ""))
+		panic(cannot("the file does not exist", ""))
 	}
 	for _, m := range r.modules {
 		if m.name == name && m.state == reading {
-			panic(cannot("the files import each other: "+r.cycle(m), "move what both need to a third file"))
+			panic(cannot("import cycle: "+r.cycle(m), "move the shared declarations to a third file"))
 		}
 		if m.name == name {
 			return m

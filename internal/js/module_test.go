@@ -226,13 +226,13 @@ func TestImportsRefused(t *testing.T) {
 		want  []string // "line:column message"
 	}{
 		"missing": {with(`import a from "./none"; export default { a }`),
-			[]string{"1:15 cannot import \"./none\": there is no such file"}},
+			[]string{"1:15 cannot import \"./none\": the file does not exist"}},
 		"outside": {with("\nimport a from '../a'; export default { a }"),
 			[]string{"2:15 cannot import \"../a\": the file is outside"}},
 		"package": {with(`import a from "lodash"; export default { a }`),
-			[]string{"1:15 cannot import \"lodash\": a definitions"}},
+			[]string{"1:15 cannot import \"lodash\": only \"stax\""}},
 		"absolute": {with(`import a from "/etc/hosts"; export default { a }`),
-			[]string{"1:15 cannot import \"/etc/hosts\": a definitions"}},
+			[]string{"1:15 cannot import \"/etc/hosts\": only \"stax\""}},
 		"number": {many, []string{"65:17 cannot import \"./m64.mjs\": more than", "66:17 ", "67:17 ", "68:17 ", "69:17 ",
 			"70:17 "}},
 		"depth": {with(`import a from "./deep0.mjs"; export default { a }`),
@@ -243,13 +243,13 @@ func TestImportsRefused(t *testing.T) {
 			"main.mjs": `import a from "./a.mjs"; export default { a }`,
 			"a.mjs":    "\nimport b from './b.mjs'; export default b",
 			"b.mjs":    "import a from './a.mjs'; export default a",
-		}, []string{`1:15 b.mjs:1:15: cannot import "./a.mjs": the files import each other: a.mjs → b.mjs → a.mjs`}},
+		}, []string{`1:15 b.mjs:1:15: cannot import "./a.mjs": import cycle: a.mjs → b.mjs → a.mjs`}},
 		"itself": {map[string]string{"main.mjs": `import a from "./main.mjs"; export default { a }`},
-			[]string{`1:15 cannot import "./main.mjs": the files import each other: main.mjs → main.mjs`}},
+			[]string{`1:15 cannot import "./main.mjs": import cycle: main.mjs → main.mjs`}},
 		"a fault in a file": {map[string]string{
 			"main.mjs": "import a from './a.mjs';\nexport default { a, b }",
 			"a.mjs":    "const x = 1;\nexport default { x, y: process.env.Y }",
-		}, []string{"1:15 a.mjs:2:24: there is no process", "2:21 there is no b"}},
+		}, []string{"1:15 a.mjs:2:24: process is not declared", "2:21 b is not declared"}},
 		"a fault in JSON": {map[string]string{
 			"main.mjs": "import a from './a.json';\nexport default { a }",
 			"a.json":   "{\n  \"a\": 1,\n}",
@@ -259,7 +259,7 @@ func TestImportsRefused(t *testing.T) {
 			"a.mjs":    "export const a = 1; // `",
 		}, []string{"2:32 the template is not closed"}},
 		"a prototype": {map[string]string{"main.mjs": `export default { a: 1, __proto__: { b: 2 } }`},
-			[]string{"1:24 the name __proto__ cannot be used"}},
+			[]string{"1:24 the name __proto__ is not supported"}},
 		"a module as value": {map[string]string{
 			"main.mjs": "import * as a from './a.mjs';\nexport default { a }",
 			"a.mjs":    "export const a = 1",
@@ -267,7 +267,7 @@ func TestImportsRefused(t *testing.T) {
 		"nested doubling": {map[string]string{
 			"main.mjs": strings.TrimSuffix(doubling("const %1 = [%0, %0];"), "export default {}") +
 				"export default { x: a" + strings.Repeat("a", 60) + " }",
-		}, []string{"1:1 the script makes objects that are too large"}},
+		}, []string{"1:1 the script builds objects that are too large"}},
 	}
 	tests["nested doubling"].files["main.mjs"] = "const a = 1;" + tests["nested doubling"].files["main.mjs"]
 	for name, test := range tests {

@@ -284,7 +284,7 @@ func fail(at int, message, hint string) *fault {
 
 // refuse returns the fault for an unsupported construct.
 func refuse(at int, what string) *fault {
-	return fail(at, what+" cannot be used: a definitions script is read, not run",
+	return fail(at, what+" is not supported: definitions scripts are read, not run",
 		"write the value out, or generate a .json file with a program of yours")
 }
 
@@ -293,16 +293,16 @@ func (r *reader) step() (leave func()) {
 	r.steps++
 	r.depth++
 	if r.steps > r.limit(maxSteps) || r.depth > maxDepth {
-		panic(fail(r.at, "the script does too much, or nests too deeply", "generate a .json file instead"))
+		panic(fail(r.at, "the script needs too many steps, or nests too deeply", "generate a .json file instead"))
 	}
 	return func() { r.depth-- }
 }
 
 // The messages for a script that exceeds maxText.
 const (
-	longText     = "the script puts too much text together"
-	longList     = "the script makes lists that are too long"
-	largeObjects = "the script makes objects that are too large"
+	longText     = "the script builds too much text"
+	longList     = "the script builds lists that are too long"
+	largeObjects = "the script builds objects that are too large"
 )
 
 // spend counts bytes or elements of a new value against maxText.
@@ -385,11 +385,11 @@ func (r *reader) effect(start int, word string) {
 	switch word {
 	case "for", "while", "do", "if", "switch", "try", "throw", "class", "abstract", "async", "await", "enum",
 		"namespace", "return", "with":
-		panic(fail(start, fmt.Sprintf("%q here cannot be used: a definitions script is read, not run", word),
+		panic(fail(start, fmt.Sprintf("%q here is not supported: definitions scripts are read, not run", word),
 			"make the value in one expression, with ?:, map, filter and Object.fromEntries, "+
 				"or generate a .json file with a program of yours"))
 	}
-	refusal := fail(start, "a statement that does something cannot be used: a definitions script is read, not run",
+	refusal := fail(start, "a statement with an effect is not supported: definitions scripts are read, not run",
 		"make the value in one expression, with spreads, map, filter and Object.fromEntries")
 	skipped := r.try(func() {
 		r.pass()
@@ -538,7 +538,7 @@ func (r *reader) exportValue() {
 	}
 	if v.node == nil && (v.fn == nil || r.module.from == nil) {
 		if !r.opts.Lenient {
-			panic(fail(at, "what is exported is no object", "write: export default defineMcp({ servers: { ... } })"))
+			panic(fail(at, "the export is not an object", "write: export default defineMcp({ servers: { ... } })"))
 		}
 		v = r.unknown(at)
 	}
