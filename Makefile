@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release release-check
+.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release release-check packages
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -52,3 +52,6 @@ release: ## build and verify all files of a release from a clean git tag; see do
 
 release-check: ## build every file of a release twice, compare, install and use each; needs root on Debian
 	scripts/release-check --all
+
+packages: ## npm packages and wheels, installed and used with every package manager
+	scripts/packages --all

@@ -3,8 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,23 +178,79 @@ func TestGlobal(t *testing.T) {
 	in.verifyVersion(t, filepath.Join(prefix, "bin", "slipway"))
 }
 
-// TestOtherManagers installs with the package managers that the tools contain.
-func TestOtherManagers(t *testing.T) {
+// registry serves the packages as the npm registry does, and returns its address.
+func (in *installation) registry(t *testing.T) string {
+	t.Helper()
+	answers := make(map[string][]byte)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.Path] // a scoped name has an escaped slash
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(server.Close)
+	for _, a := range in.out.Artefacts {
+		if a.Kind != kindNPM {
+			continue
+		}
+		contents, err := readArchive(in.out.path(a.Path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m map[string]any
+		if err := json.Unmarshal(contents["package/package.json"], &m); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(in.out.path(a.Path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha512.Sum512(data)
+		m["dist"] = map[string]string{
+			"tarball":   server.URL + "/" + a.Path,
+			"integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:]),
+		}
+		document, err := json.Marshal(map[string]any{
+			"name":      m["name"],
+			"dist-tags": map[string]any{"latest": m["version"]},
+			"versions":  map[string]any{fmt.Sprint(m["version"]): m},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers["/"+a.Path] = data
+		answers["/"+fmt.Sprint(m["name"])] = document
+	}
+	return server.URL + "/"
+}
+
+// TestRegistry installs by name, from a registry, with the package managers that the tools
+// contain.
+func TestRegistry(t *testing.T) {
 	for name, args := range map[string][]string{
-		"pnpm": {"add", "--offline", "--ignore-workspace"},
-		"yarn": {"add", "--offline", "--no-lockfile", "--ignore-optional"},
+		"npm":  {"install", "--no-audit", "--no-fund"},
+		"pnpm": {"add", "--ignore-workspace"},
+		"yarn": {"add", "--no-lockfile"},
 		"bun":  {"add", "--no-save"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := prepare(t)
-			program := filepath.Join(in.tools, "node_modules", ".bin", name)
-			if _, err := os.Stat(program); err != nil {
-				t.Skip("not in the tools: run scripts/packages --all")
+			program := name
+			if name != "npm" {
+				program = filepath.Join(in.tools, "node_modules", ".bin", name)
+				if _, err := os.Stat(program); err != nil {
+					t.Skip("not in the tools: run scripts/packages --all")
+				}
 			}
-			if err := os.WriteFile(filepath.Join(in.dir, "package.json"), []byte("{\"private\": true}"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(in.dir, "package.json"), []byte(`{"private": true}`), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			in.must(t, in.command(nil, program, append(args, in.tarballs(t)...)...))
+			cache := filepath.Join(in.dir, "cache")
+			env := []string{"npm_config_registry=" + in.registry(t), "npm_config_cache=" + cache, "YARN_CACHE_FOLDER=" + cache,
+				"BUN_INSTALL_CACHE_DIR=" + cache, "npm_config_store_dir=" + cache}
+			in.must(t, in.command(env, program, append(args, "slipway@"+in.out.Version)...))
 			in.verifyVersion(t, in.launcher())
 		})
 	}
