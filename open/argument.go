@@ -79,6 +79,17 @@ func (a Argument) MayTakeLong() bool {
 	return err == nil && isBundle(t.arg, info)
 }
 
+// Exists returns an error, an [*Error], if the argument is a path that does not exist. It
+// makes no connections.
+func (a Argument) Exists() error {
+	t := parse(string(a))
+	if t.form != other {
+		return nil
+	}
+	_, err := stat(t.arg)
+	return err
+}
+
 // BundleURLError returns the error for an http or https URL of a packed bundle, or nil for
 // any other argument. A bundle is code that runs on this machine, so none is started
 // without a pinned hash.

@@ -52,6 +52,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		health: health{
 			source:  src,
 			servers: o.upstreams,
+			config:  o.config,
 		},
 		discovery: discovery{
 			source: src,

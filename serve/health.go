@@ -17,6 +17,7 @@ const readyWithin = 800 * time.Millisecond
 type health struct {
 	source   mcp.Source
 	servers  func() []Upstream
+	config   func() *ConfigState
 	draining atomic.Bool
 }
 
@@ -42,6 +43,8 @@ type Health struct {
 	// Servers are the upstream servers, without details that must not be public: no targets,
 	// no process ids, no errors.
 	Servers []Upstream `json:"servers,omitempty"`
+	// Config is the state of the configuration file, if there is one, without names.
+	Config *ConfigState `json:"config,omitempty"`
 }
 
 // state determines whether the server is ready. It waits for the catalog for at most
@@ -92,6 +95,7 @@ func (h *health) summary(w http.ResponseWriter, r *http.Request) {
 	for _, u := range h.servers() {
 		state.Servers = append(state.Servers, u.open())
 	}
+	state.Config = h.config().open()
 	body, err := json.Marshal(state)
 	if err != nil {
 		http.Error(w, StatusUnavailable, http.StatusInternalServerError)

@@ -74,6 +74,9 @@ type Reporting struct {
 	// Announce, and for /healthz, which publishes only names and numbers. It is called on
 	// every such request.
 	Upstreams func() []Upstream
+	// Config, if not nil, returns the state of the configuration file, for Announce and for
+	// /healthz, which publishes only times and whether it is in use.
+	Config func() *ConfigState
 	// Announce, if not nil, makes [Run], [Serve] and [Stdio] report the state of the process
 	// to programs of the same user, see [Processes].
 	Announce *Announcement
@@ -174,8 +177,8 @@ func (o *Options) withDefaults() Options {
 	return d
 }
 
-// check returns an error for invalid options.
-func (o *Options) check() error {
+// Check returns an error for options that [Run] and [Serve] refuse whatever the Source.
+func (o *Options) Check() error {
 	if o.PublicURL == "" {
 		return nil
 	}

@@ -37,6 +37,8 @@ type Process struct {
 	Memory      int64           `json:"memory,omitempty"`      // resident bytes; absent if unknown
 
 	Servers []Upstream `json:"servers"`
+	// Config is the state of the configuration file, if there is one.
+	Config *ConfigState `json:"config,omitempty"`
 	// Error is set if the process does not answer; the other fields are then unknown.
 	Error string `json:"error,omitempty"`
 }
@@ -91,6 +93,7 @@ func (o *Options) announce(endpoint string, server *mcpserver.Server, wait time.
 			Tasks:      st.Tasks,
 			Goroutines: runtime.NumGoroutine(),
 			Servers:    o.upstreams(),
+			Config:     o.config(),
 		}
 		p.Descriptors, p.Memory = usage()
 		return p

@@ -26,7 +26,7 @@ import (
 // [ErrExposed]. src is not closed.
 func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	if err := o.checkToolScopes(ctx, src); err != nil {
@@ -42,7 +42,7 @@ func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 // Serve is [Run] on an open listener, whatever its address. It closes ln.
 func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		_ = ln.Close()
 		return err
 	}

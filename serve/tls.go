@@ -15,6 +15,12 @@ type TLSFiles struct {
 	Cert, Key string
 }
 
+// Check returns an error if the files cannot be read or do not match.
+func (f TLSFiles) Check() error {
+	_, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	return err
+}
+
 // certificate is a certificate that is reloaded when its files change.
 type certificate struct {
 	files   TLSFiles

@@ -24,6 +24,34 @@ type Upstream struct {
 	Error   string `json:"error,omitempty"`           // the last error, if any
 }
 
+// ConfigState is the state of the configuration file of a server.
+type ConfigState struct {
+	Loaded time.Time `json:"loaded"` // when it was last applied
+	// Failing means that the file has changed since, and the change is not in use.
+	Failing bool   `json:"failing,omitempty"`
+	File    string `json:"file,omitempty"`
+	Error   string `json:"error,omitempty"` // why the change is not in use
+}
+
+// config returns the state of the configuration file, or nil if there is none.
+func (o *Options) config() *ConfigState {
+	if o.Config == nil {
+		return nil
+	}
+	return o.Config()
+}
+
+// open returns the public part: times and conditions.
+func (c *ConfigState) open() *ConfigState {
+	if c == nil {
+		return nil
+	}
+	return &ConfigState{
+		Loaded:  c.Loaded,
+		Failing: c.Failing,
+	}
+}
+
 // open returns the public part: names and numbers.
 func (u Upstream) open() Upstream {
 	u.Target = ""

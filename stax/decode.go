@@ -42,8 +42,10 @@ func (d *decoder) config() {
 		"$schema": func(n *tree.Node, _ string) {
 			*extra = append(*extra, Field{"$schema", n.AppendJSON(nil)})
 		},
+		memberSources: func(*tree.Node, string) {},
+		memberServe:   func(*tree.Node, string) {},
 	}, extra)
-	if root.Get("servers") == nil {
+	if root.Get("servers") == nil && !d.doc.ConfiguresServe() {
 		hint := `write {"servers": {...}}`
 		for _, other := range []string{"mcpServers", "mcp_servers", "context_servers", "mcp"} {
 			if root.Get(other) != nil {

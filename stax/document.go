@@ -60,6 +60,19 @@ type Document struct {
 	declares bool // it has a list of declarations, possibly empty
 }
 
+// Members of a file that is also the configuration of slipway serve. Package
+// internal/settings reads them; for definitions they mean nothing.
+const (
+	memberSources = "sources"
+	memberServe   = "serve"
+)
+
+// ConfiguresServe reports whether the document has members for slipway serve next to its
+// definitions, and may therefore have no servers.
+func (d *Document) ConfiguresServe() bool {
+	return d.root.Get(memberSources) != nil || d.root.Get(memberServe) != nil
+}
+
 // ParseOptions configures [Parse]. The zero value and nil are the defaults.
 type ParseOptions struct {
 	// Format is the format of the text. Zero means: detect by name, or else JSONC.

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -22,12 +21,33 @@ type auditFlags struct {
 	required  bool
 }
 
-func (f *auditFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "audit-log", "",
-		"append a JSON line for each call and each refusal to this `file`; arguments, results and tokens are never logged")
-	flags.StringVar(&f.key, "audit-key", "",
-		"`file` with the key for hashing arguments in the audit log (default: a random key)")
-	flags.BoolVar(&f.required, "audit-required", false, "reject requests that cannot be logged")
+// settings returns the settings of the audit log.
+func (f *auditFlags) settings() []setting {
+	return []setting{
+		{
+			key:   "logging.auditLog",
+			flag:  "audit-log",
+			field: &f.path,
+			usage: "append a JSON line for each call and each refusal to this `file`; arguments, results and tokens are never " +
+				"logged",
+			resolve: settings.ResolvePath,
+			probe:   probeFolder,
+		},
+		{
+			key:     "logging.auditKeyFile",
+			flag:    "audit-key",
+			field:   &f.key,
+			usage:   "`file` with the key for hashing arguments in the audit log (default: a random key)",
+			resolve: settings.ResolvePath,
+			probe:   probeAuditKey,
+		},
+		{
+			key:   "logging.auditRequired",
+			flag:  "audit-required",
+			field: &f.required,
+			usage: "reject requests that cannot be logged",
+		},
+	}
 }
 
 // open opens the log, or returns nil if there is none. The log is reopened on SIGHUP, for
@@ -44,12 +64,8 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 		Logger:   log,
 	}
 	if f.key != "" {
-		key, err := os.ReadFile(f.key)
-		if err != nil {
+		if opts.Key, err = readAuditKey(f.key); err != nil {
 			return nil, nil, badInput("", "audit log: %v", err)
-		}
-		if opts.Key = bytes.TrimSpace(key); len(opts.Key) == 0 {
-			opts.Key = []byte{}
 		}
 	}
 	if audit, err = serve.OpenAudit(f.path, opts); err != nil {
@@ -77,6 +93,15 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 			log.Error("lines of the audit log are lost", "error", err)
 		}
 	}, nil
+}
+
+// readAuditKey reads a key for the audit log. It is never nil.
+func readAuditKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte{}, bytes.TrimSpace(text)...), nil
 }
 
 // audited returns an observer that passes the events of servers to observe, and their

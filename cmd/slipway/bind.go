@@ -25,6 +25,8 @@ type binding struct {
 	kind string // shown in the help unless the usage names a value in backquotes
 	get  func() string
 	set  func(text string) error
+
+	words []string // the only values, or nil
 }
 
 var _ pflag.Value = (*binding)(nil)
@@ -32,6 +34,7 @@ var _ pflag.Value = (*binding)(nil)
 func (b *binding) Type() string          { return b.kind }
 func (b *binding) String() string        { return b.get() }
 func (b *binding) Set(text string) error { return b.set(text) }
+func (b *binding) choices() []string     { return b.words }
 
 // eachOf binds a repeatable flag: each use appends a value parsed from its text.
 func eachOf[T any](list *[]T, parse func(text string) (T, error)) pflag.Value {
@@ -46,33 +49,47 @@ func eachOf[T any](list *[]T, parse func(text string) (T, error)) pflag.Value {
 
 // eachUse binds a repeatable flag: set is called with the text of each use.
 func eachUse(set func(text string) error) pflag.Value {
-	return &binding{"value", func() string { return "" }, set}
+	return &binding{
+		kind: "value",
+		get:  func() string { return "" },
+		set:  set,
+	}
 }
 
 // oneOf binds a field that accepts a few words. If the field is empty, it means the first.
 func oneOf[T ~string](field *T, words ...string) pflag.Value {
 	choice := optional(field, words...)
 	get := func() string { return cmp.Or(choice.String(), words[0]) }
-	return &binding{"string", get, func(text string) error {
+	set := func(text string) error {
 		err := choice.Set(text)
 		if text == words[0] {
 			*field = ""
 		}
 		return err
-	}}
+	}
+	return &binding{
+		kind:  "string",
+		get:   get,
+		set:   set,
+		words: words,
+	}
 }
 
 // optional binds a field that accepts a few words, and is empty by default.
 func optional[T ~string](field *T, words ...string) pflag.Value {
-	return &binding{"string", func() string {
-		return string(*field)
-	}, func(text string) error {
+	set := func(text string) error {
 		if !slices.Contains(words, text) {
 			return errors.New("want " + orList(words))
 		}
 		*field = T(text)
 		return nil
-	}}
+	}
+	return &binding{
+		kind:  "string",
+		get:   func() string { return string(*field) },
+		set:   set,
+		words: words,
+	}
 }
 
 // orList joins words as "a, b or c".

@@ -20,7 +20,7 @@ func newBundleRun() *cobra.Command {
 	var locale string
 	var anyPlatform, quiet bool
 	var digest string
-	var start startFlags
+	start := startFlags{defaultStartWait}
 	cmd := &cobra.Command{
 		Use:   "run BUNDLE",
 		Short: "Run the server of a bundle over stdin and stdout",
@@ -54,7 +54,7 @@ Server stderr is printed to stderr, with secrets removed.
 		},
 	}
 	valueFlags(cmd)
-	start.add(cmd.Flags())
+	declareSettings(cmd.Flags(), start.settings())
 	cmd.Flags().StringVar(&locale, "locale", "", "`language` of the bundle's texts, such as de or pt-BR")
 	cmd.Flags().StringVar(&digest, "sha256", "",
 		"refuse a bundle with another SHA-256, in hexadecimal `digits` (exit code 6)")
@@ -64,9 +64,6 @@ Server stderr is printed to stderr, with secrets removed.
 }
 
 func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *startFlags) error {
-	if err := start.check(); err != nil {
-		return err
-	}
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 	defer stop()
 	var roster client.Roster

@@ -48,6 +48,7 @@ additional options for one format. Rules: docs/reference/rules.md.
 				if err != nil {
 					return err
 				}
+				checkConfig(r, arg)
 				all.Merge(r)
 			}
 			return o.print(cmd, names, all)

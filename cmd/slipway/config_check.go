@@ -10,7 +10,8 @@ func newConfigCheck() *cobra.Command {
 		Short: "Check definitions files",
 		Long: `Check definitions against all rules of the format, each file alone and all of
 them merged, and report each problem with its place. Values of secrets are never
-printed.
+printed. If a file also configures "slipway serve", its settings are checked,
+too, with the files, certificates and addresses that they name.
 
 ` + filesHelp + `
 
@@ -26,6 +27,9 @@ printed.
 			_, report, err := d.load(args)
 			if err != nil {
 				return err
+			}
+			for _, file := range args {
+				checkConfig(report, file)
 			}
 			return r.print(cmd, args, report)
 		},

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,7 @@ func newConfigRun() *cobra.Command {
 	var disabled bool
 	var auditing auditFlags
 	var idle idleFlags
-	var start startFlags
+	start := startFlags{defaultStartWait}
 	cmd := &cobra.Command{
 		Use:   "run [FILE...] SERVER",
 		Short: "Run a server of definitions over stdin and stdout",
@@ -109,9 +110,6 @@ it crashes. Client configs written with --via launcher start this command.
 				}
 				return src, err
 			}
-			if err := start.check(); err != nil {
-				return err
-			}
 			src, err := fleet.Await(ctx, args[last], one, start.options())
 			if err != nil && ctx.Err() != nil {
 				return nil // stopped before anything was served
@@ -134,9 +132,7 @@ it crashes. Client configs written with --via launcher start this command.
 	sources.flags(cmd)
 	networkFlag(cmd)
 	lockFlags(cmd)
-	auditing.add(cmd.Flags())
-	idle.add(cmd.Flags())
-	start.add(cmd.Flags())
+	declareSettings(cmd.Flags(), slices.Concat(auditing.settings(), idle.settings(), start.settings()))
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server even if it is disabled")
 	return cmd
 }

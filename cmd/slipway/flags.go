@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -25,7 +26,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	flags.VisitAll(func(f *pflag.Flag) {
 		variable := environmentName(f.Name)
 		value, _ := lookup(variable)
-		if value == "" || f.Changed || f.Name == "help" {
+		if value == "" || f.Changed || slices.Contains([]string{"help", "print-config", "json"}, f.Name) {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
@@ -144,6 +145,24 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
+// duration is a flag value for a time that is not negative.
+type duration time.Duration
+
+func (d *duration) String() string { return time.Duration(*d).String() }
+func (d *duration) Type() string   { return "duration" }
+
+func (d *duration) Set(text string) error {
+	value, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return errors.New("want a time such as 10s or 5m")
+	case value < 0:
+		return errors.New("a time is not negative")
+	}
+	*d = duration(value)
+	return nil
+}
+
 type unit struct {
 	name  string
 	bytes int64
@@ -160,12 +179,12 @@ type level slog.Level
 func (l *level) String() string {
 	return strings.ToLower(slog.Level(*l).String())
 }
-func (l *level) Type() string { return "level" }
+func (l *level) Type() string      { return "level" }
+func (l *level) choices() []string { return []string{"debug", "info", "warn", "error"} }
 
 func (l *level) Set(text string) error {
-	switch text {
-	case "debug", "info", "warn", "error":
+	if slices.Contains(l.choices(), text) {
 		return (*slog.Level)(l).UnmarshalText([]byte(text))
 	}
-	return errors.New("want debug, info, warn or error")
+	return errors.New("want " + orList(l.choices()))
 }

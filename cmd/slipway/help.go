@@ -34,7 +34,9 @@ func groupFlags(cmd *cobra.Command, title string, names ...string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)
 	}
-	cmd.Annotations[flagGroup] = strings.TrimPrefix(order+"\n"+title, "\n")
+	if !slices.Contains(strings.Split(order, "\n"), title) {
+		cmd.Annotations[flagGroup] = strings.TrimPrefix(order+"\n"+title, "\n")
+	}
 }
 
 // helpSections returns the tables in the help of a command.

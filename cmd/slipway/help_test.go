@@ -83,7 +83,8 @@ func TestFlagGroups(t *testing.T) {
 	for _, s := range helpSections(serve) {
 		titles = append(titles, s.title)
 	}
-	if got := strings.Join(titles, ", "); got != "Sources, Address, TLS, Access, Limits, Logging, Definitions" {
+	const want = "Configuration, Sources, Address, Endpoints, TLS, Access, Limits, Logging, Definitions"
+	if got := strings.Join(titles, ", "); got != want {
 		t.Errorf("sections of serve: %s", got)
 	}
 }

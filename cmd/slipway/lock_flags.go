@@ -223,6 +223,11 @@ func (g *guarding) following() (stop func()) {
 // other sources that the lock does not contain before they are opened.
 func (g *guarding) hold(args []string, opts *open.Options) error {
 	g.guard(opts.Definitions.Resolver)
+	return g.admit(args)
+}
+
+// admit refuses sources that the lock does not contain, except definitions.
+func (g *guarding) admit(args []string) error {
 	if g == nil {
 		return nil
 	}

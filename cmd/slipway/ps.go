@@ -80,8 +80,20 @@ func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 		words = append(words, fmt.Sprintf("%.1f MB", float64(p.Memory)/1e6))
 	}
 	if _, err := fmt.Fprintf(w, "%d  slipway %s  %s\n  %s\n", p.PID, visible.Line(p.Command), visible.Line(p.Endpoint),
-		strings.Join(words, ", ")); err != nil || len(p.Servers) == 0 {
+		strings.Join(words, ", ")); err != nil {
 		return err
+	}
+	if c := p.Config; c != nil {
+		line := fmt.Sprintf("%s loaded %s ago", visible.Line(c.File), age(now.Sub(c.Loaded)))
+		if c.Failing {
+			line += "; not reloaded: " + visible.Line(c.Error)
+		}
+		if _, err := fmt.Fprintln(w, "  "+line); err != nil {
+			return err
+		}
+	}
+	if len(p.Servers) == 0 {
+		return nil
 	}
 	return printServers(w, p.Servers, now)
 }

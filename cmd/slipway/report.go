@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
@@ -33,7 +34,7 @@ const rulesPage = "https://github.com/slipway-mcp/slipway/blob/main/docs/referen
 func rules() []check.Rule {
 	return slices.Concat(
 		cataloglint.Rules(), apps.Rules(), lint.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
-		lock.Rules(), freeze.Rules(), sitebuild.Rules(),
+		lock.Rules(), freeze.Rules(), sitebuild.Rules(), settings.Rules(),
 	)
 }
 

@@ -30,9 +30,10 @@ type serveFlags struct {
 	stdio     bool
 	shown     compose.Edits // its Name and Title
 	prefix    compose.Prefix
-	maxSite   size
+	maxSite   int64
 	logLevel  level
 	logFormat string
+	config    configFlags
 	fallback  fallbackFlags
 	audit     auditFlags
 	servers   serverFlags
@@ -42,17 +43,28 @@ type serveFlags struct {
 	clients   mcpserver.Clients
 }
 
+// Values of --log-format.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
 func newServe() *cobra.Command {
-	f := &serveFlags{
-		maxSite:  1 << 30,
-		logLevel: level(slog.LevelWarn),
-	}
+	f := &serveFlags{logLevel: level(slog.LevelWarn)}
+	f.setDefaults()
 	cmd := &cobra.Command{
-		Use:   "serve SOURCE...",
+		Use:   "serve [SOURCE...]",
 		Short: "Serve sources to MCP clients",
 		Long: `Serve sources to MCP clients: over HTTP at http://127.0.0.1:8080/mcp, with
 WebSocket at /ws and health checks at /livez, /readyz and /healthz, or with
 --stdio over stdin and stdout to the client that started the command.
+
+Without SOURCE, sources and settings come from slipway.yaml (.yml, .json, .jsonc
+or .toml) in the current folder; --config names another file, whose sources the
+SOURCE arguments replace. Flags take precedence over the environment, and that
+over the file. "slipway config check slipway.yaml" checks the file,
+--print-config shows the result. Sources that change in the file are replaced
+without failing calls; changed settings need a restart.
 
 Several sources appear as one server; tools and prompts with the same name get
 the name of their source as prefix. Definitions files are watched: servers are
@@ -63,8 +75,8 @@ Ctrl-C or SIGTERM stops the server after the requests in flight; a second signal
 stops it immediately, with exit code 130 or 143.
 
 Every flag can also be set in the environment, as MCP_SERVER_ and its name in
-upper case: MCP_SERVER_LOG_LEVEL=info. Flags take precedence. There is no flag
-for these variables, which keeps secrets out of command lines:
+upper case: MCP_SERVER_LOG_LEVEL=info. There is no flag for these variables,
+which keeps secrets out of command lines:
 
   MCP_SERVER_PORT        port, without a host
   MCP_SERVER_TOKEN       bearer tokens
@@ -85,69 +97,64 @@ health checks. With --public-url the server publishes a card at
       --auth-issuer https://id.example.com
   slipway serve examples/definitions/site.yaml --lazy --idle-stop 10m
   slipway serve --stdio examples/http-reference`,
-		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
-				return usage("leave one of them out", "serve: --stdio has no --addr")
-			}
-			if cmd.Flags().Changed("prefix") && f.fallback.source != "" {
-				return usage("leave one of them out", "serve: --prefix is for several sources, and --fallback for one site")
-			}
-			for _, message := range unknownVariables(cmd.Flags(), os.Environ()) {
-				say(cmd.ErrOrStderr(), "%s", message)
-			}
-			f.accessFlags.fromEnvironment(os.LookupEnv)
-			f.stateKeys.fromEnvironment(os.LookupEnv)
-			return fromEnvironment(cmd.Flags(), os.LookupEnv)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args)
-		},
+		PreRunE: f.prepare,
+		RunE:    f.run,
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
-	flags := cmd.Flags()
-	flags.Var(oneOf(&f.prefix, "collision", "always", "never"), "prefix",
-		"`when` to prefix tools and prompts with the name of their source: collision, always or never")
-	nameFlags(cmd, &f.shown.Name, &f.shown.Title)
-	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
-	flags.Var(&f.maxSite, "max-site-bytes", "maximum `size` of a site built in memory")
-	f.accessFlags.add(flags)
-	f.fallback.add(flags)
-	f.audit.add(flags)
-	f.stateKeys.add(flags)
-	f.servers.add(flags)
-	f.start.add(flags)
-	flags.Var(&f.logLevel, "log-level", "log `level` on stderr: debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", "text", "log `format`: text or json")
-	groupFlags(cmd, "Sources", "name", "title", "prefix", "fallback", "fallback-write", "max-site-bytes", "no-files",
-		"hide-app-tools", "set", "values", "require-signer")
-	groupFlags(cmd, "Address", "addr", "stdio", "public-url", "allow-host", "allow-origin", "post-only", "legacy-sse",
-		"no-websocket", "no-metrics")
-	groupFlags(cmd, "TLS", "tls-cert", "tls-key")
-	groupFlags(cmd, "Access", "auth-token-file", "auth-issuer", "auth-audience", "auth-jwks-url", "auth-algorithm",
-		"auth-require-at-jwt", "auth-server", "require-scope", "tool-scope", "scope-implies", "state-key-file",
-		"allow-remote-without-auth")
-	groupFlags(cmd, "Limits", "rate-limit", "rate-burst", "max-body", "max-in-flight", "max-in-flight-per-client",
-		"max-in-flight-bytes", "max-in-flight-bytes-per-client", "max-kept", "max-kept-per-client", "request-timeout",
-		"drain-delay", "drain-timeout")
-	groupFlags(cmd, "Logging", "log-level", "log-format", "audit-log", "audit-key", "audit-required")
-	groupFlags(cmd, "Definitions", "secrets-from", "allow-network", "lazy", "idle-stop", "no-watch", "settle",
-		"start-wait", "strict", "lock", "lock-policy")
+	f.config.add(cmd.Flags())
+	cmd.Flags().Bool("json", false, "print the settings as JSON, with --print-config")
+	all := f.settings()
+	declareSettings(cmd.Flags(), all)
+	groupFlags(cmd, "Configuration", "config", "print-config", "json")
+	groupSettings(cmd, all)
+	groupFlags(cmd, "Address", "stdio")
 	return cmd
+}
+
+// prepare completes the settings: from the environment, and then from the configuration
+// file.
+func (f *serveFlags) prepare(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
+		return usage("leave one of them out", "serve: --stdio has no --addr")
+	}
+	if wantsJSON(cmd) && !f.config.print {
+		return usage("--log-format json is for logs", "serve: --json requires --print-config")
+	}
+	for _, message := range unknownVariables(cmd.Flags(), os.Environ()) {
+		say(cmd.ErrOrStderr(), "%s", message)
+	}
+	f.accessFlags.fromEnvironment(os.LookupEnv)
+	f.stateKeys.fromEnvironment(os.LookupEnv)
+	f.config.note(cmd.Flags(), "flag")
+	if err := fromEnvironment(cmd.Flags(), os.LookupEnv); err != nil {
+		return err
+	}
+	f.config.note(cmd.Flags(), "environment")
+	return f.config.load(cmd, args)
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	stderr := cmd.ErrOrStderr()
-	log, err := f.logger(stderr)
+	if f.config.print {
+		return f.config.show(cmd, args)
+	}
+	args, names, err := f.config.sources(cmd, args)
 	if err != nil {
 		return err
 	}
-	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {
+	log := f.logger(stderr)
+	for _, c := range f.conflicts(args) {
+		if !c.outside {
+			return usage(c.hint, "serve: %s", c.message)
+		}
+	}
+	ctx, ignore := serve.Signals(cmd.Context(), func(os.Signal) {
 		if !f.stdio {
 			say(stderr, "draining requests; press Ctrl-C again to exit now")
 		}
 	})
-	defer stop()
+	defer ignore()
 	var closeAudit, forgetKeys func()
 	if f.Audit, closeAudit, err = f.audit.open(log); err != nil {
 		return err
@@ -157,7 +164,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer forgetKeys()
-	o, err := sourceOptions(cmd, log, serverStderr(stderr, log, f.logFormat == "json"))
+	o, err := sourceOptions(cmd, log, serverStderr(stderr, log, f.logFormat == logJSON))
 	if err != nil {
 		return err
 	}
@@ -165,13 +172,13 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
-	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log}, int64(f.maxSite)
+	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log}, f.maxSite
 	switch {
 	case f.fallback.source != "":
 		f.auth.SourceNames = sourceNames([]string{args[len(args)-1],
 			cmp.Or(strings.TrimPrefix(f.fallback.source, "-"), args[0])})
 	case len(args) == 1:
-		f.auth.SourceNames = sourceNames(args)
+		f.auth.SourceNames = names
 	}
 	lock, err := newGuarding(cmd, args, true)
 	if err != nil {
@@ -186,26 +193,50 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.servers.apply(o, log, f.Server.RequestTimeout); err != nil {
 		return err
 	}
-	if err := f.start.check(); err != nil {
-		return err
-	}
-	src, err := f.open(ctx, args, o, lock, log)
+	src, stop, err := f.openServed(ctx, cmd, args, names, o, lock, log)
 	if err != nil && ctx.Err() != nil {
 		return nil // stopped before anything was served
 	}
 	if err != nil {
 		return err
 	}
-	defer closeSource(src)
+	defer stop()
 	return explained(f.serve(ctx, cmd, src, log))
+}
+
+// openServed opens what is served, and follows the configuration file, until stop.
+func (f *serveFlags) openServed(ctx context.Context, cmd *cobra.Command, args, names []string, o *open.Options,
+	lock *guarding, log *slog.Logger) (src mcp.Source, stop func(), err error) {
+	r := &reloading{
+		flags: f,
+		cmd:   cmd,
+		opts:  o,
+		lock:  lock,
+		log:   log,
+		args:  args,
+		names: names,
+	}
+	if f.config.followed && len(args) > 1 {
+		src, err = r.start(ctx)
+	} else {
+		src, err = f.open(ctx, args, names, o, lock, log)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	unfollow := r.follow(ctx)
+	return src, func() {
+		unfollow()
+		closeSource(src)
+	}, nil
 }
 
 // open opens what is served. A source that is served alone and takes long is a
 // [serve.Pending].
 func (f *serveFlags) open(
-	ctx context.Context, args []string, o *open.Options, lock *guarding, log *slog.Logger,
+	ctx context.Context, args, names []string, o *open.Options, lock *guarding, log *slog.Logger,
 ) (mcp.Source, error) {
-	o.Definitions.Startup.Wait = f.start.wait
+	o.Definitions.Startup.Wait = f.start.least()
 	one := func(ctx context.Context) (mcp.Source, error) {
 		if f.fallback.source != "" {
 			src, err := f.fallback.open(ctx, args, o, lock, log)
@@ -218,7 +249,7 @@ func (f *serveFlags) open(
 			o.Name = f.shown.Name
 			o.Title = f.shown.Title
 		}
-		return openAll(ctx, args, o, lock, f.union(args, o, log))
+		return openAll(ctx, args, names, o, lock, f.union(args, o, log))
 	}
 	site := args[len(args)-1] // the only source, or the one that falls back to another
 	if len(args) > 1 && f.fallback.source == "" || !open.Argument(site).MayTakeLong() {
@@ -286,15 +317,12 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 	return serve.Run(ctx, src, &f.Options)
 }
 
-func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
+func (f *serveFlags) logger(w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: slog.Level(f.logLevel)}
-	switch f.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(w, opts)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(visible.JSONWriter{To: w}, opts)), nil
+	if f.logFormat == logJSON {
+		return slog.New(slog.NewJSONHandler(visible.JSONWriter{To: w}, opts))
 	}
-	return nil, usage("--log-format is text or json", "serve: unknown log format %q", f.logFormat)
+	return slog.New(slog.NewTextHandler(w, opts))
 }
 
 // explained returns errors about listening with their exit codes and hints.

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/spf13/pflag"
-
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -19,13 +17,6 @@ import (
 type fallbackFlags struct {
 	source string
 	write  bool
-}
-
-func (f *fallbackFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.source, "fallback", "",
-		"`SOURCE` for requests that the site has no answer for; - means the command after --")
-	flags.BoolVar(&f.write, "fallback-write", false,
-		"store answers of the fallback in the site, a folder, if the tool is read-only and the answer contains no secret")
 }
 
 // open opens the only site in args, and its fallback.

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/fleet"
 	"github.com/slipway-mcp/slipway/open"
@@ -27,22 +25,36 @@ type serverFlags struct {
 // defaultSettle is the value of --settle.
 const defaultSettle = 2 * time.Second
 
-func (f *serverFlags) add(flags *pflag.FlagSet) {
-	f.idle.add(flags)
-	flags.BoolVar(&f.noWatch, "no-watch", false, "do not reload files that change; SIGHUP still reloads definitions")
-	flags.DurationVar(&f.settle, "settle", defaultSettle,
-		"maximum `time` that list requests wait for starting servers; by default, lists of a single server wait until it "+
-			"has started or failed")
-	flags.BoolVar(&f.strict, "strict", false,
-		"reject a definitions file with an invalid server, instead of skipping the server")
+func (f *serverFlags) settings() []setting {
+	return append(f.idle.settings(), []setting{
+		{
+			key:      "definitions.watch",
+			flag:     "no-watch",
+			field:    &f.noWatch,
+			usage:    "do not reload files that change; SIGHUP still reloads definitions",
+			about:    "reload files that change; SIGHUP reloads in any case",
+			inverted: true,
+			restart:  true,
+		},
+		{
+			key:   "definitions.settle",
+			flag:  "settle",
+			field: &f.settle,
+			usage: "maximum `time` that list requests wait for starting servers; by default, lists of a single server wait " +
+				"until it has started or failed",
+		},
+		{
+			key:   "definitions.strict",
+			flag:  "strict",
+			field: &f.strict,
+			usage: "reject a definitions file with an invalid server, instead of skipping the server",
+		},
+	}...)
 }
 
 // apply sets the options that the flags control. drain is how long a call may take.
 func (f *serverFlags) apply(o *open.Options, log *slog.Logger, drain time.Duration) error {
 	d := o.Definitions
-	if f.settle < 0 {
-		return usage("for example --settle 10s", "--settle: a time is not negative")
-	}
 	if d.Startup.Background = true; f.settles {
 		d.Startup.Settle = max(f.settle, 1) // 0 would be the default
 	}
@@ -69,16 +81,24 @@ type idleFlags struct {
 	stop time.Duration
 }
 
-func (f *idleFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.lazy, "lazy", false,
-		"start servers of definitions on their first call; until then, their tools are those of an earlier run")
-	flags.DurationVar(&f.stop, "idle-stop", 0, "stop a local server after this idle `time`; the next call restarts it")
+func (f *idleFlags) settings() []setting {
+	return []setting{
+		{
+			key:   "definitions.lazy",
+			flag:  "lazy",
+			field: &f.lazy,
+			usage: "start servers of definitions on their first call; until then, their tools are those of an earlier run",
+		},
+		{
+			key:   "definitions.idleStop",
+			flag:  "idle-stop",
+			field: &f.stop,
+			usage: "stop a local server after this idle `time`; the next call restarts it",
+		},
+	}
 }
 
 func (f *idleFlags) apply(d *fleet.Idle) error {
-	if f.stop < 0 {
-		return usage("for example --idle-stop 10m", "--idle-stop: a time is not negative")
-	}
 	d.Lazy = f.lazy
 	d.Stop = f.stop
 	if f.lazy {

@@ -141,9 +141,15 @@ func sourceOptions(
 
 // nameFlags adds the flags that replace the names of a server.
 func nameFlags(cmd *cobra.Command, name, title *string) {
-	cmd.Flags().StringVar(name, "name", "", "`name` of the server for programs (default: that of the source)")
-	cmd.Flags().StringVar(title, "title", "", "`title` of the server for people and models (default: that of the source)")
+	cmd.Flags().StringVar(name, "name", "", serverNameUsage)
+	cmd.Flags().StringVar(title, "title", "", serverTitleUsage)
 }
+
+// Usages of --name and --title.
+const (
+	serverNameUsage  = "`name` of the server for programs (default: that of the source)"
+	serverTitleUsage = "`title` of the server for people and models (default: that of the source)"
+)
 
 // withSource opens the source in arg and closes it after do.
 func withSource(cmd *cobra.Command, arg string, do func(c *openSource) error) error {
@@ -195,8 +201,8 @@ func closeSource(src mcp.Source) {
 	}
 }
 
-// openAll opens several sources and joins them. lock may be nil.
-func openAll(ctx context.Context, args []string, opts *open.Options, lock *guarding,
+// openAll opens several sources and joins them under their names. lock may be nil.
+func openAll(ctx context.Context, args, names []string, opts *open.Options, lock *guarding,
 	join *compose.UnionOptions) (mcp.Source, error) {
 	if err := oneTokenOneServer(args); err != nil {
 		return nil, err
@@ -207,7 +213,7 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 	}
 	sources = lock.over(args, sources)
 	var parts []compose.Named
-	for i, name := range sourceNames(args) {
+	for i, name := range names {
 		parts = append(parts, compose.Named{
 			Name:   name,
 			Source: sources[i],

@@ -3,29 +3,29 @@ package main
 import (
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/slipway-mcp/slipway/fleet"
 )
 
 // startFlags specify how long the first clients wait for starting servers.
 type startFlags struct{ wait time.Duration }
 
-func (f *startFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.wait, "start-wait", 300*time.Millisecond,
-		"`time` to wait for servers before answering clients, so that clients receive a server's own name and instructions")
-}
+// defaultStartWait is the value of --start-wait.
+const defaultStartWait = 300 * time.Millisecond
 
-// check rejects a negative time.
-func (f *startFlags) check() error {
-	if f.wait < 0 {
-		return usage("for example --start-wait 5s", "--start-wait: a time is not negative")
-	}
-	f.wait = max(f.wait, 1) // 0 would mean the default
-	return nil
+func (f *startFlags) settings() []setting {
+	return []setting{{
+		key:   "definitions.startWait",
+		flag:  "start-wait",
+		field: &f.wait,
+		usage: "`time` to wait for servers before answering clients, so that clients receive a server's own name and " +
+			"instructions",
+	}}
 }
 
 // options returns the options for a source that is served alone.
 func (f *startFlags) options() *fleet.AwaitOptions {
-	return &fleet.AwaitOptions{Wait: f.wait}
+	return &fleet.AwaitOptions{Wait: f.least()}
 }
+
+// least returns the time for options in which 0 means the default.
+func (f *startFlags) least() time.Duration { return max(f.wait, 1) }

@@ -7,8 +7,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -16,12 +14,6 @@ import (
 type stateKeyFlags struct {
 	path string
 	keys string // from MCP_SERVER_STATE_KEY
-}
-
-func (f *stateKeyFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.path, "state-key-file", "",
-		"`file` of keys shared by replicas, one per line: the first seals session IDs and requestState, all of them "+
-			"unseal; reloaded on SIGHUP")
 }
 
 // fromEnvironment reads the variable without a flag.

@@ -60,7 +60,7 @@ func House() *Plan {
 				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
 				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest",
 			},
-			6: {"fleet", "serve", "stax/clients", "stax/registry"},
+			6: {"fleet", "internal/settings", "serve", "stax/clients", "stax/registry"},
 			7: {"sitebuild"},
 			8: {"open"},
 			9: {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"net"
+
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// conflict is a contradiction between settings.
+type conflict struct {
+	flag    string // the setting to change
+	hint    string
+	message string
+	outside bool // variables without a flag may solve it
+}
+
+// conflicts returns the contradictions between the settings for these sources.
+func (f *serveFlags) conflicts(args []string) (all []conflict) {
+	add := func(found bool, flag, hint, message string) {
+		if found {
+			all = append(all, conflict{flag, hint, message, false})
+		}
+	}
+	tokens := f.tokenFile != "" || f.tokenPath != "" || f.tokens != "" || f.jwt.Issuer != ""
+	add((f.TLS.Cert == "") != (f.TLS.Key == ""), "tls-cert", "set both", "--tls-cert and --tls-key require each other")
+	add(f.fallback.source != "" && f.prefix != "", "prefix", "leave one of them out",
+		"--prefix is for several sources, and --fallback for one site")
+	add(f.fallback.source != "" && f.fallback.source != "-" && len(args) > 1, "fallback", "leave one of them out",
+		"--fallback goes with one site")
+	add(f.fallback.write && f.fallback.source == "", "fallback-write", "add --fallback SOURCE",
+		"--fallback-write requires --fallback")
+	add(f.Limits.Burst > 0 && f.Limits.Rate == 0, "rate-burst", "add --rate-limit", "--rate-burst requires --rate-limit")
+	add(f.audit.path == "" && (f.audit.key != "" || f.audit.required), "audit-key", "--audit-log says where it is",
+		"there is no audit log for the other flags to be about")
+	add(f.jwt.Issuer == "" && (f.jwt.JWKSURL != "" || len(f.jwt.Audience)+len(f.jwt.Algorithms) > 0), "auth-issuer",
+		"add --auth-issuer", "keys or audiences are set, but no issuer")
+	add(f.jwt.Issuer != "" && len(f.jwt.Audience) == 0 && f.PublicURL == "", "auth-issuer",
+		"--public-url https://mcp.example.com, or --auth-audience", "--auth-issuer requires an audience")
+	unused := len(f.auth.Scopes)+len(f.toolScopes)+len(f.implies)+len(f.auth.AuthorizationServers) > 0
+	if unused && !tokens {
+		all = append(all, conflict{"require-scope", "add --auth-token-file or --auth-issuer, or set " + envPrefix + "TOKEN",
+			"scopes or keys are set, but no tokens are accepted", true})
+	}
+	if !tokens && !f.RemoteWithoutAuth && !f.stdio && f.isRemote() {
+		all = append(all, conflict{"addr", "listen on 127.0.0.1, ask for tokens with --auth-token-file, or set " + envPrefix +
+			"TOKEN", "other machines can reach the address, and no tokens are required", true})
+	}
+	return all
+}
+
+// isRemote reports whether other machines can reach the address.
+func (f *serveFlags) isRemote() bool {
+	addr, err := serve.ParseAddr(f.Addr)
+	if err != nil {
+		return false
+	}
+	host, _, _ := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}

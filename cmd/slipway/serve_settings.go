@@ -1,0 +1,484 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/settings"
+	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// setDefaults sets the defaults that are not the zero value.
+func (f *serveFlags) setDefaults() {
+	f.maxSite = 1 << 30
+	f.Addr = serve.DefaultAddr
+	f.HTTP.MaxBody = 4 << 20
+	f.Server.Budget.Bytes = 256 << 20
+	f.Server.Budget.RequestBytes = 256 << 20
+	f.Server.RequestTimeout = 10 * time.Minute
+	f.DrainTimeout = 10 * time.Second
+	f.logFormat = logText
+	f.servers.settle = defaultSettle
+	f.start.wait = defaultStartWait
+}
+
+// settings returns all settings of serve.
+func (f *serveFlags) settings() (all []setting) {
+	for _, group := range [][]setting{
+		f.sourceSettings(), f.addressSettings(), f.endpointSettings(), f.accessSettings(), f.limitSettings(),
+		f.loggingSettings(), f.servers.settings(), f.start.settings(),
+	} {
+		all = append(all, group...)
+	}
+	return append(all, definitionsSettings()...)
+}
+
+func (f *serveFlags) sourceSettings() []setting {
+	return []setting{
+		{
+			key:   "sources.name",
+			flag:  "name",
+			field: &f.shown.Name,
+			usage: serverNameUsage,
+		},
+		{
+			key:   "sources.title",
+			flag:  "title",
+			field: &f.shown.Title,
+			usage: serverTitleUsage,
+		},
+		{
+			key:   "sources.prefix",
+			flag:  "prefix",
+			field: oneOf(&f.prefix, "collision", "always", "never"),
+			usage: "`when` to prefix tools and prompts with the name of their source: collision, always or never",
+		},
+		{
+			key:     "sources.fallback",
+			flag:    "fallback",
+			field:   &f.fallback.source,
+			usage:   "`SOURCE` for requests that the site has no answer for; - means the command after --",
+			about:   "SOURCE for requests that the site, the only source, has no answer for",
+			resolve: settings.ResolveSource,
+		},
+		{
+			key:   "sources.fallbackWrite",
+			flag:  "fallback-write",
+			field: &f.fallback.write,
+			usage: "store answers of the fallback in the site, a folder, if the tool is read-only and the answer contains no " +
+				"secret",
+		},
+		{
+			key:   "sources.maxSiteBytes",
+			flag:  "max-site-bytes",
+			field: &f.maxSite,
+			usage: "maximum `size` of a site built in memory",
+		},
+		{key: "sources.set", flag: "set", kind: settings.Map, about: "Options of a bundle, without secrets"},
+		{key: "sources.values", flag: "values", resolve: settings.ResolvePath, probe: probeValues},
+		{key: "sources.requireSigner", flag: "require-signer", resolve: resolveSigner, probe: probeSigner},
+	}
+}
+
+func (f *serveFlags) addressSettings() []setting {
+	return []setting{
+		{
+			key:     "address.listen",
+			flag:    "addr",
+			field:   &f.Addr,
+			usage:   "`address` to listen on: HOST:PORT, HOST or PORT; port 0 means any free port",
+			kind:    settings.Address,
+			restart: true,
+			probe:   probeAddress,
+		},
+		{
+			flag:  "stdio",
+			field: &f.stdio,
+			usage: "serve one client over stdin and stdout",
+		},
+		{
+			key:   "address.publicURL",
+			flag:  "public-url",
+			field: &f.PublicURL,
+			usage: "`URL` at which clients reach the server, such as https://mcp.example.com; accepts its host and publishes " +
+				"a server card",
+			probe: probePublicURL,
+		},
+		{
+			key:   "address.allowedHosts",
+			flag:  "allow-host",
+			field: &f.HTTP.AllowedHosts,
+			usage: "additional `name` under which clients may reach the server; * means any",
+		},
+		{
+			key:   "address.allowedOrigins",
+			flag:  "allow-origin",
+			field: &f.HTTP.AllowedOrigins,
+			usage: "additional `origin` whose web pages may use the server, such as https://app.example.com; * means any",
+		},
+	}
+}
+
+func (f *serveFlags) endpointSettings() []setting {
+	return []setting{
+		{
+			key:      "endpoints.webSocket",
+			flag:     "no-websocket",
+			field:    &f.NoWebSocket,
+			usage:    "disable WebSocket at /ws and /mcp",
+			inverted: true,
+		},
+		{
+			key:   "endpoints.legacySSE",
+			flag:  "legacy-sse",
+			field: &f.LegacySSE,
+			usage: "also serve the HTTP+SSE transport of 2024-11-05 at /sse and /message",
+		},
+		{
+			key:   "endpoints.postOnly",
+			flag:  "post-only",
+			field: &f.HTTP.PostOnly,
+			usage: "reject GET at the endpoint, so that sessions have no event stream",
+		},
+		{
+			key:      "endpoints.metrics",
+			flag:     "no-metrics",
+			field:    &f.NoMetrics,
+			usage:    "disable /metrics",
+			inverted: true,
+		},
+		{
+			key:      "endpoints.files",
+			flag:     "no-files",
+			field:    &f.NoFiles,
+			usage:    "disable access to the files of a site next to the endpoint",
+			about:    "serve the files of a site next to the endpoint",
+			inverted: true,
+		},
+		{
+			key:     "endpoints.hideAppTools",
+			flag:    "hide-app-tools",
+			field:   &f.HideAppTools,
+			usage:   "hide tools that are only for MCP Apps from clients that do not declare MCP Apps",
+			restart: true,
+		},
+		{
+			key:     "tls.cert",
+			flag:    "tls-cert",
+			field:   &f.TLS.Cert,
+			usage:   "PEM `file` with the certificate for https; reloaded when it changes",
+			resolve: settings.ResolvePath,
+		},
+		{
+			key:     "tls.key",
+			flag:    "tls-key",
+			field:   &f.TLS.Key,
+			usage:   "PEM `file` with the certificate's private key",
+			resolve: settings.ResolvePath,
+		},
+	}
+}
+
+func (f *serveFlags) accessSettings() []setting {
+	return []setting{
+		{
+			key:     "access.tokenFile",
+			flag:    "auth-token-file",
+			field:   &f.tokenFile,
+			usage:   "`file` of accepted bearer tokens: lines of NAME TOKEN [SCOPE...], or JSON",
+			resolve: settings.ResolvePath,
+			probe:   probeTokens,
+		},
+		{
+			key:   "access.issuer",
+			flag:  "auth-issuer",
+			field: &f.jwt.Issuer,
+			usage: "accept JSON Web Tokens from the authorization server at this `URL`",
+		},
+		{
+			key:   "access.audiences",
+			flag:  "auth-audience",
+			field: &f.jwt.Audience,
+			usage: "`audience` that these tokens must have (default: --public-url plus /mcp)",
+		},
+		{
+			key:   "access.jwksURL",
+			flag:  "auth-jwks-url",
+			field: &f.jwt.JWKSURL,
+			usage: "`URL` of the issuer's keys (default: from its metadata)",
+		},
+		{
+			key:   "access.algorithms",
+			flag:  "auth-algorithm",
+			field: &f.jwt.Algorithms,
+			usage: "accepted signature `algorithm`, such as ES256 (default: EdDSA and all ES, PS and RS)",
+		},
+		{
+			key:   "access.requireAccessTokenType",
+			flag:  "auth-require-at-jwt",
+			field: &f.jwt.AccessTokensOnly,
+			usage: "accept only JSON Web Tokens with typ at+jwt (RFC 9068)",
+		},
+		{
+			key:   "access.authorizationServers",
+			flag:  "auth-server",
+			field: &f.auth.AuthorizationServers,
+			usage: "`URL` of the authorization server that clients are sent to (default: the issuer)",
+		},
+		{
+			key:   "access.scopes",
+			flag:  "require-scope",
+			field: &f.auth.Scopes,
+			usage: "`scope` that every token needs",
+		},
+		{
+			key:   "access.toolScopes",
+			flag:  "tool-scope",
+			field: &f.toolScopes,
+			usage: "additional scope for tool calls, as `PATTERN=SCOPE`; PATTERN is TOOL or SOURCE/TOOL and may contain *; it " +
+				"matches original names, before prefixes and renames",
+			about: "additional scopes for tool calls by pattern: TOOL or SOURCE/TOOL, which may contain * and matches " +
+				"original names, before prefixes and renames",
+			kind: settings.Groups,
+		},
+		{
+			key:   "access.scopeImplies",
+			flag:  "scope-implies",
+			field: &f.implies,
+			usage: "as `SCOPE=OTHER`: a token with SCOPE also has OTHER",
+			about: "the other scopes that a token with a scope also has",
+			kind:  settings.Groups,
+		},
+		{
+			key:   "access.stateKeyFile",
+			flag:  "state-key-file",
+			field: &f.stateKeys.path,
+			usage: "`file` of keys shared by replicas, one per line: the first seals session IDs and requestState, all of " +
+				"them unseal; reloaded on SIGHUP",
+			resolve: settings.ResolvePath,
+			restart: true,
+			probe:   probeStateKeys,
+		},
+		{
+			key:   "access.allowRemoteWithoutAuth",
+			flag:  "allow-remote-without-auth",
+			field: &f.RemoteWithoutAuth,
+			usage: "permit a non-loopback address without tokens: everyone who can connect can call all tools",
+		},
+	}
+}
+
+func (f *serveFlags) limitSettings() []setting {
+	return []setting{
+		{
+			key:   "limits.rate",
+			flag:  "rate-limit",
+			field: &f.Limits.Rate,
+			usage: "`requests` per second per client, identified by principal or address; 0 means no limit",
+		},
+		{
+			key:   "limits.burst",
+			flag:  "rate-burst",
+			field: &f.Limits.Burst,
+			usage: "`requests` that a client may send at once after a pause (default: twice the rate, at least 10)",
+		},
+		{
+			key:   "limits.maxInFlight",
+			flag:  "max-in-flight",
+			field: &f.Limits.InFlight,
+			usage: "concurrent `requests` of all clients; 0 means no limit",
+		},
+		{
+			key:   "limits.maxInFlightPerClient",
+			flag:  "max-in-flight-per-client",
+			field: &f.Limits.ClientInFlight,
+			usage: "concurrent `requests` of one client; 0 means no limit",
+		},
+		{
+			key:   "limits.maxBody",
+			flag:  "max-body",
+			field: &f.HTTP.MaxBody,
+			usage: "maximum `size` of a request, and of a line over stdin",
+		},
+		{
+			key:     "limits.maxInFlightBytes",
+			flag:    "max-in-flight-bytes",
+			field:   &f.Server.Budget.RequestBytes,
+			usage:   "memory `size` for requests being received or processed",
+			restart: true,
+		},
+		{
+			key:     "limits.maxInFlightBytesPerClient",
+			flag:    "max-in-flight-bytes-per-client",
+			field:   &f.Server.Budget.ClientRequestBytes,
+			usage:   "the same for one client (default: a quarter of --max-in-flight-bytes)",
+			about:   "memory size for the requests of one client (default: a quarter of maxInFlightBytes)",
+			restart: true,
+		},
+		{
+			key:     "limits.maxKept",
+			flag:    "max-kept",
+			field:   &f.Server.Budget.Bytes,
+			usage:   "memory `size` for sessions, streams, subscriptions, tasks and their results",
+			restart: true,
+		},
+		{
+			key:     "limits.maxKeptPerClient",
+			flag:    "max-kept-per-client",
+			field:   &f.Server.Budget.ClientBytes,
+			usage:   "the same for one client (default: a quarter of --max-kept)",
+			about:   "memory size for the sessions and the rest of one client (default: a quarter of maxKept)",
+			restart: true,
+		},
+		{
+			key:     "limits.requestTimeout",
+			flag:    "request-timeout",
+			field:   &f.Server.RequestTimeout,
+			usage:   "maximum `time` for a request, regardless of progress; 0 means no limit",
+			restart: true,
+		},
+		{
+			key:   "limits.drainDelay",
+			flag:  "drain-delay",
+			field: &f.DrainDelay,
+			usage: "`time` to keep accepting requests after a stop signal, while /readyz returns 503",
+		},
+		{
+			key:   "limits.drainTimeout",
+			flag:  "drain-timeout",
+			field: &f.DrainTimeout,
+			usage: "`time` for requests in flight to finish",
+		},
+	}
+}
+
+func (f *serveFlags) loggingSettings() []setting {
+	return append([]setting{
+		{
+			key:   "logging.level",
+			flag:  "log-level",
+			field: &f.logLevel,
+			usage: "log `level` on stderr: debug, info, warn or error",
+		},
+		{
+			key:     "logging.format",
+			flag:    "log-format",
+			field:   optional(&f.logFormat, logText, logJSON),
+			usage:   "log `format`: text or json",
+			restart: true,
+		},
+	}, f.audit.settings()...)
+}
+
+// definitionsSettings are those whose flags other commands have, too.
+func definitionsSettings() []setting {
+	return []setting{
+		{key: "definitions.secretsFrom", flag: "secrets-from", resolve: resolveStore, probe: probeStore},
+		{key: "definitions.allowNetworks", flag: "allow-network", probe: probeNetwork},
+		{
+			key:     "definitions.lock",
+			flag:    "lock",
+			words:   []string{lockOff, lockRequired},
+			resolve: settings.ResolvePath,
+			probe:   probeLock,
+		},
+		{key: "definitions.lockPolicy", flag: "lock-policy"},
+	}
+}
+
+// resolveStore makes the path of a source of secrets independent of the current folder.
+func resolveStore(dir, store string) string {
+	if path, ok := strings.CutPrefix(store, "file:"); ok {
+		return "file:" + settings.ResolvePath(dir, path)
+	}
+	return store
+}
+
+// resolveSigner is resolveStore for a signer, which may be a fingerprint.
+func resolveSigner(dir, signer string) string {
+	if strings.Trim(strings.ToLower(signer), "0123456789abcdef:") == "" {
+		return signer
+	}
+	return settings.ResolvePath(dir, signer)
+}
+
+// The functions below verify what a setting names, for config check.
+
+func probeAddress(addr string) error {
+	_, err := serve.ParseAddr(addr)
+	return err
+}
+
+func probePublicURL(address string) error {
+	return (&serve.Options{PublicURL: address}).Check()
+}
+
+func probeTokens(path string) error {
+	_, err := serve.OpenTokens(path, nil)
+	return err
+}
+
+func probeStateKeys(path string) error {
+	_, err := serve.OpenStateKeys(path)
+	return err
+}
+
+func probeStore(word string) error {
+	_, err := stax.ParseSecretStore(word)
+	path, isFile := strings.CutPrefix(word, "file:")
+	if err == nil && isFile {
+		_, err = os.Stat(path)
+	}
+	return withPath(path, err)
+}
+
+func probeNetwork(word string) error {
+	_, err := stax.ParseNetwork(word)
+	return err
+}
+
+func probeLock(path string) error {
+	if path == lockOff || path == lockRequired {
+		return nil
+	}
+	_, err := openLock(path)
+	return err
+}
+
+func probeValues(path string) error {
+	_, err := mcpb.ReadSettings(path)
+	return withPath(path, err)
+}
+
+func probeSigner(text string) error {
+	_, err := mcpb.ParseSigner(text)
+	return withPath(text, err)
+}
+
+// probeFolder verifies that the folder of a file exists.
+func probeFolder(path string) error {
+	info, err := os.Stat(filepath.Dir(path))
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", filepath.Dir(path))
+	}
+	return withPath(filepath.Dir(path), err)
+}
+
+func probeAuditKey(path string) error {
+	_, err := readAuditKey(path)
+	return err
+}
+
+// withPath returns an error with the path and the reason only.
+func withPath(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", path, fsutil.Reason(err))
+}
