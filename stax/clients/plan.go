@@ -375,7 +375,8 @@ func (f *FilePlan) finish(variables []string) {
 	f.Todo = append(f.Todo, f.client.Todos(f.Scope)...)
 }
 
-// Short returns the path for display: relative if it is in the working folder.
+// Short returns the path for display: relative if it is in the working folder, or with ~ for
+// the home folder.
 func (f *FilePlan) Short() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -384,6 +385,11 @@ func (f *FilePlan) Short() string {
 	for _, dir := range []string{dir, filepath.Dir(oneName(filepath.Join(dir, "x")))} {
 		if rel, err := filepath.Rel(dir, f.Path); err == nil && filepath.IsLocal(rel) {
 			return rel
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil && filepath.Dir(home) != home {
+		if rel, err := filepath.Rel(home, f.Path); err == nil && filepath.IsLocal(rel) {
+			return filepath.Join("~", rel)
 		}
 	}
 	return f.Path

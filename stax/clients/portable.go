@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/stax"
 )
 
 // portable rewrites paths so that an entry works in every copy of a project.
@@ -37,6 +39,28 @@ func (p *portable) options(opts *Options) *Options {
 			if file, ok := strings.CutPrefix(value, "file:"); ok {
 				changed.Flags[i] = "file:" + p.path(file)
 			}
+		}
+	}
+	return &changed
+}
+
+// server returns a server of the project with the paths that Slipway serves as the client
+// finds them: arguments such as ./docs, which are relative to the project. Arguments of
+// other programs are theirs to interpret.
+func (p *portable) server(s *stax.Server, opts *Options) *stax.Server {
+	relative := func(word string) bool { return strings.HasPrefix(word, "./") }
+	if p.project == "" || p.client.ProjectDir == "." || s.Command != opts.program() ||
+		!slices.ContainsFunc(s.Args, relative) {
+		return s
+	}
+	changed := *s
+	changed.Args = slices.Clone(s.Args)
+	for i, word := range s.Args {
+		if !relative(word) {
+			continue
+		}
+		if abs, err := filepath.Abs(filepath.Join(p.project, word)); err == nil {
+			changed.Args[i] = p.path(abs)
 		}
 	}
 	return &changed

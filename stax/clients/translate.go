@@ -74,6 +74,7 @@ type translator struct {
 	env      []pair // variables as the client gets them
 	headers  []pair
 	launched bool
+	placed   bool         // arguments may refer to the project folder
 	special  []stax.Field // members that refer to secrets
 	findings []check.Finding
 }
@@ -109,14 +110,22 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 		return launched(c, m, s, opts)
 	}
 	in := m.Origin(s.Name).Reporter(nil)
+	paths := &portable{
+		client:  c,
+		project: opts.Project,
+	}
 	t := &translator{
 		in:     in,
 		client: c,
-		server: s,
+		server: paths.server(s, opts),
 		merged: m,
 		os:     opts.system(),
 	}
+	t.placed = t.server != s
 	entry, findings := t.run()
+	if why := paths.why(); why != "" && entry.LeftOut == "" {
+		findings = append(findings, in.Finding(ruleNotPortable, pointer(s, "args"), "", "%s", why))
+	}
 	if opts.Via == Auto &&
 		slices.ContainsFunc(findings, func(f check.Finding) bool {
 			return f.Severity == check.Warning
@@ -305,7 +314,7 @@ func (t *translator) wouldExpand() {
 		check("cwd", t.server.Cwd)
 		check("url", t.server.URL)
 		for i, arg := range t.server.Args {
-			if t.launched {
+			if t.launched || t.placed {
 				arg = strings.TrimPrefix(strings.TrimPrefix(arg, "file:"), t.client.ProjectDir+"/") // an intended reference
 			}
 			check(fmt.Sprintf("args/%d", i), arg)
