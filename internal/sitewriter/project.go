@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/zlib"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -67,6 +67,7 @@ func nameWords(text string) []string {
 // contentFolders are folder names that do not identify a project.
 var contentFolders = []string{
 	"docs", "doc", "documentation", "content", "contents", "src", "source", "website", "site", "web", "www", "pages",
+	"guide", "guides", "manual", "book", "packages",
 }
 
 // IsContentFolder reports whether a folder name, such as "docs", only indicates that the
@@ -94,25 +95,59 @@ func ProjectFolder(dir string) string {
 	return folder
 }
 
-// ProjectVersion returns the version of the project that a folder belongs to: from a Git
-// tag of its current commit, or else from its package.json. It is empty if neither
-// exists.
+// ProjectVersion returns the version of the project that a folder belongs to, from the first
+// of these that has one:
+//
+//   - a Git tag of the current commit,
+//   - package.json, pyproject.toml or Cargo.toml,
+//   - the greatest Git tag of a release, since projects without such a file are rarely at
+//     the commit of a tag.
+//
+// It is empty if none has. The number of commits since a tag is no part of the version: it
+// would change the site with every commit.
 func ProjectVersion(dir string) string {
 	root := ProjectFolder(dir)
-	if version := gitTag(filepath.Join(root, ".git")); version != "" {
-		return version
+	here, greatest := gitVersions(filepath.Join(root, ".git"), filepath.Base(root))
+	return cmp.Or(here, packageVersion(root), greatest)
+}
+
+// packageFiles are files with the version of a project, and where it is in them.
+var packageFiles = []struct {
+	name   string
+	format tree.Format
+	paths  [][]string
+}{
+	{"package.json", tree.JSON, [][]string{{"version"}}},
+	{"pyproject.toml", tree.TOML, [][]string{{"project", "version"}, {"tool", "poetry", "version"}}},
+	{"Cargo.toml", tree.TOML, [][]string{{"package", "version"}, {"workspace", "package", "version"}}},
+}
+
+// packageVersion returns the version in one of the package files of a folder, or "".
+// Versions of only zeros mean that there is no release, as in workspaces.
+func packageVersion(root string) string {
+	for _, f := range packageFiles {
+		text, err := readSmall(filepath.Join(root, f.name))
+		if err != nil {
+			continue
+		}
+		file, problems := tree.Parse(text, f.format)
+		if len(problems) > 0 {
+			continue
+		}
+		for _, path := range f.paths {
+			node := file
+			for _, member := range path {
+				node = node.Get(member)
+			}
+			if node == nil || node.Kind != tree.String {
+				continue
+			}
+			if strings.Trim(node.Text, "0.") != "" && versionTag.MatchString(node.Text) {
+				return node.Text
+			}
+		}
 	}
-	text, err := readSmall(filepath.Join(root, "package.json"))
-	if err != nil {
-		return ""
-	}
-	var pkg struct {
-		Version string `json:"version"`
-	}
-	if json.Unmarshal(text, &pkg) != nil || strings.Trim(pkg.Version, "0.") == "" || !versionTag.MatchString(pkg.Version) {
-		return ""
-	}
-	return pkg.Version
+	return ""
 }
 
 // maxProjectFile limits the size of each file that is read to find a version.
@@ -135,37 +170,49 @@ var versionTag = regexp.MustCompile(`^v?([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(?:-[
 // objectID matches a Git object hash.
 var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// gitTag returns the version in a tag of the current commit; if there are several, the
-// greatest, with numbers compared as numbers. It reads files only: running git would execute commands that
-// the repository configures.
-func gitTag(git string) string {
+// gitVersions returns the greatest version in a tag of the current commit, and the greatest
+// of all releases, with numbers compared as numbers. In repositories of several packages,
+// tags have the form PROJECT@1.2.3. It reads files only: running git would execute commands
+// that the repository configures.
+func gitVersions(git, project string) (here, greatest string) {
 	head := gitRef(git, "HEAD")
 	if head == "" {
-		return ""
+		return "", ""
 	}
-	var versions []string
-	add := func(tag string) {
-		if m := versionTag.FindStringSubmatch(tag); m != nil {
-			versions = append(versions, m[1])
+	var current, releases []string
+	add := func(tag, commit string) {
+		m := versionTag.FindStringSubmatch(strings.TrimPrefix(tag, project+"@"))
+		if m == nil {
+			return
+		}
+		if commit == head {
+			current = append(current, m[1])
+		}
+		if !strings.Contains(m[1], "-") {
+			releases = append(releases, m[1])
 		}
 	}
 	packed, _ := readSmall(filepath.Join(git, "packed-refs"))
 	for tag, commit := range packedTags(packed) {
-		if commit == head {
-			add(tag)
-		}
+		add(tag, commit)
 	}
 	const most = 10_000
 	loose, _ := os.ReadDir(filepath.Join(git, "refs", "tags"))
 	for _, entry := range loose[:min(len(loose), most)] {
-		if !versionTag.MatchString(entry.Name()) {
+		if !versionTag.MatchString(strings.TrimPrefix(entry.Name(), project+"@")) {
 			continue
 		}
 		id := gitRef(git, "refs/tags/"+entry.Name())
-		if id == head || id != "" && taggedCommit(git, id) == head {
-			add(entry.Name())
+		if id != head && id != "" {
+			id = taggedCommit(git, id)
 		}
+		add(entry.Name(), id)
 	}
+	return maxVersion(current), maxVersion(releases)
+}
+
+// maxVersion returns the greatest version, or "".
+func maxVersion(versions []string) string {
 	if len(versions) == 0 {
 		return ""
 	}

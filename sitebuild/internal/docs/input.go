@@ -62,6 +62,16 @@ func folderName(dir string) string {
 	return project + "-docs"
 }
 
+// projectTitle titles a site after the folder's project, or "" if that is called docs as
+// well.
+func projectTitle(dir string) string {
+	project := filepath.Base(sitewriter.ProjectFolder(dir))
+	if sitewriter.IsContentFolder(project) {
+		return ""
+	}
+	return project
+}
+
 // Paths implements [sitewriter.Input].
 func (f *Folder) Paths() []string {
 	paths := []string{f.dir}
@@ -97,6 +107,7 @@ func (f *Folder) Read(ctx context.Context) (*Set, error) {
 		return nil, fmt.Errorf("%s has no Markdown that is not hidden", f.dir)
 	}
 	set.place = folderName(f.dir)
+	set.Title = cmp.Or(set.Title, projectTitle(f.dir))
 	return set, nil
 }
 

@@ -275,7 +275,9 @@ func (r *reader) name(pages []*Page) {
 // a better name for the site.
 func namesAnyPage(title string) bool {
 	switch strings.ToLower(strings.Trim(title, " .!_")) {
-	case "index", "home", "homepage", "home page", "readme", "read me", "docs", "documentation":
+	case "index", "home", "homepage", "home page", "start page", "main page", "readme", "read me", "docs",
+		"documentation", "introduction", "intro", "overview", "welcome", "getting started", "get started", "about",
+		"contents", "table of contents":
 		return true
 	}
 	return false
