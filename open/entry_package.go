@@ -73,6 +73,7 @@ func (e *entries) named(ctx context.Context, name, version string) (*Addition, e
 		}
 	}
 	failure := remoteError(e.arg, err)
-	failure.Why = "ask the registry: " + failure.Why
+	failure.Why = "no such file or folder, and the registry does not answer: " + failure.Why
+	failure.Hint = "if it is a name in a registry, check the connection; --registry selects another one"
 	return nil, failure
 }

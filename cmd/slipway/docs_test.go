@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/doc"
+	"github.com/slipway-mcp/slipway/internal/test/registrytest"
 )
 
 // TestPages runs the terminal sessions on the pages of the repository in a folder with
@@ -36,7 +38,6 @@ func TestPages(t *testing.T) {
 		}
 	}
 	t.Chdir(folder)
-	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir()) // keeps the pages' writes out of the real state
 	ran := 0
 	for _, p := range pages {
 		sessions, _ := doc.Sessions(p) // its own test reports problems
@@ -44,11 +45,43 @@ func TestPages(t *testing.T) {
 			continue
 		}
 		ran++
-		t.Run(p.Path, func(t *testing.T) { checkPage(t, repository, p, sessions) })
+		t.Run(p.Path, func(t *testing.T) {
+			livesIn(t)
+			checkPage(t, repository, p, sessions)
+		})
 	}
 	if ran == 0 {
 		t.Error("no page shows a terminal")
 	}
+}
+
+// livesIn gives a page a home folder with three clients, which keeps its writes out of the
+// real one, and a registry with two servers.
+func livesIn(t *testing.T) {
+	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir())
+	home := t.TempDir()
+	for _, name := range []string{".claude", ".codex", ".cursor"} {
+		if err := os.Mkdir(filepath.Join(home, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	weather, err := os.ReadFile("examples/definitions/server.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(&registrytest.Registry{
+		Entries: []registrytest.Entry{{Server: weather}, {Server: []byte(`{"name": "com.example/tides", "version": "2.1.0",
+			"description": "Tides of 4,000 ports",
+			"remotes": [{"type": "streamable-http", "url": "https://tides.example.com/mcp", "headers": [
+				{"name": "Authorization", "value": "Bearer {TIDES_TOKEN}", "variables": {"TIDES_TOKEN":
+					{"isSecret": true, "isRequired": true, "description": "A token of your account"}}}]}]}`)}},
+		Fail: func(err error) { t.Error(err) },
+	})
+	t.Cleanup(web.Close)
+	t.Setenv(registryVariable, web.URL)
 }
 
 // machineCode is the start of an executable for each system. The pages pack these files,

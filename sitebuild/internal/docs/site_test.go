@@ -354,7 +354,11 @@ func TestDirReadsWhatLiesBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for folder, want := range map[string]string{"docs": "mkdocs Kettle b a", "other": " other c", ".": "mkdocs Kettle b a"} {
+	for folder, want := range map[string]string{
+		"docs":  "mkdocs Kettle b a",
+		"other": " other c",
+		".":     "mkdocs Kettle b a",
+	} {
 		input, err := docs.Dir(filepath.Join(dir, folder), nil)
 		if err != nil {
 			t.Fatal(err)
