@@ -103,9 +103,13 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 }
 
 func (a *applying) run(cmd *cobra.Command, files []string) error {
+	added := len(files) == 0
 	files, err := defaultFiles(cmd, files, &a.Scope)
 	if err != nil {
 		return err
+	}
+	if added && a.Scope == clients.User && !cmd.Flags().Changed("via") {
+		a.Via = clients.Auto // as slipway add wrote them
 	}
 	plan, report, err := a.plan(cmd, files)
 	if err != nil {

@@ -56,7 +56,9 @@ func launcherSecrets(word string) (string, error) {
 // declarations of secrets.
 func (t *translating) complete(files, declarations []string) error {
 	if t.Scope == clients.User && t.Program == "" && cmp.Or(t.OS, runtime.GOOS) == runtime.GOOS {
-		t.Program = wholePath()
+		line, _ := launcher(t.Scope)
+		t.Program = line[0]
+		t.ProgramArgs = line[1:]
 	}
 	if _, err := parseNetworks(t.networks); err != nil {
 		return err
