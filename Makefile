@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release release-check packages
+.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release release-check packages website
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -55,3 +55,5 @@ release-check: ## build every file of a release twice, compare, install and use 
 
 packages: ## npm packages and wheels, installed and used with every package manager
 	scripts/packages --all
+website: ## build the website and check it in a browser; installs npm packages into a cache
+	scripts/website

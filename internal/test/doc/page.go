@@ -63,13 +63,15 @@ func walk(fsys fs.FS, visit func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() {
-			if slices.Contains([]string{".git", ".cache", "dist", "node_modules", "results", "testdata"}, path.Base(name)) {
-				return fs.SkipDir
-			}
+		ignored := slices.Contains([]string{".git", ".cache", "dist", "node_modules", "results", "testdata"}, path.Base(name))
+		switch {
+		case ignored && d.IsDir():
+			return fs.SkipDir
+		case ignored || d.IsDir(): // node_modules may be a link
 			return nil
+		default:
+			return visit(name)
 		}
-		return visit(name)
 	})
 }
 
