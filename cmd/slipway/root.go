@@ -163,7 +163,7 @@ func completeArguments(cmd *cobra.Command) {
 		if sub.Args == nil && sub.RunE != nil {
 			sub.Args = takes(arity(words))
 		}
-		if len(words) > 0 && strings.HasPrefix(strings.TrimPrefix(words[0], "["), "SOURCE") {
+		if len(words) > 0 && (strings.HasPrefix(words[0], "SOURCE") || words[0] == "[SOURCE...]") {
 			acceptCommand(sub)
 		}
 	}
