@@ -66,7 +66,7 @@ func House() *Plan {
 			9: {
 				"cmd/slipway", "examples/embedded", "examples/http-reference-source", "examples/todo", "examples/weather",
 				"internal/test/conformance", "internal/test/conformance/apps",
-				"scripts/conformancereport", "scripts/mcpbreference",
+				"scripts/conformancereport", "scripts/journeys", "scripts/mcpbreference",
 			},
 		},
 		Depth: 7,

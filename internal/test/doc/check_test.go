@@ -248,6 +248,23 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+func TestJourney(t *testing.T) {
+	p := Page{Path: JourneyFolder + "p.md", Lines: strings.Split("# P\n\n```console\n$ cat <a | sort\none\n```\n\n"+
+		"<!-- save as d/b.txt -->\n```text\nx\n\ny\n```\n\n```text\nz\n```\n\n```console\n$ cat d/b.txt\nx\n```\n", "\n")}
+	steps, problems := Journey(p)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := []Step{
+		{Line: 4, Args: []string{"cat <a | sort"}, Output: []string{"one"}},
+		{Line: 9, File: "d/b.txt", Output: []string{"x", "", "y"}},
+		{Line: 20, Args: []string{"cat d/b.txt"}, Output: []string{"x"}},
+	}
+	if diff := godiff.Diff(want, steps); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+}
+
 func TestStepMatches(t *testing.T) {
 	tests := map[string]struct {
 		page, terminal string
@@ -264,6 +281,10 @@ func TestStepMatches(t *testing.T) {
 		"end does not fit":  {"a ... d", "a b c", false},
 		"twice":             {"... b ... d", "a b b c d", true},
 		"dots are no wider": {"a ...", "b c", false},
+		"part of a line":    {"port-…-open", "port-80-open", true},
+		"another part":      {"port-…-open", "port-80-shut", false},
+		"twice in a line":   {"…:…/mcp", "a:1/mcp", true},
+		"parts overlap":     {"ab…b", "ab", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

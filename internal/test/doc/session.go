@@ -19,12 +19,14 @@ type Session struct {
 type Step struct {
 	Line   int      // of the command
 	Args   []string // the parsed command; "echo $?" prints the last exit code
-	Output []string // the lines that the terminal shows after it
+	Output []string // the lines that the terminal shows after it, or of the file
+	File   string   // of a journey: the name under which the block is saved
 }
 
 // Sessions returns the sessions of a page, and a problem for each one that cannot be run.
 // A command is either slipway with arguments, which may be quoted but use no other shell
-// syntax, or "echo $?". Mark blocks with other content "sh" or "text".
+// syntax, or "echo $?". Mark blocks with other content "sh" or "text". On the page of a
+// journey, a command is any shell command on one line.
 func Sessions(p Page) (sessions []Session, problems []Problem) {
 	var s *Session
 	p.fences(func(line int, text string, at fence, language string) bool {
@@ -38,7 +40,7 @@ func Sessions(p Page) (sessions []Session, problems []Problem) {
 		case at == closing:
 			sessions = append(sessions, *s)
 		default:
-			if err := s.add(line, text); err != nil {
+			if err := s.add(line, text, p.IsJourney()); err != nil {
 				problems = append(problems, Problem{p.Path, line, err.Error()})
 			}
 		}
@@ -47,7 +49,7 @@ func Sessions(p Page) (sessions []Session, problems []Problem) {
 	return sessions, problems
 }
 
-func (s *Session) add(line int, text string) error {
+func (s *Session) add(line int, text string, shell bool) error {
 	command, ok := strings.CutPrefix(text, "$ ")
 	if !ok {
 		if len(s.Steps) == 0 {
@@ -55,6 +57,13 @@ func (s *Session) add(line int, text string) error {
 		}
 		last := &s.Steps[len(s.Steps)-1]
 		last.Output = append(last.Output, text)
+		return nil
+	}
+	if shell {
+		s.Steps = append(s.Steps, Step{
+			Line: line,
+			Args: []string{command},
+		})
 		return nil
 	}
 	args := []string{"echo", "$?"}
@@ -116,13 +125,13 @@ func split(command string) ([]string, error) {
 }
 
 // Matches reports whether terminal output equals that on the page. A line "..." on the
-// page matches any number of lines.
+// page matches any number of lines, and "…" within a line any text.
 func (s Step) Matches(got []string) bool { return match(s.Output, got) }
 
 func match(want, got []string) bool {
 	for i, line := range want {
 		if line != "..." {
-			if i >= len(got) || got[i] != line {
+			if i >= len(got) || !matchLine(line, got[i]) {
 				return false
 			}
 			continue
