@@ -1,7 +1,7 @@
 // Command journeys executes the pages in docs/journeys, each in an empty folder with an empty
 // home folder and a minimal environment, and compares everything that their commands print.
 //
-//	go run ./scripts/journeys [-update] [-keep] [NAME...]
+//	go run ./scripts/journeys [-clients FOLDER] [-update] [NAME...]
 //
 // A page may take five minutes at most. With -update the output is written into the pages. The
 // folder of a page contains a link named slipway to the repository. What differs between
