@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
@@ -38,12 +39,12 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 		line := visible.Line(f.String())
 		if color {
 			word := f.Severity.String() + ": "
-			line = strings.Replace(line, word, paint[f.Severity]+word+"\x1b[0m", 1)
+			line = strings.Replace(line, word, paint[f.Severity].Paint(word), 1)
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
 		if f.Hint != "" {
-			fmt.Fprintf(&b, "  hint: %s\n", visible.Line(f.Hint))
+			fmt.Fprintf(&b, "  %s %s\n", style.Hint.If(color).Paint("hint:"), visible.Line(f.Hint))
 		}
 	}
 	if n := r.Omitted(); n > 0 {
@@ -53,10 +54,10 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 	return err
 }
 
-var paint = [...]string{
-	Error:   "\x1b[31m",
-	Warning: "\x1b[33m",
-	Note:    "\x1b[36m",
+var paint = [...]style.Style{
+	Error:   style.Error,
+	Warning: style.Warning,
+	Note:    style.Note,
 }
 
 // Summary returns the counts in words, such as "2 errors, 1 warning", or "no findings".

@@ -281,6 +281,7 @@ func (a *installing) consent(ask *questions) error {
 	if slices.ContainsFunc(a.entry.Config.Servers, func(s stax.Server) bool { return !s.Remote() }) {
 		starts = "Clients will start the command above. "
 	}
+	defer prompting(ask.out)()
 	fmt.Fprintf(ask.out, "%sWrite these files? [y/N] ", starts)
 	if !saysYes(ask.in) {
 		return denied("", "nothing was written")

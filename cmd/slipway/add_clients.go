@@ -77,6 +77,7 @@ var errNoChoice = errors.New("no client of the list")
 
 // askClients asks which clients should get the servers. Nothing means all of them.
 func (a *installing) askClients(ask *questions, found []clients.Client) ([]clients.Client, error) {
+	defer prompting(ask.out)()
 	fmt.Fprintln(ask.out, "Clients on this machine:")
 	for i, c := range found {
 		fmt.Fprintf(ask.out, "  %d  %s\n", i+1, c.Name)

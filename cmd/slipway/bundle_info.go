@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -42,16 +42,19 @@ Nothing is started, and default values of secrets are not shown.`,
 	}
 	cmd.Flags().StringVar(&o.Locale, "locale", "", "`language` of texts, such as de-AT")
 	cmd.Flags().IntVar(&o.Largest, "largest", 5, "`number` of largest files to list")
+	wideFlag(cmd)
 	jsonFlag(cmd, "all of it")
 	return cmd
 }
 
 func printInfo(w io.Writer, i *mcpb.Info) error {
-	out := &strings.Builder{}
-	fmt.Fprintf(out, "%s %s\n%s\n\n", visible.Line(i.Title), visible.Line(i.Version), visible.Line(i.Description))
-	line := func(name, value string) {
+	out := newLayout(w)
+	out.line(named(i.Title), plain(" "+i.Version))
+	out.line(plain(i.Description))
+	out.line()
+	line := func(what, value string) {
 		if value != "" {
-			fmt.Fprintf(out, "%-12s %s\n", name, visible.Line(value))
+			out.line(span{style.Faint, style.Pad(what, 13)}, plain(value))
 		}
 	}
 	line("name", i.Name)
@@ -86,12 +89,11 @@ func printInfo(w io.Writer, i *mcpb.Info) error {
 	for _, f := range i.Largest {
 		files = append(files, row{f.Name, byteCount(f.Bytes)})
 	}
-	table(out, 0, "tools"+more(i.MoreTools), tools)
-	table(out, 0, "prompts"+more(i.MorePrompts), prompts)
-	table(out, 0, "options", options)
-	table(out, 0, "largest files", files)
-	_, err := io.WriteString(w, visible.Lines(out.String()))
-	return err
+	out.table("tools"+more(i.MoreTools), tools)
+	out.table("prompts"+more(i.MorePrompts), prompts)
+	out.table("options", options)
+	out.table("largest files", files)
+	return out.flush()
 }
 
 // signedBy describes the signature in one line.

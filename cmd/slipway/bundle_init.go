@@ -161,6 +161,7 @@ func gitAuthor(ctx context.Context, dir string) string {
 // askDraft asks for values that the user knows better. An empty answer keeps the value in
 // brackets.
 func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
+	defer prompting(out)()
 	lines := bufio.NewScanner(in)
 	kind := d.Type
 	for _, q := range []struct {

@@ -93,7 +93,7 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 			return usage("", "bundle pack: %v", err)
 		}
 	}
-	p.Progress = progress(cmd.ErrOrStderr(), "packing")
+	p.Progress = byteProgress(cmd, "packing")
 	site := mcpb.IsSite(dir)
 	preview := p.list || p.explain != ""
 	switch {
@@ -245,23 +245,16 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// progress returns a function that shows progress on a terminal, or nil if w is not a
-// terminal.
-func progress(w io.Writer, what string) func(done, all int64) {
-	if !isTerminal(w) {
+// byteProgress returns a function that shows the progress of work on files, or nil.
+func byteProgress(cmd *cobra.Command, what string) func(done, all int64) {
+	t := newTracker(cmd, byteCount)
+	if t == nil {
 		return nil
 	}
-	w = unescaped(w)
-	last := int64(-1)
 	return func(done, all int64) {
-		percent := done * 100 / max(all, 1)
-		if percent == last {
-			return
-		}
-		last = percent
-		fmt.Fprintf(w, "\r%s %3d %%", what, percent)
+		t.update(what, done, all)
 		if done >= all {
-			fmt.Fprint(w, "\r\x1b[K")
+			t.done()
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 func newBundleRun() *cobra.Command {
 	var locale string
-	var anyPlatform, quiet bool
+	var anyPlatform bool
 	var digest string
 	start := startFlags{defaultStartWait}
 	cmd := &cobra.Command{
@@ -47,7 +47,7 @@ Server stderr is printed to stderr, with secrets removed.
 			opts.AnyPlatform = anyPlatform
 			opts.Locale = locale
 			opts.SHA256 = digest
-			if !quiet {
+			if !isQuiet(cmd) {
 				opts.Stderr = serverStderr(cmd.ErrOrStderr(), nil, false)(open.Argument(args[0]).Name())
 			}
 			return runBundle(cmd, args[0], opts, &start)
@@ -59,8 +59,7 @@ Server stderr is printed to stderr, with secrets removed.
 	cmd.Flags().StringVar(&digest, "sha256", "",
 		"refuse a bundle with another SHA-256, in hexadecimal `digits` (exit code 6)")
 	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run on platforms that the manifest does not list")
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "discard server stderr")
-	return cmd
+	return handlesSignals(cmd)
 }
 
 func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *startFlags) error {

@@ -34,7 +34,7 @@ exceeded.`,
 			}
 			opts := &mcpb.UnpackOptions{
 				Limits:   &limits,
-				Progress: progress(cmd.ErrOrStderr(), "unpacking"),
+				Progress: byteProgress(cmd, "unpacking"),
 			}
 			report, err := mcpb.Unpack(cmd.Context(), args[0], append(args, "")[1], opts)
 			if err != nil {

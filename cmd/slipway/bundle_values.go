@@ -130,6 +130,7 @@ func variableOf(key string) string { return mcpb.OptionVariable(key) }
 // ask prompts the user for options. Secrets are not echoed.
 func ask(in *os.File, out io.Writer, missing []mcpb.Option) (map[string]any, error) {
 	answers := make(map[string]any, len(missing))
+	defer prompting(out)()
 	lines := bufio.NewReader(in)
 	for _, o := range missing {
 		fmt.Fprintf(out, "%s: %s\n", o.Title, o.Description)

@@ -276,6 +276,7 @@ func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
 
 // askYes shows the command line of a definition and asks for confirmation.
 func askYes(in io.Reader, out io.Writer, s *stax.Server) error {
+	defer prompting(out)()
 	fmt.Fprintf(out, "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ",
 		s.Name, commandLine(s))
 	if !saysYes(bufio.NewReader(in)) {

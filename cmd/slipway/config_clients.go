@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -24,11 +23,13 @@ members, syntax of references.`,
 			return showList(cmd, "clients", clients.All(), printClients)
 		},
 	}
+	wideFlag(cmd)
 	jsonFlag(cmd, "the whole table")
 	return cmd
 }
 
 func printClients(w io.Writer, all []clients.Client) error {
+	rows := [][]string{{"CLIENT", "NAME", "SUPPORTS"}}
 	for _, c := range all {
 		var can, cannot []string
 		note := func(is bool, what string) {
@@ -51,8 +52,9 @@ func printClients(w io.Writer, all []clients.Client) error {
 		if len(cannot) > 0 {
 			words = strings.TrimLeft(words+" (not "+strings.Join(cannot, ", ")+")", " ")
 		}
-		text := fmt.Sprintf("%-15s %-23s %s", c.ID, c.Name, words)
-		fmt.Fprintln(w, shorten(text, columns(w)))
+		rows = append(rows, []string{c.ID, c.Name, words})
 	}
-	return nil
+	out := newLayout(w)
+	out.grid("", rows)
+	return out.flush()
 }

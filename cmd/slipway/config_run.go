@@ -134,7 +134,7 @@ it crashes. Client configs written with --via launcher start this command.
 	lockFlags(cmd)
 	declareSettings(cmd.Flags(), slices.Concat(auditing.settings(), idle.settings(), start.settings()))
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server even if it is disabled")
-	return cmd
+	return handlesSignals(cmd)
 }
 
 // validFor is valid for one server: invalid definitions of other servers do not prevent

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -73,25 +73,27 @@ missing.
 	}
 	d.flags(cmd)
 	sources.flags(cmd)
+	wideFlag(cmd)
 	jsonFlag(cmd, "keys, sources and servers")
 	return cmd
 }
 
 func printFound(w io.Writer, found []stax.Found) error {
+	out := newLayout(w)
 	for _, f := range found {
-		where := f.Source
+		where := plain(f.Source)
 		switch {
-		case where == "" && f.Required:
-			where = "missing"
-		case where == "":
-			where = "missing, optional"
+		case f.Source == "" && f.Required:
+			where = span{style.Error, "missing"}
+		case f.Source == "":
+			where = span{style.Warning, "missing, optional"}
 		}
-		fmt.Fprintf(w, "%s: %s (%s)\n", f.Key, where, strings.Join(f.Servers, ", "))
+		out.line(named(f.Key), plain(": "), where, plain(" ("+strings.Join(f.Servers, ", ")+")"))
 		for _, p := range f.Problems {
-			fmt.Fprintf(w, "  %s\n", p)
+			out.line(plain("  " + p))
 		}
 	}
-	return nil
+	return out.flush()
 }
 
 func missingSecrets(found []stax.Found) error {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/style"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
-	"github.com/slipway-mcp/slipway/serve"
 )
 
 // The exit codes of all commands. A command that is interrupted, or stopped by a second
@@ -72,29 +75,81 @@ func failed(code int, hint, format string, args []any) *failure {
 
 // interrupted returns the error of a command that a signal stopped before it was done.
 func interrupted(cmd *cobra.Command, hint string) error {
-	code := 128 + int(syscall.SIGINT)
-	var signal *serve.Interrupted
-	if errors.As(context.Cause(cmd.Context()), &signal) {
-		code = signal.ExitCode()
-	}
 	return &failure{
-		code: code,
+		code: cmp.Or(signalOf(cmd.Context()), 128+int(syscall.SIGINT)),
 		text: cmd.Name() + ": interrupted",
 		hint: hint,
 	}
 }
 
 // report prints err, if not nil, and returns the exit code.
-func report(stderr io.Writer, err error) int {
-	if err == nil {
+func report(stderr io.Writer, err error) int { return reportAs(stderr, err, false) }
+
+// reportAs is report with a choice of text or JSON. An error in writing to a closed pipe is
+// not printed: the reader has what it wanted.
+func reportAs(stderr io.Writer, err error, asJSON bool) int {
+	stderr = loud(stderr)
+	switch {
+	case err == nil:
 		return exitOK
+	case closedPipe(err):
+		return exitPipe
 	}
 	f := explain(err)
-	say(stderr, "%s", f.text)
+	if asJSON {
+		_ = writeJSONError(stderr, f) // there is nowhere to report the error
+		return f.code
+	}
+	sayAs(stderr, style.Error, "slipway: ", "%s", f.text)
 	if f.hint != "" {
 		hint(stderr, f.hint)
 	}
 	return f.code
+}
+
+// errorKinds are the members "kind" of errors in JSON, by exit code.
+var errorKinds = map[int]string{
+	exitNo:       "negative",
+	exitUsage:    "usage",
+	exitInput:    "input",
+	exitRemote:   "remote",
+	exitNotExact: "inexact",
+	exitPolicy:   "refused",
+}
+
+// writeJSONError writes an error as one JSON object on one line. Fields may be added.
+func writeJSONError(w io.Writer, f *failure) error {
+	enc := json.NewEncoder(visible.JSONWriter{To: w})
+	enc.SetEscapeHTML(false)
+	type object struct {
+		Message string `json:"message"`
+		Hint    string `json:"hint,omitempty"`
+		Kind    string `json:"kind"`
+		Exit    int    `json:"exit"`
+	}
+	return enc.Encode(map[string]object{"error": {
+		Message: f.text,
+		Hint:    f.hint,
+		Kind:    cmp.Or(errorKinds[f.code], "interrupted"),
+		Exit:    f.code,
+	}})
+}
+
+// jsonErrors reports whether errors are printed as JSON: with --json, also if the command
+// line was invalid before the flag was parsed.
+func jsonErrors(cmd *cobra.Command, args []string) bool {
+	if cmd == nil || cmd.Flags().Lookup("json") == nil {
+		return false
+	}
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return wantsJSON(cmd)
+		case "--json", "--json=true":
+			return true
+		}
+	}
+	return wantsJSON(cmd)
 }
 
 // explain returns the failure for err.

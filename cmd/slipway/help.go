@@ -89,6 +89,9 @@ func commandRows(cmd *cobra.Command, group string) (rows []row) {
 func flagRows(cmd *cobra.Command, section string) (rows []row) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		group := strings.Join(f.Annotations[flagGroup], "")
+		if cmd.HasParent() && isGlobal(cmd, f) {
+			return
+		}
 		if f.Hidden || group != section || f.Name == "help" && cmd.HasParent() {
 			return
 		}
@@ -134,12 +137,41 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 		fmt.Fprintf(w, "\n%s:\n", s.title)
 		writeRows(w, s.rows)
 	}
+	if cmd.HasParent() && cmd.Runnable() {
+		fmt.Fprint(w, "\nGlobal flags: -q, -v, --color; see \"slipway help\".\n")
+	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nRun \"%s COMMAND --help\" for more about a command.\n", cmd.CommandPath())
 		if !cmd.HasParent() {
 			fmt.Fprintf(w, "Run \"slipway help TOPIC\" for more about a topic.\n")
 		}
 	}
+}
+
+// writeShortHelp prints what slipway alone prints: how to start, and the commands, within
+// 24 lines.
+func writeShortHelp(w io.Writer, root *cobra.Command) {
+	fmt.Fprint(w, `Slipway serves MCP servers, calls them as a client, and converts between their
+forms.
+
+Usage:
+  slipway COMMAND
+
+`)
+	rows := []row{}
+	for _, g := range root.Groups() {
+		rows = append(rows, row{g.Title, strings.Join(names(commandRows(root, g.ID), func(r row) string {
+			return r.name
+		}), ", ")})
+	}
+	others := names(commandRows(root, ""), func(r row) string { return r.name })
+	writeRows(w, append(rows, row{"Other", strings.Join(others, ", ")}))
+	fmt.Fprint(w, `
+Start here:
+  slipway ls SOURCE      list the tools of a folder, file, URL or command
+  slipway serve SOURCE   serve it at http://127.0.0.1:8080/mcp
+  slipway help           print all commands with descriptions
+`)
 }
 
 // maxHelpColumn is the largest column of the second half of a table; longer names get a

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
-	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 )
@@ -31,7 +27,6 @@ type listing struct {
 
 func newLs() *cobra.Command {
 	var k kinds
-	var wide bool
 	var name, title string
 	cmd := &cobra.Command{
 		Use:   "ls SOURCE",
@@ -60,13 +55,7 @@ them, or only the given kinds.
 					k = kinds{true, true, true, true}
 				}
 				l := list(c.cat, k)
-				return show(cmd, l, func(w io.Writer, l *listing) error {
-					width := 0
-					if !wide {
-						width = columns(w)
-					}
-					return l.print(w, width)
-				})
+				return show(cmd, l, func(w io.Writer, l *listing) error { return l.print(w) })
 			})
 		},
 	}
@@ -74,8 +63,8 @@ them, or only the given kinds.
 	cmd.Flags().BoolVar(&k.resources, "resources", false, "list resources")
 	cmd.Flags().BoolVar(&k.templates, "templates", false, "list resource templates")
 	cmd.Flags().BoolVar(&k.prompts, "prompts", false, "list prompts")
-	cmd.Flags().BoolVar(&wide, "wide", false, "do not truncate lines to the width of the terminal")
 	nameFlags(cmd, &name, &title)
+	wideFlag(cmd)
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	jsonFlag(cmd, "the definitions, as clients see them,")
@@ -106,15 +95,14 @@ func list(cat *mcp.Catalog, k kinds) *listing {
 // row is an entry in a list: what to type, and its description.
 type row struct{ name, about string }
 
-// print prints the lists as tables of at most width columns; 0 means no limit. Empty ones
-// are omitted.
-func (l *listing) print(w io.Writer, width int) error {
-	out := bufio.NewWriter(w)
-	head := l.Server.Name + " " + l.Server.Version
+// print prints the lists as tables. Empty ones are omitted.
+func (l *listing) print(w io.Writer) error {
+	out := newLayout(w)
+	version := " " + l.Server.Version
 	if l.Server.Title != "" && !strings.EqualFold(l.Server.Title, l.Server.Name) {
-		head += " (" + l.Server.Title + ")"
+		version += " (" + l.Server.Title + ")"
 	}
-	fmt.Fprintln(out, visible.Line(head))
+	out.line(named(l.Server.Name), plain(version))
 	var tools, resources, templates, prompts []row
 	for _, t := range l.Tools {
 		tools = append(tools, row{t.Name + signature(t.InputSchema), t.Description})
@@ -128,43 +116,11 @@ func (l *listing) print(w io.Writer, width int) error {
 	for _, p := range l.Prompts {
 		prompts = append(prompts, row{p.Name + promptSignature(p.Arguments), p.Description})
 	}
-	table(out, width, "tools", tools)
-	table(out, width, "resources", resources)
-	table(out, width, "resource templates", templates)
-	table(out, width, "prompts", prompts)
-	return out.Flush()
-}
-
-// maxColumn prevents one long name from pushing every description to the right.
-const maxColumn = 48
-
-func table(w io.Writer, limit int, title string, rows []row) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\n%s (%d)\n", title, len(rows))
-	width := 0
-	for i, r := range rows {
-		text, _, _ := strings.Cut(strings.TrimSpace(r.about), "\n")
-		r = row{visible.Line(r.name), visible.Line(strings.TrimSuffix(text, "\r"))}
-		rows[i] = r
-		if n := utf8.RuneCountInString(r.name); n <= maxColumn {
-			width = max(width, n)
-		}
-	}
-	for _, r := range rows {
-		pad := max(0, width-utf8.RuneCountInString(r.name))
-		text := strings.TrimRight("  "+r.name+strings.Repeat(" ", pad)+"  "+r.about, " ")
-		fmt.Fprintln(w, shorten(text, limit))
-	}
-}
-
-// shorten truncates a line to limit characters; 0 means no limit.
-func shorten(text string, limit int) string {
-	if limit <= 1 || utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit-1]) + "…"
+	out.table("tools", tools)
+	out.table("resources", resources)
+	out.table("resource templates", templates)
+	out.table("prompts", prompts)
+	return out.flush()
 }
 
 func about(name, description string) string {

@@ -22,8 +22,9 @@ func main() {
 	stderr := newScreen(os.Stderr)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	code := report(stderr, root.ExecuteContext(context.Background()))
-	if s, ok := out.(*screen); ok {
+	cmd, err := root.ExecuteContextC(context.Background())
+	code := reportAs(stderr, err, jsonErrors(cmd, os.Args))
+	if s, ok := root.OutOrStdout().(*screen); ok {
 		_ = s.Flush() // the command has ended
 	}
 	_ = stderr.Flush()

@@ -5,11 +5,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -42,6 +42,7 @@ another folder. A process that does not answer within two seconds is reported.`,
 			return showList(cmd, "processes", all, printProcesses)
 		},
 	}
+	wideFlag(cmd)
 	jsonFlag(cmd, "the processes")
 	return cmd
 }
@@ -79,50 +80,41 @@ func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 	if p.Memory > 0 {
 		words = append(words, fmt.Sprintf("%.1f MB", float64(p.Memory)/1e6))
 	}
-	if _, err := fmt.Fprintf(w, "%d  slipway %s  %s\n  %s\n", p.PID, visible.Line(p.Command), visible.Line(p.Endpoint),
-		strings.Join(words, ", ")); err != nil {
-		return err
-	}
+	out := newLayout(w)
+	out.line(plain(strconv.Itoa(p.PID)+"  "), named("slipway "+p.Command), plain("  "+p.Endpoint))
+	out.line(plain("  " + strings.Join(words, ", ")))
 	if c := p.Config; c != nil {
-		line := fmt.Sprintf("%s loaded %s ago", visible.Line(c.File), age(now.Sub(c.Loaded)))
+		line := fmt.Sprintf("%s loaded %s ago", c.File, age(now.Sub(c.Loaded)))
 		if c.Failing {
-			line += "; not reloaded: " + visible.Line(c.Error)
+			line += "; not reloaded: " + c.Error
 		}
-		if _, err := fmt.Fprintln(w, "  "+line); err != nil {
-			return err
-		}
+		out.line(plain("  " + line))
 	}
-	if len(p.Servers) == 0 {
-		return nil
+	if err := out.flush(); err != nil || len(p.Servers) == 0 {
+		return err
 	}
 	return printServers(w, p.Servers, now)
 }
 
 func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  SERVER\tTRANSPORT\tPHASE\tFOR\tPID\tRESTARTS\tFAILURES\tIN FLIGHT\tPROTOCOL")
+	rows := [][]string{{"SERVER", "TRANSPORT", "PHASE", "FOR", "PID", "RESTARTS", "FAILURES", "IN FLIGHT", "PROTOCOL"}}
 	for i := range servers {
 		s := &servers[i]
-		phase := visible.Line(s.Phase)
+		phase := s.Phase
 		if s.Phase == "waiting" && s.Next.After(now) {
 			phase += ", " + age(s.Next.Sub(now)) + " more"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", visible.Line(s.Name), dashed(s.Transport), phase,
-			age(now.Sub(s.Since)),
-			orDash(s.PID), max(s.Starts-1, 0), s.Failures, s.InFlight, dashed(s.Version))
+		rows = append(rows, []string{s.Name, dashed(s.Transport), phase, age(now.Sub(s.Since)), orDash(s.PID),
+			strconv.Itoa(max(s.Starts-1, 0)), strconv.Itoa(s.Failures), strconv.Itoa(s.InFlight), dashed(s.Version)})
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	out := newLayout(w)
+	out.grid("  ", rows, 0, 2)
 	for i := range servers {
 		if s := &servers[i]; s.Error != "" && (s.Failures > 0 || s.Phase == "left out" || s.Phase == "unresponsive") {
-			if _, err := fmt.Fprintf(w, "  %s: %s\n", visible.Line(s.Name),
-				visible.Line(strings.Join(strings.Fields(s.Error), " "))); err != nil {
-				return err
-			}
+			out.line(plain("  "), named(s.Name), plain(": "), span{style.Error, strings.Join(strings.Fields(s.Error), " ")})
 		}
 	}
-	return nil
+	return out.flush()
 }
 
 func orDash(n int) string {
@@ -136,7 +128,7 @@ func dashed(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return visible.Line(text)
+	return text
 }
 
 // age formats a duration with its one or two largest units.

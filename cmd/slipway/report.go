@@ -175,14 +175,12 @@ func showFindings(cmd *cobra.Command, r *check.Report) error {
 	return r.WriteText(unescaped(out), colored(out))
 }
 
-// printFindings prints the findings about the input of a command to stderr.
+// printFindings prints the findings about the input of a command to stderr. With --quiet it
+// prints them only if there are errors.
 func printFindings(cmd *cobra.Command, r *check.Report) {
 	stderr := cmd.ErrOrStderr()
+	if r.Count(check.Error) > 0 {
+		stderr = loud(stderr)
+	}
 	_ = r.WriteText(unescaped(stderr), colored(stderr)) // there is nowhere to report the error
-}
-
-// colored reports whether text for w may be colored: on a terminal, unless NO_COLOR is
-// set.
-func colored(w any) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == ""
 }

@@ -64,8 +64,9 @@ Results go to stdout, messages to stderr. Exit codes:
 		writeHelp(cmd.OutOrStdout(), cmd)
 	})
 	root.Flags().BoolP("help", "h", false, "print help")
-	root.Flags().BoolP("version", "v", false, "print the version")
+	root.Flags().Bool("version", false, "print the version")
 	root.Flags().BoolP("Version", "V", false, "print the version")
+	globalFlags(root)
 	_ = root.Flags().MarkHidden("Version") // it exists
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(invalidFlag)
@@ -75,6 +76,7 @@ Results go to stdout, messages to stderr. Exit codes:
 			c.Args = knownTopic
 		}
 	}
+	stopOnSignals(root)
 	return root
 }
 
@@ -106,7 +108,8 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		return printVersion(cmd.OutOrStdout(), thisBuild())
 	}
 	if len(args) == 0 {
-		return cmd.Help()
+		writeShortHelp(cmd.OutOrStdout(), cmd)
+		return nil
 	}
 	_, err := os.Stat(args[0])
 	hint := "see slipway --help"

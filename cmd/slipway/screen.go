@@ -7,23 +7,78 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/slipway-mcp/slipway/internal/lines"
+	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // screen is an output that may be a terminal: it escapes control characters, whether they
 // come from a server, a file or a peer. It is safe for concurrent use.
 type screen struct {
-	*visible.Writer
-	file *os.File
+	file    *os.File
+	escaped *visible.Writer // nil if the file gets the exact bytes
+	color   colorMode
+	wide    bool
+	quiet   bool
+
+	prompts  atomic.Int32
+	progress progressLine
 }
 
+// colorMode is the value of --color; empty means auto.
+type colorMode string
+
+const (
+	colorAlways colorMode = "always"
+	colorNever  colorMode = "never"
+)
+
 func newScreen(f *os.File) *screen {
-	return &screen{visible.NewWriter(f), f}
+	return &screen{
+		file:    f,
+		escaped: visible.NewWriter(f),
+	}
+}
+
+// Write writes whole lines, after it has removed the progress line. With --quiet it writes
+// nothing unless the user is prompted.
+func (s *screen) Write(p []byte) (int, error) {
+	if s.quiet && s.prompts.Load() == 0 {
+		return len(p), nil
+	}
+	s.progress.clear()
+	if s.escaped == nil {
+		return s.file.Write(p)
+	}
+	return s.escaped.Write(p)
+}
+
+// Flush writes an incomplete character at the end.
+func (s *screen) Flush() error {
+	s.progress.clear()
+	if s.escaped == nil || s.quiet {
+		return nil
+	}
+	return s.escaped.Flush()
+}
+
+// loud returns w without the effect of --quiet, for errors.
+func loud(w io.Writer) io.Writer {
+	s, ok := w.(*screen)
+	if !ok || !s.quiet {
+		return w
+	}
+	return &screen{
+		file:    s.file,
+		escaped: s.escaped,
+		color:   s.color,
+		wide:    s.wide,
+	}
 }
 
 // stdout returns the output for results: a [screen] on a terminal; a file or pipe gets
@@ -35,21 +90,32 @@ func stdout() io.Writer {
 	return os.Stdout
 }
 
-// unescaped returns the file of a screen, for the command's own colors and progress bars.
-// All other text must be escaped before it is written.
+// unescaped returns the file of a screen, for the command's own colors and progress. All
+// other text must be escaped before it is written.
 func unescaped(w io.Writer) io.Writer {
-	if s, ok := w.(*screen); ok {
-		return s.file
+	s, ok := w.(*screen)
+	switch {
+	case !ok:
+		return w
+	case s.quiet:
+		return io.Discard
 	}
-	return w
+	s.progress.clear()
+	return s.file
 }
 
-// columns returns the width of the terminal w, or 0 if it is not a terminal.
+// columns returns the width to which lines are truncated: that of the terminal w, or 0,
+// which means none, with --wide or if w is not a terminal.
 func columns(w io.Writer) int {
 	s, ok := w.(*screen)
-	if !ok {
+	if !ok || s.wide {
 		return 0
 	}
+	return terminalWidth(s)
+}
+
+// terminalWidth returns the width of a terminal, or 0 if it has none.
+func terminalWidth(s *screen) int {
 	width, _, err := term.GetSize(int(s.file.Fd()))
 	if err != nil {
 		return 0
@@ -57,18 +123,50 @@ func columns(w io.Writer) int {
 	return width
 }
 
+// colored reports whether text for w is colored. --color decides, then NO_COLOR, then
+// CLICOLOR_FORCE and FORCE_COLOR; otherwise terminals are colored, except dumb ones.
+func colored(w any) bool {
+	if s, ok := w.(*screen); ok && s.color != "" {
+		return s.color == colorAlways
+	}
+	if os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	for _, name := range []string{"CLICOLOR_FORCE", "FORCE_COLOR"} {
+		if v := os.Getenv(name); v != "" && v != "0" {
+			return true
+		}
+	}
+	return isTerminal(w) && os.Getenv("TERM") != "dumb"
+}
+
+// prompting is called before the user is prompted on w: until done is called, --quiet has
+// no effect on w, and an interrupt ends the command at once.
+func prompting(w io.Writer) (done func()) {
+	s, ok := w.(*screen)
+	if !ok {
+		return func() {}
+	}
+	s.prompts.Add(1)
+	return func() { s.prompts.Add(-1) }
+}
+
 // say prints a message of the command to stderr: "slipway: " and the text. Lines after
 // the first are indented, so that none can pass for another message.
 func say(w io.Writer, format string, args ...any) {
-	sayAs(w, "slipway: ", format, args...)
+	sayAs(w, style.Name, "slipway: ", format, args...)
 }
 
 // hint prints a hint below a message.
-func hint(w io.Writer, text string) { sayAs(w, "hint: ", "%s", text) }
+func hint(w io.Writer, text string) { sayAs(w, style.Hint, "hint: ", "%s", text) }
 
-func sayAs(w io.Writer, prefix, format string, args ...any) {
+func sayAs(w io.Writer, paint style.Style, prefix, format string, args ...any) {
 	text := visible.Lines(strings.TrimRight(fmt.Sprintf(format, args...), "\r\n"))
 	text = strings.ReplaceAll(text, "\n", "\n  ")
+	if word := strings.TrimSpace(prefix); colored(w) && word != "" {
+		prefix = paint.Paint(word) + strings.TrimPrefix(prefix, word)
+		w = unescaped(w)
+	}
 	_, _ = io.WriteString(w, prefix+text+"\n") // there is nowhere to report the error
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
@@ -88,6 +87,7 @@ The exit code is 1 if nothing is found.`,
 	cmd.Flags().IntVar(&o.Limit, "limit", 20, "maximum `number` of results")
 	registryFlag(cmd)
 	networkFlag(cmd)
+	wideFlag(cmd)
 	jsonFlag(cmd, "the servers")
 	return cmd
 }
@@ -103,7 +103,7 @@ func registryFailed(client *registry.Client, err error) error {
 		if answer.Status == 0 || answer.Status == 404 {
 			hint = "give --registry the URL before /v0.1/servers, such as " + registry.OfficialURL
 		}
-		return remoteFailed(hint, "registry %s", visible.Line(answer.Error()))
+		return remoteFailed(hint, "registry %s", answer)
 	}
 	return remoteFailed("check the connection; --registry or "+registryVariable+" selects another registry",
 		"registry %s: %v", client.URL, reason(err))
@@ -163,27 +163,27 @@ func foundOf(doc *registry.Document) foundJSON {
 }
 
 func printResults(w io.Writer, found searchJSON) error {
-	out := &strings.Builder{}
+	out := newLayout(w)
 	for i, f := range found.Servers {
 		if i > 0 {
-			out.WriteString("\n")
+			out.line()
 		}
-		head := f.Name + " " + f.Version
+		version := " " + f.Version
 		if f.Status != "" && f.Status != "active" {
-			head += " (" + f.Status + ")"
+			version += " (" + f.Status + ")"
 		}
+		out.line(named(f.Name), plain(version))
 		about := strings.Join(strings.Fields(f.Description), " ")
-		for _, line := range []string{head, "  " + about, "  " + strings.Join(f.Ways, ", ")} {
-			if line = strings.TrimRight(visible.Line(line), " "); line != "" {
-				fmt.Fprintln(out, shorten(line, columns(w)))
+		for _, text := range []string{about, strings.Join(f.Ways, ", ")} {
+			if text != "" {
+				out.line(plain("  " + text))
 			}
 		}
 		if f.Add != "" {
-			fmt.Fprintf(out, "  $ %s\n", f.Add)
+			out.line(plain("  $ "), span{style.Hint, f.Add})
 		}
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	return out.flush()
 }
 
 // reason returns the text of an error of net/http without the operation and the URL.

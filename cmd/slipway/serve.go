@@ -109,7 +109,7 @@ health checks. With --public-url the server publishes a card at
 	groupFlags(cmd, "Configuration", "config", "print-config", "json")
 	groupSettings(cmd, all)
 	groupFlags(cmd, "Address", "stdio")
-	return cmd
+	return handlesSignals(cmd)
 }
 
 // prepare completes the settings: from the environment, and then from the configuration
@@ -143,7 +143,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	log := f.logger(stderr)
+	f.logLevel = level(logLevel(cmd, slog.Level(f.logLevel), cmd.Flags().Changed("log-level")))
+	log := f.logger(loud(stderr))
 	for _, c := range f.conflicts(args) {
 		if !c.outside {
 			return usage(c.hint, "serve: %s", c.message)

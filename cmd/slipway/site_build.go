@@ -88,7 +88,7 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	f.StringVar(&in.Title, "title", "", "human-readable `title` of the site")
 	f.StringVar(&in.Version, "site-version", "", "`version` of the site")
 	f.StringVar(&in.Instructions, "instructions", "", "`text` about the site for models")
-	return cmd
+	return handlesSignals(cmd)
 }
 
 // interruptible lets a write be completed, or rolled back, when the command is stopped.

@@ -113,9 +113,9 @@ the site again and compares.
 	groupFlags(cmd, "Answers", "replace", "again-after", "once", "skip-unstable", "keep-errors", "allow", "allow-secret",
 		"verify")
 	groupFlags(cmd, "Output", "output", "format", "collisions", "host", "site-root", "precompress", "compact",
-		"no-aliases", "no-index", "force", "dry-run", "lenient", "quiet", "json")
+		"no-aliases", "no-index", "force", "dry-run", "lenient", "json")
 	groupFlags(cmd, "Source", "set", "values", "require-signer", "secrets-from", "allow-network", "lock", "lock-policy")
-	return cmd
+	return handlesSignals(cmd)
 }
 
 // requestFlags adds the flags for how a source is called.

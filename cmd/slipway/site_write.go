@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,13 +43,13 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.Adopt, "force", false, "overwrite a site or files that Slipway did not write")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the changes without writing")
 	f.BoolVar(&o.Lenient, "lenient", false, "skip answers that cannot be written")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print no progress, changes or summary")
 	jsonFlag(cmd, "what was done")
 }
 
 // complete sets the options without a flag, and checks the flags before any work is done.
 func (o *writing) complete(cmd *cobra.Command) error {
 	o.json = wantsJSON(cmd)
+	o.quiet = isQuiet(cmd)
 	o.DryRun = o.dryRun || o.check
 	o.Progress = o.progress(cmd)
 	name := cmd.Name()
@@ -199,32 +198,17 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
-// progress returns a function that shows a progress bar on a terminal, or nil.
+// progress returns a function that shows progress, or nil.
 func (o *writing) progress(cmd *cobra.Command) func(sitebuild.Progress) {
-	stderr := cmd.ErrOrStderr()
-	if o.quiet || !isTerminal(stderr) {
+	t := newTracker(cmd, countOnly)
+	if t == nil {
 		return nil
 	}
-	stderr = unescaped(stderr)
-	var last time.Time
 	return func(p sitebuild.Progress) {
 		if p.Stage == "done" {
-			fmt.Fprint(stderr, "\r\x1b[K")
+			t.done()
 			return
 		}
-		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
-			last = now
-			fmt.Fprint(stderr, "\r\x1b[K"+bar(p.Stage, p.Done, p.Total))
-		}
+		t.update(p.Stage, int64(p.Done), int64(p.Total))
 	}
-}
-
-// bar returns a progress bar in one line.
-func bar(stage string, done, total int) string {
-	if total == 0 {
-		return fmt.Sprintf("%s %d", stage, done)
-	}
-	const width = 30
-	full := min(width, done*width/total)
-	return fmt.Sprintf("%-9s [%s%s] %d/%d", stage, strings.Repeat("=", full), strings.Repeat(" ", width-full), done, total)
 }

@@ -164,6 +164,8 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 		return err
 	}
 	change(opts)
+	verbosely(cmd, opts.Live.Source)
+	log := verboseLog(cmd)
 	lock, err := newGuarding(cmd, []string{arg}, false)
 	if err != nil {
 		return err
@@ -172,10 +174,12 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 		return err
 	}
 	none := noteTrouble(opts)
+	began := time.Now()
 	src, err := open.Open(ctx, arg, opts)
 	if err != nil {
 		return err
 	}
+	logTime(log, "opened", began, "source", open.Argument(arg).PublicName())
 	src = lock.over([]string{arg}, []mcp.Source{src})[0]
 	if strings.HasPrefix(arg, "exec:") {
 		arg = open.Argument(arg).Name()
@@ -188,6 +192,8 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	if f := none(); f != nil && offersNothing(cat) {
 		return f
 	}
+	began = time.Now()
+	defer func() { logTime(log, "request done", began) }()
 	return do(&openSource{
 		arg:    arg,
 		source: src,

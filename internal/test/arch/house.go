@@ -46,7 +46,7 @@ func House() *Plan {
 				"internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/decimal",
 				"internal/fsutil",
 				"internal/js", "internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/peer",
-				"internal/schema", "internal/secrets", "internal/tree", "internal/uritemplate", "internal/visible",
+				"internal/schema", "internal/secrets", "internal/style", "internal/tree", "internal/uritemplate", "internal/visible",
 				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
@@ -97,6 +97,12 @@ func House() *Plan {
 				Rooms:  []string{"cmd/slipway"},
 				Saves:  "typing a secret without showing it, on every system",
 				Brings: []string{"golang.org/x/sys"},
+			},
+			{
+				Module: "github.com/clipperhouse/displaywidth",
+				Rooms:  []string{"internal/style"},
+				Saves:  "how many columns of a terminal a text takes: the tables and grapheme clusters of Unicode",
+				Brings: []string{"github.com/clipperhouse/uax29/v2"},
 			},
 			{
 				Module: "github.com/go-jose/go-jose/v4",
