@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
@@ -27,6 +28,7 @@ import (
 type child struct {
 	command *Command
 	cmd     *exec.Cmd
+	group   *process.Group
 	in      *os.File // its stdin
 	out     *os.File // its stdout
 	lines   *peer.LineReader
@@ -57,7 +59,7 @@ func startChild(c *Command, cmd *exec.Cmd, tapped *tap.Stream) (*child, error) {
 	cmd.Stdin = theirs[0]
 	cmd.Stdout = theirs[1]
 	cmd.Stderr = theirs[2]
-	err = cmd.Start()
+	group, err := process.Start(cmd)
 	closeFiles(theirs)
 	if err != nil {
 		closeFiles(ours)
@@ -70,6 +72,7 @@ func startChild(c *Command, cmd *exec.Cmd, tapped *tap.Stream) (*child, error) {
 	ch := &child{
 		command:  c,
 		cmd:      cmd,
+		group:    group,
 		in:       ours[0],
 		out:      ours[1],
 		lines:    peer.NewLineReader(ours[1], cmp.Or(max(c.MaxMessage, 0), 64<<20)),
@@ -168,7 +171,7 @@ func (c *child) supervise() {
 	c.countUnread()
 	_ = c.in.Close()
 	c.endProcess(patient, all-patient)
-	kill(c.cmd.Process) // the rest of the group
+	c.group.Close() // and the rest of it
 	c.writer.wait()
 	// A process outside the group may still hold the other ends.
 	if !closesWithin(settleTime, c.errEnded) {
@@ -182,9 +185,9 @@ func (c *child) endProcess(beforeTerm, beforeKill time.Duration) {
 	if closesWithin(beforeTerm, c.exited) {
 		return
 	}
-	terminate(c.cmd.Process)
+	c.group.Terminate()
 	if !closesWithin(beforeKill, c.exited) {
-		kill(c.cmd.Process)
+		c.group.Kill()
 		<-c.exited
 	}
 }
@@ -196,7 +199,7 @@ func (c *child) countUnread() {
 	if !isClosed(c.exited) {
 		return
 	}
-	kill(c.cmd.Process) // the rest of the group stops reading
+	c.group.Kill() // the rest of it stops reading
 	if n, known := unread(c.in); known {
 		c.writer.subtractUnread(n)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
@@ -23,8 +24,11 @@ import (
 //
 // The child runs in a separate process group. To stop it, its stdin is closed; if that is
 // not enough, the group receives SIGTERM, then SIGKILL. On Linux the child also receives
-// SIGTERM when this program dies. Windows has no such groups: there taskkill ends the
-// process tree.
+// SIGTERM when this program dies. On Windows the group is a job: it receives CTRL_BREAK if
+// this program has a console, is then ended, and also ends when this program dies.
+//
+// Arguments of batch files, such as npx.cmd, are quoted for the command processor of
+// Windows; those with line breaks are refused.
 type Command struct {
 	// Path is the program. Without a slash it is searched in the PATH of the child's
 	// environment, on Windows with the extensions of PATHEXT.
@@ -118,11 +122,12 @@ func Environ(inherit []string) []string {
 }
 
 func inherits(pattern, name string) bool {
+	if runtime.GOOS == "windows" { // it ignores the case of names
+		pattern = strings.ToUpper(pattern)
+		name = strings.ToUpper(name)
+	}
 	if prefix, many := strings.CutSuffix(pattern, "*"); many {
 		return strings.HasPrefix(name, prefix)
-	}
-	if runtime.GOOS == "windows" {
-		return strings.EqualFold(pattern, name)
 	}
 	return pattern == name
 }
@@ -133,7 +138,9 @@ func (c *Command) command() (*exec.Cmd, error) {
 		return nil, permanent{&CommandError{errors.New("no command is given")}}
 	}
 	env := c.environment()
-	path, err := lookPath(c.Path, env)
+	path, err := process.LookPath(c.Path, runtime.GOOS, func(name string) (string, bool) {
+		return lookup(env, name)
+	})
 	if err != nil {
 		return nil, permanent{&CommandError{err}}
 	}
@@ -154,7 +161,6 @@ func (c *Command) command() (*exec.Cmd, error) {
 	if c.Dir != "" {
 		cmd.Env = append(cmd.Env, "PWD="+c.Dir)
 	}
-	own(cmd)
 	return cmd, nil
 }
 
@@ -167,59 +173,15 @@ func (e *CommandError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// lookPath finds a program in the PATH of env, which may differ from ours.
-func lookPath(name string, env []string) (string, error) {
-	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
-		return findExecutable(name, env)
-	}
-	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
-		if dir == "" || !filepath.IsAbs(dir) {
-			continue // never search the current folder
-		}
-		if path, err := findExecutable(filepath.Join(dir, name), env); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("there is no program %q in the PATH", name)
-}
-
-// findExecutable returns the file at path, on Windows with one of the extensions of
-// PATHEXT.
-func findExecutable(path string, env []string) (string, error) {
-	candidates := []string{path}
-	if runtime.GOOS == "windows" && filepath.Ext(path) == "" {
-		candidates = nil
-		for _, ext := range strings.Split(cmp.Or(lookup(env, "PATHEXT"), ".COM;.EXE;.BAT;.CMD"), ";") {
-			if ext != "" {
-				candidates = append(candidates, path+ext)
-			}
-		}
-	}
-	for _, p := range candidates {
-		info, err := os.Stat(p)
-		if err != nil {
-			continue
-		}
-		if info.IsDir() {
-			return "", fmt.Errorf("%s is a folder", path)
-		}
-		if runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0 {
-			return "", fmt.Errorf("%s is not executable", path)
-		}
-		return p, nil
-	}
-	return "", fmt.Errorf("there is no program %s", path)
-}
-
 // lookup returns the value of a variable. If it is repeated, the last one wins.
-func lookup(env []string, name string) string {
+func lookup(env []string, name string) (value string, ok bool) {
 	for _, entry := range slices.Backward(env) {
 		n, value, _ := strings.Cut(entry, "=")
 		if n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
-			return value
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 func (c *Command) stopTimeout() time.Duration {

@@ -119,10 +119,10 @@ func TestCommandErrors(t *testing.T) {
 		{
 			"no program",
 			&client.Command{Path: "no-such-program-here"},
-			[]string{`no program "no-such-program-here" in the PATH`},
+			[]string{`no program "no-such-program-here" on the PATH`},
 			"",
 		},
-		{"no file", &client.Command{Path: "./no-such"}, []string{"no program ./no-such"}, ""},
+		{"no file", &client.Command{Path: "./no-such"}, []string{`no program "./no-such"`}, ""},
 		{"folder", &client.Command{Path: dir}, []string{"is a folder"}, ""},
 		{"not executable", &client.Command{Path: plain}, []string{"not executable"}, ""},
 		{"no folder", nowhere, []string{"no folder to run it in"}, ""},

@@ -9,12 +9,6 @@ import (
 	"time"
 )
 
-// dieWithParent makes the kernel send SIGTERM to the child when this program is killed. A
-// launcher forwards SIGTERM to its own children.
-func dieWithParent(attr *syscall.SysProcAttr) {
-	attr.Pdeathsig = syscall.SIGTERM
-}
-
 // setPipeSize is F_SETPIPE_SZ of fcntl.
 const setPipeSize = 1031
 

@@ -1,18 +1,13 @@
-//go:build unix && !linux
+//go:build !linux
 
 package client
 
 import (
 	"os"
-	"syscall"
 	"time"
 )
 
-// dieWithParent does nothing: only Linux supports it. A child notices the end of its
-// stdin.
-func dieWithParent(*syscall.SysProcAttr) {}
-
-// enlarge does nothing: only Linux supports it.
+// enlarge does nothing: elsewhere the size of a pipe is fixed.
 func enlarge(*os.File) {}
 
 // stoppedProcesses returns nil: only Linux reports them.

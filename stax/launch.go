@@ -6,18 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/lock"
 )
 
@@ -534,56 +533,12 @@ func (r *Resolver) LookPath(command string) (string, error) {
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	endings := []string{""}
-	separators := "/"
-	if goos == "windows" {
-		separators = `/\`
-		endings = windowsEndings(command, lookup)
-	}
-	if strings.ContainsAny(command, separators) {
-		for _, ending := range endings {
-			if executable(command+ending, goos) {
-				return command + ending, nil
-			}
-		}
-		return "", &programError{"there is no program " + strconv.Quote(command)}
-	}
-	path, _ := lookup("PATH")
-	for _, dir := range filepath.SplitList(path) {
-		for _, ending := range endings {
-			if name := filepath.Join(dir, command+ending); filepath.IsAbs(dir) && executable(name, goos) {
-				return name, nil
-			}
-		}
+	path, err := process.LookPath(command, goos, lookup)
+	if err == nil {
+		return path, nil
 	}
 	if r.Self != "" && strings.TrimSuffix(filepath.Base(r.Self), ".exe") == command {
 		return r.Self, nil
 	}
-	return "", &programError{"there is no program " + strconv.Quote(command) + " on the PATH"}
-}
-
-// programError is the error for a missing program. It matches fs.ErrNotExist.
-type programError struct{ text string }
-
-func (e *programError) Error() string { return e.text }
-func (e *programError) Unwrap() error { return fs.ErrNotExist }
-
-func windowsEndings(command string, lookup func(string) (string, bool)) []string {
-	list, ok := lookup("PATHEXT")
-	if !ok || list == "" {
-		list = ".COM;.EXE;.BAT;.CMD"
-	}
-	var endings []string
-	for _, e := range strings.Split(strings.ToLower(list), ";") {
-		if e != "" && strings.HasSuffix(strings.ToLower(command), e) {
-			return []string{""}
-		}
-		endings = append(endings, e)
-	}
-	return endings
-}
-
-func executable(name, goos string) bool {
-	info, err := os.Stat(name)
-	return err == nil && !info.IsDir() && (goos == "windows" || info.Mode()&0o111 != 0)
+	return "", err
 }

@@ -45,8 +45,10 @@ func House() *Plan {
 			0: {
 				"internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/decimal",
 				"internal/fsutil",
-				"internal/js", "internal/jsonscan", "internal/lines", "internal/nearest", "internal/netguard", "internal/peer",
-				"internal/schema", "internal/secrets", "internal/style", "internal/tree", "internal/uritemplate", "internal/visible",
+				"internal/js", "internal/jsonscan", "internal/lines", "internal/nearest", "internal/neterror",
+				"internal/netguard", "internal/peer",
+				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
+				"internal/uritemplate", "internal/visible",
 				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
@@ -89,8 +91,9 @@ func House() *Plan {
 			},
 			{
 				Module: "golang.org/x/sys",
-				Rooms:  []string{"internal/fsutil", "mcpb"},
-				Saves:  "what package syscall lacks on Windows: locks of files and the folders of the user",
+				Rooms:  []string{"internal/fsutil", "internal/process", "mcpb"},
+				Saves: "what package syscall lacks on Windows: locks and access lists of files, jobs of " +
+					"processes, and the folders of the user",
 			},
 			{
 				Module: "golang.org/x/term",
