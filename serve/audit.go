@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // Audit is an audit log in JSON lines: one line for each request that makes the Source do
@@ -128,7 +130,7 @@ func (a *Audit) Reopen() error {
 
 // reopen requires that the caller holds writing, or that a is not yet shared.
 func (a *Audit) reopen() error {
-	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := fsutil.OpenShared(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
+	"github.com/slipway-mcp/slipway/internal/neterror"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -202,7 +202,7 @@ func withExitCode(err error) error {
 			err.Error(),
 			"listen on 127.0.0.1, or set " + envToken + " to what clients must send as their bearer token",
 		}
-	case errors.Is(err, syscall.EADDRINUSE):
+	case neterror.IsAddressInUse(err):
 		return &failure{exitInput, err.Error(), "-http 127.0.0.1:0 takes any free port"}
 	}
 	return &failure{

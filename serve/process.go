@@ -16,9 +16,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/neterror"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
@@ -253,8 +253,7 @@ func queryProcess(ctx context.Context, socket string, pid int) *Process {
 
 // isNoListener reports whether err means that no process is listening.
 func isNoListener(err error) bool {
-	const wsaeConnRefused = syscall.Errno(10061) // on Windows
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaeConnRefused) || errors.Is(err, fs.ErrNotExist)
+	return neterror.IsRefused(err) || errors.Is(err, fs.ErrNotExist)
 }
 
 // removeStale removes a socket, unless its process may be about to listen.

@@ -132,6 +132,12 @@ func readStateKeys(path string) ([][]byte, error) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%w: its mode is %04o, want 0600", ErrKeyExposed, info.Mode().Perm())
 	}
+	if who, err := fsutil.ReadableBy(path); err != nil || who != "" {
+		if err != nil {
+			return nil, reasonOf(err)
+		}
+		return nil, fmt.Errorf("%w: %s can read it", ErrKeyExposed, who)
+	}
 	text, err := fsutil.ReadFile(path, maxStateKeyFile)
 	if err != nil {
 		return nil, reasonOf(err)

@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/fleet"
+	"github.com/slipway-mcp/slipway/internal/neterror"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -334,7 +334,7 @@ func explained(err error) error {
 	case errors.Is(err, serve.ErrExposed):
 		return denied("listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth if "+
 			"everybody who can reach it may use it", "%v", err)
-	case errors.Is(err, syscall.EADDRINUSE):
+	case neterror.IsAddressInUse(err):
 		return badInput("--addr 127.0.0.1:0 takes any free port", "%v", err)
 	}
 	var scope *serve.ToolScopeError

@@ -26,6 +26,9 @@ func Create(name string, perm fs.FileMode, write func(io.Writer) error) error {
 
 // Replace is [Create], but replaces an existing file. If name is a symbolic link, its
 // target is replaced. If name exists and is not a regular file, Replace returns an error.
+//
+// On Windows, a file whose perm excludes others gets an access list for this user,
+// administrators and the system; any other keeps the list of the file it replaces.
 func Replace(name string, perm fs.FileMode, write func(io.Writer) error) error {
 	return put(name, perm, write, true)
 }
@@ -44,7 +47,9 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 			name = target
 		}
 	}
-	if info, err := os.Lstat(name); err == nil {
+	info, err := os.Lstat(name)
+	exists := err == nil
+	if exists {
 		if !replace {
 			return &fs.PathError{
 				Op:   "create",
@@ -62,7 +67,7 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 	}
 	prefix := "." + filepath.Base(name) + ".tmp-"
 	SweepTemp(filepath.Dir(name), prefix)
-	f, err := os.CreateTemp(filepath.Dir(name), prefix+"*")
+	f, err := createTemp(filepath.Dir(name), prefix, perm)
 	if err != nil {
 		return err
 	}
@@ -82,8 +87,14 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 	if err := errors.Join(f.Chmod(perm), f.Sync(), f.Close()); err != nil {
 		return err
 	}
+	if exists {
+		err = keepAccess(name, tmp, perm)
+	}
+	if err != nil {
+		return err
+	}
 	if replace {
-		err = os.Rename(tmp, name)
+		err = rename(tmp, name)
 	} else {
 		err = moveNew(tmp, name)
 	}
@@ -107,7 +118,7 @@ func moveNew(tmp, name string) error {
 			Err:  fs.ErrExist,
 		}
 	}
-	return os.Rename(tmp, name) // a file system without hard links
+	return rename(tmp, name) // a file system without hard links
 }
 
 // CreateDir creates the folder dir from what fill writes to a temporary folder next to
@@ -144,7 +155,7 @@ func CreateDir(dir string, fill func(tmp string) error) (err error) {
 // replaceEmpty renames tmp to dir, which may be an empty folder. If the folder has been
 // filled in the meantime, it is kept.
 func replaceEmpty(tmp, dir string) error {
-	if err := os.Rename(tmp, dir); err == nil {
+	if err := rename(tmp, dir); err == nil {
 		return nil
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +165,7 @@ func replaceEmpty(tmp, dir string) error {
 			Err:  fs.ErrExist,
 		}
 	}
-	return os.Rename(tmp, dir)
+	return rename(tmp, dir)
 }
 
 func vacant(dir string) error {

@@ -56,7 +56,7 @@ func lockWaiting(ctx context.Context, name string, exclusive bool) (*Lock, error
 
 func tryLock(name string, exclusive bool) (*Lock, error) {
 	for {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := OpenShared(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, err
 		}
