@@ -12,7 +12,8 @@ import (
 
 func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"npx", "npx.cmd", "node.exe", "python3.11.exe", "script.js", "tool.bin", "both.exe", "both.cmd"} {
+	names := []string{"npx", "npx.cmd", "node.exe", "python3.11.exe", "script.js", "tool.bin", "both.exe", "both.cmd"}
+	for _, name := range names {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o755); err != nil {
 			t.Fatal(err)
 		}
