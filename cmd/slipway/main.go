@@ -16,6 +16,7 @@ import (
 func main() {
 	asFirstProcess()
 	giveBackLater()
+	restoreConsole := enableEscapes()
 	root := newRoot()
 	completeFlags(root, os.Args)
 	out := stdout()
@@ -28,5 +29,6 @@ func main() {
 		_ = s.Flush() // the command has ended
 	}
 	_ = stderr.Flush()
+	restoreConsole()
 	os.Exit(code)
 }

@@ -91,9 +91,9 @@ func House() *Plan {
 			},
 			{
 				Module: "golang.org/x/sys",
-				Rooms:  []string{"internal/fsutil", "internal/process", "mcpb"},
+				Rooms:  []string{"cmd/slipway", "internal/fsutil", "internal/process", "mcpb"},
 				Saves: "what package syscall lacks on Windows: locks and access lists of files, jobs of " +
-					"processes, and the folders of the user",
+					"processes, modes of consoles, and the folders of the user",
 			},
 			{
 				Module: "golang.org/x/term",
