@@ -154,8 +154,10 @@ const versionTimeout = 10 * time.Second
 func readVersion(ctx context.Context, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() // Python 2 prints it to stderr
-	if err != nil {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = time.Second // a wrapper can leave processes that keep the pipe open
+	out, err := cmd.CombinedOutput() // Python 2 prints it to stderr
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return "", err
 	}
 	found := regexp.MustCompile(`[0-9]+(\.[0-9]+){1,2}`).FindString(string(out))

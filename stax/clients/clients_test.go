@@ -238,7 +238,7 @@ func TestPath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, _ := clients.ByID(test.id)
 			got, _, err := (&clients.Place{OS: test.os, Home: home, Dir: dir, LookupEnv: lookup}).Path(c, test.scope)
-			if err != nil || filepath.ToSlash(got) != test.want {
+			if err != nil || filepath.ToSlash(got) != filepath.ToSlash(test.want) {
 				t.Errorf("got %s, %v; want %s", got, err, test.want)
 			}
 		})
