@@ -155,7 +155,7 @@ func readVersion(ctx context.Context, path string, args ...string) (string, erro
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = time.Second // a wrapper can leave processes that keep the pipe open
+	cmd.WaitDelay = time.Second      // a wrapper can leave processes that keep the pipe open
 	out, err := cmd.CombinedOutput() // Python 2 prints it to stderr
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return "", err

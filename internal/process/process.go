@@ -30,7 +30,8 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{leader: cmd.Process}
-	if err := g.adopt(); err != nil {
+	var err error
+	if g.job, err = adopt(cmd.Process); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // the error of adopt explains it
 		return nil, fmt.Errorf("supervise it: %w", err)

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -17,7 +18,7 @@ func prepare(cmd *exec.Cmd) error {
 	return nil
 }
 
-func (g *Group) adopt() error { return nil }
+func adopt(*os.Process) (job, error) { return job{}, nil }
 
 // Terminate asks all processes of the group to exit: SIGTERM.
 func (g *Group) Terminate() { g.signal(syscall.SIGTERM) }

@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -41,25 +42,24 @@ func prepare(cmd *exec.Cmd) error {
 }
 
 // adopt puts the suspended program into a job, and resumes it.
-func (g *Group) adopt() error {
+func adopt(leader *os.Process) (job, error) {
 	handle, err := newJob()
 	if err != nil {
-		return err
+		return job{}, err
 	}
-	g.job.handle = handle
 	var assigned error
-	err = g.leader.WithHandle(func(process uintptr) {
+	err = leader.WithHandle(func(process uintptr) {
 		assigned = windows.AssignProcessToJobObject(handle, windows.Handle(process))
 	})
 	if err := errors.Join(err, assigned); err != nil {
-		g.Close()
-		return fmt.Errorf("assign it to a job: %w", err)
+		_ = windows.CloseHandle(handle) // the caller kills the process
+		return job{}, fmt.Errorf("assign it to a job: %w", err)
 	}
-	if err := resume(uint32(g.leader.Pid)); err != nil {
-		g.Close()
-		return fmt.Errorf("resume it: %w", err)
+	if err := resume(uint32(leader.Pid)); err != nil {
+		_ = windows.CloseHandle(handle) // this ends the process
+		return job{}, fmt.Errorf("resume it: %w", err)
 	}
-	return nil
+	return job{handle}, nil
 }
 
 // newJob returns a job that kills its processes when the last handle to it, ours, is
