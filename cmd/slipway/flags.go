@@ -26,7 +26,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	flags.VisitAll(func(f *pflag.Flag) {
 		variable := environmentName(f.Name)
 		value, _ := lookup(variable)
-		if value == "" || f.Changed || slices.Contains([]string{"help", "print-config", "json"}, f.Name) {
+		if value == "" || f.Changed || slices.Contains([]string{"help", "print-config", "json"}, f.Name) || isGlobal(f) {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
@@ -50,7 +50,9 @@ func unknownVariables(flags *pflag.FlagSet, environ []string) (messages []string
 		known = append(known, envPrefix+name)
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
-		known = append(known, environmentName(f.Name))
+		if !isGlobal(f) {
+			known = append(known, environmentName(f.Name))
+		}
 	})
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")

@@ -11,6 +11,9 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 )
 
+// globalFlag is the annotation of the flags of all commands.
+const globalFlag = "slipway_global"
+
 // globalFlags adds the flags of all commands.
 func globalFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
@@ -19,14 +22,18 @@ func globalFlags(root *cobra.Command) {
 	color := new(string)
 	flags.Var(oneOf(color, "auto", "always", "never"), "color",
 		"`when` to color output: auto (on a terminal, unless NO_COLOR is set), always or never")
+	for _, name := range []string{"quiet", "verbose", "color"} {
+		_ = flags.SetAnnotation(name, globalFlag, nil) // the flags exist
+	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		return applyGlobals(cmd)
 	}
 }
 
-// isGlobal reports whether a flag is inherited by all commands.
-func isGlobal(cmd *cobra.Command, f *pflag.Flag) bool {
-	return cmd.Root().PersistentFlags().Lookup(f.Name) == f
+// isGlobal reports whether a flag is one of all commands.
+func isGlobal(f *pflag.Flag) bool {
+	_, is := f.Annotations[globalFlag]
+	return is
 }
 
 // applyGlobals applies the global flags to the outputs of a command.

@@ -89,7 +89,7 @@ func commandRows(cmd *cobra.Command, group string) (rows []row) {
 func flagRows(cmd *cobra.Command, section string) (rows []row) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		group := strings.Join(f.Annotations[flagGroup], "")
-		if cmd.HasParent() && isGlobal(cmd, f) {
+		if cmd.HasParent() && isGlobal(f) {
 			return
 		}
 		if f.Hidden || group != section || f.Name == "help" && cmd.HasParent() {

@@ -84,16 +84,24 @@ func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 	out.line(plain(strconv.Itoa(p.PID)+"  "), named("slipway "+p.Command), plain("  "+p.Endpoint))
 	out.line(plain("  " + strings.Join(words, ", ")))
 	if c := p.Config; c != nil {
-		line := fmt.Sprintf("%s loaded %s ago", c.File, age(now.Sub(c.Loaded)))
-		if c.Failing {
-			line += "; not reloaded: " + c.Error
-		}
-		out.line(plain("  " + line))
+		out.line(configLine(c, now)...)
 	}
-	if err := out.flush(); err != nil || len(p.Servers) == 0 {
+	if err := out.flush(); err != nil {
 		return err
 	}
+	if len(p.Servers) == 0 {
+		return nil
+	}
 	return printServers(w, p.Servers, now)
+}
+
+// configLine describes the configuration file of a process.
+func configLine(c *serve.ConfigState, now time.Time) []span {
+	line := []span{plain("  " + c.File + " loaded " + age(now.Sub(c.Loaded)) + " ago")}
+	if c.Failing {
+		line = append(line, plain("; "), span{style.Error, "not reloaded: " + c.Error})
+	}
+	return line
 }
 
 func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {

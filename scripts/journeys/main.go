@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command journeys executes the pages in docs/journeys, each in an empty folder with an empty
 // home folder and a minimal environment, and compares everything that their commands print.
 //
