@@ -79,6 +79,20 @@ func (a Argument) MayTakeLong() bool {
 	return err == nil && isBundle(t.arg, info)
 }
 
+// Local reports whether opening the source only reads local files: it starts no program
+// and contacts no host.
+func (a Argument) Local() bool {
+	t, err := detect(string(a))
+	if err != nil {
+		return false
+	}
+	switch t.form {
+	case command, serverURL, siteURL, webURL, bundle, definitions:
+		return false
+	}
+	return true
+}
+
 // Exists returns an error, an [*Error], if the argument is a path that does not exist. It
 // makes no connections.
 func (a Argument) Exists() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/stax/clients"
@@ -50,7 +51,8 @@ func completing(list func(*openSource) []string, keys func(c *openSource, name s
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		if len(args) > 1 && keys == nil || strings.Contains(args[0], "://") {
+		// A key press must not start programs or contact hosts.
+		if len(args) > 1 && keys == nil || !open.Argument(args[0]).Local() {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		_ = withSource(cmd, args[0], func(c *openSource) error { // without a source there is nothing to offer
