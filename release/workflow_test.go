@@ -27,14 +27,14 @@ func workflowScript(t *testing.T, step string) string {
 	return strings.ReplaceAll("\n"+script[1], "\n          ", "\n")
 }
 
-// runPublishing runs a script in dir with a stub of program, which succeeds unless its
+// runPublishing runs a script in dir with a substitute for program, which succeeds unless its
 // arguments match the pattern of the shell fails, and returns the calls.
 func runPublishing(t *testing.T, dir, script, program, fails, tag string) []string {
 	t.Helper()
 	bin := t.TempDir()
 	log := filepath.Join(bin, "log")
-	stub := "#!/bin/sh\necho \"$*\" >>" + log + "\ncase \"$*\" in " + fails + ") exit 1 ;; esac\n"
-	if err := os.WriteFile(filepath.Join(bin, program), []byte(stub), 0o755); err != nil {
+	substitute := "#!/bin/sh\necho \"$*\" >>" + log + "\ncase \"$*\" in " + fails + ") exit 1 ;; esac\n"
+	if err := os.WriteFile(filepath.Join(bin, program), []byte(substitute), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("bash", "-eo", "pipefail", "-c", script)

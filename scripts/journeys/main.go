@@ -174,7 +174,7 @@ func (j *journey) prepare() error {
 	}
 	j.folder = folder
 	home := filepath.Join(folder, "you")
-	if err := os.MkdirAll(filepath.Join(home, "work"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(home, "project"), 0o755); err != nil {
 		return err
 	}
 	if err := os.Symlink(j.repository, filepath.Join(home, "slipway")); err != nil {
@@ -191,7 +191,7 @@ func (j *journey) prepare() error {
 
 // save writes a file of the page.
 func (j *journey) save(step doc.Step) error {
-	name := filepath.Join(j.folder, "you", "work", filepath.FromSlash(step.File))
+	name := filepath.Join(j.folder, "you", "project", filepath.FromSlash(step.File))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (j *journey) shell(ctx context.Context) (*shell, error) {
 	}
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc")
 	cmd.Env = j.environment()
-	cmd.Dir = filepath.Join(j.folder, "you", "work")
+	cmd.Dir = filepath.Join(j.folder, "you", "project")
 	cmd.Stdout = w
 	cmd.Stderr = w
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
