@@ -18,7 +18,7 @@ import (
 
 // eachClient binds a repeatable flag of clients, also separated by commas.
 func eachClient(list *[]clients.Client) pflag.Value {
-	return eachUse(func(text string) error {
+	value := eachUse(func(text string) error {
 		for id := range strings.SplitSeq(text, ",") {
 			c, err := clientNamed(strings.TrimSpace(id))
 			if err != nil {
@@ -28,6 +28,8 @@ func eachClient(list *[]clients.Client) pflag.Value {
 		}
 		return nil
 	})
+	value.list = true
+	return value
 }
 
 // choose determines the clients: those of the flags, or of the installed ones all with

@@ -27,6 +27,7 @@ type binding struct {
 	set  func(text string) error
 
 	words []string // the only values, or nil
+	list  bool     // of words, separated by commas
 }
 
 var _ pflag.Value = (*binding)(nil)
@@ -35,6 +36,7 @@ func (b *binding) Type() string          { return b.kind }
 func (b *binding) String() string        { return b.get() }
 func (b *binding) Set(text string) error { return b.set(text) }
 func (b *binding) choices() []string     { return b.words }
+func (b *binding) separated() bool       { return b.list }
 
 // eachOf binds a repeatable flag: each use appends a value parsed from its text.
 func eachOf[T any](list *[]T, parse func(text string) (T, error)) pflag.Value {
@@ -48,7 +50,7 @@ func eachOf[T any](list *[]T, parse func(text string) (T, error)) pflag.Value {
 }
 
 // eachUse binds a repeatable flag: set is called with the text of each use.
-func eachUse(set func(text string) error) pflag.Value {
+func eachUse(set func(text string) error) *binding {
 	return &binding{
 		kind: "value",
 		get:  func() string { return "" },
@@ -103,17 +105,19 @@ func orList(words []string) string {
 
 // someOf binds a repeatable flag whose values, also separated by commas, are known words.
 func someOf(list *[]string, known ...string) pflag.Value {
-	return each(list, func(word string) error {
+	value := each(list, func(word string) error {
 		if slices.Contains(known, word) {
 			return nil
 		}
 		return usage(didYouMean(word, known, "want "+orList(known)), "unknown %q", word)
 	})
+	value.words = known
+	return value
 }
 
 // each binds a repeatable flag whose values, also separated by commas, pass a check.
-func each(list *[]string, check func(word string) error) pflag.Value {
-	return eachUse(func(text string) error {
+func each(list *[]string, check func(word string) error) *binding {
+	value := eachUse(func(text string) error {
 		for word := range strings.SplitSeq(text, ",") {
 			if err := check(word); err != nil {
 				return err
@@ -122,4 +126,6 @@ func each(list *[]string, check func(word string) error) pflag.Value {
 		}
 		return nil
 	})
+	value.list = true
+	return value
 }

@@ -29,7 +29,6 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
   slipway call examples/http-reference compare_methods a=PUT b=PATCH
   echo '{"name":"ETag"}' | slipway call examples/http-reference find_header \
       --json-args -`,
-		ValidArgsFunction: completing(toolNames, toolKeys),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			object, err := jsonObject(jsonArgs, cmd.InOrStdin())
 			if err != nil {

@@ -141,13 +141,7 @@ func newConfigRender() *cobra.Command {
 	var d definitions
 	var t translating
 	cmd := &cobra.Command{
-		Use: "render CLIENT [FILE...]",
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveDefault
-			}
-			return clientNames(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Use:   "render CLIENT [FILE...]",
 		Short: "Print the config file of a client",
 		Long: `Print the config file of a client with these servers and no others. Settings
 that the client cannot represent are reported on stderr; with --exact they are

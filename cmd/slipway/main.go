@@ -18,7 +18,7 @@ func main() {
 	giveBackLater()
 	restoreConsole := enableEscapes()
 	root := newRoot()
-	completeFlags(root, os.Args)
+	suggestWords(root, os.Args)
 	out := stdout()
 	stderr := newScreen(os.Stderr)
 	root.SetOut(out)

@@ -18,8 +18,7 @@ func newPrompt() *cobra.Command {
 roles.
 
 ` + sourceHelp,
-		Example:           `  slipway prompt examples/http-reference explain_status code=404`,
-		ValidArgsFunction: completing(promptNames, promptKeys),
+		Example: `  slipway prompt examples/http-reference explain_status code=404`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arguments, err := stringArguments(args[2:])
 			if err != nil {

@@ -21,7 +21,6 @@ Binary data is not printed to a terminal.
 ` + sourceHelp,
 		Example: `  slipway read examples/http-reference http://status/404
   slipway read examples/http-reference http://status/404 --json`,
-		ValidArgsFunction: completing(resourceURIs, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSource(cmd, args[0], func(c *openSource) error {
 				result, err := c.read(cmd, args[1])

@@ -51,15 +51,9 @@ On a terminal you are asked before files are written; --yes agrees.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(eachUse(func(text string) error {
-		for id := range strings.SplitSeq(text, ",") {
-			c, err := clientNamed(strings.TrimSpace(id))
-			if err != nil {
-				return err
-			}
-			r.Clients = append(r.Clients, c.ID)
-		}
-		return nil
+	flags.Var(each(&r.Clients, func(id string) error {
+		_, err := clientNamed(id)
+		return err
 	}), "client", "only from this `client` (repeatable, or separated by commas)")
 	flags.Var(oneOf(&r.Scope, "user", "project"), "scope", "`scope` of the definitions and client files: user or project")
 	flags.BoolVar(&r.dryRun, "dry-run", false, "print the changes without writing")

@@ -43,6 +43,23 @@ func (s *Selection) server(name string, w written) bool {
 		(s.Sources == nil || slices.Equal(s.Sources, w.Sources))
 }
 
+// Servers returns the sorted names of the selected entries.
+func (l *Ledger) Servers(s *Selection) []string {
+	var all []string
+	for _, r := range l.files {
+		if !s.file(r) {
+			continue
+		}
+		for name, w := range r.Servers {
+			if s.server(name, w) {
+				all = append(all, name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Drift is the difference between an entry and its recorded value.
 type Drift struct {
 	Client string   `json:"client"`
