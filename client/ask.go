@@ -254,7 +254,7 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 	req := q.call.request.Load()
 	switch {
 	case req == nil && ses.src.opts.Questions.Answer != nil:
-		return ses.src.opts.Questions.Answer(ctx, q.method, q.params)
+		return ses.src.opts.Questions.Answer(WithNotify(ctx, q.call.notify), q.method, q.params)
 	case req == nil:
 		return nil, errNobody
 	case !req.Version().Modern():

@@ -27,6 +27,7 @@ type call struct {
 	request atomic.Pointer[mcp.Request]
 	client  string       // see clientName
 	named   bool         // client is set
+	notify  *Notify      // of the program that makes it, or nil
 	parking *parked      // its parked state, if it may be parked
 	headers []namedValue // HTTP headers that repeat arguments
 	answer  chan reply   // capacity 2: the answer, and a signal that the mailbox is not empty
@@ -105,6 +106,10 @@ const maxSaid = 1 << 20
 
 // say adds a letter to the mailbox of the call.
 func (c *call) say(l letter) {
+	if c.notify != nil {
+		c.notify.pass(l)
+		return
+	}
 	box := c.said.Load()
 	if box == nil { // only the reading goroutine gets here
 		box = &mailbox{}
@@ -143,6 +148,10 @@ func (c *call) passOn() {
 
 // tell forwards a letter to the client.
 func (c *call) tell(l letter) {
+	if c.notify != nil {
+		c.notify.pass(l)
+		return
+	}
 	if l.log {
 		c.request.Load().ForwardLog(l.params)
 		return

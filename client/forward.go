@@ -19,6 +19,7 @@ type errand struct {
 	name, key string
 	arguments json.RawMessage
 	params    json.RawMessage
+	meta      json.RawMessage // of a program's request, see [Source.Do]
 
 	again       bool // it is safe to repeat it
 	unavailable mcp.Code
@@ -183,10 +184,16 @@ func (ses *session) prepare(ctx context.Context, e *errand, req *mcp.Request, ex
 	c.name = e.name
 	c.foreign = true
 	c.request.Store(req)
+	if req == nil {
+		c.notify = NotifyFrom(ctx)
+	}
 	if err := ses.enter(ctx, c); err != nil {
 		return nil, err
 	}
-	c.params = ses.encode(e, c.id, req, extra)
+	if c.notify != nil && c.notify.Sent != nil {
+		c.notify.Sent(c.id)
+	}
+	c.params = ses.encode(e, c, req, extra)
 	if params := ses.src.headers.Load(); params != nil && e.method == "tools/call" {
 		c.headers = params.headers(e.name, e.arguments)
 	}
@@ -194,8 +201,11 @@ func (ses *session) prepare(ctx context.Context, e *errand, req *mcp.Request, ex
 }
 
 // encode returns the params of an errand.
-func (ses *session) encode(e *errand, id uint64, req *mcp.Request, extra []byte) []byte {
+func (ses *session) encode(e *errand, c *call, req *mcp.Request, extra []byte) []byte {
 	meta := req.Meta()
+	if req == nil {
+		meta = e.meta
+	}
 	dst := make([]byte, 0, 128+len(e.name)+len(e.arguments)+len(e.params)+len(meta))
 	dst = append(dst, '{')
 	switch {
@@ -209,12 +219,16 @@ func (ses *session) encode(e *errand, id uint64, req *mcp.Request, extra []byte)
 		dst = append(append(dst, members(e.params)...), ',')
 	}
 	dst = append(dst, extra...)
-	if meta != nil || ses.version.Modern() {
-		token := id
-		if jsonscan.Member(meta, "progressToken") == nil {
-			token = 0
+	token := c.id
+	if !c.notify.wantsProgress() && jsonscan.Member(meta, "progressToken") == nil {
+		token = 0
+	}
+	if meta != nil || token != 0 || ses.version.Modern() {
+		level, logs := wantedLevel(req)
+		if req == nil {
+			level, logs = c.notify.level()
 		}
-		dst = append(ses.appendMeta(dst, token, meta, req), ',')
+		dst = append(ses.appendMeta(dst, metaParts{token, level, logs, meta}, req), ',')
 	}
 	if dst[len(dst)-1] == ',' {
 		dst = dst[:len(dst)-1]

@@ -463,7 +463,8 @@ func (ses *session) params(inner []byte, req *mcp.Request) []byte {
 	if body := members(inner); len(body) > 0 {
 		dst = append(append(dst, body...), ',')
 	}
-	return append(ses.appendMeta(dst, 0, nil, req), '}')
+	level, logs := wantedLevel(req)
+	return append(ses.appendMeta(dst, metaParts{level: level, logs: logs}, req), '}')
 }
 
 // members returns the text between the braces of an object.
@@ -474,25 +475,32 @@ func members(object []byte) []byte {
 	return object[1 : len(object)-1]
 }
 
+// metaParts is what a request has in _meta besides what the server's version demands.
+type metaParts struct {
+	token uint64       // the progress token, or 0 for none
+	level mcp.LogLevel // the level of log lines wanted from a 2026-07-28 server, if logs
+	logs  bool
+	meta  json.RawMessage // the client's own
+}
+
 // appendMeta appends the member _meta, if it has members, and always for 2026-07-28.
-// token is the progress token, or 0 for none. meta is the client's own _meta.
-func (ses *session) appendMeta(dst []byte, token uint64, meta json.RawMessage, req *mcp.Request) []byte {
+func (ses *session) appendMeta(dst []byte, p metaParts, req *mcp.Request) []byte {
 	dst = append(dst, `"_meta":{`...)
 	open := len(dst)
 	if ses.version.Modern() {
 		dst = append(append(dst, `"io.modelcontextprotocol/protocolVersion":"`...), ses.version.String()...)
 		dst = ses.src.appendCapabilities(append(dst, `","io.modelcontextprotocol/clientCapabilities":`...), req)
 		dst = append(append(dst, `,"io.modelcontextprotocol/clientInfo":`...), ses.src.clientInfo...)
-		if level, ok := wantedLevel(req); ok {
-			dst = jsonscan.AppendQuote(append(dst, `,"io.modelcontextprotocol/logLevel":`...), level.String())
+		if p.logs {
+			dst = jsonscan.AppendQuote(append(dst, `,"io.modelcontextprotocol/logLevel":`...), p.level.String())
 		}
 		dst = append(dst, ',')
 	}
-	if token != 0 {
-		dst = strconv.AppendUint(append(dst, `"progressToken":"`+tokenPrefix...), token, 10)
+	if p.token != 0 {
+		dst = strconv.AppendUint(append(dst, `"progressToken":"`+tokenPrefix...), p.token, 10)
 		dst = append(dst, '"', ',')
 	}
-	dst = appendForeignMeta(dst, meta)
+	dst = appendForeignMeta(dst, p.meta)
 	if len(dst) > open {
 		dst = dst[:len(dst)-1] // remove the last comma
 	}

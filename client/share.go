@@ -161,6 +161,24 @@ func (w *watchList) dropOldest(client string, gone []string) []string {
 	return append(gone, uri)
 }
 
+// remove ends the watch of uri by every client.
+func (w *watchList) remove(uri string) {
+	for name, c := range w.clients {
+		e := c.at[uri]
+		if e == nil {
+			continue
+		}
+		c.order.Remove(e)
+		delete(c.at, uri)
+		c.weight -= weightOf(uri)
+		w.weight -= weightOf(uri)
+		if len(c.at) == 0 {
+			delete(w.clients, name)
+		}
+	}
+	delete(w.watched, uri)
+}
+
 // uris returns the watched URIs, sorted.
 func (w *watchList) uris() []string {
 	return slices.Sorted(maps.Keys(w.watched))

@@ -1,18 +1,11 @@
 package mcplog
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
@@ -38,9 +31,8 @@ var ErrFull = errors.New("the recording has reached its maximum size")
 // Writer writes a recording. It is safe for concurrent use. An error ends the recording
 // but never the conversation that is recorded.
 type Writer struct {
-	opts    WriterOptions
-	scanner *secrets.Scanner
-	paths   [][]string
+	opts     WriterOptions
+	redactor *Redactor
 
 	mu    sync.Mutex
 	w     io.Writer
@@ -59,14 +51,10 @@ func NewWriter(w io.Writer, h *Header, opts *WriterOptions) (*Writer, error) {
 	if l.opts.MaxBytes <= 0 {
 		l.opts.MaxBytes = 1 << 30
 	}
-	for _, text := range l.opts.Redact {
-		path, err := parsePath(text)
-		if err != nil {
-			return nil, err
-		}
-		l.paths = append(l.paths, path)
+	var err error
+	if l.redactor, err = NewRedactor(l.opts.Environment, l.opts.Redact); err != nil {
+		return nil, err
 	}
-	l.scanner = secrets.New(l.opts.Environment)
 	first := *h
 	first.Format = Version
 	if err := l.line(&first); err != nil {
@@ -78,49 +66,13 @@ func NewWriter(w io.Writer, h *Header, opts *WriterOptions) (*Writer, error) {
 // Tap returns a tap that records events of a source, see [Event.Source].
 func (l *Writer) Tap(source int) tap.Func {
 	return func(t *tap.Event) {
-		body := t.Body
-		if t.Kind == tap.Message && len(l.paths) > 0 {
-			body = redactPaths(body, l.paths)
-		}
-		shown := *t
-		shown.Body = body
-		e := newEvent(&shown, source, l.clean)
-		e.Bytes = len(t.Body)
-		l.write(e)
+		e := l.redactor.Event(t, source)
+		l.Append(e)
 	}
 }
 
-// maxRounds is how often a text is searched for secrets: one search has a limit of
-// matches. A text that still contains some is redacted as a whole.
-const maxRounds = 8
-
-// clean redacts the credentials in a text. Strings that only look random stay: many are
-// identifiers that a replay needs.
-func (l *Writer) clean(text string) string {
-	valid := jsonscan.Valid([]byte(text)) == nil
-	for range maxRounds {
-		var found []string
-		for _, m := range l.scanner.Find(text) {
-			if m.Kind != secrets.Entropy && m.Kind != secrets.Dump {
-				found = append(found, text[m.Start:m.End])
-			}
-		}
-		if len(found) > 0 {
-			for _, secret := range found {
-				text = strings.ReplaceAll(text, secret, "[redacted]")
-			}
-			continue
-		}
-		if valid && jsonscan.Valid([]byte(text)) != nil {
-			break // a secret outside of a string
-		}
-		return text
-	}
-	return "[redacted]"
-}
-
-// write appends an event, unless the recording has ended.
-func (l *Writer) write(e *Event) {
+// Append appends an event as it is, with the next number, unless the recording has ended.
+func (l *Writer) Append(e *Event) {
 	l.mu.Lock()
 	if l.err != nil {
 		l.mu.Unlock()
@@ -153,76 +105,4 @@ func (l *Writer) line(value any) error {
 	n, err := l.w.Write(append(text, '\n'))
 	l.bytes += int64(n)
 	return err
-}
-
-// PathError is why a text is not a path into a message.
-type PathError struct{ Path string }
-
-// Error implements the error interface.
-func (e *PathError) Error() string {
-	return fmt.Sprintf("%q is not a path such as $.params.arguments.password", e.Path)
-}
-
-// parsePath splits a path such as $.params.arguments.password.
-func parsePath(text string) ([]string, error) {
-	rest, ok := strings.CutPrefix(text, "$.")
-	if !ok || slices.Contains(strings.Split(rest, "."), "") {
-		return nil, &PathError{text}
-	}
-	return strings.Split(rest, "."), nil
-}
-
-// redactPaths replaces the values at paths of a valid JSON text.
-func redactPaths(text []byte, paths [][]string) []byte {
-	for _, path := range paths {
-		text = replacePath(text, path, []byte(`"[redacted]"`))
-	}
-	return text
-}
-
-// removePaths removes the members at paths of a valid JSON text. Elements become null.
-func removePaths(text []byte, paths [][]string) []byte {
-	for _, path := range paths {
-		text = replacePath(text, path, nil)
-	}
-	return text
-}
-
-// replacePath replaces the values at a path. A nil replacement removes members.
-func replacePath(value []byte, path []string, with []byte) []byte {
-	start := jsonscan.Space(value, 0)
-	if start == len(value) || value[start] != '{' && value[start] != '[' {
-		return value
-	}
-	isObject := value[start] == '{'
-	fields := jsonscan.Members(value)
-	if !isObject {
-		for i, element := range jsonscan.Elements(value) {
-			fields = append(fields, jsonscan.Field{
-				Name:  strconv.Itoa(i),
-				Value: element,
-			})
-		}
-	}
-	var parts [][]byte
-	for _, f := range fields {
-		inner := f.Value
-		switch {
-		case path[0] != "*" && path[0] != f.Name:
-		case len(path) > 1:
-			inner = replacePath(inner, path[1:], with)
-		case with != nil:
-			inner = with
-		case isObject:
-			continue
-		default:
-			inner = []byte("null")
-		}
-		if isObject {
-			inner = append(append(jsonscan.AppendQuote(nil, f.Name), ':'), inner...)
-		}
-		parts = append(parts, inner)
-	}
-	out := append([]byte{value[start]}, bytes.Join(parts, []byte{','})...)
-	return append(out, value[start]+2) // the closing bracket: both are two apart
 }
