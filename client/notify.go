@@ -41,7 +41,7 @@ func NotifyFrom(ctx context.Context) *Notify {
 	return n
 }
 
-// pass passes a letter on, unless nobody wants it.
+// pass passes a letter on, if the program wants it.
 func (n *Notify) pass(l letter) {
 	switch {
 	case l.log && n.Log != nil:
@@ -154,3 +154,7 @@ func (s *Source) Unsubscribe(ctx context.Context, uri string) error {
 	ses.unwatch(ctx, []string{uri})
 	return nil
 }
+
+// Capabilities returns the client capabilities that the server receives for requests of
+// programs.
+func (s *Source) Capabilities() json.RawMessage { return s.opts.Questions.Capabilities }

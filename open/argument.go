@@ -79,6 +79,35 @@ func (a Argument) MayTakeLong() bool {
 	return err == nil && isBundle(t.arg, info)
 }
 
+// Typed returns the argument as a shell command has it: a command after --, and anything
+// else quoted if necessary. It may contain secrets.
+func (a Argument) Typed() string {
+	t := parse(string(a))
+	if t.argv == nil {
+		return shellWord(string(a))
+	}
+	words := []string{"--"}
+	for _, w := range t.argv {
+		words = append(words, shellWord(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord returns a text as one word of a POSIX shell.
+func shellWord(text string) string {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if text != "" && strings.Trim(text, letters+"0123456789_-./:@%+=,~") == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// IsRecording reports whether the argument is a recorded conversation (.mcplog).
+func (a Argument) IsRecording() bool {
+	t := parse(string(a))
+	return t.argv == nil && t.url == nil && isRecording(t.arg)
+}
+
 // Local reports whether opening the source only reads local files: it starts no program
 // and contacts no host.
 func (a Argument) Local() bool {

@@ -42,7 +42,7 @@ Results go to stdout, messages to stderr. Exit codes:
 		commands []*cobra.Command
 	}{
 		{"Serve", []*cobra.Command{newServe(), newPs()}},
-		{"Use a server", []*cobra.Command{newLs(), newCall(), newRead(), newPrompt(), newComplete(),
+		{"Use a server", []*cobra.Command{newLs(), newInspect(), newCall(), newRead(), newPrompt(), newComplete(),
 			newRecord(), newReplay()}},
 		{"Add servers to your clients", []*cobra.Command{newAdd(), newRemove(), newSearch()}},
 		{"Create and configure", []*cobra.Command{newSite(), newBundle(), newConfig()}},

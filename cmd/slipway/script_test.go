@@ -62,6 +62,9 @@ func TestMain(m *testing.M) {
 //	http METHOD URL [FILE] [KEY:VALUE...]  print status, header and body of the
 //	                             answer to a request with that body and header
 //	waits URL FILE STATUS [KEY:VALUE...]  post FILE until the answer has that status
+//	waits URL GET TEXT [KEY:VALUE...]  get the URL until the answer has that text
+//	inspect NAME [ARG...]        start slipway inspect as NAME, whose URL is $NAME
+//	                             and whose Authorization header is $NAME_AUTH
 //	sse URL FILE [KEY:VALUE...]  open the event stream at URL, post the lines of FILE
 //	                             to the address it names, and print what comes
 //	post NAME URL FILE           send FILE without waiting for the answer
@@ -98,6 +101,7 @@ func TestScript(t *testing.T) {
 			"release":  release,
 			"serve":    startServer,
 			"launch":   launch,
+			"inspect":  startInspector,
 			"log":      awaitLog,
 			"signal":   sendSignal,
 			"ended":    ended,
@@ -331,6 +335,16 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_PORT", url[strings.LastIndexByte(url, ':')+1:])
 }
 
+func startInspector(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "inspect NAME [ARG...]")
+	launch(ts, false, slices.Concat(args[:1], []string{"inspect", "--no-open"}, args[1:]))
+	found, err := of(ts).servers[args[0]].await(regexp.MustCompile(`http://127\.0\.0\.1:\d+/#\S+`))
+	ts.Check(err)
+	url, token, _ := strings.Cut(found, "/#")
+	ts.Setenv(args[0], url)
+	ts.Setenv(args[0]+"_AUTH", "Authorization:Bearer "+token)
+}
+
 // launch starts a program whose stdin stays open, with one message on it.
 func launch(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "launch NAME [ARG...]")
@@ -420,10 +434,13 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 // waits repeats a request until the response has the status or the text, for delayed
 // effects such as rereading a file.
 func waits(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 3, "waits URL FILE STATUS|TEXT [KEY:VALUE...]")
-	body, late := ts.ReadFile(args[1]), time.After(patience)
+	want(ts, neg, args, 3, "waits URL FILE|GET STATUS|TEXT [KEY:VALUE...]")
+	method, body, late := "GET", "", time.After(patience)
+	if args[1] != method {
+		method, body = "POST", ts.ReadFile(args[1])
+	}
 	for tick := time.NewTicker(50 * time.Millisecond); ; {
-		got, text, err := send("POST", args[0], body, args[3:])
+		got, text, err := send(method, args[0], body, args[3:])
 		ts.Check(err)
 		if strconv.Itoa(got.StatusCode) == args[2] || strings.Contains(text, args[2]) {
 			tick.Stop()

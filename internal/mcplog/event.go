@@ -169,3 +169,14 @@ func (e *Event) classify(text []byte) {
 		}
 	}
 }
+
+// SetText sets the body.
+func (e *Event) SetText(text []byte) {
+	e.Body = ""
+	e.Binary = nil
+	if utf8.Valid(text) {
+		e.Body = string(text)
+		return
+	}
+	e.Binary = text
+}

@@ -178,3 +178,6 @@ func (c *Conn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return nil
 }
+
+// Len returns the number of requests that the script can answer.
+func (s *Script) Len() int { return len(s.answers) }

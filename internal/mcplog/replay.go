@@ -486,3 +486,8 @@ func compareMembers(pointer string, one, two map[string]any, name string, list *
 	}
 	*list = append(*list, d)
 }
+
+// Compare returns where two JSON texts differ, up to a limit.
+func Compare(before, after []byte) ([]Difference, error) {
+	return (&replay{}).compare(before, after)
+}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -22,6 +23,9 @@ type Problem struct {
 	// Path identifies the value, such as "unit" or "items[2].name"; it is empty for the
 	// whole text.
 	Path string
+	// Pointer is Path as a JSON Pointer (RFC 6901). The last step of the pointer to a
+	// missing member is its name.
+	Pointer string
 	// Message states what was expected, and what was found.
 	Message string
 }
@@ -79,6 +83,70 @@ func PathText(path []Segment) string {
 		}
 	}
 	return string(b)
+}
+
+// pointerOf formats a path as in [Problem.Pointer].
+func pointerOf(path []Segment) string {
+	var b []byte
+	for _, s := range path {
+		b = append(b, '/')
+		if s.Index > 0 {
+			b = strconv.AppendInt(b, int64(s.Index-1), 10)
+		} else {
+			b = append(b, jsonscan.EscapeToken(s.Name)...)
+		}
+	}
+	return string(b)
+}
+
+// Locate returns the place of the value at a JSON Pointer in a valid JSON text. For a
+// missing member or item, it is the opening bracket of the value that should have it; ok
+// is then false.
+func Locate(doc []byte, pointer string) (start, end int, ok bool) {
+	start = jsonscan.Space(doc, 0)
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if pointer == "" {
+			break
+		}
+		at := memberAt(doc, start, jsonscan.UnescapeToken(step))
+		if at < 0 {
+			return start, start + 1, false
+		}
+		start = at
+	}
+	end, err := jsonscan.Value(doc, start)
+	if err != nil {
+		return start, len(doc), false
+	}
+	return start, end, true
+}
+
+// memberAt returns the offset of a member, or of the last one if its name is repeated, or
+// of an item, in the value at i; or -1.
+func memberAt(doc []byte, i int, step string) int {
+	found := -1
+	if i >= len(doc) {
+		return found
+	}
+	index := 0
+	switch doc[i] {
+	case '{':
+		_, _ = jsonscan.Object(doc, i, 0, func(key []byte, at int) (int, error) {
+			if string(key) == step {
+				found = jsonscan.Space(doc, at)
+			}
+			return jsonscan.Value(doc, at)
+		})
+	case '[':
+		_, _ = jsonscan.Array(doc, i, 0, func(at int) (int, error) {
+			if strconv.Itoa(index) == step {
+				found = jsonscan.Space(doc, at)
+			}
+			index++
+			return jsonscan.Value(doc, at)
+		})
+	}
+	return found
 }
 
 // isPlain reports whether a name needs no quotes in a path.

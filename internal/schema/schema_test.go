@@ -346,7 +346,7 @@ func TestProblemsAreLimited(t *testing.T) {
 	if len(e.Problems) != 16 {
 		t.Errorf("Validate found %d problems, want 16", len(e.Problems))
 	}
-	want := schema.Problem{Path: "[2]", Message: "must be a string (got 2)"}
+	want := schema.Problem{Path: "[2]", Pointer: "/2", Message: "must be a string (got 2)"}
 	if e.Problems[2] != want {
 		t.Errorf("the third is %+v, want %+v", e.Problems[2], want)
 	}

@@ -64,7 +64,7 @@ func House() *Plan {
 			},
 			6: {"fleet", "internal/settings", "serve", "stax/clients", "stax/registry"},
 			7: {"sitebuild"},
-			8: {"open"},
+			8: {"inspect", "open"},
 			9: {
 				"cmd/slipway", "examples/embedded", "examples/http-reference-source", "examples/todo", "examples/weather",
 				"internal/test/conformance", "internal/test/conformance/apps",

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/inspect"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// inspector is the flags of inspect.
+type inspector struct {
+	addr   string
+	hosts  []string
+	calls  string
+	roots  []string
+	noOpen bool
+}
+
+func newInspect() *cobra.Command {
+	var i inspector
+	cmd := &cobra.Command{
+		Use:   "inspect SOURCE...",
+		Short: "Open a page to see, try and record servers",
+		Long: `Serve a page on this machine that shows what servers offer, with forms for their
+tools, every message that crosses the connection, and why a connection fails.
+The page needs no network.
+
+The printed address contains a token, which allows calling the tools. It is
+valid until the command ends. On a terminal, the address is opened in the
+default browser.
+
+A recording (*.mcplog) is shown without its server.
+
+` + sourceHelp,
+		Example: `  slipway inspect examples/http-reference
+  slipway inspect https://example.com/mcp --no-open
+  slipway inspect --calls api.calls.json -- npx -y my-server`,
+		RunE: i.run,
+	}
+	bundleFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&i.addr, "addr", "127.0.0.1:0", "`address` to listen on; port 0 is any free port")
+	flags.StringSliceVar(&i.hosts, "host", nil,
+		"also answer to this host `name`, as behind a port forwarding (repeatable)")
+	flags.StringVar(&i.calls, "calls", "", "`FILE` for saved calls, created when the first one is saved")
+	flags.StringArrayVar(&i.roots, "root", nil, "`folder` that servers may ask for as a root (repeatable)")
+	flags.BoolVar(&i.noOpen, "no-open", false, "do not open a browser")
+	return cmd
+}
+
+func (i *inspector) run(cmd *cobra.Command, args []string) error {
+	if err := oneTokenOneServer(args); err != nil {
+		return err
+	}
+	host, _, err := net.SplitHostPort(i.addr)
+	if err != nil {
+		return usage("such as 127.0.0.1:8080", "inspect: --addr: %q is not an address with a port", i.addr)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return usage("use 127.0.0.1, and a port forwarding such as ssh -L to reach it from elsewhere",
+			"inspect: --addr: %q is not an address of this machine only", host)
+	}
+	roots, err := i.folders()
+	if err != nil {
+		return err
+	}
+	sources, err := inspectSources(cmd, args)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", i.addr)
+	if err != nil {
+		return badInput("choose another --addr", "inspect: %v", err)
+	}
+	opts := &inspect.Options{
+		By:          "slipway " + thisBuild().Version,
+		Token:       inspect.NewToken(),
+		Hosts:       append([]string{"localhost", "127.0.0.1", "::1"}, i.hosts...),
+		Environment: os.Environ(),
+		Calls:       i.calls,
+		Roots:       roots,
+	}
+	return i.serve(cmd, listener, sources, opts)
+}
+
+// serve serves the page until a signal.
+func (i *inspector) serve(cmd *cobra.Command, ln net.Listener, sources []*inspect.Source, opts *inspect.Options) error {
+	ctx, stop := serve.Signals(cmd.Context(), nil)
+	defer stop()
+	handler := inspect.Handler(sources, opts)
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ln) }()
+	address := "http://" + ln.Addr().String() + "/#" + opts.Token
+	fmt.Fprintln(cmd.OutOrStdout(), address)
+	stderr := cmd.ErrOrStderr()
+	var err error
+	if in, ok := cmd.InOrStdin().(*os.File); ok && !i.noOpen && isTerminal(in) && isTerminal(stderr) {
+		remove, failed := openBrowser(address)
+		defer remove()
+		if failed != nil {
+			hint(stderr, "open the address in a browser: none could be started")
+		}
+	}
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	_ = handler.Close() // ends the streams, so that the server can end; its sources have written nothing
+	_ = server.Close()  // the page ends with the process
+	return err
+}
+
+// folders returns the folders of --root.
+func (i *inspector) folders() ([]mcp.Root, error) {
+	var roots []mcp.Root
+	for _, name := range i.roots {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return nil, unreadable(name, err)
+		}
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			return nil, badInput("", "inspect: --root: %s is not a folder", name)
+		}
+		slashed := filepath.ToSlash(path)
+		if !strings.HasPrefix(slashed, "/") {
+			slashed = "/" + slashed // a drive letter
+		}
+		roots = append(roots, mcp.Root{
+			URI:  (&url.URL{Scheme: "file", Path: slashed}).String(),
+			Name: filepath.Base(path),
+		})
+	}
+	return roots, nil
+}
+
+// inspectSources returns the sources for the page. They are opened by the page.
+func inspectSources(cmd *cobra.Command, args []string) ([]*inspect.Source, error) {
+	var sources []*inspect.Source
+	var names []string
+	for _, arg := range args {
+		if err := open.Argument(arg).Exists(); err != nil {
+			return nil, err
+		}
+		src, err := inspectSource(cmd, arg)
+		if err != nil {
+			return nil, err
+		}
+		name := src.Name
+		for n := 2; slices.Contains(names, src.Name); n++ {
+			src.Name = name + "-" + strconv.Itoa(n)
+		}
+		names = append(names, src.Name)
+		sources = append(sources, src)
+	}
+	return sources, nil
+}
+
+// inspectSource returns a source for the page.
+func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
+	opts, err := sourceOptions(cmd, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	opts.Live.Source.Observe = nil // the page shows problems
+	src := &inspect.Source{
+		Name:     open.Argument(arg).Name(),
+		Label:    open.Argument(arg).Typed(),
+		Argument: open.Argument(arg).Typed(),
+	}
+	if open.Argument(arg).IsRecording() {
+		src.Recording = arg
+		return src, nil
+	}
+	src.Open = func(ctx context.Context, how *inspect.Connect) (mcp.Source, error) {
+		own := *opts
+		live := *opts.Live
+		own.Live = &live
+		if stax.FormatOf(arg) == 0 { // definitions are several servers: the page shows what joins them
+			live.Source = how.Options(opts.Live.Source)
+		}
+		opened, err := open.Open(ctx, arg, &own)
+		var bad *open.Error
+		if errors.As(err, &bad) {
+			return nil, hintedError{err, bad.Hint}
+		}
+		return opened, err
+	}
+	return src, nil
+}
+
+// hintedError is an error with the next step.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e hintedError) Unwrap() error { return e.error }
+
+// Hint returns the next step, or "".
+func (e hintedError) Hint() string { return e.hint }
+
+// openBrowser opens an address in the default browser. It passes a file that leads there:
+// every user of the machine can read the arguments of a process. The caller must call
+// remove at the end.
+func openBrowser(address string) (remove func(), err error) {
+	file, err := os.CreateTemp("", "slipway-inspect-*.html") // only this user can read it
+	if err != nil {
+		return func() {}, err
+	}
+	remove = func() { _ = os.Remove(file.Name()) }
+	_, err = fmt.Fprintf(file,
+		"<!doctype html><meta charset=utf-8><meta http-equiv=refresh content='0;url=%s'>\n", address)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return remove, err
+	}
+	program := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		program = []string{"open"}
+	case "windows":
+		program = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	cmd := exec.Command(program[0], append(program[1:], file.Name())...)
+	if err := cmd.Start(); err != nil {
+		return remove, err
+	}
+	go func() { _ = cmd.Wait() }() // whether it found a browser is not known
+	return remove, nil
+}

@@ -1,0 +1,333 @@
+package inspect
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/mcplog"
+	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/mcp/tap"
+)
+
+const stepKind = string(tap.Step)
+
+// maxQueued is how many bytes of messages wait to be redacted before a connection waits.
+const maxQueued = 64 << 20
+
+// feed turns the events of all taps into frames, in one order. Taps only copy: redacting
+// a message takes longer than a connection should wait.
+type feed struct {
+	in       *Inspector
+	redactor *mcplog.Redactor
+
+	mu     sync.Mutex
+	wake   *sync.Cond
+	queue  []job
+	bytes  int
+	closed bool
+	done   chan struct{}
+
+	// The following fields belong to the goroutine of run.
+	requests map[requestKey]uint64 // open requests
+	streams  map[streamKey]int     // call of an HTTP exchange
+	sentIDs  sync.Map              // sentKey to int: the call that a message carries
+}
+
+// job is an event to add, or a function to run after all events before it.
+type job struct {
+	event  *tap.Event
+	source int
+	do     func()
+}
+
+type requestKey struct {
+	source int
+	sent   bool
+	id     string
+}
+
+type streamKey struct {
+	source int
+	stream uint64
+}
+
+type sentKey struct {
+	source int
+	id     uint64
+}
+
+func newFeed(in *Inspector, r *mcplog.Redactor) *feed {
+	f := &feed{
+		in:       in,
+		redactor: r,
+		done:     make(chan struct{}),
+		requests: make(map[requestKey]uint64),
+		streams:  make(map[streamKey]int),
+	}
+	f.wake = sync.NewCond(&f.mu)
+	go f.run()
+	return f
+}
+
+// tap returns a tap for a source.
+func (f *feed) tap(source int) tap.Func {
+	return func(e *tap.Event) {
+		copied := *e
+		copied.Body = bytes.Clone(e.Body)
+		f.put(job{
+			event:  &copied,
+			source: source,
+		})
+	}
+}
+
+// put appends a job. It waits while too much is queued.
+func (f *feed) put(j job) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.bytes > maxQueued && !f.closed {
+		f.wake.Wait()
+	}
+	if f.closed {
+		return
+	}
+	if j.event != nil {
+		f.bytes += len(j.event.Body)
+	}
+	f.queue = append(f.queue, j)
+	f.wake.Broadcast()
+}
+
+// after runs do when everything that has been tapped so far is in the store.
+func (f *feed) after(do func()) { f.put(job{do: do}) }
+
+func (f *feed) close() {
+	f.mu.Lock()
+	f.closed = true
+	f.wake.Broadcast()
+	f.mu.Unlock()
+	<-f.done
+}
+
+func (f *feed) run() {
+	defer close(f.done)
+	for {
+		f.mu.Lock()
+		for len(f.queue) == 0 && !f.closed {
+			f.wake.Wait()
+		}
+		jobs := f.queue
+		f.queue = nil
+		if f.closed {
+			f.mu.Unlock()
+			return
+		}
+		f.mu.Unlock()
+		for _, j := range jobs {
+			f.perform(j)
+		}
+		f.in.publishStates()
+		f.in.hub.wakeAll()
+	}
+}
+
+func (f *feed) perform(j job) {
+	if j.do != nil {
+		j.do()
+		return
+	}
+	f.add(f.redactor.Event(j.event, j.source))
+	f.mu.Lock()
+	f.bytes -= len(j.event.Body)
+	f.wake.Broadcast()
+	f.mu.Unlock()
+}
+
+// add adds an event of a source to the store.
+func (f *feed) add(e *mcplog.Event) {
+	frame := &Frame{
+		Event: *e,
+		body:  e.Text(),
+	}
+	frame.Body = ""
+	frame.Binary = nil
+	switch tap.Kind(e.Kind) {
+	case tap.Stderr, tap.Junk:
+		frame.Text = excerpt(frame.body, 2000)
+	}
+	f.classify(frame)
+	f.in.store.add(frame)
+	f.follow(frame)
+}
+
+// classify pairs a message with its request, and finds the call that it belongs to.
+func (f *feed) classify(frame *Frame) {
+	sent := frame.Direction == mcplog.Out
+	stream := streamKey{frame.Source, frame.Stream}
+	switch frame.Kind {
+	case mcplog.Request:
+		if sent {
+			f.attribute(frame)
+		}
+		if frame.Call != 0 && frame.Channel != string(tap.Stdio) {
+			f.streams[stream] = frame.Call
+		}
+	case mcplog.Response:
+		key := requestKey{frame.Source, !sent, string(frame.ID)}
+		request := f.in.store.get(f.requests[key])
+		delete(f.requests, key)
+		if request == nil {
+			break
+		}
+		frame.Pair = request.Seq
+		frame.Method = request.Method
+		frame.Name = request.Name
+		frame.Took = frame.Nanoseconds - request.Nanoseconds
+		frame.Call = request.Call
+		frame.Cause = request.Cause
+		frame.judge()
+		delete(f.streams, stream)
+	case mcplog.Notification:
+		frame.Call = f.callOf(frame)
+	}
+}
+
+// attribute sets the call that a request was made for.
+func (f *feed) attribute(frame *Frame) {
+	key := sentKey{frame.Source, peer.Number(frame.ID)}
+	if id, ok := f.sentIDs.LoadAndDelete(key); ok {
+		if c := f.in.calls.get(id.(int)); c != nil {
+			frame.Call = c.ID
+			frame.Cause = c.cause
+		}
+	}
+}
+
+// callOf returns the call that a notification of a server belongs to, or 0.
+func (f *feed) callOf(frame *Frame) int {
+	var m peer.Message
+	if frame.Direction != mcplog.In || m.Scan(frame.body) != nil {
+		return 0
+	}
+	if token, ok := jsonscan.Unquote(jsonscan.Member(m.Params, "progressToken")); ok {
+		id, _ := strings.CutPrefix(token, "call-")
+		if request := f.in.store.get(f.requests[requestKey{frame.Source, true, id}]); request != nil {
+			return request.Call
+		}
+	}
+	if call, ok := f.streams[streamKey{frame.Source, frame.Stream}]; ok {
+		return call
+	}
+	return f.in.calls.only(frame.Source)
+}
+
+// judge sets what went wrong according to a response.
+func (f *Frame) judge() {
+	var m peer.Message
+	if m.Scan(f.body) != nil {
+		return
+	}
+	if m.Failure != nil {
+		f.Failure = rpcFailure(m.Failure)
+		return
+	}
+	f.IsError = string(jsonscan.Member(m.Result, "isError")) == "true"
+}
+
+// rpcFailure returns the error object of a response.
+func rpcFailure(raw []byte) *Failure {
+	var e struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(raw, &e) != nil {
+		return &Failure{Text: excerpt(raw, 500)}
+	}
+	fail := &Failure{
+		Text: excerpt([]byte(e.Message), 2000),
+		RPC:  e.Code,
+	}
+	if len(e.Data) <= 4000 {
+		fail.Data = e.Data
+	}
+	return fail
+}
+
+// follow does what follows from a frame that is now in the store.
+func (f *feed) follow(frame *Frame) {
+	sent := frame.Direction == mcplog.Out
+	switch frame.Kind {
+	case mcplog.Request:
+		f.requests[requestKey{frame.Source, sent, string(frame.ID)}] = frame.Seq
+		if c := f.in.calls.get(frame.Call); c != nil && sent {
+			c.setRequest(frame.Seq)
+		}
+	case mcplog.Response:
+		f.in.store.change(frame.Pair, func(request *Frame) { request.answer = frame.Seq })
+		if c := f.in.calls.get(frame.Call); c != nil && !sent {
+			c.setAnswer(frame)
+		}
+	case mcplog.Notification:
+		f.notification(frame)
+	case stepKind:
+		f.in.step(frame)
+	}
+}
+
+// notification publishes progress and log lines by themselves as well.
+func (f *feed) notification(frame *Frame) {
+	var m peer.Message
+	if frame.Direction != mcplog.In || m.Scan(frame.body) != nil {
+		return
+	}
+	kind := ""
+	switch frame.Method {
+	case "notifications/progress":
+		kind = "progress"
+	case "notifications/message":
+		kind = "log"
+	default:
+		return
+	}
+	params := json.RawMessage(m.Params)
+	if len(params) > 16<<10 {
+		params = mustJSON(map[string]any{
+			"level":     jsonscan.Member(m.Params, "level"),
+			"data":      excerpt(jsonscan.Member(m.Params, "data"), 2000),
+			"truncated": true,
+		})
+	}
+	if c := f.in.calls.get(frame.Call); c != nil {
+		c.notified(kind, params)
+	}
+	f.in.publish(kind, &notice{
+		Call:   frame.Call,
+		Source: frame.Source,
+		Seq:    frame.Seq,
+		Params: params,
+	})
+}
+
+// notice is progress or a log line of a server.
+type notice struct {
+	Call   int             `json:"call,omitempty"`
+	Source int             `json:"src"`
+	Seq    uint64          `json:"seq,omitempty"`
+	Params json.RawMessage `json:"params"`
+}
+
+// excerpt returns the start of a text in UTF-8.
+func excerpt(text []byte, limit int) string {
+	if len(text) > limit {
+		for limit > 0 && !utf8.RuneStart(text[limit]) {
+			limit--
+		}
+		return strings.ToValidUTF8(string(text[:limit]), "\uFFFD") + "…"
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}

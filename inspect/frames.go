@@ -1,0 +1,391 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/mcplog"
+	"github.com/slipway-mcp/slipway/mcp/server"
+)
+
+func newReader(text []byte) io.ReadSeeker { return bytes.NewReader(text) }
+
+// serveDiff serves GET api/diff: where two messages differ.
+func (in *Inspector) serveDiff(w http.ResponseWriter, r *http.Request) error {
+	_, a, err := in.frame(r.URL.Query().Get("a"))
+	if err != nil {
+		return err
+	}
+	_, b, err := in.frame(r.URL.Query().Get("b"))
+	if err != nil {
+		return err
+	}
+	list, err := mcplog.Compare(a, b)
+	if err != nil {
+		return badRequest("these frames are not JSON: %v", err)
+	}
+	return answer(w, map[string]any{"differences": append([]mcplog.Difference{}, list...)})
+}
+
+// serveRecord serves GET api/record: the kept frames as a recording.
+func (in *Inspector) serveRecord(w http.ResponseWriter, r *http.Request) error {
+	f, wrong := parseFilter(r.URL.Query().Get("q"))
+	if wrong != nil {
+		return badRequest("%s", wrong.text)
+	}
+	header := &mcplog.Header{
+		Started: in.started.UTC(),
+		By:      in.opts.By,
+	}
+	for _, t := range in.all() {
+		header.Sources = append(header.Sources, mcplog.Source{
+			ID:   t.id,
+			Name: t.src.Name,
+		})
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Content-Disposition",
+		`attachment; filename="inspect-`+time.Now().Format("20060102-150405")+`.mcplog"`)
+	log, err := mcplog.NewWriter(w, header, nil)
+	if err != nil {
+		return nil //nolint:nilerr // the client has gone
+	}
+	in.exchanges(func(x *exchange) bool {
+		if !f.matches(x) {
+			return true
+		}
+		if e, ok := x.event(); ok {
+			log.Append(e)
+		}
+		return r.Context().Err() == nil
+	})
+	return nil
+}
+
+// maxRecording limits a recording that the page uploads.
+const maxRecording = 512 << 20
+
+// serveOpen serves POST api/open: it shows a recording as another source.
+func (in *Inspector) serveOpen(w http.ResponseWriter, r *http.Request) error {
+	if len(in.all()) >= maxSources {
+		return failure(http.StatusConflict, "too_many", "there are %d sources already", maxSources)
+	}
+	rec, err := mcplog.Read(http.MaxBytesReader(w, r.Body, maxRecording))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return failure(http.StatusRequestEntityTooLarge, "too_large", "the recording has more than %d bytes", maxRecording)
+	}
+	if err != nil {
+		return badRequest("%v", err)
+	}
+	name := "recording"
+	if len(rec.Header.Sources) > 0 {
+		name = rec.Header.Sources[0].Name + " (recording)"
+	}
+	t := in.addSource(&Source{
+		Name:      name,
+		Label:     "recording of " + rec.Header.Started.Format(time.RFC3339),
+		Recording: name,
+		recording: rec,
+	})
+	return answer(w, map[string]int{"source": t.id})
+}
+
+// maxSources limits the sources, as the page can add recordings.
+const maxSources = 100
+
+// openRecording shows the frames of a recording, and connects to a server that answers as
+// recorded.
+func (t *target) openRecording(attempt int) {
+	rec := t.src.recording
+	var err error
+	if rec == nil {
+		rec, err = mcplog.ReadFile(t.src.Recording)
+	}
+	if err != nil {
+		t.fail(t.in.quit, attempt, err)
+		return
+	}
+	for i := range rec.Events {
+		e := rec.Events[i]
+		e.Source = t.id
+		if rec.Events[i].Source == 0 && e.Direction != "" { // recorded at the server's side
+			e.Direction = opposite(e.Direction)
+		}
+		t.in.feed.after(func() { t.in.feed.add(&e) })
+	}
+	script := mcplog.NewScript(rec)
+	live, err := client.Open(t.in.quit, &client.Dialer{
+		Name: t.src.Name,
+		Dial: func(context.Context) (server.Conn, error) { return script.Dial(t.in.quit) },
+	}, &client.Options{Name: t.src.Name})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if attempt != t.attempt {
+		return
+	}
+	t.phase = phaseRecording
+	t.since = time.Now()
+	t.touch()
+	if err != nil {
+		return // the recording lacks the handshake: its frames are all there is
+	}
+	t.closer = live
+	if cat, err := live.Catalog(t.in.quit); err == nil {
+		t.catalog = cat
+		t.facts = factsOf(cat)
+	}
+}
+
+func opposite(d mcplog.Direction) mcplog.Direction {
+	if d == mcplog.In {
+		return mcplog.Out
+	}
+	return mcplog.In
+}
+
+// serveCopy serves GET api/frames/SEQ/copy: a request in a form for other programs.
+func (in *Inspector) serveCopy(w http.ResponseWriter, r *http.Request) error {
+	f, body, err := in.frame(r.PathValue("seq"))
+	if err != nil {
+		return err
+	}
+	as := r.URL.Query().Get("as")
+	if as == "frame" {
+		return answer(w, map[string]string{"text": string(body)})
+	}
+	if f.Kind == mcplog.Response && f.Pair != 0 {
+		if f, body, err = in.frame(strconv.FormatUint(f.Pair, 10)); err != nil {
+			return err
+		}
+	}
+	if f.Kind != mcplog.Request {
+		return badRequest("only a request can be copied as %s", as)
+	}
+	t, err := in.target(f.Source)
+	if err != nil {
+		return err
+	}
+	var message struct {
+		Params json.RawMessage `json:"params"`
+	}
+	_ = json.Unmarshal(body, &message) // it is valid: it was classified as a request
+	c := &copied{
+		frame:    f,
+		body:     body,
+		params:   message.Params,
+		argument: t.src.Argument,
+		url:      in.urlOf(f),
+		headers:  in.headersOf(f),
+	}
+	text, err := c.as(as)
+	if err != nil {
+		return err
+	}
+	return answer(w, map[string]string{"text": text})
+}
+
+// urlOf returns the URL that an HTTP request was sent to, or "".
+func (in *Inspector) urlOf(f *Frame) string {
+	if head := in.headOf(f); head != nil {
+		return head.URL
+	}
+	return ""
+}
+
+func (in *Inspector) headersOf(f *Frame) http.Header {
+	if head := in.headOf(f); head != nil {
+		return head.Header
+	}
+	return nil
+}
+
+// headOf returns the head of the HTTP request that carried a message, or nil.
+func (in *Inspector) headOf(f *Frame) *Frame {
+	for seq := f.Seq; seq > 0 && seq+20 > f.Seq; seq-- {
+		h := in.store.get(seq)
+		if h != nil && h.Source == f.Source && h.Stream == f.Stream && h.URL != "" {
+			return h
+		}
+	}
+	return nil
+}
+
+// copied is a request to be written for another program.
+type copied struct {
+	frame    *Frame
+	body     []byte
+	params   json.RawMessage
+	argument string // of the source on the command line
+	url      string
+	headers  http.Header
+}
+
+func (c *copied) as(form string) (string, error) {
+	switch form {
+	case "curl":
+		return c.curl()
+	case "slipway":
+		return c.slipway()
+	case "gotest":
+		return c.goTest()
+	case "call":
+		return c.saved(), nil
+	}
+	return "", badRequest("as is frame, curl, slipway, gotest or call")
+}
+
+// curl returns a command that sends the same request.
+func (c *copied) curl() (string, error) {
+	if c.url == "" {
+		return "", badRequest("curl sends HTTP, and this request used %s", c.frame.Channel)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "curl -sS %s", shellQuote(c.url))
+	for _, name := range []string{"Content-Type", "Accept", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method",
+		"Mcp-Name"} {
+		if value := c.headers.Get(name); value != "" {
+			fmt.Fprintf(&b, " \\\n  -H %s", shellQuote(name+": "+value))
+		}
+	}
+	if c.headers.Get("Authorization") != "" {
+		b.WriteString(" \\\n  -H \"Authorization: Bearer $MCP_CLIENT_TOKEN\"")
+	}
+	fmt.Fprintf(&b, " \\\n  --data-raw %s", shellQuote(string(c.body)))
+	return b.String(), nil
+}
+
+// slipway returns a command line of Slipway that does the same.
+func (c *copied) slipway() (string, error) {
+	name := nameIn(c.params)
+	source, command := c.argument, ""
+	if rest, ok := strings.CutPrefix(source, "-- "); ok {
+		source = ""
+		command = " -- " + rest
+	}
+	join := func(words ...string) string { return strings.Join(words, " ") + command }
+	if source != "" {
+		source = " " + source
+	}
+	switch c.frame.Method {
+	case "tools/call":
+		arguments := "{}"
+		if raw := memberOf(c.params, "arguments"); raw != nil {
+			arguments = string(raw)
+		}
+		return join("slipway call"+source, shellQuote(name), "--json-args", shellQuote(arguments)), nil
+	case "resources/read":
+		return join("slipway read"+source, shellQuote(name)), nil
+	case "prompts/get":
+		words := []string{"slipway prompt" + source, shellQuote(name)}
+		for _, m := range fieldsOf(memberOf(c.params, "arguments")) {
+			words = append(words, shellQuote(m[0]+"="+m[1]))
+		}
+		return join(words...), nil
+	case "tools/list", "resources/list", "prompts/list":
+		return join("slipway ls" + source), nil
+	}
+	return "", badRequest("slipway has no command for %s", c.frame.Method)
+}
+
+// goTest returns a test in Go that makes the same request.
+func (c *copied) goTest() (string, error) {
+	name := nameIn(c.params)
+	call := ""
+	switch c.frame.Method {
+	case "tools/call":
+		arguments := "{}"
+		if raw := memberOf(c.params, "arguments"); raw != nil {
+			arguments = string(raw)
+		}
+		call = fmt.Sprintf("src.CallTool(t.Context(), &mcp.CallToolParams{\n\t\tName:      %s,\n\t\tArguments: "+
+			"json.RawMessage(%s),\n\t})", strconv.Quote(name), goQuote(arguments))
+	case "resources/read":
+		call = fmt.Sprintf("src.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: %s})", strconv.Quote(name))
+	default:
+		return "", badRequest("a test is made from tools/call and resources/read")
+	}
+	imports := "\t\"testing\"\n\n\t\"github.com/slipway-mcp/slipway/mcp\"\n\t\"github.com/slipway-mcp/slipway/open\"\n"
+	if c.frame.Method == "tools/call" {
+		imports = "\t\"encoding/json\"\n" + imports
+	}
+	checks := ""
+	if c.frame.Method == "tools/call" {
+		checks = "\tif got, err := result.Decode(); err != nil || got.IsError {\n\t\tt.Fatal(got.Content, err)\n\t}\n"
+	} else {
+		checks = "\tif got, err := result.Decode(); err != nil || len(got.Contents) == 0 {\n\t\tt.Fatal(got, err)\n\t}\n"
+	}
+	return "package x_test\n\nimport (\n" + imports + ")\n\nfunc Test" + goName(name) + "(t *testing.T) {\n" +
+		"\tsrc, err := open.Open(t.Context(), " + openArgument(c.argument) + ", nil)\n" +
+		"\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n" +
+		"\tif c, ok := src.(interface{ Close() error }); ok {\n\t\tdefer c.Close()\n\t}\n" +
+		"\tresult, err := " + call + "\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n" + checks + "}\n", nil
+}
+
+// saved returns the request as an entry of a file of saved calls.
+func (c *copied) saved() string {
+	entry := map[string]any{
+		"name":   strings.TrimSpace(c.frame.Method + " " + nameIn(c.params)),
+		"method": c.frame.Method,
+	}
+	if c.params != nil {
+		entry["params"] = withoutMeta(c.params)
+	}
+	text, _ := json.MarshalIndent(entry, "", "  ") // it can always be encoded
+	return string(text)
+}
+
+// openArgument returns the argument of open.Open in Go.
+func openArgument(argument string) string {
+	if rest, ok := strings.CutPrefix(argument, "-- "); ok {
+		words := strings.Fields(rest)
+		for i, w := range words {
+			words[i] = strconv.Quote(strings.Trim(w, "'"))
+		}
+		return "open.Command([]string{" + strings.Join(words, ", ") + "})"
+	}
+	return strconv.Quote(strings.Trim(filepath.ToSlash(argument), "'"))
+}
+
+// goName returns a name for a test.
+func goName(name string) string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool {
+		return r > 127 || !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+	}) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	if b.Len() == 0 {
+		return "Call"
+	}
+	return b.String()
+}
+
+// goQuote returns a string literal of Go, in backquotes if that is possible.
+func goQuote(text string) string {
+	if strconv.CanBackquote(text) {
+		return "`" + text + "`"
+	}
+	return strconv.Quote(text)
+}
+
+// shellQuote returns a word of a POSIX shell.
+func shellQuote(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+=,", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,150 @@
+package inspect
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// NewToken returns a random token of 256 bits, for [Options.Token].
+func NewToken() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // it never fails
+	return base64.RawURLEncoding.EncodeToString(secret)
+}
+
+// guard decides who may use the handler.
+type guard struct {
+	token [sha256.Size]byte
+	open  bool // there is no token
+	hosts []string
+	now   func() time.Time
+
+	mu     sync.Mutex
+	wrong  int       // wrong tokens since the last right one
+	closed time.Time // until then, every token is refused
+}
+
+// Limits of wrong tokens.
+const (
+	maxWrong  = 20
+	closeTime = time.Minute
+)
+
+func newGuard(opts *Options) *guard {
+	g := &guard{
+		token: sha256.Sum256([]byte(opts.Token)),
+		open:  opts.Token == "",
+		hosts: opts.Hosts,
+		now:   time.Now,
+	}
+	if g.hosts == nil && !g.open {
+		g.hosts = []string{"localhost", "127.0.0.1", "::1"}
+	}
+	return g
+}
+
+// policy is the Content-Security-Policy of the page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	"media-src 'self' data:; connect-src 'self'; frame-src 'none'; frame-ancestors 'none'; base-uri 'none'; " +
+	"form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+func (g *guard) setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), display-capture=(), usb=(), payment=()")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+}
+
+// isAPI reports whether a path belongs to the API.
+func isAPI(path string) bool { return path == "/api" || strings.HasPrefix(path, "/api/") }
+
+// check returns why a request is refused, or nil.
+func (g *guard) check(r *http.Request) *Failure {
+	if !g.knowsHost(r.Host) {
+		return failure(http.StatusMisdirectedRequest, "host", "this page has another address than %q", hostOf(r.Host))
+	}
+	if !isAPI(r.URL.Path) {
+		return nil
+	}
+	if !ownOrigin(r) {
+		return failure(http.StatusForbidden, "origin", "the request comes from another page")
+	}
+	if g.open {
+		return nil
+	}
+	return g.checkToken(r.Header.Get("Authorization"))
+}
+
+func (g *guard) knowsHost(host string) bool {
+	return g.hosts == nil || slices.Contains(g.hosts, hostOf(host))
+}
+
+// hostOf returns the name in a Host header.
+func hostOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// ownOrigin reports whether a request was made by the page, or by no page at all.
+func ownOrigin(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default:
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host == r.Host
+}
+
+// checkToken compares a token in constant time. After several wrong ones, all are refused
+// for a while.
+func (g *guard) checkToken(header string) *Failure {
+	sent, isBearer := strings.CutPrefix(header, "Bearer ")
+	hash := sha256.Sum256([]byte(sent))
+	right := isBearer && subtle.ConstantTimeCompare(hash[:], g.token[:]) == 1
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.now().Before(g.closed) {
+		return &Failure{
+			Text: "too many wrong tokens",
+			Hint: "wait a minute",
+			Code: "wrong_tokens",
+			http: http.StatusTooManyRequests,
+		}
+	}
+	if right {
+		g.wrong = 0
+		return nil
+	}
+	if isBearer {
+		g.wrong++
+	}
+	if g.wrong >= maxWrong {
+		g.wrong = 0
+		g.closed = g.now().Add(closeTime)
+	}
+	return &Failure{
+		Text: "the token is missing or wrong",
+		Hint: "open the address that slipway inspect printed",
+		Code: "token",
+		http: http.StatusUnauthorized,
+	}
+}

@@ -1,0 +1,213 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// hub passes what happens to the open pages. Frames are read from the store by each page
+// at its own pace; everything else is queued.
+type hub struct {
+	store *store
+
+	mu    sync.Mutex
+	pages map[*page]bool
+}
+
+// page is an open stream.
+type page struct {
+	wake  chan struct{} // capacity 1
+	lines []line        // guarded by hub.mu
+	lost  int           // lines that were too many
+}
+
+// line is a line of the stream, which follows the frame with the number after.
+type line struct {
+	after uint64
+	text  []byte
+}
+
+// maxLines is how many lines wait for a page that does not read.
+const maxLines = 100_000
+
+func newHub(s *store) *hub {
+	return &hub{
+		store: s,
+		pages: make(map[*page]bool),
+	}
+}
+
+// publish sends {"kind":value} to all pages.
+func (h *hub) publish(kind string, value any) {
+	text := mustJSON(map[string]any{kind: value})
+	_, last := h.store.bounds()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.pages {
+		if len(p.lines) >= maxLines {
+			p.lost++
+			continue
+		}
+		p.lines = append(p.lines, line{last, append(text[:len(text):len(text)], '\n')})
+		p.signal()
+	}
+}
+
+// wakeAll makes the pages look for new frames.
+func (h *hub) wakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p := range h.pages {
+		p.signal()
+	}
+}
+
+func (p *page) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (h *hub) open() *page {
+	p := &page{wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pages[p] = true
+	return p
+}
+
+func (h *hub) leave(p *page) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pages, p)
+}
+
+// take returns the queued lines.
+func (h *hub) take(p *page) (lines []line, lost int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lines, lost = p.lines, p.lost
+	p.lines = nil
+	p.lost = 0
+	return lines, lost
+}
+
+// heartbeat is how often an idle stream carries an empty object.
+const heartbeat = 15 * time.Second
+
+// serveStream serves GET api/stream.
+func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
+	_, last := in.store.bounds()
+	next := last + 1
+	if after := r.URL.Query().Get("after"); after != "" && after != "-1" {
+		n, err := strconv.ParseUint(after, 10, 64)
+		if err != nil {
+			return badRequest("after is not a number")
+		}
+		next = n + 1
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	s := &streamWriter{
+		w:    w,
+		rc:   http.NewResponseController(w),
+		in:   in,
+		next: next,
+	}
+	p := in.hub.open()
+	defer in.hub.leave(p)
+	in.followStream(r.Context(), s, p)
+	return nil
+}
+
+// followStream writes until the page leaves.
+func (in *Inspector) followStream(ctx context.Context, s *streamWriter, p *page) {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	s.rc.Flush() //nolint:errcheck // the next write fails, too
+	for s.err == nil {
+		lines, lost := in.hub.take(p)
+		for _, l := range lines {
+			s.frames(l.after)
+			s.write(l.text)
+		}
+		_, last := in.store.bounds()
+		s.frames(last)
+		if lost > 0 {
+			s.line("gap", map[string]int{"lines": lost})
+		}
+		s.flush()
+		select {
+		case <-p.wake:
+		case <-beat.C:
+			s.write([]byte("{}\n"))
+		case <-ctx.Done():
+			return
+		case <-in.quit.Done():
+			return
+		}
+	}
+}
+
+// streamWriter writes the lines of a stream.
+type streamWriter struct {
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	in   *Inspector
+	next uint64 // number of the next frame
+	err  error
+}
+
+// frames writes the frames up to a number.
+func (s *streamWriter) frames(last uint64) {
+	for s.err == nil && s.next <= last {
+		list := s.in.store.slice(s.next, 1000)
+		if len(list) == 0 {
+			return
+		}
+		if first := list[0].Seq; first > s.next {
+			s.line("gap", map[string]uint64{"from": s.next, "to": first - 1})
+		}
+		for i := range list {
+			if list[i].Seq > last {
+				return
+			}
+			s.line("frame", &list[i])
+			s.next = list[i].Seq + 1
+		}
+	}
+}
+
+func (s *streamWriter) line(kind string, value any) {
+	s.write(append(mustJSON(map[string]any{kind: value}), '\n'))
+}
+
+func (s *streamWriter) write(text []byte) {
+	if s.err == nil {
+		_, s.err = s.w.Write(text)
+	}
+}
+
+func (s *streamWriter) flush() {
+	if s.err == nil {
+		s.err = s.rc.Flush()
+	}
+}
+
+// mustJSON encodes a value that can always be encoded.
+func mustJSON(value any) json.RawMessage {
+	text, err := mcp.Marshal(value)
+	if err != nil {
+		return mustJSON(map[string]string{"error": err.Error()})
+	}
+	return text
+}
