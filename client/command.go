@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/process"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
@@ -84,7 +85,7 @@ func DefaultInherit() []string {
 
 // String returns the command line, without secrets.
 func (c *Command) String() string {
-	words := append([]string{c.Path}, c.Args...)
+	words := secrets.Command(append([]string{c.Path}, c.Args...))
 	for i, w := range words {
 		if w == "" || strings.ContainsAny(w, " \t\n\"'\\") {
 			words[i] = fmt.Sprintf("%q", w)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
@@ -67,23 +68,7 @@ type Endpoint struct {
 var _ Transport = (*Endpoint)(nil)
 
 // String returns the URL without its secrets.
-func (e *Endpoint) String() string { return withoutSecrets(e.URL) }
-
-// withoutSecrets redacts the password and the query of a URL.
-func withoutSecrets(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "the URL"
-	}
-	if u.User != nil {
-		u.User = url.User("redacted")
-	}
-	if u.RawQuery != "" {
-		u.RawQuery = "redacted"
-	}
-	u.Fragment = ""
-	return u.String()
-}
+func (e *Endpoint) String() string { return secrets.URL(e.URL) }
 
 // redact replaces the values of headers: some servers quote them in errors.
 func (e *Endpoint) redact(text string) string {
@@ -229,7 +214,7 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 		return fmt.Errorf("more than 5 redirects")
 	case to.Method != first.Method:
 		return fmt.Errorf("the server redirects to %s, which would lose the message: use that URL",
-			withoutSecrets(to.URL.String()))
+			secrets.URL(to.URL.String()))
 	case sameHost(to.URL, first.URL):
 		return nil
 	}

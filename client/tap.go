@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/lines"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
@@ -71,7 +72,7 @@ func (e *Endpoint) tappedRoundTrip(r *http.Request, t *tap.Tapper) (*http.Respon
 		Sent: true,
 		HTTP: &tap.HTTP{
 			Method: r.Method,
-			URL:    withoutSecrets(r.URL.String()),
+			URL:    secrets.URL(r.URL.String()),
 			Header: tap.RedactHeader(r.Header, secret...),
 		},
 	})

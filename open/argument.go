@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 )
@@ -65,6 +66,17 @@ func (a Argument) PublicName() string {
 		a = Argument(t.url.Scheme + "://" + t.url.Host)
 	}
 	return a.Name()
+}
+
+// Redacted returns the argument without the secrets of a URL or a command, for messages.
+func (a Argument) Redacted() string {
+	if t := parse(string(a)); t.argv != nil {
+		return "-- " + strings.Join(secrets.Command(t.argv), " ")
+	}
+	if !strings.Contains(string(a), "://") {
+		return string(a)
+	}
+	return secrets.Command([]string{string(a)})[0]
 }
 
 // MayTakeLong reports whether opening the source involves more than local files: starting
@@ -144,7 +156,7 @@ func (a Argument) BundleURLError() *Error {
 	return &Error{
 		Arg:  t.arg,
 		Why:  "a bundle is opened from a file, not from a URL",
-		Hint: "download it first, or add it with slipway config add " + t.arg + ", which pins its SHA-256",
+		Hint: "download it first, or add it with slipway config add " + a.Redacted() + ", which pins its SHA-256",
 	}
 }
 

@@ -38,9 +38,10 @@ type Error struct {
 	Err  error // the cause, or nil
 }
 
-// Error implements the error interface. It does not include the hint.
+// Error implements the error interface. It does not include the hint, and redacts secrets
+// in a URL.
 func (e *Error) Error() string {
-	return fmt.Sprintf("open %s: %s", e.Arg, e.Why)
+	return fmt.Sprintf("open %s: %s", Argument(e.Arg).Redacted(), e.Why)
 }
 
 // Unwrap returns the cause.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
@@ -84,7 +85,7 @@ func openCommand(ctx context.Context, t *target, o *LiveOptions) (mcp.Source, er
 	src, err := openLive(ctx, t.arg, command, o)
 	var e *Error
 	if errors.As(err, &e) {
-		e.Arg = "-- " + strings.Join(t.argv, " ")
+		e.Arg = "-- " + strings.Join(secrets.Command(t.argv), " ")
 		if e.Hint == "" && errors.Is(err, context.DeadlineExceeded) {
 			e.Hint = "run it yourself to see what it waits for: " + command.String()
 		}
@@ -126,7 +127,7 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 			return ws.Dial(ctx, address, &ws.DialOptions{Header: header})
 		}
 		return openLive(ctx, arg, &client.Dialer{
-			Name: arg,
+			Name: Argument(arg).Redacted(),
 			Dial: dial,
 		}, o)
 	}

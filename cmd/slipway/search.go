@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
@@ -106,7 +107,7 @@ func registryFailed(client *registry.Client, err error) error {
 		return remoteFailed(hint, "registry %s", answer)
 	}
 	return remoteFailed("check the connection; --registry or "+registryVariable+" selects another registry",
-		"registry %s: %v", client.URL, reason(err))
+		"registry %s: %v", secrets.URL(client.URL), reason(err))
 }
 
 // printSearch prints the result of a search.

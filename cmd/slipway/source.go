@@ -184,6 +184,7 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	if strings.HasPrefix(arg, "exec:") {
 		arg = open.Argument(arg).Name()
 	}
+	arg = open.Argument(arg).Redacted()
 	defer closeSource(src)
 	cat, err := src.Catalog(ctx)
 	if err != nil {

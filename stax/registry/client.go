@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -60,7 +61,7 @@ type APIError struct {
 }
 
 // Error implements the error interface.
-func (e *APIError) Error() string { return e.URL + ": " + e.Why }
+func (e *APIError) Error() string { return secrets.URL(e.URL) + ": " + e.Why }
 
 // SearchOptions configures [Client.Search]. Nil and the zero value are the defaults.
 type SearchOptions struct {
