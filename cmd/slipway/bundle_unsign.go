@@ -9,7 +9,7 @@ import (
 )
 
 func newBundleUnsign() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "unsign ARCHIVE",
 		Short: "Remove the signature of a bundle",
 		Long: `Remove all signatures of a bundle. The result is the original archive, byte for
@@ -20,6 +20,9 @@ byte. An unsigned bundle is not changed.`,
 			if err != nil {
 				return signFailure(args[0], err)
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"bundle": args[0], "wasSigned": had})
+			}
 			what := "the signature is off"
 			if !had {
 				what = "it was not signed"
@@ -28,4 +31,6 @@ byte. An unsigned bundle is not changed.`,
 			return err
 		},
 	}
+	jsonFlag(cmd, "whether the bundle was signed")
+	return cmd
 }

@@ -79,6 +79,7 @@ name. Description and version default to those of the definition or the package.
 	flags.StringVar(&o.Version, "version", "", "`version` of the server (default: from registryRef or the package)")
 	flags.StringVar(&o.WebsiteURL, "website", "", "`URL` of the homepage")
 	flags.StringVarP(&output, "output", "o", "", "write to a new `file` instead of stdout")
+	jsonResultFlag(cmd)
 	flags.BoolVar(&exact, "exact", false, "fail if a setting cannot be represented (exit code 5)")
 	return cmd
 }

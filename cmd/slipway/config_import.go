@@ -58,6 +58,7 @@ keychain of the operating system, under the service "slipway", for
 			return printJSON(cmd.OutOrStdout(), &imported.Config)
 		},
 	}
+	jsonResultFlag(cmd)
 	cmd.Flags().Var(oneOf(&scope, "project", "user"), "scope", "`scope` of the files: user or project")
 	cmd.Flags().StringVar(&file, "file", "", "read this `file` instead of the client's own")
 	cmd.Flags().BoolVar(&keychain, "keychain", false, "store the values of secrets in the keychain")

@@ -43,6 +43,7 @@ and unknown members are kept.
 		},
 	}
 	d.flags(cmd)
+	jsonResultFlag(cmd)
 	cmd.Flags().BoolVar(&explain, "explain", false, "print the origin of each server, and what it overrides, to stderr")
 	return cmd
 }

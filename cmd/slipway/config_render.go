@@ -192,12 +192,16 @@ The first line on stderr is the path of the file.
 			if err := t.inexact(c.ID, losses(report)); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"client": c.ID, "scope": t.Scope, "text": string(text)})
+			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err
 		},
 	}
 	d.flags(cmd)
 	t.flags(cmd)
+	jsonFlag(cmd, "client, scope and text of the file")
 	cmd.Flags().Var(optional(&t.Scope, "user", "project"), "scope",
 		"for whom: `user` or project; a project where the client has files for those")
 	cmd.Flags().Var(optional(&t.OS, "linux", "darwin", "windows"), "os",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +41,7 @@ An existing lock is not overwritten; use "slipway lock approve".
 	cmd.Flags().StringVarP(&l.file, "output", "o", "",
 		"`FILE` to write, or - for stdout (default: slipway.lock next to the definitions, or in the current folder)")
 	l.flags(cmd)
+	jsonFlag(cmd, "the file and its sources")
 	cmd.AddCommand(newLockVerify(), newLockDiff(), newLockApprove())
 	return cmd
 }
@@ -77,9 +79,35 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput("", "%s: %s", path, fsutil.Reason(err))
 	}
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"lock": path, "sources": lockedSources(subjects, now)})
+	}
 	for _, s := range subjects {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", visible.Line(s.Name), now[s.Name].Summary())
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: written; review it, and commit it with the definitions\n", path)
 	return nil
+}
+
+// lockedSource is a source in a new lock.
+type lockedSource struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version,omitempty"`
+	Items   []string `json:"items"`
+}
+
+func lockedSources(subjects []lock.Subject, entries map[string]*lock.Entry) []lockedSource {
+	return names(subjects, func(s lock.Subject) lockedSource {
+		e := entries[s.Name]
+		items := make([]string, 0, len(e.Items))
+		for item := range e.Items {
+			items = append(items, item.String())
+		}
+		slices.Sort(items)
+		return lockedSource{
+			Name:    s.Name,
+			Version: e.Version,
+			Items:   items,
+		}
+	})
 }

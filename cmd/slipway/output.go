@@ -26,6 +26,11 @@ func jsonFlag(cmd *cobra.Command, what string) {
 	cmd.Flags().Bool("json", false, "print "+what+" as JSON")
 }
 
+// jsonResultFlag adds --json to a command whose result is JSON in any case.
+func jsonResultFlag(cmd *cobra.Command) {
+	cmd.Flags().Bool("json", false, "print errors as JSON, as the result is")
+}
+
 // wantsJSON reports whether --json is set.
 func wantsJSON(cmd *cobra.Command) bool {
 	given, _ := cmd.Flags().GetBool("json")

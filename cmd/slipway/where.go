@@ -9,7 +9,7 @@ import (
 )
 
 func newWhere() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "where",
 		Short: "Print the path of this program",
 		Long: `Print the path of this program, without symbolic links. A client config with
@@ -23,8 +23,13 @@ this path starts the server directly, without npx or uvx.`,
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				path = real
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"path": path})
+			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
 			return err
 		},
 	}
+	jsonFlag(cmd, "the path")
+	return cmd
 }
