@@ -32,8 +32,8 @@ type counts struct {
 	Apps      int `json:"apps"`
 }
 
-// catalogFacts is what the state of a source says of its catalog.
-type catalogFacts struct {
+// CatalogFacts are the facts about the catalog of a source in its [State].
+type CatalogFacts struct {
 	Counts   counts    `json:"counts"`
 	ETag     string    `json:"catalog,omitempty"`
 	Findings []finding `json:"findings"`
@@ -58,8 +58,8 @@ type finding struct {
 const maxFindings = 1000
 
 // factsOf returns the facts of a catalog, which may be nil.
-func factsOf(cat *mcp.Catalog) *catalogFacts {
-	f := &catalogFacts{Findings: []finding{}}
+func factsOf(cat *mcp.Catalog) *CatalogFacts {
+	f := &CatalogFacts{Findings: []finding{}}
 	if cat == nil {
 		return f
 	}

@@ -11,11 +11,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 func newReader(text []byte) io.ReadSeeker { return bytes.NewReader(text) }
@@ -124,24 +127,42 @@ func (t *target) openRecording(attempt int) {
 		}
 		t.in.feed.after(func() { t.in.feed.add(&e) })
 	}
+	var connected atomic.Bool // the handshake of the page is not part of the recording
+	events := t.in.feed.tap(t.id)
 	script := mcplog.NewScript(rec)
 	live, err := client.Open(t.in.quit, &client.Dialer{
 		Name: t.src.Name,
 		Dial: func(context.Context) (server.Conn, error) { return script.Dial(t.in.quit) },
-	}, &client.Options{Name: t.src.Name})
+	}, &client.Options{
+		Name: t.src.Name,
+		Tap: func(e *tap.Event) {
+			if connected.Load() {
+				events(e)
+			}
+		},
+	})
+	var cat *mcp.Catalog
+	if err == nil {
+		cat, err = live.Catalog(t.in.quit)
+		connected.Store(true)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if attempt != t.attempt {
+		if live != nil {
+			_ = live.Close() // nothing was written
+		}
 		return
 	}
 	t.phase = phaseRecording
 	t.since = time.Now()
 	t.touch()
-	if err != nil {
+	if live == nil {
 		return // the recording lacks the handshake: its frames are all there is
 	}
 	t.closer = live
-	if cat, err := live.Catalog(t.in.quit); err == nil {
+	t.client = live
+	if err == nil {
 		t.catalog = cat
 		t.facts = factsOf(cat)
 	}

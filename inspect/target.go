@@ -35,7 +35,7 @@ type target struct {
 	steps    []stepState
 	wanted   wanted
 	catalog  *mcp.Catalog
-	facts    *catalogFacts // of catalog
+	facts    *CatalogFacts // of catalog
 	level    string
 	roots    []mcp.Root
 	watching []string // subscribed resources
@@ -292,7 +292,7 @@ type State struct {
 
 	Error *Failure    `json:"error,omitempty"`
 	Steps []stepState `json:"steps"`
-	*catalogFacts
+	*CatalogFacts
 	Level         string     `json:"level,omitempty"`
 	Subscriptions []string   `json:"subscriptions"`
 	Roots         []mcp.Root `json:"roots"`
@@ -317,7 +317,7 @@ func (t *target) state() *State {
 		Roots:         append([]mcp.Root{}, t.roots...),
 	}
 	memory := t.memory
-	s.catalogFacts = t.facts
+	s.CatalogFacts = t.facts
 	t.mu.Unlock()
 	switch {
 	case t.src.Recording != "":
@@ -327,6 +327,10 @@ func (t *target) state() *State {
 	}
 	if live != nil {
 		t.addLive(s, live)
+	}
+	if t.src.Recording != "" && live != nil {
+		s.Phase = phaseRecording
+		s.Error = nil
 	}
 	if s.Phase == phaseConnecting {
 		s.Waits = waitsFor(s.Steps)

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -46,8 +50,50 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as a JSON `object`; - reads it from stdin")
+	cmd.Flags().Bool("progress", false, "print the progress and the log lines of the call to stderr")
 	jsonFlag(cmd, "the whole result")
 	return cmd
+}
+
+// callContext returns the context for a call, which prints its progress with --progress.
+func callContext(cmd *cobra.Command) context.Context {
+	if wanted, _ := cmd.Flags().GetBool("progress"); !wanted {
+		return cmd.Context()
+	}
+	stderr := cmd.ErrOrStderr()
+	level := mcp.LogInfo
+	return client.WithNotify(cmd.Context(), &client.Notify{
+		Level: &level,
+		Progress: func(params json.RawMessage) {
+			var p struct {
+				Progress json.Number `json:"progress"`
+				Total    json.Number `json:"total"`
+				Message  string      `json:"message"`
+			}
+			if json.Unmarshal(params, &p) != nil {
+				return
+			}
+			text := p.Progress.String()
+			if p.Total != "" {
+				text += " of " + p.Total.String()
+			}
+			say(stderr, "%s", visible.Line(strings.TrimSpace(text+" "+p.Message)))
+		},
+		Log: func(params json.RawMessage) {
+			var l struct {
+				Level string          `json:"level"`
+				Data  json.RawMessage `json:"data"`
+			}
+			if json.Unmarshal(params, &l) != nil {
+				return
+			}
+			text, ok := jsonscan.Unquote(l.Data)
+			if !ok {
+				text = string(l.Data)
+			}
+			say(stderr, "%s: %s", visible.Line(l.Level), visible.Line(text))
+		},
+	})
 }
 
 func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult,
@@ -60,7 +106,7 @@ func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, objec
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.source.CallTool(cmd.Context(), &mcp.CallToolParams{
+	result, err := c.source.CallTool(callContext(cmd), &mcp.CallToolParams{
 		Name:      tool.Name,
 		Arguments: arguments,
 	})
