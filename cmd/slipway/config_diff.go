@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -61,7 +62,7 @@ func printDrift(w io.Writer, drift []clients.Drift) error {
 		if len(d.Fields) > 0 {
 			line += ": " + strings.Join(d.Fields, ", ")
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, style.Wrap(line, columns(w), "  "))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 	}
 	servers, whole := stax.ErrorsByServer(report)
 	if own, wrong := servers[server]; wrong || len(whole) > 0 {
-		if err := report.WriteText(unescaped(cmd.ErrOrStderr()), colored(cmd.ErrOrStderr())); err != nil {
+		if err := report.WriteText(fitting(cmd.ErrOrStderr()), colored(cmd.ErrOrStderr())); err != nil {
 			return nil, err
 		}
 		if !wrong {

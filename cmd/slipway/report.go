@@ -172,7 +172,7 @@ func showFindings(cmd *cobra.Command, r *check.Report) error {
 	if wantsJSON(cmd) {
 		return r.WriteJSON(out)
 	}
-	return r.WriteText(unescaped(out), colored(out))
+	return r.WriteText(fitting(out), colored(out))
 }
 
 // printFindings prints the findings about the input of a command to stderr. With --quiet it
@@ -182,5 +182,5 @@ func printFindings(cmd *cobra.Command, r *check.Report) {
 	if r.Count(check.Error) > 0 {
 		stderr = loud(stderr)
 	}
-	_ = r.WriteText(unescaped(stderr), colored(stderr)) // there is nowhere to report the error
+	_ = r.WriteText(fitting(stderr), colored(stderr)) // there is nowhere to report the error
 }

@@ -81,6 +81,24 @@ func loud(w io.Writer) io.Writer {
 	}
 }
 
+// fitting returns a writer of lines without control characters, but perhaps painted, to the
+// file of a screen. Lines that are wider than the terminal are broken at spaces, except
+// hints, which may be commands to copy.
+func fitting(w io.Writer) io.Writer {
+	width := columns(w)
+	to := unescaped(w)
+	if width == 0 {
+		return to
+	}
+	return &lines.Writer{Line: func(line string) error {
+		if !strings.HasPrefix(line, "  ") {
+			line = style.Wrap(line, width, "  ")
+		}
+		_, err := io.WriteString(to, line+"\n")
+		return err
+	}}
+}
+
 // stdout returns the output for results: a [screen] on a terminal; a file or pipe gets
 // the exact bytes.
 func stdout() io.Writer {
@@ -163,6 +181,9 @@ func hint(w io.Writer, text string) { sayAs(w, style.Hint, "hint: ", "%s", text)
 func sayAs(w io.Writer, paint style.Style, prefix, format string, args ...any) {
 	text := visible.Lines(strings.TrimRight(fmt.Sprintf(format, args...), "\r\n"))
 	text = strings.ReplaceAll(text, "\n", "\n  ")
+	if paint != style.Hint { // a hint may be a command to copy
+		text = strings.TrimPrefix(style.Wrap(prefix+text, columns(w), "  "), prefix)
+	}
 	if word := strings.TrimSpace(prefix); colored(w) && word != "" {
 		prefix = paint.Paint(word) + strings.TrimPrefix(prefix, word)
 		w = unescaped(w)

@@ -46,13 +46,15 @@ is a difference.
 	bundleFlags(cmd)
 	requestFlags(cmd.Flags(), &o.Requests)
 	cmd.Flags().BoolVar(&o.Definitions, "definitions", false, "compare only definitions, not answers")
+	wideFlag(cmd)
 	jsonFlag(cmd, "the differences")
 	return cmd
 }
 
 func printDifferences(w io.Writer, list []freeze.Difference) error {
+	out := newLayout(w)
 	for _, d := range list {
-		fmt.Fprintf(w, "%-8s %-9s %s\n", d.Action, d.Kind, d.Name)
+		out.line(plain(fmt.Sprintf("%-8s %-9s ", d.Action, d.Kind)), named(d.Name))
 	}
-	return nil
+	return out.flush()
 }

@@ -58,6 +58,57 @@ func Truncate(text string, width int) string {
 	return displaywidth.TruncateString(text, width, "…")
 }
 
+// Wrap breaks each line of text at spaces to at most width columns. Lines after a break begin
+// with indent. A word that is wider, such as a URL, stays whole, so that it can be copied.
+// Colors take no columns. A width of 0 means no limit.
+func Wrap(text string, width int, indent string) string {
+	if width <= 0 {
+		return text
+	}
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		wrapLine(&b, line, width, indent)
+	}
+	return b.String()
+}
+
+func wrapLine(b *strings.Builder, line string, width int, indent string) {
+	if visibleWidth(line) <= width {
+		b.WriteString(line)
+		return
+	}
+	column := 0
+	for i, word := range strings.Split(line, " ") {
+		n := visibleWidth(word)
+		switch {
+		case i == 0:
+		case column+1+n > width && column > Width(indent):
+			b.WriteString("\n" + indent)
+			column = Width(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+}
+
+// visibleWidth is [Width] of text that may have been painted.
+func visibleWidth(text string) int {
+	for {
+		before, rest, found := strings.Cut(text, "\x1b[")
+		_, after, ends := strings.Cut(rest, "m")
+		if !found || !ends {
+			return Width(text)
+		}
+		text = before + after
+	}
+}
+
 // Pad returns text followed by spaces up to width columns.
 func Pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-Width(text)))

@@ -50,3 +50,25 @@ func TestPaint(t *testing.T) {
 		t.Errorf("got %q without color, want x", got)
 	}
 }
+
+func TestWrap(t *testing.T) {
+	tests := []struct {
+		name, text string
+		width      int
+		want       string
+	}{
+		{"no limit", "one two three", 0, "one two three"},
+		{"fits", "one two", 7, "one two"},
+		{"at spaces", "one two three four", 9, "one two\n  three\n  four"},
+		{"several lines", "one two\nthree four", 5, "one\n  two\nthree\n  four"},
+		{"a long word stays whole", "see https://example.com/a now", 10, "see\n  https://example.com/a\n  now"},
+		{"wide characters", "東京 の 挨拶", 7, "東京 の\n  挨拶"},
+		{"colors take no columns", "\x1b[31merror:\x1b[0m two", 10, "\x1b[31merror:\x1b[0m two"},
+		{"indented", "  one two", 6, "  one\n  two"},
+	}
+	for _, tt := range tests {
+		if got := style.Wrap(tt.text, tt.width, "  "); got != tt.want {
+			t.Errorf("%s: Wrap(%q, %d) = %q, want %q", tt.name, tt.text, tt.width, got, tt.want)
+		}
+	}
+}
