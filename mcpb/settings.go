@@ -38,7 +38,7 @@ func ParseSettings(pairs []string) (map[string]any, error) {
 // ReadSettings reads a JSON file with the values of options, of at most 1 MiB. Errors begin
 // with the path.
 func ReadSettings(path string) (values map[string]any, err error) {
-	text, err := fsutil.ReadFile(path, maxSettings)
+	text, err := fsutil.ReadText(path, maxSettings)
 	if err != nil {
 		return nil, err
 	}

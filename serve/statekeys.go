@@ -138,7 +138,7 @@ func readStateKeys(path string) ([][]byte, error) {
 		}
 		return nil, fmt.Errorf("%w: %s can read it", ErrKeyExposed, who)
 	}
-	text, err := fsutil.ReadFile(path, maxStateKeyFile)
+	text, err := fsutil.ReadText(path, maxStateKeyFile)
 	if err != nil {
 		return nil, reasonOf(err)
 	}

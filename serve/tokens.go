@@ -88,7 +88,7 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 // load reads the file and returns the number of tokens. On error the tokens stay
 // unchanged.
 func (t *Tokens) load() (n int, err error) {
-	text, err := fsutil.ReadFile(t.path, maxTokenFile)
+	text, err := fsutil.ReadText(t.path, maxTokenFile)
 	if err != nil {
 		return 0, fmt.Errorf("token file: %w", err)
 	}

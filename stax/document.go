@@ -1,6 +1,7 @@
 package stax
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -191,6 +192,10 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 	}
 	if len(text) > MaxBytes {
 		d.Reporter(report).Add(ruleSize, "", "", "the file has more than 1 MB")
+		return d, report
+	}
+	if d.Format != YAML && (bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))) {
+		d.Reporter(report).Add(ruleSyntax, "", "", "the file is UTF-16; save it as UTF-8")
 		return d, report
 	}
 	problems := []tree.Problem(nil)

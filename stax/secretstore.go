@@ -89,7 +89,7 @@ func (f file) Lookup(_ context.Context, key string) (Secret, bool, error) {
 		if !variableName(key) {
 			return Secret{}, false, nil
 		}
-		text, err := fsutil.ReadFile(filepath.Join(string(f), key), maxSecret)
+		text, err := fsutil.ReadText(filepath.Join(string(f), key), maxSecret)
 		if errors.Is(err, fs.ErrNotExist) {
 			return Secret{}, false, nil
 		} else if err != nil {
@@ -97,7 +97,7 @@ func (f file) Lookup(_ context.Context, key string) (Secret, bool, error) {
 		}
 		return NewSecret(chomp(text)), len(text) > 0, nil
 	}
-	text, err := fsutil.ReadFile(string(f), 1<<20)
+	text, err := fsutil.ReadText(string(f), 1<<20)
 	if err != nil {
 		return Secret{}, false, fmt.Errorf("%s: %w", f, cause(err))
 	}

@@ -1,11 +1,14 @@
 package fsutil
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"unicode/utf16"
 )
 
 // TooLargeError means that a file or stream has more than Limit bytes.
@@ -33,6 +36,45 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return readClose(f, path, limit)
+}
+
+// ErrNotText means that a file contains zero bytes, and so is binary, or text in UTF-16
+// without a byte order mark.
+var ErrNotText = errors.New("the file is not UTF-8 text")
+
+// ReadText is [ReadFile] for text that editors and shells of any system write: a byte order
+// mark is removed, and UTF-16 with one, which PowerShell 5 writes, is converted to UTF-8.
+// Other text with zero bytes is [ErrNotText].
+func ReadText(path string, limit int64) ([]byte, error) {
+	text, err := ReadFile(path, limit)
+	if err != nil {
+		return nil, err
+	}
+	if text = decodeText(text); bytes.IndexByte(text, 0) >= 0 {
+		return nil, &fs.PathError{
+			Op:   "read",
+			Path: path,
+			Err:  ErrNotText,
+		}
+	}
+	return text, nil
+}
+
+func decodeText(text []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
+		return text[3:]
+	case bytes.HasPrefix(text, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(text, []byte("\xff\xfe")):
+		return text
+	}
+	units := make([]uint16, (len(text)-2)/2)
+	for i := range units {
+		units[i] = order.Uint16(text[2+2*i:])
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // ReadRegular is [ReadFile] for a file in fsys. Reading a pipe or a device could block

@@ -40,3 +40,30 @@ func TestRead(t *testing.T) {
 		t.Errorf("of no file: %v", err)
 	}
 }
+
+func TestReadText(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"UTF-8", "KEY=ä\r\n", "KEY=ä\r\n"},
+		{"a byte order mark", "\xef\xbb\xbfKEY=1", "KEY=1"},
+		{"UTF-16 of PowerShell", "\xff\xfeK\x00=\x00\xe4\x00", "K=ä"},
+		{"UTF-16 with high bytes first", "\xfe\xff\x00K\x00=\xd8\x3d\xde\x00", "K=😀"},
+		{"empty", "", ""},
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	for _, tt := range tests {
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := fsutil.ReadText(path, 100); err != nil || string(got) != tt.want {
+			t.Errorf("%s: ReadText = %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+	}
+	for _, text := range []string{"K\x00=\x00", "\x00", "\xff\xfe\x00\x00"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := fsutil.ReadText(path, 100); !errors.Is(err, fsutil.ErrNotText) {
+			t.Errorf("ReadText of %q = %q, %v, want ErrNotText", text, got, err)
+		}
+	}
+}
