@@ -1,6 +1,7 @@
-// Package apps is the server side of MCP Apps, the extension that lets a tool come with a
-// user interface: an HTML document that the client application, the host, shows in a
-// sandboxed frame next to the tool's result.
+// Package apps is MCP Apps, the extension that lets a tool come with a user interface: an
+// HTML document that the client application, the host, shows in a sandboxed frame next to
+// the tool's result. It has the server side and, for programs with a page of their own,
+// the host ([Host], [HostJS]).
 //
 //	board := &apps.App{URI: "ui://weather/board", Name: "board", HTML: page}
 //	resource, contents := board.Resource(), board.Contents()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/apps"
@@ -66,4 +68,22 @@ func ExampleFuncs() {
 	}
 	fmt.Println(strings.Contains(html.String(), "class McpApp"))
 	// Output: true
+}
+
+// A page that shows user interfaces passes requests for documents to a Host.
+func ExampleHost() {
+	page := http.NotFoundHandler()
+	host := apps.NewHost(nil)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host.Owns(r) { // proxy-ID.localhost, app-ID.localhost
+			host.ServeHTTP(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "http://app-unknown.localhost:8080/unknown", nil))
+	fmt.Println(w.Code)
+	// Output: 404
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +138,21 @@ func TestAppIsWhole(t *testing.T) {
 	ui, err := apps.ToolUIOf(&c.Tools()[0])
 	if err != nil || ui == nil || ui.ResourceURI != "ui://weather/dashboard" {
 		t.Errorf("the tool's user interface = %+v, %v", ui, err)
+	}
+}
+
+// TestDashboard opens the dashboard in Chromium and presses its button.
+func TestDashboard(t *testing.T) {
+	src := open(t)
+	app := mcptest.RenderApp(t, src, "get_weather", map[string]any{"city": "Oslo"})
+	app.WaitText("Oslo")
+	app.Click("#again")
+	if blocked := app.Violations(); len(blocked) > 0 {
+		t.Errorf("blocked: %+v", blocked)
+	}
+	isCall := func(m mcptest.AppMessage) bool { return m.FromApp && m.Method == "tools/call" }
+	if !slices.ContainsFunc(app.Messages(), isCall) {
+		t.Error("the button called no tool")
 	}
 }
 

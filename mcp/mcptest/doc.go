@@ -17,6 +17,8 @@
 //	c := mcptest.Connect(t, newWeather(t), mcp.LatestVersion, nil)
 //	got := c.CallTool("forecast", map[string]string{"city": "Lyon"})
 //
+// [RenderApp] shows the user interface of a tool in a browser, and clicks and types in it.
+//
 // [Golden] compares what clients see with a folder of golden files.
 //
 // The rules are those of https://modelcontextprotocol.io/specification, "Server
