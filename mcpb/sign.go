@@ -22,6 +22,9 @@ type SignOptions struct {
 	Time time.Time
 	// Limits are those of [OpenArchive].
 	Limits *Limits
+	// Progress is called while the bundle is hashed, with the bytes so far and of all, and at
+	// the end with the hashed bytes twice.
+	Progress func(done, all int64)
 }
 
 // SignReport is the result of [Sign].
@@ -62,7 +65,7 @@ func Sign(ctx context.Context, name string, id *Identity, opts *SignOptions) (*S
 		SelfSigned: cms.IsSelfSigned(id.chain[0]),
 	}
 	err := changeSignature(ctx, name, o.Limits, func(a *Archive, signed bool) (block []byte, err error) {
-		block, err = signArchive(ctx, a, id, o.Time)
+		block, err = signArchive(ctx, a, id, &o)
 		report.Replaced = signed
 		report.Bytes = a.PackedSize() + int64(len(block))
 		return block, err
@@ -127,14 +130,14 @@ func changeSignature(ctx context.Context, name string, limits *Limits,
 // length of the block, so that length is first determined with a sample. Elliptic curve
 // signatures vary in length, so signing is repeated until one fits. A sample may have a
 // very rare length, so several samples are used.
-func signArchive(ctx context.Context, a *Archive, id *Identity, at time.Time) ([]byte, error) {
+func signArchive(ctx context.Context, a *Archive, id *Identity, o *SignOptions) ([]byte, error) {
 	hash, err := cms.HashOf(id.key.Public())
 	if err != nil {
 		return nil, err
 	}
 	const samples, tries = 16, 64
 	for range samples {
-		sample, err := cms.Sign(id.key, id.chain, make([]byte, hash.Size()), at)
+		sample, err := cms.Sign(id.key, id.chain, make([]byte, hash.Size()), o.Time)
 		if err != nil {
 			return nil, err
 		}
@@ -142,12 +145,12 @@ func signArchive(ctx context.Context, a *Archive, id *Identity, at time.Time) ([
 		if comment > zip.MaxComment {
 			return nil, errLongSignature
 		}
-		digest, err := hashContent(ctx, hash, a.Content(comment))
+		digest, err := hashContent(ctx, hash, fsutil.ProgressReader(a.Content(comment), a.PackedSize(), o.Progress))
 		if err != nil {
 			return nil, err
 		}
 		for range tries {
-			der, err := cms.Sign(id.key, id.chain, digest, at)
+			der, err := cms.Sign(id.key, id.chain, digest, o.Time)
 			if err != nil {
 				return nil, err
 			}

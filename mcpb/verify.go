@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb/internal/cms"
 	"github.com/slipway-mcp/slipway/mcpb/internal/zip"
 )
@@ -66,6 +67,8 @@ type VerifyOptions struct {
 	Time time.Time
 	// Limits are those of [OpenArchive].
 	Limits *Limits
+	// Progress is that of [SignOptions].
+	Progress func(done, all int64)
 }
 
 // Verification is the result of [Verify].
@@ -141,7 +144,8 @@ func verify(ctx context.Context, f io.ReaderAt, size int64, name string, opts *V
 		v.set(StatusTampered, "the signature is malformed: %v", err)
 		return v, nil
 	}
-	if v.Dialect, err = dialectOf(ctx, f, block, s); err != nil {
+	progress := func(r io.Reader) io.Reader { return fsutil.ProgressReader(r, size, o.Progress) }
+	if v.Dialect, err = dialectOf(ctx, f, block, s, progress); err != nil {
 		return nil, err
 	}
 	switch {
@@ -187,7 +191,9 @@ func (v *Verification) describe(s *cms.Signature) {
 
 // dialectOf verifies the content before the block against the signed digest, and returns
 // the dialect in which it matches, or "".
-func dialectOf(ctx context.Context, f io.ReaderAt, block *zip.Block, s *cms.Signature) (string, error) {
+func dialectOf(
+	ctx context.Context, f io.ReaderAt, block *zip.Block, s *cms.Signature, progress func(io.Reader) io.Reader,
+) (string, error) {
 	before, undeclared, err := block.Signed(f)
 	if err != nil {
 		return "", err
@@ -203,7 +209,7 @@ func dialectOf(ctx context.Context, f io.ReaderAt, block *zip.Block, s *cms.Sign
 		if form.content == nil {
 			continue
 		}
-		digest, err := hashContent(ctx, s.Hash, form.content)
+		digest, err := hashContent(ctx, s.Hash, progress(form.content))
 		if err != nil {
 			return "", err
 		}

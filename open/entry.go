@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/stax"
@@ -54,6 +55,9 @@ type EntryOptions struct {
 	AllowNetwork []netip.Prefix
 	// Registry is where names of servers are looked up. Nil means the official registry.
 	Registry *registry.Client
+	// Progress is called while a bundle is downloaded, with the bytes so far and of all, -1
+	// if unknown, and at the end with the size twice.
+	Progress func(done, all int64)
 	// Live configures the connection that identifies a server at a URL.
 	Live *LiveOptions
 }
@@ -252,7 +256,7 @@ func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from stri
 			Kind: Remote,
 		}
 	}
-	d, err := fetchBundle(resp.Body, e.opts.BundleDir)
+	d, err := fetchBundle(fsutil.ProgressReader(resp.Body, resp.ContentLength, e.opts.Progress), e.opts.BundleDir)
 	if err != nil {
 		return nil, remoteError(address, err)
 	}
@@ -304,7 +308,7 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	body := bufio.NewReader(resp.Body)
 	begin, _ := body.Peek(4)
 	if resp.StatusCode == http.StatusOK && bytes.Equal(begin, []byte("PK\x03\x04")) {
-		d, err := fetchBundle(body, e.opts.BundleDir)
+		d, err := fetchBundle(fsutil.ProgressReader(body, resp.ContentLength, e.opts.Progress), e.opts.BundleDir)
 		if err != nil {
 			return nil, remoteError(e.arg, err)
 		}

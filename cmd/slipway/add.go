@@ -104,6 +104,7 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
+	a.EntryOptions.Progress = byteProgress(cmd, "downloading")
 	if a.entry, err = open.Entry(cmd.Context(), source, &a.EntryOptions); err != nil {
 		return notAdded(err)
 	}

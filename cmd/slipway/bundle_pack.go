@@ -245,15 +245,16 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// byteProgress returns a function that shows the progress of work on files, or nil.
+// byteProgress returns a function that shows the progress of work on files, or nil. It ends
+// when all is done; all is -1 if unknown.
 func byteProgress(cmd *cobra.Command, what string) func(done, all int64) {
 	t := newTracker(cmd, byteCount)
 	if t == nil {
 		return nil
 	}
 	return func(done, all int64) {
-		t.update(what, done, all)
-		if done >= all {
+		t.update(what, done, max(all, 0))
+		if done == all {
 			t.done()
 		}
 	}

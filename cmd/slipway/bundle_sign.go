@@ -52,7 +52,7 @@ archive.`,
 			if err != nil {
 				return err
 			}
-			report, err := mcpb.Sign(cmd.Context(), args[0], id, nil)
+			report, err := mcpb.Sign(cmd.Context(), args[0], id, &mcpb.SignOptions{Progress: byteProgress(cmd, "signing")})
 			if err != nil {
 				return signFailure(args[0], err)
 			}

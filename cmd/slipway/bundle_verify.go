@@ -51,6 +51,7 @@ unsafe archive.`,
 				}
 				opts.Trust = text
 			}
+			opts.Progress = byteProgress(cmd, "verifying")
 			v, err := mcpb.Verify(cmd.Context(), args[0], &opts)
 			if err != nil {
 				return bundleError(args[0], err)

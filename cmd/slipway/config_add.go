@@ -115,6 +115,7 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	if err := a.complete(cmd); err != nil {
 		return err
 	}
+	a.EntryOptions.Progress = byteProgress(cmd, "downloading")
 	entry, err := open.Entry(cmd.Context(), source, &a.EntryOptions)
 	if err != nil {
 		return notAdded(err)

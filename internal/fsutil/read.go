@@ -110,3 +110,33 @@ func readClose(f io.ReadCloser, name string, limit int64) ([]byte, error) {
 	}
 	return text, err
 }
+
+// ProgressReader returns a reader that reports after each read how many of all bytes were
+// read; all is -1 if unknown. At the end it reports (n, n). A nil report returns r.
+func ProgressReader(r io.Reader, all int64, report func(done, all int64)) io.Reader {
+	if report == nil {
+		return r
+	}
+	return &progressReader{
+		r:      r,
+		all:    all,
+		report: report,
+	}
+}
+
+type progressReader struct {
+	r         io.Reader
+	done, all int64
+	report    func(done, all int64)
+}
+
+func (p *progressReader) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	p.done += int64(n)
+	if err == nil {
+		p.report(p.done, p.all)
+	} else {
+		p.report(p.done, p.done)
+	}
+	return n, err
+}

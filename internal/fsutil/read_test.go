@@ -2,10 +2,13 @@ package fsutil_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
@@ -65,5 +68,18 @@ func TestReadText(t *testing.T) {
 		if got, err := fsutil.ReadText(path, 100); !errors.Is(err, fsutil.ErrNotText) {
 			t.Errorf("ReadText of %q = %q, %v, want ErrNotText", text, got, err)
 		}
+	}
+}
+
+func TestProgressReader(t *testing.T) {
+	var calls [][2]int64
+	report := func(done, all int64) { calls = append(calls, [2]int64{done, all}) }
+	r := fsutil.ProgressReader(iotest.OneByteReader(strings.NewReader("abc")), -1, report)
+	if text, err := io.ReadAll(r); string(text) != "abc" || err != nil {
+		t.Errorf("ReadAll = %q, %v", text, err)
+	}
+	want := [][2]int64{{1, -1}, {2, -1}, {3, -1}, {3, 3}}
+	if !slices.Equal(calls, want) {
+		t.Errorf("reports = %v, want %v", calls, want)
 	}
 }
