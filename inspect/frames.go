@@ -116,7 +116,7 @@ func (t *target) openRecording(attempt int) {
 		rec, err = mcplog.ReadFile(t.src.Recording)
 	}
 	if err != nil {
-		t.fail(t.in.quit, attempt, err)
+		t.fail(nil, attempt, err)
 		return
 	}
 	for i := range rec.Events {

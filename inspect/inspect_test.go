@@ -91,12 +91,12 @@ func (o *office) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 
 // desk is an inspector behind an HTTP server.
 type desk struct {
-	t   *testing.T
+	t   testing.TB
 	url string
 	in  *inspect.Inspector
 }
 
-func newDesk(t *testing.T, opts *inspect.Options, sources ...*inspect.Source) *desk {
+func newDesk(t testing.TB, opts *inspect.Options, sources ...*inspect.Source) *desk {
 	t.Helper()
 	if opts == nil {
 		opts = &inspect.Options{}
@@ -156,7 +156,7 @@ func (d *desk) post(path, body string) []byte {
 
 // stream reads the lines of the stream.
 type stream struct {
-	t     *testing.T
+	t     testing.TB
 	lines *bufio.Scanner
 	stop  func()
 }

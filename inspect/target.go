@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,7 +154,8 @@ func (t *target) open(ctx context.Context, attempt int, w wanted) {
 		}
 	}
 	if err != nil {
-		t.fail(ctx, attempt, err)
+		state := ctx.Err()                                      // ctx ends when this returns
+		t.in.feed.after(func() { t.fail(state, attempt, err) }) // the steps that failed come first
 		return
 	}
 	t.mu.Lock()
@@ -173,16 +175,17 @@ func (t *target) open(ctx context.Context, attempt int, w wanted) {
 	t.touch()
 }
 
-// fail records why an attempt has failed.
-func (t *target) fail(ctx context.Context, attempt int, err error) {
+// fail records why an attempt has failed. ended is the error of its context.
+func (t *target) fail(ended error, attempt int, err error) {
 	f := t.in.explain(err)
 	f.Step = t.failedStep()
-	if errors.Is(ctx.Err(), context.Canceled) {
+	f.Hint = cmp.Or(f.Hint, stepHints[f.Step])
+	if errors.Is(ended, context.Canceled) {
 		f = &Failure{
 			Text: "connecting was stopped",
 			Code: "stopped",
 		}
-	} else if ctx.Err() != nil {
+	} else if ended != nil {
 		f.Hint = cmp.Or(f.Hint, "the server did not answer in time: run it by itself, or read its log")
 		f.Code = "timeout"
 	}
@@ -200,16 +203,26 @@ func (t *target) fail(ctx context.Context, attempt int, err error) {
 	t.touch()
 }
 
-// failedStep returns the last step that failed.
+// stepHints are the next steps after the steps below a handshake.
+var stepHints = map[string]string{
+	"resolve": "check the host name, and the network",
+	"connect": "check that the server runs, and its port",
+	"tls":     "check the certificate of the server, or whether it wants http",
+	"start":   "check the command: type it by itself",
+}
+
+// failedStep returns the step that failed: below a handshake, which fails with it, if
+// there is one, otherwise the last one.
 func (t *target) failedStep() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := len(t.steps) - 1; i >= 0; i-- {
-		if t.steps[i].Error != "" {
-			return t.steps[i].Name
+	failed := ""
+	for _, s := range t.steps {
+		if s.Error != "" && (stepHints[failed] == "" || stepHints[s.Name] != "") {
+			failed = s.Name
 		}
 	}
-	return ""
+	return failed
 }
 
 // giveUp ends an attempt to connect.
@@ -332,6 +345,11 @@ func (t *target) state() *State {
 		s.Phase = phaseRecording
 		s.Error = nil
 	}
+	if s.Kind == "" && strings.HasPrefix(s.Argument, "-- ") {
+		s.Kind = "stdio"
+	} else if s.Kind == "" && strings.Contains(s.Argument, "://") {
+		s.Kind = "http"
+	}
 	if s.Phase == phaseConnecting {
 		s.Waits = waitsFor(s.Steps)
 	}
@@ -369,7 +387,7 @@ func (t *target) addLive(s *State, live *client.Source) {
 // waitsFor returns what an attempt to connect is waiting for, after its steps so far.
 func waitsFor(steps []stepState) string {
 	if len(steps) == 0 {
-		return "the first sign of the server"
+		return "the first answer"
 	}
 	switch last := steps[len(steps)-1]; last.Name {
 	case "resolve":

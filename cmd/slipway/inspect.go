@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/inspect"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
@@ -136,20 +138,20 @@ func (i *inspector) serve(cmd *cobra.Command, ln net.Listener, sources []*inspec
 func (i *inspector) folders() ([]mcp.Root, error) {
 	var roots []mcp.Root
 	for _, name := range i.roots {
-		path, err := filepath.Abs(name)
+		folder, err := filepath.Abs(name)
 		if err != nil {
 			return nil, unreadable(name, err)
 		}
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return nil, badInput("", "inspect: --root: %s is not a folder", name)
 		}
-		slashed := filepath.ToSlash(path)
+		slashed := filepath.ToSlash(folder)
 		if !strings.HasPrefix(slashed, "/") {
 			slashed = "/" + slashed // a drive letter
 		}
 		roots = append(roots, mcp.Root{
 			URI:  (&url.URL{Scheme: "file", Path: slashed}).String(),
-			Name: filepath.Base(path),
+			Name: filepath.Base(folder),
 		})
 	}
 	return roots, nil
@@ -200,14 +202,34 @@ func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
 		if stax.FormatOf(arg) == 0 { // definitions are several servers: the page shows what joins them
 			live.Source = how.Options(opts.Live.Source)
 		}
-		opened, err := open.Open(ctx, arg, &own)
+		opened, err := openInspected(ctx, arg, &own)
 		var bad *open.Error
 		if errors.As(err, &bad) {
+			bad.Arg = src.Label
 			return nil, hintedError{err, bad.Hint}
 		}
 		return opened, err
 	}
 	return src, nil
+}
+
+// openInspected opens a source. Unlike [open.Open], it first looks for a server at a URL, as
+// the page shows how that fails, and then for a site.
+func openInspected(ctx context.Context, arg string, opts *open.Options) (mcp.Source, error) {
+	u, err := url.Parse(arg)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || path.Ext(u.Path) != "" {
+		return open.Open(ctx, arg, opts)
+	}
+	live, err := open.Open(ctx, "live:"+arg, opts)
+	var status *client.StatusError
+	other := errors.As(err, &status) && !status.Refused() || errors.As(err, new(*client.UnreadableError))
+	if err == nil || !other {
+		return live, err
+	}
+	if site, siteErr := open.Open(ctx, "site:"+arg, opts); siteErr == nil {
+		return site, nil
+	}
+	return nil, err
 }
 
 // hintedError is an error with the next step.

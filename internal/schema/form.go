@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,8 +57,8 @@ type Form struct {
 	Branches []*Form `json:"branches,omitempty"`
 	// Nullable reports whether null is accepted besides.
 	Nullable bool `json:"nullable,omitempty"`
-	// Ref is the pointer to a schema that contains itself, whose form is made by [NewForm]
-	// when the user opens it.
+	// Ref is the pointer to a schema that contains itself, or "#" for the whole schema. Its
+	// form is made by [NewForm] when the user opens it.
 	Ref string `json:"ref,omitempty"`
 	// Header is the HTTP header that repeats the value (x-mcp-header).
 	Header   string `json:"header,omitempty"`
@@ -74,9 +75,12 @@ type Option struct {
 
 // FormOptions configure [NewForm]. Nil and the zero value mean the defaults.
 type FormOptions struct {
-	// Pointer is the subschema to make a form of; "" means the whole schema.
+	// Pointer is the subschema to make a form of, or a [Form.Ref]; "" means the whole schema.
 	Pointer string
 }
+
+// wholeSchema is the [Form.Ref] to the whole schema.
+const wholeSchema = "#"
 
 // Limits of forms.
 const (
@@ -93,11 +97,12 @@ func NewForm(raw []byte, opts *FormOptions) (*Form, error) {
 		opts = &FormOptions{}
 	}
 	m := &formMaker{root: raw}
-	start, end, ok := Locate(raw, opts.Pointer)
+	pointer := strings.TrimPrefix(opts.Pointer, wholeSchema)
+	start, end, ok := Locate(raw, pointer)
 	if !ok {
-		return nil, fmt.Errorf("the schema has nothing at %s", Quote(opts.Pointer))
+		return nil, fmt.Errorf("the schema has nothing at %s", Quote(pointer))
 	}
-	return m.form(raw[start:end], opts.Pointer, []string{opts.Pointer}), nil
+	return m.form(raw[start:end], pointer, []string{pointer}), nil
 }
 
 // formMaker makes the forms of one schema.
@@ -137,7 +142,7 @@ func (m *formMaker) form(raw []byte, pointer string, opened []string) *Form {
 	p := &part{words: make(map[string]json.RawMessage)}
 	target, recursive := m.gather(p, raw, pointer, &opened)
 	if recursive {
-		f.Ref = target
+		f.Ref = cmp.Or(target, wholeSchema)
 		f.Kind = m.kindOfRef(target)
 		m.describe(f, p)
 		return f
