@@ -51,7 +51,14 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 					allowed = nil
 				}
 				o.Changes = changes(cmd, allowed)
+				t := newTracker(cmd, countOnly)
+				done := int64(0)
+				o.Done = func(*mcplog.Outcome) {
+					done++
+					t.update("replaying", done, 0)
+				}
 				outcomes, err := mcplog.Replay(cmd.Context(), rec, c.source, &o)
+				t.done()
 				var path *mcplog.PathError
 				if errors.As(err, &path) {
 					return usage("a path begins with $., such as $.content.0.text", "replay: --ignore: %v", err)
