@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -107,31 +105,18 @@ func (i *inspector) run(cmd *cobra.Command, args []string) error {
 func (i *inspector) serve(cmd *cobra.Command, ln net.Listener, sources []*inspect.Source, opts *inspect.Options) error {
 	ctx, stop := serve.Signals(cmd.Context(), nil)
 	defer stop()
-	handler := inspect.Handler(sources, opts)
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ln) }()
-	address := "http://" + ln.Addr().String() + "/#" + opts.Token
+	page := inspect.Handler(sources, opts)
+	address := page.Address(ln)
 	fmt.Fprintln(cmd.OutOrStdout(), address)
 	stderr := cmd.ErrOrStderr()
-	var err error
 	if in, ok := cmd.InOrStdin().(*os.File); ok && !i.noOpen && isTerminal(in) && isTerminal(stderr) {
-		remove, failed := openBrowser(address)
+		remove, err := openBrowser(address)
 		defer remove()
-		if failed != nil {
+		if err != nil {
 			hint(stderr, "open the address in a browser: none could be started")
 		}
 	}
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-	}
-	_ = handler.Close() // ends the streams, so that the server can end; its sources have written nothing
-	_ = server.Close()  // the page ends with the process
-	return err
+	return page.Serve(ctx, ln)
 }
 
 // folders returns the folders of --root.
