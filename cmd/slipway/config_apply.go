@@ -57,8 +57,8 @@ would be lost, 6 a project file leads outside the project through a link.
 	a.definitions.flags(cmd)
 	a.translating.flags(cmd)
 	cmd.Flags().Var(oneOf(&a.Scope, "project", "user"), "scope", "`scope` of the file: user or project")
-	cmd.Flags().Var(eachOf(&a.Clients, clientNamed), "client",
-		"`client` to write for (repeatable); see slipway config clients")
+	cmd.Flags().Var(eachClient(&a.Clients), "client",
+		"`client` to write for (repeatable, or separated by commas); see slipway config clients")
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the plan without writing")
 	cmd.Flags().BoolVar(&a.Replace, "replace", false, "overwrite entries that Slipway did not write, or that were changed")
 	jsonFlag(cmd, "the plan")

@@ -14,7 +14,7 @@ import (
 // selection binds the flags that select applied entries.
 func selection(cmd *cobra.Command) *clients.Selection {
 	s := &clients.Selection{}
-	cmd.Flags().Var(eachOf(&s.Clients, clientID), "client", "only this `client` (repeatable)")
+	cmd.Flags().Var(each(&s.Clients, knownClient), "client", "only this `client` (repeatable, or separated by commas)")
 	cmd.Flags().Var(optional(&s.Scope, "user", "project"), "scope",
 		"only files of this `scope`: user or project")
 	return s

@@ -131,10 +131,10 @@ func clientNamed(id string) (clients.Client, error) {
 	return clients.Client{}, usage(hint, "no client is called %q", id)
 }
 
-// clientID is clientNamed for commands that only need the id.
-func clientID(id string) (string, error) {
-	c, err := clientNamed(id)
-	return c.ID, err
+// knownClient is clientNamed for commands that only need the id.
+func knownClient(id string) error {
+	_, err := clientNamed(id)
+	return err
 }
 
 func newConfigRender() *cobra.Command {

@@ -51,10 +51,7 @@ On a terminal you are asked before files are written; --yes agrees.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(each(&r.Clients, func(id string) error {
-		_, err := clientNamed(id)
-		return err
-	}), "client", "only from this `client` (repeatable, or separated by commas)")
+	flags.Var(each(&r.Clients, knownClient), "client", "only from this `client` (repeatable, or separated by commas)")
 	flags.Var(oneOf(&r.Scope, "user", "project"), "scope", "`scope` of the definitions and client files: user or project")
 	flags.BoolVar(&r.dryRun, "dry-run", false, "print the changes without writing")
 	flags.BoolVarP(&r.yes, "yes", "y", false, "write without asking")
