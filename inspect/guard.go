@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -52,19 +54,31 @@ func newGuard(opts *Options) *guard {
 	return g
 }
 
-// policy is the Content-Security-Policy of the page.
+// policy is the Content-Security-Policy of the page, with the port of the origins of user
+// interfaces.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-	"media-src 'self' data:; connect-src 'self'; frame-src 'none'; frame-ancestors 'none'; base-uri 'none'; " +
-	"form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	"media-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types 'none'; " +
+	"frame-src http://*.localhost%[1]s http://localhost%[1]s http://127.0.0.1%[1]s"
 
-func (g *guard) setHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+func (g *guard) setHeaders(h http.Header, host string) {
+	port := ""
+	if _, number, err := net.SplitHostPort(host); err == nil && isNumber(number) {
+		port = ":" + number
+	}
+	h.Set("Content-Security-Policy", fmt.Sprintf(policy, port))
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), display-capture=(), usb=(), payment=()")
+	h.Set("Permissions-Policy", "display-capture=(), usb=(), serial=(), hid=(), payment=()")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
+}
+
+// isNumber reports whether a text is a number, so that it can be part of a policy.
+func isNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
 }
 
 // isAPI reports whether a path belongs to the API.

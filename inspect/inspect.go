@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -54,6 +55,7 @@ type Inspector struct {
 	calls *callList
 	asks  *askList
 	saved *savedCalls
+	apps  *apps.Host
 	// completions has the running completions, by source and field.
 	completions sync.Map
 
@@ -87,6 +89,7 @@ func Handler(sources []*Source, opts *Options) *Inspector {
 	redactor, _ := mcplog.NewRedactor(in.opts.Environment, nil) // only a path can be invalid
 	in.feed = newFeed(in, redactor)
 	in.saved = &savedCalls{file: in.opts.Calls}
+	in.apps = in.newAppHost()
 	in.mux = in.routes()
 	for _, src := range sources {
 		in.addSource(src)
@@ -108,7 +111,11 @@ func (in *Inspector) Close() error {
 
 // ServeHTTP serves the page and the API.
 func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	in.guard.setHeaders(w.Header())
+	if in.apps.Owns(r) { // origins of user interfaces, which have no API
+		in.apps.ServeHTTP(w, r)
+		return
+	}
+	in.guard.setHeaders(w.Header(), r.Host)
 	if fail := in.guard.check(r); fail != nil {
 		writeFailure(w, fail)
 		return

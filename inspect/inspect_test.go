@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/inspect"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -152,6 +153,15 @@ func (d *desk) post(path, body string) []byte {
 		d.t.Fatalf("POST %s: %d %s", path, status, text)
 	}
 	return text
+}
+
+// ReadResource returns the user interface of TestApp.
+func (o *office) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{
+		URI:      p.URI,
+		MIMEType: apps.MIMEType,
+		Text:     "<!doctype html><title>count</title>",
+	}}}, nil
 }
 
 // stream reads the lines of the stream.
@@ -489,5 +499,57 @@ func TestCopy(t *testing.T) {
 	}
 	if status, text := d.do("GET", fmt.Sprintf("/api/frames/%d/copy?as=curl", call.Request), ""); status != 400 {
 		t.Errorf("curl over a pipe: %d %s", status, text)
+	}
+}
+
+// A user interface has an origin of its own, without the API, and calls only through Go.
+func TestApp(t *testing.T) {
+	o := newOffice()
+	o.catalog = o.catalog.Copy()
+	show := o.catalog.Tools[5]
+	show.Name = "show"
+	show.Meta = apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://office/count"})
+	hidden := o.catalog.Tools[5]
+	hidden.Name = "hidden"
+	hidden.Meta = apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToModel}})
+	o.catalog.Tools = append(o.catalog.Tools, show, hidden)
+	o.catalog.Resources = []mcp.Resource{{
+		Name:     "count",
+		URI:      "ui://office/count",
+		MIMEType: apps.MIMEType,
+	}}
+	d := newDesk(t, nil, inspect.Served("office", o))
+	d.ready("")
+	s := d.stream(-1)
+	var view struct{ ID, ProxyURL string }
+	if err := json.Unmarshal(d.post("/api/app", `{"source":1,"tool":"show","mode":"strict"}`), &view); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(view.ProxyURL, ".localhost:") {
+		t.Errorf("proxy: %s", view.ProxyURL)
+	}
+	request := `{"method":"tools/call","params":{"name":"%s","arguments":{"n":1}}}`
+	got := string(d.post("/api/app/"+view.ID, fmt.Sprintf(request, "count")))
+	if !strings.Contains(got, `"text":"done"`) {
+		t.Errorf("a call of the app: %s", got)
+	}
+	s.until("the call", func(e *event) bool { return e.Frame != nil && e.Frame.Cause == "app" && e.Frame.Call != 0 })
+	if got := string(d.post("/api/app/"+view.ID, fmt.Sprintf(request, "hidden"))); !strings.Contains(got, `"error"`) {
+		t.Errorf("a call of a tool that only models may call: %s", got)
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), "GET", d.url+"/api/state", nil)
+	r.Host = strings.TrimSuffix(strings.TrimPrefix(view.ProxyURL, "http://"), "/")
+	r.Host, _, _ = strings.Cut(r.Host, "/")
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode == 200 || bytes.Contains(text, []byte("office")) {
+		t.Errorf("the state at the origin of the app: %d %s", resp.StatusCode, text)
+	}
+	if status, _ := d.do("POST", "/api/app", `{"source":1,"tool":"count"}`); status != 404 {
+		t.Errorf("a tool without user interface: %d", status)
 	}
 }
