@@ -92,7 +92,10 @@ func TestJSONOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "SLIPWAY_STATE_DIR"} {
+	for _, name := range []string{
+		"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "SLIPWAY_STATE_DIR",
+		"USERPROFILE", "APPDATA", "LOCALAPPDATA",
+	} {
 		t.Setenv(name, t.TempDir())
 	}
 	ran := map[string]bool{}
