@@ -176,6 +176,9 @@ func matcherOf(name string) matcher {
 	}[name]
 }
 
+// patterns makes a pattern of path.Match, which would stop * at slashes, and has sets.
+var patterns = strings.NewReplacer("/", "\x00", `[`, `\[`, `\`, `\\`, "?", `\?`)
+
 // glob reports whether a text has a pattern, in which * is any text.
 func glob(pattern, text string) bool {
 	pattern = strings.ToLower(pattern)
@@ -183,14 +186,13 @@ func glob(pattern, text string) bool {
 	if !strings.Contains(pattern, "*") {
 		return pattern == text
 	}
-	// path.Match stops * at slashes, which methods have.
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(text, "/", "\x00"))
+	ok, err := path.Match(patterns.Replace(pattern), strings.ReplaceAll(text, "/", "\x00"))
 	return ok && err == nil
 }
 
 func byStatus(v string) (func(*exchange) bool, error) {
 	return func(x *exchange) bool {
-		return x.Status != 0 && glob(strings.ReplaceAll(v, "x", "?"), strconv.Itoa(x.Status))
+		return x.Status != 0 && glob(strings.ReplaceAll(v, "xx", "*"), strconv.Itoa(x.Status))
 	}, nil
 }
 
