@@ -13,6 +13,9 @@ import (
 // text, where the missing token is reported.
 func (r *reader) space() {
 	for r.at < len(r.text) {
+		if c := r.text[r.at]; c > ' ' && c < utf8.RuneSelf && c != '/' && c != '#' {
+			return
+		}
 		rest := r.text[r.at:]
 		c, size := utf8.DecodeRune(rest)
 		switch {
@@ -49,7 +52,7 @@ func (r *reader) peekByte() byte {
 // peek reports whether mark is next.
 func (r *reader) peek(mark string) bool {
 	r.space()
-	return bytes.HasPrefix(r.text[r.at:], []byte(mark))
+	return r.at < len(r.text) && r.text[r.at] == mark[0] && bytes.HasPrefix(r.text[r.at:], []byte(mark))
 }
 
 // punct consumes mark if it is next.
