@@ -51,8 +51,9 @@ A recording (*.mcplog) is shown without its server.
 
 ` + sourceHelp,
 		Example: `  slipway inspect examples/http-reference
-  slipway inspect https://example.com/mcp --no-open
-  slipway inspect --calls api.calls.json -- npx -y my-server`,
+  slipway inspect examples/http-reference my-server.mcpb --no-open
+  slipway inspect --calls http.calls.json \
+      -- slipway serve --stdio examples/http-reference`,
 		RunE: i.run,
 	}
 	bundleFlags(cmd)

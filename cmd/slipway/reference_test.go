@@ -151,7 +151,8 @@ func workplace(t *testing.T) string {
 func runExample(t *testing.T, line string) {
 	t.Helper()
 	sh := exec.Command("sh", "-c", line)
-	if !strings.Contains(line, "slipway serve") || strings.Contains(line, "--stdio") {
+	if !strings.HasPrefix(line, "slipway inspect") &&
+		(!strings.Contains(line, "slipway serve") || strings.Contains(line, "--stdio")) {
 		if out, err := sh.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
@@ -159,11 +160,12 @@ func runExample(t *testing.T, line string) {
 	}
 	s := newServer(exec.Command("sh", "-c", "exec "+strings.Replace(line, ":9000", ":0", 1)))
 	s.cmd.Env = append(os.Environ(), "MCP_SERVER_PORT=0")
+	s.cmd.Stdout = &s.log
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.cmd.Process.Kill() }()
-	if _, err := s.await(regexp.MustCompile("Ctrl-C stops it")); err != nil {
+	if _, err := s.await(regexp.MustCompile("Ctrl-C stops it|http://127.0.0.1:.*/#")); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
