@@ -75,7 +75,7 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
@@ -121,6 +121,27 @@ func TestScript(t *testing.T) {
 // match a carriage return before a newline, which a terminal adds itself.
 const actsOnTerminal = `[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}` +
 	`\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]|\r[^\n]`
+
+// scripts returns the scripts to run. With the race detector, which makes a command start
+// five times slower, they are those with a program that does several things at once.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	if !raceEnabled {
+		return files
+	}
+	servers := regexp.MustCompile(`(?m)^(serve|launch|inspect|hangs) `)
+	return slices.DeleteFunc(files, func(name string) bool {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !servers.Match(text)
+	})
+}
 
 // raceOptions keep the race detector from sleeping for a second at the exit of each of
 // the many short processes.
