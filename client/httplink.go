@@ -292,8 +292,15 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 		status.Body = l.endpoint.firstLine(memberString(m.Failure, "message"))
 		return nil, status
 	}
-	if coded && !(inSession && status.mayForgetSession(true) && aboutSession(&m)) {
-		return nil, status.markDoubt(wireError(m.Failure))
+	cause := error(status)
+	if coded {
+		cause = wireError(m.Failure)
+	}
+	// A server of 2024-11-05 may answer a POST to its event stream with a coded error.
+	absent := status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
+	maybeOld := c.method == "initialize" && absent
+	if coded && !maybeOld && !(inSession && status.mayForgetSession(true) && aboutSession(&m)) {
+		return nil, status.markDoubt(cause)
 	}
 	if status.mayForgetSession(inSession) && !handshake {
 		l.endSession(status)
@@ -308,7 +315,7 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 			return old.exchange(ctx, c)
 		}
 	}
-	return nil, status.markDoubt(status)
+	return nil, status.markDoubt(cause)
 }
 
 // aboutSession reports whether an error is about the session rather than the request.
