@@ -68,6 +68,9 @@ type Client struct {
 	// Installed lists folders that show that the client is installed, besides those of its
 	// files.
 	Installed []string `json:"installed,omitempty"`
+	// Desktop reports whether the desktop starts the client, which then may lack the PATH of
+	// the user's shell.
+	Desktop bool `json:"desktop,omitempty"`
 	// Todo lists the remaining steps for the user after a file is written; ProjectTodo and
 	// UserTodo apply to files of that scope only.
 	Todo        []string `json:"todo,omitempty"`

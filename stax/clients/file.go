@@ -9,11 +9,15 @@ import (
 	"path/filepath"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/stax/internal/edit"
 )
 
 // maxFile is the maximum size of a client's file in bytes. Some clients store all of
 // their state in it.
 const maxFile = 256 << 20
+
+// SyntaxError is in the errors about a client's file that is malformed.
+type SyntaxError = edit.SyntaxError
 
 // readFile reads a client's file. Pipes and devices are rejected: a project may contain
 // one, and reading it might block forever.

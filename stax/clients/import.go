@@ -23,6 +23,18 @@ type Imported struct {
 	// Values are the secrets found in the file, by key. No definition contains them; the
 	// caller may store them in a secret source.
 	Values map[string]stax.Secret
+	// Entries are all entries of the file, in its order, also those without a definition.
+	Entries []FileEntry
+}
+
+// FileEntry is an entry of a client's file.
+type FileEntry struct {
+	Name         string
+	Line, Column int // of its value
+	// Command is the program of a local server and its arguments, as the file has them.
+	Command []string
+	// Problem is why the entry is not a definition, or "".
+	Problem string
 }
 
 // importer converts the entries of one file to definitions.
@@ -66,6 +78,7 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 	}
 	for _, e := range entries {
 		e.Value = flat(e.Value)
+		i.out.Entries = append(i.out.Entries, i.place(e))
 		i.entry(e)
 	}
 	return i.out, i.Report, nil
@@ -90,6 +103,7 @@ func (i *importer) entry(e edit.Entry) {
 		why = "no definition can have its name"
 	}
 	if shape == nil {
+		i.out.Entries[len(i.out.Entries)-1].Problem = why
 		i.lost(e.Value, "server %q is left out: %s", e.Name, why)
 		return
 	}
@@ -292,22 +306,43 @@ func flat(n *tree.Node) *tree.Node {
 // starts is shapeOf for an entry with a command.
 func (i *importer) starts(n *tree.Node) (shape *Shape, why string) {
 	shape = i.client.Stdio
-	command := n.Get(shape.Command)
-	words := texts(command)
-	if command.Kind == tree.String {
-		words = []string{command.Text}
-	}
+	words := shape.words(n)
 	if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
 		return nil, "its command is empty"
-	}
-	if args := n.Get(shape.Args); args != nil {
-		words = append(words, texts(args)...)
 	}
 	base := strings.TrimSuffix(words[0][strings.LastIndexAny(words[0], `/\`)+1:], ".exe")
 	if base == "slipway" && len(words) > 3 && words[1] == "config" && words[2] == "run" {
 		return nil, "it is started by slipway config run, from definitions that are there already"
 	}
 	return shape, ""
+}
+
+// words returns the program and the arguments of an entry.
+func (s *Shape) words(n *tree.Node) []string {
+	command := n.Get(s.Command)
+	if command == nil {
+		return nil
+	}
+	words := texts(command)
+	if command.Kind == tree.String {
+		words = []string{command.Text}
+	}
+	if args := n.Get(s.Args); args != nil {
+		words = append(words, texts(args)...)
+	}
+	return words
+}
+
+// place returns an entry with its position.
+func (i *importer) place(e edit.Entry) FileEntry {
+	found := FileEntry{Name: e.Name}
+	if e.Value.Start > 0 {
+		found.Line, found.Column = check.LineColumn(i.Document.Text, e.Value.Start)
+	}
+	if stdio := i.client.Stdio; stdio != nil && stdio.Command != "" {
+		found.Command = stdio.words(e.Value)
+	}
+	return found
 }
 
 // untyped returns the transport of a URL without a type.

@@ -375,24 +375,27 @@ func (f *FilePlan) finish(variables []string) {
 	f.Todo = append(f.Todo, f.client.Todos(f.Scope)...)
 }
 
-// Short returns the path for display: relative if it is in the working folder, or with ~ for
-// the home folder.
-func (f *FilePlan) Short() string {
+// Short returns [ShortPath] of the path.
+func (f *FilePlan) Short() string { return ShortPath(f.Path) }
+
+// ShortPath returns a path for display: relative if it is in the working folder, or with ~
+// for the home folder.
+func ShortPath(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {
-		return f.Path
+		return path
 	}
 	for _, dir := range []string{dir, filepath.Dir(oneName(filepath.Join(dir, "x")))} {
-		if rel, err := filepath.Rel(dir, f.Path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 			return rel
 		}
 	}
 	if home, err := os.UserHomeDir(); err == nil && filepath.Dir(home) != home {
-		if rel, err := filepath.Rel(home, f.Path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) {
 			return filepath.Join("~", rel)
 		}
 	}
-	return f.Path
+	return path
 }
 
 // Changes reports whether the content of the file changes.

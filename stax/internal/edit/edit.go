@@ -39,6 +39,15 @@ type Entry struct {
 // permit a change to only one of them.
 var ErrShape = errors.New("the servers are written in a form that cannot be edited in place")
 
+// SyntaxError is a fault in the text of a file.
+type SyntaxError struct {
+	Line, Column int
+	Message      string
+}
+
+// Error returns the position and the message.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
+
 // key returns the member that identifies the items of a list.
 func (t *Target) key() string { return cmp.Or(t.Key, "name") }
 
@@ -48,8 +57,8 @@ type splice struct {
 	text       string
 }
 
-// Get returns the entries of a file, in order. An empty file has none. The error contains
-// the position of the fault.
+// Get returns the entries of a file, in order. An empty file has none. The error is a
+// [*SyntaxError] if the text is malformed.
 func Get(text []byte, t Target) ([]Entry, error) {
 	root, err := parse(text, t)
 	if err != nil || root == nil {
@@ -86,7 +95,11 @@ func parse(text []byte, t Target) (*tree.Node, error) {
 	root, problems := tree.Parse(text, t.Format)
 	if len(problems) > 0 {
 		line, column := check.LineColumn(text, problems[0].Offset)
-		return nil, fmt.Errorf("%d:%d: %s", line, column, problems[0].Message)
+		return nil, &SyntaxError{
+			Line:    line,
+			Column:  column,
+			Message: problems[0].Message,
+		}
 	}
 	if root.Kind == tree.Null {
 		return &tree.Node{Kind: tree.Object}, nil
