@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
@@ -96,22 +97,13 @@ func (a Argument) MayTakeLong() bool {
 func (a Argument) Typed() string {
 	t := parse(string(a))
 	if t.argv == nil {
-		return shellWord(string(a))
+		return process.ShellWord(string(a))
 	}
 	words := []string{"--"}
 	for _, w := range t.argv {
-		words = append(words, shellWord(w))
+		words = append(words, process.ShellWord(w))
 	}
 	return strings.Join(words, " ")
-}
-
-// shellWord returns a text as one word of a POSIX shell.
-func shellWord(text string) string {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	if text != "" && strings.Trim(text, letters+"0123456789_-./:@%+=,~") == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // IsRecording reports whether the argument is a recorded conversation (.mcplog).
@@ -119,6 +111,25 @@ func (a Argument) IsRecording() bool {
 	t := parse(string(a))
 	return t.argv == nil && t.url == nil && isRecording(t.arg)
 }
+
+// IsDefinitions reports whether the argument is a file of server definitions.
+func (a Argument) IsDefinitions() bool {
+	t, err := detect(string(a))
+	return err == nil && t.form == definitions
+}
+
+// Endpoint returns the http or https URL of a server or site that the argument names, with
+// shorthand such as localhost:8080 expanded, or "".
+func (a Argument) Endpoint() string {
+	t := parse(string(a))
+	if (t.form != webURL && t.form != serverURL) || !isWeb(t.rest) {
+		return ""
+	}
+	return t.rest
+}
+
+// Argv returns the command that the argument encodes, or nil.
+func (a Argument) Argv() []string { return parse(string(a)).argv }
 
 // Local reports whether opening the source only reads local files: it starts no program
 // and contacts no host.

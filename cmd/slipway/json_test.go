@@ -35,6 +35,7 @@ prompt EX/http-reference explain_status code=404 --json
 read EX/http-reference http://status/404 --json
 replay EX/recordings/http.mcplog EX/http-reference --json
 check EX/http-reference --json
+doctor EX/http-reference --json
 lock EX/http-reference -o a.lock --json
 lock verify EX/http-reference --lock a.lock --json
 lock diff EX/http-reference --lock a.lock --json

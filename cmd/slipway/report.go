@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
+	"github.com/slipway-mcp/slipway/internal/doctor"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/lock"
@@ -35,6 +36,7 @@ func rules() []check.Rule {
 	return slices.Concat(
 		cataloglint.Rules(), apps.Rules(), lint.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
 		lock.Rules(), freeze.Rules(), sitebuild.Rules(), settings.Rules(),
+		doctor.Rules(),
 	)
 }
 
@@ -43,6 +45,8 @@ type reporting struct {
 	strict bool
 	// formats has at most one output to stdout, first.
 	formats []reportOutput
+	// own writes text and JSON, for commands that print more than findings.
+	own func(w io.Writer, format check.Format) error
 }
 
 // reportOutput is a format in which findings are written, and the file to write, or "" for
@@ -130,7 +134,13 @@ func (o *reporting) print(cmd *cobra.Command, inputs []string, r *check.Report) 
 
 // write writes the findings to stdout or a file. An earlier report in the file is replaced.
 func (o *reporting) write(cmd *cobra.Command, out reportOutput, inputs []string, r *check.Report) error {
-	if out.file == "" && out.format == check.Text {
+	own := o.own != nil && (out.format == check.Text || out.format == check.JSON)
+	switch {
+	case own && out.file == "":
+		return o.own(cmd.OutOrStdout(), out.format)
+	case own:
+		return fsutil.Replace(out.file, 0o644, func(w io.Writer) error { return o.own(w, out.format) })
+	case out.file == "" && out.format == check.Text:
 		return showFindings(cmd, r)
 	}
 	opts := &check.WriteOptions{

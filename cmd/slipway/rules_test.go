@@ -38,6 +38,7 @@ var formatTitles = map[string]string{
 	"openapi":   "OpenAPI documents",
 	"go":        "Go packages",
 	"mapping":   "Mapping files",
+	"doctor":    "Diagnoses",
 }
 
 // TestRulesPage verifies docs/reference/rules.md. With -update it writes the page.

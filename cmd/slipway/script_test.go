@@ -49,6 +49,10 @@ func TestMain(m *testing.M) {
 //	                             path with a part that begins with "hang" comes late
 //	registry NAME FILE...        a registry of these server.json at $NAME; answers are
 //	                             validated against the schema of the API
+//	faulty NAME KIND             a web server with a fault at $NAME: page, missing, down,
+//	                             version, clock; or a certificate, also in NAME.pem:
+//	                             selfsigned, trusted, expired, future, otherhost
+//	occupy NAME                  listen on a port, at the address $NAME
 //	redirect NAME URL            a web host at $NAME that sends everybody to URL
 //	hangs NAME                   wait until such a file is asked for
 //	release NAME                 let it come
@@ -111,6 +115,8 @@ func TestScript(t *testing.T) {
 			"post":     post,
 			"answer":   answer,
 			"asker":    hostAsker,
+			"faulty":   hostFaulty,
+			"occupy":   occupyPort,
 			"asks":     beginAsk,
 			"answers":  endAsk,
 		},

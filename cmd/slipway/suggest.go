@@ -77,6 +77,7 @@ func argumentSuggestions() map[string]cobra.CompletionFunc {
 		"config remove":          fromLedger,
 		"config render":          clientThenFiles,
 		"config run":             filesOrServer,
+		"doctor":                 clientOrFile,
 		"prompt":                 fromSource(promptNames, offeredWords()),
 		"read":                   fromSource(resourceURIs, nil),
 		"remove":                 removable,
@@ -206,6 +207,14 @@ func afterFile(list func(files ...string) []string) cobra.CompletionFunc {
 
 func clientNames() []string {
 	return names(clients.All(), func(c clients.Client) string { return c.ID })
+}
+
+// clientOrFile completes the argument of doctor.
+func clientOrFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, offerWords
+	}
+	return clientNames(), offerFiles
 }
 
 func clientThenFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

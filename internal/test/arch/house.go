@@ -64,7 +64,7 @@ func House() *Plan {
 				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest",
 			},
 			6: {"fleet", "internal/settings", "serve", "stax/clients", "stax/registry"},
-			7: {"sitebuild"},
+			7: {"internal/doctor", "sitebuild"},
 			8: {"inspect", "open"},
 			9: {
 				"cmd/slipway", "examples/embedded", "examples/http-reference-source", "examples/todo", "examples/weather",

@@ -1,0 +1,199 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/neterror"
+	"github.com/slipway-mcp/slipway/internal/process"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+// Installation checks this installation, the user's definitions, and all installed clients.
+func (d *Doctor) Installation(ctx context.Context) {
+	const about = "installation"
+	d.Add(about, "version", func(check.Reporter) string { return d.opts.Version })
+	if d.opts.Program != "" {
+		d.Add(about, "PATH", d.checkPath)
+	}
+	if d.opts.StateDir != "" {
+		d.Add(about, "state", d.checkState)
+	}
+	if d.opts.Addr != "" {
+		d.Add(about, "port", d.checkPort)
+	}
+	found := clients.Installed(&d.opts.Place)
+	d.Add(about, "clients", func(r check.Reporter) string {
+		if len(found) == 0 {
+			r.Add(ruleNoClients, "", "", "no client is installed for this user")
+			return "none"
+		}
+		return check.Count(len(found), "client")
+	})
+	d.userDefinitions(ctx)
+	for i := range found {
+		d.Client(ctx, &found[i])
+	}
+}
+
+// checkPath checks that the running program is the first of its name on the PATH.
+func (d *Doctor) checkPath(r check.Reporter) string {
+	first, err := d.lookPath(baseName(d.opts.Program), nil)
+	if err != nil {
+		return "not on the PATH: " + d.opts.Program
+	}
+	if !sameFile(first, d.opts.Program) {
+		r.Add(rulePathShadowed, "", "update or remove "+process.ShellWord(first)+
+			", or put "+filepath.Dir(d.opts.Program)+" first on the PATH", "%s runs instead of %s", first, d.opts.Program)
+	}
+	return first
+}
+
+func sameFile(a, b string) bool {
+	one, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(one, other)
+}
+
+// checkState checks the ledger.
+func (d *Doctor) checkState(r check.Reporter) string {
+	ledger, err := clients.OpenLedger(d.opts.StateDir)
+	if err != nil {
+		r.Add(ruleState, "", "mv "+process.ShellWord(d.opts.StateDir)+" "+process.ShellWord(d.opts.StateDir+".old")+
+			"; then slipway config apply --replace takes its entries over again", "%s", fsutil.Reason(err))
+		return clients.ShortPath(d.opts.StateDir)
+	}
+	n := len(ledger.Servers(&clients.Selection{}))
+	return fmt.Sprintf("%s, %s written to clients", clients.ShortPath(d.opts.StateDir), check.Count(n, "server"))
+}
+
+// checkPort checks that the address of slipway serve is free.
+func (d *Doctor) checkPort(r check.Reporter) string {
+	l, err := net.Listen("tcp", d.opts.Addr)
+	if err == nil {
+		_ = l.Close() // nothing has connected
+		return d.opts.Addr + " is free"
+	}
+	if !neterror.IsAddressInUse(err) {
+		r.Add(rulePortBusy, "", "slipway serve SOURCE --addr 127.0.0.1:0", "%v", err)
+		return d.opts.Addr
+	}
+	by := listener(d.opts.Addr)
+	if by == "" {
+		by = "another process"
+	}
+	r.Add(rulePortBusy, "", "slipway serve SOURCE --addr "+nextFree(d.opts.Addr), "%s listens on %s", by, d.opts.Addr)
+	return d.opts.Addr + " is in use"
+}
+
+// nextFree returns the next address with a free port, or with port 0.
+func nextFree(addr string) string {
+	const tries = 20
+	host, port, err := net.SplitHostPort(addr)
+	first, _ := strconv.Atoi(port) // it was listened on
+	for n := first + 1; err == nil && n < first+tries; n++ {
+		next := net.JoinHostPort(host, strconv.Itoa(n))
+		if l, err := net.Listen("tcp", next); err == nil {
+			_ = l.Close() // nothing has connected
+			return next
+		}
+	}
+	return net.JoinHostPort(host, "0")
+}
+
+// userDefinitions checks the user's definitions file and its servers.
+func (d *Doctor) userDefinitions(ctx context.Context) {
+	const about = "definitions"
+	name := d.opts.Definitions
+	if name == "" {
+		d.Add(about, "file", func(r check.Reporter) string {
+			r.Add(ruleConfigFolder, "", "export HOME=$(echo ~)", "the config folder is unknown: HOME is not set")
+			return "unknown"
+		})
+		return
+	}
+	folder := filepath.Dir(name)
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		d.Add(about, "file", func(r check.Reporter) string {
+			r.Add(ruleConfigFolder, "", "mv "+process.ShellWord(folder)+" "+process.ShellWord(folder+".old"),
+				"%s is not a folder", folder)
+			return clients.ShortPath(name)
+		})
+		return
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		d.Add(about, "file", func(check.Reporter) string { return clients.ShortPath(name) + " does not exist yet" })
+		return
+	}
+	d.Definitions(ctx, about, name)
+}
+
+// Definitions checks a definitions file and its servers.
+func (d *Doctor) Definitions(ctx context.Context, about, name string) {
+	var merged *stax.Merged
+	if !d.Add(about, "file", func(r check.Reporter) string {
+		doc, report, err := stax.ReadFile(name)
+		if err != nil {
+			r.In(name).Add(ruleDefinitions, "", "ls -l "+process.ShellWord(name), "%s", fsutil.Reason(err))
+			return clients.ShortPath(name)
+		}
+		merged = stax.Merge(doc)
+		all := &check.Report{}
+		all.Merge(report)
+		all.Merge(merged.Check())
+		for _, f := range all.Findings() {
+			if f.Severity == check.Error {
+				r.Report.Add(f)
+			}
+		}
+		return fmt.Sprintf("%s, %s", clients.ShortPath(name), check.Count(len(merged.Config.Servers), "server"))
+	}) {
+		return
+	}
+	var skip []string // servers without a program
+	d.Add(about, "servers", func(r check.Reporter) string {
+		r.File = name
+		var enabled int
+		enabled, skip = d.checkServers(ctx, r, merged)
+		return fmt.Sprintf("%d enabled", enabled)
+	})
+	if d.opts.Start {
+		d.start(ctx, about, name, merged, nil, skip)
+	}
+}
+
+// checkServers checks the programs and the secrets of the enabled servers of definitions.
+// It returns their number, and those without a program.
+func (d *Doctor) checkServers(ctx context.Context, r check.Reporter, m *stax.Merged) (enabled int, broken []string) {
+	for i := range m.Config.Servers {
+		s := &m.Config.Servers[i]
+		if s.Disabled() {
+			continue
+		}
+		enabled++
+		if !s.Remote() && d.checkProgram(r, &local{
+			name: s.Name,
+			argv: append([]string{s.Command}, s.Args...),
+			env:  s.Env,
+		}) == "" {
+			broken = append(broken, s.Name)
+		}
+	}
+	for _, f := range d.opts.Resolver.Find(ctx, m) {
+		if f.Required && f.Source == "" {
+			hint := d.setVariable(f.Key) + ", or name another source: slipway config secrets " +
+				process.ShellWord(r.File) + " --secrets-from keychain"
+			r.Add(ruleSecret, "", hint, "%s needs the secret %s, which is not set", f.Servers[0], f.Key)
+		}
+	}
+	return enabled, broken
+}
