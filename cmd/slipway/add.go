@@ -26,7 +26,8 @@ import (
 type installing struct {
 	adding
 	clients.PlanOptions
-	yes bool
+	yes         bool
+	secretsFrom []string
 
 	file          string // of definitions
 	entry         *open.Addition
@@ -93,6 +94,8 @@ others from being written.`,
 	flags.Var(oneOf(&a.Scope, "user", "project"), "scope", "`scope` of the definitions and client files: user or project")
 	flags.Var(oneOf(&a.Via, "auto", "direct", "launcher"), "via",
 		"`how` the client reaches the server: direct, launcher, or auto for the launcher where direct would lose a setting")
+	flags.Var(eachOf(&a.secretsFrom, launcherSecrets), "secrets-from",
+		"`source` of secrets when the server is started (repeatable); clients then start it through the launcher")
 	flags.BoolVarP(&a.yes, "yes", "y", false, "write without asking")
 	jsonFlag(cmd, "the definition, the plan, and what is left to do")
 	return cmd
@@ -157,7 +160,12 @@ func (a *installing) begin(cmd *cobra.Command) (warning string, err error) {
 	if a.Scope == "" {
 		a.Scope = clients.User
 	}
-	if a.Via == "" {
+	switch {
+	case a.Via == clients.Direct && len(a.secretsFrom) > 0:
+		return "", usage("leave --via out, or use --via launcher", "add: --secrets-from requires the launcher")
+	case len(a.secretsFrom) > 0:
+		a.Via = clients.Launcher
+	case a.Via == "":
 		a.Via = clients.Auto
 	}
 	if err := a.complete(cmd); err != nil {
@@ -166,6 +174,9 @@ func (a *installing) begin(cmd *cobra.Command) (warning string, err error) {
 	a.EntryOptions.Program, warning = launcher(a.Scope)
 	a.PlanOptions.Program = a.EntryOptions.Program[0]
 	a.ProgramArgs = a.EntryOptions.Program[1:]
+	for _, word := range a.secretsFrom {
+		a.Flags = append(a.Flags, "--secrets-from", word)
+	}
 	a.PlanOptions.Replace = a.AddOptions.Replace
 	if a.Scope == clients.User {
 		a.file, err = userFile()
