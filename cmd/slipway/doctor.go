@@ -59,8 +59,7 @@ MCP_CLIENT_TOKEN is the bearer token for a URL. Rules: docs/reference/rules.md.`
 		Example: `  slipway doctor
   slipway doctor cursor
   slipway doctor claude-code --start
-  slipway doctor https://mcp.example.com/mcp
-  slipway doctor -- npx -y @modelcontextprotocol/server-everything`,
+  slipway doctor -- slipway serve --stdio examples/http-reference`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return d.run(cmd, "")
