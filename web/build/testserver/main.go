@@ -1,0 +1,286 @@
+// Command testserver is the MCP servers that the page of slipway inspect is tested with. It
+// writes JSON-RPC itself, since no library would send what some of them send.
+//
+//	testserver large       1,000 tools, floods of notifications, results of megabytes, on stdio
+//	testserver hostile     every string tries to break out of the page, on stdio
+//	testserver dies        writes to stderr and exits
+//	testserver http        prints the URL of a folder: /mcp, /401, /hang, /404, /dies
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	mode := ""
+	if len(os.Args) > 1 {
+		mode = os.Args[1]
+	}
+	switch mode {
+	case "large":
+		serveStdio(newLarge())
+	case "hostile":
+		serveStdio(newHostile())
+	case "dies":
+		fmt.Fprintln(os.Stderr, "FATAL: missing environment variable API_KEY")
+		os.Exit(1)
+	case "http":
+		serveHTTP()
+	default:
+		fmt.Fprintln(os.Stderr, "usage: testserver large|hostile|dies|http")
+		os.Exit(2)
+	}
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// message is a request or a notification from the client, or its answer.
+type message struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string         `json:"name"`
+		URI       string         `json:"uri"`
+		Arguments map[string]any `json:"arguments"`
+		Meta      struct {
+			Token any `json:"progressToken"`
+		} `json:"_meta"`
+		ProtocolVersion string `json:"protocolVersion"`
+	} `json:"params"`
+}
+
+// service answers requests. send writes a message to the client; it may be called at any time.
+type service interface {
+	// answer returns a result, an error, or neither to answer never.
+	answer(m *message, send func(object)) (result any, failure object)
+}
+
+// serveStdio answers each request in a goroutine, so a call that takes long stops no other.
+func serveStdio(s service) {
+	var mu sync.Mutex // guards out
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	send := func(o object) {
+		text, _ := json.Marshal(o) // it holds nothing that cannot be encoded
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = out.Write(append(text, '\n')) // without a reader, the process ends soon
+		_ = out.Flush()
+	}
+	in := bufio.NewReaderSize(os.Stdin, 1<<16)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m message
+		if json.Unmarshal(line, &m) == nil && m.Method != "" && m.ID != nil {
+			go reply(s, &m, send)
+		}
+	}
+}
+
+func reply(s service, m *message, send func(object)) {
+	result, failure := s.answer(m, send)
+	if result == nil && failure == nil {
+		return
+	}
+	o := object{"jsonrpc": "2.0", "id": m.ID}
+	if failure != nil {
+		o["error"] = failure
+	} else {
+		o["result"] = result
+	}
+	send(o)
+}
+
+func missing(m *message) (any, object) {
+	return nil, object{"code": -32601, "message": "no method " + m.Method}
+}
+
+func text(s string) object {
+	return object{"content": []object{{"type": "text", "text": s}}}
+}
+
+func serveHTTP() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/401", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="demo", error="invalid_token"`)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":"this server wants a token"}`)
+	})
+	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	large := newLarge()
+	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) { post(large, w, r) })
+	fmt.Printf("http://%s\n", listener.Addr())
+	fmt.Fprintln(os.Stderr, http.Serve(listener, mux))
+	os.Exit(1)
+}
+
+// post answers with a stream of events if there are notifications, and else with JSON.
+func post(s service, w http.ResponseWriter, r *http.Request) {
+	var m message
+	if json.NewDecoder(io.LimitReader(r.Body, 64<<20)).Decode(&m) != nil {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	if m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	var mu sync.Mutex // guards w
+	reply(s, &m, func(o object) {
+		encoded, _ := json.Marshal(o) // it holds nothing that cannot be encoded
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(w, "event: message\ndata: %s\n\n", encoded)
+		w.(http.Flusher).Flush()
+	})
+}
+
+// large has many tools, and results that are hard to show.
+type large struct {
+	tools []object
+}
+
+func newLarge() *large {
+	l := &large{}
+	special := []struct{ name, about string }{
+		{"flood", "Sends 10,000 log notifications"},
+		{"big_text", "Returns 5 MB of text"},
+		{"big_json", "Returns 4 MB of structured content"},
+		{"hang", "Never answers"},
+		{"steps", "Reports progress five times"},
+		{"fails", "Returns a tool error"},
+		{"refuses", "Returns a JSON-RPC error"},
+	}
+	for _, s := range special {
+		l.tools = append(l.tools, object{
+			"name":        s.name,
+			"description": s.about,
+			"inputSchema": object{"type": "object", "properties": object{
+				"n": object{"type": "integer", "description": "how many", "minimum": 0},
+			}},
+			"annotations": object{"readOnlyHint": true},
+		})
+	}
+	verbs := []string{"get", "list", "create", "update", "delete"}
+	for i := len(l.tools); i < 1000; i++ {
+		verb := verbs[i%len(verbs)]
+		tool := object{
+			"name":        fmt.Sprintf("%s_issue_%d", verb, i),
+			"title":       fmt.Sprintf("%s issue %d", strings.ToUpper(verb[:1])+verb[1:], i),
+			"description": "Works on an issue of the tracker. Number " + fmt.Sprint(i) + ".",
+			"inputSchema": object{
+				"type":     "object",
+				"required": []string{"title"},
+				"properties": object{
+					"title": object{"type": "string", "minLength": 3, "description": "one line"},
+					"state": object{"type": "string", "enum": []string{"open", "closed", "all"}, "default": "open"},
+					"limit": object{"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+				},
+			},
+		}
+		if i%len(verbs) < 2 {
+			tool["annotations"] = object{"readOnlyHint": true}
+		}
+		l.tools = append(l.tools, tool)
+	}
+	return l
+}
+
+func (l *large) answer(m *message, send func(object)) (any, object) {
+	switch m.Method {
+	case "initialize":
+		return object{
+			"protocolVersion": "2025-11-25",
+			"serverInfo":      object{"name": "thousand", "version": "1.4.0"},
+			"capabilities":    object{"tools": object{}, "logging": object{}},
+			"instructions":    "A server with **1,000 tools**.",
+		}, nil
+	case "ping", "logging/setLevel":
+		return object{}, nil
+	case "tools/list":
+		return object{"tools": l.tools}, nil
+	case "tools/call":
+		return l.call(m, send)
+	}
+	return missing(m)
+}
+
+func (l *large) call(m *message, send func(object)) (any, object) {
+	n := 0
+	if given, ok := m.Params.Arguments["n"].(float64); ok {
+		n = int(given)
+	}
+	switch m.Params.Name {
+	case "flood":
+		if n == 0 {
+			n = 10_000
+		}
+		for i := range n {
+			send(object{"jsonrpc": "2.0", "method": "notifications/message", "params": object{
+				"level": "info", "logger": "flood", "data": fmt.Sprintf("line %d of the flood", i),
+			}})
+		}
+		return text("flooded"), nil
+	case "big_text":
+		return text(strings.Repeat("The quick brown fox jumps over the lazy dog. 0123456789\n", 5_000_000/56)), nil
+	case "big_json":
+		return bigJSON(), nil
+	case "hang":
+		return nil, nil
+	case "steps":
+		for i := 1; i <= 5; i++ {
+			send(object{"jsonrpc": "2.0", "method": "notifications/progress", "params": object{
+				"progressToken": m.Params.Meta.Token, "progress": i, "total": 5, "message": "indexing",
+			}})
+			time.Sleep(time.Duration(max(n, 50)) * time.Millisecond)
+		}
+		return text("done"), nil
+	case "fails":
+		failed := text("the tracker is not reachable")
+		failed["isError"] = true
+		return failed, nil
+	case "refuses":
+		return nil, object{"code": -32602, "message": "n is out of range", "data": object{"n": n}}
+	}
+	return object{
+		"content":           []object{{"type": "text", "text": "**Issue 12** is `open`."}},
+		"structuredContent": object{"id": 12, "state": "open", "arguments": m.Params.Arguments},
+	}, nil
+}
+
+func bigJSON() object {
+	rows := make([]object, 0, 40_000)
+	for i := range 40_000 {
+		rows = append(rows, object{
+			"id":    i,
+			"name":  fmt.Sprintf("row number %d", i),
+			"tags":  []string{"a", "b"},
+			"open":  i%3 == 0,
+			"score": float64(i) / 7,
+		})
+	}
+	return object{
+		"content":           []object{{"type": "text", "text": "40,000 rows"}},
+		"structuredContent": object{"rows": rows},
+	}
+}

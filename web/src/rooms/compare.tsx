@@ -1,0 +1,148 @@
+// Compare: the same call on two sources, and where their answers differ.
+import { useSignal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { failureOf } from '../api'
+import { Draft } from '../draft'
+import { count, duration } from '../format'
+import { useKeys } from '../keys'
+import { param, setParams } from '../route'
+import { isDestructive } from '../saved'
+import { call, calls, callsVersion, catalogs, source, sources } from '../store'
+import type { Failure } from '../types'
+import { Editor } from '../ui/editor'
+import { Key, Problem } from '../ui/kit'
+import { Result } from '../ui/result'
+import { Differences } from './frame'
+
+const idOf = (name: string, other: number): number =>
+  (sources.value.find((s) => s.name === name || String(s.id) === name) ?? sources.value[other])?.id ?? 0
+
+export function Compare() {
+  const left = idOf(param('l'), 0)
+  const right = idOf(param('r'), 1)
+  const sides = [left, right]
+  const names = useMemo(() => {
+    const all = sides.map((id) => catalogs.value.get(id)?.tools.map((t) => t.name) ?? [])
+    return { both: (all[0] ?? []).filter((n) => all[1]?.includes(n)), all: [...new Set(all.flat())] }
+  }, [catalogs.value, left, right])
+  const name = param('t') || names.both[0] || names.all[0] || ''
+  const tools = sides.map((id) => catalogs.value.get(id)?.tools.find((t) => t.name === name))
+  const form = (tools[0] ?? tools[1])?.form
+  const draft = useMemo(() => new Draft(param('a') || '{}', left && name ? { source: left, tool: name } : undefined), [name, left])
+  const view = useSignal<'form' | 'json'>('form')
+  const started = useSignal<(number | undefined)[]>([])
+  const asking = useSignal(false)
+  const problem = useSignal<Failure | undefined>(undefined)
+  callsVersion.value
+
+  const start = async () => {
+    if (!name || left === right) return
+    if (sides.some((id) => isDestructive(id, 'tools/call', name)) && !asking.value) {
+      asking.value = true
+      return
+    }
+    asking.value = false
+    problem.value = undefined
+    const params = `{"name":${JSON.stringify(name)},"arguments":${draft.oneLine()}}`
+    setParams({ t: name, a: draft.oneLine().length < 4000 ? draft.oneLine() : undefined })
+    try {
+      const both = await Promise.all(sides.map((id) => call({ source: id, method: 'tools/call', params, sendAnyway: true })))
+      started.value = both.map((c) => c.id)
+    } catch (error) {
+      problem.value = failureOf(error)
+    }
+  }
+  useKeys({ 'Mod+Enter': () => void start() })
+  useEffect(() => {
+    started.value = []
+    asking.value = false
+  }, [name, left, right])
+
+  const done = started.value.map((id) => (id === undefined ? undefined : calls.get(id)))
+  const answers = done.map((c) => c?.answer)
+  const pick = (side: 'l' | 'r', id: number) => setParams({ [side]: source(id)?.name })
+  const differs = tools[0] && tools[1] ? differences(tools[0].definition, tools[1].definition) : []
+  return (
+    <section class="room compare" aria-label="Compare">
+      <h2 class="sr">Compare</h2>
+      {sources.value.length < 2 && (
+        <p class="nothing">
+          Comparing needs two sources: <code>slipway inspect OLD NEW</code>
+        </p>
+      )}
+      <div class="compare-form" data-region="work">
+        {(['l', 'r'] as const).map((side, i) => (
+          <label key={side}>
+            {i ? 'with' : 'Compare'}
+            <select class="small" value={String(sides[i])} onChange={(e) => pick(side, Number(e.currentTarget.value))}>
+              {sources.value.map((s) => (
+                <option value={String(s.id)}>{s.name}</option>
+              ))}
+            </select>
+          </label>
+        ))}
+        <label>
+          Tool
+          <select class="small" value={name} onChange={(e) => setParams({ t: e.currentTarget.value, a: undefined })}>
+            {names.all.slice(0, 2000).map((n) => (
+              <option value={n}>{names.both.includes(n) ? n : `${n} (in one only)`}</option>
+            ))}
+          </select>
+        </label>
+        <button type="button" class="small" aria-pressed={view.value === 'json'} onClick={() => (view.value = view.value === 'json' ? 'form' : 'json')}>
+          {view.value === 'json' ? 'Form' : 'JSON'}
+        </button>
+        <button type="button" class="primary" disabled={!name || left === right} onClick={() => void start()}>
+          Call both <Key of="Mod Enter" />
+        </button>
+        {done[0]?.took !== undefined && done[1]?.took !== undefined && (
+          <span class="figure">
+            {duration(done[0].took)} and {duration(done[1].took)}
+          </span>
+        )}
+      </div>
+      {name && differs.length > 0 && <p class="warn-text pad">⚠ The definitions differ in {differs.join(', ')}.</p>}
+      {asking.value && (
+        <div class="confirm" role="alert">
+          <span>{name.slice(0, 80)} may change or delete data. Call it on both?</span>
+          <button type="button" class="small danger" ref={(b) => b?.focus()} onClick={() => void start()}>
+            Call both
+          </button>
+          <button type="button" class="small" onClick={() => (asking.value = false)}>
+            Cancel
+          </button>
+        </div>
+      )}
+      {problem.value && <Problem of={problem.value} />}
+      {name && (
+        <div class="compare-args">
+          <Editor draft={draft} form={form} view={view.value} label="Arguments" />
+        </div>
+      )}
+      {answers[0] && answers[1] && (
+        <>
+          <h3>Differences of the answers</h3>
+          <Differences a={answers[0]} b={answers[1]} />
+        </>
+      )}
+      <div class="compare-sides">
+        {sides.map((id, i) => (
+          <section key={i} aria-label={`Answer of ${source(id)?.name ?? ''}`}>
+            <h3>
+              {source(id)?.name} <span class="muted">{source(id)?.server?.version}</span>
+              {!tools[i] && name && <span class="muted"> has no such tool</span>}
+            </h3>
+            {started.value[i] !== undefined && <Result id={started.value[i]} id2={`side-${i}`} />}
+          </section>
+        ))}
+      </div>
+      {!started.value.length && names.both.length > 0 && <p class="muted pad">{count(names.both.length)} tools are in both.</p>}
+    </section>
+  )
+}
+
+// differences returns the members in which two definitions differ.
+function differences(a: Record<string, unknown>, b: Record<string, unknown>): string[] {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].filter((n) => JSON.stringify(a[n]) !== JSON.stringify(b[n]))
+}

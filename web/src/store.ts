@@ -1,0 +1,316 @@
+// Everything the page knows about the sources. The stream fills it: lines wait in a queue, and
+// one flush per animation frame decodes as many as fit into its time.
+import { computed, signal } from '@preact/signals'
+import { ApiError, boot, failureOf, get, hasToken, post, request } from './api'
+import type {
+  Ask, Call, Catalog, CatalogDiff, Failure, Frame, LogLine, Phase, ProgressParams, State, Violation,
+} from './types'
+
+/** How many frames the page keeps. Go has the others. */
+export const keepFrames = 20_000
+const keepLogs = 2_000
+
+export type Link = 'opening' | 'live' | 'lost' | 'locked'
+
+export const link = signal<Link>('opening')
+export const linkError = signal<Failure | undefined>(undefined)
+export const sources = signal<State[]>(
+  boot.sources.map((s) => ({
+    ...s,
+    kind: '',
+    phase: 'connecting' as Phase,
+    since: new Date().toISOString(),
+    inFlight: 0,
+    steps: [],
+    subscriptions: [],
+    roots: [],
+  })),
+)
+export const catalogs = signal<ReadonlyMap<number, Catalog>>(new Map())
+export const catalogErrors = signal<ReadonlyMap<number, Failure>>(new Map())
+/** The lists of a source before they changed last. */
+export const earlier = new Map<number, Catalog>()
+export const asks = signal<Ask[]>([])
+export const diffs = signal<CatalogDiff[]>([])
+export const violations = signal<Violation[]>([])
+export const updated = signal<{ src: number; uri: string; at: number }[]>([])
+export const savedFile = signal<{ file: string; writable: boolean } | undefined>(undefined)
+export const savedTag = signal('')
+export const by = signal(boot.by ?? '')
+
+/** said is the status line; it is read out. */
+export const said = signal('')
+export const say = (text: string): void => {
+  said.value = text
+}
+
+// Large lists are plain; a version signal counts their changes.
+export const frames: Frame[] = []
+export const framesBySeq = new Map<number, Frame>()
+export const framesVersion = signal(0)
+/** Frames that have left the page or memory, up to this one. */
+export const gone = signal(0)
+/** How often frames were dropped or replaced: rows made of them have to be made again. */
+export const framesReset = signal(0)
+
+export const calls = new Map<number, Call>()
+export const callsVersion = signal(0)
+export const logs = new Map<number, LogLine[]>() // by call; 0 for those of no call
+export const logCounts = new Map<number, number>()
+export const logsVersion = signal(0)
+export const progress = new Map<number, ProgressParams>()
+
+export const source = (id: number): State | undefined => sources.value.find((s) => s.id === id)
+export const running = computed(() => {
+  callsVersion.value
+  return [...calls.values()].filter((c) => c.state === 'running')
+})
+
+/** hidden are the sources whose chips are switched off. */
+export const hidden = signal<ReadonlySet<number>>(new Set())
+export const shown = computed(() => sources.value.filter((s) => !hidden.value.has(s.id)))
+
+let lastSeq = 0
+const queue: string[] = []
+let head = 0
+let scheduled = false
+const changed = { frames: false, calls: false, logs: false }
+
+function schedule(): void {
+  if (scheduled) return
+  scheduled = true
+  if (document.hidden) setTimeout(flush, 100)
+  else requestAnimationFrame(flush)
+}
+
+// flush takes lines for at most 8 ms, and leaves the rest to the next frame.
+function flush(): void {
+  scheduled = false
+  const end = performance.now() + 8
+  let states: Map<number, State> | undefined
+  while (head < queue.length) {
+    const line = JSON.parse(queue[head++]!) as Record<string, unknown>
+    if (line['state']) (states ??= new Map()).set((line['state'] as State).id, line['state'] as State)
+    else take(line)
+    if (head % 32 === 0 && performance.now() > end) break
+  }
+  if (head >= queue.length) {
+    queue.length = 0
+    head = 0
+  } else schedule()
+  if (states) takeStates([...states.values()])
+  if (changed.frames) {
+    trim()
+    framesVersion.value++
+  }
+  if (changed.calls) callsVersion.value++
+  if (changed.logs) logsVersion.value++
+  changed.frames = changed.calls = changed.logs = false
+}
+
+// The names of the stream's lines, and what takes them.
+const takers: Record<string, (value: never) => void> = {
+  frame: takeFrame,
+  call: (call: Call) => {
+    calls.set(call.id, call)
+    changed.calls = true
+    if (call.state !== 'running') settle(call)
+  },
+  progress: (p: { call: number; params: ProgressParams }) => {
+    progress.set(p.call, p.params)
+    changed.calls = true
+  },
+  log: (line: LogLine) => {
+    const key = line.call ?? 0
+    let list = logs.get(key)
+    if (!list) logs.set(key, (list = []))
+    list.push(line)
+    if (list.length > keepLogs * 1.5) list.splice(0, list.length - keepLogs)
+    logCounts.set(key, (logCounts.get(key) ?? 0) + 1)
+    changed.logs = true
+  },
+  catalog: (diff: CatalogDiff) => {
+    diffs.value = [diff, ...diffs.value].slice(0, 50)
+    say(`${source(diff.src)?.name ?? 'A source'} changed its lists`)
+    void loadCatalog(diff.src)
+  },
+  updated: (u: { src: number; uri: string }) => {
+    updated.value = [{ ...u, at: Date.now() }, ...updated.value].slice(0, 200)
+    say(`${u.uri} has changed`)
+  },
+  ask: (ask: Ask) => {
+    asks.value = [...asks.value.filter((a) => a.id !== ask.id), ask]
+    say(`${source(ask.src)?.name ?? 'A server'} asks a question`)
+  },
+  answered: (a: { ask: number }) => {
+    asks.value = asks.value.filter((ask) => ask.id !== a.ask)
+  },
+  gap: (gap: { from?: number; to?: number; lines?: number }) => {
+    if (gap.to) gone.value = Math.max(gone.value, gap.to)
+    if (gap.lines) void loadState()
+  },
+  calls: (c: { etag: string }) => {
+    savedTag.value = c.etag
+  },
+  violation: (v: Violation) => {
+    violations.value = [...violations.value, v].slice(-500)
+  },
+}
+
+function take(line: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(line)) takers[name]?.(value as never)
+}
+
+function takeFrame(f: Frame): void {
+  if (framesBySeq.has(f.seq)) return
+  frames.push(f)
+  framesBySeq.set(f.seq, f)
+  if (f.seq > lastSeq) lastSeq = f.seq
+  if (f.kind === 'response' && f.pair) {
+    const request = framesBySeq.get(f.pair)
+    if (request) request.pair = f.seq
+  }
+  changed.frames = true
+}
+
+function trim(): void {
+  if (frames.length <= keepFrames * 1.1) return
+  const dropped = frames.splice(0, frames.length - keepFrames)
+  for (const f of dropped) framesBySeq.delete(f.seq)
+  framesReset.value++
+}
+
+function takeStates(states: State[]): void {
+  const list = [...sources.value]
+  for (const state of states) {
+    const index = list.findIndex((s) => s.id === state.id)
+    const before = list[index]
+    if (index < 0) list.push(state)
+    else list[index] = state
+    if (before && before.phase !== state.phase) say(`${state.name}: ${state.phase}`)
+  }
+  sources.value = list
+  for (const state of states) {
+    if (state.catalog && catalogs.value.get(state.id)?.etag !== state.catalog) void loadCatalog(state.id)
+  }
+}
+
+const loading = new Map<number, AbortController>()
+
+/** loadCatalog loads the lists of a source. */
+export async function loadCatalog(id: number): Promise<void> {
+  loading.get(id)?.abort()
+  const abort = new AbortController()
+  loading.set(id, abort)
+  try {
+    const catalog = await get<Catalog>(`catalog?source=${id}`, abort.signal)
+    const before = catalogs.value.get(id)
+    if (before && before.etag !== catalog.etag) earlier.set(id, before)
+    catalogs.value = new Map(catalogs.value).set(id, catalog)
+    const errors = new Map(catalogErrors.value)
+    if (errors.delete(id)) catalogErrors.value = errors
+  } catch (error) {
+    if (!abort.signal.aborted) catalogErrors.value = new Map(catalogErrors.value).set(id, failureOf(error))
+  }
+}
+
+interface Everything {
+  by: string
+  first: number
+  seq: number
+  calls: { file: string; writable: boolean } | null
+  asks: Ask[]
+  running: Call[]
+  sources: State[]
+}
+
+async function loadState(): Promise<void> {
+  const all = await get<Everything>('state')
+  by.value = all.by
+  savedFile.value = all.calls ?? undefined
+  asks.value = all.asks
+  gone.value = Math.max(gone.value, all.first - 1)
+  for (const call of all.running) calls.set(call.id, call)
+  callsVersion.value++
+  takeStates(all.sources)
+}
+
+// follow reads the stream until it ends.
+async function follow(): Promise<void> {
+  const response = await request(`stream?after=${lastSeq}`)
+  link.value = 'live'
+  linkError.value = undefined
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) if (line.length > 2) queue.push(line)
+    if (queue.length) schedule()
+  }
+}
+
+/** start connects to Go, and again whenever the connection ends. */
+export async function start(): Promise<void> {
+  for (let wait = 500; ; wait = Math.min(wait * 1.6, 5000)) {
+    if (!hasToken()) {
+      link.value = 'locked'
+      return
+    }
+    try {
+      await loadState()
+      wait = 500
+      await follow()
+    } catch (error) {
+      linkError.value = failureOf(error)
+      if (error instanceof ApiError && error.http === 401) {
+        link.value = 'locked'
+        return
+      }
+    }
+    link.value = 'lost'
+    await new Promise((resolve) => setTimeout(resolve, wait))
+  }
+}
+
+const settling = new Map<number, (call: Call) => void>()
+
+function settle(call: Call): void {
+  settling.get(call.id)?.(call)
+  settling.delete(call.id)
+}
+
+export interface CallRequest {
+  source: number
+  method: string
+  /** JSON text: it goes out byte for byte. */
+  params: string
+  meta?: string
+  timeout?: number
+  sendAnyway?: boolean
+  cause?: 'user' | 'retry'
+}
+
+/** call starts a call. ended resolves when it has ended. */
+export async function call(r: CallRequest): Promise<{ id: number; ended: Promise<Call> }> {
+  const parts = [`"source":${r.source}`, `"method":${JSON.stringify(r.method)}`, `"params":${r.params}`]
+  if (r.meta) parts.push(`"meta":${r.meta}`)
+  if (r.timeout !== undefined) parts.push(`"timeout":${r.timeout}`)
+  if (r.sendAnyway) parts.push('"send_anyway":true')
+  parts.push(`"cause":"${r.cause ?? 'user'}"`)
+  const { call: id } = await post<{ call: number }>('call', `{${parts.join(',')}}`)
+  const ended = new Promise<Call>((resolve) => {
+    const known = calls.get(id)
+    if (known && known.state !== 'running') resolve(known)
+    else settling.set(id, resolve)
+  })
+  if (!calls.has(id)) {
+    calls.set(id, { id, src: r.source, method: r.method, state: 'running', started: Date.now() * 1e6 })
+    callsVersion.value++
+  }
+  return { id, ended }
+}
+
+export const cancel = (id: number): Promise<unknown> => post('cancel', { call: id })

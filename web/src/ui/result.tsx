@@ -1,0 +1,388 @@
+// The result of a call: what a person wants to see, the structure, and the bytes.
+import { useSignal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { type Body, download, failureOf, loadBody, post, request } from '../api'
+import { bytes, clock, count, duration, plural, tokens } from '../format'
+import { childrenOf, follow, type Node, rootOf, stringOf, textOf } from '../json'
+import { address, param, setParams } from '../route'
+import { calls, callsVersion, cancel, logCounts, logs, logsVersion, progress, say } from '../store'
+import type { Call, Failure, Problem as Finding } from '../types'
+import { now } from './clock'
+import { Log } from './log'
+import { CopyButton, copy, Key, layout, Menu, Problem, setLayout, Tabs } from './kit'
+import { looksLikeMarkdown, Markdown } from './markdown'
+import { TextView } from './text'
+import { JSONTree } from './tree'
+
+interface Item {
+  type: string
+  node: Node
+  text?: string
+  cut?: boolean
+}
+
+const part = (node: Node | undefined, name: string): string => {
+  const child = follow(node, name)
+  return child?.kind === 'string' ? stringOf(child) : ''
+}
+
+// contents returns the items of content, messages or contents in a result.
+function contents(result: Node | undefined): Item[] {
+  const list = follow(result, 'content') ?? follow(result, 'contents')
+  if (!list || list.kind !== 'array') return []
+  return childrenOf(list, 500).list.map((node) => {
+    const inner = follow(node, 'resource') ?? node
+    const text = follow(inner, 'text')
+    const type = part(node, 'type') || (text ? 'text' : 'blob')
+    const item: Item = { type, node }
+    if (text?.kind === 'string') {
+      item.text = stringOf(text)
+      if (text.cut) item.cut = true
+    }
+    return item
+  })
+}
+
+const imageType = /^image\/(png|jpeg|gif|webp|avif|svg\+xml)$/
+const audioType = /^audio\/[\w.+-]+$/
+const base64 = /^[A-Za-z0-9+/=\s]*$/
+
+/** Media shows an image or a sound that came in the message, and nothing from elsewhere. */
+function Media({ mime, data, what }: { mime: string; data: string; what: string }) {
+  if (!data || !base64.test(data)) return <p class="muted">{what}: no data that can be shown</p>
+  if (imageType.test(mime)) return <img class="media" src={`data:${mime};base64,${data}`} alt={`${what}, ${mime}`} />
+  if (audioType.test(mime)) return <audio class="media" controls src={`data:${mime};base64,${data}`} aria-label={what} />
+  return (
+    <p class="muted">
+      {what}, {mime || 'no type'}, {bytes(Math.floor((data.length * 3) / 4))}
+    </p>
+  )
+}
+
+export function Content({ item, index }: { item: Item; index: number }) {
+  const { node } = item
+  const inner = follow(node, 'resource') ?? node
+  const mime = part(inner, 'mimeType')
+  const uri = part(inner, 'uri')
+  const plain = useSignal(false)
+  if (item.type === 'resource_link') {
+    return (
+      <div class="content-link">
+        <span class="badge">link</span> <a data-in href={address('r', uri)}>{part(node, 'title') || part(node, 'name') || uri}</a>{' '}
+        <code>{uri.slice(0, 300)}</code>
+      </div>
+    )
+  }
+  const blob = part(inner, 'blob') || part(node, 'data')
+  if (item.text === undefined && blob) return <Media mime={mime} data={blob} what={uri || `Content ${index + 1}`} />
+  if (item.text === undefined) return <JSONTree root={node} label={`Content ${index + 1}`} id={`content-${index}`} />
+  const rich = (mime === 'text/markdown' || looksLikeMarkdown(item.text)) && item.text.length < 60_000
+  return (
+    <div class="content-text">
+      {(uri || rich) && (
+        <div class="content-bar">
+          {uri && <code>{uri.slice(0, 300)}</code>}
+          {mime && <span class="muted">{mime}</span>}
+          {rich && (
+            <button type="button" class="quiet small" aria-pressed={plain.value} onClick={() => (plain.value = !plain.value)}>
+              {plain.value ? 'Show formatted' : 'Show source'}
+            </button>
+          )}
+        </div>
+      )}
+      {rich && !plain.value ? (
+        <Markdown text={item.text} />
+      ) : (
+        <TextView text={item.text} label={`Text ${index + 1}`} wrap={layout.value['wrap'] !== 'no'} />
+      )}
+    </div>
+  )
+}
+
+/** Structured shows structuredContent, as a table if it is a list of objects. */
+function Structured({ node, call }: { node: Node; call: Call }) {
+  const problems = useSignal<Finding[] | undefined>(undefined)
+  const asTable = useSignal(false)
+  useEffect(() => {
+    if (node.cut || call.method !== 'tools/call' || node.to - node.from > 2 << 20) return
+    post<{ problems: Finding[] | null }>('check', { source: call.src, output: call.name, text: textOf(node) }).then(
+      (a) => (problems.value = a.problems ?? []),
+      () => undefined,
+    )
+  }, [node.text])
+  const rows = useMemo(() => tableOf(node), [node.text])
+  return (
+    <>
+      <div class="content-bar">
+        {problems.value && !problems.value.length && <span class="ok-text">✓ matches the output schema</span>}
+        {problems.value?.length ? <span class="error-text">✗ {plural(problems.value.length, 'problem')} with the output schema</span> : null}
+        {rows && (
+          <button type="button" class="quiet small" aria-pressed={asTable.value} onClick={() => (asTable.value = !asTable.value)}>
+            {asTable.value ? 'Show as tree' : 'Show as table'}
+          </button>
+        )}
+        {rows && asTable.value && <CopyButton quiet label="Copy as CSV" text={() => rows.map((r) => r.map(csv).join(',')).join('\n')} />}
+      </div>
+      {problems.value?.slice(0, 10).map((p) => (
+        <div class="field-problem">
+          <code>{p.pointer || '/'}</code> {p.text}
+        </div>
+      ))}
+      {rows && asTable.value ? <Grid rows={rows} /> : <JSONTree root={node} label="Structured content" id="structured" depth={3} />}
+    </>
+  )
+}
+
+const csv = (cell: string): string => (/[",\n]/.test(cell) ? `"${cell.replace(/"/g, '""')}"` : cell)
+
+// tableOf returns the cells of an array of objects, or of the only member that is one.
+function tableOf(node: Node): string[][] | undefined {
+  let list: Node | undefined = node
+  if (node.kind === 'object') {
+    const arrays = childrenOf(node, 20).list.filter((n) => n.kind === 'array')
+    list = arrays.length === 1 ? arrays[0] : undefined
+  }
+  if (list?.kind !== 'array') return undefined
+  const items = childrenOf(list, 200).list
+  if (items.length < 2 || items.some((n) => n.kind !== 'object')) return undefined
+  const names = [...new Set(items.flatMap((n) => childrenOf(n, 20).list.map((c) => String(c.key))))].slice(0, 20)
+  const cell = (n: Node | undefined) => (n === undefined ? '' : n.kind === 'string' ? stringOf(n).slice(0, 500) : textOf(n).slice(0, 200))
+  return [names, ...items.map((n) => names.map((name) => cell(follow(n, name))))]
+}
+
+function Grid({ rows }: { rows: string[][] }) {
+  const sort = useSignal<[number, number]>([-1, 1])
+  const [column, direction] = sort.value
+  const body = rows.slice(1)
+  if (column >= 0) body.sort((a, b) => direction * a[column]!.localeCompare(b[column]!, 'en', { numeric: true }))
+  return (
+    <div class="table-box" tabIndex={0} role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {rows[0]!.map((name, i) => (
+              <th aria-sort={i === column ? (direction > 0 ? 'ascending' : 'descending') : 'none'}>
+                <button type="button" class="quiet small" onClick={() => (sort.value = [i, i === column ? -direction : 1])}>
+                  {name}
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {body.map((row) => (
+            <tr>
+              {row.map((cell) => (
+                <td>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Messages({ result }: { result: Node }) {
+  const list = follow(result, 'messages')
+  if (!list) return null
+  return (
+    <div class="messages">
+      {childrenOf(list, 200).list.map((message, i) => {
+        const content = follow(message, 'content')
+        const text = follow(content, 'text')
+        const item: Item = { type: part(content, 'type') || 'text', node: content ?? message }
+        const inner = text ?? follow(content, 'resource', 'text')
+        if (inner?.kind === 'string') item.text = stringOf(inner)
+        return (
+          <article class="message">
+            <h3 class={`role ${part(message, 'role')}`}>{part(message, 'role')}</h3>
+            <Content item={item} index={i} />
+          </article>
+        )
+      })}
+    </div>
+  )
+}
+
+/** copyItems returns the actions of a copy menu for a request. */
+export function copyItems(request: number): { label: string; run: () => void }[] {
+  const as = (kind: string, label: string) => ({
+    label,
+    run: () => {
+      void fetchCopy(request, kind).then(
+        (text) => copy(text, `${label} copied`),
+        (error) => say(failureOf(error).text),
+      )
+    },
+  })
+  return [as('curl', 'curl'), as('slipway', 'slipway call'), as('gotest', 'Go test'), as('frame', 'JSON-RPC frame')]
+}
+
+/** copyMenu opens the copy menu of the result. */
+export function copyMenu(): boolean {
+  const button = document.querySelector<HTMLElement>('.result-pane [data-menu="Copy as"]')
+  button?.click()
+  return !!button
+}
+
+async function fetchCopy(seq: number, as: string): Promise<string> {
+  const response = await request(`frames/${seq}/copy?as=${as}`)
+  return ((await response.json()) as { text: string }).text
+}
+
+/** Running shows a call that has not ended: time, progress, log lines and a way to stop it. */
+export function Running({ call }: { call: Call }) {
+  callsVersion.value
+  logsVersion.value
+  const p = progress.get(call.id) ?? call.progress
+  const done = p?.total ? Math.min(1, (p.progress ?? 0) / p.total) : undefined
+  return (
+    <div class="running" role="group" aria-label="Running call">
+      <span class="spinner" aria-hidden="true" />
+      <span class="clock">{clock(now.value - call.started / 1e6)}</span>
+      {p && (
+        <>
+          <progress max={1} value={done} aria-label="Progress" />
+          <span>
+            {count(p.progress ?? 0)}
+            {p.total ? ` / ${count(p.total)}` : ''} {p.message?.slice(0, 120)}
+          </span>
+        </>
+      )}
+      {logCounts.get(call.id) ? <span class="muted">{plural(logCounts.get(call.id)!, 'log line')}</span> : null}
+      <button type="button" class="small" data-cancel onClick={() => void cancel(call.id).catch(() => undefined)}>
+        Cancel <Key of="Esc" />
+      </button>
+    </div>
+  )
+}
+
+const stateText = { running: 'running', done: 'ok', failed: 'failed', cancelled: 'cancelled', timeout: 'timed out' }
+
+/** Result shows the answer of a call. before is what it replaces until it is there. */
+export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: number | undefined; before?: number | undefined; id2?: string; verb?: string }) {
+  callsVersion.value
+  const call = id === undefined ? undefined : calls.get(id)
+  const isRunning = call?.state === 'running'
+  const shownCall = isRunning && before !== undefined ? calls.get(before) : call
+  const body = useSignal<Body | undefined>(undefined)
+  const problem = useSignal<Failure | undefined>(undefined)
+  const answer = shownCall?.answer
+  useEffect(() => {
+    problem.value = undefined
+    if (!answer) {
+      body.value = undefined
+      return undefined
+    }
+    const abort = new AbortController()
+    loadBody(answer, false, abort.signal).then(
+      (b) => (body.value = b),
+      (error) => {
+        if (!abort.signal.aborted) problem.value = failureOf(error)
+      },
+    )
+    return () => abort.abort()
+  }, [answer])
+  const parsed = useMemo(() => {
+    const text = body.value?.text
+    if (text === undefined) return undefined
+    const root = rootOf(text)
+    const result = follow(root, 'result')
+    return { root, result, items: contents(result), structured: follow(result, 'structuredContent'), hasMessages: !!follow(result, 'messages') }
+  }, [body.value])
+
+  if (!call) {
+    return (
+      <div class="nothing">
+        <p>
+          The result appears here. <Key of="Mod" /> <Key of="Enter" /> {verb.toLowerCase()}s from any field.
+        </p>
+      </div>
+    )
+  }
+  const loadAll = () => {
+    if (answer) loadBody(answer, true).then((b) => (body.value = b), (e) => (problem.value = failureOf(e)))
+  }
+  const lines = logs.get(call.id) ?? []
+  const hasText = (parsed?.items.length ?? 0) > 0 || parsed?.hasMessages
+  const tabs = [
+    { id: 'text', label: parsed?.hasMessages ? 'Messages' : 'Content', hidden: !hasText },
+    { id: 'structured', label: 'Structured', hidden: !parsed?.structured },
+    { id: 'raw', label: 'JSON' },
+    { id: 'bytes', label: 'Bytes' },
+    { id: 'log', label: `Log ${count(logCounts.get(call.id) ?? 0)}`, hidden: !logCounts.get(call.id) },
+  ]
+  const available = tabs.filter((t) => !t.hidden)
+  const wanted = param('tab')
+  const tab = available.some((t) => t.id === wanted) ? wanted : available[0]!.id
+  const tone = isRunning ? '' : call.state === 'done' && !call.isError ? 'ok' : 'error'
+  const panel = `${id2}-panel`
+  return (
+    <section class={`result ${tone}`} aria-label="Result">
+      <header class="result-bar">
+        <h3>Result</h3>
+        {isRunning ? (
+          <Running call={call} />
+        ) : (
+          <>
+            <span class={`pill ${tone}`}>
+              {tone === 'ok' ? '✓' : '✗'} {call.isError && call.state === 'done' ? 'tool error' : stateText[call.state]}
+            </span>
+            <span class="figure">{duration(call.took)}</span>
+            {call.bytes !== undefined && <span class="figure">{bytes(call.bytes)}</span>}
+            {call.tokens ? <span class="figure muted">{tokens(call.tokens)}</span> : null}
+            {call.answer && (
+              <a data-in class="figure" href={address('f', '', { at: String(call.request ?? call.answer) })}>
+                #{call.answer}
+              </a>
+            )}
+          </>
+        )}
+        <span class="spacer" />
+        {call.request && <Menu label="Copy as" name="Copy as" items={copyItems(call.request)} />}
+        {answer && (
+          <button type="button" class="small" onClick={() => void download(`frames/${answer}`, `result-${answer}.json`).catch((e) => (problem.value = failureOf(e)))}>
+            Save
+          </button>
+        )}
+      </header>
+      {call.error && <Problem of={call.error} />}
+      {problem.value && <Problem of={problem.value} />}
+      {parsed && (
+        <>
+          <div class="result-tabs">
+            <Tabs label="Views of the result" panel={panel} tabs={tabs} value={tab} onChange={(t) => setParams({ tab: t === available[0]!.id ? undefined : t })} />
+            <span class="spacer" />
+            {(tab === 'text' || tab === 'bytes') && (
+              <button type="button" class="quiet small" aria-pressed={layout.value['wrap'] !== 'no'} onClick={toggleWrap}>
+                Wrap
+              </button>
+            )}
+          </div>
+          {body.value && !body.value.whole && (
+            <div class="partial" role="note">
+              The first {bytes(body.value.text.length)} of {bytes(body.value.total)}.{' '}
+              <button type="button" class="link" onClick={loadAll}>
+                Show all
+              </button>
+            </div>
+          )}
+          <div class={isRunning ? 'result-body dimmed' : 'result-body'} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
+            {tab === 'text' && parsed.hasMessages && parsed.result && <Messages result={parsed.result} />}
+            {tab === 'text' && parsed.items.map((item, i) => <Content key={i} item={item} index={i} />)}
+            {tab === 'structured' && parsed.structured && <Structured node={parsed.structured} call={call} />}
+            {tab === 'raw' && <JSONTree root={parsed.root} label="Response" id={`${id2}-json`} depth={3} />}
+            {tab === 'bytes' && <TextView text={body.value!.text} label="Bytes" wrap={layout.value['wrap'] !== 'no'} />}
+            {tab === 'log' && <Log lines={lines} total={logCounts.get(call.id) ?? 0} />}
+          </div>
+        </>
+      )}
+    </section>
+  )
+}
+
+export function toggleWrap(): void {
+  setLayout('wrap', layout.value['wrap'] === 'no' ? 'yes' : 'no')
+}
+

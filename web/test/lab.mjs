@@ -1,0 +1,245 @@
+// What the tests share: servers, slipway inspect, a browser that reports everything that is wrong.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+
+const require = createRequire(import.meta.url)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The programs, which scripts/inspect builds. */
+export const slipway = process.env.SLIPWAY_BINARY ?? join(root, 'slipway')
+export const testserver = process.env.SLIPWAY_TESTSERVER ?? join(root, 'testserver')
+export const everything = [process.execPath, require.resolve('@modelcontextprotocol/server-everything/dist/index.js')]
+export const examples = join(root, 'examples')
+
+export const temporary = mkdtempSync(join(tmpdir(), 'slipway-inspect-'))
+const children = new Set()
+
+/** until resolves when a child has printed what matches. */
+function until(child, pattern, what) {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const timer = setTimeout(() => reject(new Error(`${what} printed no ${pattern} in 30 s: ${text}`)), 30_000)
+    const read = (data) => {
+      text += data
+      const found = pattern.exec(text)
+      if (!found) return
+      clearTimeout(timer)
+      resolve(found)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.on('exit', (code) => {
+      clearTimeout(timer)
+      reject(new Error(`${what} exited with ${code}: ${text}`))
+    })
+  })
+}
+
+function start(command, args, env = {}) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+  children.add(child)
+  child.on('exit', () => children.delete(child))
+  return child
+}
+
+/** inspect starts slipway inspect for sources, as on a command line. */
+export async function inspect(sources, options = {}) {
+  const home = options.home ?? mkdtempSync(join(temporary, 'home-'))
+  const started = performance.now()
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_CACHE_HOME: join(home, '.cache'), ...options.env }
+  const child = start(slipway, ['inspect', '--no-open', ...(options.flags ?? []), ...sources], env)
+  const [url] = await until(child, /http:\/\/\S+#[\w-]{40,}/, 'slipway inspect')
+  const address = new URL(url)
+  return {
+    url,
+    base: address.origin + address.pathname,
+    token: address.hash.slice(1),
+    started,
+    child,
+    home,
+    stop: () => child.kill('SIGINT'),
+    /** api sends a request without a browser. */
+    api(path, init = {}) {
+      return fetch(`${address.origin}/api/${path}`, {
+        ...init,
+        headers: { Authorization: `Bearer ${address.hash.slice(1)}`, ...init.headers },
+      })
+    },
+  }
+}
+
+let folder
+/** urls starts the HTTP test server once, and returns its address. */
+export async function urls() {
+  folder ??= until(start(testserver, ['http']), /http:\/\/\S+/, 'testserver').then(([url]) => url)
+  return folder
+}
+
+const flags = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--enable-precise-memory-info', '--js-flags=--expose-gc',
+]
+
+let browser
+export async function launch() {
+  browser ??= chromium.launch({ executablePath: process.env.SLIPWAY_CHROMIUM ?? '/usr/bin/chromium', args: flags })
+  return browser
+}
+
+/**
+ * visit opens a page. What it reports must be empty at the end: console, errors, violations of
+ * the policy, failed and foreign requests.
+ */
+export async function visit(lab, options = {}) {
+  const { path = '', quiet = [], ...rest } = options
+  const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...rest })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await context.newPage()
+  const reports = []
+  const report = (text) => {
+    if (!quiet.some((q) => q.test(text))) reports.push(text)
+  }
+  const requests = []
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && report(`console ${m.type()}: ${m.text()}`))
+  page.on('pageerror', (e) => report(`uncaught: ${e.message}`))
+  page.on('request', (r) => {
+    requests.push(r.url())
+    if (!/^(data|blob):/.test(r.url()) && !r.url().startsWith(lab.base)) report(`foreign request: ${r.url()}`)
+  })
+  await page.addInitScript(() => {
+    window.reported = []
+    addEventListener('securitypolicyviolation', (e) => window.reported.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`))
+  })
+  await page.goto(lab.base + path + '#' + lab.token)
+  return {
+    page,
+    context,
+    reports,
+    requests,
+    /** clean returns what was reported since. */
+    async clean() {
+      reports.push(...(await page.evaluate(() => window.reported.splice(0))).map((v) => `policy: ${v}`))
+      return reports.splice(0)
+    },
+    close: () => context.close(),
+  }
+}
+
+/** ready waits until each source has connected and its lists are there. */
+export async function ready(page, names = 1) {
+  await page.waitForFunction(
+    (n) => document.querySelectorAll('.chip .dot.ok, .chip .dot.muted').length >= n,
+    names,
+    { timeout: 20_000 },
+  )
+}
+
+/** violations runs axe-core, with best practices. */
+export async function violations(page) {
+  await page.evaluate(axeSource)
+  const found = await page.evaluate(async () => {
+    const result = await window.axe.run(document, { resultTypes: ['violations'] })
+    return result.violations.map((v) => `axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 140)).join(' | ')}`)
+  })
+  return found
+}
+
+/**
+ * tasks records the tasks of the main thread while work runs, and returns the length of the
+ * longest in milliseconds: as the clock says, and as the processor says. A busy machine makes the
+ * first longer, not the second.
+ */
+export async function tasks(page, work) {
+  const b = await launch()
+  await b.startTracing(page, { categories: ['toplevel', 'devtools.timeline', 'disabled-by-default-devtools.timeline', '__metadata'] })
+  await work()
+  const { traceEvents } = JSON.parse((await b.stopTracing()).toString())
+  const main = new Set(
+    traceEvents
+      .filter((e) => e.name === 'thread_name' && e.args.name === 'CrRendererMain')
+      .map((e) => `${e.pid} ${e.tid}`),
+  )
+  let clock = 0
+  let processor = 0
+  let total = 0
+  for (const e of traceEvents) {
+    if (e.ph !== 'X' || !/RunTask$/.test(e.name) || !main.has(`${e.pid} ${e.tid}`)) continue
+    clock = Math.max(clock, e.dur / 1000)
+    processor = Math.max(processor, (e.tdur ?? e.dur) / 1000)
+    total += (e.tdur ?? e.dur) / 1000
+  }
+  if (!total) throw new Error('the trace has no task of the page')
+  return { clock: Math.round(clock), processor: Math.round(processor), total: Math.round(total) }
+}
+
+const sessions = new WeakMap()
+
+/** metrics returns the counters of the page. They count from the first time on. */
+export async function metrics(page) {
+  let session = sessions.get(page)
+  if (!session) {
+    session = await page.context().newCDPSession(page)
+    sessions.set(page, session)
+    await session.send('Performance.enable')
+  }
+  const { metrics: list } = await session.send('Performance.getMetrics')
+  return Object.fromEntries(list.map((m) => [m.name, m.value]))
+}
+
+/** connected waits until each source has connected, or has given up. */
+export async function connected(lab) {
+  for (let i = 0; i < 300; i++) {
+    const { sources } = await (await lab.api('state')).json()
+    if (sources.every((s) => s.phase !== 'connecting')) return sources
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('a source is still connecting after 15 s')
+}
+
+/** call starts a call without the page, and waits until it has ended in Traffic. */
+export async function call(lab, name, args = {}, wait = true) {
+  const body = JSON.stringify({ source: 1, method: 'tools/call', params: { name, arguments: args }, send_anyway: true })
+  await connected(lab)
+  const response = await lab.api('call', { method: 'POST', body })
+  if (!response.ok) throw new Error(`${name}: ${await response.text()}`)
+  const { call: id } = await response.json()
+  for (let i = 0; wait && i < 300; i++) {
+    const { running } = await (await lab.api('state')).json()
+    if (!running.some((c) => c.id === id)) return id
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return id
+}
+
+/** total returns how many frames match a filter. */
+export async function total(lab, filter) {
+  const answer = await (await lab.api(`search?limit=1&q=${encodeURIComponent(filter)}`)).json()
+  return answer.total
+}
+
+/** quit ends what was started. */
+export async function quit() {
+  if (browser) await (await browser).close()
+  for (const child of children) child.kill('SIGKILL')
+  rmSync(temporary, { recursive: true, force: true })
+}
+
+/** Checks are the tests, in the order of their registration. */
+export const checks = []
+export const check = (name, run, { long = false } = {}) => checks.push({ name, run, long })
+
+/** must throws unless a condition holds. */
+export function must(condition, text) {
+  if (!condition) throw new Error(text)
+}
+
+/** none throws if a list has an entry. */
+export function none(list, what = '') {
+  if (list.length) throw new Error(`${what}${what ? ': ' : ''}${[...new Set(list)].slice(0, 12).join('\n    ')}`)
+}

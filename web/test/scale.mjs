@@ -1,0 +1,167 @@
+// Many tools, many frames, large results.
+import { call, check, inspect, metrics, must, none, ready, tasks, testserver, total, visit } from './lab.mjs'
+
+const longest = 100 // milliseconds that the page may not answer
+
+check('the measuring itself: a busy loop is seen', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, close } = await visit(lab)
+  // What evaluate itself runs is not counted as script.
+  const spin = () =>
+    page.evaluate(
+      () =>
+        new Promise((resolve) =>
+          setTimeout(() => {
+            for (const end = performance.now() + 150; performance.now() < end; );
+            resolve()
+          }),
+        ),
+    )
+  const before = await metrics(page)
+  const spent = await tasks(page, spin)
+  const after = await metrics(page)
+  must(spent.clock >= 140 && spent.processor >= 40, JSON.stringify(spent))
+  must(after.ScriptDuration - before.ScriptDuration > 0.1, `${after.ScriptDuration - before.ScriptDuration} s of script`)
+  await close()
+  lab.stop()
+})
+
+check('1,000 tools: few rows, and the filter answers at once', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, { path: 't' })
+  await ready(page)
+  await page.locator('[data-list=tools] .row').first().waitFor()
+  const rows = await page.locator('[data-list=tools] .row').count()
+  must(rows <= 80, `${rows} rows`)
+  await page.keyboard.press('/')
+  const before = await metrics(page)
+  const word = 'update_issue_99'
+  await page.keyboard.type(word)
+  await page.waitForFunction(() => document.querySelectorAll('[data-list=tools] .row').length < 12)
+  const after = await metrics(page)
+  const each = ((after.ScriptDuration - before.ScriptDuration + after.LayoutDuration - before.LayoutDuration + after.RecalcStyleDuration - before.RecalcStyleDuration) * 1000) / word.length
+  must(each <= 16, `${each.toFixed(1)} ms a key`)
+  none(await clean())
+  await close()
+  lab.stop()
+  return `${rows} rows, ${each.toFixed(1)} ms of script and layout a key`
+})
+
+check('10,000 notifications: no task over 100 ms, a click is answered, none is lost', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, { path: 't/flood' })
+  await ready(page)
+  await page.getByRole('button', { name: /^Call/ }).waitFor()
+  let slowest = 0
+  const spent = await tasks(page, async () => {
+    await page.getByRole('button', { name: /^Call/ }).click()
+    for (const room of ['f', 'h', 'f', 't', 'f']) {
+      const start = performance.now()
+      await page.evaluate((r) => document.querySelector(`.rail a[href^="/${r}"]`).click(), room)
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)))
+      slowest = Math.max(slowest, performance.now() - start)
+    }
+    await page.waitForFunction(() => document.body.innerText.includes('×10,000'), null, { timeout: 30_000 })
+  })
+  must(spent.processor <= longest, `the longest task took ${spent.processor} ms of the processor (${spent.clock} ms)`)
+  must((await total(lab, 'method:notifications/message')) === 10_000, 'notifications are missing in Traffic')
+  const rows = await page.locator('[data-list=traffic] .row').count()
+  must(rows <= 120, `${rows} rows`)
+  none(await clean())
+  await close()
+  lab.stop()
+  return `longest task ${spent.processor} ms of the processor, ${spent.clock} ms by the clock; slowest change of room ${slowest.toFixed(0)} ms`
+})
+
+check('scrolling 10,000 frames: at most 8 ms of work a frame, few rows, little memory', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  await call(lab, 'flood')
+  const { page, clean, close } = await visit(lab, { path: 'f' })
+  await page.waitForFunction(() => document.body.innerText.includes('×10,000'), null, { timeout: 30_000 })
+  const row = page.locator('[data-list=traffic] .row', { hasText: '×10,000' })
+  await row.dblclick()
+  await page.waitForFunction(() => document.querySelector('[data-shown]').innerText.startsWith('10,'))
+  const before = await metrics(page)
+  const frames = 200
+  await page.evaluate(
+    (n) =>
+      new Promise((resolve) => {
+        const list = document.querySelector('[data-list=traffic]')
+        list.scrollTop = 0
+        let i = 0
+        const step = () => {
+          list.scrollTop += 1000
+          if (++i < n) requestAnimationFrame(step)
+          else resolve()
+        }
+        requestAnimationFrame(step)
+      }),
+    frames,
+  )
+  const after = await metrics(page)
+  const spent = ['ScriptDuration', 'LayoutDuration', 'RecalcStyleDuration'].reduce((n, m) => n + after[m] - before[m], 0)
+  const each = (spent * 1000) / frames
+  must(each <= 8, `${each.toFixed(1)} ms a frame`)
+  const drawn = await page.locator('[data-list=traffic] .row').count()
+  must(drawn <= 120, `${drawn} rows`)
+  await page.evaluate(() => window.gc?.())
+  const heap = (await metrics(page)).JSHeapUsedSize / 1e6
+  must(heap <= 60, `${heap.toFixed(1)} MB`)
+  none(await clean())
+  await close()
+  lab.stop()
+  return `${each.toFixed(1)} ms of script, style and layout a frame; ${drawn} rows; ${heap.toFixed(0)} MB`
+})
+
+for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of structured content']]) {
+  check(`${what}: no task over 100 ms, also when all is shown`, async () => {
+    const lab = await inspect(['--', testserver, 'large'])
+    const { page, clean, close } = await visit(lab, { path: `t/${tool}` })
+    await ready(page)
+    const button = page.getByRole('button', { name: /^Call/ })
+    await button.waitFor()
+    const spent = await tasks(page, async () => {
+      await button.click()
+      await page.locator('.result .pill').waitFor({ timeout: 20_000 })
+      await page.getByText('Show all').waitFor()
+    })
+    must(spent.processor <= longest, `the longest task took ${spent.processor} ms of the processor (${spent.clock} ms)`)
+    const all = await tasks(page, async () => {
+      await page.getByRole('button', { name: 'Show all' }).click()
+      await page.getByText('Show all').waitFor({ state: 'detached', timeout: 20_000 })
+      await page.waitForTimeout(500)
+      const tab = page.getByRole('tab', { name: 'JSON' })
+      if (await tab.count()) await tab.last().click()
+      await page.waitForTimeout(500)
+    })
+    must(all.processor <= longest, `all of it: the longest task took ${all.processor} ms of the processor (${all.clock} ms)`)
+    must(await page.getByRole('button', { name: 'Save', exact: true }).count(), 'no Save')
+    none(await clean())
+    await close()
+    lab.stop()
+    return `longest task ${spent.processor} ms of the processor, ${spent.clock} ms by the clock; all of it: ${all.processor} and ${all.clock} ms`
+  })
+}
+
+check('100,000 frames: the page keeps some and asks Go for others', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, { path: 'f' })
+  await ready(page)
+  for (let i = 0; i < 10; i++) await call(lab, 'flood')
+  await page.waitForFunction(() => /Load .* older/.test(document.body.innerText), null, { timeout: 60_000 })
+  await page.evaluate(() => window.gc?.())
+  const before = (await metrics(page)).JSHeapUsedSize / 1e6
+  await call(lab, 'flood')
+  await call(lab, 'flood')
+  await page.waitForTimeout(3000)
+  await page.evaluate(() => window.gc?.())
+  const after = (await metrics(page)).JSHeapUsedSize / 1e6
+  must(after <= 60, `${after.toFixed(1)} MB`)
+  must(after - before < 8, `grew from ${before.toFixed(1)} to ${after.toFixed(1)} MB`)
+  await page.getByRole('button', { name: /Load .* older/ }).click()
+  await page.waitForTimeout(1000)
+  none(await clean())
+  await close()
+  lab.stop()
+  return `${before.toFixed(0)} MB, after 20,000 more ${after.toFixed(0)} MB`
+}, { long: true })
