@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -254,7 +255,7 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 	req := q.call.request.Load()
 	switch {
 	case req == nil && ses.src.opts.Questions.Answer != nil:
-		return ses.src.opts.Questions.Answer(WithNotify(ctx, q.call.notify), q.method, q.params)
+		return ses.src.answerByProgram(WithNotify(ctx, q.call.notify), q.method, q.params)
 	case req == nil:
 		return nil, errNobody
 	case !req.Version().Modern():
@@ -280,11 +281,24 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 	return q.call.parking.pose(ctx, q.method, q.params)
 }
 
+// answerByProgram passes a question to the program. Its answer may have line breaks, which
+// a message on stdio must not have.
+func (s *Source) answerByProgram(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	answer, err := s.opts.Questions.Answer(ctx, method, params)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(answer, '\n') >= 0 || bytes.IndexByte(answer, '\r') >= 0 {
+		answer = compact(answer)
+	}
+	return answer, nil
+}
+
 // answerOutside answers a question that belongs to no call. It goes to the server's only
 // client, if there is only one: on stdio, or with a process per session.
 func (ses *session) answerOutside(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if ses.src.opts.Questions.Answer != nil {
-		return ses.src.opts.Questions.Answer(ctx, method, params)
+		return ses.src.answerByProgram(ctx, method, params)
 	}
 	client, err := ses.home(ctx)
 	switch {

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,7 +156,8 @@ func TestProgramAnswers(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				return mcp.Marshal(r)
+				text, err := mcp.Marshal(r)
+				return bytes.ReplaceAll(text, []byte(`:`), []byte(":\r\n")), err // a message on stdio is one line
 			}
 			src := open(t, command(t, "server"), &client.Options{Version: v, Questions: client.Questions{Answer: answer}})
 			if got := mustCall(t, src, "ask", ""); got != `accept {"name":"Ann"}` {

@@ -122,7 +122,7 @@ func (ses *session) answers(
 		params := jsonscan.Member(b.Asked[key], "params")
 		if req == nil && ses.src.opts.Questions.Answer != nil {
 			var err error
-			if answers[i], err = ses.src.opts.Questions.Answer(ctx, method, params); err != nil {
+			if answers[i], err = ses.src.answerByProgram(ctx, method, params); err != nil {
 				return nil, err
 			}
 			continue
