@@ -3,11 +3,12 @@
 // Command journeys executes the pages in docs/journeys, each in an empty folder with an empty
 // home folder and a minimal environment, and compares everything that their commands print.
 //
-//	go run ./scripts/journeys [-clients FOLDER] [-update] [NAME...]
+//	go run ./scripts/journeys [-clients FOLDER] [-cold] [-update] [NAME...]
 //
 // A page may take five minutes at most. With -update the output is written into the pages. The
-// folder of a page contains a link named slipway to the repository. What differs between
-// machines is printed as it would be for a user named you: see places.
+// module of the repository is available as a release, and downloads come from the caches of Go and
+// npm unless -cold is set. What differs between machines is printed as it would be for a user
+// named you: see places.
 package main
 
 import (
@@ -37,15 +38,16 @@ const shownPort = "8080"
 
 func main() {
 	update := flag.Bool("update", false, "write the output into the pages")
+	cold := flag.Bool("cold", false, "download everything instead of using the caches of Go and npm")
 	clients := flag.String("clients", "", "`folder` of the programs of clients, such as claude")
 	flag.Parse()
-	if err := run(*update, *clients, flag.Args()); err != nil {
+	if err := run(*update, *cold, *clients, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "journeys:", err)
 		os.Exit(1)
 	}
 }
 
-func run(update bool, clients string, names []string) error {
+func run(update, cold bool, clients string, names []string) error {
 	repository, err := filepath.Abs(".")
 	if err != nil {
 		return err
@@ -59,6 +61,10 @@ func run(update bool, clients string, names []string) error {
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build slipway: %w", err)
+	}
+	downloads, err := findDownloads(repository, bin, cold)
+	if err != nil {
+		return err
 	}
 
 	pages, err := doc.Load(os.DirFS(repository))
@@ -81,6 +87,7 @@ func run(update bool, clients string, names []string) error {
 			repository: repository,
 			bin:        bin,
 			clients:    clients,
+			downloads:  downloads,
 			update:     update,
 		}
 		start := time.Now()
@@ -107,6 +114,7 @@ type journey struct {
 	repository string
 	bin        string
 	clients    string
+	downloads  []string // environment of Go and npm
 	update     bool
 
 	folder string
@@ -177,9 +185,6 @@ func (j *journey) prepare() error {
 	if err := os.MkdirAll(filepath.Join(home, "project"), 0o755); err != nil {
 		return err
 	}
-	if err := os.Symlink(j.repository, filepath.Join(home, "slipway")); err != nil {
-		return err
-	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -195,11 +200,11 @@ func (j *journey) save(step doc.Step) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(name, []byte(strings.Join(step.Output, "\n")+"\n"), 0o644)
+	content := strings.ReplaceAll(strings.Join(step.Output, "\n")+"\n", shownPort, j.port)
+	return os.WriteFile(name, []byte(content), 0o644)
 }
 
-// environment has what a login on a new machine would have, and where this machine finds the
-// registries of packages.
+// environment has what a login on a new machine would have, and where downloads come from.
 func (j *journey) environment() []string {
 	path := j.bin + ":/usr/local/bin:/usr/bin:/bin"
 	if goroot, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
@@ -212,16 +217,10 @@ func (j *journey) environment() []string {
 		"HOME=" + filepath.Join(j.folder, "you"),
 		"PATH=" + path,
 		"LANG=C.UTF-8",
-		"GOFLAGS=-modcacherw",
 		"DISABLE_AUTOUPDATER=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	}
-	for _, name := range []string{"GOPROXY", "GOSUMDB", "npm_config_registry", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
+	return append(env, j.downloads...)
 }
 
 // shell is the terminal of a page. All commands run in one shell, so that folders, variables

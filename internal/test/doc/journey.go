@@ -9,6 +9,9 @@ import (
 // JourneyFolder contains the pages that scripts/journeys executes in an empty environment.
 const JourneyFolder = "docs/journeys/"
 
+// fileMarker is the line above a file of a journey.
+var fileMarker = regexp.MustCompile(`^<!-- save as (\S+) -->$`)
+
 // IsJourney reports whether the page is executed as a whole, by a shell, in the order of its
 // blocks.
 func (p Page) IsJourney() bool { return strings.HasPrefix(p.Path, JourneyFolder) }
@@ -29,13 +32,12 @@ func Journey(p Page) ([]Step, []Problem) {
 }
 
 func (p Page) files() []Step {
-	marker := regexp.MustCompile(`^<!-- save as (\S+) -->$`)
 	var files []Step
 	open := false
 	p.fences(func(line int, text string, at fence, _ string) bool {
 		switch {
 		case at == opening && line > 1:
-			m := marker.FindStringSubmatch(p.Lines[line-2])
+			m := fileMarker.FindStringSubmatch(p.Lines[line-2])
 			open = m != nil
 			if open {
 				files = append(files, Step{

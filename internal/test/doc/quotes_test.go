@@ -8,7 +8,7 @@ import (
 
 // checkQuotes reports Go code that differs from its source. The line above a Go block
 // must be <!-- from FILE -->, and FILE must contain the lines of the block, apart from
-// common indentation.
+// common indentation. Files of a journey are compiled when it is executed.
 func checkQuotes(fsys fs.FS, p Page) []Problem {
 	announced := regexp.MustCompile(`^<!-- from ([^ ]+) -->$`)
 	var problems []Problem
@@ -22,7 +22,7 @@ func checkQuotes(fsys fs.FS, p Page) []Problem {
 			file, block = "", nil
 			if m := announced.FindStringSubmatch(above); m != nil {
 				file = m[1]
-			} else {
+			} else if !p.IsJourney() || !fileMarker.MatchString(above) {
 				problems = append(problems, Problem{p.Path, line, "Go code without <!-- from FILE --> on the line above"})
 			}
 		case at == inside:
