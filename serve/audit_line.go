@@ -33,9 +33,9 @@ func audited(method string) bool {
 	return true
 }
 
-// auditor records requests in an Audit, and refuses those that must be recorded but
-// cannot be.
-type auditor struct{ *Audit }
+// auditor records requests in the Audit of the current policy, if it has one, and refuses
+// those that must be recorded but cannot be.
+type auditor struct{ door *door }
 
 var (
 	_ server.Observer = auditor{}
@@ -44,21 +44,26 @@ var (
 
 // Observe implements [server.Observer].
 func (a auditor) Observe(ctx context.Context, e server.Event) {
+	audit := a.door.policy.Load().audit
+	if audit == nil {
+		return
+	}
 	switch e.Kind {
 	case server.EventAnswer:
 		if audited(e.Method) || e.Err != nil {
-			a.request(ctx, "request", &e)
+			audit.request(ctx, "request", &e)
 		}
 	case server.EventRefused:
-		a.request(ctx, "refused", &e)
+		audit.request(ctx, "refused", &e)
 	case server.EventSessionEnd:
-		a.request(ctx, "session_end", &e)
+		audit.request(ctx, "session_end", &e)
 	}
 }
 
-// Enter implements [server.Gate]. It is used only if the log is required.
+// Enter implements [server.Gate]. It does nothing unless the log is required.
 func (a auditor) Enter(ctx context.Context, op server.Operation) error {
-	if !audited(op.Method) || op.Follows {
+	audit := a.door.policy.Load().audit
+	if audit == nil || !audit.required || !audited(op.Method) || op.Follows {
 		return nil
 	}
 	req := mcp.RequestFrom(ctx)
@@ -71,7 +76,7 @@ func (a auditor) Enter(ctx context.Context, op server.Operation) error {
 	if req != nil {
 		e.Version = req.Version()
 	}
-	if a.request(ctx, "begin", &e) != nil {
+	if audit.request(ctx, "begin", &e) != nil {
 		return &mcp.Error{
 			Code:    mcp.CodeToolBusy,
 			Message: "the audit log cannot be written, and nothing is done that is not in it",
@@ -94,10 +99,10 @@ var lineBuffers = sync.Pool{New: func() any {
 
 // request records a request. It returns an error if the log is required and the request
 // could not be recorded.
-func (a auditor) request(ctx context.Context, event string, e *server.Event) error {
+func (a *Audit) request(ctx context.Context, event string, e *server.Event) error {
 	buf := lineBuffers.Get().(*lineBuffer)
 	defer lineBuffers.Put(buf)
-	l := auditLine{a.Audit, a.begin(buf.b[:0], event)}
+	l := auditLine{a, a.begin(buf.b[:0], event)}
 	l.what(ctx, event, e)
 	l.who(ctx, e)
 	if event != "begin" {

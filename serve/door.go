@@ -16,21 +16,57 @@ import (
 // door decides which requests are admitted: those with a valid token, within the rate
 // limits, and with the required scopes.
 type door struct {
-	auth    *Auth    // nil admits everyone
+	policy  atomic.Pointer[policy]
 	limiter *limiter // nil means no limits
 	log     *slog.Logger
 	refused func(status int) // counts refusals; may be nil
-	audit   *Audit           // nil without
-	tools   *toolRules       // nil without
-	public  string           // base URL; "" means the host in the client's request
 
 	lastLogged atomic.Int64 // when last logged, in Unix nanoseconds
 }
 
 var _ server.Gate = (*door)(nil)
 
+// policy is what a [Control] can replace while the server runs. A policy itself never
+// changes.
+type policy struct {
+	auth   *Auth      // nil admits everyone
+	tools  *toolRules // nil without
+	audit  *Audit     // nil without
+	public string     // base URL; "" means the host in the client's request
+}
+
+// newDoor returns a door with the policy of o. If the policy may change, everything is
+// counted, so that a limit can be set later.
+func newDoor(o *Options) *door {
+	d := &door{
+		limiter: newLimiter(o.Limits),
+		log:     o.Logger,
+	}
+	if d.limiter == nil && o.Control != nil {
+		d.limiter = startLimiter(o.Limits)
+	}
+	d.policy.Store(o.policy())
+	return d
+}
+
+// policy returns the policy that o describes.
+func (o *Options) policy() *policy {
+	p := &policy{
+		auth:  o.Auth,
+		tools: o.tools,
+		audit: o.Audit,
+	}
+	if p.tools == nil {
+		p.tools = newToolRules(o.Auth)
+	}
+	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
+		p.public = public.String()
+	}
+	return p
+}
+
 // open reports whether every request is admitted.
-func (d *door) open() bool { return d.auth == nil && d.limiter == nil }
+func (d *door) open() bool { return d.policy.Load().auth == nil && d.limiter == nil }
 
 // caller is the sender of a request, or the holder of a connection. It is the context of
 // everything that results from it.
@@ -46,6 +82,7 @@ type caller struct {
 	token     string
 	checked   atomic.Int64 // when the token was last found valid, in Unix nanoseconds
 	principal atomic.Pointer[mcp.Principal]
+	policy    atomic.Pointer[policy] // by which the token was last found valid
 }
 
 func newCaller(r *http.Request) *caller {
@@ -103,22 +140,23 @@ func (d *door) answer(w http.ResponseWriter, c *caller, p *mcp.Principal, refuse
 // admit identifies the sender of a request and decides whether to admit it. The principal
 // is nil if there is no authentication.
 func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
-	if d.auth == nil {
+	current := d.policy.Load()
+	if current.auth == nil {
 		return nil, d.charge(c, addressKey(c.remote))
 	}
 	token, refused := bearer(r)
 	if refused != nil {
 		return nil, d.chargeFailure(c, refused)
 	}
-	return d.identify(c, token)
+	return d.identify(c, current, token)
 }
 
 // identify returns the holder of a token; "" means no token.
-func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
+func (d *door) identify(c *caller, current *policy, token string) (*mcp.Principal, *refusal) {
 	if token == "" {
-		return nil, d.chargeFailure(c, d.unauthorized("", "a bearer token is required"))
+		return nil, d.chargeFailure(c, unauthorized("", "a bearer token is required", current.auth))
 	}
-	p, refused := d.verify(c, token)
+	p, refused := d.verify(c, current.auth, token)
 	if refused != nil {
 		return nil, d.chargeFailure(c, refused)
 	}
@@ -128,6 +166,7 @@ func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
 	c.token = token
 	c.principal.Store(p)
 	if c.connection {
+		c.policy.Store(current)
 		c.checked.Store(time.Now().UnixNano())
 	}
 	return p, nil
@@ -135,26 +174,26 @@ func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
 
 // verify returns the holder of a token that is valid and has the scopes for every
 // request.
-func (d *door) verify(ctx context.Context, token string) (*mcp.Principal, *refusal) {
-	p, err := d.auth.verify(ctx, token)
+func (d *door) verify(ctx context.Context, auth *Auth, token string) (*mcp.Principal, *refusal) {
+	p, err := auth.verify(ctx, token)
 	switch {
 	case errors.Is(err, ErrToken):
-		return nil, d.unauthorized(kindToken, "the token is not valid")
+		return nil, unauthorized(kindToken, "the token is not valid", auth)
 	case err != nil:
 		return nil, d.unverified(err)
-	case d.auth.lacks(p, d.auth.Scopes):
-		return nil, forbidden("the token lacks a scope", d.auth.Scopes)
+	case auth.lacks(p, auth.Scopes):
+		return nil, forbidden("the token lacks a scope", auth.Scopes)
 	}
 	return p, nil
 }
 
 // unauthorized returns the refusal of a request without a valid token.
-func (d *door) unauthorized(kind, message string) *refusal {
+func unauthorized(kind, message string, auth *Auth) *refusal {
 	return &refusal{
 		status:  http.StatusUnauthorized,
 		kind:    kind,
 		message: message,
-		scopes:  d.auth.Scopes,
+		scopes:  auth.Scopes,
 	}
 }
 
@@ -230,8 +269,8 @@ func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 	if d.refused != nil {
 		d.refused(why.status)
 	}
-	if d.audit != nil {
-		d.audit.refused(c, why)
+	if audit := d.policy.Load().audit; audit != nil {
+		audit.refused(c, why)
 	}
 	d.log.Info("refused", "status", why.status, "reason", why.message, "remote", c.remote)
 	server.WriteError(w, d.wire(c, why))
@@ -247,8 +286,8 @@ func (d *door) wire(c *caller, why *refusal) *mcp.Error {
 		header.Set("Retry-After", strconv.Itoa(max(1, why.after)))
 	default:
 		metadata := ""
-		if len(d.auth.AuthorizationServers) > 0 {
-			metadata = baseURL(d.public, c.host, c.secure) + metadataPath + EndpointPath
+		if p := d.policy.Load(); p.auth != nil && len(p.auth.AuthorizationServers) > 0 {
+			metadata = baseURL(p.public, c.host, c.secure) + metadataPath + EndpointPath
 		}
 		header.Set("WWW-Authenticate", why.challenge(metadata))
 	}
@@ -332,28 +371,30 @@ func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refus
 // checkToolScopes refuses the call of a tool that needs a scope which p, who may be nil, does not
 // have.
 func (d *door) checkToolScopes(p *mcp.Principal, op server.Operation) *refusal {
-	if d.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
+	rules := d.policy.Load()
+	if rules.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
 		return nil
 	}
-	scopes, known := d.tools.scopes(op.Catalog, op.Name)
-	return d.checkScopes(p, scopes, known)
+	scopes, known := rules.tools.scopes(op.Catalog, op.Name)
+	return rules.auth.checkScopes(p, scopes, known)
 }
 
 // checkScopes refuses a principal that lacks scopes, or any principal if the scopes are
 // not known.
-func (d *door) checkScopes(p *mcp.Principal, scopes []string, known bool) *refusal {
+func (a *Auth) checkScopes(p *mcp.Principal, scopes []string, known bool) *refusal {
 	if known && len(scopes) == 0 {
 		return nil
 	}
-	if known && p != nil && !d.auth.lacks(p, scopes) {
+	if known && p != nil && !a.lacks(p, scopes) {
 		return nil
 	}
-	return forbidden("the token lacks a scope that the tool needs", union(d.auth.Scopes, scopes))
+	return forbidden("the token lacks a scope that the tool needs", union(a.Scopes, scopes))
 }
 
 // follow refuses the outcome of a call to a token without the scopes of its tool.
 func (d *door) follow(ctx context.Context, op server.Operation) error {
-	if d.tools == nil || op.Method != "tools/call" {
+	rules := d.policy.Load()
+	if rules.tools == nil || op.Method != "tools/call" {
 		return nil
 	}
 	tool := op.Catalog.Tool(op.Name)
@@ -365,14 +406,15 @@ func (d *door) follow(ctx context.Context, op server.Operation) error {
 	if c != nil {
 		p = c.principal.Load()
 	}
-	scopes, known := d.tools.scopesOfTool(tool)
-	return d.deny(c, op, d.checkScopes(p, scopes, known))
+	scopes, known := rules.tools.scopesOfTool(tool)
+	return d.deny(c, op, rules.auth.checkScopes(p, scopes, known))
 }
 
 // recheckIfDue verifies the token of a connection again if the last check was long ago.
 func (d *door) recheckIfDue(ctx context.Context, c *caller) *refusal {
+	current := d.policy.Load()
 	now := time.Now().UnixNano()
-	if d.auth == nil || now-c.checked.Load() < int64(recheckAfter) {
+	if current.auth == nil || c.policy.Load() == current && now-c.checked.Load() < int64(recheckAfter) {
 		return nil
 	}
 	return d.recheck(ctx, c)
@@ -380,14 +422,22 @@ func (d *door) recheckIfDue(ctx context.Context, c *caller) *refusal {
 
 // recheck verifies the token of a connection or a stream again.
 func (d *door) recheck(ctx context.Context, c *caller) *refusal {
-	p, refused := d.verify(ctx, c.token)
+	current := d.policy.Load()
+	if current.auth == nil {
+		return nil
+	}
+	if c.token == "" { // opened when none was required
+		return unauthorized("", "a bearer token is required", current.auth)
+	}
+	p, refused := d.verify(ctx, current.auth, c.token)
 	if refused != nil {
 		return refused
 	}
 	if was := c.principal.Load(); was == nil || was.Name != p.Name {
-		return d.unauthorized(kindToken, "the token belongs to another principal now")
+		return unauthorized(kindToken, "the token belongs to another principal now", current.auth)
 	}
 	c.principal.Store(p)
+	c.policy.Store(current)
 	c.checked.Store(time.Now().UnixNano())
 	return nil
 }
@@ -403,7 +453,7 @@ func (d *door) stillValid(ctx context.Context) bool {
 	defer cancel()
 	refused := d.recheck(ctx, c)
 	if refused == nil {
-		if p := c.principal.Load(); p.Expires.IsZero() || time.Now().Before(p.Expires) {
+		if p := c.principal.Load(); p == nil || p.Expires.IsZero() || time.Now().Before(p.Expires) {
 			return true
 		}
 		refused = &refusal{
@@ -411,8 +461,8 @@ func (d *door) stillValid(ctx context.Context) bool {
 			message: "the token has expired",
 		}
 	}
-	if d.audit != nil {
-		d.audit.refused(c, refused)
+	if audit := d.policy.Load().audit; audit != nil {
+		audit.refused(c, refused)
 	}
 	d.log.Info("stream closed", "reason", refused.message, "remote", c.remote)
 	return false

@@ -23,16 +23,16 @@ const EndpointPath = "/mcp"
 // Handler serves a Source over HTTP: the endpoint, WebSockets, the health checks and, if
 // the Source has them, its files. It is safe for concurrent use.
 type Handler struct {
-	server    *mcpserver.Server
-	endpoint  http.Handler
-	sockets   *ws.Handler  // nil if disabled
-	legacy    http.Handler // HTTP+SSE; nil if disabled
-	postOnly  bool
-	view      atomic.Pointer[http.Handler] // handles all other paths
-	landing   http.Handler                 // describes the server to people
-	metrics   http.Handler                 // nil if disabled
-	discovery discovery
-	health    health
+	server   *mcpserver.Server
+	door     *door
+	endpoint *mcpserver.HTTPHandler
+	sockets  *ws.Handler                  // nil if disabled for good
+	legacy   *mcpserver.SSEHandler        // HTTP+SSE; nil if disabled for good
+	surface  atomic.Pointer[surface]      // what of the rest is served
+	view     atomic.Pointer[http.Handler] // handles all other paths
+	landing  http.Handler                 // describes the server to people
+	metrics  http.Handler                 // nil if disabled for good
+	health   health
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -46,36 +46,55 @@ func NewHandler(src mcp.Source, opts *Options) *Handler {
 	return newHandler(src, opts.withDefaults())
 }
 
-// newHandler returns a handler for options that already have their defaults.
-func newHandler(src mcp.Source, o Options) *Handler {
-	h := &Handler{
-		health: health{
-			source:  src,
-			servers: o.upstreams,
-			config:  o.config,
-		},
+// surface selects what is served. A [Control] can replace it while the server runs.
+type surface struct {
+	postOnly, webSocket, legacy, metrics, files bool
+
+	discovery discovery
+}
+
+// surface returns what o serves of src.
+func (o *Options) surface(src mcp.Source) *surface {
+	s := &surface{
+		postOnly:  o.HTTP.PostOnly,
+		webSocket: !o.NoWebSocket,
+		legacy:    o.LegacySSE,
+		metrics:   !o.NoMetrics,
+		files:     !o.NoFiles,
 		discovery: discovery{
 			source: src,
 			auth:   o.Auth,
 		},
 	}
-	d := &door{
-		auth:    o.Auth,
-		limiter: newLimiter(o.Limits),
-		log:     o.Logger,
-		tools:   o.tools,
-	}
-	if d.tools == nil {
-		d.tools = newToolRules(o.Auth)
-	}
 	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
-		h.discovery.public, d.public = public, public.String()
+		s.discovery.public = public
+	}
+	return s
+}
+
+// acceptPublicHost adds the host of the public URL to those that requests may name.
+func (o *Options) acceptPublicHost() {
+	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
 		o.HTTP.AllowedHosts = append(slices.Clone(o.HTTP.AllowedHosts), public.Host)
 	}
+}
+
+// newHandler returns a handler for options that already have their defaults.
+func newHandler(src mcp.Source, o Options) *Handler {
+	d := newDoor(&o)
+	h := &Handler{
+		door: d,
+		health: health{
+			source:  src,
+			servers: o.upstreams,
+			config:  o.config,
+		},
+	}
+	o.acceptPublicHost()
 	m := o.observe(d)
 	if !d.open() {
 		o.HTTP.Authenticate = d.authenticate
-		if d.auth != nil {
+		if o.Auth != nil || o.Control != nil {
 			o.HTTP.Revalidate = d.stillValid
 		}
 		o.Server.Gate = joinGates(d, o.Server.Gate)
@@ -85,18 +104,18 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	}
 	h.server = mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(h.server)
-	endpoint := h.server.HTTPHandler(&o.HTTP)
+	h.endpoint = h.server.HTTPHandler(&o.HTTP)
 	h.sockets = o.sockets(h.server, d)
-	h.postOnly = o.HTTP.PostOnly
 	h.legacy = o.legacySSE(h.server, d)
-	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{
+	h.surface.Store(o.surface(src))
+	h.landing = h.endpoint.Protect(landing{
 		source: src,
-		public: d.public,
+		door:   d,
 	})
 	h.view.Store(&h.landing)
 	h.showFiles = func(opened mcp.Source) {
 		v, ok := opened.(viewer)
-		if !ok || o.NoFiles {
+		if !ok || o.NoFiles && o.Control == nil {
 			return
 		}
 		files := &fileView{
@@ -108,15 +127,15 @@ func newHandler(src mcp.Source, o Options) *Handler {
 			observer: o.Server.Observer,
 		}
 		files.uses, _ = opened.(fileUser)
-		view := endpoint.Protect(d.protect(files))
+		view := h.endpoint.Protect(d.protect(files))
 		h.view.Store(&view)
 	}
 	h.showFiles(src)
 	if m != nil {
 		m.stats = h.server.Stats
-		m.audit = o.Audit
+		m.audit = func() *Audit { return d.policy.Load().audit }
 		m.upstreams = o.upstreams
-		h.metrics = endpoint.Protect(d.protect(m))
+		h.metrics = h.endpoint.Protect(d.protect(m))
 	}
 	return h
 }
@@ -126,20 +145,19 @@ func newHandler(src mcp.Source, o Options) *Handler {
 func (o *Options) observe(d *door) *metrics {
 	var m *metrics
 	var counting, logging mcpserver.Observer
-	if !o.NoMetrics {
+	if !o.NoMetrics || o.Control != nil {
 		m = newMetrics()
 		d.refused = m.refused
 		counting = m
 	}
-	if o.Logger.Enabled(context.Background(), slog.LevelInfo) {
+	if o.Control != nil || o.Logger.Enabled(context.Background(), slog.LevelInfo) {
 		logging = requestLog{o.Logger}
 	}
 	var auditing mcpserver.Observer
-	if o.Audit != nil {
-		auditing = auditor{o.Audit}
-		d.audit = o.Audit
-		if o.Audit.required {
-			o.Server.Gate = joinGates(auditor{o.Audit}, o.Server.Gate)
+	if o.Audit != nil || o.Control != nil {
+		auditing = auditor{d}
+		if o.Control != nil || o.Audit.required {
+			o.Server.Gate = joinGates(auditor{d}, o.Server.Gate)
 		}
 	}
 	// Requests are recorded before they are logged.
@@ -188,34 +206,37 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // others serves the paths that depend on options.
 func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
+	s := h.surface.Load()
 	switch {
-	case r.URL.Path == WebSocketPath && h.sockets != nil:
+	case r.URL.Path == WebSocketPath && s.webSocket:
 		h.sockets.ServeHTTP(w, r)
-	case h.legacy != nil && (r.URL.Path == LegacySSEPath || r.URL.Path == LegacyMessagePath):
+	case s.legacy && (r.URL.Path == LegacySSEPath || r.URL.Path == LegacyMessagePath):
 		h.legacy.ServeHTTP(w, r)
-	case r.URL.Path == "/metrics" && h.metrics != nil:
+	case r.URL.Path == "/metrics" && s.metrics:
 		h.metrics.ServeHTTP(w, r)
-	case h.discovery.serves(w, r):
+	case s.discovery.serves(w, r):
 	case strings.HasPrefix(r.URL.Path, "/.well-known/"):
 		// Clients look for metadata here before they have a token: 401 would mean that the
 		// document exists.
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		http.Error(w, "not found", http.StatusNotFound)
-	default:
+	case s.files:
 		(*h.view.Load()).ServeHTTP(w, r)
+	default:
+		h.landing.ServeHTTP(w, r)
 	}
 }
 
 // landing describes the server to people who open its address in a browser.
 type landing struct {
 	source mcp.Source
-	public string // the address at which clients reach the server, or ""
+	door   *door // knows the address at which clients reach the server
 }
 
 func (l landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	base := l.public
+	base := l.door.policy.Load().public
 	if base == "" {
 		base = visible.Line(mountedAt(r))
 	}

@@ -14,10 +14,10 @@ const (
 	LegacyMessagePath = "/message"
 )
 
-// legacySSE returns the handler for HTTP+SSE, or nil if it is disabled. It shares the
-// options of the endpoint.
-func (o *Options) legacySSE(server *mcpserver.Server, d *door) http.Handler {
-	if !o.LegacySSE {
+// legacySSE returns the handler for HTTP+SSE, or nil if it is disabled for good. It shares
+// the options of the endpoint.
+func (o *Options) legacySSE(server *mcpserver.Server, d *door) *mcpserver.SSEHandler {
+	if !o.LegacySSE && o.Control == nil {
 		return nil
 	}
 	endpoint := o.HTTP

@@ -38,7 +38,7 @@ func (l Limits) none() bool {
 
 // limiter enforces the limits of clients.
 type limiter struct {
-	limits Limits
+	limits atomic.Pointer[Limits]
 	start  time.Time
 	seed   maphash.Seed
 	shards [clientShards]clientShard
@@ -73,15 +73,26 @@ func newLimiter(l Limits) *limiter {
 	if l.none() {
 		return nil
 	}
-	if l.Burst <= 0 {
-		l.Burst = max(10, int(math.Ceil(2*l.Rate)))
+	return startLimiter(l)
+}
+
+// startLimiter returns a limiter, even if there is nothing to limit yet.
+func startLimiter(l Limits) *limiter {
+	started := &limiter{
+		start: time.Now(),
+		seed:  maphash.MakeSeed(),
 	}
-	l.Clients = cmp.Or(max(l.Clients, 0), 10_000)
-	return &limiter{
-		limits: l,
-		start:  time.Now(),
-		seed:   maphash.MakeSeed(),
+	started.set(l)
+	return started
+}
+
+// set replaces the limits. What clients have used counts on.
+func (l *limiter) set(limits Limits) {
+	if limits.Burst <= 0 {
+		limits.Burst = max(10, int(math.Ceil(2*limits.Rate)))
 	}
+	limits.Clients = cmp.Or(max(limits.Clients, 0), 10_000)
+	l.limits.Store(&limits)
 }
 
 // addressKey returns the key of the client at the other end of a connection.
@@ -103,11 +114,11 @@ func (l *limiter) client(key clientKey) *client {
 	if sh.clients == nil {
 		sh.clients = make(map[clientKey]*client)
 	}
-	if len(sh.clients) >= max(1, l.limits.Clients/clientShards) {
+	if len(sh.clients) >= max(1, l.limits.Load().Clients/clientShards) {
 		l.forget(sh)
 	}
 	c := &client{
-		tokens: float64(l.limits.Burst),
+		tokens: float64(l.limits.Load().Burst),
 		at:     time.Since(l.start),
 	}
 	sh.clients[key] = c
@@ -144,24 +155,26 @@ func (l *limiter) forget(sh *clientShard) {
 func (l *limiter) full(c *client, now time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tokens+(now-c.at).Seconds()*l.limits.Rate >= float64(l.limits.Burst)
+	limits := l.limits.Load()
+	return c.tokens+(now-c.at).Seconds()*limits.Rate >= float64(limits.Burst)
 }
 
 // take consumes one request of c's share, if any is left.
 func (l *limiter) take(c *client) *refusal {
-	if l.limits.Rate <= 0 {
+	limits := l.limits.Load()
+	if limits.Rate <= 0 {
 		return nil
 	}
 	now := time.Since(l.start)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tokens = min(float64(l.limits.Burst), c.tokens+(now-c.at).Seconds()*l.limits.Rate)
+	c.tokens = min(float64(limits.Burst), c.tokens+(now-c.at).Seconds()*limits.Rate)
 	c.at = now
 	if c.tokens >= 1 {
 		c.tokens--
 		return nil
 	}
-	wait := math.Ceil((1 - c.tokens) / l.limits.Rate)
+	wait := math.Ceil((1 - c.tokens) / limits.Rate)
 	return &refusal{
 		status:  http.StatusTooManyRequests,
 		message: "too many requests",
@@ -171,7 +184,8 @@ func (l *limiter) take(c *client) *refusal {
 
 // enter counts a request in flight, if another one is allowed.
 func (l *limiter) enter(c *client) *refusal {
-	if n := l.limits.ClientInFlight; c.inFlight.Add(1) > int64(n) && n > 0 {
+	limits := l.limits.Load()
+	if n := limits.ClientInFlight; c.inFlight.Add(1) > int64(n) && n > 0 {
 		c.inFlight.Add(-1)
 		return &refusal{
 			status:  http.StatusTooManyRequests,
@@ -179,7 +193,7 @@ func (l *limiter) enter(c *client) *refusal {
 			after:   1,
 		}
 	}
-	if n := l.limits.InFlight; l.all.Add(1) > int64(n) && n > 0 {
+	if n := limits.InFlight; l.all.Add(1) > int64(n) && n > 0 {
 		l.leave(c)
 		return &refusal{
 			status:  http.StatusServiceUnavailable,

@@ -21,7 +21,7 @@ type metrics struct {
 	began     time.Time
 	stats     func() server.Stats // nil if there are none
 	upstreams func() []Upstream   // nil if there are none
-	audit     *Audit              // nil if disabled
+	audit     func() *Audit       // returns nil without a log
 
 	mu         sync.Mutex // guards the fields below
 	inFlight   int
@@ -193,8 +193,8 @@ func (m *metrics) text() string {
 		t.gauge("mcp_server_tasks", "Running tasks.", float64(st.Tasks))
 		keptMetrics(&t, &st)
 	}
-	if m.audit != nil {
-		m.audit.metrics(&t)
+	if audit := m.audit(); audit != nil {
+		audit.metrics(&t)
 	}
 	if m.upstreams != nil {
 		upstreamMetrics(&t, m.upstreams())

@@ -50,8 +50,8 @@ type Options struct {
 	// RequestTimeout of 0 means ten minutes, a negative one no limit. Its Gate is called
 	// after Auth and Limits.
 	Server mcpserver.Options
-	// StateKeys, if not nil, replace Server.StateKeys, and can be reloaded.
-	StateKeys *StateKeys
+	// Live changes the server while it runs.
+	Live
 
 	// Logger receives messages for operators. It never receives arguments, results or
 	// headers. Nil discards them.
@@ -80,6 +80,14 @@ type Reporting struct {
 	// Announce, if not nil, makes [Run], [Serve] and [Stdio] report the state of the process
 	// to programs of the same user, see [Processes].
 	Announce *Announcement
+}
+
+// Live changes a server while it runs. The zero value changes nothing.
+type Live struct {
+	// StateKeys, if not nil, replace Server.StateKeys, and can be reloaded.
+	StateKeys *StateKeys
+	// Control, if not nil, can replace options of the server.
+	Control *Control
 }
 
 // Features selects what is served next to the endpoint. The zero value serves all but the

@@ -18,6 +18,9 @@ var _ server.Observer = requestLog{}
 
 // Observe implements [server.Observer].
 func (l requestLog) Observe(ctx context.Context, e server.Event) {
+	if !l.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
 	switch e.Kind {
 	case server.EventAnswer:
 		l.line(ctx, "request", &e)

@@ -62,13 +62,19 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		info.Public = public.String() + EndpointPath
 	}
 	ln = timeoutListener{ln}
+	live := &running{
+		source:  src,
+		exposed: !onLoopback(ln.Addr()),
+	}
+	live.drain.Store(&o.Connections)
 	if o.TLS.Cert != "" {
-		config, err := o.TLS.config(o.Logger)
+		cert, err := o.TLS.open(o.Logger)
 		if err != nil {
 			_ = ln.Close()
 			return err
 		}
-		ln = tls.NewListener(ln, config)
+		live.tls = cert
+		ln = tls.NewListener(ln, cert.config())
 	}
 	if o.NoWebSocket {
 		info.WebSocket = ""
@@ -85,6 +91,13 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		ConnState:         fresh.note,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
+	live.handler, live.door = handler, handler.door
+	forget, err := o.Control.follow(ctx, live)
+	if err != nil {
+		_ = ln.Close()
+		return err
+	}
+	defer forget()
 	hs.RegisterOnShutdown(fresh.close)
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
@@ -105,6 +118,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	}
 	handler.Drain()
 	failure := opening.failure()
+	o.Connections = *live.drain.Load()
 	o.Logger.Info("draining", "delay", o.DrainDelay, "timeout", o.DrainTimeout)
 	if o.DrainDelay > 0 && failure == nil { // no traffic is routed to a server that was never ready
 		select {
@@ -162,24 +176,30 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	if err := o.checkToolScopes(ctx, src); err != nil {
 		return err
 	}
-	d := &door{
-		auth:  o.Auth,
-		log:   o.Logger,
-		tools: o.tools,
-	}
+	d := newDoor(&o)
+	d.limiter = nil // there is one client, which is trusted
 	o.observe(d)
-	if d.tools != nil {
-		if mcp.PrincipalFrom(ctx) == nil {
-			o.Logger.Warn("stdio has no token: tools with a scope cannot be called")
-		}
+	if o.tools != nil && mcp.PrincipalFrom(ctx) == nil {
+		o.Logger.Warn("stdio has no token: tools with a scope cannot be called")
+	}
+	if o.tools != nil || o.Control != nil {
 		o.Server.Gate = joinGates(d, o.Server.Gate)
 	}
 	server := mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(server)
 	defer o.announce("stdio", server, 0)()
+	live := &running{
+		source: src,
+		door:   d,
+	}
+	forget, err := o.Control.follow(ctx, live)
+	if err != nil {
+		return err
+	}
+	defer forget()
 	ctx, opening := o.awaitOpening(ctx, src, func(mcp.Source) {})
 	defer opening.close()
-	err := server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{
+	err = server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{
 		MaxLine:      int(o.HTTP.MaxBody),
 		DrainTimeout: o.DrainTimeout,
 	})

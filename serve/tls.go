@@ -23,48 +23,68 @@ func (f TLSFiles) Check() error {
 
 // certificate is a certificate that is reloaded when its files change.
 type certificate struct {
-	files   TLSFiles
-	watch   *fileWatch
 	log     *slog.Logger
-	current atomic.Pointer[tls.Certificate]
+	current atomic.Pointer[watchedPair]
+}
+
+// watchedPair is a certificate with the files that it comes from.
+type watchedPair struct {
+	files TLSFiles
+	watch *fileWatch
+	pair  atomic.Pointer[tls.Certificate]
+}
+
+// open returns a certificate from the files.
+func (f TLSFiles) open(log *slog.Logger) (*certificate, error) {
+	c := &certificate{log: log}
+	use, err := c.prepare(f)
+	if err != nil {
+		return nil, err
+	}
+	use()
+	return c, nil
 }
 
 // config returns a TLS configuration for a server with that certificate. It supports
 // HTTP/2 and HTTP/1.1.
-func (f TLSFiles) config(log *slog.Logger) (*tls.Config, error) {
-	c := &certificate{
-		files: f,
-		log:   log,
-		watch: newFileWatch(f.Cert, f.Key),
-	}
-	if err := c.load(); err != nil {
-		return nil, err
-	}
+func (c *certificate) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: c.get,
-	}, nil
+	}
 }
 
-func (c *certificate) load() error {
-	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
+// prepare reads the certificate of other files, and returns a function that uses it from
+// now on.
+func (c *certificate) prepare(files TLSFiles) (use func(), err error) {
+	w := &watchedPair{
+		files: files,
+		watch: newFileWatch(files.Cert, files.Key),
+	}
+	if err := w.load(); err != nil {
+		return nil, err
+	}
+	return func() { c.current.Store(w) }, nil
+}
+
+func (w *watchedPair) load() error {
+	pair, err := tls.LoadX509KeyPair(w.files.Cert, w.files.Key)
 	if err != nil {
 		return fmt.Errorf("certificate: %w", err)
 	}
-	c.current.Store(&pair)
+	w.pair.Store(&pair)
 	return nil
 }
 
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.watch.refresh(c.reload)
-	return c.current.Load(), nil
-}
-
-func (c *certificate) reload() {
-	if err := c.load(); err != nil {
-		c.log.Error("the certificate stays as it was", "error", err)
-	} else {
-		c.log.Info("certificate read again")
-	}
+	w := c.current.Load()
+	w.watch.refresh(func() {
+		if err := w.load(); err != nil {
+			c.log.Error("the certificate stays as it was", "error", err)
+		} else {
+			c.log.Info("certificate read again")
+		}
+	})
+	return w.pair.Load(), nil
 }

@@ -47,6 +47,29 @@ func writeCertificate(t *testing.T, files serve.TLSFiles, serial int64) {
 	replace(t, files.Cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
 }
 
+// serial fails the test if the certificate of the server has another serial number.
+func (r *running) serial(t *testing.T, want int64) {
+	t.Helper()
+	if got := serialOf(t, r.memory); got != want {
+		t.Errorf("certificate %d, want %d", got, want)
+	}
+}
+
+// serialOf returns the serial number of the certificate that a server on m presents.
+func serialOf(t *testing.T, m *memory) int64 {
+	t.Helper()
+	raw, err := m.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, Time: time.Now})
+	if err := conn.HandshakeContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+}
+
 func TestCertificateIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	files := serve.TLSFiles{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
@@ -64,16 +87,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		}()
 		serial := func(when string, want int64) {
 			t.Helper()
-			raw, err := m.dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, Time: time.Now})
-			defer raw.Close()
-			if err := conn.HandshakeContext(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(); got != want {
+			if got := serialOf(t, m); got != want {
 				t.Errorf("%s: certificate %d, want %d", when, got, want)
 			}
 		}

@@ -31,6 +31,8 @@ type ConfigState struct {
 	Failing bool   `json:"failing,omitempty"`
 	File    string `json:"file,omitempty"`
 	Error   string `json:"error,omitempty"` // why the change is not in use
+	// Restart are the names of changed settings that a restart would apply.
+	Restart []string `json:"restart,omitempty"`
 }
 
 // config returns the state of the configuration file, or nil if there is none.

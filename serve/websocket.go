@@ -12,10 +12,10 @@ import (
 // WebSocketPath is where clients open a WebSocket, besides [EndpointPath].
 const WebSocketPath = "/ws"
 
-// sockets returns the WebSocket handler, or nil if it is disabled. It shares the options
-// of the endpoint.
+// sockets returns the WebSocket handler, or nil if it is disabled for good. It shares the
+// options of the endpoint.
 func (o *Options) sockets(server *mcpserver.Server, d *door) *ws.Handler {
-	if o.NoWebSocket {
+	if o.NoWebSocket && o.Control == nil {
 		return nil
 	}
 	w := o.WebSocket
@@ -26,7 +26,7 @@ func (o *Options) sockets(server *mcpserver.Server, d *door) *ws.Handler {
 	w.Logger = o.Logger
 	if !d.open() {
 		w.Authenticate = d.authenticateUpgrade
-		if d.auth != nil {
+		if o.Auth != nil || o.Control != nil {
 			w.Revalidate = d.stillValid
 		}
 	}
@@ -35,7 +35,8 @@ func (o *Options) sockets(server *mcpserver.Server, d *door) *ws.Handler {
 
 // upgrades reports whether a request to the endpoint is a WebSocket upgrade.
 func (h *Handler) upgrades(r *http.Request) bool {
-	return h.sockets != nil && !h.postOnly && ws.IsUpgrade(r)
+	s := h.surface.Load()
+	return s.webSocket && !s.postOnly && ws.IsUpgrade(r)
 }
 
 // authenticateUpgrade is authenticate for a WebSocket, whose token may also be sent as a
@@ -50,7 +51,8 @@ func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) conte
 // admitUpgrade is admit for an upgrade. Of several tokens in the subprotocols, the first
 // valid one counts.
 func (d *door) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
-	if d.auth == nil || len(r.Header["Authorization"]) > 0 || queryToken(r) {
+	current := d.policy.Load()
+	if current.auth == nil || len(r.Header["Authorization"]) > 0 || queryToken(r) {
 		return d.admit(c, r)
 	}
 	chosen := ""
@@ -59,9 +61,9 @@ func (d *door) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusa
 			continue
 		}
 		chosen = token
-		if _, err := d.auth.verify(c, token); err == nil {
+		if _, err := current.auth.verify(c, token); err == nil {
 			break
 		}
 	}
-	return d.identify(c, chosen)
+	return d.identify(c, current, chosen)
 }

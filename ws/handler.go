@@ -1,11 +1,13 @@
 package ws
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
@@ -15,7 +17,10 @@ import (
 type Handler struct {
 	server  *mcpserver.Server
 	opts    Options
-	guarded http.Handler // upgrade, after the Host and Origin checks
+	guard   *mcpserver.HTTPHandler // for its Host and Origin checks
+	guarded http.Handler           // upgrade, after these checks
+	// maxMessage is Options.MaxMessage for new connections.
+	maxMessage atomic.Int64
 
 	mu       sync.Mutex
 	reserved int // open connections and pending upgrades
@@ -37,12 +42,21 @@ func NewHandler(server *mcpserver.Server, opts *Options) *Handler {
 		open:   make(map[*socket]struct{}),
 		quiet:  make(chan struct{}),
 	}
-	guard := server.HTTPHandler(&mcpserver.HTTPOptions{
+	h.guard = server.HTTPHandler(nil)
+	h.guarded = h.guard.Protect(http.HandlerFunc(h.upgrade))
+	h.SetAccess(mcpserver.HTTPAccess{
 		AllowedHosts:   h.opts.AllowedHosts,
 		AllowedOrigins: h.opts.AllowedOrigins,
+		MaxBody:        h.opts.MaxMessage,
 	})
-	h.guarded = guard.Protect(http.HandlerFunc(h.upgrade))
 	return h
+}
+
+// SetAccess replaces AllowedHosts, AllowedOrigins and, by MaxBody, MaxMessage of the options
+// for connections that are opened from now on. It is safe for concurrent use.
+func (h *Handler) SetAccess(a mcpserver.HTTPAccess) {
+	h.guard.SetAccess(a)
+	h.maxMessage.Store(cmp.Or(max(a.MaxBody, 0), defaultMaxMessage))
 }
 
 // ServeHTTP implements [http.Handler]. It returns once the connection is upgraded;

@@ -61,12 +61,15 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// defaultMaxMessage is the default of Options.MaxMessage.
+const defaultMaxMessage = 4 << 20
+
 func (o *Options) withDefaults() Options {
 	var d Options
 	if o != nil {
 		d = *o
 	}
-	d.MaxMessage = cmp.Or(max(d.MaxMessage, 0), 4<<20)
+	d.MaxMessage = cmp.Or(max(d.MaxMessage, 0), defaultMaxMessage)
 	d.MaxConns = cmp.Or(max(d.MaxConns, 0), 10_000)
 	d.MaxQueue = cmp.Or(max(d.MaxQueue, 0), 1<<20)
 	d.WriteTimeout = cmp.Or(max(d.WriteTimeout, 0), 30*time.Second)

@@ -38,6 +38,8 @@ type socket struct {
 
 	closing sync.Once
 	closed  chan struct{}
+	// maxMessage is the size limit of a message, in bytes.
+	maxMessage int64
 }
 
 var _ server.BufferedConn = (*socket)(nil)
@@ -94,7 +96,8 @@ func (s *socket) accept(w http.ResponseWriter, r *http.Request, protocol string)
 	if err != nil {
 		return err
 	}
-	s.conn.SetReadLimit(s.handler.opts.MaxMessage)
+	s.maxMessage = s.handler.maxMessage.Load()
+	s.conn.SetReadLimit(s.maxMessage)
 	return nil
 }
 
@@ -216,7 +219,7 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 		case err != nil:
 			return nil, s.readFailed(err)
 		case n == 0:
-			size = min(2*int64(cap(msg)), s.handler.opts.MaxMessage) + 512 // the message is longer than expected
+			size = min(2*int64(cap(msg)), s.maxMessage) + 512 // the message is longer than expected
 		}
 	}
 }

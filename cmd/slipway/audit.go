@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/slipway-mcp/slipway/client"
@@ -104,14 +105,26 @@ func readAuditKey(path string) ([]byte, error) {
 	return append([]byte{}, bytes.TrimSpace(text)...), nil
 }
 
+// currentAudit is the audit log in use, which may change and may be nil.
+type currentAudit struct{ atomic.Pointer[serve.Audit] }
+
+// load returns the log. c may be nil, too.
+func (c *currentAudit) load() *serve.Audit {
+	if c == nil {
+		return nil
+	}
+	return c.Load()
+}
+
 // audited returns an observer that passes the events of servers to observe, and their
 // starts and ends to the audit log.
-func audited(audit *serve.Audit, observe func(client.Event)) func(client.Event) {
-	if audit == nil {
-		return observe
-	}
+func audited(log *currentAudit, observe func(client.Event)) func(client.Event) {
 	return func(e client.Event) {
 		observe(e)
+		audit := log.load()
+		if audit == nil {
+			return
+		}
 		switch e.What {
 		case client.EventStarted, client.EventLost, client.EventFailed, client.EventStopped, client.EventChanged:
 			address, _, _ := strings.Cut(e.Server, " ") // arguments may be secret

@@ -84,7 +84,9 @@ it crashes. Client configs written with --via launcher start this command.
 				return err
 			}
 			defer closeAudit()
-			lock.record(audit)
+			var recording currentAudit
+			recording.Store(audit)
+			lock.record(&recording)
 			var roster client.Roster
 			clients := &mcpserver.Clients{Single: true}
 			opts := &fleet.Options{
@@ -94,7 +96,7 @@ it crashes. Client configs written with --via launcher start this command.
 						Name:    "slipway",
 						Version: thisBuild().Version,
 					},
-					Observe: audited(audit, printProblems(cmd.ErrOrStderr())),
+					Observe: audited(&recording, printProblems(cmd.ErrOrStderr())),
 					Roster:  &roster,
 					Clients: clients,
 				},

@@ -86,11 +86,11 @@ type guarding struct {
 
 	exempt []string // definitions files that an automatically found lock does not cover
 
-	audit *serve.Audit // nil without an audit log
+	audit *currentAudit
 }
 
-// record writes drifts to an audit log, which may be nil.
-func (g *guarding) record(audit *serve.Audit) {
+// record writes drifts to an audit log.
+func (g *guarding) record(audit *currentAudit) {
 	if g != nil {
 		g.audit = audit
 	}
@@ -183,7 +183,7 @@ func (g *guarding) tell(d lock.Drift, policy lock.Policy) {
 		what = ": offered all the same"
 	}
 	g.say("%s: %s: %s%s", g.path, visible.Line(d.Source), d, what)
-	g.audit.Server(&serve.AuditServer{
+	g.audit.load().Server(&serve.AuditServer{
 		Name:   d.Source,
 		What:   "drift",
 		Reason: d.String() + what,

@@ -101,6 +101,9 @@ func configLine(c *serve.ConfigState, now time.Time) []span {
 	if c.Failing {
 		line = append(line, plain("; "), span{style.Error, "not reloaded: " + c.Error})
 	}
+	if len(c.Restart) > 0 {
+		line = append(line, plain("; "), span{style.Warning, "needs a restart for " + strings.Join(c.Restart, ", ")})
+	}
 	return line
 }
 

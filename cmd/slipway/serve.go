@@ -36,11 +36,15 @@ type serveFlags struct {
 	config    configFlags
 	fallback  fallbackFlags
 	audit     auditFlags
-	servers   serverFlags
-	start     startFlags
-	stateKeys stateKeyFlags
-	roster    client.Roster
-	clients   mcpserver.Clients
+	recording currentAudit
+	// closeAudit closes the log that recording returns.
+	closeAudit func()
+	logged     slog.LevelVar // the level of the log
+	servers    serverFlags
+	start      startFlags
+	stateKeys  stateKeyFlags
+	roster     client.Roster
+	clients    mcpserver.Clients
 }
 
 // Values of --log-format.
@@ -63,8 +67,9 @@ Without SOURCE, sources and settings come from slipway.yaml (.yml, .json, .jsonc
 or .toml) in the current folder; --config names another file, whose sources the
 SOURCE arguments replace. Flags take precedence over the environment, and that
 over the file. "slipway config check slipway.yaml" checks the file,
---print-config shows the result. Sources that change in the file are replaced
-without failing calls; changed settings need a restart.
+--print-config shows the result. When the file changes, and on SIGHUP, sources
+are replaced and settings applied without failing calls; the log names the few
+settings that need a restart.
 
 Several sources appear as one server; tools and prompts with the same name get
 the name of their source as prefix. Definitions files are watched: servers are
@@ -143,7 +148,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	f.logLevel = level(logLevel(cmd, slog.Level(f.logLevel), cmd.Flags().Changed("log-level")))
+	f.logged.Set(logLevel(cmd, slog.Level(f.logLevel), cmd.Flags().Changed("log-level")))
 	log := f.logger(loud(stderr))
 	for _, c := range f.conflicts(args) {
 		if !c.outside {
@@ -156,11 +161,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	defer ignore()
-	var closeAudit, forgetKeys func()
-	if f.Audit, closeAudit, err = f.audit.open(log); err != nil {
+	var forgetKeys func()
+	if f.Audit, f.closeAudit, err = f.audit.open(log); err != nil {
 		return err
 	}
-	defer closeAudit()
+	defer func() { f.closeAudit() }() // of the one in use then
+	f.recording.Store(f.Audit)
 	if f.StateKeys, forgetKeys, err = f.stateKeys.open(log); err != nil {
 		return err
 	}
@@ -169,7 +175,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Live.Source.Observe = audited(f.Audit, o.Live.Source.Observe)
+	o.Live.Source.Observe = audited(&f.recording, o.Live.Source.Observe)
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
@@ -185,7 +191,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	lock.record(f.Audit)
+	lock.record(&f.recording)
 	if err := lock.hold(args, o); err != nil {
 		return err
 	}
@@ -319,7 +325,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 }
 
 func (f *serveFlags) logger(w io.Writer) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: slog.Level(f.logLevel)}
+	opts := &slog.HandlerOptions{Level: &f.logged}
 	if f.logFormat == logJSON {
 		return slog.New(slog.NewJSONHandler(visible.JSONWriter{To: w}, opts))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -58,14 +59,68 @@ func (f *configFlags) note(flags *pflag.FlagSet, origin string) {
 
 // serveTable returns the settings of serve.
 func serveTable() *settings.Table {
-	f := &serveFlags{}
+	f, cmd := declaredServe()
+	return tableOf(cmd, f.settings())
+}
+
+// declaredServe returns the flags of serve with their defaults, bound to a command that is
+// never run.
+func declaredServe() (*serveFlags, *cobra.Command) {
+	f := &serveFlags{logLevel: level(slog.LevelWarn)}
 	f.setDefaults()
 	cmd := &cobra.Command{Use: "serve"}
 	bundleFlags(cmd)
 	lockFlags(cmd)
-	all := f.settings()
-	declareSettings(cmd.Flags(), all)
-	return tableOf(cmd, all)
+	declareSettings(cmd.Flags(), f.settings())
+	return f, cmd
+}
+
+// reloaded returns the flags as they would be if the server was started with this file
+// now: flags and variables keep their values and their precedence.
+func (f *serveFlags) reloaded(cmd *cobra.Command, file *settings.File) (
+	next *serveFlags, flags *pflag.FlagSet, err error,
+) {
+	next, fresh := declaredServe()
+	next.tokens = f.tokens
+	next.tokenPath = f.tokenPath
+	next.config.file = file
+	next.config.origins = make(map[string]string)
+	fresh.Flags().VisitAll(func(flag *pflag.Flag) {
+		origin := f.config.origins[flag.Name]
+		if err != nil || origin == "" || f.config.inFile(origin) {
+			return
+		}
+		next.config.origins[flag.Name] = origin
+		err = copyFlag(flag, cmd.Flags().Lookup(flag.Name).Value)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := next.config.overlay(fresh.Flags()); err != nil {
+		return nil, nil, err
+	}
+	next.auth.SourceNames = f.auth.SourceNames
+	next.Addr = f.Addr // the address in use
+	if (next.TLS.Cert == "") != (f.TLS.Cert == "") {
+		next.TLS = f.TLS // needs a restart
+	}
+	return next, fresh.Flags(), nil
+}
+
+// inFile reports whether the origin of a flag is a line of the file.
+func (f *configFlags) inFile(origin string) bool {
+	return strings.HasPrefix(origin, f.file.Path+":")
+}
+
+// copyFlag sets a flag to the value of another one of the same type.
+func copyFlag(flag *pflag.Flag, from pflag.Value) error {
+	flag.Changed = true
+	list, isList := flag.Value.(pflag.SliceValue)
+	values, ok := from.(pflag.SliceValue)
+	if isList && ok {
+		return list.Replace(values.GetSlice())
+	}
+	return flag.Value.Set(from.String())
 }
 
 // load finds and reads the configuration file, and sets the flags that are not set yet.
@@ -344,12 +399,7 @@ func inFile(text string) string {
 
 // checkConflicts reports settings that contradict each other.
 func checkConflicts(report *check.Report, file *settings.File) {
-	f := &serveFlags{}
-	f.setDefaults()
-	cmd := &cobra.Command{Use: "serve"}
-	bundleFlags(cmd)
-	lockFlags(cmd)
-	declareSettings(cmd.Flags(), f.settings())
+	f, cmd := declaredServe()
 	for i := range file.Values {
 		v := &file.Values[i]
 		if setFlag(cmd.Flags().Lookup(v.Setting.Flag), v) != nil {

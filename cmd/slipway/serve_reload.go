@@ -25,8 +25,9 @@ import (
 )
 
 // reloading applies changes of the configuration file: it replaces the sources, if there
-// are several. The settings stay as they were: a change of them needs a restart, and then
-// the sources stay, too, because they could depend on the settings.
+// are several, and the settings that a running server can change. A change of the settings
+// with which sources are opened is refused as a whole, because the sources could depend on
+// them; other settings that need a restart are named.
 type reloading struct {
 	flags *serveFlags
 	cmd   *cobra.Command
@@ -38,6 +39,10 @@ type reloading struct {
 	parts       []*reloadingPart // nil if it cannot be replaced
 	swap        *compose.Swap
 	departing   sync.WaitGroup
+
+	control serve.Control
+	applied *settings.File // the last file that was applied
+	current *serveFlags    // the settings of it
 
 	mu    sync.Mutex
 	state serve.ConfigState
@@ -128,6 +133,8 @@ func (r *reloading) follow(ctx context.Context) (stop func()) {
 		Loaded: time.Now(),
 	}
 	r.flags.Config = r.configState
+	r.flags.Control = &r.control
+	r.applied, r.current = r.flags.config.file, r.flags
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // calls in flight continue while the server drains
 	opts := &settings.FollowOptions{Every: watchEvery}
 	if r.flags.servers.noWatch {
@@ -157,10 +164,11 @@ func (r *reloading) follow(ctx context.Context) (stop func()) {
 // reload applies a changed file, and records the outcome.
 func (r *reloading) reload(ctx context.Context, text []byte, err error) {
 	path := r.flags.config.file.Path
+	var outcome reloadOutcome
 	if err != nil {
 		err = fmt.Errorf("%s: %s", path, fsutil.Reason(err))
 	} else {
-		err = r.apply(ctx, text)
+		outcome, err = r.apply(ctx, text)
 	}
 	if ctx.Err() != nil {
 		return
@@ -174,10 +182,21 @@ func (r *reloading) reload(ctx context.Context, text []byte, err error) {
 		return
 	}
 	r.state = serve.ConfigState{
-		File:   path,
-		Loaded: time.Now(),
+		File:    path,
+		Loaded:  time.Now(),
+		Restart: outcome.waiting,
 	}
-	r.log.Info("config reloaded", "file", path, "sources", len(r.args))
+	r.log.Info("config reloaded", "file", path, "sources", len(r.args), "settings", strings.Join(outcome.changed, ", "))
+	if len(outcome.waiting) > 0 {
+		r.log.Warn("restart the server to apply the other changed settings", "file", path,
+			"settings", strings.Join(outcome.waiting, ", "))
+	}
+}
+
+// reloadOutcome lists the names of settings that differ.
+type reloadOutcome struct {
+	changed []string // since the last reload, and applied
+	waiting []string // since the start, and not applied before a restart
 }
 
 // configState returns the state of the file.
@@ -188,53 +207,175 @@ func (r *reloading) configState() *serve.ConfigState {
 	return &state
 }
 
-// apply makes the sources those of the file. On error they stay as they were.
-func (r *reloading) apply(ctx context.Context, text []byte) error {
+// apply makes the sources and settings those of the file. On error everything stays as it
+// was.
+func (r *reloading) apply(ctx context.Context, text []byte) (reloadOutcome, error) {
 	file, report := serveTable().Parse(r.flags.config.file.Path, text)
 	if !report.OK(false) {
-		return firstError(report)
+		return reloadOutcome{}, firstError(report)
 	}
-	if changed := file.Changed(r.flags.config.file); len(changed) > 0 {
-		return fmt.Errorf("%s: restart the server to apply the changed settings %s", file.Path, strings.Join(changed, ", "))
+	outcome, err := r.differences(file)
+	if err != nil {
+		return outcome, err
 	}
+	next, level, err := r.settings(file, outcome.changed)
+	if err != nil {
+		return outcome, err
+	}
+	replace, discard, err := r.replacement(ctx, file, next)
+	if err != nil {
+		return outcome, err
+	}
+	if next != r.current {
+		if err := r.change(ctx, next); err != nil {
+			discard()
+			return outcome, err
+		}
+		r.flags.logged.Set(level)
+		r.current = next
+	}
+	replace()
+	r.applied = file
+	return outcome, nil
+}
+
+// differences returns which settings a file changes. Settings that a flag or a variable
+// overrides are not among them. It returns an error for settings of the sources.
+func (r *reloading) differences(file *settings.File) (reloadOutcome, error) {
+	var outcome reloadOutcome
+	for _, s := range file.Changed(r.applied) {
+		if !s.Restart && !r.overridden(s) {
+			outcome.changed = append(outcome.changed, s.Name())
+		}
+	}
+	var refused []string
+	for _, s := range file.Changed(r.flags.config.file) {
+		encrypted := s.Group == "tls" && (file.Value("tls-cert") == nil) != (r.flags.TLS.Cert == "")
+		switch {
+		case r.overridden(s) || !s.Restart && !encrypted:
+		case s.Group == "sources" || s.Group == "definitions":
+			refused = append(refused, s.Name())
+		default:
+			outcome.waiting = append(outcome.waiting, s.Name())
+		}
+	}
+	if len(refused) > 0 {
+		return outcome, fmt.Errorf("%s: restart the server to apply the changed settings %s", file.Path,
+			strings.Join(refused, ", "))
+	}
+	return outcome, nil
+}
+
+// overridden reports whether a flag or a variable takes precedence over a setting.
+func (r *reloading) overridden(s *settings.Setting) bool {
+	origin := r.flags.config.origins[s.Flag]
+	return origin != "" && !r.flags.config.inFile(origin)
+}
+
+// settings returns the settings of a file and its log level, or the current ones if it
+// changes none.
+func (r *reloading) settings(file *settings.File, changed []string) (next *serveFlags, level slog.Level, err error) {
+	if len(changed) == 0 {
+		return r.current, r.flags.logged.Level(), nil
+	}
+	next, flags, err := r.flags.reloaded(r.cmd, file)
+	if err != nil {
+		return nil, 0, err
+	}
+	args, _ := servedBy(file)
+	for _, c := range next.conflicts(args) {
+		if !c.outside {
+			return nil, 0, fmt.Errorf("%s: %s", file.Path, inFile(c.message))
+		}
+	}
+	if err := next.complete(r.log); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", file.Path, err)
+	}
+	next.Logger = r.log
+	return next, logLevel(r.cmd, slog.Level(next.logLevel), flags.Changed("log-level")), nil
+}
+
+// change makes the server use other settings, and another audit log if they name one.
+func (r *reloading) change(ctx context.Context, next *serveFlags) error {
+	next.Audit = r.flags.recording.Load()
+	closeOld := func() {}
+	if next.audit != r.current.audit {
+		opened, closeNew, err := next.audit.open(r.log)
+		if err != nil {
+			return err
+		}
+		if err := r.control.Apply(ctx, next.withAudit(opened)); err != nil {
+			closeNew()
+			return err
+		}
+		r.flags.recording.Store(opened)
+		closeOld, r.flags.closeAudit = r.flags.closeAudit, closeNew
+	} else if err := r.control.Apply(ctx, &next.Options); err != nil {
+		return err
+	}
+	r.departing.Go(func() {
+		defer closeOld()
+		select { // lines of requests that end at this moment
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	})
+	return nil
+}
+
+// withAudit returns the options with an audit log.
+func (f *serveFlags) withAudit(audit *serve.Audit) *serve.Options {
+	f.Audit = audit
+	return &f.Options
+}
+
+// replacement opens the sources that a file adds, and returns a function that makes the
+// sources those of the file, and another one that closes what was opened. next are the
+// settings of the file.
+func (r *reloading) replacement(ctx context.Context, file *settings.File, next *serveFlags) (
+	replace, discard func(), err error,
+) {
 	args, names := servedBy(file)
 	if !r.flags.config.followed || slices.Equal(args, r.args) && slices.Equal(names, r.names) {
-		return nil // servers of definitions follow their files themselves
+		return func() {}, func() {}, nil // servers of definitions follow their files themselves
 	}
 	if r.parts == nil || len(args) < 2 {
-		return fmt.Errorf("%s: restart the server to apply the changed sources: a single one cannot be replaced", file.Path)
+		return nil, nil, fmt.Errorf("%s: restart the server to apply the changed sources: a single one cannot be replaced",
+			file.Path)
 	}
 	stay, added := r.compare(args)
-	if err := r.allowed(args, added); err != nil {
-		return err
+	if err := r.allowed(args, added, next); err != nil {
+		return nil, nil, err
 	}
 	fresh, err := r.open(ctx, added)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	next := make([]*reloadingPart, len(args))
+	parts := make([]*reloadingPart, len(args))
 	for i, arg := range args {
-		next[i] = stay[i]
+		parts[i] = stay[i]
 		if stay[i] == nil {
-			at := slices.IndexFunc(fresh, func(p *reloadingPart) bool { return p.arg == arg && !slices.Contains(next, p) })
-			next[i] = fresh[at]
+			at := slices.IndexFunc(fresh, func(p *reloadingPart) bool { return p.arg == arg && !slices.Contains(parts, p) })
+			parts[i] = fresh[at]
 		}
 	}
-	joined, err := r.join(ctx, next, names)
+	discard = func() { closeReloading(fresh) }
+	joined, err := r.join(ctx, parts, names)
 	if err != nil {
-		closeReloading(fresh)
-		return err
+		discard()
+		return nil, nil, err
 	}
-	r.swap.Set(ctx, joined)
-	for _, p := range r.parts {
-		if !slices.Contains(next, p) {
-			r.retire(ctx, p)
+	return func() {
+		r.swap.Set(ctx, joined)
+		for _, p := range r.parts {
+			if !slices.Contains(parts, p) {
+				r.retire(ctx, p)
+			}
 		}
-	}
-	r.parts = next
-	r.args = args
-	r.names = names
-	return nil
+		r.parts = parts
+		r.args = args
+		r.names = names
+	}, discard, nil
 }
 
 // compare returns, for each argument, the part that serves it already, or nil; and the
@@ -254,12 +395,12 @@ func (r *reloading) compare(args []string) (stay []*reloadingPart, added []strin
 
 // allowed returns an error for sources that a running server cannot change to: what
 // depends on the number or the names of the sources is decided when it starts.
-func (r *reloading) allowed(args, added []string) error {
+func (r *reloading) allowed(args, added []string, next *serveFlags) error {
 	path := r.flags.config.file.Path
 	if err := oneTokenOneServer(args); err != nil {
 		return err
 	}
-	if len(r.flags.toolScopes) > 0 {
+	if len(r.current.toolScopes)+len(next.toolScopes) > 0 {
 		return fmt.Errorf("%s: restart the server to change the sources: serve.access.toolScopes refers to them", path)
 	}
 	if r.lock != nil {

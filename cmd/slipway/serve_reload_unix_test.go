@@ -27,7 +27,8 @@ var saySite = map[string]string{
 }
 
 // TestReloadUnderLoad changes the configuration file 100 times, also to invalid and
-// half-written text, while clients call a tool of a source that each change replaces.
+// half-written text, while clients call a tool of a source that each change replaces, and a
+// session holds an event stream. Each valid text has other settings, too.
 func TestReloadUnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	for _, site := range []string{"one", "two", "other"} {
@@ -49,9 +50,11 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 	texts := []string{
 		"sources: [{source: one, name: a}, {source: other, name: b}]\nserve: {sources: {prefix: always}}\n",
-		"sources: [{source: two, name: a}, {source: other, name: b}]\nserve: {sources: {prefix: always}}\n",
+		"sources: [{source: two, name: a}, {source: other, name: b}]\nserve: {sources: {prefix: always}, " +
+			"limits: {rate: 1e6, maxInFlight: 1000, maxBody: 1MiB}, logging: {level: error, auditLog: audit.jsonl}}\n",
 		"sources: [{source: one, name: a}, {source: nowhere, name: c}]\nserve: {sources: {prefix: always}}\n",
-		"sources: [{source: two, name: a}, {source: one, name: d}]\nserve: {sources: {prefix: always}}\n",
+		"sources: [{source: two, name: a}, {source: one, name: d}]\nserve: {sources: {prefix: always}, " +
+			"address: {allowedHosts: [a.example.com]}, endpoints: {webSocket: false, metrics: false}}\n",
 		"sources: [{source: one, na",
 	}
 	write(texts[0])
@@ -71,6 +74,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	session := openSession(t, url)
 	var calls, failed atomic.Int64
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
@@ -105,12 +109,77 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 	close(stop)
 	clients.Wait()
+	session.alive(t)
 	if n := failed.Load(); n > 0 || calls.Load() < 500 {
 		t.Errorf("%d of %d calls failed", n, calls.Load())
 	}
 	if health := get(t, strings.TrimSuffix(url, "/mcp")+"/healthz"); strings.Contains(health, `"failing"`) {
 		t.Errorf("health: %s", health)
 	}
+}
+
+// heldSession is a session with an open event stream.
+type heldSession struct {
+	url, id string
+	ended   chan error // gets the end of the stream
+}
+
+// openSession opens a session at url and its event stream, until the test ends.
+func openSession(t *testing.T, url string) *heldSession {
+	t.Helper()
+	s := &heldSession{
+		url:   url,
+		ended: make(chan error, 1),
+	}
+	opened := s.send(t, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":`+
+		`"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	defer opened.Body.Close()
+	if s.id = opened.Header.Get("Mcp-Session-Id"); s.id == "" {
+		t.Fatalf("initialize: status %s, no session", opened.Status)
+	}
+	stream := s.send(t, http.MethodGet, "")
+	if stream.StatusCode != http.StatusOK {
+		t.Fatalf("the stream: status %s", stream.Status)
+	}
+	t.Cleanup(func() { _ = stream.Body.Close() })
+	go func() {
+		_, err := io.Copy(io.Discard, stream.Body)
+		s.ended <- err
+	}()
+	return s
+}
+
+// alive fails the test if the session or its stream has ended.
+func (s *heldSession) alive(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-s.ended:
+		t.Errorf("the stream has ended: %v", err)
+	default:
+	}
+	answer := s.send(t, http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("the session: status %s", answer.Status)
+	}
+}
+
+func (s *heldSession) send(t *testing.T, method, body string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Content-Type", "application/json")
+	if s.id != "" {
+		r.Header.Set("Mcp-Session-Id", s.id)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
 }
 
 // callSay returns the response to a call of a tool, or the error.

@@ -34,7 +34,6 @@ func (f *serverFlags) settings() []setting {
 			usage:    "do not reload files that change; SIGHUP still reloads definitions",
 			about:    "reload files that change; SIGHUP reloads in any case",
 			inverted: true,
-			restart:  true,
 		},
 		{
 			key:   "definitions.settle",

@@ -36,7 +36,13 @@ func (f *serveFlags) settings() (all []setting) {
 	} {
 		all = append(all, group...)
 	}
-	return append(all, definitionsSettings()...)
+	all = append(all, definitionsSettings()...)
+	for i, s := range all {
+		if strings.HasPrefix(s.key, "sources.") || strings.HasPrefix(s.key, "definitions.") {
+			all[i].restart = true // sources are opened with them
+		}
+	}
+	return all
 }
 
 func (f *serveFlags) sourceSettings() []setting {

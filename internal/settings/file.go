@@ -135,24 +135,35 @@ func (f *File) Value(flag string) *Value {
 	return nil
 }
 
-// Changed returns the names of the settings that differ from those of another file.
-func (f *File) Changed(from *File) []string {
-	all := make(map[string][]string)
-	for i := range from.Values {
-		all[from.Values[i].Setting.Name()] = from.Values[i].Texts
-	}
-	changed := make(map[string]bool)
-	for i := range f.Values {
-		name := f.Values[i].Setting.Name()
-		if was, ok := all[name]; !ok || !slices.Equal(was, f.Values[i].Texts) {
-			changed[name] = true
+// Changed returns the settings that differ from those of another file, sorted by name.
+func (f *File) Changed(from *File) []*Setting {
+	was := from.values()
+	is := f.values()
+	changed := make(map[string]*Setting)
+	for name, v := range is {
+		if old := was[name]; old == nil || !slices.Equal(old.Texts, v.Texts) {
+			changed[name] = v.Setting
 		}
-		delete(all, name)
 	}
-	for name := range all {
-		changed[name] = true
+	for name, v := range was {
+		if is[name] == nil {
+			changed[name] = v.Setting
+		}
 	}
-	return slices.Sorted(maps.Keys(changed))
+	sorted := make([]*Setting, 0, len(changed))
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		sorted = append(sorted, changed[name])
+	}
+	return sorted
+}
+
+// values returns the values of the file by the names of their settings.
+func (f *File) values() map[string]*Value {
+	all := make(map[string]*Value, len(f.Values))
+	for i := range f.Values {
+		all[f.Values[i].Setting.Name()] = &f.Values[i]
+	}
+	return all
 }
 
 // Conflict adds a finding about a setting, or about serve if the file does not set it.

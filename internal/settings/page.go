@@ -14,6 +14,8 @@ All settings of ` + "`slipway serve`" + `, generated from its flags. A flag take
 variable, that over [the configuration file](../config-file.md), and that over the default. The variable is the flag in
 upper case after ` + "`MCP_SERVER_`" + `, such as ` + "`MCP_SERVER_LOG_LEVEL`" + `.
 
+A running server applies changes of the file. Settings with a † need a restart.
+
 `)
 	for _, g := range t.Groups {
 		fmt.Fprintf(&b, "## %s\n\n%s In the file below `serve.%s`.\n\n", g.Title, g.About, g.Key)
@@ -27,7 +29,11 @@ upper case after ` + "`MCP_SERVER_`" + `, such as ` + "`MCP_SERVER_LOG_LEVEL`" +
 				value = "`" + value + "`"
 			}
 			meaning := strings.ReplaceAll(s.Description(), "|", `\|`)
-			fmt.Fprintf(&b, "| `%s` | `--%s` | %s | %s | %s |\n", s.Key, s.Flag, s.Kind, value, meaning)
+			mark := ""
+			if s.Restart {
+				mark = " †"
+			}
+			fmt.Fprintf(&b, "| `%s`%s | `--%s` | %s | %s | %s |\n", s.Key, mark, s.Flag, s.Kind, value, meaning)
 		}
 		b.WriteString("\n")
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -56,8 +57,35 @@ const defaultMaxBody = 4 << 20
 // at the path given to clients, usually /mcp.
 type HTTPHandler struct {
 	server *Server
-	opts   HTTPOptions
-	guard  guard
+	opts   HTTPOptions // the initial access is in access
+	access atomic.Pointer[access]
+}
+
+// HTTPAccess are the options of an [HTTPHandler] that can be changed while it serves. Their
+// meaning is that of the fields of [HTTPOptions].
+type HTTPAccess struct {
+	AllowedHosts, AllowedOrigins []string
+	MaxBody                      int64
+	PostOnly                     bool
+}
+
+// access is the state that follows from an HTTPAccess.
+type access struct {
+	guard    guard
+	maxBody  int64
+	postOnly bool
+}
+
+// SetAccess replaces the access for requests from now on. It is safe for concurrent use.
+func (h *HTTPHandler) SetAccess(a HTTPAccess) {
+	if a.MaxBody <= 0 {
+		a.MaxBody = defaultMaxBody
+	}
+	h.access.Store(&access{
+		guard:    newGuard(a.AllowedHosts, a.AllowedOrigins),
+		maxBody:  a.MaxBody,
+		postOnly: a.PostOnly,
+	})
 }
 
 var _ http.Handler = (*HTTPHandler)(nil)
@@ -68,10 +96,12 @@ func (s *Server) HTTPHandler(opts *HTTPOptions) *HTTPHandler {
 	if opts != nil {
 		h.opts = *opts
 	}
-	if h.opts.MaxBody <= 0 {
-		h.opts.MaxBody = defaultMaxBody
-	}
-	h.guard = newGuard(h.opts.AllowedHosts, h.opts.AllowedOrigins)
+	h.SetAccess(HTTPAccess{
+		AllowedHosts:   h.opts.AllowedHosts,
+		AllowedOrigins: h.opts.AllowedOrigins,
+		MaxBody:        h.opts.MaxBody,
+		PostOnly:       h.opts.PostOnly,
+	})
 	return h
 }
 
@@ -113,7 +143,7 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // enter checks the Host and the Origin of a request and authenticates it. It returns the
 // context for serving the request, or nil if it has answered the request.
 func (h *HTTPHandler) enter(w http.ResponseWriter, r *http.Request) context.Context {
-	if reason := h.guard.refuses(r); reason != "" {
+	if reason := h.access.Load().guard.refuses(r); reason != "" {
 		h.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
 		return nil
 	}
@@ -131,7 +161,7 @@ func (h *HTTPHandler) enter(w http.ResponseWriter, r *http.Request) context.Cont
 func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	allow := "POST"
 	if version, _ := first(r.Header, headerVersion); !h.opts.NoSessions && version < mcp.Version20260728.String() {
-		if !h.opts.PostOnly && r.Method != http.MethodGet {
+		if !h.access.Load().postOnly && r.Method != http.MethodGet {
 			allow += ", GET"
 		}
 		allow += ", DELETE"
@@ -289,13 +319,14 @@ const announcedBody = 64 << 10
 // Source may keep its arguments. The size is reserved in held, which the caller releases.
 func (h *HTTPHandler) readBody(ctx context.Context, r *http.Request, held *heldBody) ([]byte, error) {
 	n := r.ContentLength
+	most := h.access.Load().maxBody
 	switch {
-	case n > h.opts.MaxBody:
+	case n > most:
 		return nil, errTooLarge
 	case n > announcedBody:
 		return h.readLong(ctx, r, held, announcedBody, n)
 	case n < 0:
-		return h.readLong(ctx, r, held, min(4<<10, h.opts.MaxBody+1), h.opts.MaxBody+1)
+		return h.readLong(ctx, r, held, min(4<<10, most+1), most+1)
 	case !h.server.bodies.reserve(ctx, r.RemoteAddr, held, n):
 		return nil, errBodies
 	}
@@ -341,7 +372,7 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, errTooLarge), errors.As(err, &tooLarge):
 		status = http.StatusRequestEntityTooLarge
-		e = invalidRequest("the body is larger than %d bytes", h.opts.MaxBody)
+		e = invalidRequest("the body is larger than %d bytes", h.access.Load().maxBody)
 	case errors.Is(err, errBodies):
 		status = errBodies.Status
 		e = errBodies
@@ -356,7 +387,7 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 
 // canNotify reports whether sessions can be notified of changes.
 func (h *HTTPHandler) canNotify() bool {
-	return h.server.hub.watched() && !h.opts.NoSessions && !h.opts.PostOnly
+	return h.server.hub.watched() && !h.opts.NoSessions && !h.access.Load().postOnly
 }
 
 // newSession returns a session for an initialize request. The session is added to the

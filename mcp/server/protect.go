@@ -6,7 +6,7 @@ import "net/http"
 // served next to it.
 func (h *HTTPHandler) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if reason := h.guard.refuses(r); reason != "" {
+		if reason := h.access.Load().guard.refuses(r); reason != "" {
 			http.Error(w, reason, http.StatusForbidden)
 			return
 		}

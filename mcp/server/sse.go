@@ -40,6 +40,9 @@ func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
 	}
 }
 
+// SetAccess is [HTTPHandler.SetAccess] for h.
+func (h *SSEHandler) SetAccess(a HTTPAccess) { h.http.SetAccess(a) }
+
 // ServeHTTP implements http.Handler.
 func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := h.http.enter(w, r)
@@ -183,7 +186,7 @@ var errQueueFull = unavailable("too many messages are waiting on this stream")
 // it.
 func (h *SSEHandler) queue(l *sseConn, body []byte) bool {
 	size := int64(len(body))
-	if waiting := l.queued.Add(size); waiting > h.http.opts.MaxBody && waiting > size {
+	if waiting := l.queued.Add(size); waiting > h.http.access.Load().maxBody && waiting > size {
 		l.queued.Add(-size)
 		return false
 	}

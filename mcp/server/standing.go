@@ -218,7 +218,7 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	version, _ := first(r.Header, headerVersion)
 	asked, spoken := mcp.ParseVersion(version)
 	listOnly := !ok && spoken && h.canNotify()
-	if !ok && !listOnly || h.opts.NoSessions || h.opts.PostOnly || version >= mcp.Version20260728.String() {
+	if !ok && !listOnly || h.opts.NoSessions || h.access.Load().postOnly || version >= mcp.Version20260728.String() {
 		h.methodNotAllowed(w, r)
 		return
 	}

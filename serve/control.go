@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// Control replaces options of the servers that were given it as [Live.Control], while they
+// run and without closing a connection. The zero value is ready for use. A Control is safe
+// for concurrent use.
+type Control struct {
+	mu      sync.Mutex
+	running []*running
+	last    *Options // the last ones that were applied
+}
+
+// running is a server that a Control can change.
+type running struct {
+	source  mcp.Source
+	door    *door
+	handler *Handler     // nil on stdio
+	exposed bool         // others can reach its address
+	tls     *certificate // nil without TLS
+	drain   atomic.Pointer[Connections]
+}
+
+// Apply replaces these options for all requests from now on:
+//
+//   - Auth and RemoteWithoutAuth. Sessions and streams stay open. The next request of each
+//     needs a token that the new Auth accepts, and streams without one end within 25 seconds.
+//   - Limits. What clients have used counts on.
+//   - PublicURL, and AllowedHosts, AllowedOrigins, MaxBody and PostOnly of HTTP. A WebSocket
+//     keeps the MaxBody that it was opened with.
+//   - The Features except HideAppTools. Connections of a transport that is no longer served
+//     stay open until they end.
+//   - The files of TLS, but not whether there are any.
+//   - DrainDelay and DrainTimeout.
+//   - Audit. The old one may get lines of requests in flight until they end.
+//
+// The other fields of opts, which may be nil, are ignored. If the options of one server are
+// not valid, Apply returns the same errors as [Run], and no server is changed. A server that
+// starts later gets the options that were applied last.
+func (c *Control) Apply(ctx context.Context, opts *Options) error {
+	o := opts.withDefaults()
+	if err := o.Check(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	prepared := make([]func(), 0, len(c.running))
+	for _, r := range c.running {
+		apply, err := r.prepare(ctx, o)
+		if err != nil {
+			return err
+		}
+		prepared = append(prepared, apply)
+	}
+	for _, apply := range prepared {
+		apply()
+	}
+	c.last = &o
+	return nil
+}
+
+// prepare checks the options for a server, and returns a function that applies them.
+func (r *running) prepare(ctx context.Context, o Options) (apply func(), err error) {
+	if r.exposed && o.Auth == nil && !o.RemoteWithoutAuth {
+		return nil, fmt.Errorf("apply the options: %w", ErrExposed)
+	}
+	if err := o.checkToolScopes(ctx, r.source); err != nil {
+		return nil, err
+	}
+	if was := r.door.policy.Load(); was.tools != nil && o.Auth != nil && was.auth.sameToolScopes(o.Auth) {
+		o.tools = was.tools // which knows the tools that had other names
+	}
+	certificate := func() {}
+	if r.tls != nil && o.TLS.Cert != "" {
+		if certificate, err = r.tls.prepare(o.TLS); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		certificate()
+		r.drain.Store(&o.Connections)
+		r.door.policy.Store(o.policy()) // first, so that nothing new is served by the old one
+		if r.handler != nil {
+			r.handler.apply(&o)
+		}
+	}, nil
+}
+
+// apply replaces the options of a handler.
+func (h *Handler) apply(o *Options) {
+	h.door.limiter.set(o.Limits)
+	o.acceptPublicHost()
+	access := mcpserver.HTTPAccess{
+		AllowedHosts:   o.HTTP.AllowedHosts,
+		AllowedOrigins: o.HTTP.AllowedOrigins,
+		MaxBody:        o.HTTP.MaxBody,
+		PostOnly:       o.HTTP.PostOnly,
+	}
+	h.endpoint.SetAccess(access)
+	h.legacy.SetAccess(access)
+	h.sockets.SetAccess(access)
+	h.surface.Store(o.surface(h.health.source))
+}
+
+// sameToolScopes reports whether tools need the same scopes by a and by other.
+func (a *Auth) sameToolScopes(other *Auth) bool {
+	return maps.EqualFunc(a.ToolScopes, other.ToolScopes, slices.Equal) && slices.Equal(a.SourceNames, other.SourceNames)
+}
+
+// follow registers a server until forget is called. c may be nil.
+func (c *Control) follow(ctx context.Context, r *running) (forget func(), err error) {
+	if c == nil {
+		return func() {}, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last != nil {
+		apply, err := r.prepare(ctx, *c.last)
+		if err != nil {
+			return nil, err
+		}
+		apply()
+	}
+	c.running = append(c.running, r)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.running = slices.DeleteFunc(c.running, func(other *running) bool { return other == r })
+	}, nil
+}
