@@ -15,12 +15,22 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
+// stop stops the server, and waits until it has ended.
+func (r *running) stop(t *testing.T) {
+	t.Helper()
+	r.cancel()
+	r.client.CloseIdleConnections()
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestControl changes who may use a server while a WebSocket is open.
 func TestControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		control := new(serve.Control)
 		r := startWith(t, tools{}, serve.Options{Live: serve.Live{Control: control}})
-		defer r.cancel()
+		defer r.stop(t)
 		synctest.Wait()
 		status := func(want int, token string) {
 			t.Helper()
@@ -50,6 +60,7 @@ func TestControl(t *testing.T) {
 		}
 		status(http.StatusOK, "")
 		socket := r.socket(t)
+		defer socket.Close()
 		if got := through(t, socket, modernCall("look")); !strings.Contains(got, `"result"`) {
 			t.Errorf("without auth: %s", got)
 		}
@@ -118,7 +129,7 @@ func TestControlBeforeStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := startWith(t, tools{}, serve.Options{Live: serve.Live{Control: control}})
-		defer r.cancel()
+		defer r.stop(t)
 		if got := <-r.call(); !strings.Contains(got, "a bearer token is required") {
 			t.Errorf("got %s", got)
 		}
@@ -140,7 +151,7 @@ func TestControlOfCertificates(t *testing.T) {
 			TLS:  named("first"),
 			Live: serve.Live{Control: control},
 		})
-		defer r.cancel()
+		defer r.stop(t)
 		synctest.Wait()
 		r.serial(t, 1)
 		if err := control.Apply(t.Context(), &serve.Options{TLS: named("third")}); err == nil {
