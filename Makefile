@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release release-check packages website
+.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs release release-check packages website inspect
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -57,3 +57,6 @@ packages: ## npm packages and wheels, installed and used with every package mana
 	scripts/packages --all
 website: ## build the website and check it in a browser; installs npm packages into a cache
 	scripts/website
+
+inspect: ## every test of the page of slipway inspect in a browser; installs npm packages
+	scripts/inspect --long

@@ -92,6 +92,7 @@ func parseTerm(text string) (term, error) {
 		text = rest
 	}
 	if name, ok := strings.CutPrefix(text, "@"); ok {
+		name = strings.Trim(name, `"`)
 		t.applies = func(x *exchange) bool { return glob(name, x.source) }
 		return t, nil
 	}

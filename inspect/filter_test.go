@@ -35,6 +35,7 @@ func TestFilter(t *testing.T) {
 		"-method:ping create":     true,
 		"name:create_* @petstore": true,
 		"@pet":                    false,
+		`@"pet"`:                  false,
 		"slow:>200ms":             true,
 		"slow:<200ms":             false,
 		"slow:250ms":              false,

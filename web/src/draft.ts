@@ -57,6 +57,7 @@ export class Draft {
   }
 
   async checkNow(): Promise<void> {
+    clearTimeout(this.timer)
     if (!this.subject) return
     this.abort?.abort()
     this.abort = new AbortController()

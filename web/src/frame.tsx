@@ -198,7 +198,7 @@ export function Frame() {
       </a>
       <Bar />
       <Rail />
-      <main class="room-box" tabIndex={-1} aria-label={name}>
+      <main id="work" class="room-box" tabIndex={-1} aria-label={name}>
         <Banner />
         {link.value === 'locked' && boot.auth !== 'none' ? <Locked /> : <View key={room.value} />}
       </main>

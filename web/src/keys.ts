@@ -33,7 +33,7 @@ const roomKeys: Record<string, string> = { o: 'o', t: 't', r: 'r', p: 'p', a: 'a
 /** visit goes to a room, at the place where it was left. */
 export const visited = new Map<string, string>()
 
-let pending = 0 // when g was pressed
+let pending = -Infinity // when g was pressed
 
 const isField = (element: Element | null): boolean =>
   element instanceof HTMLElement &&
@@ -119,7 +119,7 @@ function onKey(event: KeyboardEvent): void {
     }
     const to = roomKeys[name]
     if (to && event.timeStamp - pending < 1200) {
-      pending = 0
+      pending = -Infinity
       event.preventDefault()
       visit(to)
       return

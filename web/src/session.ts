@@ -29,6 +29,15 @@ export class Session {
   /** send starts a call. It returns false if the arguments were refused. */
   async send(method: string, params: string, sendAnyway = false): Promise<boolean> {
     this.failure.value = undefined
+    if (!sendAnyway) {
+      await this.draft.checkNow()
+      const problems = this.draft.problems.peek()
+      if (problems.length) {
+        this.attempted.value = true
+        say(`Not sent: ${problems[0]!.pointer || 'the arguments'}: ${problems[0]!.text}`)
+        return false
+      }
+    }
     try {
       const meta = this.meta.peek().trim()
       const { id, ended } = await call({ source: this.source, method, params, timeout: timeout.peek(), sendAnyway, ...(meta ? { meta } : {}) })

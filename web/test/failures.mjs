@@ -1,1 +1,71 @@
+// Servers that fail: the page names the step and one thing to do.
+import { check, connected, inspect, must, none, ready, testserver, urls, visit } from './lab.mjs'
 
+const overview = async (sources, options) => {
+  const lab = await inspect(sources, options)
+  const { page, clean, close } = await visit(lab)
+  return { lab, page, clean, close, text: () => page.locator('main').innerText() }
+}
+
+const failing = (name, sources, { step, action }) =>
+  check(`fails: ${name}`, async () => {
+    const list = await sources()
+    const { lab, page, clean, close, text } = await overview(list)
+    await connected(lab)
+    const known = performance.now()
+    await page.waitForFunction(
+      ([a, b]) => {
+        const shown = document.querySelector('main').innerText.toLowerCase()
+        return shown.includes(a) && new RegExp(b, 'i').test(shown)
+      },
+      [step.toLowerCase(), action.source],
+      { timeout: 5000 },
+    ).catch(async () => {
+      throw new Error(`“${step}” and ${action} are not both in:\n${(await text()).slice(0, 2500)}`)
+    })
+    const after = performance.now() - known
+    must(after < 1000, `shown ${after} ms after it was known`)
+    none(await clean())
+    await close()
+    lab.stop()
+    return `shown ${after.toFixed(0)} ms after it was known`
+  })
+
+failing('status 401', async () => [`${await urls()}/401`], { step: '401', action: /MCP_CLIENT_TOKEN/ })
+failing('status 404', async () => [`${await urls()}/404`], { step: '404', action: /try again/ })
+failing('refused port', async () => ['http://127.0.0.1:1/mcp'], { step: 'connection refused', action: /try again/ })
+failing('a connection that is cut', async () => [`${await urls()}/dies`], { step: 'eof', action: /try again/ })
+failing('a process that dies', async () => ['--', testserver, 'dies'], { step: 'FATAL: missing environment variable API_KEY', action: /exit status 1/ })
+failing('a program that does not exist', async () => ['--', '/nowhere/server'], { step: 'there is no program', action: /try again/ })
+
+check('fails: a server that never answers has a clock and a way to stop', async () => {
+  const { lab, page, clean, close, text } = await overview([`${await urls()}/hang`])
+  const stop = page.locator('main').getByRole('button', { name: /stop|give up/i })
+  await stop.waitFor({ timeout: 15_000 }).catch(async () => {
+    throw new Error(`no Stop in:\n${(await text()).slice(0, 2500)}`)
+  })
+  const clock = async () => /(\d+(\.\d+)?) ?s|\d\d:\d\d/.exec(await page.locator('.bar .chip').first().innerText())?.[0]
+  await page.waitForTimeout(1100)
+  const before = await clock()
+  await page.waitForTimeout(1200)
+  must(before && (await clock()) !== before, `the clock stands at ${before}`)
+  await stop.click()
+  await page.getByRole('button', { name: /try again/i }).first().waitFor()
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('a server that is lost: the form and the results stay usable', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, { path: 't/get_issue_10' })
+  await ready(page)
+  const { sources } = await (await lab.api('state')).json()
+  process.kill(sources[0].pid, 'SIGKILL')
+  await page.waitForFunction(() => !document.querySelector('.chip .dot.ok'), null, { timeout: 8000 }).catch(() => undefined)
+  must((await page.locator('[data-list=tools] .row').count()) > 10, 'the tools are gone')
+  await ready(page) // it is started again
+  none(await clean())
+  await close()
+  lab.stop()
+})

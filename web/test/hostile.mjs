@@ -1,1 +1,102 @@
+// A server whose every string tries to break out of the page.
+import { call, check, inspect, must, none, ready, testserver, visit } from './lab.mjs'
 
+const fits = (page) =>
+  page.evaluate(() => {
+    const bar = document.querySelector('.bar').getBoundingClientRect()
+    const rail = document.querySelector('.rail').getBoundingClientRect()
+    const room = document.querySelector('main').getBoundingClientRect()
+    return {
+      owned: window.owned ?? Object.prototype.owned,
+      sideways: document.documentElement.scrollWidth - innerWidth,
+      stands: bar.top === 0 && bar.height < 60 && rail.width > 30 && room.width > innerWidth / 2 && room.bottom <= innerHeight + 1,
+      images: [...document.images].filter((i) => !i.src.startsWith('data:image/')).length,
+      links: [...document.querySelectorAll('a[href], area[href], form[action]')].filter((a) => !/^https?:$/.test(a.protocol ?? 'http:')).map((a) => a.href),
+      frames: document.querySelectorAll('iframe, object, embed').length,
+      hidden: getComputedStyle(document.body).display === 'none',
+    }
+  })
+
+check('hostile server: nothing runs, the layout stands, nothing is asked for', async () => {
+  const lab = await inspect(['--', testserver, 'hostile'])
+  await call(lab, 'long')
+  const { page, refusals, clean, close } = await visit(lab)
+  await ready(page)
+  const look = async (where) => {
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+    const is = await fits(page)
+    must(is.owned === undefined, `${where}: a script ran`)
+    must(is.sideways <= 0, `${where}: scrolls sideways by ${is.sideways} px`)
+    must(is.stands && !is.hidden, `${where}: the layout is broken`)
+    must(!is.images && !is.frames, `${where}: ${is.images} foreign images, ${is.frames} frames`)
+    none(is.links, `${where}: links`)
+  }
+  await look('overview')
+  let seen = 0
+  for (const [room, list] of [['t', 'tools'], ['r', 'resources'], ['p', 'prompts']]) {
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.evaluate(() => document.activeElement.blur())
+    await page.keyboard.press('g')
+    await page.keyboard.press(room)
+    const entries = page.locator('main [data-list]').first()
+    await entries.waitFor()
+    await page.locator('main [data-list] .row').first().waitFor()
+    for (let i = 0; i < 14; i++) {
+      await entries.focus()
+      if (i) await page.keyboard.press('j')
+      else await page.keyboard.press('Home')
+      await look(`${list} ${i}`)
+      const button = page.locator('.call-bar .primary')
+      if (await button.count()) {
+        await button.click()
+        await page.waitForTimeout(100)
+        const anyway = page.getByRole('button', { name: 'Send anyway' })
+        if (await anyway.count()) await anyway.click()
+        await page.locator('.result .pill').waitFor({ timeout: 4000 }).catch(() => undefined)
+        await look(`result of ${list} ${i}`)
+        for (const tab of await page.locator('.result-tabs [role=tab]').all()) {
+          await tab.click()
+          await look(`a tab of ${list} ${i}`)
+        }
+        seen++
+      }
+    }
+  }
+  must(seen > 25, `only ${seen} results`)
+  await page.evaluate(() => document.activeElement.blur())
+  await page.keyboard.press('g')
+  await page.keyboard.press('f')
+  await page.locator('[data-list=traffic] .row').first().waitFor()
+  await page.locator('[data-list=traffic]').focus()
+  await page.keyboard.press('Home')
+  for (let i = 0; i < 20; i++) {
+    await page.keyboard.press('j')
+    await look(`traffic ${i}`)
+  }
+  for (const key of ['1', '2', '3', '4', '5']) {
+    await page.keyboard.press(key)
+    await look(`traffic tab ${key}`)
+  }
+  await page.evaluate(() => document.activeElement.blur())
+  await page.keyboard.press('g')
+  await page.keyboard.press('h')
+  await page.locator('[data-list=calls] .row').first().waitFor()
+  await page.locator('[data-list=calls]').focus()
+  for (let i = 0; i < 5; i++) {
+    await page.keyboard.press('j')
+    await look(`history ${i}`)
+  }
+  await page.evaluate(() => document.activeElement.blur())
+  await page.keyboard.press('g')
+  await page.keyboard.press('a')
+  await look('apps')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('img')
+  await look('palette')
+  none(refusals.map((r) => r.slice(0, 900)))
+  none(await clean())
+  await close()
+  lab.stop()
+  return `${seen} results`
+})

@@ -86,6 +86,17 @@ const flags = [
   '--disable-component-update', '--disable-sync', '--enable-precise-memory-info', '--js-flags=--expose-gc',
 ]
 
+const pages = new Set()
+
+/** photograph writes a picture of each open page into a folder, to see why a test failed. */
+export async function photograph(folder, name) {
+  let i = 0
+  for (const page of pages) {
+    const file = `${name.replace(/\W+/g, '-')}-${i++}.png`
+    await page.screenshot({ path: join(folder, file), timeout: 5000 }).catch(() => undefined)
+  }
+}
+
 let browser
 export async function launch() {
   browser ??= chromium.launch({ executablePath: process.env.SLIPWAY_CHROMIUM ?? '/usr/bin/chromium', args: flags })
@@ -101,12 +112,19 @@ export async function visit(lab, options = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...rest })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
+  pages.add(page)
+  page.on('close', () => pages.delete(page))
+  page.setDefaultTimeout(10_000)
   const reports = []
   const report = (text) => {
     if (!quiet.some((q) => q.test(text))) reports.push(text)
   }
   const requests = []
-  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && report(`console ${m.type()}: ${m.text()}`))
+  const refusals = []
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && report(`console ${m.type()}: ${m.text()} ${m.location().url}`))
+  page.on('response', async (r) => {
+    if (r.status() >= 400) refusals.push(`${r.status()} ${r.url()} ${r.request().postData()?.slice(0, 300)} ${await r.text().catch(() => '')}`)
+  })
   page.on('pageerror', (e) => report(`uncaught: ${e.message}`))
   page.on('request', (r) => {
     requests.push(r.url())
@@ -122,6 +140,7 @@ export async function visit(lab, options = {}) {
     context,
     reports,
     requests,
+    refusals,
     /** clean returns what was reported since. */
     async clean() {
       reports.push(...(await page.evaluate(() => window.reported.splice(0))).map((v) => `policy: ${v}`))
@@ -230,9 +249,12 @@ export async function quit() {
   rmSync(temporary, { recursive: true, force: true })
 }
 
-/** Checks are the tests, in the order of their registration. */
+/**
+ * checks are the tests, in the order of their registration. One that measures runs alone; a long
+ * one runs only if it is asked for.
+ */
 export const checks = []
-export const check = (name, run, { long = false } = {}) => checks.push({ name, run, long })
+export const check = (name, run, { long = false, alone = false } = {}) => checks.push({ name, run, long, alone })
 
 /** must throws unless a condition holds. */
 export function must(condition, text) {

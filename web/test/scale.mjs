@@ -24,7 +24,7 @@ check('the measuring itself: a busy loop is seen', async () => {
   must(after.ScriptDuration - before.ScriptDuration > 0.1, `${after.ScriptDuration - before.ScriptDuration} s of script`)
   await close()
   lab.stop()
-})
+}, { alone: true })
 
 check('1,000 tools: few rows, and the filter answers at once', async () => {
   const lab = await inspect(['--', testserver, 'large'])
@@ -45,7 +45,7 @@ check('1,000 tools: few rows, and the filter answers at once', async () => {
   await close()
   lab.stop()
   return `${rows} rows, ${each.toFixed(1)} ms of script and layout a key`
-})
+}, { alone: true })
 
 check('10,000 notifications: no task over 100 ms, a click is answered, none is lost', async () => {
   const lab = await inspect(['--', testserver, 'large'])
@@ -71,7 +71,7 @@ check('10,000 notifications: no task over 100 ms, a click is answered, none is l
   await close()
   lab.stop()
   return `longest task ${spent.processor} ms of the processor, ${spent.clock} ms by the clock; slowest change of room ${slowest.toFixed(0)} ms`
-})
+}, { alone: true })
 
 check('scrolling 10,000 frames: at most 8 ms of work a frame, few rows, little memory', async () => {
   const lab = await inspect(['--', testserver, 'large'])
@@ -111,7 +111,7 @@ check('scrolling 10,000 frames: at most 8 ms of work a frame, few rows, little m
   await close()
   lab.stop()
   return `${each.toFixed(1)} ms of script, style and layout a frame; ${drawn} rows; ${heap.toFixed(0)} MB`
-})
+}, { alone: true })
 
 for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of structured content']]) {
   check(`${what}: no task over 100 ms, also when all is shown`, async () => {
@@ -140,7 +140,7 @@ for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of 
     await close()
     lab.stop()
     return `longest task ${spent.processor} ms of the processor, ${spent.clock} ms by the clock; all of it: ${all.processor} and ${all.clock} ms`
-  })
+  }, { alone: true })
 }
 
 check('100,000 frames: the page keeps some and asks Go for others', async () => {
@@ -164,4 +164,4 @@ check('100,000 frames: the page keeps some and asks Go for others', async () => 
   await close()
   lab.stop()
   return `${before.toFixed(0)} MB, after 20,000 more ${after.toFixed(0)} MB`
-}, { long: true })
+}, { long: true, alone: true })

@@ -70,7 +70,7 @@ check('first byte and first paint', async () => {
   must(byte < 500, `first byte after ${byte} ms`)
   must(paint < 1000, `first paint after ${paint} ms`)
   return `first byte after ${byte.toFixed(0)} ms, first paint after ${paint.toFixed(0)} ms`
-})
+}, { alone: true })
 
 check('the address loses its token, and a reload keeps it', async () => {
   const lab = await inspect(['--', testserver, 'large'])

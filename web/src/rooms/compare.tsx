@@ -4,6 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { failureOf } from '../api'
 import { Draft } from '../draft'
 import { count, duration } from '../format'
+import * as json from '../json'
 import { useKeys } from '../keys'
 import { param, setParams } from '../route'
 import { isDestructive } from '../saved'
@@ -17,7 +18,26 @@ import { Differences } from './frame'
 const idOf = (name: string, other: number): number =>
   (sources.value.find((s) => s.name === name || String(s.id) === name) ?? sources.value[other])?.id ?? 0
 
+// takeCall takes the call that another room leads here with.
+function takeCall(): void {
+  if (!param('i')) return
+  try {
+    const params = json.parse(param('i'))
+    const name = json.at(params, ['name'])
+    const given = json.at(params, ['arguments'])
+    setParams({
+      m: undefined,
+      i: undefined,
+      t: name?.t === 'string' ? name.text : undefined,
+      a: given ? json.compact(given) : undefined,
+    })
+  } catch {
+    setParams({ m: undefined, i: undefined })
+  }
+}
+
 export function Compare() {
+  useEffect(takeCall, [param('i')])
   const left = idOf(param('l'), 0)
   const right = idOf(param('r'), 1)
   const sides = [left, right]
@@ -126,7 +146,7 @@ export function Compare() {
         </>
       )}
       <div class="compare-sides">
-        {sides.map((id, i) => (
+        {sides.map((id, i) => source(id) && (
           <section key={i} aria-label={`Answer of ${source(id)?.name ?? ''}`}>
             <h3>
               {source(id)?.name} <span class="muted">{source(id)?.server?.version}</span>

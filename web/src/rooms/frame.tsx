@@ -405,7 +405,7 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
           </>
         )}
         {(asked.kind === 'request' || asked.kind === 'notification') && (
-          <Menu label="Copy as" name="Copy the frame as" items={asked.kind === 'request' ? copyItems(asked.seq) : copyItems(asked.seq).slice(-1)} />
+          <Menu label="Copy as" name="Copy as" items={asked.kind === 'request' ? copyItems(asked.seq) : copyItems(asked.seq).slice(-1)} />
         )}
         <button type="button" class="small" aria-pressed={marked.value === frame.seq} onClick={() => mark(frame.seq)}>
           Mark <Key of="m" />

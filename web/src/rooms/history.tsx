@@ -7,11 +7,12 @@ import * as json from '../json'
 import { useKeys } from '../keys'
 import { address, param, room, setParams } from '../route'
 import {
-  type Expectation, fileText, isDestructive, removeSaved, rename, run, runAll, runningAll, type Saved, saveCall, saved,
-  savedProblem, setExpectations, setStar, sourceOf, toolOf, verdicts,
+  type Expectation, fileText, isDestructive, removeSaved, rename, type Saved, saveCall, saved, savedProblem, setExpectations,
+  setStar, sourceOf, toolOf,
 } from '../saved'
 import { call, calls, callsVersion, framesBySeq, savedFile, source, sources } from '../store'
 import type { Call, Failure, Frame } from '../types'
+import { run, runAll, runningAll, verdicts } from '../verdict'
 import { CopyButton, Key, layout, Problem, Splitter } from '../ui/kit'
 import { VirtualList } from '../ui/list'
 import { Result } from '../ui/result'
@@ -280,25 +281,27 @@ function Past({ of, statistics }: { of: Entry; statistics: string }) {
   const params = useSignal('')
   const problem = useSignal<Failure | undefined>(undefined)
   const shown = useSignal(of.call)
+  const loaded = useMemo(
+    () => requestOf(framesBySeq.get(of.seq) ?? ({ seq: of.seq, method: of.method } as Frame)).then((r) => r.params),
+    [of.seq],
+  )
   useEffect(() => {
-    const f = framesBySeq.get(of.seq) ?? ({ seq: of.seq, method: of.method } as Frame)
-    requestOf(f).then((r) => (params.value = r.params), (error) => (problem.value = failureOf(error)))
-  }, [of.seq])
+    loaded.then((text) => (params.value = text), (error) => (problem.value = failureOf(error)))
+  }, [loaded])
   const asking = useSignal(false)
   const again = () => {
-    if (!params.value) return
     if (isDestructive(of.src, of.method, of.name) && !asking.value) {
       asking.value = true
       return
     }
     asking.value = false
-    call({ source: of.src, method: of.method, params: params.value, sendAnyway: true }).then(
+    loaded.then((text) => call({ source: of.src, method: of.method, params: text, sendAnyway: true })).then(
       ({ id }) => (shown.value = id),
       (error) => (problem.value = failureOf(error)),
     )
   }
   const keep = () => {
-    saveCall(of.src, of.method, params.value).then((name) => setParams({ saved: name, call: undefined })).catch((error) => (problem.value = failureOf(error)))
+    loaded.then((text) => saveCall(of.src, of.method, text)).then((name) => setParams({ saved: name, call: undefined })).catch((error) => (problem.value = failureOf(error)))
   }
   useKeys({ r: again, s: keep })
   const target = params.value ? addressOf(of.method, of.name, params.value, of.src) : undefined

@@ -417,7 +417,7 @@ function Lines({ of: s }: { of: State }) {
       {(s.kind === 'stdio' || stderr.value.length > 0) && (
         <Card title="stderr" extra={<Badge>{plural(stderr.value.length, 'line')}</Badge>}>
           {stderr.value.length ? (
-            <div class="lines">
+            <div class="lines" style={{ height: `${stderr.value.length * 20 + 8}px` }}>
               <VirtualList
                 id="stderr"
                 label="stderr"
@@ -453,7 +453,7 @@ function Lines({ of: s }: { of: State }) {
           }
         >
           {lines.length ? (
-            <div class="lines">
+            <div class="lines" style={{ height: `${lines.length * 20 + 44}px` }}>
               <Log lines={lines} total={Math.max(lines.length, sources.value.length > 1 ? 0 : (logCounts.get(0) ?? 0))} />
             </div>
           ) : (
@@ -480,7 +480,7 @@ function Commands({ of: s }: { of: State }) {
   }, [s.id])
   if (!list.value.length) return null
   return (
-    <Card title="Go on in the terminal">
+    <Card title="In the terminal">
       <dl class="verbs">
         {list.value.map((v) => (
           <div>

@@ -211,7 +211,7 @@ export function Traffic() {
       const packed = file.name.endsWith('.gz')
       const body = packed ? await new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob() : file
       const { source: id } = await upload(body)
-      const name = sources.value.find((s) => s.id === id)?.name
+      const name = await nameOf(id)
       say(`Opened ${file.name}`)
       setParams({ q: name ? `@"${name}"` : undefined })
     } catch (error) {
@@ -228,7 +228,6 @@ export function Traffic() {
     say(marked.value ? `Frame ${seq} is marked` : 'No frame is marked')
   }
 
-  const waiting = paused.value && !text ? frames.length - holding.current : 0
   const firstSeq = list[0]?.first.seq ?? 0
   const inPage = frames[0]?.seq ?? 1
   const isPast = !text && !older.value.length ? inPage > gone.value + 1 && frames.length > 0 : false
@@ -282,7 +281,7 @@ export function Traffic() {
         </label>
         <span class="spacer" />
         <button type="button" class="small" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)} title="Pause (p)">
-          {paused.value ? `Resume${waiting > 0 ? `, ${count(waiting)} new` : ''}` : 'Pause'}
+          {paused.value ? <Resume from={text ? -1 : holding.current} /> : 'Pause'}
         </button>
         {cleared.value ? (
           <button type="button" class="small" onClick={() => (cleared.value = 0)}>
@@ -348,7 +347,21 @@ export function Traffic() {
             <span class="c-what">method / name</span>
             <span class="c-fall">waterfall</span>
           </div>
-          <VirtualList
+          {!list.length && (
+            <p class="nothing">
+              {text ? (
+                <>
+                  No frame matches <code>{text.slice(0, 200)}</code>.{' '}
+                  <button type="button" class="link" onClick={() => setFilter('')}>
+                    Clear the filter
+                  </button>
+                </>
+              ) : (
+                'No frame yet'
+              )}
+            </p>
+          )}
+          {list.length > 0 && <VirtualList
             id="traffic"
             label="Frames"
             count={list.length}
@@ -361,22 +374,10 @@ export function Traffic() {
             follow={!at && !paused.value}
             extra="frames"
             rowClass={(i) => noteworthy(list[i]!.first) || (answerOf(list[i]!.first, rows.all)?.err ? 'failed' : '')}
-            empty={
-              text ? (
-                <span>
-                  No frame matches <code>{text.slice(0, 200)}</code>.{' '}
-                  <button type="button" class="link" onClick={() => setFilter('')}>
-                    Clear the filter
-                  </button>
-                </span>
-              ) : (
-                'No frame yet'
-              )
-            }
             row={(i, first, last) => (
               <RowLine row={list[i]!} rows={rows} before={list[i - 1]} span={spanOf(rows, first, Math.min(last, list.length))} />
             )}
-          />
+          />}
         </div>
         {chosen && (
           <>
@@ -388,6 +389,19 @@ export function Traffic() {
       </div>
     </section>
   )
+}
+
+// nameOf waits until a new source is known.
+async function nameOf(id: number): Promise<string | undefined> {
+  for (let i = 0; i < 60 && !source(id); i++) await new Promise((resolve) => setTimeout(resolve, 50))
+  return source(id)?.name
+}
+
+// Resume names the button that ends a pause; it counts while the list does not move.
+function Resume({ from }: { from: number }) {
+  framesVersion.value
+  const waiting = from < 0 ? 0 : frames.length - from
+  return <>Resume{waiting > 0 ? `, ${count(waiting)} new` : ''}</>
 }
 
 // upload shows a recording as one more source.

@@ -419,6 +419,7 @@ function Members({ form, path, state, value }: ControlProps) {
   const children = form.children ?? []
   const order = children.map((c) => c.key ?? '')
   const adding = useSignal('')
+  const open = useSignal(false)
   const members = value?.t === 'object' ? value.members : []
   const others = members.filter(([key]) => !order.includes(key))
   const rest = form.items ?? { kind: 'any', pointer: '' }
@@ -427,6 +428,7 @@ function Members({ form, path, state, value }: ControlProps) {
     if (!adding.value || members.some(([k]) => k === adding.value)) return
     write(state, [...path, adding.value], initial(rest))
     adding.value = ''
+    open.value = false
   }
   return (
     <div class="members">
@@ -443,9 +445,15 @@ function Members({ form, path, state, value }: ControlProps) {
           remove={() => write(state, [...path, key], undefined)}
         />
       ))}
-      {canAdd && (
+      {canAdd && !open.value && (
+        <button type="button" class="link small-text adder" onClick={() => (open.value = true)}>
+          {form.kind === 'map' ? 'Add an entry' : 'Add a member that the schema does not name'}
+        </button>
+      )}
+      {canAdd && open.value && (
         <div class="adder">
           <input
+            ref={focusNow}
             class="small"
             placeholder={form.keyPattern ? `name, ${form.keyPattern}` : 'additional name'}
             aria-label={`Name of an additional member of ${form.key ?? 'the arguments'}`}
@@ -465,6 +473,9 @@ function Members({ form, path, state, value }: ControlProps) {
     </div>
   )
 }
+
+// focusNow is one function, so that it is called once for each element.
+const focusNow = (e: HTMLInputElement | null): void => e?.focus()
 
 const maxShown = 100
 

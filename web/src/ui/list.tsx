@@ -117,6 +117,7 @@ export function VirtualList(props: ListProps) {
   return (
     <div
       ref={box}
+      id={`${id}-list`}
       class={`list ${props.extra ?? ''}`}
       role="listbox"
       tabIndex={props.tabIndex ?? 0}

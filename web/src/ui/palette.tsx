@@ -137,7 +137,7 @@ export function Palette() {
         }}
         onKeyDown={onKey}
       />
-      <div class="palette-list" id="palette-list" style={{ height: `${Math.max(1, rowsShown) * 32}px` }}>
+      <div class="palette-list" style={{ height: `${Math.max(1, rowsShown) * 32}px` }}>
         <VirtualList
           id="palette"
           label="Matches"

@@ -59,12 +59,24 @@ function Media({ mime, data, what }: { mime: string; data: string; what: string 
   )
 }
 
+// jsonOf returns a text as a JSON value, if it is an object or an array.
+function jsonOf(text: string | undefined): Node | undefined {
+  if (!text || text.length > 1 << 20 || !/^\s*[[{]/.test(text)) return undefined
+  try {
+    JSON.parse(text)
+    return rootOf(text)
+  } catch {
+    return undefined
+  }
+}
+
 export function Content({ item, index }: { item: Item; index: number }) {
   const { node } = item
   const inner = follow(node, 'resource') ?? node
   const mime = part(inner, 'mimeType')
   const uri = part(inner, 'uri')
   const plain = useSignal(false)
+  const value = useMemo(() => jsonOf(item.text), [item.text])
   if (item.type === 'resource_link') {
     return (
       <div class="content-link">
@@ -76,7 +88,7 @@ export function Content({ item, index }: { item: Item; index: number }) {
   const blob = part(inner, 'blob') || part(node, 'data')
   if (item.text === undefined && blob) return <Media mime={mime} data={blob} what={uri || `Content ${index + 1}`} />
   if (item.text === undefined) return <JSONTree root={node} label={`Content ${index + 1}`} id={`content-${index}`} />
-  const rich = (mime === 'text/markdown' || looksLikeMarkdown(item.text)) && item.text.length < 60_000
+  const rich = value !== undefined || ((mime === 'text/markdown' || looksLikeMarkdown(item.text)) && item.text.length < 60_000)
   return (
     <div class="content-text">
       {(uri || rich) && (
@@ -90,7 +102,9 @@ export function Content({ item, index }: { item: Item; index: number }) {
           )}
         </div>
       )}
-      {rich && !plain.value ? (
+      {value && !plain.value ? (
+        <JSONTree root={value} label={`JSON in text ${index + 1}`} id={`text-${index}`} depth={3} />
+      ) : rich && !plain.value ? (
         <Markdown text={item.text} />
       ) : (
         <TextView text={item.text} label={`Text ${index + 1}`} wrap={layout.value['wrap'] !== 'no'} />

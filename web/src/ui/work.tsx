@@ -121,7 +121,7 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
           )}
           {action.extra}
           <span class="spacer" />
-          {sources.value.length > 1 && (
+          {sources.value.length > 1 && action.method === 'tools/call' && (
             <button type="button" class="quiet small" onClick={compare}>
               Compare
             </button>
