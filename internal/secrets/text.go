@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -253,7 +254,7 @@ func secretName(name string) bool {
 // secretPair reports whether the value of a [secretName] is a secret rather than an
 // example, a description or code.
 func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool {
-	if illustrative(value) {
+	if illustrative(value) || hashedToken(name, value) {
 		return false
 	}
 	digit := strings.ContainsAny(value, "0123456789")
@@ -280,6 +281,14 @@ func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool
 		return len(value) >= 8 && digit && letter
 	}
 	return len(value) >= 8 && digit && letter && entropy(value) >= 2.8 && !spelled(value) && !identifierPath(value)
+}
+
+// hashedToken reports whether a value is the hash of a token, as in the token file of serve. The
+// hash of a password is none: passwords can be guessed.
+func hashedToken(name, value string) bool {
+	hash, ok := strings.CutPrefix(value, "sha256:")
+	return ok && len(hash) == sha256.Size*2 && strings.Trim(hash, "0123456789abcdef") == "" &&
+		!strings.Contains(strings.ToLower(name), "pass")
 }
 
 // isUpper reports whether a name looks like that of an environment variable.
