@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/ws"
 )
 
 // stop stops the server, and waits until it has ended.
@@ -71,6 +72,21 @@ func TestControl(t *testing.T) {
 		if got := through(t, socket, modernCall("look")); !strings.Contains(got, "a bearer token is required") {
 			t.Errorf("a connection from before, with auth: %s", got)
 		}
+		held, err := ws.Dial(t.Context(), "ws://localhost/ws", &ws.DialOptions{Client: r.client, Token: readerToken})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		if got := through(t, held, modernCall("look")); !strings.Contains(got, `"result"`) {
+			t.Errorf("with a token: %s", got)
+		}
+		demanding := testAuth(t)
+		demanding.Scopes = []string{"write"}
+		apply(&serve.Options{Auth: demanding})
+		if got := through(t, held, modernCall("look")); !strings.Contains(got, "the token lacks a scope") {
+			t.Errorf("a token that was just valid: %s", got)
+		}
+		apply(&serve.Options{Auth: testAuth(t)})
 		if err := control.Apply(t.Context(), &serve.Options{PublicURL: "nonsense"}); err == nil {
 			t.Error("an invalid public URL is accepted")
 		}
