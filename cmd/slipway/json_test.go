@@ -34,6 +34,7 @@ complete EX/http-reference explain_status code=4 --json
 prompt EX/http-reference explain_status code=404 --json
 read EX/http-reference http://status/404 --json
 replay EX/recordings/http.mcplog EX/http-reference --json
+test EX/calls/http.calls.json EX/http-reference --json
 check EX/http-reference --json
 doctor EX/http-reference --json
 lock EX/http-reference -o a.lock --json

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/calltest"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/doctor"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
@@ -36,7 +37,7 @@ func rules() []check.Rule {
 	return slices.Concat(
 		cataloglint.Rules(), apps.Rules(), lint.Rules(), mcpb.Rules(), stax.Rules(), clients.Rules(), registry.Rules(),
 		lock.Rules(), freeze.Rules(), sitebuild.Rules(), settings.Rules(),
-		doctor.Rules(),
+		doctor.Rules(), calltest.Rules(),
 	)
 }
 

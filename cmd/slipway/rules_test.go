@@ -30,6 +30,7 @@ var formatTitles = map[string]string{
 	"mcpb":      "Bundles",
 	"stax":      "Definitions and client files",
 	"lock":      "Locks",
+	"test":      "Saved calls",
 	"serve":     "Configuration of serve",
 	"freeze":    "Freezing",
 	"site":      "Building sites",

@@ -6,16 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
-	"github.com/slipway-mcp/slipway/internal/peer"
+	"github.com/slipway-mcp/slipway/internal/loopback"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // ReplayOptions configure [Replay]. Nil and the zero value mean the defaults.
@@ -74,36 +72,9 @@ func Replay(ctx context.Context, rec *Recording, src mcp.Source, opts *ReplayOpt
 	if err != nil {
 		return nil, err
 	}
-	fromServer, serverOut := io.Pipe()
-	serverIn, toServer := io.Pipe()
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.New(src, nil).ServeStdio(ctx, serverIn, serverOut, &server.StdioOptions{
-			MaxLine:      maxLine,
-			DrainTimeout: time.Second,
-		}) // its requests have failed already
-		_ = serverOut.Close()
-	}()
-	defer func() {
-		cancel()
-		_ = toServer.Close() // a pipe in memory
-		_ = fromServer.Close()
-		<-ended
-	}()
-	r := &replay{
-		catalog:   cat,
-		out:       toServer,
-		questions: NewScript(&Recording{}),
-		responses: make(chan reply, 1),
-		done:      make(chan struct{}),
-	}
+	r := &replay{catalog: cat}
 	if opts != nil {
 		r.opts = *opts
-	}
-	if r.opts.Timeout <= 0 {
-		r.opts.Timeout = time.Minute
 	}
 	for _, text := range r.opts.Ignore {
 		path, err := parsePath(text)
@@ -112,9 +83,14 @@ func Replay(ctx context.Context, rec *Recording, src mcp.Source, opts *ReplayOpt
 		}
 		r.ignored = append(r.ignored, path)
 	}
-	r.questions.add(rec.Questions())
-	defer close(r.done)
-	go r.read(fromServer)
+	questions := NewScript(&Recording{})
+	questions.add(rec.Questions())
+	r.conn = loopback.Open(ctx, src, &loopback.Options{
+		Timeout: r.opts.Timeout,
+		MaxLine: maxLine,
+		Answer:  questions.answer,
+	})
+	defer r.conn.Close()
 	exchanges := rec.Exchanges()
 	if err := r.begin(ctx, exchanges); err != nil {
 		return nil, err
@@ -138,79 +114,17 @@ func Replay(ctx context.Context, rec *Recording, src mcp.Source, opts *ReplayOpt
 
 // replay is a replay in progress.
 type replay struct {
-	opts      ReplayOptions
-	catalog   *mcp.Catalog
-	ignored   [][]string
-	out       io.Writer
-	questions *Script
-	id        uint64
-	responses chan reply
-	done      chan struct{}
-}
-
-// reply is a message from the server, or the end of the connection.
-type reply struct {
-	m   peer.Message
-	err error
-}
-
-// read answers the questions of the server, and passes its responses on.
-func (r *replay) read(in io.Reader) {
-	lines := peer.NewLineReader(in, maxLine)
-	for {
-		text, err := lines.Next()
-		got := reply{err: err}
-		if err == nil {
-			if got.m.Scan(bytes.Clone(text)) != nil || got.m.Method != nil && got.m.ID == nil {
-				continue
-			}
-			if got.m.Method != nil {
-				_, _ = r.out.Write(append(r.questions.answer(&got.m), '\n')) // the next read fails as well
-				continue
-			}
-		}
-		select {
-		case r.responses <- got:
-		case <-r.done:
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// request sends a request and waits for the response.
-func (r *replay) request(ctx context.Context, method string, params []byte) (*peer.Message, error) {
-	r.id++
-	if _, err := r.out.Write(append(peer.AppendRequest(nil, r.id, method, params), '\n')); err != nil {
-		return nil, err
-	}
-	timer := time.NewTimer(r.opts.Timeout)
-	defer timer.Stop()
-	for {
-		select {
-		case got := <-r.responses:
-			if got.err != nil {
-				return nil, fmt.Errorf("%s: %w", method, got.err)
-			}
-			if peer.Number(got.m.ID) == r.id {
-				return &got.m, nil
-			}
-		case <-timer.C:
-			return nil, fmt.Errorf("%s: no response within %v", method, r.opts.Timeout)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+	opts    ReplayOptions
+	catalog *mcp.Catalog
+	ignored [][]string
+	conn    *loopback.Conn
 }
 
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // begin performs the recorded handshake. Requests of 2026-07-28 need none.
 func (r *replay) begin(ctx context.Context, exchanges []*Exchange) error {
-	params := []byte(`{"protocolVersion":"` + mcp.LatestLegacyVersion.String() +
-		`","capabilities":{},"clientInfo":{"name":"slipway replay","version":"1"}}`)
+	var params json.RawMessage
 	modern := false
 	for _, x := range exchanges {
 		if x.Method == "initialize" {
@@ -223,15 +137,7 @@ func (r *replay) begin(ctx context.Context, exchanges []*Exchange) error {
 	if modern {
 		return nil
 	}
-	m, err := r.request(ctx, "initialize", params)
-	if err != nil {
-		return err
-	}
-	if m.Failure != nil {
-		return fmt.Errorf("initialize: %s", m.Failure)
-	}
-	_, err = r.out.Write(append(peer.Notification("notifications/initialized", nil), '\n'))
-	return err
+	return r.conn.Initialize(ctx, params)
 }
 
 // again sends a request again and compares the responses. It returns nil for a request
@@ -297,7 +203,7 @@ func outcomeObject(result, failure []byte) []byte {
 }
 
 func (r *replay) outcomeOf(ctx context.Context, method string, params []byte) ([]byte, error) {
-	m, err := r.request(ctx, method, params)
+	m, err := r.conn.Request(ctx, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +236,7 @@ func (r *replay) wholeList(ctx context.Context, x *Exchange, member string) ([]b
 	var entries [][]byte
 	params := []byte(x.Params)
 	for range maxPages {
-		m, err := r.request(ctx, x.Method, params)
+		m, err := r.conn.Request(ctx, x.Method, params)
 		if err != nil {
 			return nil, err
 		}

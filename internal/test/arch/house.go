@@ -56,14 +56,15 @@ func House() *Plan {
 			1: {"check", "mcp", "mcp/tap"},
 			2: {"internal/cataloglint", "internal/search", "internal/test/ruletest", "staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
-			4: {"staticmcp/lint", "client", "internal/mcplog", "internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
+			4: {"staticmcp/lint", "client", "internal/loopback",
+				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
 				"internal/sitewriter", "ws"},
 			5: {
-				"mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
+				"internal/mcplog", "mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
 				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
 				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest",
 			},
-			6: {"fleet", "internal/settings", "serve", "stax/clients", "stax/registry"},
+			6: {"fleet", "internal/calltest", "internal/settings", "serve", "stax/clients", "stax/registry"},
 			7: {"internal/doctor", "sitebuild"},
 			8: {"inspect", "open"},
 			9: {

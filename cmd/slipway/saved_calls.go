@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/calltest"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/style"
+	"github.com/slipway-mcp/slipway/internal/visible"
+)
+
+// callTest is the flags and the outcome of test.
+type callTest struct {
+	reporting
+	only []string
+	calltest.Options
+
+	outcomes []*calltest.Outcome
+}
+
+func newTest() *cobra.Command {
+	var o callTest
+	cmd := &cobra.Command{
+		Use:   "test FILE SOURCE",
+		Short: "Make saved calls and verify the answers",
+		Long: `Make the calls of a file, one after the other, and verify the answers against
+the expectations in the file. The page of "slipway inspect --calls FILE" writes
+such files; docs/saved-calls.md describes them. A call without expectations must
+succeed. The exit code is 1 if an answer is not as expected.
+
+All calls are made, also of tools that change something: use a server for tests.
+
+` + sourceHelp,
+		Example: `  slipway test examples/calls/http.calls.json examples/http-reference
+  slipway test examples/calls/http.calls.json --only 'a missing page' \
+      -- slipway serve --stdio examples/http-reference`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() >= 0 {
+				args[0], args[1] = args[1], args[0] // the file comes first
+			}
+			return o.run(cmd, args[0], args[1])
+		},
+	}
+	cmd.Args = takes(2, 2)
+	acceptCommand(cmd)
+	bundleFlags(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.only, "only", nil, "make only the call with this `NAME` (repeatable)")
+	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "maximum `time` for each answer")
+	o.flags(cmd)
+	cmd.Flags().Lookup("json").Usage = "print every call with its answer and its problems as JSON"
+	return cmd
+}
+
+func (o *callTest) run(cmd *cobra.Command, path, source string) error {
+	file, err := readCalls(cmd, path)
+	if err != nil {
+		return err
+	}
+	if err := o.choose(file); err != nil {
+		return err
+	}
+	return withSource(cmd, source, func(c *openSource) error {
+		report := &check.Report{}
+		t := newTracker(cmd, countOnly)
+		done := int64(0)
+		o.Done = func(*calltest.Outcome) {
+			done++
+			t.update("testing", done, int64(len(file.Calls)))
+		}
+		o.outcomes, err = file.Run(cmd.Context(), c.source, report, &o.Options)
+		t.done()
+		if err != nil {
+			return answered("test", err)
+		}
+		o.own = func(w io.Writer, format check.Format) error {
+			if format == check.JSON {
+				return printJSON(w, map[string]any{"calls": o.outcomes})
+			}
+			return o.list(w, colored(w))
+		}
+		return o.print(cmd, []string{path}, report)
+	})
+}
+
+// readCalls reads a file of saved calls, and prints its problems.
+func readCalls(cmd *cobra.Command, path string) (*calltest.File, error) {
+	text, err := fsutil.ReadFile(path, calltest.MaxFile)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	file, report := calltest.Read(path, text)
+	if file == nil {
+		printFindings(cmd, report)
+		return nil, badInput("", "%s: %s", path, report.Summary())
+	}
+	return file, nil
+}
+
+// choose selects the calls of --only.
+func (o *callTest) choose(file *calltest.File) error {
+	var names []string
+	for _, c := range file.Calls {
+		names = append(names, c.Name)
+	}
+	for _, name := range o.only {
+		if !slices.Contains(names, name) {
+			return usage(didYouMean(name, names, "the calls are "+orList(names)), "test: there is no call %q in %s", name,
+				file.Name)
+		}
+	}
+	if len(o.only) > 0 {
+		o.Only = func(c *calltest.Call) bool { return slices.Contains(o.only, c.Name) }
+	}
+	return nil
+}
+
+// list prints a line for each call, followed by its problems.
+func (o *callTest) list(w io.Writer, color bool) error {
+	width := 0
+	for _, c := range o.outcomes {
+		width = max(width, min(40, len(visible.Line(c.Name))))
+	}
+	for _, c := range o.outcomes {
+		verdict := style.Success.If(color).Paint("ok") + "  "
+		if !c.OK {
+			verdict = style.Error.If(color).Paint("FAIL")
+		}
+		fmt.Fprintf(w, "%s  %-*s  %s\n", verdict, width, visible.Line(c.Name), c.Took.Round(10*time.Microsecond))
+		for _, p := range c.Problems {
+			fmt.Fprintf(w, "      %s\n", visible.Line(p))
+		}
+	}
+	return nil
+}

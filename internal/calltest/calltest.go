@@ -1,0 +1,221 @@
+// Package calltest reads saved calls and verifies what a server answers to them, for
+// slipway test. The page of slipway inspect writes the same file.
+//
+// A file is an object with the member calls, a list of objects:
+//
+//	name     text, unique in the file
+//	method   such as "tools/call", which is the default
+//	params   object, sent as it is written
+//	expect   list of expectations; by default, the answer must be a result that is no error
+//	         of a tool
+//
+// Other members are ignored. An expectation has one of these members:
+//
+//	equals    value at pointer, where the order of members does not count
+//	contains  text that the text at pointer contains
+//	exists    whether there is a value at pointer
+//	error     code of a JSON-RPC error
+//	isError   whether the tool reports an error
+//	below     time within which the answer arrives, such as "200ms"
+//
+// pointer is a JSON pointer (RFC 6901) into the result, by default "", the whole result.
+//
+// Start with [Read].
+package calltest
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/tree"
+)
+
+// MaxFile is the maximum size of a file, in bytes.
+const MaxFile = 16 << 20
+
+var rules check.RuleSet
+
+var (
+	ruleSyntax = rules.Error("test/syntax", "the file of saved calls cannot be read")
+	ruleCall   = rules.Error("test/call", "a saved call has no unique name, no method, or no object of parameters")
+	ruleExpect = rules.Error("test/expect", "an expectation is not one of those that exist",
+		"use one of equals, contains, exists, error, isError and below")
+	ruleFailed = rules.Error("test/failed", "an answer is not as expected")
+	ruleLost   = rules.Error("test/no-answer", "a call has no answer")
+)
+
+// Rules returns the rules of saved calls.
+func Rules() []check.Rule { return rules.All() }
+
+// File is a file of saved calls.
+type File struct {
+	Name  string
+	Calls []*Call
+}
+
+// Call is a saved call.
+type Call struct {
+	Name   string
+	Method string
+	Params json.RawMessage // an object, or nil
+
+	node   *tree.Node
+	expect []*expectation
+}
+
+// expectation is a condition on the answer. Exactly one of the fields from equals on is set.
+type expectation struct {
+	node     *tree.Node
+	pointer  string
+	equals   *tree.Node
+	contains *tree.Node
+	exists   *tree.Node
+	code     *tree.Node
+	isError  *tree.Node
+	below    time.Duration
+}
+
+// Read reads a file of saved calls, in JSON or YAML by its name. It returns nil if the
+// report has an error.
+func Read(name string, text []byte) (*File, *check.Report) {
+	r := &reader{
+		file:   &File{Name: name},
+		report: &check.Report{},
+	}
+	if len(text) > MaxFile {
+		r.at(nil).Add(ruleSyntax, "", "", "the file has more than %d MiB", MaxFile>>20)
+		return nil, r.report
+	}
+	root, err := tree.ReadDocument(name, text)
+	var syntax *tree.Error
+	switch {
+	case errors.As(err, &syntax):
+		place := check.Reporter{
+			Report: r.report,
+			File:   name,
+		}
+		place.AtLine(syntax.Line, syntax.Column).Add(ruleSyntax, "", "", "%s", syntax.Message)
+		return nil, r.report
+	case !root.Get("calls").Is(tree.Array):
+		r.at(root).Add(ruleSyntax, "/calls", `{"calls": [{"name": "...", "params": {...}}]}`, "there is no list of calls")
+		return nil, r.report
+	}
+	for i, node := range root.Get("calls").Items {
+		r.call(node, "/calls/"+strconv.Itoa(i))
+	}
+	if !r.report.OK(false) {
+		return nil, r.report
+	}
+	return r.file, r.report
+}
+
+// reader is the state of Read.
+type reader struct {
+	file   *File
+	report *check.Report
+}
+
+// at returns a reporter for the place of a node, which may be nil.
+func (r *reader) at(node *tree.Node) check.Reporter {
+	return placed(r.report, r.file.Name, node)
+}
+
+func placed(report *check.Report, file string, node *tree.Node) check.Reporter {
+	place := check.Reporter{
+		Report: report,
+		File:   file,
+	}
+	if node == nil {
+		return place
+	}
+	return place.AtLine(node.Line, node.Column)
+}
+
+// call adds a call.
+func (r *reader) call(node *tree.Node, pointer string) {
+	if !node.Is(tree.Object) {
+		r.at(node).Add(ruleCall, pointer, "", "a call is an object")
+		return
+	}
+	c := &Call{
+		Name:   node.Get("name").String(),
+		Method: "tools/call",
+		node:   node,
+	}
+	if c.Name == "" || !node.Get("name").Is(tree.String) {
+		r.at(node).Add(ruleCall, pointer, "", "the call has no name")
+	}
+	if slices.ContainsFunc(r.file.Calls, func(other *Call) bool { return other.Name == c.Name }) {
+		r.at(node.Get("name")).Add(ruleCall, pointer+"/name", "", "there are two calls named %q", c.Name)
+	}
+	if method := node.Get("method"); method != nil {
+		if c.Method = method.String(); c.Method == "" || !method.Is(tree.String) {
+			r.at(method).Add(ruleCall, pointer+"/method", "", "the method is no text")
+		}
+	}
+	if params := node.Get("params"); params != nil {
+		if !params.Is(tree.Object) {
+			r.at(params).Add(ruleCall, pointer+"/params", "", "the parameters are no object")
+		}
+		c.Params = params.AppendJSON(nil)
+	}
+	for i, e := range node.Get("expect").Elements() {
+		r.expect(c, e, pointer+"/expect/"+strconv.Itoa(i))
+	}
+	r.file.Calls = append(r.file.Calls, c)
+}
+
+// expect adds an expectation to a call.
+func (r *reader) expect(c *Call, node *tree.Node, pointer string) {
+	e := &expectation{
+		node:     node,
+		pointer:  node.Get("pointer").String(),
+		equals:   node.Get("equals"),
+		contains: node.Get("contains"),
+		exists:   node.Get("exists"),
+		code:     node.Get("error"),
+		isError:  node.Get("isError"),
+	}
+	invalid := func(at *tree.Node, format string, args ...any) {
+		r.at(at).Add(ruleExpect, pointer, "", format, args...)
+	}
+	kinds := 0
+	for _, m := range node.Fields() {
+		switch m.Key {
+		case "equals", "contains", "exists", "error", "isError", "below":
+			kinds++
+		case "pointer":
+		default:
+			invalid(m.Value, "there is no %q here", m.Key)
+		}
+	}
+	if kinds != 1 {
+		invalid(node, "the expectation has %d of equals, contains, exists, error, isError and below, want one", kinds)
+	}
+	if e.pointer != "" && e.pointer[0] != '/' {
+		invalid(node.Get("pointer"), "%q is no JSON pointer, which begins with a slash", e.pointer)
+	}
+	if e.contains != nil && !e.contains.Is(tree.String) {
+		invalid(e.contains, "contains wants text")
+	}
+	for _, flag := range []*tree.Node{e.exists, e.isError} {
+		if flag != nil && !flag.Is(tree.Bool) {
+			invalid(flag, "want true or false")
+		}
+	}
+	if e.code != nil && !e.code.Is(tree.Number) {
+		invalid(e.code, "error wants the code of a JSON-RPC error, such as -32602")
+	}
+	if below := node.Get("below"); below != nil {
+		limit, err := time.ParseDuration(below.String())
+		if err != nil || limit <= 0 {
+			invalid(below, "below wants a time, such as 200ms or 2s")
+		}
+		e.below = limit
+	}
+	c.expect = append(c.expect, e)
+}

@@ -1,0 +1,130 @@
+package calltest_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/calltest"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+func TestMain(m *testing.M) {
+	ruletest.Main(m, calltest.Rules())
+}
+
+// source has a tool that answers at once and one that hangs.
+type source struct{ mcp.Unimplemented }
+
+func (source) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Server: mcp.Implementation{Name: "s", Version: "1"},
+		Tools:  []mcp.Tool{{Name: "echo"}, {Name: "hang"}},
+	}, nil
+}
+
+func (source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if p.Name == "hang" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &mcp.CallToolResult{
+		IsError: strings.Contains(string(p.Arguments), "fail"),
+		Content: []mcp.Content{mcp.Text(string(p.Arguments))},
+	}, nil
+}
+
+// rulesOf returns the ids of the rules of all findings.
+func rulesOf(r *check.Report) string {
+	var ids []string
+	for _, f := range ruletest.Findings(r) {
+		ids = append(ids, f.Rule.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestRead(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"calls": []}`:                         "",
+		`{"calls": [{"name": "a"}], "more": 1}`: "",
+		`{}`:                                    "test/syntax",
+		`[]`:                                    "test/syntax",
+		`{"calls": [`:                           "test/syntax",
+		`{"calls": [1, {}]}`:                    "test/call test/call",
+		`{"calls": [{"name": "a", "params": []}]}`:                                "test/call",
+		`{"calls": [{"name": "a", "method": 1}]}`:                                 "test/call",
+		`{"calls": [{"name": "a"}, {"name": "a"}]}`:                               "test/call",
+		`{"calls": [{"name": "a", "expect": [1]}]}`:                               "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"error": 1, "exists": true}]}]}`:    "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"error": "x"}]}]}`:                  "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"pointer": "x", "exists": 1}]}]}`:   "test/expect test/expect",
+		`{"calls": [{"name": "a", "expect": [{"contains": 1}]}]}`:                 "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"below": "soon"}]}]}`:               "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"below": "1s", "pointre": ""}]}]}`:  "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"pointer": "", "equals": null}]}]}`: "",
+	} {
+		file, report := calltest.Read("x.calls.json", []byte(text))
+		if got := rulesOf(report); got != want || (file == nil) != (want != "") {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	file, report := calltest.Read("x.calls.yaml", []byte(`calls:
+  - name: numbers keep their digits
+    params: {name: echo, arguments: {n: 12345678901234567890.10}}
+    expect: [{pointer: /content/0/text, contains: "12345678901234567890.10"}]
+  - name: reports an error
+    params: {name: echo, arguments: {how: fail}}
+  - name: reports an error as expected
+    params: {name: echo, arguments: {how: fail}}
+    expect: [{isError: true}]
+  - name: not this error
+    params: {name: none}
+    expect: [{error: -1}]
+  - name: hangs
+    params: {name: hang}
+  - name: after that
+    params: {name: echo, arguments: {}}
+    expect: [{pointer: /content, equals: [{text: "{}", type: text}]}]
+`))
+	if !report.OK(true) {
+		t.Fatal(report.Findings())
+	}
+	outcomes, err := file.Run(t.Context(), source{}, report, &calltest.Options{Timeout: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed []string
+	for _, o := range outcomes {
+		if !o.OK {
+			failed = append(failed, o.Name)
+		}
+	}
+	if got, want := strings.Join(failed, ", "), "reports an error, not this error, hangs"; got != want {
+		t.Errorf("failed: %s; want %s", got, want)
+	}
+	if got, want := rulesOf(report), "test/failed test/failed test/no-answer"; got != want {
+		t.Errorf("findings %s, want %s", got, want)
+	}
+	for _, f := range report.Findings() {
+		if f.Line == 0 {
+			t.Errorf("%s has no line", f)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(`{"calls": [{"name": "a", "expect": [{"pointer": "/x", "equals": {}}]}]}`)
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
+		file, report := calltest.Read("x.calls.json", []byte(text))
+		if (file == nil) == report.OK(false) {
+			t.Errorf("file %v, findings %v", file, report.Findings())
+		}
+	})
+}
