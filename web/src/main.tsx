@@ -11,4 +11,4 @@ import './theme'
 startKeys((room) => address(room))
 render(<Frame />, document.getElementById('app') as HTMLElement)
 void start()
-setTimeout(loadMore, 1500)
+setTimeout(loadMore, 300)

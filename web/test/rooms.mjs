@@ -1,7 +1,7 @@
 // Traffic, History, saved calls and comparisons.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { call, check, connected, everything, examples, inspect, must, none, ready, temporary, testserver, total, visit } from './lab.mjs'
+import { call, check, connected, everything, examples, inspect, must, none, ready, slipway, temporary, testserver, total, visit } from './lab.mjs'
 
 const rowOf = (page, text) => page.locator('[data-list=traffic] .row', { hasText: text })
 
@@ -235,6 +235,44 @@ check('everything: each room of a real server', async () => {
     await page.waitForFunction((r) => document.querySelector('.rail a[aria-current]').getAttribute('title').endsWith(`(g ${r})`), room)
     await page.waitForTimeout(300)
     must((await page.locator('main .room').innerText()).length > 3, `${room} is empty`)
+  }
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('saved calls: the page and slipway test agree', async () => {
+  const { execFileSync } = await import('node:child_process')
+  const file = join(temporary, 'both.calls.json')
+  const source = join(examples, 'http-reference')
+  const calls = JSON.parse(readFileSync(join(examples, 'calls/http.calls.json'), 'utf8')).calls
+  const expect = (name, ...list) => calls.push({ name, method: 'tools/call', params: { name: 'get_status', arguments: { code: 404 } }, expect: list })
+  expect('wrong text', { pointer: '/content/0/text', contains: 'Teapot' })
+  expect('wrong number', { pointer: '/content/0/type', equals: 1 })
+  expect('right value', { pointer: '/content/0/type', equals: 'text' })
+  expect('must not exist', { pointer: '/content', exists: false })
+  expect('too slow', { below: '1ns' })
+  expect('an error is missing', { error: -32602 })
+  expect('no tool error', { isError: true })
+  writeFileSync(file, JSON.stringify({ calls }))
+  let printed
+  try {
+    printed = execFileSync(slipway, ['test', file, source], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  } catch (error) {
+    printed = error.stdout
+  }
+  const lab = await inspect([source], { flags: ['--calls', file] })
+  const { page, clean, close } = await visit(lab, { path: 'h' })
+  await ready(page)
+  await page.locator('[data-list=saved] .row').first().waitFor()
+  await page.keyboard.press('Shift+R')
+  const confirm = page.locator('.confirm').getByRole('button', { name: 'Run all' })
+  await confirm.click({ timeout: 2000 }).catch(() => undefined)
+  await page.waitForFunction((n) => (document.querySelector('[data-verdict]')?.innerText.match(/\d+/g) ?? []).reduce((a, b) => a + Number(b), 0) === n, calls.length)
+  for (const { name } of calls) {
+    const row = await page.locator('[data-list=saved] .row', { hasText: name }).first().innerText()
+    const passes = new RegExp(`^ok +${name}`, 'm').test(printed)
+    must(/pass/.test(row) === passes, `${name}: the page says ${row.slice(-6).trim()}, slipway test ${passes ? 'ok' : 'not ok'}:\n${printed}`)
   }
   none(await clean())
   await close()

@@ -27,7 +27,7 @@ func main() {
 	}
 	switch mode {
 	case "large":
-		serveStdio(newLarge())
+		serveStdio(newLarge("1.4.0", "open"))
 	case "hostile":
 		serveStdio(newHostile())
 	case "dies":
@@ -126,7 +126,7 @@ func serveHTTP() {
 	})
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	large := newLarge()
+	large := newLarge("1.5.0-rc", "new")
 	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) { post(large, w, r) })
 	fmt.Printf("http://%s\n", listener.Addr())
 	fmt.Fprintln(os.Stderr, http.Serve(listener, mux))
@@ -157,11 +157,16 @@ func post(s service, w http.ResponseWriter, r *http.Request) {
 
 // large has many tools, and results that are hard to show.
 type large struct {
-	tools []object
+	version string
+	state   string // of each issue
+	tools   []object
 }
 
-func newLarge() *large {
-	l := &large{}
+func newLarge(version, state string) *large {
+	l := &large{
+		version: version,
+		state:   state,
+	}
 	special := []struct{ name, about string }{
 		{"flood", "Sends 10,000 log notifications"},
 		{"big_text", "Returns 5 MB of text"},
@@ -211,7 +216,7 @@ func (l *large) answer(m *message, send func(object)) (any, object) {
 	case "initialize":
 		return object{
 			"protocolVersion": "2025-11-25",
-			"serverInfo":      object{"name": "thousand", "version": "1.4.0"},
+			"serverInfo":      object{"name": "tracker", "version": l.version},
 			"capabilities":    object{"tools": object{}, "logging": object{}},
 			"instructions":    "A server with **1,000 tools**.",
 		}, nil
@@ -263,8 +268,8 @@ func (l *large) call(m *message, send func(object)) (any, object) {
 		return nil, object{"code": -32602, "message": "n is out of range", "data": object{"n": n}}
 	}
 	return object{
-		"content":           []object{{"type": "text", "text": "**Issue 12** is `open`."}},
-		"structuredContent": object{"id": 12, "state": "open", "arguments": m.Params.Arguments},
+		"content":           []object{{"type": "text", "text": "**Issue 12** is `" + l.state + "`."}},
+		"structuredContent": object{"id": 12, "state": l.state, "arguments": m.Params.Arguments},
 	}, nil
 }
 

@@ -1,6 +1,6 @@
 // A modal dialog: it takes the focus, keeps it, and gives it back.
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 const stops = 'a[href],button:not([disabled]),input:not([disabled]),select,textarea,[tabindex="0"]'
 
@@ -13,7 +13,8 @@ export function Dialog({ title, titleHidden, onClose, children, extra = '' }: {
   extra?: string
 }) {
   const box = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  // At once: the next key belongs to the dialog, and after it to what had the focus before.
+  useLayoutEffect(() => {
     const before = document.activeElement
     const first = box.current?.querySelector<HTMLElement>('[data-first]') ?? box.current?.querySelector<HTMLElement>(stops)
     first?.focus()

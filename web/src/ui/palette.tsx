@@ -1,6 +1,6 @@
 // The palette: go to anything by typing parts of its name.
 import { useComputed, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { download } from '../api'
 import { helpOpen, paletteOpen, visited } from '../keys'
 import { rooms } from '../rooms'
@@ -92,7 +92,8 @@ export function Palette() {
     out.push(entry('frames', `Search the traffic for “${query.value.trim()}”`, () => go(address('f', '', { q: query.value.trim() }))))
     return out
   })
-  useEffect(() => input.current?.focus(), [])
+  // Before the next key, which belongs to the field.
+  useLayoutEffect(() => input.current?.focus(), [])
   const close = () => (paletteOpen.value = false)
   const choose = (i: number) => {
     const chosen = found.value[i]
