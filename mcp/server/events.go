@@ -43,7 +43,7 @@ type eventLog struct {
 	writing sync.Mutex
 
 	mu sync.Mutex
-	// of are the requests that the messages belong to; none for the standing stream. A zero
+	// of are the requests that the messages belong to; none for the notification stream. A zero
 	// entry represents requests that exceed maxLoggedRequests or maxLoggedName.
 	of     []followed
 	last   int      // number of the newest event
@@ -296,7 +296,7 @@ func (l *eventLog) isDone() bool {
 	return l.done
 }
 
-// newLog returns a log for the answer of one request. Stream 0 is the standing stream.
+// newLog returns a log for the answer of one request. Stream 0 is the notification stream.
 func (s *session) newLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -321,8 +321,8 @@ func (s *session) newLog(ledger *ledger, client string) *eventLog {
 	return l
 }
 
-// standingLog returns the log of the stream opened by GET.
-func (s *session) standingLog(ledger *ledger, client string) *eventLog {
+// notificationLog returns the log of the stream opened by GET.
+func (s *session) notificationLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.ensureOutgoing()

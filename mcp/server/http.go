@@ -35,7 +35,7 @@ type HTTPOptions struct {
 	// served statelessly: they cannot choose a log level, cancel a request, receive
 	// questions, or be notified of changes.
 	NoSessions bool
-	// PostOnly rejects GET, so that sessions have no standing event stream.
+	// PostOnly rejects GET, so that sessions have no notification stream.
 	PostOnly bool
 	// Authenticate, if not nil, authenticates a request after its Host and Origin have been
 	// checked and before its body is read. It returns the context for serving the request,

@@ -19,13 +19,13 @@ type hub struct {
 	stop      func() // stops watching; nil while there are no listeners
 	closed    bool
 
-	// Standing connections do not have their own goroutine: one writer serves all of them,
+	// Notification streams do not have their own goroutine: one writer serves all of them,
 	// and runs while any exist.
-	standing map[*standing]struct{}
-	dirty    []*standing // to be written to
-	wake     chan struct{}
-	writing  bool
-	idle     *time.Ticker // while writing
+	streams map[*notificationStream]struct{}
+	dirty   []*notificationStream // to be written to
+	wake    chan struct{}
+	writing bool
+	idle    *time.Ticker // while writing
 }
 
 // change is a [mcp.Change] of the source, or of a task of this server or an elicitation.
@@ -41,7 +41,7 @@ func newHub(source mcp.Source) *hub {
 	return &hub{
 		source:    source,
 		listeners: make(map[listener]struct{}),
-		standing:  make(map[*standing]struct{}),
+		streams:   make(map[*notificationStream]struct{}),
 		wake:      make(chan struct{}, 1),
 	}
 }
@@ -108,13 +108,13 @@ func (h *hub) changed(c change) {
 	}
 }
 
-// close stops watching and returns the standing connections, which the caller must end.
-func (h *hub) close() []*standing {
+// close stops watching and returns the notification streams, which the caller must end.
+func (h *hub) close() []*notificationStream {
 	h.mu.Lock()
 	h.closed = true
 	stop := h.stop
 	h.stop = nil
-	open := slices.Collect(maps.Keys(h.standing))
+	open := slices.Collect(maps.Keys(h.streams))
 	h.mu.Unlock()
 	if stop != nil {
 		stop()
@@ -122,18 +122,18 @@ func (h *hub) close() []*standing {
 	return open
 }
 
-// keepAlive is how often a comment is sent on an idle standing connection, so that
+// keepAlive is how often a comment is sent on an idle notification stream, so that
 // proxies keep it open and disconnects are noticed.
 const keepAlive = 25 * time.Second
 
-// hold starts serving a standing connection.
-func (h *hub) hold(s *standing) bool {
+// hold starts serving a notification stream.
+func (h *hub) hold(s *notificationStream) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return false
 	}
-	h.standing[s] = struct{}{}
+	h.streams[s] = struct{}{}
 	if !h.writing {
 		h.writing = true
 		h.idle = time.NewTicker(keepAlive)
@@ -143,24 +143,24 @@ func (h *hub) hold(s *standing) bool {
 }
 
 // release stops serving s. The writer ends after the last connection.
-func (h *hub) release(s *standing) {
+func (h *hub) release(s *notificationStream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.standing, s)
+	delete(h.streams, s)
 	h.signal()
 }
 
 // markDirty schedules s for the writer, if it is still open.
-func (h *hub) markDirty(s *standing) {
+func (h *hub) markDirty(s *notificationStream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, ok := h.standing[s]; ok {
+	if _, ok := h.streams[s]; ok {
 		h.queue(s)
 	}
 }
 
 // queue schedules s for the writer. The caller holds the lock.
-func (h *hub) queue(s *standing) {
+func (h *hub) queue(s *notificationStream) {
 	if !s.queued {
 		s.queued = true
 		h.dirty = append(h.dirty, s)
@@ -181,7 +181,7 @@ func (h *hub) signal() {
 // with its connection only, for as long as that takes.
 const writeTurn = time.Millisecond
 
-// write writes to standing connections while there are any. There is one writer at a
+// write writes to notification streams while there are any. There is one writer at a
 // time.
 func (h *hub) write() {
 	turn := time.AfterFunc(keepAlive, h.write)
@@ -203,7 +203,7 @@ func (h *hub) write() {
 
 // next waits for a connection that is due and not being written to. It returns nil when
 // there are no connections left.
-func (h *hub) next() (s *standing, idle bool) {
+func (h *hub) next() (s *notificationStream, idle bool) {
 	for {
 		s, idle, tick := h.due()
 		if s != nil || tick == nil {
@@ -219,10 +219,10 @@ func (h *hub) next() (s *standing, idle bool) {
 
 // due returns the first connection that is due, or the channel to wait for; the channel
 // is nil when there are no connections left.
-func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
+func (h *hub) due() (s *notificationStream, idle bool, tick <-chan time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.standing) == 0 {
+	if len(h.streams) == 0 {
 		h.idle.Stop()
 		h.writing = false
 		h.dirty = nil
@@ -245,7 +245,7 @@ func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
 }
 
 // written records that writing to s has ended.
-func (h *hub) written(s *standing) {
+func (h *hub) written(s *notificationStream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.writing = false
@@ -259,7 +259,7 @@ func (h *hub) written(s *standing) {
 func (h *hub) wakeIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for s := range h.standing {
+	for s := range h.streams {
 		s.idle = true
 		h.queue(s)
 	}

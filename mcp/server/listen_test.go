@@ -468,7 +468,7 @@ func TestListenEnds(t *testing.T) {
 }
 
 // On an idle stream, a comment is sent periodically to keep it open.
-func TestStandingStreamsAreKeptAlive(t *testing.T) {
+func TestNotificationStreamsAreKeptAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connect(t, httpTransport, mcp.Version20251125, mcpserver.New(newNews(), nil), "")
 		p.listen()

@@ -236,7 +236,7 @@ func (s *Server) Stats() Stats {
 	st.MaxRequestBytes = s.bodies.total
 	st.RequestsTooMany = s.bodies.refused.Load()
 	s.hub.mu.Lock()
-	st.Streams = len(s.hub.standing)
+	st.Streams = len(s.hub.streams)
 	s.hub.mu.Unlock()
 	return st
 }

@@ -20,7 +20,7 @@ import (
 // client, and what the observer reports.
 type request struct {
 	received
-	flight
+	requestContext
 	sender
 	rounds rounds
 	observation
@@ -59,7 +59,7 @@ type received struct {
 // sender is what a request sends before its answer.
 type sender struct {
 	// sending is locked while a notification is written, which takes as long as the client
-	// likes. flight.mu is not, so a request can always be cancelled.
+	// likes. requestContext.mu is not, so a request can always be cancelled.
 	sending    sync.Mutex
 	progress   float64 // guarded by sending
 	progressed bool    // progress is set; guarded by sending
@@ -85,7 +85,7 @@ func (s *Server) newRequest(parent context.Context, remote, transport string) *r
 			remote:    remote,
 			transport: transport,
 		},
-		flight: flight{
+		requestContext: requestContext{
 			parent:  parent,
 			waiting: &s.waiting,
 		},

@@ -292,7 +292,7 @@ func (b *browser) getAfter(t *testing.T, id string) *response {
 }
 
 // The stream for changes has ids, too. A session has only one: opening another closes it.
-func TestStandingStreamContinues(t *testing.T) {
+func TestNotificationStreamContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newNews()
 		b := newBrowser(source, nil).openVersion(t, mcp.Version20251125)

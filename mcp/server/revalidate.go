@@ -29,13 +29,13 @@ func (s *requestSet) watch() {
 // next run if any other requests wait.
 func (s *requestSet) revalidate() {
 	s.watching.Store(false) // from here on, new requests schedule the next run
-	waiting := slices.DeleteFunc(s.all(), func(f *flight) bool {
+	waiting := slices.DeleteFunc(s.all(), func(f *requestContext) bool {
 		return f.valid == nil
 	})
 	if len(waiting) == 0 {
 		return
 	}
-	requests := make(chan *flight)
+	requests := make(chan *requestContext)
 	var workers sync.WaitGroup
 	for range min(revalidations, len(waiting)) {
 		workers.Go(func() {

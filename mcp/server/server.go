@@ -147,12 +147,12 @@ func (s *Server) SetStateKeys(secrets [][]byte) {
 // Source returns the source of the server.
 func (s *Server) Source() mcp.Source { return s.source }
 
-// Shutdown closes the standing event streams, cancels the tasks, and waits for the
+// Shutdown closes the notification streams, cancels the tasks, and waits for the
 // requests in flight. If ctx ends first, it cancels them and returns ctx's error. It does
 // not stop surfaces from accepting requests: stop those first, or at the same time.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.end()
-	endStanding(ctx, s.hub.close())
+	endNotificationStreams(ctx, s.hub.close())
 	s.tasks.close(ctx)
 	err := s.active.wait(ctx)
 	if err != nil {

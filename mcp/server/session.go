@@ -43,15 +43,15 @@ type session struct {
 // sessions never need it. Session.mu guards its fields, except news, which has its own
 // lock.
 type outgoing struct {
-	asked      map[uint64]chan reply // our own requests, by id
-	lastAsked  uint64
-	news       pending // what changed
-	subscribed map[string]*subscribedURI
-	onNews     func()
-	direct     stream // of a connection, else nil
-	standing   *standing
-	logs       []*eventLog
-	lastStream int // number of the newest log
+	asked         map[uint64]chan reply // our own requests, by id
+	lastAsked     uint64
+	news          pending // what changed
+	subscribed    map[string]*subscribedURI
+	onNews        func()
+	direct        stream // of a connection, else nil
+	notifications *notificationStream
+	logs          []*eventLog
+	lastStream    int // number of the newest log
 }
 
 // ensureOutgoing returns s.outgoing, and creates it if necessary. The caller holds mu.
@@ -283,9 +283,9 @@ func (st *sessionStore) end(s *session) {
 	for _, rc := range s.requests() {
 		rc.cancelBecause(errSessionOver)
 	}
-	standing, logs := s.close(st.ledger)
-	if standing != nil {
-		standing.close(false)
+	notifications, logs := s.close(st.ledger)
+	if notifications != nil {
+		notifications.close(false)
 	}
 	for _, l := range logs {
 		l.forget()
@@ -298,12 +298,12 @@ func (st *sessionStore) end(s *session) {
 var errSessionOver = statusError(invalidRequest("the session has ended, initialize again"), http.StatusNotFound)
 
 // close releases everything kept for the session, and prevents further additions.
-func (s *session) close(l *ledger) (standing *standing, logs []*eventLog) {
+func (s *session) close(l *ledger) (notifications *notificationStream, logs []*eventLog) {
 	s.mu.Lock()
 	s.over = true
 	var subscribed map[string]*subscribedURI
 	if o := s.outgoing; o != nil {
-		standing = o.standing
+		notifications = o.notifications
 		logs = o.logs
 		subscribed = o.subscribed
 		o.logs = nil
@@ -313,7 +313,7 @@ func (s *session) close(l *ledger) (standing *standing, logs []*eventLog) {
 	for _, u := range subscribed {
 		l.release(&u.kept)
 	}
-	return standing, logs
+	return notifications, logs
 }
 
 func (st *sessionStore) touch(s *session) {

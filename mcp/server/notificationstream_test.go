@@ -77,9 +77,9 @@ func listenRequest(id int) *http.Request {
 	return r
 }
 
-// Standing streams share a writer. Streams whose clients do not read must neither block
+// Notification streams share a writer. Streams whose clients do not read must neither block
 // it nor be kept.
-func TestStandingStreamsOfClientsThatDoNotRead(t *testing.T) {
+func TestNotificationStreamsOfClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &changing{Source: newDemo()}
 		server := mcpserver.New(source, nil)
@@ -137,7 +137,7 @@ func TestShutdownWithStreamsThatNobodyReads(t *testing.T) {
 }
 
 // A writer that is busy with a slow client later writes the changes made in between.
-func TestStandingStreamOfASlowClient(t *testing.T) {
+func TestNotificationStreamOfASlowClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &changing{Source: newDemo()}
 		server := mcpserver.New(source, nil)

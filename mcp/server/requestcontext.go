@@ -9,12 +9,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// flight is the context of a request: it ends when the client or the server cancels the
+// requestContext is the context of a request: it ends when the client or the server cancels the
 // request, when its time is up, or when its Source method has returned. Its channel and
 // timer are created on first use.
-type flight struct {
+type requestContext struct {
 	parent   context.Context
-	waiting  *requestSet // of the server; contains the flight while its channel is in use
+	waiting  *requestSet // of the server; contains the request while its channel is in use
 	deadline time.Time   // zero for none
 	// valid is HTTPOptions.Revalidate, for a request that waits.
 	valid func(context.Context) bool
@@ -35,7 +35,7 @@ type flight struct {
 }
 
 // Deadline implements context.Context.
-func (f *flight) Deadline() (time.Time, bool) {
+func (f *requestContext) Deadline() (time.Time, bool) {
 	if !f.detached {
 		given, ok := f.parent.Deadline()
 		if ok && (f.deadline.IsZero() || given.Before(f.deadline)) {
@@ -46,7 +46,7 @@ func (f *flight) Deadline() (time.Time, bool) {
 }
 
 // Done implements context.Context. The channel is created on first use.
-func (f *flight) Done() <-chan struct{} {
+func (f *requestContext) Done() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.doneLocked()
@@ -54,7 +54,7 @@ func (f *flight) Done() <-chan struct{} {
 
 // doneLocked returns the channel, and starts waiting for the end on first use. mu is
 // held.
-func (f *flight) doneLocked() chan struct{} {
+func (f *requestContext) doneLocked() chan struct{} {
 	if f.done != nil {
 		return f.done
 	}
@@ -77,7 +77,7 @@ func (f *flight) doneLocked() chan struct{} {
 }
 
 // Err implements context.Context.
-func (f *flight) Err() error {
+func (f *requestContext) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.endedLocked()
@@ -85,7 +85,7 @@ func (f *flight) Err() error {
 
 // endedLocked returns why the context has ended, or nil. It also notices a deadline for
 // which no timer runs. mu is held.
-func (f *flight) endedLocked() error {
+func (f *requestContext) endedLocked() error {
 	switch {
 	case f.err != nil:
 		return f.err
@@ -104,7 +104,7 @@ func (f *flight) endedLocked() error {
 type afterFunc struct{ f func() }
 
 // AfterFunc lets package context derive contexts without a goroutine each.
-func (f *flight) AfterFunc(do func()) (stop func() bool) {
+func (f *requestContext) AfterFunc(do func()) (stop func() bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.endedLocked() != nil {
@@ -124,11 +124,11 @@ func (f *flight) AfterFunc(do func()) (stop func() bool) {
 }
 
 // cancel ends the request because its client no longer wants the answer.
-func (f *flight) cancel() { f.end(context.Canceled) }
+func (f *requestContext) cancel() { f.end(context.Canceled) }
 
 // cancelBecause ends the request on the server's initiative. Its client, which may still
 // be waiting, gets e as the answer.
-func (f *flight) cancelBecause(e *mcp.Error) {
+func (f *requestContext) cancelBecause(e *mcp.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil && !f.finished {
@@ -138,13 +138,13 @@ func (f *flight) cancelBecause(e *mcp.Error) {
 }
 
 // end ends the context with an error. Calls after the first have no effect.
-func (f *flight) end(reason error) {
+func (f *requestContext) end(reason error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.endLockedWith(reason)
 }
 
-func (f *flight) endLockedWith(reason error) {
+func (f *requestContext) endLockedWith(reason error) {
 	if f.err != nil || f.finished {
 		return
 	}
@@ -153,7 +153,7 @@ func (f *flight) endLockedWith(reason error) {
 }
 
 // releaseLocked notifies everything that waits for the end of the context.
-func (f *flight) releaseLocked() {
+func (f *requestContext) releaseLocked() {
 	if f.done == nil {
 		return
 	}
@@ -175,13 +175,13 @@ func (f *flight) releaseLocked() {
 
 // requestSet is a set of requests that can be cancelled together.
 type requestSet struct {
-	registry[*flight, *flight]
+	registry[*requestContext, *requestContext]
 	// watching means that another revalidation is scheduled.
 	watching atomic.Bool
 }
 
 // add adds a request, which is revalidated from now on if its surface requires it.
-func (s *requestSet) add(f *flight) {
+func (s *requestSet) add(f *requestContext) {
 	s.registry.add(f, f)
 	if f.valid != nil {
 		s.watch()

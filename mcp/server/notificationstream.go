@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
-// standing is an event stream that waits for news: the GET of a session, or a
+// notificationStream is an event stream that waits for news: the GET of a session, or a
 // subscriptions/listen request. Over HTTP/1.1 it has taken over the connection and has no
 // goroutine; otherwise the handler waits until the stream is closed.
-type standing struct {
+type notificationStream struct {
 	hub *hub
 	// messages returns the messages that are due.
 	messages func() [][]byte
@@ -53,9 +53,9 @@ type standing struct {
 	onClose func()
 }
 
-// newStanding returns a stream that sends messages to the client of ctx, once it is open.
-func (h *HTTPHandler) newStanding(ctx context.Context, messages func() [][]byte) *standing {
-	st := &standing{
+// newNotificationStream returns a stream that sends messages to the client of ctx, once it is open.
+func (h *HTTPHandler) newNotificationStream(ctx context.Context, messages func() [][]byte) *notificationStream {
+	st := &notificationStream{
 		hub:      h.server.hub,
 		ledger:   h.server.ledger,
 		messages: messages,
@@ -69,10 +69,10 @@ func (h *HTTPHandler) newStanding(ctx context.Context, messages func() [][]byte)
 }
 
 // signal schedules st for the writer.
-func (s *standing) signal() { s.hub.markDirty(s) }
+func (s *notificationStream) signal() { s.hub.markDirty(s) }
 
 // admit books the stream and adds its listener to the hub.
-func (s *standing) admit(client string, l listener) *mcp.Error {
+func (s *notificationStream) admit(client string, l listener) *mcp.Error {
 	if !s.ledger.book(&s.kept, client, keptStream, 1, costStream, s) {
 		return errBudget
 	}
@@ -84,7 +84,7 @@ func (s *standing) admit(client string, l listener) *mcp.Error {
 }
 
 // giveUp implements keeper. The client may open another stream.
-func (s *standing) giveUp() {
+func (s *notificationStream) giveUp() {
 	s.givenUp.Store(true)
 	if s.opened.Load() {
 		s.close(false)
@@ -92,7 +92,7 @@ func (s *standing) giveUp() {
 }
 
 // flush writes the messages that are due, or a comment if the stream is idle.
-func (s *standing) flush(idle bool) {
+func (s *notificationStream) flush(idle bool) {
 	select {
 	case <-s.closed:
 		return
@@ -123,7 +123,7 @@ func (s *standing) flush(idle bool) {
 
 // close closes the stream, on the server's initiative or because the client has
 // disconnected.
-func (s *standing) close(graceful bool) {
+func (s *notificationStream) close(graceful bool) {
 	s.once.Do(func() {
 		close(s.closed)
 		s.ledger.release(&s.kept)
@@ -137,16 +137,16 @@ func (s *standing) close(graceful bool) {
 }
 
 // sendTapped writes one message, and taps it.
-func (s *standing) sendTapped(msg []byte) error {
+func (s *notificationStream) sendTapped(msg []byte) error {
 	if s.tap != nil {
 		s.tap.Sends(msg)
 	}
 	return s.send(msg)
 }
 
-// endStanding closes streams on the server's initiative. It closes them concurrently
+// endNotificationStreams closes streams on the server's initiative. It closes them concurrently
 // because some clients may not read, and without a final message when ctx ends.
-func endStanding(ctx context.Context, streams []*standing) {
+func endNotificationStreams(ctx context.Context, streams []*notificationStream) {
 	var group sync.WaitGroup
 	for _, s := range streams {
 		group.Go(func() {
@@ -157,22 +157,22 @@ func endStanding(ctx context.Context, streams []*standing) {
 	group.Wait()
 }
 
-// setStanding makes st the session's standing stream and returns the previous one.
-func (s *session) setStanding(st *standing, onNews func()) (old *standing) {
+// setNotifications makes st the session's notification stream and returns the previous one.
+func (s *session) setNotifications(st *notificationStream, onNews func()) (old *notificationStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.ensureOutgoing()
-	old = o.standing
-	o.standing = st
+	old = o.notifications
+	o.notifications = st
 	o.onNews = onNews
 	return old
 }
 
-func (s *session) clearStanding(st *standing) {
+func (s *session) clearNotifications(st *notificationStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.ensureOutgoing(); o.standing == st {
-		o.standing = nil
+	if o := s.ensureOutgoing(); o.notifications == st {
+		o.notifications = nil
 		o.onNews = nil
 	}
 }
@@ -180,7 +180,7 @@ func (s *session) clearStanding(st *standing) {
 // listen implements listenSurface.
 func (x *exchange) listen(rc *request, sub *subscription) error {
 	h := x.handler
-	st := h.newStanding(x.ctx, sub.messages)
+	st := h.newNotificationStream(x.ctx, sub.messages)
 	st.last = sub.end
 	l := &subscriber{sub, st.signal}
 	st.onClose = func() {
@@ -212,7 +212,7 @@ func (rc *request) dropBody(id []byte) {
 	rc.meta = requestMeta{}
 }
 
-// get opens the standing stream of a session, or resumes a stream after a disconnect.
+// get opens the notification stream of a session, or resumes a stream after a disconnect.
 func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	id, ok := first(r.Header, headerSession)
 	version, _ := first(r.Header, headerVersion)
@@ -237,13 +237,13 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	last, ok := first(r.Header, "Last-Event-Id")
 	if !ok {
-		h.serveStanding(w, r, session, -1)
+		h.serveNotifications(w, r, session, -1)
 		return
 	}
 	log, n, ok := session.logOf(last)
 	switch {
 	case ok && log.stream == 0:
-		h.serveStanding(w, r, session, n)
+		h.serveNotifications(w, r, session, n)
 		return
 	case ok:
 		if e := h.mayContinue(r.Context(), log); e != nil {
@@ -324,23 +324,23 @@ func repeat(interval time.Duration, do func() bool) (stop func()) {
 	}
 }
 
-// serveStanding serves the standing stream of a session, starting after event number after;
+// serveNotifications serves the notification stream of a session, starting after event number after;
 // negative means a new stream.
-func (h *HTTPHandler) serveStanding(w http.ResponseWriter, r *http.Request, session *session, after int) {
+func (h *HTTPHandler) serveNotifications(w http.ResponseWriter, r *http.Request, session *session, after int) {
 	client := accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr)
-	log := session.standingLog(h.server.ledger, client)
-	st := h.newStanding(r.Context(), session.messages)
+	log := session.notificationLog(h.server.ledger, client)
+	st := h.newNotificationStream(r.Context(), session.messages)
 	st.send = log.append
 	st.touch = func() { h.server.sessions.touch(session) }
 	st.onClose = func() {
 		log.detach(st.out)
-		session.clearStanding(st)
+		session.clearNotifications(st)
 	}
 	if !h.admitStream(w, st, client, session) {
 		return
 	}
 	wait, err := h.open(w, r, st)
-	if old := session.setStanding(st, st.signal); old != nil {
+	if old := session.setNotifications(st, st.signal); old != nil {
 		old.close(false)
 	}
 	if err == nil && !log.attach(st.out, after) {
@@ -360,18 +360,18 @@ func (h *HTTPHandler) serveListChanges(w http.ResponseWriter, r *http.Request, v
 	session := newSession("")
 	session.begin(v, nil, nil)
 	session.setInitialized()
-	st := h.newStanding(r.Context(), session.messages)
+	st := h.newNotificationStream(r.Context(), session.messages)
 	st.onClose = func() { st.hub.remove(session) }
 	if !h.admitStream(w, st, accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr), session) {
 		return
 	}
 	wait, err := h.open(w, r, st)
-	session.setStanding(st, st.signal)
+	session.setNotifications(st, st.signal)
 	h.hold(r, st, wait, err)
 }
 
 // admitStream admits the stream of a session, or answers with an error.
-func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client string, session *session) bool {
+func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *notificationStream, client string, session *session) bool {
 	e := st.admit(client, session)
 	if e != nil {
 		h.reject(w, http.StatusServiceUnavailable, e)
@@ -379,9 +379,9 @@ func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client st
 	return e == nil
 }
 
-// open makes the response of a request the connection of a standing stream. If the
+// open makes the response of a request the connection of a notification stream. If the
 // connection cannot be taken over, wait is not nil: the handler must wait.
-func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
+func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *notificationStream) (wait *response, err error) {
 	st.tap = h.server.tapOf(w).On(tap.SSE)
 	taken, err := takeOver(w, r)
 	if taken != nil {
@@ -393,8 +393,8 @@ func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing)
 	return wait, wait.writeEvents(nil)
 }
 
-// hold serves a standing stream from now on; err is an error from opening it.
-func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
+// hold serves a notification stream from now on; err is an error from opening it.
+func (h *HTTPHandler) hold(r *http.Request, st *notificationStream, wait *response, err error) {
 	st.opened.Store(true)
 	if err != nil || st.givenUp.Load() || !h.server.hub.hold(st) {
 		st.close(err == nil)
