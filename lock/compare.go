@@ -106,7 +106,7 @@ func (f *File) Verify(ctx context.Context, subjects []Subject, only []string) (*
 	}
 	all := maps.Clone(f.Sources)
 	maps.Copy(all, now)
-	report.Add(Mentions(all)...)
+	report.Add(CheckShadowing(all)...)
 	c := &Comparison{
 		file:   f,
 		now:    now,

@@ -310,7 +310,7 @@ func TestSnapshotReports(t *testing.T) {
 	}
 }
 
-func TestMentions(t *testing.T) {
+func TestCheckShadowing(t *testing.T) {
 	with := func(tools ...mcp.Tool) *lock.Entry {
 		snap, _, err := lock.Record(t.Context(), "x",
 			&shop{cat: &mcp.Catalog{Server: mcp.Implementation{Name: "x", Version: "1"}, Tools: tools}}, "")
@@ -329,11 +329,11 @@ func TestMentions(t *testing.T) {
 			mcp.Tool{Name: "same_tool", Description: "same_tool"}),
 	}
 	var got []string
-	for _, f := range ruletest.Record(lock.Mentions(sources)...) {
+	for _, f := range ruletest.Record(lock.CheckShadowing(sources)...) {
 		got = append(got, f.Severity.String()+" "+f.Pointer+" "+f.Message)
 	}
 	want := []string{`warning /sources/trap/tools/weather trap: tools/weather speaks of send_mail, a tool of "mail"`}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Mentions (-want +got):\n%s", diff)
+		t.Errorf("CheckShadowing (-want +got):\n%s", diff)
 	}
 }

@@ -62,7 +62,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return unrecorded(err)
 	}
-	report.Add(lock.Mentions(now)...)
+	report.Add(lock.CheckShadowing(now)...)
 	printFindings(cmd, report)
 	file := &lock.File{
 		Sources:     now,

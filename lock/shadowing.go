@@ -9,11 +9,11 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Mentions reports definitions of one source that name a tool of another: such a text can
-// change how models use a tool whose own definition is approved. Only names that are not
-// ordinary words count, such as send_mail or readFile. Findings are ordered by source,
-// then by item.
-func Mentions(sources map[string]*Entry) (found []check.Finding) {
+// CheckShadowing reports tool shadowing, with the rule lock/mentions: definitions of one
+// source that name a tool of another. Such a text can change how models use a tool whose
+// own definition is approved. Only names that are not ordinary words count, such as
+// send_mail or readFile. Findings are ordered by source, then by item.
+func CheckShadowing(sources map[string]*Entry) (found []check.Finding) {
 	names := (&File{Sources: sources}).Names()
 	owners := make(map[string][]string)
 	for _, source := range names {
