@@ -121,7 +121,7 @@ func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, erro
 		return openURL(ctx, t, opts)
 	case webURL:
 		if sitebuild.KindOf(t.arg) != "" { // an llms.txt
-			return openBuilt(ctx, t.arg, opts)
+			return openWatchedSite(ctx, t.arg, opts)
 		}
 		return openSiteOrServer(ctx, t, opts)
 	case bundle:
@@ -131,7 +131,7 @@ func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, erro
 		e.Hint = "name the folder of one of them, or choose with slipway site build " + t.arg + " -o DIR --as docs or --as go"
 		return nil, e
 	case input:
-		return openBuilt(ctx, t.arg, opts)
+		return openWatchedSite(ctx, t.arg, opts)
 	case site, folder:
 		site, err := staticmcp.OpenDir(ctx, t.arg, opts.Site) // it can read some that lost their manifest
 		if err != nil && t.form == folder {

@@ -100,7 +100,7 @@ func TestRebuildPanic(t *testing.T) {
 		<-ended
 		if text := log.String(); !strings.Contains(text,
 			`level=ERROR msg="site rebuild failed, keeping the previous site" source=docs`) ||
-			!strings.Contains(text, "index out of range") || !strings.Contains(text, "built_test.go") {
+			!strings.Contains(text, "index out of range") || !strings.Contains(text, "watchedsite_test.go") {
 			t.Errorf("late=%v: log: %s", late, text)
 		}
 	}

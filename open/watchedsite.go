@@ -16,22 +16,22 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// built is a site in memory, built from an input that is watched. When the input changes,
+// watchedSite is a site in memory, built from an input that is watched. When the input changes,
 // the site is rebuilt and clients are notified, as for any change of a site.
-type built struct {
+type watchedSite struct {
 	*staticmcp.Site
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-var _ mcp.Source = (*built)(nil)
+var _ mcp.Source = (*watchedSite)(nil)
 
 // memoryRows is the maximum number of table rows served from memory.
 const memoryRows = 200_000
 
-// openBuilt builds a site from arg in memory. Slipway's reader answers searches from the
+// openWatchedSite builds a site from arg in memory. Slipway's reader answers searches from the
 // index; files for single words are for other readers, which have no access to it.
-func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+func openWatchedSite(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	var o staticmcp.Options
 	if opts.Site != nil {
 		o = *opts.Site
@@ -78,7 +78,7 @@ func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, erro
 		every = time.Second
 	}
 	watching, stop := context.WithCancel(context.Background())
-	s := &built{
+	s := &watchedSite{
 		Site: site,
 		stop: stop,
 	}
@@ -97,7 +97,7 @@ func onDisk(arg string, err error) string {
 }
 
 // Close stops watching and closes the site.
-func (s *built) Close() error {
+func (s *watchedSite) Close() error {
 	s.stop()
 	s.done.Wait()
 	return s.Site.Close()
