@@ -55,7 +55,7 @@ func startChild(c *Command, cmd *exec.Cmd, tapped *tap.Stream) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	enlarge(ours[1])
+	enlargePipe(ours[1])
 	cmd.Stdin = theirs[0]
 	cmd.Stdout = theirs[1]
 	cmd.Stderr = theirs[2]

@@ -129,7 +129,7 @@ func (ses *session) mayPark(e *errand, req *mcp.Request) bool {
 
 // park makes a request that may be parked, or continues a parked one.
 func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]byte, error) {
-	b, err := loadBetween(req)
+	b, err := loadRoundState(req)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (p *parked) settle(ctx context.Context, req *mcp.Request, q *question) erro
 	if parkErr != nil {
 		return parkErr
 	}
-	state, encodeErr := mcp.Marshal(&between{Parked: ticket})
+	state, encodeErr := mcp.Marshal(&roundState{Parked: ticket})
 	if encodeErr != nil {
 		return encodeErr
 	}

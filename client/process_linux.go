@@ -12,11 +12,11 @@ import (
 // setPipeSize is F_SETPIPE_SZ of fcntl.
 const setPipeSize = 1031
 
-// enlarge increases the capacity of a pipe from the usual 64 KiB, a handful of large
+// enlargePipe increases the capacity of a pipe from the usual 64 KiB, a handful of large
 // answers, at each of which the child would have to wait for the reader. The memory
 // belongs to the system, and is used only for unread data. It is limited per user, and
 // everything works without it.
-func enlarge(pipe *os.File) {
+func enlargePipe(pipe *os.File) {
 	if raw, err := pipe.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
 			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 256<<10)

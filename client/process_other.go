@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// enlarge does nothing: elsewhere the size of a pipe is fixed.
-func enlarge(*os.File) {}
+// enlargePipe does nothing: elsewhere the size of a pipe is fixed.
+func enlargePipe(*os.File) {}
 
 // stoppedProcesses returns nil: only Linux reports them.
 func stoppedProcesses(int) []int { return nil }

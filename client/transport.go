@@ -77,14 +77,14 @@ func (e *lostError) Unwrap() error { return e.cause }
 
 // stream is the link over a connection that carries all messages in both directions.
 type stream struct {
-	conn   server.Conn
-	child  *child // conn, if that is a process
-	ses    *session
-	cancel context.CancelFunc // stops the reading
-	done   chan struct{}      // closed when reading has stopped
-	spread spread
-	tap    *tap.Stream // nil if nothing is tapped
-	posts  bool        // writing a message is an HTTP request, which is tapped itself
+	conn      server.Conn
+	child     *child // conn, if that is a process
+	ses       *session
+	cancel    context.CancelFunc // stops the reading
+	done      chan struct{}      // closed when reading has stopped
+	multiline multiline
+	tap       *tap.Stream // nil if nothing is tapped
+	posts     bool        // writing a message is an HTTP request, which is tapped itself
 }
 
 func newStream(conn server.Conn, ses *session, tapped *tap.Stream) *stream {
@@ -119,7 +119,7 @@ func (s *stream) read(ctx context.Context) {
 		}) == nil {
 			continue
 		}
-		if !s.spread.consumes(text, s.ses) {
+		if !s.multiline.consumes(text, s.ses) {
 			s.ses.receive(text, nil)
 		}
 		if s.child != nil && text[0] != '{' {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestEnlarge ensures that the server does not block on a handful of large unread
+// TestEnlargePipe ensures that the server does not block on a handful of large unread
 // answers.
-func TestEnlarge(t *testing.T) {
+func TestEnlargePipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +20,7 @@ func TestEnlarge(t *testing.T) {
 	if errno != 0 || size > 64<<10 {
 		t.Skipf("pipes are of %d bytes here (%v)", size, errno)
 	}
-	enlarge(r)
+	enlargePipe(r)
 	if size, _, _ = syscall.Syscall(syscall.SYS_FCNTL, r.Fd(), getPipeSize, 0); size < 256<<10 {
 		t.Errorf("the pipe holds %d bytes, want 256 KiB", size)
 	}

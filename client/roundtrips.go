@@ -19,8 +19,8 @@ import (
 // the server's state travels with it, sealed by our own server. An earlier client is
 // asked while its request waits.
 
-// between is the state between two rounds. It travels with a 2026-07-28 client.
-type between struct {
+// roundState is the state between two rounds. It travels with a 2026-07-28 client.
+type roundState struct {
 	// Parked is the ticket of a call to an earlier server that waits for answers.
 	Parked string `json:"parked,omitempty"`
 
@@ -33,8 +33,8 @@ type between struct {
 // maxRounds limits the rounds of one request.
 const maxRounds = 20
 
-func loadBetween(req *mcp.Request) (*between, error) {
-	b := &between{}
+func loadRoundState(req *mcp.Request) (*roundState, error) {
+	b := &roundState{}
 	raw, err := req.State()
 	if err != nil || raw == nil {
 		return b, err
@@ -44,7 +44,7 @@ func loadBetween(req *mcp.Request) (*between, error) {
 
 // rounds repeats a request to a 2026-07-28 server until it has no more questions.
 func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]byte, error) {
-	b, err := loadBetween(req)
+	b, err := loadRoundState(req)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func needsInput(result []byte) bool {
 
 // ask asks the client the server's questions, and returns the members to add to the
 // params of the next round.
-func (ses *session) ask(ctx context.Context, req *mcp.Request, b *between) ([]byte, error) {
+func (ses *session) ask(ctx context.Context, req *mcp.Request, b *roundState) ([]byte, error) {
 	keys := slices.Sorted(maps.Keys(b.Asked))
 	answers, err := ses.answers(ctx, req, b, keys)
 	if errors.Is(err, mcp.ErrInputRequired) {
@@ -112,7 +112,7 @@ func (ses *session) ask(ctx context.Context, req *mcp.Request, b *between) ([]by
 func (ses *session) answers(
 	ctx context.Context,
 	req *mcp.Request,
-	b *between,
+	b *roundState,
 	keys []string,
 ) ([]json.RawMessage, error) {
 	questions := make([]mcp.Question, len(keys))

@@ -6,24 +6,24 @@ import (
 	"github.com/slipway-mcp/slipway/internal/peer"
 )
 
-var errSpread = errors.New("it is spread over several lines: write each message on one line")
+var errMultiline = errors.New("it is spread over several lines: write each message on one line")
 
-// maxSpreadLines is how many lines are searched for the end of an object.
-const maxSpreadLines = 100_000
+// maxMultilineLines is how many lines are searched for the end of an object.
+const maxMultilineLines = 100_000
 
-// spread recognizes messages that a server writes over several lines, like a pretty
+// multiline recognizes messages that a server writes over several lines, like a pretty
 // printer, which stdio does not allow. Other multi-line text is skipped like a log line.
 // It stores none of the lines.
-type spread struct {
+type multiline struct {
 	lines int // so far; 0 outside an object
 	g     glanced
 }
 
 // consumes handles a line that is part of a multi-line object. The last line of a message
 // fails the requests that wait for it.
-func (s *spread) consumes(text []byte, ses *session) bool {
+func (s *multiline) consumes(text []byte, ses *session) bool {
 	if s.lines == 0 {
-		if !opensSpread(text) {
+		if !opensMultiline(text) {
 			return false
 		}
 		s.g = glanced{level: 1}
@@ -37,7 +37,7 @@ func (s *spread) consumes(text []byte, ses *session) bool {
 	s.lines++
 	whole := s.g.read(text)
 	// An answer that begins on the first line is a truncated one.
-	if !whole || s.lines > maxSpreadLines || s.lines == 1 && s.g.answer {
+	if !whole || s.lines > maxMultilineLines || s.lines == 1 && s.g.answer {
 		s.lines = 0
 		return false
 	}
@@ -48,18 +48,18 @@ func (s *spread) consumes(text []byte, ses *session) bool {
 	switch {
 	case !s.g.marked:
 	case s.g.answer && s.g.level == 1:
-		ses.failUnreadable(s.g.id, &UnreadableError{errSpread})
+		ses.failUnreadable(s.g.id, &UnreadableError{errMultiline})
 	// A call waits for the answer to a question. Other methods are requests that the
 	// server logs.
 	case s.g.answer, s.g.asks && s.g.hasID:
-		ses.failUnreadable(0, &UnreadableError{errSpread})
+		ses.failUnreadable(0, &UnreadableError{errMultiline})
 	}
 	return true
 }
 
-// opensSpread reports whether a line can be the first of a multi-line object: its last
+// opensMultiline reports whether a line can be the first of a multi-line object: its last
 // character requires more JSON.
-func opensSpread(text []byte) bool {
+func opensMultiline(text []byte) bool {
 	switch text[len(text)-1] {
 	case '{', '[', ',', ':':
 	default:
