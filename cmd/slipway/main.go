@@ -15,7 +15,7 @@ import (
 
 func main() {
 	asFirstProcess()
-	giveBackLater()
+	releaseMemoryLater()
 	restoreConsole := enableEscapes()
 	root := newRoot()
 	suggestWords(root, os.Args)

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestGiveBack ensures that memory needed only at startup is released.
-func TestGiveBack(t *testing.T) {
+// TestReleaseMemory ensures that memory needed only at startup is released.
+func TestReleaseMemory(t *testing.T) {
 	before := residentFile(t)
-	giveBack()
+	releaseMemory()
 	if after := residentFile(t); after > before/2 {
 		t.Errorf("%d of %d KiB of files are resident still, want less than half", after, before)
 	}

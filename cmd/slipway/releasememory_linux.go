@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// giveBackLater releases memory that only the startup needs: soon, before clients
+// releaseMemoryLater releases memory that only the startup needs: soon, before clients
 // connect, and again when upstream servers have started. Each package of the program
 // starts with a few instructions of its own, and for each of them the system maps 64 KiB
 // of the file: 12 MB that count as resident and are never used again. Pages that are
 // still needed are reloaded from the file cache on access.
-func giveBackLater() {
+func releaseMemoryLater() {
 	for _, later := range []time.Duration{50 * time.Millisecond, time.Second} {
-		time.AfterFunc(later, giveBack)
+		time.AfterFunc(later, releaseMemory)
 	}
 }
 
-// giveBack drops the pages of the program's file from this process's memory. It skips all
+// releaseMemory drops the pages of the program's file from this process's memory. It skips all
 // mappings with a modified page, such as one changed by relocation.
-func giveBack() {
+func releaseMemory() {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
@@ -39,7 +39,7 @@ func giveBack() {
 		if begin, end, ok := strings.Cut(fields[0], "-"); ok && len(fields) >= 5 {
 			from, to = hex(begin), hex(end)
 			file := fields[3] + " " + fields[4]
-			if here := uint64(reflect.ValueOf(giveBack).Pointer()); from <= here && here < to {
+			if here := uint64(reflect.ValueOf(releaseMemory).Pointer()); from <= here && here < to {
 				ours = file
 			}
 			if strings.Contains(fields[1], "w") || ours == "" || file != ours {
