@@ -221,11 +221,11 @@ func (a *installing) makePlan(merged *stax.Merged) error {
 	}
 	a.Sources = []string{path}
 	a.Servers = a.servers()
-	ledger, err := openLedger()
+	state, err := openState()
 	if err != nil {
 		return err
 	}
-	if a.plan, a.report, err = clients.NewPlan(merged, ledger, &a.PlanOptions); err != nil {
+	if a.plan, a.report, err = clients.NewPlan(merged, state, &a.PlanOptions); err != nil {
 		return usage("slipway config clients lists files and scopes", "add: %v", err)
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-const ledgerHelp = `Written entries are recorded in a ledger in $SLIPWAY_STATE_DIR, or in the state
-folder of the system.`
+const stateHelp = `Written entries are recorded in clients.json in $SLIPWAY_STATE_DIR, or in the
+state folder of the system.`
 
 // applying is the flags of config apply.
 type applying struct {
@@ -41,7 +41,7 @@ reported on stderr.
 Exit codes: 1 conflict, 3 a file cannot be edited, 5 with --exact if a setting
 would be lost, 6 a project file leads outside the project through a link.
 
-` + ledgerHelp + `
+` + stateHelp + `
 
 ` + filesHelp + `
 
@@ -65,17 +65,17 @@ would be lost, 6 a project file leads outside the project through a link.
 	return cmd
 }
 
-// openLedger reads the ledger of the current user.
-func openLedger() (*clients.Ledger, error) {
+// openState reads the state of the current user.
+func openState() (*clients.State, error) {
 	dir, err := clients.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := clients.OpenLedger(dir)
+	state, err := clients.OpenState(dir)
 	if err != nil {
 		return nil, badInput("it remembers what was written; move it away to start over", "%v", err)
 	}
-	return ledger, nil
+	return state, nil
 }
 
 // plan creates the plan for files.
@@ -87,11 +87,11 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 	if err != nil {
 		return nil, nil, err
 	}
-	ledger, err := openLedger()
+	state, err := openState()
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, report, err := clients.NewPlan(merged, ledger, &a.PlanOptions)
+	plan, report, err := clients.NewPlan(merged, state, &a.PlanOptions)
 	if err != nil {
 		return nil, nil, usage("slipway config clients lists files and scopes", "%v", err)
 	}

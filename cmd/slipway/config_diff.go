@@ -31,16 +31,16 @@ exit code is 1 if an entry is missing or was changed.
 
 To compare files with definitions, use "slipway config apply --dry-run".
 
-` + ledgerHelp,
+` + stateHelp,
 		Example: `  slipway config diff
   slipway config diff --client codex --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ledger, err := openLedger()
+			state, err := openState()
 			if err != nil {
 				return err
 			}
 			s.Servers = args
-			drift := ledger.Drift(s)
+			drift := state.Drift(s)
 			if err := showList(cmd, "drift", drift, printDrift); err != nil || len(drift) == 0 {
 				return err
 			}

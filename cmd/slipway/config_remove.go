@@ -17,16 +17,16 @@ given ones. Entries changed since are kept, and the exit code is 1. A file that
 was not changed otherwise is restored to its previous bytes, or deleted if it
 did not exist before.
 
-` + ledgerHelp,
+` + stateHelp,
 		Example: `  slipway config remove --dry-run
   slipway config remove github --client codex --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ledger, err := openLedger()
+			state, err := openState()
 			if err != nil {
 				return err
 			}
 			s.Servers = args
-			removal := ledger.Remove(s)
+			removal := state.Remove(s)
 			if wantsJSON(cmd) {
 				err = printJSON(cmd.OutOrStdout(), map[string]any{"dryRun": dryRun, "files": removal.Files})
 			} else {

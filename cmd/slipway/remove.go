@@ -122,13 +122,13 @@ func (r *removing) makePlan(name string) error {
 		return err
 	}
 	r.after = r.before
-	ledger, err := openLedger()
+	state, err := openState()
 	if err != nil {
 		return err
 	}
 	r.Servers = []string{name}
 	r.Sources = []string{path}
-	r.plan = ledger.Remove(&r.Selection)
+	r.plan = state.Remove(&r.Selection)
 	after, err := stax.Remove(r.file, r.before, name)
 	switch {
 	case errors.Is(err, stax.ErrNoServer) && len(r.plan.Files) == 0:

@@ -33,11 +33,11 @@ func definedServers(files ...string) []string {
 
 // writtenServers returns the names of the selected entries in files of clients.
 func writtenServers(s *clients.Selection) []string {
-	ledger, err := openLedger()
+	state, err := openState()
 	if err != nil {
 		return nil // the command reports it
 	}
-	return ledger.Servers(s)
+	return state.Servers(s)
 }
 
 // fromLedger completes the names of entries that Slipway wrote, of the chosen clients.

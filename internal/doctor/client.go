@@ -109,8 +109,8 @@ func (f *clientFile) same(other *clientFile, name string) bool {
 
 // unshadow returns how to remove the entry that is replaced.
 func (d *Doctor) unshadow(c *clients.Client, name string, scope clients.Scope, place string) string {
-	if ledger, err := clients.OpenLedger(d.opts.StateDir); err == nil && d.opts.StateDir != "" {
-		ours := ledger.Servers(&clients.Selection{
+	if state, err := clients.OpenState(d.opts.StateDir); err == nil && d.opts.StateDir != "" {
+		ours := state.Servers(&clients.Selection{
 			Clients: []string{c.ID},
 			Scope:   scope,
 			Servers: []string{name},

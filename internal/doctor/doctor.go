@@ -36,7 +36,7 @@ type Options struct {
 	// Definitions is the user's definitions file. It need not exist; empty means that it is
 	// unknown.
 	Definitions string
-	// StateDir is the folder of the [clients.Ledger]; empty means none.
+	// StateDir is the folder of the [clients.State]; empty means none.
 	StateDir string
 	// Program is the path of the running program, and Version describes it. An empty Program
 	// skips the check of the PATH.

@@ -64,15 +64,15 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(one, other)
 }
 
-// checkState checks the ledger.
+// checkState checks the state.
 func (d *Doctor) checkState(r check.Reporter) string {
-	ledger, err := clients.OpenLedger(d.opts.StateDir)
+	state, err := clients.OpenState(d.opts.StateDir)
 	if err != nil {
 		r.Add(ruleState, "", "mv "+process.ShellWord(d.opts.StateDir)+" "+process.ShellWord(d.opts.StateDir+".old")+
 			"; then slipway config apply --replace takes its entries over again", "%s", fsutil.Reason(err))
 		return clients.ShortPath(d.opts.StateDir)
 	}
-	n := len(ledger.Servers(&clients.Selection{}))
+	n := len(state.Servers(&clients.Selection{}))
 	return fmt.Sprintf("%s, %s written to clients", clients.ShortPath(d.opts.StateDir), check.Count(n, "server"))
 }
 

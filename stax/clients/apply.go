@@ -11,21 +11,21 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// Apply executes the plan file by file, each atomically. The ledger keeps the content of
+// Apply executes the plan file by file, each atomically. The state keeps the content of
 // a file before its first change. A file that was modified since the plan was made is
 // planned again; one that cannot be written is left unchanged and reported in the error
 // and in its Problem.
-// If the process is killed, every file is either old or new, and the ledger can determine
+// If the process is killed, every file is either old or new, and the state can determine
 // which.
 func (p *Plan) Apply() (err error) {
-	unlock, err := p.ledger.lock()
+	unlock, err := p.state.lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	var faults []error
 	for _, f := range p.Files {
-		if f.Problem != "" || !f.Changes() && p.ledger.files[f.Path] == nil {
+		if f.Problem != "" || !f.Changes() && p.state.files[f.Path] == nil {
 			continue
 		}
 		if err := p.write(f); err != nil {
@@ -43,10 +43,10 @@ func (p *Plan) write(f *FilePlan) error {
 	for attempt := 0; ; attempt++ {
 		next := p.next(f)
 		if !f.Changes() {
-			p.ledger.files[f.Path] = next
-			return p.ledger.save()
+			p.state.files[f.Path] = next
+			return p.state.save()
 		}
-		err := p.ledger.put(f, next)
+		err := p.state.put(f, next)
 		if !errors.Is(err, errChanged) || attempt == 2 {
 			return err
 		}
@@ -56,15 +56,15 @@ func (p *Plan) write(f *FilePlan) error {
 		if p.file(f); f.Problem != "" {
 			return errors.New(f.Problem)
 		}
-		if !f.Changes() && p.ledger.files[f.Path] == nil {
+		if !f.Changes() && p.state.files[f.Path] == nil {
 			return nil
 		}
 	}
 }
 
-// next returns the ledger's record of a file after it is written.
+// next returns the state's record of a file after it is written.
 func (p *Plan) next(f *FilePlan) *record {
-	kept := p.ledger.files[f.Path]
+	kept := p.state.files[f.Path]
 	if kept == nil {
 		kept = &record{
 			Client: f.Client,
@@ -107,9 +107,9 @@ func (p *Plan) next(f *FilePlan) *record {
 var errChanged = errors.New("it was changed meanwhile; it stays as it is")
 
 // put replaces a file, provided it still has the content the plan was made from, and
-// reads it back. Mode, owner and symbolic links are kept. The ledger records the intent
+// reads it back. Mode, owner and symbolic links are kept. The state records the intent
 // before the write and the outcome after it.
-func (l *Ledger) put(f *FilePlan, next *record) error {
+func (l *State) put(f *FilePlan, next *record) error {
 	now, err := readFile(f.Path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {

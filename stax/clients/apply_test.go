@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// desk is a temporary home, project and ledger.
+// desk is a temporary home, project and state folder.
 type desk struct {
 	t     *testing.T
 	dir   string
@@ -49,9 +49,9 @@ func (d *desk) read(name string) string {
 	return string(text)
 }
 
-func (d *desk) ledger() *clients.Ledger {
+func (d *desk) state() *clients.State {
 	d.t.Helper()
-	l, err := clients.OpenLedger(filepath.Join(d.dir, "state"))
+	l, err := clients.OpenState(filepath.Join(d.dir, "state"))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func (d *desk) apply(definitionsText string, replace bool, ids ...string) []stri
 		c, _ := clients.ByID(id)
 		opts.Clients = append(opts.Clients, *c)
 	}
-	plan, _, err := clients.NewPlan(definitions(d.t, definitionsText), d.ledger(), opts)
+	plan, _, err := clients.NewPlan(definitions(d.t, definitionsText), d.state(), opts)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func (d *desk) apply(definitionsText string, replace bool, ids ...string) []stri
 
 func (d *desk) remove(servers ...string) int {
 	d.t.Helper()
-	r := d.ledger().Remove(&clients.Selection{Servers: servers})
+	r := d.state().Remove(&clients.Selection{Servers: servers})
 	if err := r.Apply(); err != nil {
 		d.t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestApplyAndRemove(t *testing.T) {
 				d.read(o.path) != after {
 				t.Errorf("the second run: %s\n%s", diff, d.read(o.path))
 			}
-			if drift := d.ledger().Drift(&clients.Selection{}); drift != nil {
+			if drift := d.state().Drift(&clients.Selection{}); drift != nil {
 				t.Errorf("drift: %v", drift)
 			}
 			if diff := cmp.Diff([]string{"update a", "remove b"}, d.apply(one, false, o.id)); diff != "" {
@@ -161,8 +161,8 @@ func TestApplyAndRemove(t *testing.T) {
 			if n := d.remove(); n != 0 || d.read(o.path) != o.text {
 				t.Errorf("%d conflicts; the original is not restored: %s", n, cmp.Diff(o.text, d.read(o.path)))
 			}
-			if left := d.ledger().Paths(); len(left) != 0 {
-				t.Errorf("the ledger has %v", left)
+			if left := d.state().Paths(); len(left) != 0 {
+				t.Errorf("the state has %v", left)
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func TestConflicts(t *testing.T) {
 	}
 	changed := strings.Replace(d.read("project/.mcp.json"), `"command": "x"`, `"command": "z", "more": 1`, 1)
 	d.write("project/.mcp.json", changed)
-	drift := d.ledger().Drift(&clients.Selection{})
+	drift := d.state().Drift(&clients.Selection{})
 	if len(drift) != 1 ||
 		drift[0].Server != "a" ||
 		drift[0].Change != "changed" ||
@@ -297,7 +297,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 	d.write("project/.mcp.json", "{\"state\": 1}\n")
 	c, _ := clients.ByID("claude-code")
 	opts := &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}}
-	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(), opts)
+	plan, _, err := clients.NewPlan(definitions(t, two), d.state(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestPlanTellsTheRest(t *testing.T) {
 	d.write("project/.mcp.json", "{\"mcpServers\": {\n  \"z\": {\"env\": {\n    \"API_KEY\": \"hunter2222\"\n  }}}}\n")
 	c, _ := clients.ByID("claude-code")
 	d.place.OS = runtime.GOOS
-	plan, report, err := clients.NewPlan(definitions(t, two), d.ledger(),
+	plan, report, err := clients.NewPlan(definitions(t, two), d.state(),
 		&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
 	if err != nil {
 		t.Fatal(err)

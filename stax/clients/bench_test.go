@@ -15,7 +15,7 @@ func BenchmarkPlan(b *testing.B) {
 		Dir:       b.TempDir(),
 		LookupEnv: func(string) (string, bool) { return "", false },
 	}
-	ledger, err := clients.OpenLedger(filepath.Join(b.TempDir(), "none"))
+	state, err := clients.OpenState(filepath.Join(b.TempDir(), "none"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func BenchmarkPlan(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		plan, _, err := clients.NewPlan(merged(b), ledger, &clients.PlanOptions{Place: place, Clients: fifteen})
+		plan, _, err := clients.NewPlan(merged(b), state, &clients.PlanOptions{Place: place, Clients: fifteen})
 		if err != nil || len(plan.Files) != 15 {
 			b.Fatal(plan, err)
 		}

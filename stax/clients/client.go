@@ -3,7 +3,7 @@
 //
 // [All] returns the table of clients. Each row describes which files a program reads and
 // what it cannot represent. [Render] returns a whole file. [NewPlan] and [Plan.Apply]
-// edit existing files: no byte outside our entries changes, and a [Ledger] records which
+// edit existing files: no byte outside our entries changes, and a [State] records which
 // entries are ours. Everything that a program cannot represent is reported under a
 // "stax/..." rule; see [Rules].
 package clients

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 )
 
-// Selection selects files of a ledger. The zero value selects all.
+// Selection selects files of a state. The zero value selects all.
 type Selection struct {
 	Clients []string // ids
 	Scope   Scope
@@ -44,7 +44,7 @@ func (s *Selection) server(name string, w written) bool {
 }
 
 // Servers returns the sorted names of the selected entries.
-func (l *Ledger) Servers(s *Selection) []string {
+func (l *State) Servers(s *Selection) []string {
 	var all []string
 	for _, r := range l.files {
 		if !s.file(r) {
@@ -71,7 +71,7 @@ type Drift struct {
 }
 
 // Drift compares the client configuration files with what was written to them.
-func (l *Ledger) Drift(s *Selection) []Drift {
+func (l *State) Drift(s *Selection) []Drift {
 	var all []Drift
 	for _, path := range l.Paths() {
 		r := l.files[path]

@@ -30,7 +30,7 @@ func TestLauncherThatIsMissing(t *testing.T) {
 			Clients: []clients.Client{*zed},
 			Options: clients.Options{Via: via, Program: program},
 		}
-		_, report, err := clients.NewPlan(definitions(t, "servers:\n  a: {command: sh}\n"), d.ledger(), opts)
+		_, report, err := clients.NewPlan(definitions(t, "servers:\n  a: {command: sh}\n"), d.state(), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestSharedFileThroughTheLauncher(t *testing.T) {
 			Place:   d.place,
 			Options: clients.Options{Via: clients.Auto, Sources: []string{"/m.yaml"}},
 		}
-		plan, _, err := clients.NewPlan(m, d.ledger(), opts)
+		plan, _, err := clients.NewPlan(m, d.state(), opts)
 		if err != nil || len(plan.Files) != 2 {
 			t.Fatal(err, len(plan.Files))
 		}

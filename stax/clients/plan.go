@@ -71,7 +71,7 @@ type FilePlan struct {
 type Plan struct {
 	Files []*FilePlan `json:"files"`
 
-	ledger  *Ledger
+	state   *State
 	sources []string
 	servers []string // nil means all
 }
@@ -93,7 +93,7 @@ type PlanOptions struct {
 
 // NewPlan determines the changes that give clients the servers of the definitions, and
 // reports what is lost in the process. It writes nothing.
-func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.Report, error) {
+func NewPlan(m *stax.Merged, state *State, opts *PlanOptions) (*Plan, *check.Report, error) {
 	if opts == nil {
 		opts = &PlanOptions{}
 	}
@@ -111,7 +111,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		opts = &inProject
 	}
 	plan := &Plan{
-		ledger:  ledger,
+		state:   state,
 		sources: opts.Sources,
 		servers: opts.Servers,
 	}
@@ -222,7 +222,7 @@ func (p *Plan) file(f *FilePlan) {
 		f.Problem = "the file cannot be read: " + err.Error()
 		return
 	}
-	kept := p.ledger.files[f.Path]
+	kept := p.state.files[f.Path]
 	var variables []string
 	for _, e := range f.entries {
 		step := decide(e, entryOf(there, e.Name), kept, f.takeOver)

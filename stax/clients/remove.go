@@ -25,7 +25,7 @@ func (r *record) entry(name string) *tree.Node {
 type Removal struct {
 	Files []*FilePlan `json:"files"`
 
-	ledger    *Ledger
+	state     *State
 	selection *Selection
 }
 
@@ -35,9 +35,9 @@ type Removal struct {
 //   - A file that only we changed is restored byte for byte, or deleted if we created it.
 //   - In a file that other programs changed too, only our entries are removed, and the
 //     entries they had replaced are restored.
-func (l *Ledger) Remove(s *Selection) *Removal {
+func (l *State) Remove(s *Selection) *Removal {
 	plan := &Removal{
-		ledger:    l,
+		state:     l,
 		selection: s,
 		Files:     []*FilePlan{},
 	}
@@ -49,7 +49,7 @@ func (l *Ledger) Remove(s *Selection) *Removal {
 	return plan
 }
 
-func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
+func (l *State) removeFrom(path string, r *record, s *Selection) *FilePlan {
 	f := &FilePlan{
 		Client: r.Client,
 		Name:   r.Client,
@@ -98,7 +98,7 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 
 // steps removes our entries from the text of a file and reports whether none is left.
 // Entries that ours had replaced are restored.
-func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) (all bool) {
+func (l *State) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) (all bool) {
 	all = true
 	for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
 		if !s.server(name, r.Servers[name]) {
@@ -155,7 +155,7 @@ func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry)
 
 // hadRoot reports whether a file had the member for servers before our first change, or
 // may have had it.
-func (l *Ledger) hadRoot(f *FilePlan) bool {
+func (l *State) hadRoot(f *FilePlan) bool {
 	text, err := os.ReadFile(l.backup(f.Path))
 	return err != nil || edit.Has(text, f.client.target())
 }
@@ -163,7 +163,7 @@ func (l *Ledger) hadRoot(f *FilePlan) bool {
 // Apply executes the plan. A file that was modified since the plan was made is planned
 // again.
 func (p *Removal) Apply() (err error) {
-	unlock, err := p.ledger.lock()
+	unlock, err := p.state.lock()
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (p *Removal) Apply() (err error) {
 
 func (p *Removal) write(f *FilePlan) error {
 	for attempt := 0; ; attempt++ {
-		r := p.ledger.files[f.Path]
+		r := p.state.files[f.Path]
 		if r == nil {
 			return nil // another process has done it
 		}
@@ -195,15 +195,15 @@ func (p *Removal) write(f *FilePlan) error {
 		}
 		err := p.put(f, r, &next)
 		if err == nil && len(next.Servers) == 0 {
-			return p.ledger.forget(f.Path)
+			return p.state.forget(f.Path)
 		}
 		if !errors.Is(err, errChanged) || attempt == 2 {
 			return err
 		}
-		if r = p.ledger.files[f.Path]; r == nil {
+		if r = p.state.files[f.Path]; r == nil {
 			return nil
 		}
-		if *f = *p.ledger.removeFrom(f.Path, r, p.selection); f.Problem != "" {
+		if *f = *p.state.removeFrom(f.Path, r, p.selection); f.Problem != "" {
 			return errors.New(f.Problem)
 		}
 	}
@@ -213,14 +213,14 @@ func (p *Removal) write(f *FilePlan) error {
 func (p *Removal) put(f *FilePlan, r, next *record) error {
 	switch {
 	case !f.Exists || !f.Changes():
-		p.ledger.files[f.Path] = next
-		return p.ledger.save()
+		p.state.files[f.Path] = next
+		return p.state.save()
 	case f.after == nil && r.Created:
 		if now, err := readFile(f.Path); err != nil || string(now) != string(f.before) {
 			return errChanged
 		}
 		next.After = ""
-		if err := p.ledger.announce(f.Path, r, next); err != nil {
+		if err := p.state.announce(f.Path, r, next); err != nil {
 			return err
 		}
 		if err := os.Remove(f.Path); err != nil {
@@ -231,7 +231,7 @@ func (p *Removal) put(f *FilePlan, r, next *record) error {
 	}
 	next.Mixed = r.Mixed || digest(f.before) != r.After
 	next.After = digest(f.after)
-	return p.ledger.put(f, next)
+	return p.state.put(f, next)
 }
 
 // Conflicts returns the number of entries that stay because they were changed.

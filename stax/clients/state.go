@@ -21,11 +21,11 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 )
 
-// Ledger records what was written to client configuration files: which entries are ours,
+// State records what was written to client configuration files: which entries are ours,
 // their values, and the original content of each file. It is a folder of the current user
 // with one index file and a copy of each changed file from before the first change. It
 // contains no secrets except those that the files already contained.
-type Ledger struct {
+type State struct {
 	dir   string
 	files map[string]*record
 	// killed lists files for which a killed process left a change unfinished.
@@ -57,7 +57,7 @@ type written struct {
 	Sources []string        `json:"sources"`
 }
 
-// StateDir returns the ledger folder of the current user: $SLIPWAY_STATE_DIR, or the
+// StateDir returns the state folder of the current user: $SLIPWAY_STATE_DIR, or the
 // system's default location for state.
 func StateDir() (string, error) {
 	if dir := os.Getenv("SLIPWAY_STATE_DIR"); dir != "" {
@@ -93,10 +93,10 @@ func DefinitionsFile() (string, error) {
 	return filepath.Join(dir, "slipway", "servers.yaml"), nil
 }
 
-// OpenLedger reads the ledger in a folder. A missing folder is an empty ledger and is
+// OpenState reads the state in a folder. A missing folder is an empty state and is
 // created on the first write.
-func OpenLedger(dir string) (*Ledger, error) {
-	l := &Ledger{
+func OpenState(dir string) (*State, error) {
+	l := &State{
 		dir:   dir,
 		files: map[string]*record{},
 	}
@@ -126,12 +126,12 @@ func OpenLedger(dir string) (*Ledger, error) {
 	return l, nil
 }
 
-func (l *Ledger) name() string {
+func (l *State) name() string {
 	return filepath.Join(l.dir, "clients.json")
 }
 
 // backup returns the path of the copy of a file.
-func (l *Ledger) backup(path string) string {
+func (l *State) backup(path string) string {
 	return filepath.Join(l.dir, "backups", digest([]byte(path))[:32])
 }
 
@@ -140,7 +140,7 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (l *Ledger) save() error {
+func (l *State) save() error {
 	text, err := json.MarshalIndent(map[string]any{"version": 1, "files": l.files}, "", "  ")
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ const lockWait = 30 * time.Second
 
 // lock keeps other processes from writing and waits for one that is. The system releases
 // the lock of a killed process; a leftover lock file is harmless.
-func (l *Ledger) lock() (unlock func(), err error) {
+func (l *State) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Join(l.dir, "backups"), 0o700); err != nil {
 		return nil, err
 	}
@@ -186,8 +186,8 @@ func (l *Ledger) lock() (unlock func(), err error) {
 		}
 		unlock = lock.unlock
 	}
-	// Another process may have written since the ledger was read.
-	fresh, err := OpenLedger(l.dir)
+	// Another process may have written since the state was read.
+	fresh, err := OpenState(l.dir)
 	if err != nil {
 		unlock()
 		return nil, err
@@ -217,7 +217,7 @@ func sweep(path string) {
 }
 
 // announce records the intended change of a file.
-func (l *Ledger) announce(path string, kept, next *record) error {
+func (l *State) announce(path string, kept, next *record) error {
 	now := record{
 		Client:  next.Client,
 		Scope:   next.Scope,
@@ -233,7 +233,7 @@ func (l *Ledger) announce(path string, kept, next *record) error {
 }
 
 // forget drops a file without entries of ours, and its copy.
-func (l *Ledger) forget(path string) error {
+func (l *State) forget(path string) error {
 	delete(l.files, path)
 	if err := l.save(); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (l *Ledger) forget(path string) error {
 }
 
 // settle determines the outcome of a change that was announced but not confirmed.
-func (l *Ledger) settle(path string) {
+func (l *State) settle(path string) {
 	r := l.files[path]
 	if r == nil || r.Next == nil {
 		return
@@ -289,7 +289,7 @@ func (r *record) adopt(next *record, text []byte) {
 }
 
 // original returns the entry that our entry of that name replaced, or nil.
-func (l *Ledger) original(path string, c *Client, name string) *tree.Node {
+func (l *State) original(path string, c *Client, name string) *tree.Node {
 	text, err := os.ReadFile(l.backup(path))
 	if err != nil {
 		return nil
@@ -338,6 +338,6 @@ func equal(a, b *tree.Node) bool {
 }
 
 // Paths returns the files that were written to, sorted.
-func (l *Ledger) Paths() []string {
+func (l *State) Paths() []string {
 	return slices.Sorted(maps.Keys(l.files))
 }

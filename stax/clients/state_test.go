@@ -68,8 +68,8 @@ func TestRemoveKeepsWhatCameBetween(t *testing.T) {
 			if diff := cmp.Diff(test.want, d.read(test.path)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if left := d.ledger().Paths(); len(left) != 0 {
-				t.Errorf("the ledger has %v", left)
+			if left := d.state().Paths(); len(left) != 0 {
+				t.Errorf("the state has %v", left)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestOrderIsNoChange(t *testing.T) {
 	d.apply(two, false, "codex")
 	d.write("project/.codex/config.toml",
 		"[mcp_servers.b]\nurl = 'https://x.example'\n\n[mcp_servers.a]\nenv_vars = [\"TOKEN\"]\ncommand = 'x'\n")
-	if drift := d.ledger().Drift(&clients.Selection{}); drift != nil {
+	if drift := d.state().Drift(&clients.Selection{}); drift != nil {
 		t.Errorf("drift: %+v", drift)
 	}
 	if diff := cmp.Diff([]string{"unchanged a", "unchanged b"}, d.apply(two, false, "codex")); diff != "" {
@@ -110,7 +110,7 @@ func TestSourcesFollow(t *testing.T) {
 	d := newDesk(t)
 	c, _ := clients.ByID("cursor")
 	apply := func(text string, sources ...string) (steps []string) {
-		plan, _, err := clients.NewPlan(definitions(t, text), d.ledger(),
+		plan, _, err := clients.NewPlan(definitions(t, text), d.state(),
 			&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}, Options: clients.Options{Sources: sources}})
 		if err != nil || plan.Apply() != nil {
 			t.Fatal(err)
@@ -152,7 +152,7 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := clients.ByID("cursor")
-	plan, _, err := clients.NewPlan(definitions(t, changedTwo), d.ledger(),
+	plan, _, err := clients.NewPlan(definitions(t, changedTwo), d.state(),
 		&clients.PlanOptions{
 			Place:   d.place,
 			Clients: []clients.Client{*c},
@@ -177,7 +177,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A killed process leaves either the old or the new file, and a ledger that can determine
+// A killed process leaves either the old or the new file, and a state that can determine
 // which: no entry of ours is mistaken for a foreign one afterwards.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("SLIPWAY_TEST_KILLED"); dir != "" {
@@ -239,7 +239,7 @@ func applyForever(t *testing.T, dir string) {
 	}
 }
 
-// A process that was killed between writing the file and the ledger has made its change,
+// A process that was killed between writing the file and the state has made its change,
 // even if the client has changed the rest of the file since.
 func TestSettled(t *testing.T) {
 	for _, after := range []string{"", "  \"state\": 2,\n"} {
@@ -247,16 +247,16 @@ func TestSettled(t *testing.T) {
 		d.write("project/.mcp.json", "{}\n")
 		d.apply(two, false, "claude-code")
 		written := d.read("project/.mcp.json")
-		ledger := d.read("state/clients.json")
+		state := d.read("state/clients.json")
 		// Simulate a missing last step.
-		head, rest, _ := strings.Cut(ledger, `": {`+"\n      \"client\"")
+		head, rest, _ := strings.Cut(state, `": {`+"\n      \"client\"")
 		body, tail, _ := strings.Cut(rest, "\n    }\n  },\n")
 		d.write("state/clients.json",
 			head+`": {"client": "claude-code", "scope": "project", "after": "", "servers": {}, "next": {"client"`+body+
 				"}}\n  },\n"+tail)
 		d.write("project/.mcp.json", strings.Replace(written, "{\n", "{\n"+after, 1))
 		d.write("project/..mcp.json.tmp-123", "half")
-		if drift := d.ledger().Drift(&clients.Selection{}); drift != nil {
+		if drift := d.state().Drift(&clients.Selection{}); drift != nil {
 			t.Errorf("drift: %+v", drift)
 		}
 		if diff := cmp.Diff([]string{"update a", "unchanged b"}, d.apply(changedTwo, false, "claude-code")); diff != "" {
@@ -308,7 +308,7 @@ func TestDiffShowsNoValues(t *testing.T) {
 			d := newDesk(t)
 			d.write(f[1], f[2])
 			c, _ := clients.ByID(f[0])
-			plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(),
+			plan, _, err := clients.NewPlan(definitions(t, two), d.state(),
 				&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
 			if err != nil || plan.Files[0].Problem != "" {
 				t.Fatal(err, plan.Files[0].Problem)
@@ -336,8 +336,8 @@ func TestProjectByALink(t *testing.T) {
 	if diff := cmp.Diff([]string{"update a", "unchanged b"}, d.apply(changedTwo, false, "cursor")); diff != "" {
 		t.Error(diff)
 	}
-	if paths := d.ledger().Paths(); len(paths) != 1 {
-		t.Errorf("the ledger has %v", paths)
+	if paths := d.state().Paths(); len(paths) != 1 {
+		t.Errorf("the state has %v", paths)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestDiffHasNoControlCharacters(t *testing.T) {
 	d := newDesk(t)
 	d.write("project/.vscode/mcp.json", "{\r\n  // \x1b[2J\u009b1A\x07 here\r\n}\r\n")
 	c, _ := clients.ByID("vscode")
-	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(),
+	plan, _, err := clients.NewPlan(definitions(t, two), d.state(),
 		&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
 	if err != nil {
 		t.Fatal(err)
@@ -360,7 +360,7 @@ func TestDriftOfAFileThatCannotBeRead(t *testing.T) {
 	d := newDesk(t)
 	d.apply(two, false, "cursor")
 	d.write("project/.cursor/mcp.json", "{")
-	drift := d.ledger().Drift(&clients.Selection{})
+	drift := d.state().Drift(&clients.Selection{})
 	if len(drift) != 1 || drift[0].Change != "unreadable" || !strings.Contains(drift[0].Why, "1:2") {
 		t.Errorf("got %+v", drift)
 	}
