@@ -57,12 +57,12 @@ func (c *checker) checkTranslation(locale, name string) {
 		return
 	}
 	d.checkVisible(d.root, "")
-	j := judge{
+	j := validator{
 		document:    d,
 		translation: true,
 		typeRule:    ruleTranslation.As(check.Warning),
 	}
-	j.value(d.root, translationShape(), "")
+	j.value(d.root, translationSchema(), "")
 	tools := c.toolNames()
 	prompts := c.promptNames()
 	d.checkTranslated("tool", "/tools", tools)

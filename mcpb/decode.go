@@ -20,8 +20,8 @@ func (d *document) manifest() *Manifest {
 		return nil
 	}
 	version, known := d.version()
-	s := manifestShape(version)
-	j := judge{
+	s := manifestSchema(version)
+	j := validator{
 		document:   d,
 		version:    version,
 		anyVersion: !known,
@@ -67,7 +67,7 @@ func (d *document) version() (version string, known bool) {
 
 // decode copies values of the right type to v; the others are already reported. Lists and
 // maps of strings are nil only if the value is missing or of another type.
-func (d *document) decode(n *tree.Node, s *shape, v reflect.Value) {
+func (d *document) decode(n *tree.Node, s *valueSchema, v reflect.Value) {
 	if s.scalar {
 		if value := scalarOf(n); value != nil {
 			v.Set(reflect.ValueOf(value))
@@ -94,7 +94,7 @@ func (d *document) decode(n *tree.Node, s *shape, v reflect.Value) {
 	case reflect.Struct:
 		for _, f := range s.fields {
 			if below := n.Get(f.name); below != nil && f.index >= 0 {
-				d.decode(below, f.shape, v.Field(f.index))
+				d.decode(below, f.schema, v.Field(f.index))
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (d *document) decode(n *tree.Node, s *shape, v reflect.Value) {
 
 // decodeSlice decodes a list, or an object of options, whose names become their keys. An
 // item of another type becomes a zero value, to keep the positions of the others.
-func (d *document) decodeSlice(n *tree.Node, s *shape, v reflect.Value) {
+func (d *document) decodeSlice(n *tree.Node, s *valueSchema, v reflect.Value) {
 	items := n.Items
 	t := v.Type()
 	members := membersOf(n)
@@ -123,9 +123,9 @@ func (d *document) decodeSlice(n *tree.Node, s *shape, v reflect.Value) {
 
 // decodeMap decodes an object with any names. A map of strings has only the members that
 // are strings.
-func (d *document) decodeMap(n *tree.Node, s *shape, v reflect.Value) {
+func (d *document) decodeMap(n *tree.Node, s *valueSchema, v reflect.Value) {
 	if v.Type() == reflect.TypeFor[map[string]json.RawMessage]() {
-		v.Set(reflect.ValueOf(d.unknown(n, &shape{})))
+		v.Set(reflect.ValueOf(d.unknown(n, &valueSchema{})))
 		return
 	}
 	texts := v.Type().Elem().Kind() == reflect.String
@@ -160,7 +160,7 @@ func clientsOf(n *tree.Node) (clients map[string]string) {
 }
 
 // unknown returns the members that s has no field for, as written.
-func (d *document) unknown(n *tree.Node, s *shape) (found map[string]json.RawMessage) {
+func (d *document) unknown(n *tree.Node, s *valueSchema) (found map[string]json.RawMessage) {
 	for _, m := range membersOf(n) {
 		if s.field(m.Key) != nil {
 			continue

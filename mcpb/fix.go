@@ -119,7 +119,7 @@ func (f *fixer) fix() {
 			fmt.Sprintf("set the version from %s to %s, which the fields need", version, needed))
 		return
 	}
-	f.object(f.root, manifestShape(version), "", version)
+	f.object(f.root, manifestSchema(version), "", version)
 	entry := f.root.Get("server", "entry_point")
 	if clean, why := cleanPath(textOf(entry)); why == "" && strings.Contains(entry.Text, `\`) {
 		f.replace(entry, "/server/entry_point", quote(clean), "wrote the path with slashes")
@@ -185,7 +185,7 @@ func (f *fixer) needed() string {
 		return "0.4"
 	}
 	version := ""
-	for _, field := range manifestShape("0.4").fields {
+	for _, field := range manifestSchema("0.4").fields {
 		if f.root.Member(field.name) != nil {
 			version = max(version, field.since)
 		}
@@ -194,7 +194,7 @@ func (f *fixer) needed() string {
 }
 
 // object repairs the members of an object, and the names that no field has.
-func (f *fixer) object(n *tree.Node, s *shape, pointer, version string) {
+func (f *fixer) object(n *tree.Node, s *valueSchema, pointer, version string) {
 	for _, m := range membersOf(n) {
 		below := pointerTo(pointer, m.Key)
 		known := s.field(m.Key)
@@ -207,7 +207,7 @@ func (f *fixer) object(n *tree.Node, s *shape, pointer, version string) {
 		case m.Value.Kind == tree.Null && !known.required:
 			f.remove(&m, below, fmt.Sprintf("removed %q, which was null", m.Key))
 		default:
-			f.value(m.Value, known.shape, below, version)
+			f.value(m.Value, known.schema, below, version)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func foldField(s string) string {
 	}, s)
 }
 
-func (f *fixer) value(n *tree.Node, s *shape, pointer, version string) {
+func (f *fixer) value(n *tree.Node, s *valueSchema, pointer, version string) {
 	switch {
 	case s.any || s.scalar:
 	case n.Kind == s.kind && n.Kind == tree.Object:
@@ -254,7 +254,7 @@ func (f *fixer) value(n *tree.Node, s *shape, pointer, version string) {
 }
 
 // fixString converts a string to the type of the field, if its meaning is clear.
-func (f *fixer) fixString(n *tree.Node, s *shape, pointer string) {
+func (f *fixer) fixString(n *tree.Node, s *valueSchema, pointer string) {
 	isBool := n.Text == "true" || n.Text == "false"
 	isNumber := !isBool && n.Text != "null" && jsonscan.Valid([]byte(n.Text)) == nil &&
 		!strings.ContainsAny(n.Text, "\"[{ \n")

@@ -181,12 +181,12 @@ func (d *document) translation() *translation {
 		return nil
 	}
 	t := &translation{}
-	d.decode(d.root, translationShape(), reflect.ValueOf(t).Elem())
+	d.decode(d.root, translationSchema(), reflect.ValueOf(t).Elem())
 	return t
 }
 
-func translationShape() *shape {
-	return structShape(reflect.TypeFor[translation](), "")
+func translationSchema() *valueSchema {
+	return structSchema(reflect.TypeFor[translation](), "")
 }
 
 // description returns the description of a tool, or nil. If a name is repeated, the first

@@ -32,7 +32,7 @@ const (
 // by this package is read-only and may be shared.
 //
 // The fields, their JSON names and the tag "manifest" also are the schema by which
-// [ParseManifest] and [Check] read the file; see shape. Encoding a Manifest as JSON omits
+// [ParseManifest] and [Check] read the file; see valueSchema. Encoding a Manifest as JSON omits
 // UserConfig, Meta and Unknown; [Manifest.JSON] is the text of a parsed one.
 type Manifest struct {
 	// Schema is the $schema of the file.

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
-// shape describes valid values. It is made from a Go type, and the tag "manifest" of its
+// valueSchema describes valid values. It is made from a Go type, and the tag "manifest" of its
 // fields, a list of these words:
 //
 //	required     the field must exist
@@ -25,21 +25,21 @@ import (
 //	type         the strings of the field are one of those; see words
 //
 // A list of options is an object in JSON, whose names are the keys of the options.
-type shape struct {
+type valueSchema struct {
 	kind    tree.Kind
-	words   []string // of a string; nil means any
-	format  format   // of a string; nil means any
-	fields  []field  // of an object; nil means any names
-	elem    *shape   // of an array, or of an object with any names
-	inexact bool     // other names are valid, too, although the reference refuses them
-	scalar  bool     // a string, number, boolean or array of strings
-	any     bool     // any value
+	words   []string     // of a string; nil means any
+	format  format       // of a string; nil means any
+	fields  []field      // of an object; nil means any names
+	elem    *valueSchema // of an array, or of an object with any names
+	inexact bool         // other names are valid, too, although the reference refuses them
+	scalar  bool         // a string, number, boolean or array of strings
+	any     bool         // any value
 }
 
 // field is a member of an object.
 type field struct {
 	name     string
-	shape    *shape
+	schema   *valueSchema
 	since    string // the first version that knows the field; "" means all
 	required bool
 	index    int // in the Go type, or -1
@@ -64,72 +64,72 @@ func words(name, version string) []string {
 	return nil
 }
 
-// manifestShape returns the shape of a manifest of one version.
-func manifestShape(version string) *shape {
-	s := structShape(reflect.TypeFor[Manifest](), version)
-	dxt := &shape{
+// manifestSchema returns the schema of a manifest of one version.
+func manifestSchema(version string) *valueSchema {
+	s := structSchema(reflect.TypeFor[Manifest](), version)
+	dxt := &valueSchema{
 		kind:  tree.String,
 		words: []string{version},
 	}
 	s.fields = append(s.fields, field{
-		name:  "dxt_version",
-		shape: dxt,
-		index: -1,
+		name:   "dxt_version",
+		schema: dxt,
+		index:  -1,
 	})
 	return s
 }
 
-// shapeOf returns the shape of a Go type. tags are those of its field.
-func shapeOf(t reflect.Type, tags []string, version string) *shape {
+// schemaOf returns the schema of a Go type. tags are those of its field.
+func schemaOf(t reflect.Type, tags []string, version string) *valueSchema {
 	switch t {
 	case reflect.TypeFor[any]():
-		return &shape{scalar: true}
+		return &valueSchema{scalar: true}
 	case reflect.TypeFor[json.RawMessage]():
-		return &shape{any: true}
+		return &valueSchema{any: true}
 	case reflect.TypeFor[[]Option]():
-		return &shape{
+		return &valueSchema{
 			kind: tree.Object,
-			elem: shapeOf(t.Elem(), nil, version),
+			elem: schemaOf(t.Elem(), nil, version),
 		}
 	case reflect.TypeFor[map[string]json.RawMessage](): // _meta is an object of objects
-		objects := &shape{
+		objects := &valueSchema{
 			kind: tree.Object,
-			elem: &shape{any: true},
+			elem: &valueSchema{any: true},
 		}
-		return &shape{
+		return &valueSchema{
 			kind: tree.Object,
 			elem: objects,
 		}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return shapeOf(t.Elem(), tags, version)
+		return schemaOf(t.Elem(), tags, version)
 	case reflect.Bool:
-		return &shape{kind: tree.Bool}
+		return &valueSchema{kind: tree.Bool}
 	case reflect.Float64:
-		return &shape{kind: tree.Number}
+		return &valueSchema{kind: tree.Number}
 	case reflect.Slice:
-		return &shape{
+		return &valueSchema{
 			kind: tree.Array,
-			elem: shapeOf(t.Elem(), tags, version),
+			elem: schemaOf(t.Elem(), tags, version),
 		}
 	case reflect.Map:
-		s := &shape{
+		s := &valueSchema{
 			kind: tree.Object,
-			elem: shapeOf(t.Elem(), nil, version),
+			elem: schemaOf(t.Elem(), nil, version),
 		}
 		for _, name := range strings.Fields(tagged(tags, "names")) {
 			s.fields = append(s.fields, field{
-				name:  name,
-				shape: s.elem,
-				index: -1,
+				name:   name,
+				schema: s.elem,
+				index:  -1,
 			})
 		}
 		return s
 	case reflect.Struct:
-		return structShape(t, version)
+		return structSchema(t, version)
 	}
-	s := &shape{kind: tree.String}
+	s := &valueSchema{kind: tree.String}
 	for _, tag := range tags {
 		if f := formats()[tag]; f != nil {
 			s.format = f
@@ -139,15 +139,15 @@ func shapeOf(t reflect.Type, tags []string, version string) *shape {
 	return s
 }
 
-// structShape returns the shape of a struct: an object whose fields have the names of the
+// structSchema returns the schema of a struct: an object whose fields have the names of the
 // tag "json".
-func structShape(t reflect.Type, version string) *shape {
-	s := &shape{kind: tree.Object}
+func structSchema(t reflect.Type, version string) *valueSchema {
+	s := &valueSchema{kind: tree.Object}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		tags := strings.Split(f.Tag.Get("manifest"), ",")
-		below := shapeOf(f.Type, tags, version)
+		below := schemaOf(f.Type, tags, version)
 		if name == "-" {
 			name = tagged(tags, "name")
 		}
@@ -174,7 +174,7 @@ func tagged(tags []string, name string) string {
 }
 
 // field returns the field of an object, or nil.
-func (s *shape) field(name string) *field {
+func (s *valueSchema) field(name string) *field {
 	i := slices.IndexFunc(s.fields, func(f field) bool {
 		return f.name == name
 	})
@@ -185,7 +185,7 @@ func (s *shape) field(name string) *field {
 }
 
 // names returns the names of the fields that a version knows.
-func (s *shape) names(version string) []string {
+func (s *valueSchema) names(version string) []string {
 	var known []string
 	for _, f := range s.fields {
 		if f.since <= version {
@@ -195,8 +195,8 @@ func (s *shape) names(version string) []string {
 	return known
 }
 
-// judge checks a tree against its shape and reports every difference.
-type judge struct {
+// validator checks a tree against its schema and reports every difference.
+type validator struct {
 	*document
 	version     string
 	anyVersion  bool       // the version is invalid, which is already reported
@@ -204,31 +204,31 @@ type judge struct {
 	typeRule    check.Rule // the rule about values of another type
 }
 
-// value reports differences between a value and its shape.
-func (j *judge) value(n *tree.Node, s *shape, pointer string) {
+// value reports differences between a value and its schema.
+func (v *validator) value(n *tree.Node, s *valueSchema, pointer string) {
 	switch {
 	case s.any:
 	case s.scalar && n.Kind != tree.Null && n.Kind != tree.Object:
 		for i, item := range n.Items {
-			j.value(item, &shape{kind: tree.String}, fmt.Sprintf("%s/%d", pointer, i))
+			v.value(item, &valueSchema{kind: tree.String}, fmt.Sprintf("%s/%d", pointer, i))
 		}
 	case s.scalar:
-		j.addType("a string, a number, a boolean or a list of strings", n, pointer)
+		v.addType("a string, a number, a boolean or a list of strings", n, pointer)
 	case n.Kind != s.kind:
-		j.addType(s.kind.String(), n, pointer)
+		v.addType(s.kind.String(), n, pointer)
 	case s.kind == tree.String:
-		j.text(n, s, pointer)
+		v.text(n, s, pointer)
 	case s.kind == tree.Array:
 		for i, item := range n.Items {
-			j.value(item, s.elem, fmt.Sprintf("%s/%d", pointer, i))
+			v.value(item, s.elem, fmt.Sprintf("%s/%d", pointer, i))
 		}
 	case s.kind == tree.Object:
-		j.object(n, s, pointer)
+		v.object(n, s, pointer)
 	}
 }
 
 // addType reports a value of another type.
-func (j *judge) addType(want string, n *tree.Node, pointer string) {
+func (v *validator) addType(want string, n *tree.Node, pointer string) {
 	hint := ""
 	switch {
 	case n.Kind == tree.Null:
@@ -240,12 +240,12 @@ func (j *judge) addType(want string, n *tree.Node, pointer string) {
 	case n.Kind == tree.String && pointer == "/repository":
 		hint = `write { "type": "git", "url": "https://…" }; slipway bundle validate --fix does that`
 	}
-	j.At(n.Start).Add(j.typeRule, pointer, hint, "%s must be %s and is %s", last(pointer), want, n.Kind)
+	v.At(n.Start).Add(v.typeRule, pointer, hint, "%s must be %s and is %s", last(pointer), want, n.Kind)
 }
 
 // hintMeant returns a hint for a value that a field does not allow: the name in the
 // specification, or the most similar allowed value.
-func (j *judge) hintMeant(word string, allowed []string) string {
+func (v *validator) hintMeant(word string, allowed []string) string {
 	others := map[string]string{
 		"macos":      "darwin",
 		"mac":        "darwin",
@@ -272,45 +272,45 @@ func (j *judge) hintMeant(word string, allowed []string) string {
 	if word == TypeUV && slices.Contains(allowed, TypePython) {
 		return `set manifest_version to "0.4", which knows servers of type uv`
 	}
-	return j.near(word, allowed)
+	return v.near(word, allowed)
 }
 
-func (j *judge) text(n *tree.Node, s *shape, pointer string) {
+func (v *validator) text(n *tree.Node, s *valueSchema, pointer string) {
 	if s.words != nil && !slices.Contains(s.words, n.Text) {
-		j.At(n.Start).Add(ruleEnum, pointer, j.hintMeant(n.Text, s.words), "%s is %q and must be %s", last(pointer),
+		v.At(n.Start).Add(ruleEnum, pointer, v.hintMeant(n.Text, s.words), "%s is %q and must be %s", last(pointer),
 			n.Text, oneOf(s.words))
 	}
 	if s.format == nil {
 		return
 	}
 	if rule, why := s.format(n.Text); why != "" {
-		j.At(n.Start).Add(rule, pointer, "", "%s: %s", last(pointer), why)
+		v.At(n.Start).Add(rule, pointer, "", "%s: %s", last(pointer), why)
 	}
 }
 
 // object reports unknown, newer and missing members, and checks the others.
-func (j *judge) object(n *tree.Node, s *shape, pointer string) {
+func (v *validator) object(n *tree.Node, s *valueSchema, pointer string) {
 	for _, m := range membersOf(n) {
 		below := pointerTo(pointer, m.Key)
 		f := s.field(m.Key)
-		at := j.At(m.KeyStart)
+		at := v.At(m.KeyStart)
 		switch {
-		case j.anyVersion && (below == "/manifest_version" || below == "/dxt_version"):
+		case v.anyVersion && (below == "/manifest_version" || below == "/dxt_version"):
 		case s.fields == nil:
-			j.value(m.Value, s.elem, below)
-		case f != nil && f.since <= j.version:
-			j.value(m.Value, f.shape, below)
+			v.value(m.Value, s.elem, below)
+		case f != nil && f.since <= v.version:
+			v.value(m.Value, f.schema, below)
 		case f != nil:
 			at.Add(ruleTooNew, below, fmt.Sprintf("set manifest_version to %q", f.since),
-				"%q is known from version %s on, and this is %s", m.Key, f.since, j.version)
+				"%q is known from version %s on, and this is %s", m.Key, f.since, v.version)
 		case s.inexact && m.Value.Is(tree.String):
-			at.Add(ruleReference, below, j.near(m.Key, s.names(j.version)),
+			at.Add(ruleReference, below, v.near(m.Key, s.names(v.version)),
 				"the reference CLI refuses %q, which the specification allows", m.Key)
-		case j.translation:
-			at.Add(j.typeRule, below, j.near(m.Key, s.names("")), "%q cannot be translated", m.Key)
+		case v.translation:
+			at.Add(v.typeRule, below, v.near(m.Key, s.names("")), "%q cannot be translated", m.Key)
 		default:
-			known := s.names(j.version)
-			hint := j.near(m.Key, known)
+			known := s.names(v.version)
+			hint := v.near(m.Key, known)
 			if renamed := renamedField(m.Key); slices.Contains(known, renamed) {
 				hint = fmt.Sprintf("did you mean %q?", renamed)
 			}
@@ -322,23 +322,23 @@ func (j *judge) object(n *tree.Node, s *shape, pointer string) {
 			continue
 		}
 		below := pointerTo(pointer, f.name)
-		if why := j.excuse(below); why != "" {
-			j.At(n.Start).Add(ruleReference, below, "", "%q is missing, which %s; the reference CLI refuses that",
+		if why := v.excuse(below); why != "" {
+			v.At(n.Start).Add(ruleReference, below, "", "%q is missing, which %s; the reference CLI refuses that",
 				f.name, why)
 			continue
 		}
-		j.At(n.Start).Add(ruleRequired, below, "", "%q is missing", f.name)
+		v.At(n.Start).Add(ruleRequired, below, "", "%q is missing", f.name)
 	}
 }
 
 // excuse returns why a missing required field is only a warning, or "".
-func (j *judge) excuse(pointer string) string {
+func (v *validator) excuse(pointer string) string {
 	switch {
 	case pointer == "/localization/resources":
 		return "means " + strconv.Quote(DefaultResources)
 	case pointer == "/localization/default_locale":
 		return "means " + strconv.Quote(DefaultLocale)
-	case pointer == "/server/mcp_config" && textOf(j.root.Get("server", "type")) == TypeUV:
+	case pointer == "/server/mcp_config" && textOf(v.root.Get("server", "type")) == TypeUV:
 		return "is left to the host for servers of type uv"
 	}
 	return ""
