@@ -224,7 +224,7 @@ func (c *checker) folder(ctx context.Context, f *site.Folder) (_ *check.Report, 
 	c.reportUnanswered()
 	c.checkReaders()
 	if c.site != nil {
-		c.take(c.site.sheet)
+		c.take(c.site.fileReport)
 	}
 	if err := c.checkHosts(ctx, f); err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (c *checker) folder(ctx context.Context, f *site.Folder) (_ *check.Report, 
 func (c *checker) readManifest(ctx context.Context, st site.Store) error {
 	loaded, err := st.Load(ctx, site.ManifestName, nil, c.opts.MaxManifestBytes)
 	var large site.TooLarge
-	s := c.sheet(site.ManifestName, nil)
+	s := c.newFileReport(site.ManifestName, nil)
 	defer func() {
 		if c.site == nil {
 			c.take(s) // otherwise more findings follow

@@ -127,7 +127,7 @@ func (c *checker) missingCombinations(t *listedTool) {
 		return
 	}
 	missing, more := fewKnown(missing)
-	c.site.sheet.At(t.entry.at).Add(ruleAnswerMissing, t.entry.path()+"/inputSchema",
+	c.site.fileReport.At(t.entry.at).Add(ruleAnswerMissing, t.entry.path()+"/inputSchema",
 		"the schema lists the values, so clients will send them together",
 		"tool %q has no answer for %s%s, and has answers for the other combinations",
 		t.name, strings.Join(missing, ", "), more)

@@ -73,7 +73,7 @@ func (c *checker) flatResource(f *contents) {
 	f.compareType(want, mimeType)
 	if f.resource > 0 && want.mimeType == "" && mimeType.text() != "" && f.fixing {
 		// The manifest lacks a member that the file has; the finding is already reported.
-		text := c.site.sheet.text
+		text := c.site.fileReport.text
 		f.repairs = append(f.repairs, repair{
 			does:  fmt.Sprintf("add the MIME type %s to resource %q", mimeType.text(), want.name),
 			file:  site.ManifestName,
@@ -101,9 +101,9 @@ func (f *contents) requireString(name, want string) {
 	f.At(f.root.at).Add(ruleMemberMissing, "/"+name, "the standard requires it",
 		"the file has no %s", name)
 	if want != "" {
-		f.sheet.repair(repair{
+		f.fileReport.repair(repair{
 			does:  fmt.Sprintf("add the %s %s", name, want),
-			edits: []edit{insertMember(f.sheet.text, f.root.at, name, string(site.Quote(want)))},
+			edits: []edit{insertMember(f.fileReport.text, f.root.at, name, string(site.Quote(want)))},
 		})
 	}
 }

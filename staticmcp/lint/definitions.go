@@ -66,7 +66,7 @@ type listedTemplate struct {
 func (mf *manifest) addTemplate(e entryAt) {
 	parsed, err := uritemplate.Parse(e.name)
 	if err != nil {
-		mf.sheet.about(&e).Add(ruleURITemplate, "/uriTemplate", "",
+		mf.fileReport.about(&e).Add(ruleURITemplate, "/uriTemplate", "",
 			"%q is not a URI template: %v", site.Shorten(e.name), err)
 		return
 	}
@@ -75,7 +75,7 @@ func (mf *manifest) addTemplate(e entryAt) {
 
 // addTool checks a tool and its schemas, and adds it.
 func (mf *manifest) addTool(e entryAt, list members) {
-	s := mf.sheet
+	s := mf.fileReport
 	refused := false // no folder can have the name
 	for _, f := range cataloglint.ToolName(e.name) {
 		s.At(e.at).Include(f, e.path()+"/name")
@@ -118,7 +118,7 @@ func (mf *manifest) addTool(e entryAt, list members) {
 
 // compileSchema compiles a schema, whose type must be want unless that is empty. It
 // returns nil for an invalid schema.
-func (s *sheet) compileSchema(m located, pointer, want string) *schema.Schema {
+func (s *fileReport) compileSchema(m located, pointer, want string) *schema.Schema {
 	compiled, err := schema.Compile(m.value)
 	if err != nil {
 		at := 0
@@ -146,7 +146,7 @@ func (s *sheet) compileSchema(m located, pointer, want string) *schema.Schema {
 
 // checkArguments compares required with properties, because readers differ in which of
 // them they use.
-func (s *sheet) checkArguments(m located, pointer, tool string) {
+func (s *fileReport) checkArguments(m located, pointer, tool string) {
 	schema := m.members()
 	properties := schema.get("properties")
 	if !properties.is('{') {
@@ -171,7 +171,7 @@ func (s *sheet) checkArguments(m located, pointer, tool string) {
 
 // checkOrder compares the order of properties with the one that counts: required arguments
 // first, then the others.
-func (s *sheet) checkOrder(properties located, pointer, tool string, declared, required []string) {
+func (s *fileReport) checkOrder(properties located, pointer, tool string, declared, required []string) {
 	want := slices.DeleteFunc(slices.Clone(required), func(name string) bool {
 		return !slices.Contains(declared, name)
 	})
@@ -194,7 +194,7 @@ func (s *sheet) checkOrder(properties located, pointer, tool string, declared, r
 }
 
 // reportAmbiguous reports optional arguments whose calls can share a file.
-func (s *sheet) reportAmbiguous(t *listedTool) {
+func (s *fileReport) reportAmbiguous(t *listedTool) {
 	var open []string
 	for _, p := range t.params {
 		if !p.Required && p.Default == nil {
@@ -282,7 +282,7 @@ var argumentMembers = []memberSpec{
 
 // addPrompt checks a prompt and its arguments, and adds it.
 func (mf *manifest) addPrompt(e entryAt, list members) {
-	s := mf.sheet
+	s := mf.fileReport
 	p := &listedTool{
 		entry: e,
 		root:  site.PromptsDir,

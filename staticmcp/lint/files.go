@@ -23,7 +23,7 @@ const roundSize = 4096
 
 // readFiles checks the contents of files, several at a time.
 func (c *checker) readFiles(ctx context.Context, f *site.Folder, jobs []job) error {
-	results := make([]*sheet, roundSize)
+	results := make([]*fileReport, roundSize)
 	for len(jobs) > 0 {
 		round := jobs[:min(roundSize, len(jobs))]
 		jobs = jobs[len(round):]
@@ -50,8 +50,8 @@ func (c *checker) readFiles(ctx context.Context, f *site.Folder, jobs []job) err
 }
 
 // readFile checks the content of one file.
-func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
-	s := c.sheet(j.path, nil)
+func (c *checker) readFile(ctx context.Context, o *opener, j *job) *fileReport {
+	s := c.newFileReport(j.path, nil)
 	data, err := o.read(j.path, c.opts.MaxFileBytes)
 	var large site.TooLarge
 	switch {
@@ -131,7 +131,7 @@ func (o *opener) read(file string, limit int64) ([]byte, error) {
 
 // compareTwin compares an answer under another reader's name with the one under the
 // standard's name.
-func (c *checker) compareTwin(o *opener, s *sheet, j *job) {
+func (c *checker) compareTwin(o *opener, s *fileReport, j *job) {
 	other, err := o.read(j.twin, c.opts.MaxFileBytes)
 	if err == nil && !bytes.Equal(other, s.text) {
 		s.At(0).Add(ruleCollision, "", "remove the outdated one",
@@ -143,7 +143,7 @@ func (c *checker) compareTwin(o *opener, s *sheet, j *job) {
 const largeAnswer = 1 << 20
 
 // content checks the content of a file.
-func (c *checker) content(s *sheet, j *job) {
+func (c *checker) content(s *fileReport, j *job) {
 	if len(s.text) > largeAnswer {
 		s.At(0).Add(ruleLargeAnswer, "", "split it into pages",
 			"the file has %.1f MB", float64(len(s.text))/1e6)
@@ -154,10 +154,10 @@ func (c *checker) content(s *sheet, j *job) {
 	}
 	c.secrets(s, root.at)
 	f := &contents{
-		sheet:   s,
-		job:     j,
-		root:    root,
-		members: root.members(),
+		fileReport: s,
+		job:        j,
+		root:       root,
+		members:    root.members(),
 	}
 	switch dir, _, _ := strings.Cut(j.path, "/"); dir {
 	case site.ResourcesDir:
@@ -173,7 +173,7 @@ func (c *checker) content(s *sheet, j *job) {
 
 // contents is the single JSON value in a file.
 type contents struct {
-	*sheet
+	*fileReport
 	*job
 	root    located
 	members members // of root

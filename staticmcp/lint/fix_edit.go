@@ -12,7 +12,7 @@ import (
 // repair is a possible repair of a finding.
 type repair struct {
 	does string // in words, as in "rename it to ..."
-	file string // the path; empty for that of the sheet
+	file string // the path; empty for that of the file
 
 	edits  []edit // of the bytes of the file, in order
 	size   int    // of the file when the edits were computed

@@ -41,7 +41,7 @@ func (c *checker) checkNoJekyll() {
 	if !wanted || !c.tree.hidden || c.tree.find(".nojekyll") != nil {
 		return
 	}
-	s := c.sheet(".nojekyll", nil)
+	s := c.newFileReport(".nojekyll", nil)
 	s.At(0).Add(ruleNoJekyll, "", "write an empty file with that name beside mcp.json",
 		"there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out")
 	s.repair(repair{

@@ -63,7 +63,7 @@ func (c *checker) findSearch(ctx context.Context, st site.Store) error {
 			return ctx.Err()
 		}
 		if t.searched = err == nil; !t.searched {
-			c.site.sheet.At(t.entry.at).Add(ruleSearchIndex, t.entry.path()+"/_meta",
+			c.site.fileReport.At(t.entry.at).Add(ruleSearchIndex, t.entry.path()+"/_meta",
 				"publish it too: without it there are answers to single words alone",
 				"the search index of tool %q is not there: %s", t.name, head)
 			continue
@@ -152,7 +152,7 @@ func (c *checker) holdIndex(entries []staticmcp.IndexEntry) {
 }
 
 // compareIndex compares a file with its entry in the index.
-func (c *checker) compareIndex(s *sheet) {
+func (c *checker) compareIndex(s *fileReport) {
 	one := c.index[s.path]
 	if one == nil {
 		return

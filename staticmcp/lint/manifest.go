@@ -15,12 +15,12 @@ import (
 
 // manifest is the content of a manifest that a check needs.
 type manifest struct {
-	sheet     *sheet // of the manifest, kept open until the end
-	version   string // protocolVersion
-	resources []listedResource
-	tools     []*listedTool
-	prompts   []*listedTool
-	templates []listedTemplate
+	fileReport *fileReport // of the manifest, kept open until the end
+	version    string      // protocolVersion
+	resources  []listedResource
+	tools      []*listedTool
+	prompts    []*listedTool
+	templates  []listedTemplate
 }
 
 // entryAt is a definition in a list of the manifest.
@@ -37,17 +37,17 @@ func (e *entryAt) path() string {
 }
 
 // about returns a reporter for an entry; pointers are relative to it.
-func (s *sheet) about(e *entryAt) check.Reporter { return s.At(e.at).Under(e.path()) }
+func (s *fileReport) about(e *entryAt) check.Reporter { return s.At(e.at).Under(e.path()) }
 
 // manifest checks the text of a manifest. It returns nil if the manifest is unusable for
 // checking the site.
-func (s *sheet) manifest(text []byte) *manifest {
+func (s *fileReport) manifest(text []byte) *manifest {
 	s.setText(text)
 	root, ok := s.whole()
 	if !ok || !s.requireKind(ruleMemberType, root, "", "the manifest", "an object") {
 		return nil
 	}
-	mf := &manifest{sheet: s}
+	mf := &manifest{fileReport: s}
 	top := root.members()
 	mf.checkHead(root, top)
 	lists := top
@@ -69,7 +69,7 @@ func (s *sheet) manifest(text []byte) *manifest {
 }
 
 // reportPlace reports a member at the top that belongs into another one.
-func (s *sheet) reportPlace(m located, parent string) {
+func (s *fileReport) reportPlace(m located, parent string) {
 	s.At(m.at).Add(ruleListPlace, "/"+m.name, fmt.Sprintf("move it into %q", parent),
 		"%q is at the top of the manifest", m.name)
 }
@@ -98,7 +98,7 @@ var serverMembers = []memberSpec{
 }
 
 // checkMembers checks the members of an object. what names the object in messages.
-func (s *sheet) checkMembers(object located, list members, specs []memberSpec, what, pointer string) {
+func (s *fileReport) checkMembers(object located, list members, specs []memberSpec, what, pointer string) {
 	for _, spec := range specs {
 		m := list.get(spec.name)
 		pointer := pointer + "/" + spec.name
@@ -118,7 +118,7 @@ func (s *sheet) checkMembers(object located, list members, specs []memberSpec, w
 
 // checkHead checks everything but the lists.
 func (mf *manifest) checkHead(root located, top members) {
-	s := mf.sheet
+	s := mf.fileReport
 	s.checkMembers(root, top, headMembers, "the manifest", "")
 	if m := top.get("protocolVersion"); !m.missing() {
 		mf.version = m.text()
@@ -155,7 +155,7 @@ var semver = regexp.MustCompile(
 // requireLists checks that the two lists of the standard exist and that every list is an
 // array.
 func (mf *manifest) requireLists(capabilities located) {
-	s := mf.sheet
+	s := mf.fileReport
 	inner := capabilities.members()
 	for kind, name := range site.ListNames {
 		m := inner.get(name)
@@ -179,7 +179,7 @@ func (mf *manifest) requireLists(capabilities located) {
 
 // checkList checks the definitions in a list.
 func (mf *manifest) checkList(kind int, list located, pointer string) {
-	s := mf.sheet
+	s := mf.fileReport
 	seen := make(map[string]seenEntry)
 	last := 0 // where the previous element ends
 	list.each(func(i int, v located) {
@@ -210,7 +210,7 @@ func (mf *manifest) checkList(kind int, list located, pointer string) {
 type seenEntry struct{ place, at, end int }
 
 // reportDuplicate reports an entry whose name is already in use.
-func (s *sheet) reportDuplicate(kind int, e *entryAt, first seenEntry, before, end int) {
+func (s *fileReport) reportDuplicate(kind int, e *entryAt, first seenEntry, before, end int) {
 	same := string(site.Compact(s.text[first.at:first.end])) == string(site.Compact(s.text[e.at:end]))
 	hint := "readers use the first of them"
 	if same {
@@ -233,7 +233,7 @@ var identities = [site.ManifestLists]string{"uri", "name", "uriTemplate", "name"
 
 // nameEntry fills in the name of an entry and reports whether it has one. An entry
 // without a name is not checked further.
-func (s *sheet) nameEntry(kind int, e *entryAt, list members) bool {
+func (s *fileReport) nameEntry(kind int, e *entryAt, list members) bool {
 	member := identities[kind]
 	m := list.get(member)
 	pointer := e.path() + "/" + member
@@ -284,7 +284,7 @@ var ornaments = []memberSpec{
 // addEntry checks one definition and adds it to the manifest.
 func (mf *manifest) addEntry(kind int, v located, e entryAt, list members) {
 	what := fmt.Sprintf("%s %q", entryNames[kind], e.name)
-	mf.sheet.checkMembers(v, list, entryMembers[kind], what, e.path())
+	mf.fileReport.checkMembers(v, list, entryMembers[kind], what, e.path())
 	switch kind {
 	case site.ListResources:
 		mf.addResource(e, list)
@@ -307,7 +307,7 @@ type listedResource struct {
 func (mf *manifest) addResource(e entryAt, list members) {
 	address := staticmcp.ResourceAddress(e.name)
 	scheme, _, ok := strings.Cut(e.name, ":")
-	switch at := mf.sheet.about(&e); {
+	switch at := mf.fileReport.about(&e); {
 	case len(address.Texts) == 0 || address.Valid() != nil:
 		at.Add(ruleURI, "/uri", "add a path with a name: no reader can find the file",
 			"the URI %q has no part that can name a file", site.Shorten(e.name))

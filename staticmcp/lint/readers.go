@@ -161,7 +161,7 @@ func (c *checker) readerResources(r reader) {
 		places.note(!c.exists(resourceRules[r.Resource](uri)), site.Shorten(uri))
 		shapes.note(needs != 0 && j.traits&needs == 0, j.path)
 	}
-	s := c.site.sheet
+	s := c.site.fileReport
 	if places.count > 0 {
 		s.At(0).Add(ruleReaderPath, "/capabilities/resources", r.Where,
 			"%s looks elsewhere for resources: %s", r.Name, &places)
@@ -187,7 +187,7 @@ func (c *checker) exists(path string) bool {
 
 // readerTool checks the answers of a tool against the behaviour of a reader.
 func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
-	s := c.site.sheet
+	s := c.site.fileReport
 	if name := site.SanitizedName(t.name); r.Sanitizes && name != t.name {
 		s.At(t.entry.at).Add(ruleReaderPath, t.entry.path()+"/name", "",
 			"%s calls tool %q %q and looks for its answers under that name", r.Name, t.name, name)
@@ -298,7 +298,7 @@ func (c *checker) hasShortTwin(dir string, parts []string) bool {
 
 // readerLosses reports what a reader drops when reading the site.
 func (c *checker) readerLosses(r reader) {
-	s := c.site.sheet
+	s := c.site.fileReport
 	text := slices.ContainsFunc(c.site.tools, func(t *listedTool) bool {
 		return slices.ContainsFunc(t.claims, func(c claim) bool {
 			return c.kind == "" && c.names == nil

@@ -99,7 +99,7 @@ func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
 				jobs = c.claimResource(jobs, path, l, owner)
 			}
 		} else if owner == i {
-			c.site.sheet.about(&c.site.resources[i].entryAt).Add(ruleCollision, "/uri",
+			c.site.fileReport.about(&c.site.resources[i].entryAt).Add(ruleCollision, "/uri",
 				"change one of the URIs",
 				"resource %q has the same file as %q: %s",
 				site.Shorten(uri), site.Shorten(c.site.resources[first].name), path)
@@ -141,7 +141,7 @@ func (c *checker) searchResource(jobs []job, i int) []job {
 		c.misnamed(ruleLongName, twin, standard, "the name ends in a hash that published sites do not use")
 		return c.claimResource(jobs, twin, c.tree.find(twin), i)
 	}
-	c.site.sheet.about(&r.entryAt).Add(ruleFileMissing, "/uri",
+	c.site.fileReport.about(&r.entryAt).Add(ruleFileMissing, "/uri",
 		"write "+c.opts.Name+standard+", or remove the entry from the manifest",
 		"resource %q has no file", site.Shorten(r.name))
 	return jobs
@@ -154,7 +154,7 @@ func (c *checker) misnamed(r check.Rule, path, standard, message string) {
 
 // reportName is misnamed for a file that [Fix] renames only if renames is set.
 func (c *checker) reportName(r check.Rule, path, standard, message string, renames bool) {
-	s := c.sheet(path, nil)
+	s := c.newFileReport(path, nil)
 	s.At(0).Add(r, "", "rename it to "+standard, "%s", message)
 	free := c.tree.find(standard) == nil && !c.tree.has(standard)
 	if renames && free && site.IsSafePath(standard) {

@@ -24,7 +24,7 @@ func CheckAllowedSecret(word string) error {
 
 // secrets adds a finding for each secret in the JSON value at text[at] that is not
 // allowed.
-func (c *checker) secrets(s *sheet, at int) {
+func (c *checker) secrets(s *fileReport, at int) {
 	for _, f := range c.scanner.FindDocument(s.text[at:]) {
 		fingerprint := secrets.Fingerprint(s.path, f.Pointer, f.Match)
 		if secrets.Accepted(c.opts.AllowSecrets, fingerprint, f.Match) {

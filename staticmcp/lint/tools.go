@@ -315,7 +315,7 @@ func (c *checker) checkEnumNames(t *listedTool) {
 				return c.tree.hasAt(t.root+"/"+t.name, i, site.DistinctName(claim.wanted[k]))
 			}
 			if first < k && !(apart(first) && apart(k)) {
-				c.site.sheet.about(&t.entry).Add(ruleCollision, "/inputSchema",
+				c.site.fileReport.about(&t.entry).Add(ruleCollision, "/inputSchema",
 					"change one of them, or store the answers under names with a hash",
 					"tool %q: the values %q and %q of %s have the same file name %q",
 					t.name, claim.wanted[first], claim.wanted[k], t.params[i].Name, name)
@@ -330,7 +330,7 @@ func (c *checker) reportUnanswered() {
 		return
 	}
 	for _, t := range append(slices.Clip(c.site.tools), c.site.prompts...) {
-		at := c.site.sheet.about(&t.entry)
+		at := c.site.fileReport.about(&t.entry)
 		folder := c.opts.Name + t.root + "/" + t.name
 		switch {
 		case t.answers == 0 && t.template.Load():
@@ -368,7 +368,7 @@ func (c *checker) reportValues(t *listedTool) {
 		}
 		if len(missing) > 0 {
 			missing, more := fewKnown(missing)
-			c.site.sheet.about(&t.entry).Add(ruleAnswerMissing, "/inputSchema",
+			c.site.fileReport.about(&t.entry).Add(ruleAnswerMissing, "/inputSchema",
 				"the schema lists the value, so clients will send it",
 				"tool %q has no answer for %s %s%s", t.name, t.params[i].Name, site.Alternatives(missing), more)
 		}

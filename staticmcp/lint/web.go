@@ -66,7 +66,7 @@ func CheckURL(ctx context.Context, baseURL string, opts *Options) (*check.Report
 	if err := c.findSearch(ctx, w); err != nil {
 		return nil, err
 	}
-	c.take(c.site.sheet)
+	c.take(c.site.fileReport)
 	return c.report, nil
 }
 
@@ -126,7 +126,7 @@ func (c *checker) probes() []probe {
 		}
 		candidates := site.ResourcePaths(r.name, false)
 		list = append(list, probe{job{resource: i + 1}, candidates, func() {
-			c.site.sheet.At(r.at).Add(ruleFileMissing, r.path()+"/uri",
+			c.site.fileReport.At(r.at).Add(ruleFileMissing, r.path()+"/uri",
 				"publish "+candidates[0].Path+", or take the entry out of the manifest",
 				"there is no file for resource %q", site.Shorten(r.name))
 		}})
@@ -176,7 +176,7 @@ func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 		case len(values) == 0:
 			r, message = ruleNoAnswers, fmt.Sprintf("tool %q has no answers", t.name)
 		}
-		c.site.sheet.At(t.entry.at).Add(r, t.entry.path(), "publish "+path, "%s", message)
+		c.site.fileReport.At(t.entry.at).Add(r, t.entry.path(), "publish "+path, "%s", message)
 	}}
 }
 
@@ -187,19 +187,19 @@ func (c *checker) probeAll(ctx context.Context, w *site.Web, list []probe) error
 			"of the %d known files, %d were checked", len(list), c.opts.MaxProbes)
 		list = list[:c.opts.MaxProbes]
 	}
-	sheets := make([]*sheet, len(list))
+	reports := make([]*fileReport, len(list))
 	failures := make([]error, len(list))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range c.reading().MaxFetches {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(list) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				sheets[i], failures[i] = c.probe(ctx, w, &list[i])
+				reports[i], failures[i] = c.probe(ctx, w, &list[i])
 			}
 		})
 	}
 	workers.Wait()
-	for i, s := range sheets {
+	for i, s := range reports {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -235,9 +235,9 @@ func (c *checker) unknowable() string {
 	return strings.Join(names, ", ")
 }
 
-// probe requests one file under each of its possible names. The sheet is nil if none
+// probe requests one file under each of its possible names. The result is nil if none
 // exists.
-func (c *checker) probe(ctx context.Context, w *site.Web, p *probe) (*sheet, error) {
+func (c *checker) probe(ctx context.Context, w *site.Web, p *probe) (*fileReport, error) {
 	for k, candidate := range p.candidates[:min(len(p.candidates), site.DefaultMaxMisses)] {
 		loaded, err := w.Load(ctx, candidate.Path, nil, c.opts.MaxFileBytes)
 		if errors.Is(err, site.ErrMissing) {
@@ -249,7 +249,7 @@ func (c *checker) probe(ctx context.Context, w *site.Web, p *probe) (*sheet, err
 		}
 		p.job.path = candidate.Path
 		p.leaf = &leaf{}
-		s := c.sheet(candidate.Path, nil)
+		s := c.newFileReport(candidate.Path, nil)
 		if k > 0 {
 			s.At(0).Add(ruleFileName, "", "publish it under that name",
 				"the standard's name is %s", p.candidates[0].Path)
