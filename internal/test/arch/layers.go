@@ -1,7 +1,7 @@
 // Package arch verifies the architecture of the module: the layer of each package,
 // the packages that may import each third-party module, and a few conventions that keep
 // packages easy to find. Layers are called floors, packages rooms, and third-party
-// modules guests. [House] is the plan; the tests compare the source tree with it.
+// modules guests. [Layers] is the plan; the tests compare the source tree with it.
 //
 // The sources are read with go/parser. A "go list" subprocess would return the same
 // facts, but the test cache does not track the files it reads, so a cached "ok" would
@@ -34,12 +34,12 @@ type Guest struct {
 	Brings []string
 }
 
-// House returns the plan of this module.
+// Layers returns the plan of this module.
 //
 // Add new packages to a floor here; add new third-party modules here and in a record in
 // docs/decisions. The module's tools (scripts), its examples and its conformance server
 // are programs and are on the top floor, like the command.
-func House() *Plan {
+func Layers() *Plan {
 	return &Plan{
 		Floors: [][]string{
 			0: {

@@ -12,7 +12,7 @@ import (
 
 // TestHouse checks this module.
 func TestHouse(t *testing.T) {
-	problems, err := Check(os.DirFS("../../.."), House())
+	problems, err := Check(os.DirFS("../../.."), Layers())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestHouse(t *testing.T) {
 }
 
 func TestHouseGivesReasons(t *testing.T) {
-	for _, g := range House().Guests {
+	for _, g := range Layers().Guests {
 		if g.Saves == "" {
 			t.Errorf("guest %s: does not say what it saves", g.Module)
 		}
