@@ -1,5 +1,6 @@
 // The figures of the landing page, from the pages that record them. A row that is renamed fails
 // the build.
+import { releases } from '../../lib/changelog.ts'
 import { docs, text } from '../../lib/pages.ts'
 import { repository, siteURL } from '../../lib/site.ts'
 
@@ -27,6 +28,7 @@ export interface Data {
   released: boolean
   repository: string
   mcp: string
+  changelog: string
   clients: number
   figures: { value: string; unit?: string; text: string; link: string }[]
 }
@@ -40,6 +42,7 @@ export default {
     released: !text('docs/install.md').includes('No release is published yet'),
     repository,
     mcp: `${siteURL}mcp/`,
+    changelog: `/changelog/${releases[0]}`,
     clients,
     figures: [
       {
