@@ -109,7 +109,7 @@ func (r *RegistryRef) String() string {
 		text += " of " + r.Registry
 	}
 	if r.Digest == "" {
-		return "no digest, " + text
+		return text + " (no digest)"
 	}
 	return r.Digest + ", " + text
 }

@@ -150,6 +150,6 @@ func summary(cmd *cobra.Command, outcomes []*mcplog.Outcome) error {
 	if differ > 0 {
 		return no("", "replay: %d of %s differ", differ, count(len(outcomes)-skipped, "answer"))
 	}
-	say(stderr, "%s, no difference", count(len(outcomes)-skipped, "answer"))
+	say(stderr, "%s, no differences", count(len(outcomes)-skipped, "answer"))
 	return nil
 }

@@ -119,7 +119,7 @@ func (s *Script) missing(m *peer.Message) []byte {
 	name := x.Name()
 	if slices.Contains(s.names[method], name) {
 		return peer.Failure(m.ID, int(mcp.CodeInvalidParams),
-			fmt.Sprintf("the recording has answers of %q, but none to these arguments", name))
+			fmt.Sprintf("the recording has answers for %q, but none for these arguments", name))
 	}
 	text := fmt.Sprintf("the recording has no %s of %q", method, name)
 	if near := nearest.Nearest(name, s.names[method], 1); len(near) > 0 {

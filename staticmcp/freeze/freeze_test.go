@@ -284,7 +284,7 @@ func TestFreeze(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(map[string]string{
-		"delete_item": "it does not say that it changes nothing (readOnlyHint)",
+		"delete_item": "not marked as read-only (readOnlyHint)",
 		"unknown":     "no values are known for q",
 	},
 		left); diff != "" {

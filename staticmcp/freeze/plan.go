@@ -217,8 +217,8 @@ func keyOf(q staticmcp.Question) string {
 
 // Reasons why a tool is not called.
 const (
-	notChosen   = "it is not among those chosen"
-	notReadOnly = "it does not say that it changes nothing (readOnlyHint)"
+	notChosen   = "not selected"
+	notReadOnly = "not marked as read-only (readOnlyHint)"
 )
 
 // refusal returns why a tool must not be called, or "".

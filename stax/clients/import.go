@@ -119,7 +119,7 @@ func (i *importer) entry(e edit.Entry) {
 	i.common(&s, take)
 	for _, m := range e.Value.Members {
 		if !known[m.Key] {
-			i.lost(m.Value, "a definition has no place for %q of server %q", m.Key,
+			i.lost(m.Value, "a definition does not support %q of server %q", m.Key,
 				e.Name)
 		}
 	}

@@ -137,7 +137,7 @@ func (i *importer) keep(s *stax.Server, name, value string) string {
 }
 
 func (i *importer) stands(n *tree.Node, key string) {
-	i.literal(n, "the value of %s stands in the file; the definition names it only", key)
+	i.literal(n, "the file contains the value of %s; the definition only names it", key)
 }
 
 func (i *importer) env(s *stax.Server, n *tree.Node) {

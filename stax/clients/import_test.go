@@ -214,7 +214,7 @@ func TestImport(t *testing.T) {
 			"[mcp_servers.x]\nurl='https://x.example'\nbearer_token='" + token + "'\n",
 			`{"servers":{"x":{"url":"https://x.example","transport":"http","secrets":["X_TOKEN"]}},` +
 				`"secrets":[{"key":"X_TOKEN"}]}`,
-			"X_TOKEN stands in the file",
+			"the file contains the value of X_TOKEN",
 		},
 		"inputs": {
 			"vscode",
@@ -272,7 +272,7 @@ func TestImport(t *testing.T) {
 			`{"servers":{"a":{"command":"x","secrets":["API_KEY"]},"b":{"command":"x","secrets":["B_API_KEY"]},` +
 				`"c":{"command":"x","secrets":["B_API_KEY"]}},"secrets":[{"key":"API_KEY"},{"key":"B_API_KEY",` +
 				`"exposeAs":{"env":"API_KEY"}}]}`,
-			"B_API_KEY stands",
+			"the value of B_API_KEY;",
 		},
 		"two variables": {
 			"claude-code",

@@ -23,7 +23,7 @@ var (
 		"--via auto sends the server through the launcher, which gives it the secret")
 	ruleNotWritten = rules.Note("stax/not-written",
 		"a member without an equivalent that only describes, or that only Slipway applies",
-		"nothing is to be done: it describes, and changes nothing")
+		"no action needed: it does not change what the server does")
 	ruleViaLauncher = rules.Note("stax/via-launcher",
 		"a server that the client starts through the launcher", "--via direct writes what the client can say itself")
 	ruleNotPortable = rules.Note("stax/not-portable",

@@ -497,7 +497,7 @@ func (t *translator) build() {
 	}
 	members = append(members, t.special...)
 	if s.Cwd != "" && shape.Cwd == "" {
-		t.lost("cwd", "has no place for cwd")
+		t.lost("cwd", "does not support cwd")
 	} else if s.Cwd != "" {
 		put(shape.Cwd, s.Cwd)
 		t.ignored("cwd", shape.Cwd)
@@ -510,7 +510,7 @@ func (t *translator) build() {
 		"registryRef": s.RegistryRef != nil,
 	} {
 		if given {
-			t.add(ruleNotWritten, member, "has no place for %s, which has no effect", member)
+			t.add(ruleNotWritten, member, "does not support %s, which has no effect", member)
 		}
 	}
 	for _, f := range s.Extra {
@@ -527,7 +527,7 @@ func (t *translator) ignored(member, name string) {
 
 func (t *translator) tools(put func(string, any)) {
 	if overrides := t.merged.Config.OverridesOf(t.server.Name); len(overrides) > 0 {
-		t.lost("", "has no place for overrides: %d of the tools of %q are shown as the server has them",
+		t.lost("", "does not support overrides: %d of the tools of %q are shown as the server has them",
 			len(overrides), t.server.Name)
 	}
 	for _, list := range []struct {
@@ -542,7 +542,7 @@ func (t *translator) tools(put func(string, any)) {
 		case list.name != "" && len(list.tools) == 0 && t.client.EmptyIsAll && list.member == "enabledTools":
 			t.lost(list.member, "takes an empty list for all tools, and would offer every one")
 		case list.name == "":
-			t.lost(list.member, "has no place for %s: it would offer every tool", list.member)
+			t.lost(list.member, "does not support %s: it would offer every tool", list.member)
 		default:
 			put(list.name, list.tools)
 			t.ignored(list.member, list.name)
@@ -561,7 +561,7 @@ func (t *translator) timeouts(put func(string, any)) {
 		{"pingTimeoutMs", t.server.PingTimeoutMS},
 	} {
 		if own.ms > 0 {
-			t.add(ruleNotWritten, own.member, "has no place for %s", own.member)
+			t.add(ruleNotWritten, own.member, "does not support %s", own.member)
 			t.findings[len(t.findings)-1].Hint = "--via launcher starts the server through Slipway, which applies it"
 		}
 	}
@@ -569,7 +569,7 @@ func (t *translator) timeouts(put func(string, any)) {
 	switch timeout := t.client.Timeout; {
 	case ms == 0:
 	case timeout == nil:
-		t.add(ruleNotWritten, "connectTimeoutMs", "has no place for connectTimeoutMs, which is a hint")
+		t.add(ruleNotWritten, "connectTimeoutMs", "does not support connectTimeoutMs, which is a hint")
 	case timeout.Unit == "s":
 		put(timeout.Field,
 			json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", ms/1000, ms%1000), "0"), ".")))

@@ -148,7 +148,7 @@ func TestEntry(t *testing.T) {
 				`"Bearer {W_KEY}", "variables": {"W_KEY": {"isSecret": true}}}], ` + stdio + `}]`,
 			`"command":"npx","args":["-y","w"]`,
 			"",
-			"no place for text around a secret",
+			"does not support text around a secret",
 		},
 		"an optional secret": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
@@ -287,19 +287,19 @@ func TestEntryRefuses(t *testing.T) {
 			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
 				`"--key", "isSecret": true, "isRequired": true}], ` + stdio + `}]`,
 			"",
-			"no place for one in a command line",
+			"does not support in a command line",
 		},
 		"one that looks so": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
 				`"--api-key", "isRequired": true}], ` + stdio + `}]`,
 			"",
-			"no place for one in a command line",
+			"does not support in a command line",
 		},
 		"a secret in a text": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "positional", ` +
 				`"value": "{k}", "variables": {"k": {"isSecret": true}}}], ` + stdio + `}]`,
 			"",
-			"no place for one in a command line",
+			"does not support in a command line",
 		},
 		"a local server": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "transport": {"type": "sse", "url": "http://x/"}}]`,

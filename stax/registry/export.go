@@ -182,19 +182,19 @@ func (e *exporter) leftOut() {
 		{"isolate", s.Isolate != nil},
 	} {
 		if m.is {
-			e.lost(m.name, "a registry has no place for %s", m.name)
+			e.lost(m.name, "a registry does not support %s", m.name)
 		}
 	}
 	if s.Disabled() {
-		e.lost("enabled", "a registry has no place for a server that is disabled")
+		e.lost("enabled", "a registry does not support a server that is disabled")
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
 		if key != sourceKey {
-			e.lost("metadata", "a registry has no place for the metadata %q", key)
+			e.lost("metadata", "a registry does not support the metadata %q", key)
 		}
 	}
 	for _, f := range s.Extra {
-		e.lost(jsonscan.EscapeToken(f.Name), "a registry has no place for %q", f.Name)
+		e.lost(jsonscan.EscapeToken(f.Name), "a registry does not support %q", f.Name)
 	}
 }
 
@@ -234,7 +234,7 @@ func (e *exporter) environment(p *Package) {
 		name := key
 		if d := e.merged.Config.Declaration(key); d != nil && (d.ExposeAs.Env != "" || d.ExposeAs.File != "") {
 			if d.ExposeAs.File != "" {
-				e.lost("secrets", "a registry has no place for the file in which the server gets %s", key)
+				e.lost("secrets", "a registry does not support the file in which the server gets %s", key)
 			}
 			if name = d.ExposeAs.Env; name == "" {
 				continue

@@ -168,20 +168,20 @@ func TestRoundTrip(t *testing.T) {
 // TestExportLoses verifies that everything a server.json cannot represent is reported.
 func TestExportLoses(t *testing.T) {
 	tests := map[string]struct{ server, want string }{
-		"folder": {"command: npx\n    args: [-y, w@1]\n    cwd: /x", "no place for cwd"},
+		"folder": {"command: npx\n    args: [-y, w@1]\n    cwd: /x", "does not support cwd"},
 		"tools": {
 			"command: npx\n    args: [-y, w@1]\n    enabledTools: [a]\n    disabledTools: [b]",
-			"no place for enabledTools|no place for disabledTools",
+			"does not support enabledTools|does not support disabledTools",
 		},
 		"timeout": {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1",
-			"no place for connectTimeoutMs"},
-		"call timeout": {"command: npx\n    args: [-y, w@1]\n    callTimeoutMs: 1", "no place for callTimeoutMs"},
-		"hang timeout": {"command: npx\n    args: [-y, w@1]\n    hangTimeoutMs: 1", "no place for hangTimeoutMs"},
-		"ping timeout": {"command: npx\n    args: [-y, w@1]\n    pingTimeoutMs: 1", "no place for pingTimeoutMs"},
+			"does not support connectTimeoutMs"},
+		"call timeout": {"command: npx\n    args: [-y, w@1]\n    callTimeoutMs: 1", "does not support callTimeoutMs"},
+		"hang timeout": {"command: npx\n    args: [-y, w@1]\n    hangTimeoutMs: 1", "does not support hangTimeoutMs"},
+		"ping timeout": {"command: npx\n    args: [-y, w@1]\n    pingTimeoutMs: 1", "does not support pingTimeoutMs"},
 		"disabled":     {"command: npx\n    args: [-y, w@1]\n    enabled: false", "a server that is disabled"},
 		"unknown members": {
 			"command: npx\n    args: [-y, w@1]\n    x-mine: 1\n    metadata: {team: a}",
-			`the metadata "team"|no place for "x-mine"`,
+			`the metadata "team"|does not support "x-mine"`,
 		},
 		"latest":   {"command: npx\n    args: [-y, w@latest]", `"latest" is none`},
 		"a range":  {"command: npx\n    args: [-y, w@^1.0.0]", `"^1.0.0" is none`},
@@ -190,7 +190,7 @@ func TestExportLoses(t *testing.T) {
 			"not given the variable A"},
 		"a file": {
 			"command: npx\n    args: [-y, w@1]\n    secrets: [F]",
-			"no place for the file in which the server gets F",
+			"does not support the file in which the server gets F",
 		},
 		"unbound": {
 			"url: https://x.example\n    transport: http\n    secrets: [F, K]",

@@ -274,7 +274,7 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 
 func (b *builder) secretArgument(name string) error {
 	return &UnfitError{
-		Why: fmt.Sprintf("the argument %s is a secret, and a definition has no place for one in a command line", name),
+		Why: fmt.Sprintf("the argument %s is a secret, which a definition does not support in a command line", name),
 		Hint: "write the definition yourself, with the secret as a variable, or take another way with --package: " +
 			strings.Join(b.doc.Choices(), ", "),
 	}
@@ -308,7 +308,7 @@ func (b *builder) environment(variables []KeyValue) (names []string) {
 		case len(secrets) == 1 && value == "{"+secrets[0]+"}":
 			b.expose(secrets[0], v.Name)
 		default:
-			b.lost(check.Warning, "the variable %s is left out: a definition has no place for text around a secret",
+			b.lost(check.Warning, "the variable %s is left out: a definition does not support text around a secret",
 				v.Name)
 			s.Secrets, b.out.Config.Secrets, b.out.Todo = named, declared, todo
 			continue

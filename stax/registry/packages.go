@@ -272,7 +272,7 @@ func (e *exporter) bundle(args []string) *Package {
 			p.FileSHA256 = args[i]
 			continue
 		}
-		e.lost("args", "a registry has no place for %s of a bundle", args[i])
+		e.lost("args", "a registry does not support %s of a bundle", args[i])
 	}
 	if !strings.HasPrefix(p.Identifier, "https://") && !strings.HasPrefix(p.Identifier, "http://") {
 		e.lost("args", "a registry names a bundle by its URL, and metadata has no %q with one", sourceKey)

@@ -110,7 +110,7 @@ func (a *api) tools(more numbered) []mcp.Tool {
 		tools = append(tools, sitewriter.NewTool(name, title, about, output, required, arguments...))
 	}
 	if len(a.operations) > 0 {
-		about := fmt.Sprintf("The %d operations of %s: id, method, path and summary.", len(a.operations), a.title())
+		about := fmt.Sprintf("List the operations of %s (%d): id, method, path and summary.", a.title(), len(a.operations))
 		var arguments []mcp.Property
 		if tags := a.tags(); len(tags) > 0 {
 			arguments = append(arguments, nameArgument("tag", "List only operations with this tag", tags))
@@ -125,7 +125,7 @@ func (a *api) tools(more numbered) []mcp.Tool {
 			nameArgument("operation_id", "The id of the operation, from list_operations", ids))
 	}
 	if len(a.schemas) > 0 {
-		about := fmt.Sprintf("The names of the %d schemas of %s.", len(a.schemas), a.title())
+		about := fmt.Sprintf("List the names of the schemas of %s (%d).", a.title(), len(a.schemas))
 		add("list_schemas", "List schemas", about, schemasOutput, 0)
 		var names []string
 		for _, s := range a.schemas {

@@ -125,12 +125,15 @@ func (a *api) operationText(o *operation) string {
 	if about := strings.TrimSpace(o.text("description")); about != "" && about != o.summary() {
 		b.WriteString("\n" + about + "\n")
 	}
-	b.WriteByte('\n')
+	access := ""
 	if urls := a.servers(o); len(urls) > 0 && !o.webhook {
-		b.WriteString("Servers: " + strings.Join(urls, ", ") + "\n")
+		access += "Servers: " + strings.Join(urls, ", ") + "\n"
 	}
 	if how := a.security(o.place); how != "" {
-		b.WriteString("Security: " + how + "\n")
+		access += "Security: " + how + "\n"
+	}
+	if access != "" {
+		b.WriteString("\n" + access)
 	}
 	a.writeParameters(&b, o)
 	if body, ok := a.follow(o.get("requestBody")); ok && body.node != nil {
