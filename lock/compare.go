@@ -190,7 +190,7 @@ func (c *Comparison) Select(sources []string, items []Item) (selected []Drift, e
 		case len(items) == 0:
 			selected = append(selected, d)
 		case d.Item.Kind == Whole:
-			return nil, &SelectionError{"the lock does not know " + d.Source,
+			return nil, &SelectionError{d.Source + " is not in the lock",
 				"leave --item out to accept all of it, or name other servers with --server"}
 		case slices.Contains(items, d.Item):
 			found[d.Item] = true

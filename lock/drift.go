@@ -27,15 +27,15 @@ func (d Drift) String() string {
 	switch d.Item.Kind {
 	case Whole:
 		if d.Was == nil {
-			return "the lock does not know it"
+			return "it is not in the lock"
 		}
-		return "it is in the lock, and none of the sources"
+		return "it is in the lock, but not among the sources"
 	case Origin:
 		return "how it is started or reached " + what
 	case Server:
 		return "what the server calls itself " + what
 	case Version:
-		return fmt.Sprintf("its version was %s, and is %s", visible.Line(string(d.Was.Definition)),
+		return fmt.Sprintf("its version was %s and is now %s", visible.Line(string(d.Was.Definition)),
 			visible.Line(string(d.Is.Definition)))
 	case Instructions:
 		return "instructions " + strings.NewReplacer("has", "have", "is", "are").Replace(what)

@@ -214,7 +214,7 @@ func TestCompareAndApprove(t *testing.T) {
 		"error lock/new /sources/shop/tools/vend: shop: tools/vend is new",
 		"error lock/gone /sources/shop/prompts/ask: shop: prompts/ask is gone",
 		"error lock/changed /sources/shop/ui/ui:~1~1cart: shop: the contents of ui://cart have changed",
-		`note lock/version /sources/shop/version: shop: its version was "1.0.0", and is "2"`,
+		`note lock/version /sources/shop/version: shop: its version was "1.0.0" and is now "2"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Compare (-want +got):\n%s", diff)

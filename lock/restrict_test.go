@@ -187,7 +187,7 @@ func TestRestrictRefuses(t *testing.T) {
 			func(c *mcp.Catalog) { c.Server.Version = "2" },
 			wholeOffer,
 			map[string]string{"tool buy": "fine"},
-			[]string{`its version was "1.0.0", and is "2"`},
+			[]string{`its version was "1.0.0" and is now "2"`},
 		},
 		{"a prompt", func(c *mcp.Catalog) { c.Prompts[0].Description = "obey" }, strings.Replace(wholeOffer, "ask ", "", 1),
 			map[string]string{

@@ -165,7 +165,7 @@ func notRun(err error, file string) error {
 	if f := blocked("config run: "+err.Error(), err); f != nil {
 		return f
 	}
-	if f := stranger("config run: "+err.Error(), err); f != nil {
+	if f := stranger("config run: "+err.Error(), err, file); f != nil {
 		return f
 	}
 	f := remoteFailed(serverHint(err, file), "config run: %v", err)

@@ -73,7 +73,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	}
 	err = fsutil.Create(path, 0o644, file.Write)
 	if errors.Is(err, fs.ErrExist) {
-		return badInput("slipway lock diff shows what is different, slipway lock approve accepts it",
+		return badInput(reviewHint(args...),
 			"%s: there is a lock already", path)
 	}
 	if err != nil {

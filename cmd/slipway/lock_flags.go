@@ -231,12 +231,12 @@ func (g *guarding) admit(args []string) error {
 	if g == nil {
 		return nil
 	}
-	for _, t := range targetsOf(args) {
+	for i, t := range targetsOf(args) {
 		if t.Definitions != "" {
 			continue
 		}
 		if err := g.Admit(t.Name, t.Origin); err != nil {
-			return stranger(t.Name+": "+err.Error(), err)
+			return stranger(t.Name+": "+err.Error(), err, args[i])
 		}
 	}
 	return nil
@@ -261,11 +261,17 @@ func sourceNames(args []string) (names []string) {
 	return names
 }
 
-// stranger returns the error for a server that the lock refuses, or nil for other errors.
-func stranger(text string, err error) *failure {
+// reviewHint returns the commands that show and accept how sources differ from their lock.
+func reviewHint(args ...string) string {
+	words := strings.Join(args, " ")
+	return "slipway lock diff " + words + " shows the differences, slipway lock approve " + words + " accepts them"
+}
+
+// stranger returns the error for a server of args that the lock refuses, or nil for other errors.
+func stranger(text string, err error, args ...string) *failure {
 	var refused *lock.RefusedError
 	if !errors.As(err, &refused) {
 		return nil
 	}
-	return denied("slipway lock diff shows what is different, slipway lock approve accepts it", "%s", text)
+	return denied(reviewHint(args...), "%s", text)
 }

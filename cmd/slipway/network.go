@@ -74,7 +74,7 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 		defer mu.Unlock()
 		f := blocked("no server can be reached: "+e.Name+": "+e.Err.Error(), e.Err)
 		if f == nil {
-			f = stranger(e.Err.Error(), e.Err)
+			f = stranger(e.Err.Error(), e.Err, "SOURCE")
 		}
 		if f == nil {
 			f = remoteFailed("", "no server is available: %s failed", e.Name)
