@@ -34,6 +34,9 @@ type AppRenderer struct {
 	Result *mcp.CallToolResult
 	// Timeout limits each step. 0 means 30 seconds.
 	Timeout time.Duration
+	// Unconnected makes Render return as soon as the document is loading, for an app that does
+	// not connect, such as one that cannot load a script.
+	Unconnected bool
 	// Fallback uses the address for browsers that do not resolve *.localhost.
 	Fallback bool
 }
@@ -59,6 +62,8 @@ type RenderedApp struct {
 	address string // of the page
 	tool    string
 	open    func() // opens another view
+
+	unconnected bool
 
 	mu       sync.Mutex // guards the fields below
 	view     *apps.View
@@ -109,11 +114,15 @@ func (r *AppRenderer) Render(tb testing.TB, source mcp.Source, tool string, args
 	if a.timeout == 0 {
 		a.timeout = 30 * time.Second
 	}
-	arguments := json.RawMessage(`{}`)
-	if args != nil {
-		if arguments, err = mcp.Marshal(args); err != nil {
-			tb.Fatalf("RenderApp: arguments of %s: %v", tool, err)
-		}
+	arguments, err := mcp.Marshal(args)
+	if err != nil {
+		tb.Fatalf("RenderApp: arguments of %s: %v", tool, err)
+	}
+	if string(arguments) == "null" { // also a nil map
+		arguments = json.RawMessage(`{}`)
+	}
+	if arguments[0] != '{' {
+		tb.Fatalf("RenderApp: arguments of %s are not an object: %.100s", tool, arguments)
 	}
 	a.address = a.serve(r, source, tool, arguments)
 	if a.browser, err = chromium.Start(path, a.onEvent); err != nil {
@@ -125,6 +134,7 @@ func (r *AppRenderer) Render(tb testing.TB, source mcp.Source, tool string, args
 	if a.session, err = a.browser.OpenPage(ctx); err != nil {
 		tb.Fatalf("RenderApp: open a page: %v", err)
 	}
+	a.unconnected = r.Unconnected
 	a.show()
 	return a
 }
@@ -160,9 +170,16 @@ func (a *RenderedApp) setView(view *apps.View) {
 	a.contexts = nil
 }
 
-// awaitResult waits until the app is connected and has been sent the result.
+// awaitResult waits until the app is connected and has been sent the result, or for its
+// document only if it need not connect.
 func (a *RenderedApp) awaitResult() {
 	a.tb.Helper()
+	if a.unconnected {
+		if err := a.poll(func() error { _, err := a.document(); return err }); err != nil {
+			a.tb.Fatalf("RenderApp: %v", err)
+		}
+		return
+	}
 	const sent = `globalThis.failure ?? (globalThis.messages?.some(({ direction, message }) => direction === "out" &&
 		/tool-(result|cancelled)$/.test(message.method)) ? "sent" : globalThis.phase ?? "loading")`
 	var state string
@@ -419,7 +436,7 @@ func (a *RenderedApp) poll(step func() error) error {
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
@@ -446,7 +463,6 @@ func (a *RenderedApp) evaluate(in scriptContext, expression string, result any) 
 		"expression":    expression,
 		"awaitPromise":  true,
 		"returnByValue": true,
-		"userGesture":   true,
 	}
 	if in.id != 0 {
 		params["contextId"] = in.id

@@ -69,7 +69,7 @@ func Layers() *Plan {
 			8: {"inspect", "open"},
 			9: {
 				"cmd/slipway", "examples/embedded", "examples/http-reference-source", "examples/todo", "examples/weather",
-				"internal/test/conformance", "internal/test/conformance/apps",
+				"internal/test/appservers", "internal/test/conformance", "internal/test/conformance/apps",
 				"scripts/conformancereport", "scripts/journeys", "scripts/mcpbreference",
 			},
 		},
