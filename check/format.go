@@ -86,7 +86,9 @@ func (o *WriteOptions) placeOf(f *Finding) place {
 	}
 	p.file, p.entry = splitEntry(f.File)
 	if p.entry != "" {
-		p.line, p.column, p.endColumn = 0, 0, 0
+		p.line = 0
+		p.column = 0
+		p.endColumn = 0
 	}
 	if p.file != "" && !isURL(p.file) {
 		p.file = filepath.ToSlash(o.relative(p.file))

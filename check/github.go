@@ -27,7 +27,9 @@ func (r *Report) writeGitHub(w io.Writer, opts *WriteOptions) error {
 	var b strings.Builder
 	var rest []string
 	sorted := slices.Clone(r.Findings())
-	slices.SortStableFunc(sorted, func(f, g Finding) int { return int(f.Severity) - int(g.Severity) })
+	slices.SortStableFunc(sorted, func(f, g Finding) int {
+		return int(f.Severity) - int(g.Severity)
+	})
 	var shown [Note + 1]int
 	for i := range sorted {
 		f := &sorted[i]

@@ -56,7 +56,8 @@ func (r *openRoots) settle(got reply) (missed bool) {
 		answer <- got // has room
 	}
 	r.waiting = nil
-	missed, r.missed = r.missed && got.err == nil, false
+	missed = r.missed && got.err == nil
+	r.missed = false
 	return missed
 }
 

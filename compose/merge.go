@@ -73,7 +73,8 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	tools := make([][]mcp.Tool, len(parts))
 	prompts := make([][]mcp.Prompt, len(parts))
 	for i, cat := range parts {
-		tools[i], prompts[i] = cat.Tools, cat.Prompts
+		tools[i] = cat.Tools
+		prompts[i] = cat.Prompts
 	}
 	var err error
 	if m.catalog.Tools, m.tools, err = join(u, "tool", tools, toolLabel); err != nil {
@@ -234,7 +235,8 @@ func identity(parts []*mcp.Catalog) mcp.Implementation {
 	names := make([]string, len(parts))
 	versions := make([]string, len(parts))
 	for i, cat := range parts {
-		names[i], versions[i] = cat.Server.Name, cat.Server.Version
+		names[i] = cat.Server.Name
+		versions[i] = cat.Server.Version
 	}
 	return mcp.Implementation{
 		Name:    strings.Join(names, "+"),

@@ -144,7 +144,9 @@ func (v *view) restrict(source string, locked *Entry, drifts []Drift) {
 
 // index builds the lookup tables for readable resources.
 func (v *view) index(locked *Entry) {
-	v.listed, v.offered, v.pinnedUI = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	v.listed = make(map[string]bool)
+	v.offered = make(map[string]bool)
+	v.pinnedUI = make(map[string]bool)
 	for item := range locked.Items {
 		if item.Kind == UI {
 			v.pinnedUI[item.Name] = true

@@ -277,7 +277,8 @@ func (e *expansion) launch() *Launch {
 			continue
 		}
 		t := e.text(pointer+pointerTo("/env", name), config.Env[name])
-		l.Env[name], l.shownEnv[name] = t.text, t.shown
+		l.Env[name] = t.text
+		l.shownEnv[name] = t.shown
 	}
 	for _, v := range e.values {
 		if v.secret {

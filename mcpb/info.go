@@ -130,8 +130,10 @@ func (i *Info) describe(m *Manifest) {
 			i.Platforms = k.Platforms
 		}
 	}
-	i.Tools, i.MoreTools = append([]Tool{}, m.Tools...), m.ToolsGenerated
-	i.Prompts, i.MorePrompts = append([]Prompt{}, m.Prompts...), m.PromptsGenerated
+	i.Tools = append([]Tool{}, m.Tools...)
+	i.MoreTools = m.ToolsGenerated
+	i.Prompts = append([]Prompt{}, m.Prompts...)
+	i.MorePrompts = m.PromptsGenerated
 	i.Options = append([]Option{}, m.UserConfig...)
 	for k := range i.Options {
 		if o := &i.Options[k]; o.Sensitive && o.Default != nil {

@@ -144,7 +144,9 @@ func verify(ctx context.Context, f io.ReaderAt, size int64, name string, opts *V
 		v.set(StatusTampered, "the signature is malformed: %v", err)
 		return v, nil
 	}
-	progress := func(r io.Reader) io.Reader { return fsutil.ProgressReader(r, size, o.Progress) }
+	progress := func(r io.Reader) io.Reader {
+		return fsutil.ProgressReader(r, size, o.Progress)
+	}
 	if v.Dialect, err = dialectOf(ctx, f, block, s, progress); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,8 @@ func openRecording(ctx context.Context, arg string, o *LiveOptions) (mcp.Source,
 	script := mcplog.NewScript(rec)
 	return openLive(ctx, arg, &client.Dialer{
 		Name: arg,
-		Dial: func(ctx context.Context) (mcpserver.Conn, error) { return script.Dial(ctx) },
+		Dial: func(ctx context.Context) (mcpserver.Conn, error) {
+			return script.Dial(ctx)
+		},
 	}, o)
 }

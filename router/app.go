@@ -42,7 +42,8 @@ func (f *feature) compileApp(b *builder, document string) {
 		if err != nil {
 			f.fault("Meta: %v", err)
 		}
-		definition.Meta, contents.Meta = merged, merged
+		definition.Meta = merged
+		contents.Meta = merged
 	}
 	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}
 	b.add(f, &entry{

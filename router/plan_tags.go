@@ -48,7 +48,8 @@ func tagKeys(tag reflect.StructTag) (keys []string) {
 		if err != nil {
 			return keys
 		}
-		keys, rest = append(keys, key), after[len(quoted):]
+		keys = append(keys, key)
+		rest = after[len(quoted):]
 	}
 }
 

@@ -73,7 +73,8 @@ type fileIndex struct {
 func (o *offer) fileIndex() *fileIndex {
 	o.indexing.Do(func() {
 		x := &o.files
-		x.tools, x.prompts = make(map[string][]string), make(map[string][]string)
+		x.tools = make(map[string][]string)
+		x.prompts = make(map[string][]string)
 		for i := range o.catalog.Tools {
 			addDirs(x.tools, o.catalog.Tools[i].Name)
 		}

@@ -28,7 +28,9 @@ type AddOptions struct {
 type ExistsError struct{ Server string }
 
 // Error implements the error interface.
-func (e *ExistsError) Error() string { return fmt.Sprintf("there is another server %q", e.Server) }
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("there is another server %q", e.Server)
+}
 
 // ErrScript is returned when the file is a script: scripts are read, never written.
 var ErrScript = errors.New("a script is read and not written")

@@ -284,7 +284,8 @@ func (r *Resolver) ResolveAll(
 	ctx context.Context, m *Merged, names []string,
 ) (targets map[string]*Target, errs map[string]error) {
 	lookup := r.newLookup()
-	targets, errs = make(map[string]*Target), make(map[string]error)
+	targets = make(map[string]*Target)
+	errs = make(map[string]error)
 	for _, name := range names {
 		if t, err := lookup.resolve(ctx, m, name); err != nil {
 			errs[name] = err

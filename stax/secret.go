@@ -48,4 +48,6 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
 // IsSecretKey reports whether text can be the key of a secret: it has the form of the name
 // of a variable, and does not look like the value of a secret.
-func IsSecretKey(text string) bool { return variableName(text) && secrets.Known(text) == "" }
+func IsSecretKey(text string) bool {
+	return variableName(text) && secrets.Known(text) == ""
+}

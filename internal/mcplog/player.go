@@ -79,7 +79,9 @@ func decisive(params []byte) []jsonscan.Field {
 	members := slices.DeleteFunc(jsonscan.Members(params), func(m jsonscan.Field) bool {
 		return m.Name == "_meta" || m.Name == "arguments" && len(jsonscan.Members(m.Value)) == 0
 	})
-	slices.SortFunc(members, func(a, b jsonscan.Field) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(members, func(a, b jsonscan.Field) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return members
 }
 

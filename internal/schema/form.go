@@ -285,7 +285,9 @@ func (m *formMaker) keep(p *part, members []jsonscan.Field, pointer string) {
 }
 
 func (p *part) addProperty(prop jsonscan.Field, pointer string) {
-	at := slices.IndexFunc(p.order, func(known property) bool { return known.name == prop.Name })
+	at := slices.IndexFunc(p.order, func(known property) bool {
+		return known.name == prop.Name
+	})
 	if at >= 0 {
 		p.more = append(p.more, "properties (twice)")
 		return
@@ -474,7 +476,9 @@ func (m *formMaker) choice(f *Form, p *part, word string, opened []string) bool 
 
 // onlyRequires reports whether no form has content.
 func onlyRequires(forms []*Form) bool {
-	return !slices.ContainsFunc(forms, func(f *Form) bool { return f.Kind != "any" && len(f.Children) > 0 || f.Ref != "" })
+	return !slices.ContainsFunc(forms, func(f *Form) bool {
+		return f.Kind != "any" && len(f.Children) > 0 || f.Ref != ""
+	})
 }
 
 // inherit gives a branch without a type of its own that of the choice.
@@ -486,7 +490,10 @@ func (f *Form) inherit(outer *Form) {
 
 // become replaces f by its only branch, with the words of f.
 func (m *formMaker) become(f, only *Form) {
-	label, help, value, nullable := f.Label, f.Help, f.Default, f.Nullable
+	label := f.Label
+	help := f.Help
+	value := f.Default
+	nullable := f.Nullable
 	*f = *only
 	f.Nullable = f.Nullable || nullable
 	if label != "" {
@@ -597,9 +604,11 @@ func textKind(f *Form, p *part) string {
 // array makes the form an array or a tuple.
 func (m *formMaker) array(f *Form, p *part, opened []string) {
 	f.Kind = "array"
-	prefix, rest := "prefixItems", "items"
+	prefix := "prefixItems"
+	rest := "items"
 	if p.words["prefixItems"] == nil && len(p.words["items"]) > 0 && p.words["items"][0] == '[' { // draft-07
-		prefix, rest = "items", "additionalItems"
+		prefix = "items"
+		rest = "additionalItems"
 	}
 	for i, raw := range jsonscan.Elements(p.words[prefix]) {
 		f.Kind = "tuple"
@@ -631,7 +640,9 @@ func (m *formMaker) object(f *Form, p *part, opened []string) {
 		f.Children = append(f.Children, child)
 	}
 	for _, name := range p.required { // a member that is required but not described
-		described := slices.ContainsFunc(p.order, func(known property) bool { return known.name == name })
+		described := slices.ContainsFunc(p.order, func(known property) bool {
+			return known.name == name
+		})
 		if !described {
 			f.Children = append(f.Children, &Form{
 				Kind:     "any",

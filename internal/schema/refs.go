@@ -69,10 +69,12 @@ func (c *compiler) identifier(at, i int) error {
 	uri.Fragment = ""
 	uri.RawFragment = ""
 	if c.ids == nil {
-		c.ids, c.uris = make(map[string]int), make(map[int]*url.URL)
+		c.ids = make(map[string]int)
+		c.uris = make(map[int]*url.URL)
 	}
 	c.base = i
-	c.ids[uri.String()], c.uris[i] = i, uri
+	c.ids[uri.String()] = i
+	c.uris[i] = uri
 	return nil
 }
 

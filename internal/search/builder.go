@@ -319,7 +319,8 @@ func (b *Builder) writeTerms() error {
 		data := encode(&termShard{Terms: shard})
 		name := shardName("terms", len(b.head.Terms))
 		b.head.Terms = append(b.head.Terms, shardOf(first, data))
-		shard, size = make(map[string]string), 0
+		shard = make(map[string]string)
+		size = 0
 		return b.write(name, data)
 	}
 	for _, term := range slices.Sorted(maps.Keys(b.terms)) {

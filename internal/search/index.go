@@ -219,7 +219,8 @@ func (q *question) terms(query string) []wanted {
 		}
 		w.literal = strings.ContainsAny(t.word, "0123456789") || utf8.RuneCountInString(t.word) < 4
 		if t.compound {
-			w.weight, w.group = asCompound, max(0, group-1)
+			w.weight = asCompound
+			w.group = max(0, group-1)
 		} else {
 			group++
 		}

@@ -128,12 +128,14 @@ func (p *pemBlocks) contain(text string, at int) bool {
 	for at >= p.end {
 		i := strings.Index(text[p.end:], "-----BEGIN ")
 		if i < 0 {
-			p.start, p.end = len(text), len(text)
+			p.start = len(text)
+			p.end = len(text)
 			return false
 		}
 		p.start = p.end + i
 		if i = strings.Index(text[p.start:], "-----END "); i < 0 {
-			p.start, p.end = len(text), len(text) // no block
+			p.start = len(text)
+			p.end = len(text) // no block
 			return false
 		}
 		p.end = p.start + i

@@ -196,7 +196,8 @@ func toolCalls(
 			})
 			values = append([]json.RawMessage{nil}, values...)
 		}
-		names, options = append(names, a.Name), append(options, values)
+		names = append(names, a.Name)
+		options = append(options, values)
 	}
 	cut := false
 	combinations(options, func(chosen []json.RawMessage) bool {

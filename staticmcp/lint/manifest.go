@@ -37,7 +37,9 @@ func (e *entryAt) path() string {
 }
 
 // about returns a reporter for an entry; pointers are relative to it.
-func (s *fileReport) about(e *entryAt) check.Reporter { return s.At(e.at).Under(e.path()) }
+func (s *fileReport) about(e *entryAt) check.Reporter {
+	return s.At(e.at).Under(e.path())
+}
 
 // manifest checks the text of a manifest. It returns nil if the manifest is unusable for
 // checking the site.

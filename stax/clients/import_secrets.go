@@ -228,7 +228,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 				i.lost(n, "what holds without the variable %s of server %q is lost", r.key, s.Name)
 			}
 			b.WriteString(value[at:r.start] + "{" + r.key + "}")
-			at, keys = r.end, append(keys, r.key)
+			at = r.end
+			keys = append(keys, r.key)
 			i.named[r.key] = true
 		}
 		i.bind(s, name, b.String()+value[at:], keys...)

@@ -145,7 +145,8 @@ func (l *State) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) 
 			f.Problem, f.after = err.Error(), f.before
 			return false
 		}
-		f.Steps, f.after = append(f.Steps, step), text
+		f.Steps = append(f.Steps, step)
+		f.after = text
 	}
 	if f.Changes() && (r.Created || !l.hadRoot(f)) {
 		f.after = edit.Prune(f.after, f.client.target())

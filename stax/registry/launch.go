@@ -310,7 +310,9 @@ func (b *builder) environment(variables []KeyValue) (names []string) {
 		default:
 			b.lost(check.Warning, "the variable %s is left out: a definition does not support text around a secret",
 				v.Name)
-			s.Secrets, b.out.Config.Secrets, b.out.Todo = named, declared, todo
+			s.Secrets = named
+			b.out.Config.Secrets = declared
+			b.out.Todo = todo
 			continue
 		}
 		names = append(names, v.Name)

@@ -78,7 +78,8 @@ func lastBlock(r io.ReaderAt, size int64) (*Block, error) {
 			return nil, unsafef(RuleAmbiguous, "", "its signature block has another one inside")
 		}
 		if der := decodeBlock(tail[i:]); der != nil {
-			b.Begin, b.DER = begin+int64(i), der
+			b.Begin = begin + int64(i)
+			b.DER = der
 		}
 	}
 	if hasEndRecord(b.DER) {

@@ -499,7 +499,8 @@ func readZip64Extra(value []byte, name string, fields []*int64) error {
 		if large > math.MaxInt64/4 {
 			return damagedf(name, "its sizes are out of range")
 		}
-		*field, value = int64(large), value[8:]
+		*field = int64(large)
+		value = value[8:]
 	}
 	return nil
 }

@@ -130,7 +130,9 @@ func resources(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*mcp.Res
 }
 
 // title returns the display name of the table.
-func (t *tab) title() string { return cmp.Or(t.opts.Title, capital(spaced(t.many))) }
+func (t *tab) title() string {
+	return cmp.Or(t.opts.Title, capital(spaced(t.many)))
+}
 
 // uri returns the URI of the resource that describes the table.
 func (t *tab) uri() string { return "table://" + t.many }

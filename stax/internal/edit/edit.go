@@ -46,7 +46,9 @@ type SyntaxError struct {
 }
 
 // Error returns the position and the message.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
+}
 
 // key returns the member that identifies the items of a list.
 func (t *Target) key() string { return cmp.Or(t.Key, "name") }
