@@ -50,7 +50,8 @@ func (a *App) Contents() mcp.ResourceContents {
 	}
 }
 
-// Describe adds u to the _meta of a tool definition. Existing members are kept.
+// Describe adds u to the _meta of a tool definition. Existing members are kept. It fails
+// if the definition is Raw, or if its _meta is not a JSON object.
 func (u ToolUI) Describe(t *mcp.Tool) error {
 	if t.Raw != nil {
 		return errors.New("the tool's definition is Raw, and so is its _meta")
@@ -72,7 +73,7 @@ func (u ResourceUI) Describe(r *mcp.Resource) error {
 	return u.describe(r.URI, &r.MIMEType, &r.Meta)
 }
 
-// DescribeTemplate is Describe for a template of user interfaces.
+// DescribeTemplate is [ResourceUI.Describe] for a resource template.
 func (u ResourceUI) DescribeTemplate(t *mcp.ResourceTemplate) error {
 	if t.Raw != nil {
 		return errors.New("the template's definition is Raw, and so is its _meta")

@@ -137,7 +137,8 @@ func ReadToolMeta(meta json.RawMessage) (*ToolUI, error) {
 	return ui, nil
 }
 
-// ToolUIOf is [ReadToolMeta] for a tool, whether its definition is Raw or not.
+// ToolUIOf is [ReadToolMeta] for the _meta of a tool, that in Raw if Raw is set. Raw that
+// is not a JSON object is an error.
 func ToolUIOf(t *mcp.Tool) (*ToolUI, error) {
 	meta, err := metaOf(t.Raw, t.Meta)
 	if err != nil {

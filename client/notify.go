@@ -142,7 +142,8 @@ func (s *Source) NotifyRootsChanged() {
 	}
 }
 
-// Unsubscribe ends a subscription that a program made with [Source.Subscribe].
+// Unsubscribe ends a subscription that a program made with [Source.Subscribe]. The
+// error is an [*mcp.Error] if the server is unavailable; the subscription then remains.
 func (s *Source) Unsubscribe(ctx context.Context, uri string) error {
 	ses, err := s.acquire(ctx)
 	if err != nil {

@@ -138,7 +138,9 @@ func newSource(transport Transport, opts *Options) *Source {
 	return s
 }
 
-// Close stops the server and waits until everything has stopped. Requests in flight fail.
+// Close stops the server and waits until its process, connections and goroutines have
+// ended. Requests in flight and later ones fail with an [*mcp.Error]. It may be called
+// several times; the error is always nil.
 func (s *Source) Close() error {
 	s.enter(closing)
 	s.unwatch()
@@ -170,7 +172,15 @@ func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return s.catalog.Load(), nil
 }
 
-// CallTool calls a tool of the server.
+// CallTool calls a tool of the server, and returns the unchanged bytes of its answer in
+// Raw. It starts or reconnects the server if necessary. An interrupted call is sent again,
+// at most twice, if the server has not received it or the tool declares readOnlyHint or
+// idempotentHint. Otherwise the call may have run.
+//
+// The error is an [*mcp.Error]: that of the server, [mcp.UnknownTool] for a name that
+// cannot be sent, [mcp.CodeToolUnavailable] if the server is not running and cannot be
+// started, or [mcp.CodeToolTimeout] after Timeouts.Call. It is [mcp.ErrInputRequired] if
+// the client must answer a question first, and ctx's error if that ends earlier.
 func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	if !sendable(p.Name) {
 		return nil, mcp.UnknownTool(p.Name)
@@ -189,7 +199,10 @@ func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 	return &mcp.CallToolResult{Raw: raw}, nil
 }
 
-// ReadResource reads a resource of the server.
+// ReadResource reads a resource of the server, and returns the unchanged bytes of the
+// answer in Raw. It repeats an interrupted request. Errors are as in [Source.CallTool],
+// with [mcp.CodeResourceNotFound] in all protocol versions,
+// [mcp.CodeResourceUnavailable] and [mcp.CodeResourceTimeout].
 func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	if !sendable(p.URI) {
 		return nil, mcp.ResourceNotFound(p.URI, "")
@@ -223,7 +236,9 @@ func notFound(err error, uri string) error {
 	return err
 }
 
-// GetPrompt gets a prompt of the server.
+// GetPrompt gets a prompt of the server, and returns the unchanged bytes of the answer in
+// Raw. It repeats an interrupted request. Errors are as in [Source.CallTool], with
+// [mcp.UnknownPrompt] for a name that cannot be sent.
 func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	if !sendable(p.Name) {
 		return nil, mcp.UnknownPrompt(p.Name)
@@ -245,7 +260,8 @@ func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.Ge
 	return &mcp.GetPromptResult{Raw: raw}, nil
 }
 
-// Complete requests suggestions from the server.
+// Complete requests suggestions from the server. A server without completions has none,
+// which is not an error. Other errors are as in [Source.CallTool].
 func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	if cat := s.catalog.Load(); cat != nil && !cat.Completions {
 		return &mcp.CompleteResult{}, nil
@@ -267,7 +283,9 @@ func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 	return &mcp.CompleteResult{Raw: raw}, nil
 }
 
-// ServeMethod forwards a method of one of the server's extensions.
+// ServeMethod forwards a method of one of the server's extensions, without the _meta of
+// params. It is not repeated once the server may have received it. If the server declares
+// no extensions, the error is [mcp.MethodNotFound]; others are as in [Source.CallTool].
 func (s *Source) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
 	cat := s.catalog.Load()
 	if cat == nil || cat.Extensions == nil {

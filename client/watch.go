@@ -107,7 +107,9 @@ func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
 	return ses.link.exchange(ctx, c)
 }
 
-// Subscribe subscribes to changes of a resource, across restarts of the server.
+// Subscribe subscribes to changes of a resource, and renews the subscription after each
+// restart of the server. Subscribing twice has no further effect. The error is an
+// [*mcp.Error]: that of the server, or [mcp.CodeResourceUnavailable].
 func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	ses, err := s.acquire(ctx)
 	if err != nil {

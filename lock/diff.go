@@ -74,7 +74,8 @@ func sortedKeys(m map[string]any) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// WriteDiff writes each drift as a heading and a unified diff for people.
+// WriteDiff writes each drift for people: a heading with source and item, and below it a
+// unified diff of the definition. The error is that of w.
 func WriteDiff(w io.Writer, drifts []Drift) error {
 	for _, d := range drifts {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", visible.Line(d.Source), d); err != nil {

@@ -109,7 +109,8 @@ func (i Item) String() string {
 	return string(i.Kind) + "/" + i.Name
 }
 
-// ParseItem is the inverse of [Item.String].
+// ParseItem parses the form of [Item.String], as in tools/get_issue. The error lists the
+// valid forms.
 func ParseItem(text string) (Item, error) {
 	kind, name, named := strings.Cut(text, "/")
 	item := Item{Kind(kind), name}

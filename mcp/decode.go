@@ -3,7 +3,7 @@ package mcp
 import "encoding/json"
 
 // Decode returns the result with its fields set: r itself, or what [CallToolResult.Raw]
-// has. It decodes at each call.
+// contains, decoded again for each call. The error is that of malformed JSON.
 func (r *CallToolResult) Decode() (*CallToolResult, error) {
 	if r.Raw == nil {
 		return r, nil

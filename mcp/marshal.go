@@ -6,7 +6,7 @@ import (
 )
 
 // Marshal is json.Marshal without HTML escapes: "<" stays "<". Use it for all parts of
-// messages.
+// messages. It fails for the same values as json.Marshal, such as channels and NaN.
 func Marshal(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -141,12 +141,14 @@ func (r *Request) Elicit(ctx context.Context, p *ElicitParams) (*ElicitResult, e
 	return ask[ElicitResult](ctx, r, p)
 }
 
-// Sample asks the client's model. See [Request.Elicit] for the behavior.
+// Sample asks the client's model (sampling/createMessage). It waits, retries and fails as
+// [Request.Elicit] does, and requires the client capability sampling.
 func (r *Request) Sample(ctx context.Context, p *CreateMessageParams) (*CreateMessageResult, error) {
 	return ask[CreateMessageResult](ctx, r, p)
 }
 
-// Roots asks for the client's folders. See [Request.Elicit] for the behavior.
+// Roots asks for the client's folders (roots/list). It waits and fails as
+// [Request.Elicit] does, and requires the client capability roots. The list may be empty.
 func (r *Request) Roots(ctx context.Context) (*ListRootsResult, error) {
 	return ask[ListRootsResult](ctx, r, &ListRootsParams{})
 }

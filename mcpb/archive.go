@@ -37,8 +37,8 @@ func OpenArchive(name string, limits *Limits) (*Archive, error) {
 	return zip.Open(name, limits)
 }
 
-// NewArchive is [OpenArchive] for the first size bytes of r, which stays open and must not
-// change.
+// NewArchive is [OpenArchive] for the first size bytes of r. r must support concurrent
+// reads and must not change; closing the archive does not close it.
 func NewArchive(r io.ReaderAt, size int64, limits *Limits) (*Archive, error) {
 	return zip.New(r, size, limits)
 }

@@ -86,7 +86,9 @@ func LoadIdentity(certificates, key []byte) (*Identity, error) {
 	}, nil
 }
 
-// ParseCertificates parses PEM certificates, at least one.
+// ParseCertificates parses the certificates in a PEM text, in order, and skips its other
+// blocks. Text without a certificate, or with an invalid one, is an error. It does not
+// verify signatures or dates.
 func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	return cms.ParseCertificates(text)
 }

@@ -105,7 +105,8 @@ func (s *Source) Manifest() *Manifest { return s.manifest }
 // Launch returns the command line of the server.
 func (s *Source) Launch() *Launch { return s.launch }
 
-// Close stops the server and releases its unpacked content, which may then be pruned.
+// Close stops the server and releases its unpacked content, which [PruneCache] may then
+// remove. It waits until the process has ended. The error is that of releasing the content.
 func (s *Source) Close() error {
 	return errors.Join(s.Source.Close(), s.release())
 }

@@ -288,7 +288,7 @@ func largest(files []PackedFile, n int) []PackedFile {
 	return slices.Clone(files[:min(n, len(files))])
 }
 
-// ParseEpoch reads the value of SOURCE_DATE_EPOCH: seconds since 1970.
+// ParseEpoch parses the value of SOURCE_DATE_EPOCH: seconds since 1970, not negative.
 func ParseEpoch(text string) (time.Time, error) {
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || seconds < 0 {

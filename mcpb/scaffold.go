@@ -313,8 +313,8 @@ func (d *Draft) config() *Config {
 	}
 }
 
-// Manifest returns the text of the manifest: JSON, indented by two spaces, with a
-// newline. Call [Draft.Fill] first.
+// Manifest returns the text of the manifest: JSON, indented by two spaces, with a newline
+// at the end. It writes no file. Call [Draft.Fill] first.
 func (d *Draft) Manifest() ([]byte, error) {
 	m := &Manifest{
 		SpecVersion: d.SpecVersion,

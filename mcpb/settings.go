@@ -14,8 +14,9 @@ import (
 // maxSettings is the maximum size of a settings file.
 const maxSettings = 1 << 20
 
-// ParseSettings parses values of options, each as KEY=VALUE. A key that is repeated has a
-// list of texts.
+// ParseSettings parses values of options, each as KEY=VALUE. The value is a string, or a
+// []string of all values, in order, if the key is repeated. Keys and types are not checked
+// against a manifest.
 func ParseSettings(pairs []string) (map[string]any, error) {
 	values := make(map[string]any)
 	for _, pair := range pairs {

@@ -71,7 +71,8 @@ type Addition struct {
 	download *download // or nil
 }
 
-// Keep moves a downloaded bundle to the path that the definition refers to.
+// Keep moves a downloaded bundle to the path that the definition refers to, atomically.
+// Without a download it does nothing. Call it before [Addition.Close].
 func (a *Addition) Keep() error {
 	if a.download == nil {
 		return nil
@@ -79,7 +80,8 @@ func (a *Addition) Keep() error {
 	return a.download.keep()
 }
 
-// Close removes a download that was not kept.
+// Close removes the temporary files of a download. A bundle that [Addition.Keep] has moved
+// stays. It may be called several times.
 func (a *Addition) Close() error {
 	if a.download == nil {
 		return nil

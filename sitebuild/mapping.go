@@ -64,7 +64,9 @@ type Mapping struct{ path string }
 
 var _ Input = (*Mapping)(nil)
 
-// OpenMapping returns the site described by the file at path. The file is reread with each Site.
+// OpenMapping returns the site described by the slipway.site.yaml at path. The file is
+// reread with each Site, so an invalid file is reported there; the error of OpenMapping is
+// that of a missing or inaccessible one.
 func OpenMapping(path string) (*Mapping, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -95,7 +97,9 @@ func CheckMapping(path string) ([]check.Finding, error) {
 	return findings, err
 }
 
-// Settings returns the output settings of the file.
+// Settings returns the output settings of the file, reread for each call. Relative paths
+// in them are resolved against the folder of the file. An invalid file is a
+// [*MappingError].
 func (m *Mapping) Settings() (*MappingSettings, error) {
 	s, err := m.load()
 	if err != nil {

@@ -48,7 +48,8 @@ var readHosts = sync.OnceValue(func() []Host {
 // of commands lists them at every start.
 func HostNames() []string { return site.TableNames(hostsText, "hosts") }
 
-// HostNamed returns the host called name.
+// HostNamed returns the host called name, one of [HostNames]. For any other name the error
+// lists the choices and suggests the most similar one.
 func HostNamed(name string) (Host, error) {
 	hosts := readHosts()
 	i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == name })

@@ -68,8 +68,9 @@ func (s *Site) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return f.Data, nil
 }
 
-// Index returns the entries of the index of the site, all parts together, or nil if it
-// has none in a supported format.
+// Index returns the entries of the site's index (index.json and its parts), or nil if it
+// has none in a supported format. The error is that of reading a file, or a part that is
+// not valid JSON.
 func (s *Site) Index(ctx context.Context) ([]IndexEntry, error) {
 	data, err := s.ReadFile(ctx, IndexPath)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -155,7 +155,8 @@ func projectOf(name string) (dir, path string) {
 	}
 }
 
-// ReadSecrets is [ParseSecrets] for a file on disk.
+// ReadSecrets is [ParseSecrets] for a file on disk. The error is that of reading; faults of
+// the text, and one of more than [MaxBytes], are in the report.
 func ReadSecrets(name string) (*Document, *check.Report, error) {
 	text, err := readFile(name)
 	if err != nil {

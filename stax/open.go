@@ -49,7 +49,8 @@ func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenO
 	return r.OpenTarget(ctx, t, opts)
 }
 
-// OpenTarget is [Resolver.Open] for a server that has been resolved already.
+// OpenTarget is [Resolver.Open] for a server that has been resolved already. If it fails,
+// it removes the files of secrets that it has written.
 func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions) (*Opened, error) {
 	if opts == nil {
 		opts = &OpenOptions{}

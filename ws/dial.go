@@ -250,7 +250,7 @@ func (c *Conn) WriteMessage(msg []byte) error {
 }
 
 // Close closes the connection with a close frame, and waits a few seconds for the server
-// to answer it.
+// to answer it. Blocked reads and writes return. Closing again returns nil.
 func (c *Conn) Close() error {
 	c.once.Do(func() { close(c.stop) })
 	err := c.conn.Close(websocket.StatusNormalClosure, "")

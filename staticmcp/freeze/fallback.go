@@ -97,8 +97,8 @@ func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *F
 	return f
 }
 
-// Close stores the queued answers. No other method may be running or be called
-// afterwards.
+// Close stores the queued answers in the site and returns nil. It does not close the site
+// or the source. No other method may be running or be called afterwards.
 func (f *Fallback) Close() error {
 	f.close.Do(func() {
 		if f.keep != nil {

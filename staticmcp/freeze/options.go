@@ -124,7 +124,8 @@ type Replacement struct {
 	With string
 }
 
-// ParseReplacement reads a replacement such as "[0-9]+ ms=>0 ms".
+// ParseReplacement parses REGEXP=>TEXT, such as "[0-9]+ ms=>0 ms". The pattern has the
+// syntax of package regexp, and ends at the first "=>".
 func ParseReplacement(text string) (Replacement, error) {
 	pattern, with, ok := strings.Cut(text, "=>")
 	if !ok {

@@ -73,7 +73,9 @@ type Estimate struct {
 	Subjects []Subject `json:"subjects"`
 }
 
-// Estimate returns the expected effort of a run.
+// Estimate returns the expected effort of a run: its requests, its duration at the
+// measured response time, and the size of the previous site. It calls no tool. The
+// error is that of reading the previous site, or ctx's.
 func (p *Plan) Estimate(ctx context.Context) (*Estimate, error) {
 	e := &Estimate{
 		Questions: len(p.Questions),

@@ -161,8 +161,9 @@ func (l *State) hadRoot(f *FilePlan) bool {
 	return err != nil || edit.Has(text, f.client.target())
 }
 
-// Apply executes the plan. A file that was modified since the plan was made is planned
-// again.
+// Apply executes the plan, one file at a time, each atomically, and updates the state. A
+// file that was modified since the plan was made is planned again. A failure does not stop
+// the others: the error joins those of all files, and Problem of each file has its own.
 func (p *Removal) Apply() (err error) {
 	unlock, err := p.state.lock()
 	if err != nil {

@@ -57,8 +57,9 @@ type written struct {
 	Sources []string        `json:"sources"`
 }
 
-// StateDir returns the state folder of the current user: $SLIPWAY_STATE_DIR, or the
-// system's default location for state.
+// StateDir returns the absolute path of the state folder of the current user:
+// $SLIPWAY_STATE_DIR, or slipway in the system's default location, such as
+// $XDG_STATE_HOME, ~/.local/state or %LOCALAPPDATA%. The folder may not exist.
 func StateDir() (string, error) {
 	if dir := os.Getenv("SLIPWAY_STATE_DIR"); dir != "" {
 		return filepath.Abs(dir)
@@ -93,8 +94,9 @@ func DefinitionsFile() (string, error) {
 	return filepath.Join(dir, "slipway", "servers.yaml"), nil
 }
 
-// OpenState reads the state in a folder. A missing folder is an empty state and is
-// created on the first write.
+// OpenState reads the state in a folder. A missing folder is an empty state and is created
+// on the first write. Interrupted changes of files are settled first. The error is that of
+// reading, or of a file that is damaged or was written by a newer version.
 func OpenState(dir string) (*State, error) {
 	l := &State{
 		dir:   dir,
