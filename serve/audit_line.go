@@ -35,7 +35,7 @@ func audited(method string) bool {
 
 // auditor records requests in the Audit of the current policy, if it has one, and refuses
 // those that must be recorded but cannot be.
-type auditor struct{ door *door }
+type auditor struct{ admission *admission }
 
 var (
 	_ server.Observer = auditor{}
@@ -44,7 +44,7 @@ var (
 
 // Observe implements [server.Observer].
 func (a auditor) Observe(ctx context.Context, e server.Event) {
-	audit := a.door.policy.Load().audit
+	audit := a.admission.policy.Load().audit
 	if audit == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (a auditor) Observe(ctx context.Context, e server.Event) {
 
 // Enter implements [server.Gate]. It does nothing unless the log is required.
 func (a auditor) Enter(ctx context.Context, op server.Operation) error {
-	audit := a.door.policy.Load().audit
+	audit := a.admission.policy.Load().audit
 	if audit == nil || !audit.required || !audited(op.Method) || op.Follows {
 		return nil
 	}

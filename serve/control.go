@@ -23,12 +23,12 @@ type Control struct {
 
 // running is a server that a Control can change.
 type running struct {
-	source  mcp.Source
-	door    *door
-	handler *Handler     // nil on stdio
-	exposed bool         // others can reach its address
-	tls     *certificate // nil without TLS
-	drain   atomic.Pointer[Connections]
+	source    mcp.Source
+	admission *admission
+	handler   *Handler     // nil on stdio
+	exposed   bool         // others can reach its address
+	tls       *certificate // nil without TLS
+	drain     atomic.Pointer[Connections]
 }
 
 // Apply replaces these options for all requests from now on:
@@ -77,7 +77,7 @@ func (r *running) prepare(ctx context.Context, o Options) (apply func(), err err
 	if err := o.checkToolScopes(ctx, r.source); err != nil {
 		return nil, err
 	}
-	if was := r.door.policy.Load(); was.tools != nil && o.Auth != nil && was.auth.sameToolScopes(o.Auth) {
+	if was := r.admission.policy.Load(); was.tools != nil && o.Auth != nil && was.auth.sameToolScopes(o.Auth) {
 		o.tools = was.tools // which knows the tools that had other names
 	}
 	certificate := func() {}
@@ -89,7 +89,7 @@ func (r *running) prepare(ctx context.Context, o Options) (apply func(), err err
 	return func() {
 		certificate()
 		r.drain.Store(&o.Connections)
-		r.door.policy.Store(o.policy()) // first, so that nothing new is served by the old one
+		r.admission.policy.Store(o.policy()) // first, so that nothing new is served by the old one
 		if r.handler != nil {
 			r.handler.apply(&o)
 		}
@@ -98,7 +98,7 @@ func (r *running) prepare(ctx context.Context, o Options) (apply func(), err err
 
 // apply replaces the options of a handler.
 func (h *Handler) apply(o *Options) {
-	h.door.limiter.set(o.Limits)
+	h.admission.limiter.set(o.Limits)
 	o.acceptPublicHost()
 	access := mcpserver.HTTPAccess{
 		AllowedHosts:   o.HTTP.AllowedHosts,

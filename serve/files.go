@@ -30,16 +30,16 @@ type fileUser interface {
 // fileView serves the files of a Source under the same rules as protocol requests: the
 // gate decides, and the observer is called.
 type fileView struct {
-	files    http.Handler
-	uses     fileUser // nil means that any file may contain any answer
-	source   mcp.Source
-	door     *door
-	gate     server.Gate      // nil without
-	appTools *apps.ToolFilter // nil without
-	observer server.Observer  // nil without
+	files     http.Handler
+	uses      fileUser // nil means that any file may contain any answer
+	source    mcp.Source
+	admission *admission
+	gate      server.Gate      // nil without
+	appTools  *apps.ToolFilter // nil without
+	observer  server.Observer  // nil without
 }
 
-// ServeHTTP implements [http.Handler]. The door has already admitted the request.
+// ServeHTTP implements [http.Handler]. Admission has already admitted the request.
 func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		v.files.ServeHTTP(w, r) // which returns no content
@@ -141,7 +141,7 @@ func (v *fileView) enter(ctx context.Context, op server.Operation, tools []strin
 			Catalog: op.Catalog,
 		}
 		c := callerOf(ctx)
-		if err := v.door.deny(c, call, v.door.checkToolScopes(c.principal.Load(), call)); err != nil {
+		if err := v.admission.deny(c, call, v.admission.checkToolScopes(c.principal.Load(), call)); err != nil {
 			return err
 		}
 	}

@@ -23,16 +23,16 @@ const EndpointPath = "/mcp"
 // Handler serves a Source over HTTP: the endpoint, WebSockets, the health checks and, if
 // the Source has them, its files. It is safe for concurrent use.
 type Handler struct {
-	server   *mcpserver.Server
-	door     *door
-	endpoint *mcpserver.HTTPHandler
-	sockets  *ws.Handler                  // nil if disabled for good
-	legacy   *mcpserver.SSEHandler        // HTTP+SSE; nil if disabled for good
-	surface  atomic.Pointer[surface]      // what of the rest is served
-	view     atomic.Pointer[http.Handler] // handles all other paths
-	landing  http.Handler                 // describes the server to people
-	metrics  http.Handler                 // nil if disabled for good
-	health   health
+	server    *mcpserver.Server
+	admission *admission
+	endpoint  *mcpserver.HTTPHandler
+	sockets   *ws.Handler                  // nil if disabled for good
+	legacy    *mcpserver.SSEHandler        // HTTP+SSE; nil if disabled for good
+	surface   atomic.Pointer[surface]      // what of the rest is served
+	view      atomic.Pointer[http.Handler] // handles all other paths
+	landing   http.Handler                 // describes the server to people
+	metrics   http.Handler                 // nil if disabled for good
+	health    health
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -81,9 +81,9 @@ func (o *Options) acceptPublicHost() {
 
 // newHandler returns a handler for options that already have their defaults.
 func newHandler(src mcp.Source, o Options) *Handler {
-	d := newDoor(&o)
+	d := newAdmission(&o)
 	h := &Handler{
-		door: d,
+		admission: d,
 		health: health{
 			source:  src,
 			servers: o.upstreams,
@@ -109,8 +109,8 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.legacy = o.legacySSE(h.server, d)
 	h.surface.Store(o.surface(src))
 	h.landing = h.endpoint.Protect(landing{
-		source: src,
-		door:   d,
+		source:    src,
+		admission: d,
 	})
 	h.view.Store(&h.landing)
 	h.showFiles = func(opened mcp.Source) {
@@ -119,12 +119,12 @@ func newHandler(src mcp.Source, o Options) *Handler {
 			return
 		}
 		files := &fileView{
-			files:    v.FileHandler(),
-			source:   src,
-			door:     d,
-			gate:     o.Server.Gate,
-			appTools: o.appTools,
-			observer: o.Server.Observer,
+			files:     v.FileHandler(),
+			source:    src,
+			admission: d,
+			gate:      o.Server.Gate,
+			appTools:  o.appTools,
+			observer:  o.Server.Observer,
 		}
 		files.uses, _ = opened.(fileUser)
 		view := h.endpoint.Protect(d.protect(files))
@@ -142,7 +142,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 
 // observe combines all observers of requests into the observer of the core. It returns
 // the metrics, or nil if they are disabled.
-func (o *Options) observe(d *door) *metrics {
+func (o *Options) observe(d *admission) *metrics {
 	var m *metrics
 	var counting, logging mcpserver.Observer
 	if !o.NoMetrics || o.Control != nil {
@@ -229,14 +229,14 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 
 // landing describes the server to people who open its address in a browser.
 type landing struct {
-	source mcp.Source
-	door   *door // knows the address at which clients reach the server
+	source    mcp.Source
+	admission *admission // knows the address at which clients reach the server
 }
 
 func (l landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	base := l.door.policy.Load().public
+	base := l.admission.policy.Load().public
 	if base == "" {
 		base = visible.Line(mountedAt(r))
 	}

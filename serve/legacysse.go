@@ -16,7 +16,7 @@ const (
 
 // legacySSE returns the handler for HTTP+SSE, or nil if it is disabled for good. It shares
 // the options of the endpoint.
-func (o *Options) legacySSE(server *mcpserver.Server, d *door) *mcpserver.SSEHandler {
+func (o *Options) legacySSE(server *mcpserver.Server, d *admission) *mcpserver.SSEHandler {
 	if !o.LegacySSE && o.Control == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (o *Options) legacySSE(server *mcpserver.Server, d *door) *mcpserver.SSEHan
 // authenticateLegacy is authenticate for a transport whose requests all belong to the
 // stream opened by a GET. Each message is authenticated and counted when it is posted;
 // the stream's token is rechecked as for any connection.
-func (d *door) authenticateLegacy(w http.ResponseWriter, r *http.Request) context.Context {
+func (d *admission) authenticateLegacy(w http.ResponseWriter, r *http.Request) context.Context {
 	c := newCaller(r)
 	c.connection = true
 	c.posted = true

@@ -80,8 +80,8 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		info.WebSocket = ""
 	}
 	handler := newHandler(src, o)
-	ctx, opening := o.awaitOpening(ctx, src, handler.showFiles)
-	defer opening.close()
+	ctx, starting := o.awaitStartup(ctx, src, handler.showFiles)
+	defer starting.close()
 	hs := &http.Server{
 		Handler:           logged(handler, o.Logger),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -91,7 +91,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		ConnState:         fresh.note,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
-	live.handler, live.door = handler, handler.door
+	live.handler, live.admission = handler, handler.admission
 	forget, err := o.Control.follow(ctx, live)
 	if err != nil {
 		_ = ln.Close()
@@ -117,7 +117,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	case <-ctx.Done():
 	}
 	handler.Drain()
-	failure := opening.failure()
+	failure := starting.failure()
 	o.Connections = *live.drain.Load()
 	o.Logger.Info("draining", "delay", o.DrainDelay, "timeout", o.DrainTimeout)
 	if o.DrainDelay > 0 && failure == nil { // no traffic is routed to a server that was never ready
@@ -176,7 +176,7 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	if err := o.checkToolScopes(ctx, src); err != nil {
 		return err
 	}
-	d := newDoor(&o)
+	d := newAdmission(&o)
 	d.limiter = nil // there is one client, which is trusted
 	o.observe(d)
 	if o.tools != nil && mcp.PrincipalFrom(ctx) == nil {
@@ -189,21 +189,21 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	o.StateKeys.follow(server)
 	defer o.announce("stdio", server, 0)()
 	live := &running{
-		source: src,
-		door:   d,
+		source:    src,
+		admission: d,
 	}
 	forget, err := o.Control.follow(ctx, live)
 	if err != nil {
 		return err
 	}
 	defer forget()
-	ctx, opening := o.awaitOpening(ctx, src, func(mcp.Source) {})
-	defer opening.close()
+	ctx, starting := o.awaitStartup(ctx, src, func(mcp.Source) {})
+	defer starting.close()
 	err = server.ServeStdio(ctx, in, out, &mcpserver.StdioOptions{
 		MaxLine:      int(o.HTTP.MaxBody),
 		DrainTimeout: o.DrainTimeout,
 	})
-	if failure := opening.wait(ctx, o.DrainTimeout); failure != nil {
+	if failure := starting.wait(ctx, o.DrainTimeout); failure != nil {
 		return failure
 	}
 	return err

@@ -14,7 +14,7 @@ const WebSocketPath = "/ws"
 
 // sockets returns the WebSocket handler, or nil if it is disabled for good. It shares the
 // options of the endpoint.
-func (o *Options) sockets(server *mcpserver.Server, d *door) *ws.Handler {
+func (o *Options) sockets(server *mcpserver.Server, d *admission) *ws.Handler {
 	if o.NoWebSocket && o.Control == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (h *Handler) upgrades(r *http.Request) bool {
 
 // authenticateUpgrade is authenticate for a WebSocket, whose token may also be sent as a
 // subprotocol, because a web page cannot set headers.
-func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) context.Context {
+func (d *admission) authenticateUpgrade(w http.ResponseWriter, r *http.Request) context.Context {
 	c := newCaller(r)
 	c.connection = true
 	p, refused := d.admitUpgrade(c, r)
@@ -50,7 +50,7 @@ func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) conte
 
 // admitUpgrade is admit for an upgrade. Of several tokens in the subprotocols, the first
 // valid one counts.
-func (d *door) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
+func (d *admission) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	current := d.policy.Load()
 	if current.auth == nil || len(r.Header["Authorization"]) > 0 || queryToken(r) {
 		return d.admit(c, r)

@@ -13,9 +13,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
-// door decides which requests are admitted: those with a valid token, within the rate
+// admission decides which requests are admitted: those with a valid token, within the rate
 // limits, and with the required scopes.
-type door struct {
+type admission struct {
 	policy  atomic.Pointer[policy]
 	limiter *limiter // nil means no limits
 	log     *slog.Logger
@@ -24,7 +24,7 @@ type door struct {
 	lastLogged atomic.Int64 // when last logged, in Unix nanoseconds
 }
 
-var _ server.Gate = (*door)(nil)
+var _ server.Gate = (*admission)(nil)
 
 // policy is what a [Control] can replace while the server runs. A policy itself never
 // changes.
@@ -35,10 +35,10 @@ type policy struct {
 	public string     // base URL; "" means the host in the client's request
 }
 
-// newDoor returns a door with the policy of o. If the policy may change, everything is
+// newAdmission returns the admission with the policy of o. If the policy may change, everything is
 // counted, so that a limit can be set later.
-func newDoor(o *Options) *door {
-	d := &door{
+func newAdmission(o *Options) *admission {
+	d := &admission{
 		limiter: newLimiter(o.Limits),
 		log:     o.Logger,
 	}
@@ -66,7 +66,7 @@ func (o *Options) policy() *policy {
 }
 
 // open reports whether every request is admitted.
-func (d *door) open() bool { return d.policy.Load().auth == nil && d.limiter == nil }
+func (d *admission) open() bool { return d.policy.Load().auth == nil && d.limiter == nil }
 
 // caller is the sender of a request, or the holder of a connection. It is the context of
 // everything that results from it.
@@ -118,7 +118,7 @@ func callerOf(ctx context.Context) *caller {
 }
 
 // authenticate is [server.HTTPOptions.Authenticate].
-func (d *door) authenticate(w http.ResponseWriter, r *http.Request) context.Context {
+func (d *admission) authenticate(w http.ResponseWriter, r *http.Request) context.Context {
 	c := newCaller(r)
 	p, refused := d.admit(c, r)
 	return d.answer(w, c, p, refused)
@@ -126,7 +126,7 @@ func (d *door) authenticate(w http.ResponseWriter, r *http.Request) context.Cont
 
 // answer returns the context for serving a request that has been admitted. Otherwise it
 // answers the request and returns nil.
-func (d *door) answer(w http.ResponseWriter, c *caller, p *mcp.Principal, refused *refusal) context.Context {
+func (d *admission) answer(w http.ResponseWriter, c *caller, p *mcp.Principal, refused *refusal) context.Context {
 	switch {
 	case refused != nil:
 		d.refuse(w, c, refused)
@@ -139,7 +139,7 @@ func (d *door) answer(w http.ResponseWriter, c *caller, p *mcp.Principal, refuse
 
 // admit identifies the sender of a request and decides whether to admit it. The principal
 // is nil if there is no authentication.
-func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
+func (d *admission) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	current := d.policy.Load()
 	if current.auth == nil {
 		return nil, d.charge(c, addressKey(c.remote))
@@ -152,7 +152,7 @@ func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 }
 
 // identify returns the holder of a token; "" means no token.
-func (d *door) identify(c *caller, current *policy, token string) (*mcp.Principal, *refusal) {
+func (d *admission) identify(c *caller, current *policy, token string) (*mcp.Principal, *refusal) {
 	if token == "" {
 		return nil, d.chargeFailure(c, unauthorized("", "a bearer token is required", current.auth))
 	}
@@ -174,7 +174,7 @@ func (d *door) identify(c *caller, current *policy, token string) (*mcp.Principa
 
 // verify returns the holder of a token that is valid and has the scopes for every
 // request.
-func (d *door) verify(ctx context.Context, auth *Auth, token string) (*mcp.Principal, *refusal) {
+func (d *admission) verify(ctx context.Context, auth *Auth, token string) (*mcp.Principal, *refusal) {
 	p, err := auth.verify(ctx, token)
 	switch {
 	case errors.Is(err, ErrToken):
@@ -209,7 +209,7 @@ func forbidden(message string, scopes []string) *refusal {
 
 // unverified returns the refusal of a token whose validity cannot be determined at the
 // moment.
-func (d *door) unverified(err error) *refusal {
+func (d *admission) unverified(err error) *refusal {
 	r := &refusal{
 		status:  http.StatusServiceUnavailable,
 		message: "tokens cannot be verified now",
@@ -226,7 +226,7 @@ func (d *door) unverified(err error) *refusal {
 }
 
 // logUnverifiable logs why tokens cannot be verified, at most once a second.
-func (d *door) logUnverifiable(err error) {
+func (d *admission) logUnverifiable(err error) {
 	now := time.Now().UnixNano()
 	last := d.lastLogged.Load()
 	if now-last > int64(time.Second) && d.lastLogged.CompareAndSwap(last, now) {
@@ -235,7 +235,7 @@ func (d *door) logUnverifiable(err error) {
 }
 
 // charge counts a request of the client with that key.
-func (d *door) charge(c *caller, key clientKey) *refusal {
+func (d *admission) charge(c *caller, key clientKey) *refusal {
 	if d.limiter == nil {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (d *door) charge(c *caller, key clientKey) *refusal {
 
 // chargeFailure counts a request without a valid token. It is charged to the address, which
 // slows down clients that guess tokens without affecting others.
-func (d *door) chargeFailure(c *caller, r *refusal) *refusal {
+func (d *admission) chargeFailure(c *caller, r *refusal) *refusal {
 	if limited := d.charge(c, addressKey(c.remote)); limited != nil {
 		return limited
 	}
@@ -253,7 +253,7 @@ func (d *door) chargeFailure(c *caller, r *refusal) *refusal {
 }
 
 // protect returns next with admission checks, for paths other than the endpoint.
-func (d *door) protect(next http.Handler) http.Handler {
+func (d *admission) protect(next http.Handler) http.Handler {
 	if d.open() {
 		return next
 	}
@@ -265,7 +265,7 @@ func (d *door) protect(next http.Handler) http.Handler {
 }
 
 // refuse answers a request that is not admitted.
-func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
+func (d *admission) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 	if d.refused != nil {
 		d.refused(why.status)
 	}
@@ -277,7 +277,7 @@ func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 }
 
 // wire converts a refusal to an error for the client.
-func (d *door) wire(c *caller, why *refusal) *mcp.Error {
+func (d *admission) wire(c *caller, why *refusal) *mcp.Error {
 	header := http.Header{}
 	code := mcp.CodeInvalidRequest
 	switch why.status {
@@ -319,7 +319,7 @@ const recheckAfter = 10 * time.Second
 const recheckTime = 3 * time.Second
 
 // Enter implements [server.Gate].
-func (d *door) Enter(ctx context.Context, op server.Operation) error {
+func (d *admission) Enter(ctx context.Context, op server.Operation) error {
 	if op.Follows {
 		return d.follow(ctx, op)
 	}
@@ -331,7 +331,7 @@ func (d *door) Enter(ctx context.Context, op server.Operation) error {
 }
 
 // deny returns a refusal, which may be nil, as the error for the client.
-func (d *door) deny(c *caller, op server.Operation, refused *refusal) error {
+func (d *admission) deny(c *caller, op server.Operation, refused *refusal) error {
 	switch {
 	case refused == nil:
 		return nil
@@ -347,7 +347,7 @@ func (d *door) deny(c *caller, op server.Operation, refused *refusal) error {
 
 // enter admits a request of a caller: its token may have expired since the connection
 // was opened, and it counts against the limits.
-func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refusal {
+func (d *admission) enter(ctx context.Context, c *caller, op server.Operation) *refusal {
 	if c.connection {
 		if refused := d.recheckIfDue(ctx, c); refused != nil {
 			return refused
@@ -370,7 +370,7 @@ func (d *door) enter(ctx context.Context, c *caller, op server.Operation) *refus
 
 // checkToolScopes refuses the call of a tool that needs a scope which p, who may be nil, does not
 // have.
-func (d *door) checkToolScopes(p *mcp.Principal, op server.Operation) *refusal {
+func (d *admission) checkToolScopes(p *mcp.Principal, op server.Operation) *refusal {
 	rules := d.policy.Load()
 	if rules.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
 		return nil
@@ -392,7 +392,7 @@ func (a *Auth) checkScopes(p *mcp.Principal, scopes []string, known bool) *refus
 }
 
 // follow refuses the outcome of a call to a token without the scopes of its tool.
-func (d *door) follow(ctx context.Context, op server.Operation) error {
+func (d *admission) follow(ctx context.Context, op server.Operation) error {
 	rules := d.policy.Load()
 	if rules.tools == nil || op.Method != "tools/call" {
 		return nil
@@ -411,7 +411,7 @@ func (d *door) follow(ctx context.Context, op server.Operation) error {
 }
 
 // recheckIfDue verifies the token of a connection again if the last check was long ago.
-func (d *door) recheckIfDue(ctx context.Context, c *caller) *refusal {
+func (d *admission) recheckIfDue(ctx context.Context, c *caller) *refusal {
 	current := d.policy.Load()
 	now := time.Now().UnixNano()
 	if current.auth == nil || c.policy.Load() == current && now-c.checked.Load() < int64(recheckAfter) {
@@ -421,7 +421,7 @@ func (d *door) recheckIfDue(ctx context.Context, c *caller) *refusal {
 }
 
 // recheck verifies the token of a connection or a stream again.
-func (d *door) recheck(ctx context.Context, c *caller) *refusal {
+func (d *admission) recheck(ctx context.Context, c *caller) *refusal {
 	current := d.policy.Load()
 	if current.auth == nil {
 		return nil
@@ -444,7 +444,7 @@ func (d *door) recheck(ctx context.Context, c *caller) *refusal {
 
 // stillValid is [server.HTTPOptions.Revalidate]: a stream ends once its token expires, is
 // revoked, or cannot be verified.
-func (d *door) stillValid(ctx context.Context) bool {
+func (d *admission) stillValid(ctx context.Context) bool {
 	c := callerOf(ctx)
 	if c == nil {
 		return true
@@ -469,7 +469,7 @@ func (d *door) stillValid(ctx context.Context) bool {
 }
 
 // Leave implements [server.Gate].
-func (d *door) Leave(ctx context.Context, op server.Operation) {
+func (d *admission) Leave(ctx context.Context, op server.Operation) {
 	if c := callerOf(ctx); c != nil && d.limiter != nil && counts(op) {
 		d.limiter.leave(c.client)
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// opening waits for a Source that is served before it is open.
-type opening struct {
+// startup waits for a Source that is served before it is open.
+type startup struct {
 	done chan struct{}      // closed when the wait is over
 	err  error              // why serving must stop, or nil; valid once done is closed
 	stop context.CancelFunc // cancels the wait
 }
 
-// awaitOpening starts waiting for src if it is [Pending]. The returned context ends with
+// awaitStartup starts waiting for src if it is [Pending]. The returned context ends with
 // ctx, and when the Source cannot be opened or a pattern of the tool scopes matches none
 // of its tools. show is called with the opened Source. The caller must call close.
-func (o *Options) awaitOpening(ctx context.Context, src mcp.Source, show func(mcp.Source)) (context.Context, *opening) {
-	p := &opening{done: make(chan struct{})}
+func (o *Options) awaitStartup(ctx context.Context, src mcp.Source, show func(mcp.Source)) (context.Context, *startup) {
+	p := &startup{done: make(chan struct{})}
 	ctx, p.stop = context.WithCancel(ctx)
 	pending, ok := src.(Pending)
 	if !ok {
@@ -48,7 +48,7 @@ func (o *Options) awaitOpening(ctx context.Context, src mcp.Source, show func(mc
 }
 
 // failure returns why serving must stop, or nil.
-func (p *opening) failure() error {
+func (p *startup) failure() error {
 	select {
 	case <-p.done:
 		return p.err
@@ -59,7 +59,7 @@ func (p *opening) failure() error {
 
 // wait waits for the outcome, for at most timeout, and returns why serving must stop, or
 // nil.
-func (p *opening) wait(ctx context.Context, timeout time.Duration) error {
+func (p *startup) wait(ctx context.Context, timeout time.Duration) error {
 	limit := time.NewTimer(timeout)
 	defer limit.Stop()
 	select {
@@ -71,7 +71,7 @@ func (p *opening) wait(ctx context.Context, timeout time.Duration) error {
 }
 
 // close cancels the wait and returns once it has ended.
-func (p *opening) close() {
+func (p *startup) close() {
 	p.stop()
 	<-p.done
 }
