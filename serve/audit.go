@@ -89,7 +89,8 @@ func OpenAudit(path string, opts *AuditOptions) (*Audit, error) {
 	return a, nil
 }
 
-// NewAudit returns a log that is written to w, whole lines at a time. w is not closed.
+// NewAudit returns a log that is written to w, whole lines at a time. w is not closed, and
+// is used by one goroutine at a time. The error is a Key that is too short.
 func NewAudit(w io.Writer, opts *AuditOptions) (*Audit, error) {
 	a, err := newAudit(opts)
 	if err != nil {
@@ -117,7 +118,9 @@ func newAudit(opts *AuditOptions) (*Audit, error) {
 	return a, nil
 }
 
-// Reopen continues the log in the file that now has its name.
+// Reopen continues the log in the file that now has its name, creating it if necessary, as
+// after a rotation. Without a file it does nothing. If the file cannot be opened, the error
+// is that of the file system.
 func (a *Audit) Reopen() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()

@@ -39,7 +39,8 @@ func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	return serve(ctx, ln, src, o)
 }
 
-// Serve is [Run] on an open listener, whatever its address. It closes ln.
+// Serve is [Run] on an open listener, whatever its address. It closes ln in any case, also
+// when it returns an error at once.
 func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()
 	if err := o.Check(); err != nil {

@@ -57,7 +57,8 @@ const (
 	hashPrefix     = "sha256:"
 )
 
-// NewTokens returns a verifier for these tokens.
+// NewTokens returns a verifier for 1 to 1000 tokens, of which it keeps only the hashes. The
+// error names the holder of an invalid token, never the token.
 func NewTokens(list ...Token) (*Tokens, error) {
 	t := &Tokens{}
 	if err := t.set(list); err != nil {
