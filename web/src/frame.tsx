@@ -1,6 +1,6 @@
 // The frame of the page: bar, rail, room, questions and dock. It never moves.
-import type { TargetedEvent } from 'preact'
-import { useEffect } from 'preact/hooks'
+import type { ComponentType, TargetedEvent } from 'preact'
+import { useEffect, useErrorBoundary } from 'preact/hooks'
 import { boot, useToken } from './api'
 import { helpOpen, paletteOpen, visited } from './keys'
 import { later, rooms, viewOf } from './rooms'
@@ -179,6 +179,21 @@ function Rail() {
   )
 }
 
+// Guarded draws a room, or the error of drawing it; the rest of the page stays usable.
+function Guarded({ view: View }: { view: ComponentType }) {
+  const [error, reset] = useErrorBoundary()
+  if (!error) return <View />
+  return (
+    <section class="room empty">
+      <h2>This room could not be drawn</h2>
+      <pre class="snippet">{error instanceof Error ? error.stack : String(error)}</pre>
+      <button type="button" onClick={reset}>
+        Try again
+      </button>
+    </section>
+  )
+}
+
 /** Frame is the whole page. */
 export function Frame() {
   const View = viewOf(room.value)
@@ -200,7 +215,7 @@ export function Frame() {
       <Rail />
       <main id="work" class="room-box" tabIndex={-1} aria-label={name}>
         <Banner />
-        {link.value === 'locked' && boot.auth !== 'none' ? <Locked /> : <View key={room.value} />}
+        {link.value === 'locked' && boot.auth !== 'none' ? <Locked /> : <Guarded key={room.value} view={View} />}
       </main>
       {asks.value.length > 0 && <Asks />}
       <Dock />

@@ -2,8 +2,6 @@
 import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { Overview } from './rooms/overview'
-import { Prompts } from './rooms/prompts'
-import { Resources } from './rooms/resources'
 import { Tools } from './rooms/tools'
 import type { Room } from './route'
 import { frames, framesVersion, gone, shown } from './store'
@@ -31,6 +29,8 @@ export const later = (name: string): ComponentType =>
 const Apps = later('Apps')
 const Compare = later('Compare')
 const History = later('History')
+const Prompts = later('Prompts')
+const Resources = later('Resources')
 const Traffic = later('Traffic')
 
 export interface RoomEntry {

@@ -190,7 +190,7 @@ export interface Tool extends Entry {
   form?: Form
   formError?: Failure & { pointer?: string }
   output?: Form
-  ui?: { resource?: string; visibility?: string[] }
+  ui?: { resourceUri?: string; visibility?: string[] }
   readOnly?: boolean
   destructive?: boolean
   idempotent?: boolean

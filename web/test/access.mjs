@@ -1,6 +1,6 @@
 // Accessibility: axe-core in every room, theme and state, and windows of every kind.
 import { join } from 'node:path'
-import { call, check, connected, everything, examples, inspect, must, none, ready, testserver, urls, violations, visit } from './lab.mjs'
+import { call, check, connected, everything, examples, inspect, must, none, ready, testserver, urls, violations, visit, weather } from './lab.mjs'
 
 const rooms = ['o', 't', 'r', 'p', 'a', 'f', 'h', 'cmp']
 
@@ -14,7 +14,7 @@ const states = {
       await call(lab, 'echo', { message: 'hello' })
       await call(lab, 'get-sum', { a: 1 })
     },
-    paths: [...rooms, 't/get-sum', 't/get-structured-content', 'f?at=2', 'f?at=2&tab=timing', 'f?q=is:error', 'f?q=zzz'],
+    paths: [...rooms, 't/get-sum', 't/get-structured-content', 'f?at=2', 'f?at=2&tab=timing', 'f?q=is:error', 'f?q=zzz', 'h?call=2', 't/trigger-elicitation-request'],
     act: async (page) => {
       const button = page.locator('.call-bar .primary')
       if (await button.count()) {
@@ -31,6 +31,19 @@ const states = {
       await call(lab, 'refuses')
     },
     paths: [...rooms, 't/create_issue_12?v=json', 't/nothing'],
+  },
+  'a server with an app': {
+    sources: async () => ['--', weather],
+    paths: ['a', 'o', 'r', 't'],
+    act: async (page) => {
+      const row = page.locator('main [data-list] .row').first()
+      if (!/\/a$/.test(new URL(page.url()).pathname) || !(await row.count())) return
+      await row.click()
+      await page.locator('.form-fields input').first().fill('Lyon')
+      await page.getByRole('button', { name: /^Call and open/ }).click()
+      await page.locator('iframe').waitFor()
+      await page.waitForTimeout(1500)
+    },
   },
   'two sources': {
     sources: async () => [join(examples, 'http-reference'), join(examples, 'handbook')],

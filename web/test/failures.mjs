@@ -60,6 +60,7 @@ check('a server that is lost: the form and the results stay usable', async () =>
   const lab = await inspect(['--', testserver, 'large'])
   const { page, clean, close } = await visit(lab, { path: 't/get_issue_10' })
   await ready(page)
+  await page.locator('[data-list=tools] .row').nth(20).waitFor()
   const { sources } = await (await lab.api('state')).json()
   process.kill(sources[0].pid, 'SIGKILL')
   await page.waitForFunction(() => !document.querySelector('.chip .dot.ok'), null, { timeout: 8000 }).catch(() => undefined)

@@ -14,6 +14,7 @@ const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 /** The programs, which scripts/inspect builds. */
 export const slipway = process.env.SLIPWAY_BINARY ?? join(root, 'slipway')
 export const testserver = process.env.SLIPWAY_TESTSERVER ?? join(root, 'testserver')
+export const weather = process.env.SLIPWAY_WEATHER ?? join(root, 'weather')
 export const everything = [process.execPath, require.resolve('@modelcontextprotocol/server-everything/dist/index.js')]
 export const examples = join(root, 'examples')
 
@@ -128,7 +129,10 @@ export async function visit(lab, options = {}) {
   page.on('pageerror', (e) => report(`uncaught: ${e.message}`))
   page.on('request', (r) => {
     requests.push(r.url())
-    if (!/^(data|blob):/.test(r.url()) && !r.url().startsWith(lab.base)) report(`foreign request: ${r.url()}`)
+    // The frames of apps have origins of their own on the same port.
+    const { port, hostname, protocol } = new URL(r.url())
+    const isApp = protocol === 'http:' && port === new URL(lab.base).port && hostname.endsWith('.localhost')
+    if (!/^(data|blob):/.test(r.url()) && !r.url().startsWith(lab.base) && !isApp) report(`foreign request: ${r.url()}`)
   })
   await page.addInitScript(() => {
     window.reported = []

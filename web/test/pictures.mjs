@@ -4,7 +4,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { call, connected, inspect, none, quit, ready, temporary, testserver, urls, visit } from './lab.mjs'
+import { call, connected, inspect, none, quit, ready, temporary, testserver, urls, visit, weather as weatherProgram } from './lab.mjs'
 
 const [folder, ...names] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
@@ -12,7 +12,7 @@ mkdirSync(folder, { recursive: true })
 // The pictures show names that a reader may have, and no folders of this machine.
 const programs = mkdtempSync(join(temporary, 'bin-'))
 copyFileSync(testserver, join(programs, 'tracker'))
-copyFileSync(process.env.SLIPWAY_WEATHER, join(programs, 'weather'))
+copyFileSync(weatherProgram, join(programs, 'weather'))
 const modules = fileURLToPath(new URL('../node_modules/.bin', import.meta.url))
 process.env.PATH = [programs, modules, dirname(process.execPath), process.env.PATH].join(delimiter)
 const tracker = ['--', 'tracker', 'large']
@@ -179,7 +179,9 @@ const pictures = {
     sources: async () => weather,
     path: 'a',
     act: async (page) => {
-      await page.locator('main [data-list] .row').first().click().catch(() => undefined)
+      await page.locator('main [data-list] .row').first().click()
+      await page.locator('.form-fields input').first().fill('Lyon')
+      await page.getByRole('button', { name: /^Call and open/ }).click()
       await page.waitForTimeout(2500)
     },
   },

@@ -158,8 +158,18 @@ check('100,000 frames: the page keeps some and asks Go for others', async () => 
   const after = (await metrics(page)).JSHeapUsedSize / 1e6
   must(after <= 60, `${after.toFixed(1)} MB`)
   must(after - before < 8, `grew from ${before.toFixed(1)} to ${after.toFixed(1)} MB`)
+  const first = () => page.evaluate(() => Number(document.querySelector('[data-list=traffic] .row .c-seq').textContent))
+  await page.locator('[data-list=traffic]').evaluate((list) => (list.scrollTop = 0))
+  await page.waitForTimeout(300)
+  const oldest = await first()
   await page.getByRole('button', { name: /Load .* older/ }).click()
-  await page.waitForTimeout(1000)
+  await page.waitForFunction((n) => Number(document.querySelector('[data-list=traffic] .row .c-seq').textContent) < n, oldest)
+  // A link to a frame that the page does not keep shows it all the same.
+  await page.evaluate((seq) => {
+    history.pushState(null, '', `/f?at=${seq}&tab=bytes`)
+    dispatchEvent(new PopStateEvent('popstate'))
+  }, oldest - 5000)
+  await page.locator('.details').getByText('notifications/message').first().waitFor()
   none(await clean())
   await close()
   lab.stop()

@@ -1,2 +1,474 @@
-// Filled in soon.
-export const Apps = () => <section class="room"><h2>Apps</h2></section>
+// Apps: the user interfaces of tools, drawn by a host like that of a chat, with everything that crosses
+// its border beside it.
+import { signal, useComputed, useSignal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { AppHost, styleVariables, partialInputs, type Controls, type DisplayMode, type HostContext, type Params, type Phase, type Traffic, type View, type Violation as Blocked } from '../../../apps/host.js'
+import { ApiError, boot, failureOf, get, loadBody, post, request } from '../api'
+import { bytes, count, plural } from '../format'
+import * as json from '../json'
+import { useKeys } from '../keys'
+import { address, go, param, place, setParams } from '../route'
+import { Session, sessionOf } from '../session'
+import { call, catalogs, say, shown, source, sources, violations } from '../store'
+import type { Catalog, Failure, Tool } from '../types'
+import { CodeArea, Editor } from '../ui/editor'
+import { Entries, type Item, Nothing } from '../ui/entries'
+import { Badge, Key, Problem, Tabs } from '../ui/kit'
+import { JSONTree } from '../ui/tree'
+import { Head } from '../ui/work'
+
+const filter = signal('')
+const rowsOf = new WeakMap<Catalog, Item[]>()
+
+function itemsOf(catalog: Catalog): Item[] {
+  let items = rowsOf.get(catalog)
+  if (!items) {
+    items = catalog.tools
+      .filter((t) => t.ui?.resourceUri)
+      .map((t) => ({
+        src: catalog.src,
+        id: t.name,
+        name: t.title || t.name,
+        text: `${t.name} ${t.title ?? ''} ${t.ui!.resourceUri}`.toLowerCase(),
+        flags: '',
+        badges: <span class="muted small-text">{t.ui!.resourceUri!.replace(/^ui:\/\//, '')}</span>,
+      }))
+    rowsOf.set(catalog, items)
+  }
+  return items
+}
+
+const here = (src: number): Record<string, string> => (sources.value.length > 1 ? { s: source(src)?.name ?? '' } : {})
+
+/** Apps is the room. */
+export function Apps() {
+  const items = useComputed(() =>
+    shown.value.flatMap((s) => {
+      const catalog = catalogs.value.get(s.id)
+      return catalog ? itemsOf(catalog) : []
+    }),
+  )
+  const { name } = place.value
+  const wanted = param('s')
+  const chosen = items.value.find((i) => i.id === name && (!wanted || source(i.src)?.name === wanted))
+  const tool = chosen && catalogs.value.get(chosen.src)?.tools.find((t) => t.name === name)
+  useEffect(() => {
+    const first = items.value[0]
+    if (!name && first && place.value.room === 'a') go(address('a', first.id, here(first.src)), true)
+  }, [name, items.value])
+  return (
+    <section class="room panes">
+      <Entries
+        id="apps"
+        kinds={['tools']}
+        noun="app"
+        items={items}
+        filter={filter}
+        placeholder="Filter: words, @source"
+        selected={(i) => i === chosen}
+        onSelect={(i) => go(address('a', i.id, here(i.src)), place.value.name !== '')}
+      />
+      {tool ? (
+        <AppWork key={`${chosen.src} ${tool.name}`} src={chosen.src} tool={tool} />
+      ) : (
+        <Nothing noun="app" kind="tools" items={items.value} />
+      )}
+    </section>
+  )
+}
+
+const controls = signal<Controls | undefined>(undefined)
+
+// Running is an app that is open.
+class Running {
+  readonly phase = signal<Phase>('loading')
+  readonly traffic: Traffic[] = []
+  readonly version = signal(0)
+  readonly mode = signal<DisplayMode>('inline')
+  readonly size = signal<{ width?: number; height?: number }>({})
+  readonly model = signal<unknown>(undefined)
+  readonly said = signal<unknown[]>([])
+  readonly links = signal<string[]>([])
+  readonly tools = signal<unknown[] | undefined>(undefined)
+  readonly error = signal<Failure | undefined>(undefined)
+  host?: AppHost
+
+  constructor(readonly view: View) {}
+
+  // start shows the app in a frame.
+  start(frame: HTMLIFrameElement, context: HostContext): void {
+    const host = new AppHost({
+      frame,
+      view: this.view,
+      context,
+      hostInfo: { name: 'slipway inspect', version: boot.by?.replace('slipway ', '') ?? '' },
+      request: async (method, params) => {
+        const answer = await post<{ result?: unknown; error?: { code: number; message: string; data?: unknown } }>(`app/${this.view.id}`, { method, params })
+        if (answer.error) throw answer.error
+        return answer.result
+      },
+    })
+    this.host = host
+    host.onphase = (phase) => {
+      this.phase.value = phase
+      if (phase === 'ready') say('The app is ready')
+    }
+    host.ontraffic = (t) => {
+      this.traffic.push(t)
+      if (this.traffic.length > 2000) this.traffic.splice(0, 500)
+      this.version.value++
+    }
+    host.onerror = (error) => (this.error.value = { text: error.message })
+    host.onopenlink = ({ url }) => {
+      if (!/^https?:\/\//.test(url)) return false
+      this.links.value = [...this.links.value, url].slice(-20)
+      return undefined
+    }
+    host.ondownload = () => false
+    host.onmessage = (message) => {
+      this.said.value = [...this.said.value, message].slice(-50)
+      return undefined
+    }
+    host.onmodelcontext = (context) => {
+      this.model.value = context
+      return undefined
+    }
+    host.ondisplaymode = (mode) => {
+      this.mode.value = mode
+      return mode
+    }
+    host.onsizechanged = (size) => (this.size.value = size)
+    host.onrequestteardown = () => void this.stop()
+    host.ontoolschanged = () => void this.list()
+  }
+
+  async list(): Promise<void> {
+    try {
+      this.tools.value = (await this.host!.listTools()).tools
+    } catch (error) {
+      this.error.value = failureOf(error)
+    }
+  }
+
+  /** stop lets the app say goodbye, and closes it. */
+  async stop(): Promise<void> {
+    try {
+      if (this.host?.phase === 'ready') await this.host.teardown('the view is closed', 1500)
+    } catch {
+      // it did not answer; it is closed all the same
+    }
+    this.host?.close()
+    this.phase.value = 'closed'
+    await request(`app/${this.view.id}`, { method: 'DELETE' }).catch(() => undefined)
+  }
+}
+
+const phases: Record<Phase, string> = {
+  loading: 'loading the frame',
+  proxy: 'loading the document',
+  initializing: 'waiting for ui/notifications/initialized',
+  ready: 'ready',
+  closed: 'closed',
+  failed: 'failed',
+}
+
+function AppWork({ src, tool }: { src: number; tool: Tool }) {
+  // The input is that of the tool in its room.
+  const session = useMemo(
+    () => sessionOf(`t ${src} ${tool.name}`, () => new Session(src, param('i') || '{}', { source: src, tool: tool.name })),
+    [src, tool.name],
+  )
+  const { draft } = session
+  const result = useSignal('')
+  const opened = useSignal<Running | undefined>(undefined)
+  const failure = useSignal<Failure | undefined>(undefined)
+  const busy = useSignal(false)
+  const step = useSignal(0)
+  const set = controls.value
+  const strict = param('host') !== 'compatible'
+  const theme = (param('theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) as 'light' | 'dark'
+  const locale = param('locale') || 'en-US'
+  const device = set?.devices.find((d) => d.name === param('device')) ?? set?.devices[0]
+  const app = opened.value
+
+  useEffect(() => {
+    if (!controls.peek()) void get<Controls>('app/controls').then((c) => (controls.value = c), (error) => (failure.value = failureOf(error)))
+    return () => void opened.peek()?.stop()
+  }, [])
+
+  const context = useMemo((): HostContext => {
+    if (!set || !device) return {}
+    return {
+      toolInfo: { tool: tool.definition },
+      theme,
+      locale,
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      styles: { variables: styleVariables(set, theme) },
+      displayMode: (param('mode') || 'inline') as DisplayMode,
+      availableDisplayModes: set.displayModes,
+      containerDimensions: { width: device.width, maxHeight: device.height },
+      platform: device.platform,
+      deviceCapabilities: device.deviceCapabilities,
+      safeAreaInsets: device.safeAreaInsets,
+    }
+  }, [set, device, theme, locale, param('mode')])
+  // A change of the controls reaches the open app, as in a chat.
+  useEffect(() => {
+    if (app?.phase.peek() === 'ready') app.host?.setContext(context)
+  }, [context])
+
+  const open = async (calls: boolean) => {
+    if (busy.peek() || !set) return
+    failure.value = undefined
+    if (draft.broken.peek()) {
+      failure.value = { text: 'The input is not JSON yet' }
+      return
+    }
+    busy.value = true
+    if (calls) await draft.checkNow()
+    const problem = calls ? draft.problems.peek()[0] : undefined
+    if (problem) {
+      busy.value = false
+      session.attempted.value = true
+      failure.value = { text: `Not called: ${problem.pointer || 'the input'}: ${problem.text}`, hint: 'Complete the input below, or open the app without a call.' }
+      setParams({ tab: undefined })
+      return
+    }
+    const args = JSON.parse(draft.oneLine()) as Params
+    await opened.peek()?.stop()
+    opened.value = undefined
+    try {
+      const view = await post<View>('app', { source: src, tool: tool.name, mode: strict ? 'strict' : 'compatible' })
+      const next = new Running(view)
+      opened.value = next
+      if (!calls) return
+      const params = `{"name":${JSON.stringify(tool.name)},"arguments":${draft.oneLine()}}`
+      const { ended } = await call({ source: src, method: 'tools/call', params, timeout: 60 })
+      const started = await frameOf(next)
+      started.toolInput(args)
+      const done = await ended
+      if (done.answer === undefined || done.error) {
+        started.toolCancelled(done.error?.text ?? done.state)
+        failure.value = done.error ?? { text: `The call ended: ${done.state}` }
+        return
+      }
+      const body = JSON.parse((await loadBody(done.answer, true)).text) as { result?: unknown }
+      result.value = JSON.stringify(body.result, null, 2)
+      started.toolResult(body.result)
+    } catch (error) {
+      failure.value = error instanceof ApiError ? error.failure : failureOf(error)
+    } finally {
+      busy.value = false
+    }
+  }
+  const again = (what: 'input' | 'partial' | 'result') => {
+    if (!app?.host) return
+    try {
+      if (what === 'result') return app.host.toolResult(JSON.parse(result.value))
+      const args = JSON.parse(draft.oneLine()) as Params
+      if (what === 'input') return app.host.toolInput(args)
+      const parts = partialInputs(args, 8)
+      app.host.toolInputPartial(parts[Math.min(step.value, parts.length - 1)])
+      step.value = (step.value + 1) % parts.length
+    } catch (error) {
+      failure.value = { text: `Not sent: ${error instanceof Error ? error.message : String(error)}` }
+    }
+  }
+  useKeys({ 'Mod+Enter': () => void open(true), r: () => void open(true) })
+
+  const blocked = useComputed(() => violations.value.filter((v) => v.app === app?.view.id))
+  const dropped = app?.view.grant.dropped ?? []
+  app?.version.value
+  const tab = param('tab') || 'input'
+  const panel = 'app-panel'
+  const tabs = [
+    { id: 'input', label: 'Input' },
+    { id: 'result', label: 'Result' },
+    { id: 'messages', label: `Messages ${count(app?.traffic.length ?? 0)}` },
+    { id: 'violations', label: `Violations ${count(blocked.value.length + dropped.length)}` },
+    { id: 'policy', label: 'Policy' },
+    { id: 'tools', label: app?.tools.value ? `App tools ${count(app.tools.value.length)}` : 'App tools' },
+    { id: 'model', label: `For the model ${count((app?.said.value.length ?? 0) + (app?.model.value ? 1 : 0))}` },
+  ]
+  const choose = (name: string, label: string, value: string, values: { id: string; label?: string }[]) => (
+    <label class="control">
+      {label}{' '}
+      <select class="small" value={value} onChange={(e) => setParams({ [name]: (e.currentTarget as HTMLSelectElement).value })}>
+        {values.map((v) => (
+          <option key={v.id} value={v.id}>
+            {v.label ?? v.id}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+  return (
+    <div class="work app-work" data-region="work">
+      <Head
+        name={tool.name}
+        title={tool.title}
+        description={tool.description}
+        badges={
+          <>
+            <code>{tool.ui!.resourceUri}</code>
+            {app && <Badge tone={app.phase.value === 'ready' ? 'ok' : app.phase.value === 'failed' ? 'error' : undefined}>{phases[app.phase.value]}</Badge>}
+            {app && <span class="muted small-text">{bytes(app.view.bytes)}</span>}
+            {app?.host?.usesFallback && <Badge tone="warn" title="*.localhost does not resolve here: the app shares an address with others">fallback address</Badge>}
+            <a data-in href={address('t', tool.name, here(src))}>Its tool</a>
+          </>
+        }
+      />
+      <div class="app-controls" role="group" aria-label="The host">
+        <button type="button" class="primary" disabled={busy.value || !set} onClick={() => void open(true)}>
+          {app ? 'Call and open again' : 'Call and open'} <Key of="Mod+Enter" />
+        </button>
+        <button type="button" disabled={busy.value || !set} onClick={() => void open(false)}>
+          Open only
+        </button>
+        {app && app.phase.value !== 'closed' && (
+          <button type="button" onClick={() => void app.stop()}>
+            Close
+          </button>
+        )}
+        {choose('host', 'Rules', strict ? 'strict' : 'compatible', [{ id: 'strict' }, { id: 'compatible' }])}
+        {choose('theme', 'Theme', theme, [{ id: 'light' }, { id: 'dark' }])}
+        {set && choose('locale', 'Language', locale, set.locales.map((id) => ({ id })))}
+        {set && choose('mode', 'Mode', param('mode') || 'inline', set.displayModes.map((id) => ({ id })))}
+        {set && device && choose('device', 'Device', device.name, set.devices.map((d) => ({ id: d.name, label: `${d.name}, ${d.width} × ${d.height}` })))}
+      </div>
+      {failure.value && <Problem of={failure.value} />}
+      {app?.error.value && <Problem of={app.error.value} />}
+      {app?.links.value.map((url) => (
+        <p class="app-link" key={url}>
+          The app asks to open <code>{url}</code>{' '}
+          <a href={url} target="_blank" rel="noreferrer noopener">
+            Open
+          </a>
+        </p>
+      ))}
+      <div class="app-stage" tabIndex={0} role="region" aria-label="The app">
+        {app && app.phase.value !== 'closed' ? (
+          <Stage key={app.view.id} app={app} context={context} width={device?.width ?? 720} height={device?.height ?? 480} />
+        ) : (
+          <p class="muted">{app ? 'The app is closed.' : 'The app is not open. Opening it calls the tool once, with the input below.'}</p>
+        )}
+      </div>
+      <Tabs label="Beside the app" panel={panel} tabs={tabs} value={tab} onChange={(id) => setParams({ tab: id === 'input' ? undefined : id })} />
+      <div class="call-panel app-panel" role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
+        {tab === 'input' && (
+          <>
+            <Editor
+              draft={draft}
+              form={tool.form}
+              view={tool.form ? 'form' : 'json'}
+              label={`Input of ${tool.name}`}
+              refs={`source=${src}&tool=${encodeURIComponent(tool.name)}`}
+              attempted={session.attempted}
+            />
+            <div class="actions">
+              <button type="button" class="small" disabled={!app?.host} onClick={() => again('input')}>Send to the app again</button>
+              <button type="button" class="small" disabled={!app?.host} onClick={() => again('partial')}>Send a part, step {step.value + 1}</button>
+            </div>
+          </>
+        )}
+        {tab === 'result' && (
+          <>
+            <CodeArea text={result.value} onChange={(t) => (result.value = t)} label={`Result of ${tool.name}`} rows={8} />
+            <div class="actions">
+              <button type="button" class="small" disabled={!app?.host || !result.value} onClick={() => again('result')}>Send this result</button>
+            </div>
+          </>
+        )}
+        {tab === 'messages' && <Messages of={app?.traffic ?? []} />}
+        {tab === 'violations' && <Violations of={[...dropped, ...blocked.value]} />}
+        {tab === 'policy' && (app ? <Tree of={{ 'Content-Security-Policy': app.view.policy, 'Permissions-Policy': app.view.allow, granted: app.view.grant }} id="policy" /> : <NotYet />)}
+        {tab === 'tools' &&
+          (app?.tools.value ? (
+            <Tree of={app.tools.value} id="app-tools" />
+          ) : (
+            <p class="pad">
+              <button type="button" class="small" disabled={app?.phase.value !== 'ready'} onClick={() => void app?.list()}>List the tools of the app</button>
+            </p>
+          ))}
+        {tab === 'model' && (app ? <Tree of={{ context: app.model.value ?? null, messages: app.said.value }} id="model" /> : <NotYet />)}
+      </div>
+    </div>
+  )
+}
+
+const NotYet = () => <p class="muted pad">The app is not open.</p>
+
+const Tree = ({ of, id }: { of: unknown; id: string }) => {
+  const root = useMemo(() => json.rootOf(JSON.stringify(of)), [of])
+  return <JSONTree root={root} label="Details" id={id} depth={3} />
+}
+
+// frameOf waits until an app has its frame.
+const frameOf = (app: Running): Promise<AppHost> =>
+  new Promise((resolve, reject) => {
+    const began = performance.now()
+    const look = () => {
+      if (app.host) resolve(app.host)
+      else if (performance.now() - began > 5000) reject(new Error('the frame of the app was not drawn'))
+      else requestAnimationFrame(look)
+    }
+    look()
+  })
+
+function Stage({ app, context, width, height }: { app: Running; context: HostContext; width: number; height: number }) {
+  const frame = useRef<HTMLIFrameElement>(null)
+  useEffect(() => {
+    app.start(frame.current!, context)
+  }, [])
+  const inline = app.mode.value === 'inline'
+  const tall = inline ? Math.min(app.size.value.height ?? height, height) : height
+  return (
+    <iframe
+      ref={frame}
+      class={app.view.prefersBorder === false ? 'app-frame' : 'app-frame bordered'}
+      title={`The app of ${app.view.tool.name}`}
+      data-scheme={context.theme}
+      style={{ width: `${width}px`, height: `${Math.max(tall, 60)}px` }}
+    />
+  )
+}
+
+function Messages({ of }: { of: Traffic[] }) {
+  const chosen = useSignal<Traffic | undefined>(undefined)
+  if (!of.length) return <p class="muted pad">No message has crossed the border of the app.</p>
+  const first = of[0]!.time
+  return (
+    <div class="app-messages">
+      <ol aria-label="Messages, the latest first">
+        {of.slice(-200).reverse().map((t) => (
+          <li key={t.time}>
+            <button type="button" class="quiet small" aria-pressed={chosen.value === t} onClick={() => (chosen.value = t)}>
+              <span class="muted">+{(t.time - first).toFixed(1)} ms</span> <span class="c-sign">{t.direction === 'in' ? '◂' : '▸'}</span>{' '}
+              {t.message.method ?? `${t.message.error ? 'error' : 'result'} of ${String(t.message.id)}`}
+            </button>
+          </li>
+        ))}
+      </ol>
+      {chosen.value && <Tree of={chosen.value.message} id="app-message" />}
+    </div>
+  )
+}
+
+function Violations({ of }: { of: Blocked[] }) {
+  if (!of.length) return <p class="muted pad">Nothing was blocked. What an app may load is in the _meta of its resource.</p>
+  return (
+    <>
+      <p class="pad muted">{plural(of.length, 'violation')}</p>
+      <ul class="app-violations">
+        {of.map((v, i) => (
+          <li key={i}>
+            <b>{v.directive}</b> blocked <code>{v.blocked}</code>
+            {v.file && <span class="muted"> in {v.file}{v.line ? `:${v.line}` : ''}</span>}
+            {v.reason && <span> {v.reason}</span>}
+            {v.sample && <pre class="snippet">{v.sample}</pre>}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -150,10 +150,20 @@ const causes: Record<string, string[]> = {
 
 const order = { http: ['resolve', 'connect', 'tls', 'discover', 'lists'], stdio: ['start', 'initialize', 'lists'] }
 
-// expected returns the steps that were not reached.
+// latest returns the steps of the latest attempt: one begins after the lists, or after a failure.
+function latest(steps: Step[]): Step[] {
+  let from = 0
+  for (let i = 1; i < steps.length; i++) {
+    const before = steps[i - 1]!
+    if (['start', 'resolve', 'connect'].includes(steps[i]!.name) && (before.name === 'lists' || before.error)) from = i
+  }
+  return steps.slice(from)
+}
+
+// missing returns the steps that were not reached.
 function missing(s: State): string[] {
   const plan = s.kind === 'stdio' || s.argument?.startsWith('-- ') ? order.stdio : s.kind === 'http' ? order.http : []
-  const done = new Set(s.steps.map((step) => step.name))
+  const done = new Set(latest(s.steps).map((step) => step.name))
   const isTLS = s.label.startsWith('https:')
   return plan.filter((name, i) => {
     if (done.has(name) || (name === 'tls' && !isTLS) || (name === 'discover' && done.has('initialize'))) return false
@@ -164,11 +174,12 @@ function missing(s: State): string[] {
 /** Doctor shows each step of connecting, with its time, and what to do about the one that failed. */
 function Doctor({ of: s }: { of: State }) {
   const wanted = param('step')
-  const total = s.steps.reduce((n, step) => Math.max(n, step.took), 1)
+  const steps = latest(s.steps)
+  const total = steps.reduce((n, step) => Math.max(n, step.took), 1)
   const rest = s.phase === 'ready' ? [] : missing(s)
   const waits = s.phase === 'connecting' || s.phase === 'unresponsive'
   const elapsed = now.value - Date.parse(s.since)
-  const failed = s.steps.some((step) => step.error)
+  const failed = steps.some((step) => step.error)
   return (
     <Card
       title="Connection"
@@ -180,13 +191,13 @@ function Doctor({ of: s }: { of: State }) {
       }
     >
       <ol class="steps">
-        {s.steps.map((step) => (
+        {steps.map((step) => (
           <StepLine key={step.seq} of={step} total={total} current={wanted === step.name} />
         ))}
         {waits && (
-          <li class="step running">
+          <li class="step">
             <span class="spinner" aria-hidden="true" />
-            <span class="step-name">{stepTitles[s.waits ?? ''] ?? s.waits ?? rest[0] ?? 'connecting'}</span>
+            <span class="step-name">{stepTitles[s.waits ?? rest[0] ?? ''] ?? 'waiting'}</span>
             <span class="step-detail">{elapsed > 2000 && s.waits ? `waiting for ${s.waits}` : ''}</span>
             <span class="step-took clock">{clock(elapsed)}</span>
           </li>

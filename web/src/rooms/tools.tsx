@@ -18,11 +18,15 @@ const filter = signal('')
 
 const isAppOnly = (t: Tool): boolean => !!t.visibility?.length && !t.visibility.includes('model')
 
+// isDestructive reports whether a tool says so itself; without a hint, every tool counts as destructive.
+const isDestructive = (t: Tool): boolean =>
+  !t.readOnly && (t.definition['annotations'] as { destructiveHint?: unknown } | undefined)?.destructiveHint === true
+
 function flagsOf(t: Tool): string {
   return [
     t.readOnly && 'ro:',
     !t.readOnly && t.destructive && 'dest:',
-    t.ui?.resource && 'ui:',
+    t.ui?.resourceUri && 'ui:',
     isAppOnly(t) && 'app:',
     t.findings?.length && 'bad:',
     t.formError && 'bad:',
@@ -32,10 +36,10 @@ function flagsOf(t: Tool): string {
 function Marks({ tool: t }: { tool: Tool }) {
   return (
     <>
-      {t.ui?.resource && <Badge tone="accent" title="Has an app">app</Badge>}
+      {t.ui?.resourceUri && <Badge tone="accent" title="Has an app">app</Badge>}
       {isAppOnly(t) && <Badge title="Hidden from models: only its app calls it">app only</Badge>}
       {t.readOnly && <Badge tone="ok" title="readOnlyHint">read-only</Badge>}
-      {!t.readOnly && t.destructive && <Badge tone="warn" title="destructiveHint, or no hint">destructive</Badge>}
+      {isDestructive(t) && <Badge tone="warn" title="destructiveHint">destructive</Badge>}
       {t.formError && <Badge tone="error" title={t.formError.text}>schema</Badge>}
     </>
   )
@@ -78,7 +82,7 @@ export function Tools() {
   // Without an address, the first tool is shown.
   useEffect(() => {
     const first = items.value[0]
-    if (!name && first && place.value.room === 't') go(address('t', first.id, here(first.src)), true)
+    if (!name && first && place.value.room === 't' && isLoaded()) go(address('t', first.id, here(first.src)), true)
   }, [name, items.value])
   return (
     <section class="room panes">
@@ -108,6 +112,9 @@ export function Tools() {
   )
 }
 
+// isLoaded reports whether the lists of all connected sources are there.
+const isLoaded = (): boolean => shown.peek().every((s) => s.phase !== 'ready' || catalogs.peek().has(s.id))
+
 const maxLink = 4096
 
 function ToolWork({ src, tool }: { src: number; tool: Tool }) {
@@ -115,7 +122,7 @@ function ToolWork({ src, tool }: { src: number; tool: Tool }) {
     () =>
       sessionOf(`t ${src} ${tool.name}`, () => {
         const linked = param('a')
-        const made = new Session(src, linked ? pretty(linked) : '{}', { source: src, tool: tool.name })
+        const made = new Session(src, linked ? pretty(linked) : '{}', tool.formError ? undefined : { source: src, tool: tool.name })
         made.fromLink = linked !== ''
         return made
       }),
@@ -161,12 +168,15 @@ function ToolWork({ src, tool }: { src: number; tool: Tool }) {
           badges={
             <>
               <Marks tool={tool} />
+              {!tool.readOnly && tool.destructive && !isDestructive(tool) && (
+                <Badge title="No hint says that the tool only reads or adds, so it may change or delete something">no hints</Badge>
+              )}
               {tool.idempotent && <Badge title="idempotentHint">idempotent</Badge>}
               {tool.openWorld && <Badge title="openWorldHint, or no hint">open world</Badge>}
               <span class="figure muted" title="The definition, as it is sent to every model">
                 {bytes(tool.bytes)} · ≈ {count(tool.tokens)} tokens
               </span>
-              {tool.ui?.resource && (
+              {tool.ui?.resourceUri && (
                 <a data-in href={address('a', tool.name, here(src))}>
                   Open its app
                 </a>
@@ -181,6 +191,7 @@ function ToolWork({ src, tool }: { src: number; tool: Tool }) {
         verb: 'Call',
         name: tool.name,
         canSendAnyway: true,
+        unchecked: !!tool.formError,
         params: () =>
           draft.broken.peek()
             ? { problem: 'The arguments are not JSON yet' }

@@ -31,6 +31,14 @@ const found = signal<Found | undefined>(undefined)
 const searchError = signal<Failure | undefined>(undefined)
 const older = signal<Frame[]>([])
 
+/** fetched is a frame that the page does not keep, but Go does. */
+const fetched = signal<Frame | undefined>(undefined)
+
+async function fetchFrame(seq: number): Promise<void> {
+  const { frames: list } = await get<{ frames: Frame[] }>(`frames?from=${seq}&to=${seq}`).catch(() => ({ frames: [] as Frame[] }))
+  fetched.value = list.find((f) => f.seq === seq)
+}
+
 const selectedSeq = (): number => Number(param('at')) || 0
 
 // The filter runs in Go, again while frames come.
@@ -196,7 +204,12 @@ export function Traffic() {
   const list = rows.rows
   const at = selectedSeq()
   const selected = rows.indexOf(at)
-  const chosen = at ? (rows.all.get(at) ?? framesBySeq.get(at)) : undefined
+  const known = at ? (rows.all.get(at) ?? framesBySeq.get(at)) : undefined
+  const chosen = known ?? (fetched.value?.seq === at ? fetched.value : undefined)
+  const isUnknown = at > 0 && !chosen
+  useEffect(() => {
+    if (isUnknown) void fetchFrame(at)
+  }, [at, isUnknown])
 
   const choose = (i: number) => setParams({ at: String(list[i]!.first.seq) })
   const setFilter = (value: string) => {

@@ -71,14 +71,22 @@ export function initial(form: Form): json.Value {
   }
 }
 
+// range says a lower and an upper limit in words.
+function range(min: string | undefined, max: string | undefined, unit = '', over = false, under = false): string {
+  const [least, most] = [over ? '>' : '≥', under ? '<' : '≤']
+  if (min !== undefined && max !== undefined && !over && !under) return min === max ? `${min}${unit}` : `${min}–${max}${unit}`
+  return [min !== undefined && `${least} ${min}`, max !== undefined && `${most} ${max}`].filter(Boolean).join(' and ') + unit
+}
+
 function limits(form: Form): string {
   const parts: string[] = []
-  if (form.min !== undefined || form.max !== undefined) {
-    parts.push(`${form.exclusiveMin ? '>' : ''}${form.min ?? ''}–${form.exclusiveMax ? '<' : ''}${form.max ?? ''}`)
+  const add = (min?: string, max?: string, unit = '') => {
+    if (min !== undefined || max !== undefined) parts.push(range(min, max, unit, unit === '' && form.exclusiveMin, unit === '' && form.exclusiveMax))
   }
+  add(form.min, form.max)
   if (form.step) parts.push(`step ${form.step}`)
-  if (form.minLength || form.maxLength) parts.push(`${form.minLength ?? 0}–${form.maxLength ?? ''} characters`)
-  if (form.minItems || form.maxItems) parts.push(`${form.minItems ?? 0}–${form.maxItems ?? ''} items`)
+  add(form.minLength, form.maxLength, ' characters')
+  add(form.minItems, form.maxItems, ' items')
   if (form.unique) parts.push('no item twice')
   if (form.pattern) parts.push(`/${form.pattern}/`)
   return parts.join(' · ')
@@ -126,8 +134,7 @@ export function Field(props: FieldProps) {
             Add {name}
           </button>
         )}
-        {nested && value !== undefined && <span class="muted small-text">{form.more ?? ''}</span>}
-        <StateSelect {...props} value={value} name={name} />
+                <StateSelect {...props} value={value} name={name} />
         {props.remove && (
           <button type="button" class="quiet small" aria-label={`Remove ${name}`} title="Remove" onClick={props.remove}>
             <Icon name="close" />
@@ -149,7 +156,7 @@ export function Field(props: FieldProps) {
               {show(e).slice(0, 60)}
             </button>
           ))}
-          {form.more && <span class="more">{form.more}</span>}
+          {form.more && <span class="more">also checked: {form.more}</span>}
         </div>
       )}
       {own.map((p) => (
@@ -180,7 +187,7 @@ function StateSelect({ form, path, state, order, value, name }: FieldProps & { v
     write(state, path, values[to], order)
   }
   return (
-    <select class={`state ${now}`} aria-label={`State of ${name}`} value={now} onChange={(e) => change(e.currentTarget.value)}>
+    <select class={`state is-${now}`} aria-label={`State of ${name}`} value={now} onChange={(e) => change(e.currentTarget.value)}>
       {!inList && <option value="absent">absent</option>}
       <option value="null">null</option>
       {(isText || isList) && <option value="empty">empty</option>}
@@ -203,7 +210,7 @@ function Control(props: ControlProps): ComponentChildren {
     case 'choice':
       return <Choice {...props} />
     case 'boolean':
-      return <Boolean {...props} />
+      return <Bool {...props} />
     case 'enum':
       return <Enum {...props} />
     case 'file':
@@ -289,7 +296,7 @@ function Picker({ kind, name, onPick }: { kind: string; name: string; onPick: (t
   )
 }
 
-function Boolean({ path, state, order, id, value, form }: ControlProps) {
+function Bool({ path, state, order, id, value, form }: ControlProps) {
   const now = value?.t === 'raw' ? value.text : ''
   return (
     <div class="segments" role="radiogroup" aria-labelledby={`${id}-label`} id={id}>

@@ -46,7 +46,7 @@ function entries(): Entry[] {
     for (const r of catalog.resources) out.push(entry('resource', r.name || r.uri, () => go(address('r', r.uri, at)), where + r.uri))
     for (const t of catalog.templates) out.push(entry('template', t.name || t.template, () => go(address('rt', t.template, at)), where + t.template))
     for (const p of catalog.prompts) out.push(entry('prompt', p.name, () => go(address('p', p.name, at)), where + (p.title ?? p.description ?? '').slice(0, 120)))
-    for (const t of catalog.tools) if (t.ui?.resource) out.push(entry('app', t.name, () => go(address('a', t.name, at)), where + t.ui.resource))
+    for (const t of catalog.tools) if (t.ui?.resourceUri) out.push(entry('app', t.name, () => go(address('a', t.name, at)), where + t.ui.resourceUri))
   }
   return [...out, ...commands()]
 }

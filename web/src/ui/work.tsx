@@ -25,6 +25,8 @@ export interface Action {
   params: () => { text: string } | { problem: string }
   /** Wrong arguments can be sent on purpose. */
   canSendAnyway?: boolean
+  /** Nothing can be checked, as the schema is broken. */
+  unchecked?: boolean
   extra?: ComponentChildren
 }
 
@@ -52,7 +54,7 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
       return
     }
     asks.value = false
-    if (await session.send(action.method, params.text, sendAnyway)) return
+    if (await session.send(action.method, params.text, sendAnyway || !!action.unchecked)) return
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-invalid=true], .field.wrong select, .field.wrong button')?.focus())
   }
   const save = async () => {
@@ -95,7 +97,7 @@ export function Work({ head, action, children, before }: { head: ComponentChildr
   const problems = session.draft.problems.value
   const refused = session.attempted.value && problems.length > 0
   const size = layout.value[wide.value ? 'form-width' : 'form-height']
-  const style: Record<string, string> = size ? { [wide.value ? 'width' : 'height']: `${size}px` } : {}
+  const style: Record<string, string> = size ? { [wide.value ? 'width' : 'maxHeight']: `${size}px` } : {}
   return (
     <div class={wide.value ? 'work beside' : 'work'} ref={box} data-region="work">
       <section class="call-pane" style={style} aria-label={action.name}>

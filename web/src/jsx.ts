@@ -1,0 +1,2 @@
+// What elements become, see web/build.
+export { Fragment, h } from 'preact'
