@@ -162,7 +162,7 @@ func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]
 		hint = "did you mean " + near + "?"
 	}
 	if m.Key == "type" && under != "" {
-		hint = "the kind follows from command or url; transport says how a url is spoken with"
+		hint = "remove it: command or url determines the kind, and transport the protocol of a url"
 	}
 	d.Add(ruleUnknownField, under+check.Pointer(m.Key), hint, "the format has no %q here", m.Key)
 	*extra = append(*extra, Field{m.Key, m.Value.AppendJSON(nil)})

@@ -56,7 +56,7 @@ func blocked(text string, err error) *failure {
 
 // allowHint returns how to allow a blocked address.
 func allowHint(refused *client.BlockedError) string {
-	return "if you mean it to be reached: --allow-network " + refused.Address.String()
+	return "to allow this address, add --allow-network " + refused.Address.String()
 }
 
 // noteTrouble records servers in definitions that are not available. none returns the

@@ -318,7 +318,7 @@ func (c *checker) readerLosses(r reader) {
 	}
 	for _, what := range r.Loses {
 		if have[what] {
-			s.At(0).Add(ruleReaderLoss, "", "", "%s leaves out %s", r.Name, what)
+			s.At(0).Add(ruleReaderLoss, "", "", "%s ignores %s", r.Name, what)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (b *builder) choose() error {
 		}
 		if p.Transport.Type != "stdio" {
 			why = &UnfitError{
-				Why: fmt.Sprintf("the package %s, once started, is spoken with over %s, for which a definition has no place",
+				Why: fmt.Sprintf("the package %s is reached over %s once it has started, which a definition does not support",
 					p.Identifier, p.Transport.Type),
 			}
 			continue

@@ -304,7 +304,7 @@ func TestEntryRefuses(t *testing.T) {
 		"a local server": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "transport": {"type": "sse", "url": "http://x/"}}]`,
 			"",
-			"spoken with over sse",
+			"reached over sse",
 		},
 		"a secret address": {
 			`"remotes": [{"type": "streamable-http", "url": "https://x.example/{key}", "variables": {"key": {"isSecret": ` +
