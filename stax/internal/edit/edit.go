@@ -128,13 +128,13 @@ func Set(text []byte, t Target, name string, value *tree.Node) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if find(old, t, name) != nil && string(find(old, t, name).AppendJSON(nil)) == string(value.AppendJSON(nil)) {
+	if sameValue(find(old, t, name), value) {
 		return text, nil
 	}
 	var splices []splice
 	switch {
 	case old == nil:
-		splices = []splice{{len(text), len(text), fresh(text, t, name, value)}}
+		splices = appended(text, fresh(text, t, name, value))
 	case t.Format == tree.TOML:
 		splices, err = setTOML(text, old, t, name, value)
 	case t.Format == tree.YAML:
@@ -185,7 +185,10 @@ func Has(text []byte, t Target) bool {
 func Prune(text []byte, t Target) []byte {
 	root, err := parse(text, t)
 	holder := root.Get(t.Root)
-	if err != nil || holder == nil || holder.Kind < tree.Array || len(holder.Members) > 0 || len(holder.Items) > 0 {
+	if err != nil || holder == nil || holder.Kind < tree.Array {
+		return text
+	}
+	if len(holder.Members) > 0 || len(holder.Items) > 0 {
 		return text
 	}
 	var splices []splice
@@ -212,10 +215,7 @@ func Prune(text []byte, t Target) []byte {
 // comments.
 func fresh(text []byte, t Target, name string, value *tree.Node) string {
 	eol := lineEnd(text)
-	lead := ""
-	if n := len(text); n > 0 && text[n-1] != '\n' && !bytes.Equal(text, []byte("\ufeff")) {
-		lead = eol
-	}
+	lead := finishLine(bytes.TrimPrefix(text, []byte("\ufeff")), eol)
 	file := &tree.Node{
 		Kind:    tree.Object,
 		Members: slices.Clone(t.Preamble),
@@ -267,7 +267,8 @@ func apply(text []byte, splices []splice) []byte {
 	var out []byte
 	at := 0
 	for _, s := range splices {
-		out = append(append(out, text[at:s.start]...), s.text...)
+		out = append(out, text[at:s.start]...)
+		out = append(out, s.text...)
 		at = s.end
 	}
 	return append(out, text[at:]...)
@@ -284,16 +285,21 @@ func verified(text []byte, splices []splice, old *tree.Node, t Target, name stri
 		root = &tree.Node{Kind: tree.Object}
 	}
 	got := find(root, t, name)
-	if (got == nil) != (value == nil) || got != nil && string(got.AppendJSON(nil)) != string(value.AppendJSON(nil)) {
+	if !sameValue(got, value) {
 		return nil, ErrShape
 	}
-	if old == nil {
-		return out, nil
-	}
-	if rest(old, t, name) != rest(root, t, name) {
+	if old != nil && rest(old, t, name) != rest(root, t, name) {
 		return nil, ErrShape
 	}
 	return out, nil
+}
+
+// sameValue reports whether two values, which may be nil, are equal as JSON.
+func sameValue(a, b *tree.Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return bytes.Equal(a.AppendJSON(nil), b.AppendJSON(nil))
 }
 
 // rest returns everything but one entry, as JSON. Empty holders are ignored.
@@ -319,6 +325,24 @@ func rest(root *tree.Node, t Target, name string) string {
 		}
 	}
 	return b.String()
+}
+
+// appended returns the splice that adds s to the end of the text.
+func appended(text []byte, s string) []splice {
+	return []splice{{len(text), len(text), s}}
+}
+
+// inserted returns the splice that adds s at a position.
+func inserted(at int, s string) []splice {
+	return []splice{{at, at, s}}
+}
+
+// finishLine returns the line ending that the last line of the text lacks, or "".
+func finishLine(text []byte, eol string) string {
+	if len(text) == 0 || text[len(text)-1] == '\n' {
+		return ""
+	}
+	return eol
 }
 
 // lineEnd returns the line ending used in the text.

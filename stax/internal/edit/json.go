@@ -88,20 +88,25 @@ func insertJSON(text []byte, n *tree.Node, name string, value *tree.Node, unit, 
 		if bytes.IndexByte(text[at:n.End-1], '\n') < 0 {
 			entry += eol + outer
 		}
-		return []splice{{at, at, entry}}
+		return inserted(at, entry)
 	}
 	first := n.Members[0]
 	last := n.Members[len(n.Members)-1]
 	if bytes.IndexByte(text[n.Start:first.KeyStart], '\n') < 0 { // all on one line
-		return []splice{{last.Value.End, last.Value.End, ", " + key + string(value.AppendJSON(nil))}}
+		return inserted(last.Value.End, ", "+key+string(value.AppendJSON(nil)))
 	}
 	inner := indentation(text, first.KeyStart)
 	entry := eol + inner + key + jsonText(value, inner, unit, eol)
-	comma, line := behind(text, last.Value.End)
+	return insertAfter(text, last.Value.End, entry)
+}
+
+// insertAfter adds an entry on a line of its own, after the value that ends at end.
+func insertAfter(text []byte, end int, entry string) []splice {
+	comma, line := behind(text, end)
 	if comma >= 0 {
-		return []splice{{line, line, entry + ","}}
+		return inserted(line, entry+",")
 	}
-	return []splice{{last.Value.End, last.Value.End, ","}, {line, line, entry}}
+	return []splice{{end, end, ","}, {line, line, entry}}
 }
 
 // behind inspects the text after a value. It returns the position of the comma, or -1,

@@ -21,7 +21,7 @@ func Append(text []byte, t Target, item *tree.Node) ([]byte, error) {
 	case holder != nil && holder.Kind != tree.Array && holder.Kind != tree.Null:
 		return nil, fmt.Errorf("%s is %s, not a list", t.Root, holder.Kind)
 	case old == nil && t.Format != tree.TOML:
-		splices = []splice{{len(text), len(text), fresh(text, t, "", item)}}
+		splices = appended(text, fresh(text, t, "", item))
 	case t.Format == tree.TOML:
 		splices, err = appendTOML(text, holder, t.Root, item)
 	case t.Format == tree.YAML:
@@ -37,7 +37,7 @@ func Append(text []byte, t Target, item *tree.Node) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (after the edit: %w)", ErrShape, err)
 	}
-	if string(made.AppendJSON(nil)) != string(grown(old, t.Root, item).AppendJSON(nil)) {
+	if !sameValue(made, grown(old, t.Root, item)) {
 		return nil, ErrShape
 	}
 	return out, nil
@@ -89,29 +89,22 @@ func appendJSON(text []byte, root *tree.Node, name string, item *tree.Node) ([]s
 	first := list.Items[0]
 	last := list.Items[len(list.Items)-1]
 	if bytes.IndexByte(text[list.Start:first.Start], '\n') < 0 { // all on one line
-		return []splice{{last.End, last.End, ", " + string(item.AppendJSON(nil))}}, nil
+		return inserted(last.End, ", "+string(item.AppendJSON(nil))), nil
 	}
 	inner := indentation(text, first.Start)
 	entry := eol + inner + jsonText(item, inner, unit, eol)
 	if bytes.IndexByte(text[first.Start:first.End], '\n') < 0 {
 		entry = eol + inner + string(item.AppendJSON(nil)) // like the others
 	}
-	comma, line := behind(text, last.End)
-	if comma >= 0 {
-		return []splice{{line, line, entry + ","}}, nil
-	}
-	return []splice{{last.End, last.End, ","}, {line, line, entry}}, nil
+	return insertAfter(text, last.End, entry), nil
 }
 
 func appendYAML(text []byte, root *tree.Node, t Target, item *tree.Node) ([]splice, error) {
 	eol := lineEnd(text)
 	m := root.Member(t.Root)
 	if m == nil {
-		lead := ""
-		if n := len(text); n > 0 && text[n-1] != '\n' {
-			lead = eol
-		}
-		return []splice{{len(text), len(text), lead + yamlText(t.Root) + ":" + eol + yamlItem(item, "  ", eol)}}, nil
+		header := finishLine(text, eol) + yamlText(t.Root) + ":" + eol
+		return appended(text, header+yamlItem(item, "  ", eol)), nil
 	}
 	if !plainKey(text, m) {
 		return nil, ErrShape
@@ -133,7 +126,7 @@ func appendYAML(text []byte, root *tree.Node, t Target, item *tree.Node) ([]spli
 	if text[b.end-1] != '\n' {
 		with = eol + strings.TrimSuffix(with, eol)
 	}
-	return []splice{{b.end, b.end, with}}, nil
+	return inserted(b.end, with), nil
 }
 
 func appendTOML(text []byte, list *tree.Node, name string, item *tree.Node) ([]splice, error) {
@@ -143,15 +136,9 @@ func appendTOML(text []byte, list *tree.Node, name string, item *tree.Node) ([]s
 			return intoBrackets(text, list.Start+at, tomlValue(item))
 		}
 	}
-	lead := eol
-	if n := len(text); n > 0 && text[n-1] != '\n' {
-		lead += eol
-	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		lead = ""
-	}
-	table := tomlTable([]string{name}, item, eol)
-	return []splice{{len(text), len(text), lead + "[" + strings.Replace(table, "]", "]]", 1)}}, nil
+	table := "[" + tomlTable([]string{name}, item, eol)
+	table = strings.Replace(table, "]", "]]", 1)
+	return appended(text, beforeTable(text, eol)+table), nil
 }
 
 // listOfTables reports whether a list is written as [[name]].
@@ -190,7 +177,7 @@ func intoBrackets(text []byte, at int, item string) ([]splice, error) {
 				case '[':
 					with = item
 				}
-				return []splice{{last, last, with}}, nil
+				return inserted(last, with), nil
 			}
 		}
 		last = min(i+1, len(text))

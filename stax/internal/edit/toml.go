@@ -118,14 +118,7 @@ func setTOML(text []byte, old *tree.Node, t Target, name string, value *tree.Nod
 	path := []string{t.Root, name}
 	found := spans(text, path)
 	if len(found) == 0 {
-		lead := eol
-		if n := len(text); n > 0 && text[n-1] != '\n' {
-			lead += eol
-		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			lead = ""
-		}
-		return []splice{{len(text), len(text), lead + tomlTable(path, value, eol)}}, nil
+		return appended(text, beforeTable(text, eol)+tomlTable(path, value, eol)), nil
 	}
 	first := found[0]
 	with := ""
@@ -162,17 +155,27 @@ func removeTOML(text []byte, old *tree.Node, t Target, name string) ([]splice, e
 	}
 	var splices []splice
 	for _, s := range found {
-		if at := lineStart(text, max(0, s.start-1)); s.first.header &&
-			at < s.start &&
-			len(bytes.TrimSpace(text[at:s.start])) == 0 {
-			if s.end == len(text) || len(bytes.TrimSpace(text[s.end:nextLine(text, s.end)])) == 0 {
-				s.start = at // the blank line that sets it off
-			}
+		before := lineStart(text, max(0, s.start-1))
+		blankBefore := isBlank(text[before:s.start])
+		blankAfter := s.end == len(text) || isBlank(text[s.end:nextLine(text, s.end)])
+		if s.first.header && blankBefore && blankAfter {
+			s.start = before // the blank line that sets it off
 		}
 		splices = append(splices, splice{s.start, s.end, ""})
 	}
 	return splices, nil
 }
+
+// beforeTable returns the text before a table that is added to the end of a file: it
+// finishes the last line and sets the table off with a blank one.
+func beforeTable(text []byte, eol string) string {
+	if isBlank(text) {
+		return ""
+	}
+	return finishLine(text, eol) + eol
+}
+
+func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // tomlTable formats a value as a table with a header.
 func tomlTable(path []string, value *tree.Node, eol string) string {

@@ -88,7 +88,8 @@ func yamlBlock(text []byte, holder *tree.Node, t Target) (block, error) {
 		if len(b.starts) > 0 && b.starts[len(b.starts)-1] >= start {
 			return false
 		}
-		b.starts, b.names = append(b.starts, start), append(b.names, name)
+		b.starts = append(b.starts, start)
+		b.names = append(b.names, name)
 		return true
 	}
 	for _, m := range holder.Members {
@@ -164,9 +165,11 @@ func withoutComments(text []byte, t Target, name string, start, end int) int {
 	}
 	old, err := parse(text, t)
 	without, errWithout := parse(slices.Concat(text[:at], text[end:]), t)
-	a := find(old, t, name)
-	b := find(without, t, name)
-	if err != nil || errWithout != nil || a == nil || b == nil || string(a.AppendJSON(nil)) != string(b.AppendJSON(nil)) {
+	if err != nil || errWithout != nil {
+		return end
+	}
+	entry := find(old, t, name)
+	if entry == nil || !sameValue(entry, find(without, t, name)) {
 		return end
 	}
 	return at
@@ -184,11 +187,8 @@ func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.No
 	eol := lineEnd(text)
 	m := root.Member(t.Root)
 	if m == nil {
-		lead := ""
-		if n := len(text); n > 0 && text[n-1] != '\n' {
-			lead = eol
-		}
-		return []splice{{len(text), len(text), lead + yamlText(t.Root) + ":" + eol + written(t, name, value, "  ", eol)}}, nil
+		header := finishLine(text, eol) + yamlText(t.Root) + ":" + eol
+		return appended(text, header+written(t, name, value, "  ", eol)), nil
 	}
 	holder := m.Value
 	if !plainKey(text, m) {
@@ -282,6 +282,9 @@ func plainKey(text []byte, m *tree.Member) bool {
 
 // editable reports whether a member is in block style, without an anchor or an alias.
 func editable(text []byte, m *tree.Member) bool {
-	return plainKey(text, m) && m.Value.Start < len(text) && !strings.Contains("{[*&!?", string(text[m.Value.Start])) &&
-		lineStart(text, m.Value.Start) > m.KeyStart
+	if !plainKey(text, m) || m.Value.Start >= len(text) {
+		return false
+	}
+	inBlockStyle := strings.IndexByte("{[*&!?", text[m.Value.Start]) < 0
+	return inBlockStyle && lineStart(text, m.Value.Start) > m.KeyStart
 }
