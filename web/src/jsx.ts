@@ -1,2 +1,2 @@
-// What elements become, see web/build.
-export { Fragment, h } from 'preact'
+// What elements become, see web/build. No variable may have these names.
+export { createElement, Fragment } from 'preact'
