@@ -26,7 +26,8 @@ type clientFile struct {
 	skip []string // servers that cannot be started, or are replaced
 }
 
-// Client checks the config files of a client and the servers in them.
+// Client checks the config files of a client, in all scopes, and the servers in them. It
+// starts and contacts servers only with [Options.Start]. A client without files is reported.
 func (d *Doctor) Client(ctx context.Context, c *clients.Client) {
 	var read []*clientFile
 	files := 0

@@ -332,8 +332,8 @@ func (a *attempt) start(ctx context.Context, about string, resolver *stax.Resolv
 	return a.check(about, "start "+name)
 }
 
-// Source records the outcome of opening a source of another kind; err is nil or why it
-// cannot be opened.
+// Source records the outcome of opening a source of another kind. err is the error of
+// opening, or nil.
 func (d *Doctor) Source(about, detail, hint string, err error) {
 	d.Add(about, "source", func(r check.Reporter) string {
 		if err != nil {

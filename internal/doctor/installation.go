@@ -137,7 +137,8 @@ func (d *Doctor) userDefinitions(ctx context.Context) {
 	d.Definitions(ctx, about, name)
 }
 
-// Definitions checks a definitions file and its servers.
+// Definitions checks the definitions file called name: its syntax, its secrets, and its
+// servers, which are started only with [Options.Start].
 func (d *Doctor) Definitions(ctx context.Context, about, name string) {
 	var merged *stax.Merged
 	if !d.Add(about, "file", func(r check.Reporter) string {

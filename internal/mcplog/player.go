@@ -29,7 +29,8 @@ type turns struct {
 	next      int
 }
 
-// NewScript returns the script of a recording. Requests without a response are left out.
+// NewScript returns the script of a recording. It skips requests without a
+// response. Equal requests get their recorded responses in order, then the last one again.
 func NewScript(rec *Recording) *Script {
 	s := &Script{
 		answers: make(map[string]*turns),

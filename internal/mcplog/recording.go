@@ -27,7 +27,7 @@ type Recording struct {
 	Cut bool
 }
 
-// FormatError is why a text is not a recording.
+// FormatError is a fault in the text of a recording.
 type FormatError struct {
 	Line int
 	Err  error
@@ -51,8 +51,9 @@ func ReadFile(name string) (*Recording, error) {
 	return Read(f)
 }
 
-// Read reads a recording, which may be compressed with gzip. A text that is not one is a
-// [*FormatError].
+// Read reads a recording of at most [MaxBytes], which may be compressed with gzip, into
+// memory. An incomplete last line, as after a crash, is dropped and sets Cut. Any other fault is a
+// [*FormatError] with the line; the rest of a damaged recording is not returned.
 func Read(r io.Reader) (*Recording, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if start, _ := in.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {

@@ -33,7 +33,7 @@ func NewRedactor(environment, redact []string) (*Redactor, error) {
 	return r, nil
 }
 
-// Event returns an event of a source without a number. It keeps nothing of t.
+// Event returns the redacted event of a source, without a Seq. It copies what it needs of t.
 func (r *Redactor) Event(t *tap.Event, source int) *Event {
 	body := t.Body
 	if t.Kind == tap.Message && len(r.paths) > 0 {
@@ -50,8 +50,9 @@ func (r *Redactor) Event(t *tap.Event, source int) *Event {
 // matches. A text that still contains some is redacted as a whole.
 const maxRounds = 8
 
-// Clean redacts the credentials in a text. Strings that only look random stay: many are
-// identifiers that a replay needs.
+// Clean replaces the credentials in a text with [redacted]. It keeps strings that only look
+// random, because many are identifiers that a replay needs. A JSON text stays valid, or is
+// redacted as a whole.
 func (r *Redactor) Clean(text string) string {
 	valid := jsonscan.Valid([]byte(text)) == nil
 	for range maxRounds {
@@ -75,7 +76,7 @@ func (r *Redactor) Clean(text string) string {
 	return "[redacted]"
 }
 
-// PathError is why a text is not a path into a message.
+// PathError is the error for an invalid path in [WriterOptions.Redact].
 type PathError struct{ Path string }
 
 // Error implements the error interface.

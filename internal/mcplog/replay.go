@@ -393,7 +393,8 @@ func compareMembers(pointer string, one, two map[string]any, name string, list *
 	*list = append(*list, d)
 }
 
-// Compare returns where two JSON texts differ, up to a limit.
+// Compare returns the first 100 values that differ between two JSON texts, with their JSON
+// pointers. The error is that of a text that is not valid JSON.
 func Compare(before, after []byte) ([]Difference, error) {
 	return (&replay{}).compare(before, after)
 }

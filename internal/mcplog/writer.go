@@ -25,11 +25,11 @@ type WriterOptions struct {
 	Failed func(error)
 }
 
-// ErrFull is why a recording ended that has reached its maximum size.
+// ErrFull is the error for a recording that has reached [WriterOptions.MaxBytes].
 var ErrFull = errors.New("the recording has reached its maximum size")
 
-// Writer writes a recording. It is safe for concurrent use. An error ends the recording
-// but never the conversation that is recorded.
+// Writer writes a recording. It is safe for concurrent use. The first error ends the
+// recording, but not the conversation, and is reported to [WriterOptions.Failed].
 type Writer struct {
 	opts     WriterOptions
 	redactor *Redactor
@@ -63,7 +63,8 @@ func NewWriter(w io.Writer, h *Header, opts *WriterOptions) (*Writer, error) {
 	return l, nil
 }
 
-// Tap returns a tap that records events of a source, see [Event.Source].
+// Tap returns a tap that redacts and records the events of a source. source is the number in
+// [Event.Source].
 func (l *Writer) Tap(source int) tap.Func {
 	return func(t *tap.Event) {
 		e := l.redactor.Event(t, source)
@@ -71,7 +72,8 @@ func (l *Writer) Tap(source int) tap.Func {
 	}
 }
 
-// Append appends an event as it is, with the next number, unless the recording has ended.
+// Append appends an event without redacting it, and sets its Seq to the next number. It does
+// nothing after the recording has ended.
 func (l *Writer) Append(e *Event) {
 	l.mu.Lock()
 	if l.err != nil {
