@@ -94,6 +94,20 @@ func Workloads() []Workload {
 			w.Tools = n
 		}
 	}
+	pipelined := func(name string, kind Kind, window int) Workload {
+		return with(name, func(w *Workload) {
+			w.Kind = kind
+			w.Session = true
+			w.Window = window
+		})
+	}
+	idle := func(kind Kind, clients int) Workload {
+		return with(string(kind), func(w *Workload) {
+			w.Kind = kind
+			w.Session = true
+			w.Count = clients
+		})
+	}
 	return []Workload{
 		with("http-echo-2025", func(*Workload) {}),
 		with("http-echo-2026", func(w *Workload) { w.Version = Modern }),
@@ -115,46 +129,15 @@ func Workloads() []Workload {
 			w.params = `"name":"progress","arguments":{},"_meta":{"progressToken":1}`
 		}),
 		besides("auth"), besides("jwt"), besides("metrics"), besides("ratelimit"), besides("log"), besides("all"),
-		with("ws-echo-1", func(w *Workload) {
-			w.Kind = WebSocket
-			w.Session = true
-			w.Window = 1
-		}),
-		with("ws-echo-16", func(w *Workload) {
-			w.Kind = WebSocket
-			w.Session = true
-			w.Window = 16
-		}),
-		with("stdio-echo-1", func(w *Workload) {
-			w.Kind = Stdio
-			w.Session = true
-			w.Window = 1
-		}),
-		with("stdio-echo-64", func(w *Workload) {
-			w.Kind = Stdio
-			w.Session = true
-			w.Window = 64
-		}),
-		with("start-stdio", func(w *Workload) {
-			w.Kind = StartStdio
-			w.Session = true
-		}),
+		pipelined("ws-echo-1", WebSocket, 1),
+		pipelined("ws-echo-16", WebSocket, 16),
+		pipelined("stdio-echo-1", Stdio, 1),
+		pipelined("stdio-echo-64", Stdio, 64),
+		pipelined("start-stdio", StartStdio, 0),
 		with("start-http", func(w *Workload) { w.Kind = StartHTTP }),
-		with("idle-session", func(w *Workload) {
-			w.Kind = IdleSession
-			w.Session = true
-			w.Count = 10_000
-		}),
-		with("idle-stream", func(w *Workload) {
-			w.Kind = IdleStream
-			w.Session = true
-			w.Count = 1000
-		}),
-		with("idle-websocket", func(w *Workload) {
-			w.Kind = IdleWebSocket
-			w.Session = true
-			w.Count = 1000
-		}),
+		idle(IdleSession, 10_000),
+		idle(IdleStream, 1000),
+		idle(IdleWebSocket, 1000),
 	}
 }
 
