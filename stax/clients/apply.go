@@ -17,18 +17,29 @@ import (
 // and in its Problem.
 // If the process is killed, every file is either old or new, and the state can determine
 // which.
-func (p *Plan) Apply() (err error) {
-	unlock, err := p.state.lock()
+func (p *Plan) Apply() error {
+	return p.state.writeAll(p.Files, func(f *FilePlan) error {
+		if !f.Changes() && p.state.files[f.Path] == nil {
+			return nil
+		}
+		return p.write(f)
+	})
+}
+
+// writeAll writes the files without a Problem while it holds the lock. A failure becomes
+// the Problem of its file and part of the error, and does not stop the others.
+func (l *State) writeAll(files []*FilePlan, write func(*FilePlan) error) error {
+	unlock, err := l.lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	var faults []error
-	for _, f := range p.Files {
-		if f.Problem != "" || !f.Changes() && p.state.files[f.Path] == nil {
+	for _, f := range files {
+		if f.Problem != "" {
 			continue
 		}
-		if err := p.write(f); err != nil {
+		if err := write(f); err != nil {
 			f.Problem = fsutil.Reason(err)
 			faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
 		}

@@ -164,22 +164,8 @@ func (l *State) hadRoot(f *FilePlan) bool {
 // Apply executes the plan, one file at a time, each atomically, and updates the state. A
 // file that was modified since the plan was made is planned again. A failure does not stop
 // the others: the error joins those of all files, and Problem of each file has its own.
-func (p *Removal) Apply() (err error) {
-	unlock, err := p.state.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	var faults []error
-	for _, f := range p.Files {
-		if f.Problem == "" {
-			if err := p.write(f); err != nil {
-				f.Problem = fsutil.Reason(err)
-				faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
-			}
-		}
-	}
-	return errors.Join(faults...)
+func (p *Removal) Apply() error {
+	return p.state.writeAll(p.Files, p.write)
 }
 
 func (p *Removal) write(f *FilePlan) error {
