@@ -99,7 +99,7 @@ func (p *page) bundle() (map[string][]byte, error) {
 		NodePaths:         []string{filepath.Join(web, "node_modules")}, // for files outside web
 		// Its calls are shorter than those of the automatic one.
 		JSX:         api.JSXTransform,
-		JSXFactory:  "h",
+		JSXFactory:  "createElement",
 		JSXFragment: "Fragment",
 		Inject:      []string{filepath.Join(web, "src", "jsx.ts")},
 		TsconfigRaw: `{}`,
