@@ -1,5 +1,6 @@
-// Every screenshot in the repository. `scripts/website pictures` takes them, and the check takes
-// them again to prove that it can.
+// The screenshots of the website, the README and the guides; web/test/pictures.mjs takes those of the
+// tour of the inspector. `scripts/website pictures` takes them, and the check takes them again to
+// prove that it can.
 //
 // A picture shows a page of the website, or with inspect a page of `slipway inspect SOURCE`. Steps
 // lead to the state to show. scale: 1.5 is for those on the landing page and in the README.
