@@ -333,3 +333,34 @@ func TestPlanTellsTheRest(t *testing.T) {
 		t.Errorf("C9: got %v", ruletest.Findings(report))
 	}
 }
+
+// A file that cannot be written is reported, and does not keep the others from being
+// written.
+func TestApplyReportsEachFile(t *testing.T) {
+	d := newDesk(t)
+	opts := &clients.PlanOptions{Place: d.place}
+	for _, id := range []string{"cursor", "codex"} {
+		c, _ := clients.ByID(id)
+		opts.Clients = append(opts.Clients, *c)
+	}
+	plan, _, err := clients.NewPlan(definitions(t, two), d.state(), opts)
+	if err != nil || len(plan.Files) != 2 {
+		t.Fatalf("%d files, %v", len(plan.Files), err)
+	}
+	bad := filepath.Dir(plan.Files[0].Path)
+	if err := os.MkdirAll(filepath.Dir(bad), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bad, nil, 0o600); err != nil { // a file in place of the folder
+		t.Fatal(err)
+	}
+	if err := plan.Apply(); err == nil || !strings.Contains(err.Error(), plan.Files[0].Path) {
+		t.Errorf("the error is %v, want one that names %s", err, plan.Files[0].Path)
+	}
+	if plan.Files[0].Problem == "" || plan.Files[1].Problem != "" {
+		t.Errorf("problems %q and %q, want only the first", plan.Files[0].Problem, plan.Files[1].Problem)
+	}
+	if _, err := os.Stat(plan.Files[1].Path); err != nil {
+		t.Errorf("the second file was not written: %v", err)
+	}
+}
