@@ -14,6 +14,7 @@ import './rooms.mjs'
 import './failures.mjs'
 import './hostile.mjs'
 import './access.mjs'
+import './apps.mjs'
 
 const words = process.argv.slice(2).filter((w) => !w.startsWith('--'))
 const long = process.argv.includes('--long')

@@ -217,6 +217,15 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
     if (app?.phase.peek() === 'ready') app.host?.setContext(context)
   }, [context])
 
+  // draw opens a new view: a view gets its input and its result once.
+  const draw = async (): Promise<Running> => {
+    await opened.peek()?.stop()
+    opened.value = undefined
+    const view = await post<View>('app', { source: src, tool: tool.name, mode: strict ? 'strict' : 'compatible' })
+    const next = new Running(view)
+    opened.value = next
+    return next
+  }
   const open = async (calls: boolean) => {
     if (busy.peek() || !set) return
     failure.value = undefined
@@ -235,12 +244,8 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       return
     }
     const args = JSON.parse(draft.oneLine()) as Params
-    await opened.peek()?.stop()
-    opened.value = undefined
     try {
-      const view = await post<View>('app', { source: src, tool: tool.name, mode: strict ? 'strict' : 'compatible' })
-      const next = new Running(view)
-      opened.value = next
+      const next = await draw()
       if (!calls) return
       const params = `{"name":${JSON.stringify(tool.name)},"arguments":${draft.oneLine()}}`
       const { ended } = await call({ source: src, method: 'tools/call', params, timeout: 60 })
@@ -261,17 +266,29 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       busy.value = false
     }
   }
-  const again = (what: 'input' | 'partial' | 'result') => {
-    if (!app?.host) return
+  // show opens the app with input and result that were written by hand. Nothing is called.
+  const show = async (what: 'input' | 'partial' | 'result') => {
+    if (busy.peek()) return
+    busy.value = true
+    failure.value = undefined
     try {
-      if (what === 'result') return app.host.toolResult(JSON.parse(result.value))
       const args = JSON.parse(draft.oneLine()) as Params
-      if (what === 'input') return app.host.toolInput(args)
+      const given = what === 'result' ? (JSON.parse(result.value) as unknown) : undefined
       const parts = partialInputs(args, 8)
-      app.host.toolInputPartial(parts[Math.min(step.value, parts.length - 1)])
-      step.value = (step.value + 1) % parts.length
+      const begins = what !== 'partial' || step.value === 0 || opened.peek()?.phase.peek() !== 'ready'
+      const host = await frameOf(begins ? await draw() : opened.peek()!)
+      if (what === 'partial' && step.value < parts.length) {
+        host.toolInputPartial(parts[begins ? 0 : step.value])
+        step.value = begins ? 1 : step.value + 1
+        return
+      }
+      step.value = 0
+      host.toolInput(args)
+      if (what === 'result') host.toolResult(given)
     } catch (error) {
-      failure.value = { text: `Not sent: ${error instanceof Error ? error.message : String(error)}` }
+      failure.value = error instanceof ApiError ? error.failure : { text: `Not sent: ${error instanceof Error ? error.message : String(error)}` }
+    } finally {
+      busy.value = false
     }
   }
   useKeys({ 'Mod+Enter': () => void open(true), r: () => void open(true) })
@@ -366,8 +383,10 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
               attempted={session.attempted}
             />
             <div class="actions">
-              <button type="button" class="small" disabled={!app?.host} onClick={() => again('input')}>Send to the app again</button>
-              <button type="button" class="small" disabled={!app?.host} onClick={() => again('partial')}>Send a part, step {step.value + 1}</button>
+              <button type="button" class="small" disabled={busy.value || !set} onClick={() => void show('input')}>Open with this input only</button>
+              <button type="button" class="small" disabled={busy.value || !set} onClick={() => void show('partial')}>
+                Open with a part of it, step {step.value + 1}
+              </button>
             </div>
           </>
         )}
@@ -375,11 +394,11 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
           <>
             <CodeArea text={result.value} onChange={(t) => (result.value = t)} label={`Result of ${tool.name}`} rows={8} />
             <div class="actions">
-              <button type="button" class="small" disabled={!app?.host || !result.value} onClick={() => again('result')}>Send this result</button>
+              <button type="button" class="small" disabled={busy.value || !result.value} onClick={() => void show('result')}>Open with this result</button>
             </div>
           </>
         )}
-        {tab === 'messages' && <Messages of={app?.traffic ?? []} />}
+        {tab === 'messages' && <Messages of={app?.traffic ?? []} version={app?.version.value ?? 0} />}
         {tab === 'violations' && <Violations of={[...dropped, ...blocked.value]} />}
         {tab === 'policy' && (app ? <Tree of={{ 'Content-Security-Policy': app.view.policy, 'Permissions-Policy': app.view.allow, granted: app.view.grant }} id="policy" /> : <NotYet />)}
         {tab === 'tools' &&
@@ -433,7 +452,8 @@ function Stage({ app, context, width, height }: { app: Running; context: HostCon
   )
 }
 
-function Messages({ of }: { of: Traffic[] }) {
+// The array of messages stays the same; version changes with its content.
+function Messages({ of }: { of: Traffic[]; version: number }) {
   const chosen = useSignal<Traffic | undefined>(undefined)
   if (!of.length) return <p class="muted pad">No message has crossed the border of the app.</p>
   const first = of[0]!.time

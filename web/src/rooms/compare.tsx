@@ -145,7 +145,7 @@ export function Compare() {
           <Differences a={answers[0]} b={answers[1]} />
         </>
       )}
-      <div class="compare-sides">
+      <div class="compare-sides" tabIndex={0} role="region" aria-label="Answers side by side">
         {sides.map((id, i) => source(id) && (
           <section key={i} aria-label={`Answer of ${source(id)?.name ?? ''}`}>
             <h3>
