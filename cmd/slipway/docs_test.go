@@ -20,6 +20,9 @@ import (
 // the examples, and compares the output. With -update it writes the output into the pages
 // instead.
 func TestPages(t *testing.T) {
+	if raceEnabled {
+		t.Skip("commands start slowly with the race detector, and these run one at a time")
+	}
 	repository, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
