@@ -218,7 +218,7 @@ func (p *page) compare(files map[string][]byte) error {
 	if len(different) == 0 {
 		return nil
 	}
-	return fmt.Errorf("inspect/dist is not what web/src gives: %s\nhint: go run -C web/build .",
+	return fmt.Errorf("inspect/dist is not what web/src gives: %s\nhint: run go run -C web/build . and commit its output",
 		strings.Join(different, ", "))
 }
 
