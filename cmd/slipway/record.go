@@ -60,7 +60,7 @@ func (r *recorder) run(cmd *cobra.Command, arg string) error {
 	if r.output == "" {
 		return usage("add -o FILE.mcplog", "record: the file for the recording is missing")
 	}
-	log, err := r.open(cmd, arg)
+	log, err := r.open(cmd, open.Argument(arg).Name())
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ type recording struct {
 	writer *mcplog.Writer
 }
 
-// open creates the file of a recording of a source. It never replaces a file.
-func (r *recorder) open(cmd *cobra.Command, arg string) (*recording, error) {
+// open creates the file of a recording of a source with that name. It never replaces a file.
+func (r *recorder) open(cmd *cobra.Command, name string) (*recording, error) {
 	file, err := os.OpenFile(r.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, badInput("choose another name, or delete it", "%s already exists", r.output)
@@ -105,7 +105,7 @@ func (r *recorder) open(cmd *cobra.Command, arg string) (*recording, error) {
 		By:      "slipway " + thisBuild().Version,
 		Sources: []mcplog.Source{{
 			ID:   1,
-			Name: open.Argument(arg).Name(),
+			Name: name,
 		}},
 	}, &mcplog.WriterOptions{
 		Environment: os.Environ(),
@@ -117,7 +117,7 @@ func (r *recorder) open(cmd *cobra.Command, arg string) (*recording, error) {
 	if err != nil {
 		_ = file.Close() // nothing of use is in it
 		_ = os.Remove(r.output)
-		return nil, usage(`a path begins with $., such as $.params.arguments.pin`, "record: --redact: %v", err)
+		return nil, usage(`a path begins with $., such as $.params.arguments.pin`, "%s: --redact: %v", cmd.Name(), err)
 	}
 	return &recording{file, writer}, nil
 }

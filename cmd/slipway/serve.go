@@ -36,6 +36,7 @@ type serveFlags struct {
 	config    configFlags
 	fallback  fallbackFlags
 	audit     auditFlags
+	recorder  recorder
 	recording currentAudit
 	// closeAudit closes the log that recording returns.
 	closeAudit func()
@@ -171,6 +172,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer forgetKeys()
+	stopRecording, err := f.record(cmd, names)
+	if err != nil {
+		return err
+	}
+	defer stopRecording()
 	o, err := sourceOptions(cmd, log, serverStderr(stderr, log, f.logFormat == logJSON))
 	if err != nil {
 		return err
@@ -209,6 +215,23 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer stop()
 	return explained(f.serve(ctx, cmd, src, log))
+}
+
+// record starts the recording of --record, if there is one. stop closes its file.
+func (f *serveFlags) record(cmd *cobra.Command, names []string) (stop func(), err error) {
+	if f.recorder.output == "" {
+		return func() {}, nil
+	}
+	name := "slipway"
+	if len(names) == 1 {
+		name = names[0]
+	}
+	log, err := f.recorder.open(cmd, name)
+	if err != nil {
+		return nil, err
+	}
+	f.Server.Tap = log.writer.Tap(0)
+	return log.close, nil
 }
 
 // openServed opens what is served, and follows the configuration file, until stop.

@@ -32,6 +32,8 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 	add(f.Limits.Burst > 0 && f.Limits.Rate == 0, "rate-burst", "add --rate-limit", "--rate-burst requires --rate-limit")
 	add(f.audit.path == "" && (f.audit.key != "" || f.audit.required), "audit-key", "--audit-log says where it is",
 		"there is no audit log for the other flags to be about")
+	add(f.recorder.output == "" && len(f.recorder.redact) > 0, "redact", "add --record FILE.mcplog",
+		"--redact requires --record")
 	add(f.jwt.Issuer == "" && (f.jwt.JWKSURL != "" || len(f.jwt.Audience)+len(f.jwt.Algorithms) > 0), "auth-issuer",
 		"add --auth-issuer", "keys or audiences are set, but no issuer")
 	add(f.jwt.Issuer != "" && len(f.jwt.Audience) == 0 && f.PublicURL == "", "auth-issuer",

@@ -379,7 +379,25 @@ func (f *serveFlags) loggingSettings() []setting {
 			usage:   "log `format`: text or json",
 			restart: true,
 		},
-	}, f.audit.settings()...)
+	}, append(f.audit.settings(), []setting{
+		{
+			key:   "logging.record",
+			flag:  "record",
+			field: &f.recorder.output,
+			usage: "record all messages with clients in this new `FILE`.mcplog, with arguments and results but without known " +
+				"secrets",
+			resolve: settings.ResolvePath,
+			restart: true,
+			probe:   probeFolder,
+		},
+		{
+			key:     "logging.redact",
+			flag:    "redact",
+			field:   &f.recorder.redact,
+			usage:   "also redact the values at this `PATH` of recorded messages, such as $.params.arguments.pin",
+			restart: true,
+		},
+	}...)...)
 }
 
 // definitionsSettings are those whose flags other commands have, too.
