@@ -2,16 +2,20 @@ package appservers_test
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
+	"github.com/slipway-mcp/slipway/serve"
 )
 
 // serversVariable names the folder with the node_modules that scripts/apps installed.
@@ -172,6 +176,33 @@ func TestStrictExplainsBlankApp(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Errorf("violations %+v, want one of eval", app.Violations())
+}
+
+// TestBehindGateway opens an app of one of two servers that are served as one over HTTP.
+// Its requests reach its own server, also the tool that only apps can call.
+func TestBehindGateway(t *testing.T) {
+	joined, err := compose.Union(t.Context(), []compose.Named{
+		{Name: "clock", Source: open(t, "basic-vanillajs")},
+		{Name: "monitor", Source: open(t, "system-monitor")},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := httptest.NewServer(serve.NewHandler(joined, nil))
+	t.Cleanup(gateway.Close)
+	src, err := client.Open(t.Context(), &client.Endpoint{URL: gateway.URL + serve.EndpointPath}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { src.Close() })
+	app := mcptest.RenderApp(t, src, "get-system-info", nil)
+	app.WaitText("CPU")
+	waitMessage(t, app, "tools/call", 1)
+	for _, m := range app.Messages() {
+		if strings.Contains(string(m.Message), `"error":`) {
+			t.Errorf("%.300s", m.Message)
+		}
+	}
 }
 
 // open starts a server.
