@@ -77,17 +77,38 @@ type contents struct {
 	URI      string  `json:"uri"`
 	MIMEType string  `json:"mimeType"`
 	Text     *string `json:"text"`
-	Blob     []byte  `json:"blob"`
+	Blob     binary  `json:"blob"`
 }
 
 // block is a content block in the result of a tool or prompt.
 type block struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text"`
-	Data     []byte    `json:"data"`
+	Data     *binary   `json:"data"`
 	MIMEType string    `json:"mimeType"`
 	URI      string    `json:"uri"`
 	Resource *contents `json:"resource"`
+}
+
+// binary is data that servers send in base64. If they send something else, the rest of an
+// answer can still be shown.
+type binary struct {
+	bytes   []byte
+	invalid bool
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (b *binary) UnmarshalJSON(text []byte) error {
+	b.invalid = json.Unmarshal(text, &b.bytes) != nil
+	return nil
+}
+
+// String returns the size.
+func (b *binary) String() string {
+	if b.invalid {
+		return "not valid base64"
+	}
+	return fmt.Sprintf("%d bytes", len(b.bytes))
 }
 
 // decode decodes a result, which may be a raw document.
@@ -112,10 +133,10 @@ func (b *block) String() string {
 	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != nil:
 		return *b.Resource.Text
 	case b.Type == "resource" && b.Resource != nil:
-		return fmt.Sprintf("[resource %s, %s, %d bytes]", visible.Line(b.Resource.URI), visible.Line(b.Resource.MIMEType),
-			len(b.Resource.Blob))
+		return fmt.Sprintf("[resource %s, %s, %s]", visible.Line(b.Resource.URI), visible.Line(b.Resource.MIMEType),
+			&b.Resource.Blob)
 	case b.Data != nil:
-		return fmt.Sprintf("[%s, %s, %d bytes]", visible.Line(b.Type), visible.Line(b.MIMEType), len(b.Data))
+		return fmt.Sprintf("[%s, %s, %s]", visible.Line(b.Type), visible.Line(b.MIMEType), b.Data)
 	}
 	return fmt.Sprintf("[%s]", visible.Line(b.Type))
 }

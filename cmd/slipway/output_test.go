@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,5 +72,21 @@ func TestClientName(t *testing.T) {
 		if got := clientName(name); got != want {
 			t.Errorf("clientName(%q) = %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestInvalidBase64 verifies that the rest of an answer is shown.
+func TestInvalidBase64(t *testing.T) {
+	var answer struct {
+		Content []block `json:"content"`
+	}
+	err := decode(json.RawMessage(`{"content":[{"type":"image","data":"!","mimeType":"image/png"},`+
+		`{"type":"text","text":"rest"},{"type":"resource","resource":{"uri":"x:y","blob":"AAAA"}}]}`), &answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[image, image/png, not valid base64]\nrest\n[resource x:y, , 3 bytes]\n"
+	if got := shown(answer.Content); got != want {
+		t.Errorf("shown: %q, want %q", got, want)
 	}
 }

@@ -71,11 +71,13 @@ func printContents(w io.Writer, result *mcp.ReadResourceResult) error {
 	terminal := isTerminal(w)
 	for _, item := range answer.Contents {
 		switch {
+		case item.Text == nil && item.Blob.invalid:
+			return no("--json prints it as it is", "%s: the server sent a blob that is not valid base64", item.URI)
 		case item.Text == nil && terminal:
 			return no("send it to a file: > FILE, or print it with --json", "%s is binary (%s, %d bytes)",
-				item.URI, item.MIMEType, len(item.Blob))
+				item.URI, item.MIMEType, len(item.Blob.bytes))
 		case item.Text == nil:
-			if _, err := w.Write(item.Blob); err != nil {
+			if _, err := w.Write(item.Blob.bytes); err != nil {
 				return err
 			}
 		default:

@@ -93,7 +93,7 @@ func (o *callTest) run(cmd *cobra.Command, path, source string) error {
 func readCalls(cmd *cobra.Command, path string) (*calltest.File, error) {
 	text, err := fsutil.ReadFile(path, calltest.MaxFile)
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, badInput("slipway inspect --calls FILE SOURCE writes such a file", "%s: %s", path, fsutil.Reason(err))
 	}
 	file, report := calltest.Read(path, text)
 	if file == nil {
