@@ -33,6 +33,12 @@ check('apps: call a tool, see its app, change the host, and close it', async () 
   await page.locator('.app-controls').getByLabel('Theme').selectOption('dark')
   await page.locator('.app-messages', { hasText: 'host-context-changed' }).waitFor()
   await page.waitForURL('**theme=dark*')
+  // The app declares no display mode but inline: another one is refused, and the room stays.
+  await page.locator('.app-controls').getByLabel('Mode').selectOption('fullscreen')
+  await page.locator('.problem', { hasText: 'does not support display mode fullscreen' }).waitFor()
+  await page.locator('.app-controls').getByLabel('Theme').selectOption('light')
+  await page.locator('.app-controls').getByLabel('Mode').selectOption('inline')
+  await page.locator('.problem').waitFor({ state: 'detached' })
   await page.getByRole('tab', { name: /^Policy/ }).click()
   await page.locator('#app-panel', { hasText: 'Content-Security-Policy' }).waitFor()
   // An edited result reaches the app.

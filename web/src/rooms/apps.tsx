@@ -135,11 +135,24 @@ class Running {
     }
     host.ondisplaymode = (mode) => {
       this.mode.value = mode
+      setParams({ mode }) // the control shows what the app chose
       return mode
     }
     host.onsizechanged = (size) => (this.size.value = size)
     host.onrequestteardown = () => void this.stop()
     host.ontoolschanged = () => void this.list()
+  }
+
+  /** adopt sends the app what changed in the context. A display mode that the app did not declare is refused, and reported. */
+  adopt({ displayMode, ...rest }: HostContext): void {
+    this.host!.setContext(rest)
+    try {
+      this.host!.setContext({ displayMode })
+      this.mode.value = displayMode ?? 'inline'
+      this.error.value = undefined
+    } catch (error) {
+      this.error.value = failureOf(error)
+    }
   }
 
   async list(): Promise<void> {
@@ -214,7 +227,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
   }, [set, device, theme, locale, param('mode')])
   // A change of the controls reaches the open app, as in a chat.
   useEffect(() => {
-    if (app?.phase.peek() === 'ready') app.host?.setContext(context)
+    if (app?.phase.peek() === 'ready') app.adopt(context)
   }, [context])
 
   // draw opens a new view: a view gets its input and its result once.
