@@ -84,6 +84,9 @@ check('traffic: replay, edit and replay, compare, copy', async () => {
   await page.locator('.confirm').getByRole('button', { name: 'Call again' }).click()
   await page.waitForFunction(() => [...document.querySelectorAll('[data-list=traffic] .row')].filter((r) => r.innerText.includes('create_issue_12')).length === 3)
   must((await total(lab, '"second 9007199254740993"')) >= 1, 'what was edited was not sent')
+  // The details move on to the new exchange.
+  const last = await page.waitForFunction(() => [...document.querySelectorAll('[data-list=traffic] .row')].filter((r) => r.innerText.includes('create_issue_12')).at(-1).innerText.match(/\d+/)[0])
+  await page.waitForURL(`**at=${await last.jsonValue()}*`)
   await page.waitForFunction(() => document.querySelector('.replay-edit') === null)
   await page.keyboard.press('c')
   await page.locator('.diff').first().waitFor()

@@ -322,7 +322,9 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
   const problem = useSignal<Failure | undefined>(undefined)
   const asking = useSignal<(() => void) | undefined>(undefined)
   const editing = useSignal<{ seq: number; method: string; params: string; target: number } | undefined>(undefined)
-  const comparing = useSignal(0)
+  // A comparison belongs to the frame that it was asked for.
+  const asksCompared = useSignal({ seq: 0, to: 0 })
+  const comparing = asksCompared.value.seq === frame.seq ? asksCompared.value.to : 0
   const answered = frame.kind === 'response' && frame.pair ? (all.get(frame.pair) ?? framesBySeq.get(frame.pair)) : undefined
   const asked = answered ?? frame
   const answer = answered ? frame : (answerOf(frame, all) ?? answerOf(frame))
@@ -335,7 +337,6 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
     problem.value = undefined
     asking.value = undefined
     if (editing.value?.seq !== asked.seq) editing.value = undefined
-    comparing.value = 0
   }, [frame.seq])
 
   const send = async (target: number, method: string, params: string) => {
@@ -373,7 +374,7 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
     requestOf(asked).then((r) => saveCall(asked.src, r.method, r.params)).catch((error) => (problem.value = failureOf(error)))
   }
   const compare = () => {
-    if (marked.value && marked.value !== frame.seq) comparing.value = comparing.value ? 0 : marked.value
+    if (marked.value && marked.value !== frame.seq) asksCompared.value = { seq: frame.seq, to: comparing ? 0 : marked.value }
     else say('Mark another frame first, with m')
   }
   useKeys({ r: replay, e: edit, c: compare, s: keep })
@@ -383,9 +384,9 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
   return (
     <section class="details" aria-label={`Frame ${frame.seq}`} data-region="work">
       <header class="details-bar">
-        {comparing.value ? (
+        {comparing ? (
           <h3>
-            Frames {count(comparing.value)} and {count(frame.seq)}
+            Frames {count(comparing)} and {count(frame.seq)}
           </h3>
         ) : (
           <Tabs label="Details of the frame" panel={panel} tabs={detailTabs} value={tab} onChange={(t) => setParams({ tab: t === 'request' ? undefined : t })} />
@@ -410,8 +411,8 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
         <button type="button" class="small" aria-pressed={marked.value === frame.seq} onClick={() => mark(frame.seq)}>
           Mark <Key of="m" />
         </button>
-        {(marked.value > 0 && marked.value !== frame.seq) || comparing.value ? (
-          <button type="button" class="small" aria-pressed={comparing.value > 0} onClick={compare}>
+        {(marked.value > 0 && marked.value !== frame.seq) || comparing ? (
+          <button type="button" class="small" aria-pressed={comparing > 0} onClick={compare}>
             Compare with {count(marked.value)} <Key of="c" />
           </button>
         ) : null}
@@ -473,8 +474,8 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
           </div>
           <CodeArea text={e.params} label="params" rows={12} onChange={(text) => (editing.value = { ...e, params: text })} />
         </form>
-      ) : comparing.value ? (
-        <Compared a={all.get(comparing.value) ?? framesBySeq.get(comparing.value)} b={frame} all={all} />
+      ) : comparing ? (
+        <Compared a={all.get(comparing) ?? framesBySeq.get(comparing)} b={frame} all={all} />
       ) : (
         <div class="details-body" role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
           {tab === 'request' && <Message frame={asked} id="frame-json" />}
