@@ -159,7 +159,7 @@ export async function ready(page, names = 1) {
   await page.waitForFunction(
     (n) => document.querySelectorAll('.chip .dot.ok, .chip .dot.muted').length >= n,
     names,
-    { timeout: 20_000 },
+    { timeout: 60_000 }, // of a machine that is busy with other tests
   )
 }
 

@@ -100,7 +100,7 @@ check('traffic: replay, edit and replay, compare, copy', async () => {
   none(await clean())
   await close()
   lab.stop()
-})
+}, { alone: true }) // the clipboard is shared
 
 check('traffic: pause, clear, save a recording and open it again', async () => {
   const lab = await inspect(['--', testserver, 'large'])
@@ -307,4 +307,4 @@ check('traffic: HTTP headers are shown, and no token is', async () => {
   none(await clean())
   await close()
   lab.stop()
-})
+}, { alone: true }) // the clipboard is shared

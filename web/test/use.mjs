@@ -58,7 +58,7 @@ check('keyboard: start, palette, tool, form, call, result, copy', async () => {
   none(await clean())
   await close()
   lab.stop()
-})
+}, { alone: true }) // the clipboard is shared
 
 check('keyboard: Tab goes through each room and out again, and the focus is visible', async () => {
   const lab = await inspect(['--', ...everything])
