@@ -665,3 +665,25 @@ func (a *RenderedApp) Messages() []AppMessage {
 	}
 	return messages
 }
+
+// WaitMessage waits until the app has sent a request or notification with the method, and
+// returns the first one. It fails the test if the app does not in time. What an app sends
+// arrives some time after the click that causes it, so this is the way to verify a click.
+func (a *RenderedApp) WaitMessage(method string) AppMessage {
+	a.tb.Helper()
+	var found AppMessage
+	err := a.poll(func() error {
+		messages := a.Messages()
+		at := slices.IndexFunc(messages, func(m AppMessage) bool { return m.FromApp && m.Method == method })
+		if at < 0 {
+			return errors.New("no such message")
+		}
+		found = messages[at]
+		return nil
+	})
+	if err != nil {
+		a.tb.Fatalf("the app did not send %s\ntext: %q\nviolations: %+v\nconsole: %s",
+			method, a.Text(), a.Violations(), strings.Join(a.Console(), "\n"))
+	}
+	return found
+}
