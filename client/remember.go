@@ -23,7 +23,7 @@ type catalogHead struct {
 // catalogFormat is the current format of a catalog in a file.
 const catalogFormat = 1
 
-// EncodeCatalog encodes a catalog as JSON, for [DecodeCatalog] and [Options.Catalog] of
+// EncodeCatalog encodes a catalog as JSON, for [DecodeCatalog] and [Previous.Catalog] of
 // another process. Its entries are the unchanged bytes of the server. cat must be from a
 // Source of this package.
 func EncodeCatalog(cat *mcp.Catalog) ([]byte, error) {

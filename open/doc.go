@@ -5,5 +5,5 @@
 //
 // Supported sources include a StaticMCP site as a folder, a zip file or an http or https
 // URL; a server at such a URL or at a WebSocket URL; and a command that is a server. See
-// [Open] for all. [Name] returns a short name for the same argument.
+// [Open] for all. [Argument.Name] returns a short name for the same argument.
 package open

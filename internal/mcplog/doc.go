@@ -9,6 +9,6 @@
 //	opts := &server.Options{Tap: w.Tap(0)}
 //
 // [Read] reads a recording, [Recording.Exchanges] pairs requests with their responses,
-// [Recording.Player] answers from it like the server that was recorded, and [Replay] sends
+// [NewScript] answers from it like the server that was recorded, and [Replay] sends
 // its requests again and compares the answers.
 package mcplog

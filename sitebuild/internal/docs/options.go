@@ -7,7 +7,7 @@ type Options struct {
 	// of the folder or host, and the title of the top page.
 	Name, Title string
 	// Version is the version of the site. Default: that of the folder's project, see
-	// [sitebuild.ProjectVersion], otherwise 1.0.0.
+	// [sitewriter.ProjectVersion], otherwise 1.0.0.
 	Version string
 	// Language is the code of the language of the documents. Default: from front matter or a
 	// navigation file, otherwise guessed from the words.
