@@ -21,11 +21,10 @@ import (
 // MappingName is the name of the file.
 const MappingName = "slipway.site.yaml"
 
+// schemaText is the JSON Schema of the file, which editors read as well.
+//
 //go:embed schema.json
 var schemaText []byte
-
-// MappingSchema returns the JSON Schema of the file.
-func MappingSchema() []byte { return slices.Clone(schemaText) }
 
 // FindMapping returns the site file for path: path itself if it is a file named slipway.site.yml
 // or *.site.yaml, or the slipway.site.yaml in the folder path. ok is false if there is
