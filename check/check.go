@@ -193,7 +193,8 @@ func (r *Report) OK(strict bool) bool {
 // place stay in the order in which they were added. The slice belongs to the report.
 func (r *Report) Findings() []Finding {
 	slices.SortStableFunc(r.findings, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column))
 	})
 	return r.findings
 }

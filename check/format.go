@@ -115,7 +115,8 @@ func (o *WriteOptions) relative(path string) string {
 // splitEntry splits the place of an entry into the path of its archive and its name.
 func splitEntry(file string) (archive, entry string) {
 	for at := range len(file) {
-		if file[at] == '!' && slices.Contains([]string{".zip", ".mcpb", ".dxt"}, filepath.Ext(file[:at])) {
+		if file[at] == '!' &&
+			slices.Contains([]string{".zip", ".mcpb", ".dxt"}, filepath.Ext(file[:at])) {
 			return file[:at], file[at+1:]
 		}
 	}

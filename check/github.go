@@ -47,7 +47,8 @@ func (r *Report) writeGitHub(w io.Writer, opts *WriteOptions) error {
 		for _, line := range rest {
 			// The runner runs commands that begin a line with ::, and those of an earlier syntax,
 			// ##[...], anywhere in it.
-			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(visible.Line(line), "##[", `#\u0023[`))
+			fmt.Fprintf(&b, "- %s\n",
+				strings.ReplaceAll(visible.Line(line), "##[", `#\u0023[`))
 		}
 		b.WriteString("::endgroup::\n")
 	}
@@ -82,7 +83,8 @@ func workflowCommand(f *Finding, p place) string {
 
 var (
 	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A",
+		":", "%3A", ",", "%2C")
 )
 
 // escapeData escapes the message of a workflow command.

@@ -96,7 +96,9 @@ func (r *Report) writeJUnit(w io.Writer, opts *WriteOptions) error {
 func concerns(found []Finding, input string) bool {
 	for i := range found {
 		rest, ok := strings.CutPrefix(found[i].File, input)
-		if ok && (rest == "" || strings.HasSuffix(input, "/") || strings.ContainsRune(`/\!`, rune(rest[0]))) {
+		if ok &&
+			(rest == "" || strings.HasSuffix(input, "/") ||
+				strings.ContainsRune(`/\!`, rune(rest[0]))) {
 			return true
 		}
 	}

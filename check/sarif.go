@@ -184,7 +184,8 @@ func sarifLocations(f *Finding, p place) []sarifLocation {
 // sarifURI returns the reference to a file: relative to the root of the repository, or
 // absolute.
 func sarifURI(file string) sarifArtifact {
-	if u, err := url.Parse(file); isURL(file) && err == nil {
+	u, err := url.Parse(file)
+	if isURL(file) && err == nil {
 		return sarifArtifact{URI: u.String()}
 	}
 	if filepath.IsAbs(filepath.FromSlash(file)) {

@@ -44,7 +44,8 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 		b.WriteString(line)
 		b.WriteByte('\n')
 		if f.Hint != "" {
-			fmt.Fprintf(&b, "  %s %s\n", style.Hint.If(color).Paint("hint:"), visible.Line(f.Hint))
+			fmt.Fprintf(&b, "  %s %s\n", style.Hint.If(color).Paint("hint:"),
+				visible.Line(f.Hint))
 		}
 	}
 	if n := r.Omitted(); n > 0 {

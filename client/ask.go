@@ -93,7 +93,8 @@ func (ses *session) asked(m *peer.Message, origin *call) {
 		ses.awaitTurn(ctx, q)
 		ses.release(q)
 		if ses.answering(id) {
-			_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection is detected elsewhere
+			// A lost connection is detected elsewhere.
+			_ = ses.link.tell(ctx, response(id, result, err))
 		}
 		cancel()
 	}) {
@@ -174,7 +175,8 @@ func (ses *session) noteAsked(id []byte, cancel context.CancelFunc) bool {
 	if ses.asking == nil {
 		ses.asking = make(map[string]context.CancelFunc)
 	}
-	if _, twice := ses.asking[string(id)]; twice || len(ses.asking) >= maxAsking {
+	_, twice := ses.asking[string(id)]
+	if twice || len(ses.asking) >= maxAsking {
 		return false
 	}
 	ses.asking[string(id)] = cancel
@@ -347,7 +349,8 @@ func askDirectly(
 
 // isHome reports whether client is the server's only client.
 func (s *Source) isHome(client mcp.Session) bool {
-	return s.owner == client && client != nil || s.owner == nil && s.opts.Clients != nil && s.opts.Clients.Single
+	return s.owner == client && client != nil ||
+		s.owner == nil && s.opts.Clients != nil && s.opts.Clients.Single
 }
 
 // rootsChanged notifies the server that the folders of its only client have changed.
@@ -393,7 +396,8 @@ func (ses *session) settleRoots(ctx context.Context, e *errand, req *mcp.Request
 		return nil
 	}
 	if missed := ses.roots.settle(reply{result: answers[0]}); missed {
-		_ = ses.link.tell(ctx, rootsListChanged()) // makes it ask again, which is answered immediately
+		// Makes it ask again, which is answered immediately.
+		_ = ses.link.tell(ctx, rootsListChanged())
 	}
 	// The answer precedes the ping, so by its reply the server has processed it.
 	limited, cancel := context.WithTimeout(ctx, settleRootsTime)

@@ -67,7 +67,8 @@ func (a *askers) note(c *call, now askState) {
 	if a.all == nil {
 		a.all = make(map[string]askState)
 	}
-	if _, known := a.all[c.kind()]; now > a.all[c.kind()] && (known || len(a.all) < maxAskers) {
+	_, known := a.all[c.kind()]
+	if now > a.all[c.kind()] && (known || len(a.all) < maxAskers) {
 		a.all[c.kind()] = now
 	}
 }

@@ -74,7 +74,8 @@ func listsOf(cat *mcp.Catalog) []catalogList {
 				named[name] = true
 				t.Name = name
 				t.Raw = raw
-				t.InputSchema, t.OutputSchema = jsonscan.Member(raw, "inputSchema"), jsonscan.Member(raw, "outputSchema")
+				t.InputSchema, t.OutputSchema = jsonscan.Member(raw,
+					"inputSchema"), jsonscan.Member(raw, "outputSchema")
 				return !repeated
 			})
 		}},

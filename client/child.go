@@ -139,7 +139,8 @@ func (c *child) readStderr(pipe *os.File, tapped *tap.Stream) {
 		defer flush(clean)
 		shown = clean
 	}
-	if _, err := io.Copy(io.MultiWriter(&c.stderr, shown), r); err != nil {
+	_, err := io.Copy(io.MultiWriter(&c.stderr, shown), r)
+	if err != nil {
 		_, _ = io.Copy(&c.stderr, r) // otherwise the pipe would fill up
 	}
 }

@@ -187,7 +187,8 @@ func (e *Endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 		return e.client.Do(r)
 	}
 	resp, err := e.client.Transport.RoundTrip(r)
-	if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 || resp.Header.Get("Location") == "" {
+	if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 ||
+		resp.Header.Get("Location") == "" {
 		return resp, err
 	}
 	drainAndClose(resp.Body)

@@ -111,7 +111,8 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 			return nil, s.unavailable(ctx, e.unavailable, err)
 		}
 		// A request that makes one server hang is likely to do the same to the next.
-		if try == maxTries || !lost.unseen && (!e.again || isHang(lost)) || ctx.Err() != nil {
+		if try == maxTries || !lost.unseen && (!e.again || isHang(lost)) ||
+			ctx.Err() != nil {
 			return nil, s.lostText(e, lost)
 		}
 	}
@@ -119,7 +120,8 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 
 // lostText returns the error for the client after a lost connection.
 func (s *Source) lostText(e *errand, lost *lostError) error {
-	text := fmt.Sprintf("%s was lost while it served this request: %v", s.subject(), lost.cause)
+	text := fmt.Sprintf("%s was lost while it served this request: %v",
+		s.subject(), lost.cause)
 	if !e.again && !lost.unseen {
 		text += " (the request may have been carried out; the next one will find the server restarted)"
 	}

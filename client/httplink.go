@@ -162,7 +162,9 @@ func (l *httpLink) deleteSession() {
 	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
 	defer cancel()
 	header, _ := l.header(nil)
-	if resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodDelete, header), l.ses.src.tap); err == nil {
+	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodDelete, header),
+		l.ses.src.tap)
+	if err == nil {
 		drainAndClose(resp.Body)
 	}
 }
@@ -297,9 +299,11 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 		cause = wireError(m.Failure)
 	}
 	// A server of 2024-11-05 may answer a POST to its event stream with a coded error.
-	absent := status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
+	absent := status.Status == http.StatusNotFound ||
+		status.Status == http.StatusMethodNotAllowed
 	maybeOld := c.method == "initialize" && absent
-	if coded && !maybeOld && !(inSession && status.mayForgetSession(true) && aboutSession(&m)) {
+	if coded && !maybeOld &&
+		!(inSession && status.mayForgetSession(true) && aboutSession(&m)) {
 		return nil, status.markDoubt(cause)
 	}
 	if status.mayForgetSession(inSession) && !handshake {
@@ -359,7 +363,8 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 	if found != nil {
 		return found.result, found.err
 	}
-	if err == nil && strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "json") {
+	if err == nil &&
+		strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "json") {
 		err = jsonscan.Valid(text)
 	}
 	if err != nil {
@@ -376,7 +381,8 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 func (l *httpLink) takeAnswer(text []byte, c *call) *reply {
 	var m peer.Message
 	if err := m.Scan(text); err != nil {
-		if id, why := unreadable(text, err); why != nil && (id == c.id || id == 0) {
+		id, why := unreadable(text, err)
+		if why != nil && (id == c.id || id == 0) {
 			return &reply{err: why}
 		}
 		l.ses.receive(text, c)

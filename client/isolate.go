@@ -178,7 +178,8 @@ func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err er
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed {
-		return nil, nil, mcp.Errorf(mcp.CodeToolUnavailable, "%s was stopped or replaced", i.subject())
+		return nil, nil, mcp.Errorf(mcp.CodeToolUnavailable,
+			"%s was stopped or replaced", i.subject())
 	}
 	t := i.tenants[key]
 	if t == nil {
@@ -324,7 +325,8 @@ func (i *Isolated) sessionEnded(e server.ClientEvent) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if t := i.tenants[tenantKey{session: e.Session}]; t != nil && !i.closed {
+	t := i.tenants[tenantKey{session: e.Session}]
+	if t != nil && !i.closed {
 		i.stopLocked(t)
 	}
 }

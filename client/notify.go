@@ -135,9 +135,11 @@ func (s *Source) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 
 // NotifyRootsChanged tells the server that the answer to roots/list has changed.
 func (s *Source) NotifyRootsChanged() {
-	if ses := s.current.Load(); ses != nil && !ses.version.Modern() {
+	ses := s.current.Load()
+	if ses != nil && !ses.version.Modern() {
 		ses.goWork(func(ctx context.Context) {
-			_ = ses.link.tell(ctx, rootsListChanged()) // a lost connection is detected elsewhere
+			// A lost connection is detected elsewhere.
+			_ = ses.link.tell(ctx, rootsListChanged())
 		})
 	}
 }

@@ -79,7 +79,8 @@ func (c *oldConn) ReadMessage(context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if data := bytes.TrimSpace(ev.Data); ev.IsMessage() && len(data) > 0 {
+		data := bytes.TrimSpace(ev.Data)
+		if ev.IsMessage() && len(data) > 0 {
 			return data, nil
 		}
 	}
@@ -90,7 +91,8 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 	ctx, cancel := context.WithTimeout(c.link.quit, tellTimeout)
 	defer cancel()
 	header, _ := c.link.header(nil)
-	resp, err := c.link.endpoint.post(ctx, c.post, header, bytes.Clone(msg), c.link.ses.src.tap)
+	resp, err := c.link.endpoint.post(ctx, c.post, header, bytes.Clone(msg),
+		c.link.ses.src.tap)
 	if err != nil {
 		return &lostError{
 			cause:  plainCause(err),

@@ -74,7 +74,8 @@ func (l *parkingLot) put(p *parked, req *mcp.Request) (ticket string, err error)
 	if len(l.all) >= maxParked {
 		release()
 		p.cancel()
-		return "", mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for their clients to answer already", maxParked)
+		return "", mcp.Errorf(mcp.CodeToolBusy,
+			"%d requests wait for their clients to answer already", maxParked)
 	}
 	if l.all == nil {
 		l.all = make(map[string]*parked)
@@ -159,7 +160,8 @@ func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*p
 	}
 	c.parking = p
 	p.call = c
-	working, cancel := context.WithCancel(context.Background()) // outlives the client's request
+	// Outlives the client's request.
+	working, cancel := context.WithCancel(context.Background())
 	p.cancel, p.over = cancel, working.Done()
 	if !ses.goWork(func(quit context.Context) {
 		stop := context.AfterFunc(quit, cancel)
@@ -167,7 +169,8 @@ func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*p
 		defer cancel()
 		defer ses.untrack(c)
 		result, err := ses.link.exchange(working, c)
-		if err != nil && errors.Is(err, working.Err()) && quit.Err() != nil { // not cancelled by the client
+		// Not cancelled by the client.
+		if err != nil && errors.Is(err, working.Err()) && quit.Err() != nil {
 			err = &lostError{cause: cmp.Or(ses.lostError(), errClosed)}
 		}
 		p.done <- reply{

@@ -56,7 +56,8 @@ func eachProcess(pid int, do func(pid int, state byte, ticks uint64)) {
 func appendChildren(pids []int, pid int) []int {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, thread := range threads[:min(len(threads), maxTree)] {
-		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread.Name()))
+		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid,
+			thread.Name()))
 		for _, field := range bytes.Fields(children) {
 			if child, err := strconv.Atoi(string(field)); err == nil {
 				pids = append(pids, child)

@@ -12,7 +12,8 @@ import (
 func redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		for line := range strings.Lines(secret) {
-			if line = strings.TrimSpace(line); len(line) >= 4 { // shorter ones occur everywhere
+			// Shorter ones occur everywhere.
+			if line = strings.TrimSpace(line); len(line) >= 4 {
 				text = strings.ReplaceAll(text, line, "[redacted]")
 			}
 		}

@@ -40,7 +40,8 @@ func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
 		return append(dst, appsAlone...)
 	}
 	declared := jsonscan.Member(caps, "extensions")
-	tasks := jsonscan.Member(caps, "tasks") != nil || jsonscan.Member(declared, tasksExtension) != nil
+	tasks := jsonscan.Member(caps, "tasks") != nil ||
+		jsonscan.Member(declared, tasksExtension) != nil
 	switch {
 	case !tasks && jsonscan.Member(declared, appsExtension) != nil:
 		return append(dst, caps...)
@@ -90,7 +91,8 @@ func (ses *session) lowerLevel(ctx context.Context, req *mcp.Request) {
 	ses.mu.Unlock()
 	if lower {
 		// On error there are fewer log lines.
-		_, _ = ses.request(ctx, "logging/setLevel", []byte(`{"level":"`+level.String()+`"}`))
+		_, _ = ses.request(ctx, "logging/setLevel",
+			[]byte(`{"level":"`+level.String()+`"}`))
 	}
 }
 
@@ -167,7 +169,8 @@ func (ses *session) urlsFirst(ctx context.Context, e *errand, err error) error {
 	var questions []mcp.Question
 	var wrong error
 	ok := eachURL(err, func(params []byte) {
-		q, err := server.Forward("visit "+memberString(params, "elicitationId"), "elicitation/create", params)
+		q, err := server.Forward("visit "+memberString(params, "elicitationId"),
+			"elicitation/create", params)
 		if questions = append(questions, q); err != nil {
 			wrong = err
 		}

@@ -60,7 +60,8 @@ func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]
 			return result, err
 		}
 		if b.Round++; b.Round > maxRounds {
-			return nil, mcp.Errorf(e.unavailable, "the server asks for input more than %d times", maxRounds)
+			return nil, mcp.Errorf(e.unavailable,
+				"the server asks for input more than %d times", maxRounds)
 		}
 		b.State = bytes.Clone(jsonscan.Member(result, "requestState"))
 		b.Asked = nil
@@ -74,7 +75,8 @@ func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]
 
 // needsInput reports whether a result asks for input.
 func needsInput(result []byte) bool {
-	return bytes.Contains(result, []byte(`"input_required"`)) && memberString(result, "resultType") == "input_required"
+	return bytes.Contains(result, []byte(`"input_required"`)) &&
+		memberString(result, "resultType") == "input_required"
 }
 
 // ask asks the client the server's questions, and returns the members to add to the

@@ -129,7 +129,8 @@ func (ses *session) lost(err error) {
 	}
 	ses.end = err
 	all := ses.calls.Drain()
-	close(ses.ended) // with the lock held, so that a caller either makes a call in time or sees the end
+	// With the lock held, so that a caller either makes a call in time or sees the end.
+	close(ses.ended)
 	ses.mu.Unlock()
 	for _, c := range all {
 		c.deliver(reply{err: &lostError{cause: err}})
@@ -385,7 +386,8 @@ func refused(err error) bool {
 	var e *mcp.Error
 	var status *StatusError
 	var unread *UnreadableError
-	return errors.As(err, &e) || errors.As(err, &unread) || errors.As(err, &status) && status.mayRejectHandshake()
+	return errors.As(err, &e) || errors.As(err, &unread) ||
+		errors.As(err, &status) && status.mayRejectHandshake()
 }
 
 // initialize performs the handshake of versions up to 2025-11-25.
@@ -420,7 +422,9 @@ func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 	_ = json.Unmarshal(jsonscan.Member(result, "supportedVersions"), &versions)
 	for _, v := range versions {
 		if v == version.String() {
-			ses.learn(version, result, jsonscan.Member(jsonscan.Member(result, "_meta"), "io.modelcontextprotocol/serverInfo"))
+			ses.learn(version, result,
+				jsonscan.Member(jsonscan.Member(result, "_meta"),
+					"io.modelcontextprotocol/serverInfo"))
 			return nil
 		}
 	}

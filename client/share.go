@@ -55,9 +55,11 @@ func (q *queue) enter(req *mcp.Request, limit int) (client string, err error) {
 	client = req.Client()
 	switch share := req.Share(limit); {
 	case q.n >= limit:
-		return "", mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for the server already", limit)
+		return "", mcp.Errorf(mcp.CodeToolBusy,
+			"%d requests wait for the server already", limit)
 	case q.clients[client] >= share:
-		return "", mcp.Errorf(mcp.CodeToolBusy, "%d requests of this client wait for the server already", share)
+		return "", mcp.Errorf(mcp.CodeToolBusy,
+			"%d requests of this client wait for the server already", share)
 	}
 	if q.clients == nil {
 		q.clients = make(map[string]int)

@@ -147,7 +147,8 @@ func (s *Source) Close() error {
 	s.stop()
 	s.work.Wait()
 	s.enter(closed)
-	if e, ok := s.transport.(*Endpoint); ok && !s.shared {
+	e, ok := s.transport.(*Endpoint)
+	if ok && !s.shared {
 		e.release()
 	}
 	s.opts.Roster.remove(s)
@@ -228,7 +229,8 @@ func sendable(name string) bool {
 // notFound converts the one error whose code changed between versions.
 func notFound(err error, uri string) error {
 	var e *mcp.Error
-	if errors.As(err, &e) && e.Code == mcp.CodeInvalidParams && memberString(e.Data, "uri") == uri {
+	if errors.As(err, &e) && e.Code == mcp.CodeInvalidParams &&
+		memberString(e.Data, "uri") == uri {
 		copied := *e
 		copied.Code = mcp.CodeResourceNotFound
 		return &copied
@@ -263,7 +265,8 @@ func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.Ge
 // Complete requests suggestions from the server. A server without completions has none,
 // which is not an error. Other errors are as in [Source.CallTool].
 func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	if cat := s.catalog.Load(); cat != nil && !cat.Completions {
+	cat := s.catalog.Load()
+	if cat != nil && !cat.Completions {
 		return &mcp.CompleteResult{}, nil
 	}
 	params, _ := mcp.Marshal(p) // strings can always be encoded
@@ -309,7 +312,8 @@ func (s *Source) repeatable(name string) bool {
 		return false
 	}
 	t := cat.Tool(name)
-	return t != nil && t.Annotations != nil && (t.Annotations.ReadOnlyHint || t.Annotations.IdempotentHint)
+	return t != nil && t.Annotations != nil &&
+		(t.Annotations.ReadOnlyHint || t.Annotations.IdempotentHint)
 }
 
 // label returns the server's name in an error, or else its transport.

@@ -101,16 +101,19 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	if lastID != "" {
 		header[headerEventID] = []string{lastID}
 	}
-	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodGet, header), l.ses.src.tap)
+	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodGet, header),
+		l.ses.src.tap)
 	if err != nil {
 		return nil, l.connectionError(ctx, err)
 	}
-	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), eventStream) {
+	if resp.StatusCode == http.StatusOK &&
+		strings.HasPrefix(resp.Header.Get("Content-Type"), eventStream) {
 		return resp, nil
 	}
 	defer drainAndClose(resp.Body)
 	status := &StatusError{Status: resp.StatusCode}
-	if inSession && status.mayForgetSession(true) && resp.StatusCode != http.StatusBadRequest {
+	if inSession && status.mayForgetSession(true) &&
+		resp.StatusCode != http.StatusBadRequest {
 		l.endSession(status)
 		return nil, &lostError{cause: status}
 	}
@@ -141,7 +144,8 @@ func (l *httpLink) listen(refresh func()) {
 					refresh()
 				}
 				r := peer.NewEventReader(resp.Body, l.endpoint.maxMessage())
-				_, _ = l.readEvents(r, nil, l.tapOf(resp).On(tap.SSE)) // reopened in any case
+				// Reopened in any case.
+				_, _ = l.readEvents(r, nil, l.tapOf(resp).On(tap.SSE))
 				lastID = r.LastID
 				_ = resp.Body.Close()
 			}

@@ -101,9 +101,11 @@ func (s *Source) State() State {
 		st.Error = s.lastErr.Error()
 	}
 	s.mu.Unlock()
-	if ses := s.current.Load(); ses != nil && ses.alive() {
+	ses := s.current.Load()
+	if ses != nil && ses.alive() {
 		st.PID, st.Version, st.InFlight = ses.child.pid(), ses.version, ses.inFlight()
-		if why := ses.unresponsive(); why != "" && st.Phase == Ready {
+		why := ses.unresponsive()
+		if why != "" && st.Phase == Ready {
 			st.Phase = Unresponsive
 			st.Error = why
 		}

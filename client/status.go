@@ -105,7 +105,8 @@ func (e *Endpoint) statusError(resp *http.Response, text []byte) *StatusError {
 
 // excerpt returns the first line of a body for errors, or "" for HTML.
 func (e *Endpoint) excerpt(resp *http.Response, text []byte) string {
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); strings.Contains(kind, "html") {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if strings.Contains(kind, "html") {
 		return ""
 	}
 	return e.firstLine(string(text))

@@ -181,7 +181,8 @@ func (e *explainer) judge(line string) {
 			e.weak = true
 		}
 	case exception.MatchString(line),
-		hasAnyPrefix(line, "panic: ", "fatal error: ", "Unhandled exception", "Exception in thread", "Caused by: "):
+		hasAnyPrefix(line, "panic: ", "fatal error: ", "Unhandled exception",
+			"Exception in thread", "Caused by: "):
 		e.kept = line
 		e.weak = false
 	case strings.HasPrefix(line, "thread '") && strings.Contains(line, " panicked at "):

@@ -31,7 +31,8 @@ func (s *Source) Reach(ctx context.Context) error {
 // acquire returns the session for a request. It starts the server if needed, and waits
 // for it.
 func (s *Source) acquire(ctx context.Context) (*session, error) {
-	if ses := s.current.Load(); ses != nil && ses.alive() {
+	ses := s.current.Load()
+	if ses != nil && ses.alive() {
 		if s.opts.Timeouts.Idle > 0 {
 			s.lastUse.Store(time.Now().UnixNano())
 		}
@@ -65,7 +66,8 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 			s.mu.Unlock()
 			return nil, errClosed
 		case s.state == ready:
-			if ses := s.current.Load(); ses != nil && ses.alive() {
+			ses := s.current.Load()
+			if ses != nil && ses.alive() {
 				s.mu.Unlock()
 				return ses, nil
 			}
@@ -418,7 +420,8 @@ func (ses *session) understands(ctx context.Context, doubt error) bool {
 	defer cancel()
 	_, err := ses.request(limited, ses.pingMethod(), nil)
 	var e *mcp.Error
-	if err == nil || ctx.Err() != nil || !ses.version.Modern() && errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
+	if err == nil || ctx.Err() != nil ||
+		!ses.version.Modern() && errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
 		return true
 	}
 	ses.lost(fmt.Errorf("the server does not speak as it did: %w", doubt))

@@ -158,7 +158,8 @@ func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 			_ = s.write(cancelled(c.id)) // on failure, the connection ends soon anyway
 		}
 	})
-	if lost, ok := err.(*lostError); ok && s.child != nil && !s.child.mayHaveRead(position) {
+	lost, ok := err.(*lostError)
+	if ok && s.child != nil && !s.child.mayHaveRead(position) {
 		return nil, &lostError{
 			cause:  lost.cause,
 			unseen: true,
@@ -194,7 +195,8 @@ func (s *stream) writeError(ctx context.Context, c *call, err error) error {
 	}
 	// The session may have ended for another reason, such as a hang, before its pipes
 	// were closed.
-	if _, ended := c.wait(ctx, func() {}); errors.As(ended, &lost) {
+	_, ended := c.wait(ctx, func() {})
+	if errors.As(ended, &lost) {
 		err = lost.cause
 	}
 	return &lostError{

@@ -22,7 +22,9 @@ func unread(pipe *os.File) (n int64, known bool) {
 	}
 	var waiting int32
 	if err := raw.Control(func(fd uintptr) {
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&waiting))) // FIONREAD
+		// FIONREAD
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ,
+			uintptr(unsafe.Pointer(&waiting)))
 		known = errno == 0
 	}); err != nil {
 		return 0, false

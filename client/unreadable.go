@@ -39,14 +39,17 @@ func misaddressed(m *peer.Message, sent func(id uint64) bool) *UnreadableError {
 		if sent(peer.Number(m.ID)) {
 			return nil
 		}
-		return &UnreadableError{fmt.Errorf("no request has its id %s", visible.Line(string(m.ID[:min(len(m.ID), 40)])))}
+		return &UnreadableError{fmt.Errorf("no request has its id %s",
+			visible.Line(string(m.ID[:min(len(m.ID), 40)])))}
 	case m.Failure != nil:
 		err := wireError(m.Failure)
-		if e, ok := errors.AsType[*mcp.Error](err); ok && e.Code == mcp.CodeMethodNotFound {
+		e, ok := errors.AsType[*mcp.Error](err)
+		if ok && e.Code == mcp.CodeMethodNotFound {
 			return nil
 		}
 		return &UnreadableError{fmt.Errorf("%w, and is the error: %v", errNoID, err)}
-	case !jsonscan.IsObject(m.Result) || len(bytes.TrimSpace(m.Result[1:len(m.Result)-1])) == 0:
+	case !jsonscan.IsObject(m.Result) ||
+		len(bytes.TrimSpace(m.Result[1:len(m.Result)-1])) == 0:
 		return nil
 	}
 	return &UnreadableError{errNoID}
@@ -87,7 +90,8 @@ func unreadable(text []byte, err error) (id uint64, why *UnreadableError) {
 
 func looksLikeBatch(text []byte) bool {
 	return bytes.Contains(text, []byte(`"jsonrpc"`)) &&
-		(bytes.Contains(text, []byte(`"result"`)) || bytes.Contains(text, []byte(`"error"`)))
+		(bytes.Contains(text, []byte(`"result"`)) ||
+			bytes.Contains(text, []byte(`"error"`)))
 }
 
 // glanced is the readable part of a message that is not valid JSON.

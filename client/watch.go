@@ -90,7 +90,8 @@ func (ses *session) listen() {
 	if ses.http != nil && !ses.version.Modern() {
 		ses.http.listen(ses.refresh)
 	}
-	if e, ok := ses.src.transport.(*Endpoint); ses.version.Modern() && !(ok && e.NoListen) {
+	e, ok := ses.src.transport.(*Endpoint)
+	if ses.version.Modern() && !(ok && e.NoListen) {
 		ses.goWork(ses.subscribe)
 	}
 	if !ses.version.Modern() && len(ses.src.Subscribed()) > 0 {
@@ -158,8 +159,10 @@ func (ses *session) unwatch(ctx context.Context, uris []string) {
 		return
 	}
 	for _, uri := range uris {
-		_, _ = ses.request(ctx, "resources/unsubscribe", uriParams(uri)) // the resource may no longer exist
-		if ses.src.isWatched(uri) {                                      // by a client that came in between
+		// The resource may no longer exist.
+		_, _ = ses.request(ctx, "resources/unsubscribe", uriParams(uri))
+		// By a client that came in between.
+		if ses.src.isWatched(uri) {
 			_, _ = ses.request(ctx, "resources/subscribe", uriParams(uri))
 		}
 	}
@@ -186,8 +189,10 @@ func (ses *session) resubscribe() {
 func (ses *session) resume(ctx context.Context) {
 	for _, uri := range ses.src.Subscribed() {
 		params := append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
-		_, _ = ses.request(ctx, "resources/subscribe", params) // the resource may no longer exist
-		ses.src.watchers.Tell(mcp.Change{URI: uri})            // it may have changed in the meantime
+		// The resource may no longer exist.
+		_, _ = ses.request(ctx, "resources/subscribe", params)
+		// It may have changed in the meantime.
+		ses.src.watchers.Tell(mcp.Change{URI: uri})
 	}
 }
 
@@ -197,7 +202,8 @@ func (ses *session) filter() []byte {
 	if uris := ses.src.Subscribed(); len(uris) > 0 {
 		f["resourceSubscriptions"] = uris
 	}
-	encoded, _ := mcp.Marshal(map[string]any{"notifications": f}) // strings can always be encoded
+	// Strings can always be encoded.
+	encoded, _ := mcp.Marshal(map[string]any{"notifications": f})
 	return encoded
 }
 

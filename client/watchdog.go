@@ -53,7 +53,8 @@ func (s *Source) watchInterval() time.Duration {
 	if s.opts.Timeouts.Hang < 0 {
 		return 0
 	}
-	return min(max(s.opts.Timeouts.Hang/watchesPerTimeout, time.Millisecond), maxWatchInterval)
+	return min(max(s.opts.Timeouts.Hang/watchesPerTimeout, time.Millisecond),
+		maxWatchInterval)
 }
 
 // watch checks the session once. Only the supervisor calls it. Ages are counted in calls
@@ -78,7 +79,8 @@ func (ses *session) watch() {
 	if ses.silentWatches++; !ses.silent.Swap(true) {
 		ses.silentWatches = 0
 	}
-	hanging := age >= needed && ses.silentWatches >= needed && !asking // a question waits for the client
+	// A question waits for the client.
+	hanging := age >= needed && ses.silentWatches >= needed && !asking
 	if hanging || abandoned || ses.suspect.Load() || ses.stoppedPID() != 0 {
 		ses.startProbe()
 	}
@@ -158,7 +160,8 @@ func (ses *session) runProbe(p *probe) {
 			continue
 		}
 		after := ses.signs()
-		if age := time.Since(p.since); !after.worksSince(before, limit) || age > maxBusy {
+		age := time.Since(p.since)
+		if !after.worksSince(before, limit) || age > maxBusy {
 			ses.replace(&hangError{fmt.Sprintf("it has not answered a ping within %v", age.Round(time.Millisecond))})
 			return
 		}
@@ -171,7 +174,8 @@ func (ses *session) runProbe(p *probe) {
 // sendPing sends a ping unless one is outstanding. It reports false if the session is
 // lost. Only runProbe calls it.
 func (ses *session) sendPing() bool {
-	if ses.ping != nil && len(ses.ping.answer) == 0 { // an answer between two probes says nothing about the present
+	// An answer between two probes says nothing about the present.
+	if ses.ping != nil && len(ses.ping.answer) == 0 {
 		return true
 	}
 	sent := &ping{
@@ -213,7 +217,8 @@ func isAnswer(err error) bool {
 	var e *mcp.Error
 	var status *StatusError
 	var unread *UnreadableError
-	return err == nil || errors.As(err, &e) || errors.As(err, &status) || errors.As(err, &unread)
+	return err == nil || errors.As(err, &e) || errors.As(err, &status) ||
+		errors.As(err, &unread)
 }
 
 func (ses *session) pingMethod() string {

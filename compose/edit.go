@@ -36,17 +36,21 @@ type ToolEdit struct {
 }
 
 func (e *Edits) empty() bool {
-	return e == nil || e.Name+e.Title == "" && e.Enabled == nil && len(e.Disabled) == 0 && len(e.Tools) == 0
+	return e == nil ||
+		e.Name+e.Title == "" && e.Enabled == nil && len(e.Disabled) == 0 &&
+			len(e.Tools) == 0
 }
 
 func (e *Edits) allows(tool string) bool {
-	return (e.Enabled == nil || slices.Contains(e.Enabled, tool)) && !slices.Contains(e.Disabled, tool)
+	return (e.Enabled == nil || slices.Contains(e.Enabled, tool)) &&
+		!slices.Contains(e.Disabled, tool)
 }
 
 // Missing returns the tools named in e that the source does not have, sorted.
 func (e *Edits) Missing(cat *mcp.Catalog) (names []string) {
 	for _, name := range slices.Concat(e.Enabled, e.Disabled, slices.Collect(maps.Keys(e.Tools))) {
-		if cat.Tool(name) == nil && cat.WithheldTools[name] == "" && !slices.Contains(names, name) {
+		if cat.Tool(name) == nil && cat.WithheldTools[name] == "" &&
+			!slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -78,7 +82,8 @@ func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
 			continue
 		}
 		if other, taken := e.ownNames[to]; taken {
-			return nil, fmt.Errorf("tool %q and tool %q would both be shown as %q", other, name, to)
+			return nil, fmt.Errorf("tool %q and tool %q would both be shown as %q",
+				other, name, to)
 		}
 		e.ownNames[to] = name
 	}

@@ -119,14 +119,16 @@ func rawWithLinks(raw *mcp.Raw, places [][]string, link func(string) string) (*m
 // withLinks returns a document with the URIs at the given paths replaced. All other bytes
 // stay the same; a document without changes is returned as is.
 func withLinks(doc json.RawMessage, places [][]string, link func(string) string) json.RawMessage {
-	if !bytes.Contains(doc, []byte(`ri"`)) && !bytes.Contains(doc, []byte(`outputTemplate"`)) {
+	if !bytes.Contains(doc, []byte(`ri"`)) &&
+		!bytes.Contains(doc, []byte(`outputTemplate"`)) {
 		return doc // every member name of a link ends in one of these
 	}
 	e := &linkEditor{
 		doc:  doc,
 		link: link,
 	}
-	if _, err := e.value(0, 0, places); err != nil || e.done == 0 {
+	_, err := e.value(0, 0, places)
+	if err != nil || e.done == 0 {
 		return doc
 	}
 	return append(e.out, doc[e.done:]...)

@@ -109,7 +109,8 @@ func (u *union) copyReasons(into *map[string]string, owners map[string]ownName, 
 			shown = shown[1:]
 		}
 		for _, as := range shown {
-			if _, taken := owners[as]; !taken && (*into)[as] == "" {
+			_, taken := owners[as]
+			if !taken && (*into)[as] == "" {
 				if *into == nil {
 					*into = make(map[string]string)
 				}
@@ -154,7 +155,8 @@ func join[T any](
 			o := ownName{i, *name}
 			shown := *name
 			switch {
-			case u.opts.Prefix == PrefixAlways, users[*name] > 1 && u.opts.Prefix != PrefixNever:
+			case u.opts.Prefix == PrefixAlways, users[*name] > 1 &&
+				u.opts.Prefix != PrefixNever:
 				shown = prefixed(u.parts[i].Name, *name)
 			case u.opts.Prefix != PrefixNever:
 				shown = short(*name)

@@ -43,11 +43,13 @@ func checkOrigin(params *mcp.CallToolParams, source, name string) error {
 		return nil
 	}
 	for i := range params.Origins {
-		if o := &params.Origins[i]; o.Source == source && o.Name == name {
+		o := &params.Origins[i]
+		if o.Source == source && o.Name == name {
 			return nil
 		}
 	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "tool %q is another tool now: list the tools again", params.Name)
+	return mcp.Errorf(mcp.CodeInvalidParams,
+		"tool %q is another tool now: list the tools again", params.Name)
 }
 
 // Label returns src with name as the origin of its tools ([mcp.Tool.Origins]), as

@@ -31,7 +31,8 @@ func short(whole string) string {
 // nameRune replaces characters that some clients reject in tool names.
 func nameRune(r rune) rune {
 	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+	case 'a' <= r &&
+		r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
 		return r
 	}
 	return '_'

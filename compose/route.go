@@ -110,7 +110,8 @@ func (u *union) mergeResources(m *merged) error {
 	left := maxMatching
 	for i, cat := range m.parts {
 		for _, r := range cat.Resources {
-			shown, err := u.shownURI(m, "resource", r.URI, i, m.uris.claimsOn(r.URI, &left), shared)
+			shown, err := u.shownURI(m, "resource", r.URI, i,
+				m.uris.claimsOn(r.URI, &left), shared)
 			if err != nil {
 				return err
 			}
@@ -134,7 +135,8 @@ func (u *union) mergeResources(m *merged) error {
 				continue
 			}
 			m.templates[shown] = ownName{i, t.URITemplate}
-			t.URITemplate, t.Raw = shown, withText(t.Raw, "uriTemplate", t.URITemplate, shown)
+			t.URITemplate, t.Raw = shown, withText(t.Raw, "uriTemplate",
+				t.URITemplate, shown)
 			m.catalog.Templates = append(m.catalog.Templates, t)
 		}
 	}

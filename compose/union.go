@@ -203,7 +203,8 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	}
 	own, ok := m.tools[params.Name]
 	if !ok {
-		return nil, unknownItem(m.catalog.WithheldTools, params.Name, mcp.CodeToolDenied, mcp.UnknownTool(params.Name))
+		return nil, unknownItem(m.catalog.WithheldTools, params.Name,
+			mcp.CodeToolDenied, mcp.UnknownTool(params.Name))
 	}
 	if err := checkOrigin(params, u.parts[own.part].Name, own.name); err != nil {
 		return nil, err
@@ -286,7 +287,8 @@ func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mc
 	}
 	own, ok := m.prompts[params.Name]
 	if !ok {
-		return nil, unknownItem(m.catalog.WithheldPrompts, params.Name, mcp.CodeInvalidParams, mcp.UnknownPrompt(params.Name))
+		return nil, unknownItem(m.catalog.WithheldPrompts, params.Name,
+			mcp.CodeInvalidParams, mcp.UnknownPrompt(params.Name))
 	}
 	if own.name != params.Name {
 		params = &mcp.GetPromptParams{

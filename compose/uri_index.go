@@ -132,7 +132,8 @@ func (p *pattern) describes(uri string, left *int) bool {
 func literalOf(template string) string {
 	for i := range len(template) {
 		b := template[i]
-		if b == '{' || b == '%' || b <= ' ' || b >= 0x7f || strings.HasPrefix(template[i:], "/:") {
+		if b == '{' || b == '%' || b <= ' ' || b >= 0x7f ||
+			strings.HasPrefix(template[i:], "/:") {
 			return template[:i]
 		}
 	}

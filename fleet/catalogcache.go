@@ -115,7 +115,8 @@ func removeOldest(dir string) error {
 	})
 	for _, e := range entries[:len(entries)-maxCachedFiles] {
 		if filepath.Ext(e.Name()) == ".json" {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // another process may have removed it first
+			// Another process may have removed it first.
+			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 	return nil

@@ -101,7 +101,8 @@ func newFleet(file string, opts *Options) *fleet {
 	f.Swap = compose.NewSwap(f.emptySource())
 	f.quit, f.stop = context.WithCancel(context.Background())
 	if opts.Reload.Signal != nil {
-		signal.Notify(f.signals, opts.Reload.Signal) // now: an unhandled signal would end the process
+		// now: an unhandled signal would end the process
+		signal.Notify(f.signals, opts.Reload.Signal)
 	}
 	return f
 }
@@ -252,7 +253,8 @@ func (f *fleet) run() {
 			f.reload()
 		case <-tick:
 			now := f.snapshot()
-			if now == last && (now != f.seen || f.programArrived()) { // unchanged since the last tick: nothing is writing it
+			// Unchanged since the last tick: nothing is writing it.
+			if now == last && (now != f.seen || f.programArrived()) {
 				f.reload()
 			}
 			last = now
@@ -282,7 +284,8 @@ func (f *fleet) reload() {
 		return err
 	})
 	if err != nil && f.quit.Err() == nil {
-		f.opts.Logger.Error("new definitions rejected; keeping the previous ones", "file", f.file, "error", err)
+		f.opts.Logger.Error("new definitions rejected; keeping the previous ones",
+			"file", f.file, "error", err)
 	}
 }
 
@@ -328,7 +331,8 @@ func (f *fleet) hideColliding() {
 	if collision == nil || f.quit.Err() != nil {
 		return
 	}
-	for _, suspects := range []state{changed, shown} { // changed servers first, from the end of the file
+	// Changed servers first, from the end of the file.
+	for _, suspects := range []state{changed, shown} {
 		for _, name := range slices.Backward(f.order) {
 			m := f.members[name]
 			if m == nil || m.current() != suspects {
@@ -349,7 +353,8 @@ func (f *fleet) hideColliding() {
 func (f *fleet) setAside(m *member, collision error) {
 	f.pending[m.name] = m
 	m.handle(collides)
-	if why := collision.Error(); m.collision != why && f.quit.Err() == nil {
+	why := collision.Error()
+	if m.collision != why && f.quit.Err() == nil {
 		m.collision = why
 		f.opts.reportUnavailable(m.name, collision)
 	}

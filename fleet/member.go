@@ -179,7 +179,8 @@ func (f *fleet) reportSlowStart(m *member, limit time.Duration) *time.Timer {
 	}
 	return time.AfterFunc(after, func() {
 		if m.current() == starting {
-			f.opts.reportUnavailable(m.name, errors.New("it is not there yet; requests still wait for it"))
+			f.opts.reportUnavailable(m.name,
+				errors.New("it is not there yet; requests still wait for it"))
 		}
 	})
 }

@@ -229,15 +229,18 @@ func (p *Pending) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	switch mcp.RequestFrom(ctx).Method() {
 	case "initialize", "server/discover":
 		if p.starting.alone && p.result.Load() != nil {
-			return p.load(ctx) // the original catalog, without the capabilities declared for earlier sessions
+			// The original catalog, without the capabilities declared for earlier sessions.
+			return p.load(ctx)
 		}
 	}
 	return p.starting.catalog(ctx, nil, p.load)
 }
 
 func (p *Pending) load(ctx context.Context) (*mcp.Catalog, error) {
-	if o := p.result.Load(); o != nil && o.err != nil {
-		return nil, mcp.Errorf(mcp.CodeToolUnavailable, "server %q cannot be started", p.name)
+	o := p.result.Load()
+	if o != nil && o.err != nil {
+		return nil, mcp.Errorf(mcp.CodeToolUnavailable,
+			"server %q cannot be started", p.name)
 	}
 	return p.Swap.Catalog(ctx)
 }

@@ -123,7 +123,8 @@ func lacks(req *mcp.Request, cat *mcp.Catalog) bool {
 // later, as a session that began early would otherwise not use them. server, if not nil,
 // is the identity of all servers together.
 func (s *startup) extend(cat *mcp.Catalog, server *mcp.Implementation) *mcp.Catalog {
-	if e := s.extended.Load(); e != nil && e.original == cat {
+	e := s.extended.Load()
+	if e != nil && e.original == cat {
 		return e.extended
 	}
 	extended := cat.Copy()

@@ -39,7 +39,8 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 	p := f.plan(ctx, d)
 	f.names = d.names()
 	f.order = p.order
-	if server := f.implementation(); first && len(f.order) > 1 {
+	server := f.implementation()
+	if first && len(f.order) > 1 {
 		f.identity.Store(&server)
 	}
 	for _, name := range order { // the ones that stay until they can be replaced
@@ -73,7 +74,8 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 	}
 	f.adopt(before, next, late, p)
 	if !first {
-		f.starting.endPhase() // requests may be waiting for servers that the file no longer has
+		// Requests may be waiting for servers that the file no longer has.
+		f.starting.endPhase()
 		f.opts.Logger.Info("the definitions have been read", "file", f.file,
 			"added", len(p.fresh)-p.changed, "changed", p.changed, "removed", len(p.gone))
 	}
@@ -127,7 +129,8 @@ func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
 		switch {
 		case s.Disabled() && !resolver.Disabled:
 		case len(p.order) == f.opts.MaxServers:
-			f.skip(p, s.Name, fmt.Errorf("it is left out: the file has more than %d servers", f.opts.MaxServers))
+			f.skip(p, s.Name,
+				fmt.Errorf("it is left out: the file has more than %d servers", f.opts.MaxServers))
 		default:
 			p.order = append(p.order, s.Name)
 		}
@@ -143,7 +146,8 @@ func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
 			err = f.planServer(ctx, p, resolver, targets[name], s)
 		}
 		if err != nil {
-			if _, missing := resolver.LookPath(s.Command); missing != nil && !s.Remote() {
+			_, missing := resolver.LookPath(s.Command)
+			if missing != nil && !s.Remote() {
 				p.missing = append(p.missing, s.Command)
 			}
 			f.skip(p, name, err)
@@ -152,7 +156,8 @@ func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
 		}
 	}
 	for name, m := range f.members {
-		if pending := f.pending[name]; !p.stays[m] && p.fresh[name] == nil && (pending == nil || !p.stays[pending]) {
+		pending := f.pending[name]
+		if !p.stays[m] && p.fresh[name] == nil && (pending == nil || !p.stays[pending]) {
 			p.gone = append(p.gone, name)
 		}
 	}

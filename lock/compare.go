@@ -127,7 +127,8 @@ func (f *File) Verify(ctx context.Context, subjects []Subject, only []string) (*
 // its items.
 func (c *Comparison) Expand(drifts []Drift) (all []Drift) {
 	for _, d := range drifts {
-		if now := c.now[d.Source]; d.Item.Kind == Whole && now != nil {
+		now := c.now[d.Source]
+		if d.Item.Kind == Whole && now != nil {
 			all = append(all, Compare(d.Source, &Entry{Version: now.Version}, now)...)
 			continue
 		}

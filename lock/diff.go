@@ -86,10 +86,12 @@ func WriteDiff(w io.Writer, drifts []Drift) error {
 		}
 		was := d.Was.lines()
 		is := d.Is.lines()
-		if bytes.Equal(was, is) { // the difference is not visible in the lines, such as a trailing space
+		// The difference is not visible in the lines, such as a trailing space.
+		if bytes.Equal(was, is) {
 			was, is = d.Was.indented(), d.Is.indented()
 		}
-		_, text, _ := bytes.Cut(diff.Diff("locked", was, "now", is), []byte("\n")) // without "diff locked now"
+		// Without "diff locked now".
+		_, text, _ := bytes.Cut(diff.Diff("locked", was, "now", is), []byte("\n"))
 		if _, err := w.Write(text); err != nil {
 			return err
 		}

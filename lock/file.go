@@ -114,7 +114,8 @@ func (i Item) String() string {
 func ParseItem(text string) (Item, error) {
 	kind, name, named := strings.Cut(text, "/")
 	item := Item{Kind(kind), name}
-	if !slices.Contains(pinnedKinds(), item.Kind) || named != item.hasName() || named && name == "" {
+	if !slices.Contains(pinnedKinds(), item.Kind) || named != item.hasName() ||
+		named && name == "" {
 		return Item{}, fmt.Errorf(
 			"%q is no item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, "+
 				"instructions, server or origin",
@@ -205,7 +206,8 @@ func Parse(text []byte) (*File, error) {
 		return nil, err
 	}
 	if members.LockVersion != lockVersion {
-		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d", members.LockVersion, lockVersion)
+		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d",
+			members.LockVersion, lockVersion)
 	}
 	f := &File{
 		Sources:     make(map[string]*Entry),
@@ -224,7 +226,8 @@ func Parse(text []byte) (*File, error) {
 		return nil, err
 	}
 	if !bytes.Equal(again, form) {
-		return nil, fmt.Errorf("it has members that a lock does not have, near %q", difference(form, again))
+		return nil, fmt.Errorf("it has members that a lock does not have, near %q",
+			difference(form, again))
 	}
 	return f, nil
 }
@@ -293,7 +296,8 @@ func (p Pin) check(item Item) error {
 	}
 	if key := nameMember(item.Kind); key != "" {
 		var name string
-		if json.Unmarshal(jsonscan.Member(p.Definition, key), &name) != nil || name != item.Name {
+		if json.Unmarshal(jsonscan.Member(p.Definition, key), &name) != nil ||
+			name != item.Name {
 			return fmt.Errorf("its definition is that of %.80q", name)
 		}
 	}

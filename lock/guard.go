@@ -158,7 +158,8 @@ func (g *Guard) Follow(reloaded func(error)) (stop func()) {
 			case <-ticker.C:
 			}
 			now := fsutil.Snapshot(path)
-			if now == last && now != used { // unchanged since the last tick: it is not being written
+			// Unchanged since the last tick: it is not being written.
+			if now == last && now != used {
 				used = now
 				file, err := Open(path)
 				if err == nil {

@@ -151,7 +151,8 @@ func (s *recorder) contents(ctx context.Context, src mcp.Source, uri string) {
 		digest, err = Digest(UI, contents)
 	}
 	if err != nil {
-		s.add(ruleUnread, item, "%s cannot be read, and so not be pinned: it is not offered: %v", item, err)
+		s.add(ruleUnread, item,
+			"%s cannot be read, and so not be pinned: it is not offered: %v", item, err)
 		return
 	}
 	s.locked.Items[item] = Pin{

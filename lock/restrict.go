@@ -96,7 +96,8 @@ func (p *restricted) view(ctx context.Context) (*view, error) {
 // means that the lock does not contain the source.
 func (p *restricted) applicableEntry(lock *File) (*Entry, *Drift) {
 	d := p.guard.originDrift(lock, p.name, p.origin)
-	if last := p.last.Load(); d != nil && d.Item.Kind == Origin && last != nil && last.admitted {
+	last := p.last.Load()
+	if d != nil && d.Item.Kind == Origin && last != nil && last.admitted {
 		return last.locked, nil
 	}
 	return lock.Sources[p.name], d
@@ -158,7 +159,8 @@ func callChecked[T any](ctx context.Context, p *restricted, check func(*view) er
 		return none, err
 	}
 	result, err := do()
-	if now, viewErr := p.view(ctx); viewErr == nil && now != v && !now.open {
+	now, viewErr := p.view(ctx)
+	if viewErr == nil && now != v && !now.open {
 		if refusal := check(now); isRefusal(refusal) {
 			return none, refusal
 		}
@@ -282,7 +284,8 @@ func (p *restricted) Watch(changed func(mcp.Change)) (stop func()) {
 	stops := []func(){p.guard.watchers.Watch(changed)}
 	if p.watches {
 		stops = append(stops, p.watched.Watch(func(c mcp.Change) {
-			if v := p.last.Load(); c.URI != "" && v != nil && !v.open && v.resource(c.URI) != nil {
+			v := p.last.Load()
+			if c.URI != "" && v != nil && !v.open && v.resource(c.URI) != nil {
 				c.URI = ""
 				if c == (mcp.Change{}) {
 					return

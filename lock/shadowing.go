@@ -28,7 +28,8 @@ func CheckShadowing(sources map[string]*Entry) (found []check.Finding) {
 			for _, tool := range mentioned(sources[source].Items[item].Definition, owners) {
 				if of := owners[tool]; !slices.Contains(of, source) {
 					found = append(found,
-						finding(ruleMentions, source, item, fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0])))
+						finding(ruleMentions, source, item,
+							fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0])))
 				}
 			}
 		}
@@ -38,7 +39,9 @@ func CheckShadowing(sources map[string]*Entry) (found []check.Finding) {
 
 // distinctive reports whether a tool name is unlikely to occur as an ordinary word.
 func distinctive(name string) bool {
-	return len(name) >= 6 && (strings.ContainsAny(name, "_-./0123456789") || strings.ToLower(name[1:]) != name[1:])
+	return len(name) >= 6 &&
+		(strings.ContainsAny(name, "_-./0123456789") ||
+			strings.ToLower(name[1:]) != name[1:])
 }
 
 // mentioned returns the tools named in the texts of a definition, each once.
@@ -60,5 +63,6 @@ func mentioned(definition json.RawMessage, owners map[string][]string) (tools []
 
 // isNoName reports whether a character cannot occur in a tool name.
 func isNoName(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./", r)
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+		!strings.ContainsRune("_-./", r)
 }

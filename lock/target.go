@@ -74,7 +74,8 @@ func (f *File) Uncovered(path string, targets []Target) (uncovered []Target) {
 		case t.Definitions == "":
 			covers = covers || f.knows(t)
 		case t.path() == path &&
-			(len(f.Definitions) == 0 || slices.Contains(f.Definitions, filepath.Base(t.Definitions))):
+			(len(f.Definitions) == 0 ||
+				slices.Contains(f.Definitions, filepath.Base(t.Definitions))):
 			covers = true
 		default:
 			uncovered = append(uncovered, t)

@@ -44,7 +44,8 @@ func (p *restricted) compare(lock *File, cat *mcp.Catalog) *view {
 		catalog:  cat,
 	}
 	if locked == nil {
-		v.open = true // the policy is Warn; under Block, the source would not have been called
+		// The policy is Warn; under Block, the source would not have been called.
+		v.open = true
 		return v
 	}
 	if offersNothing(cat) { // a server that has not run yet: its identity is still unknown

@@ -373,7 +373,8 @@ func appendCacheHint(dst []byte, hint CacheHint) []byte {
 }
 
 func appendTTL(dst []byte, hint CacheHint) []byte {
-	return strconv.AppendInt(append(dst, `"ttlMs":`...), max(0, hint.TTL.Milliseconds()), 10)
+	return strconv.AppendInt(append(dst, `"ttlMs":`...),
+		max(0, hint.TTL.Milliseconds()), 10)
 }
 
 func appendScope(dst []byte, hint CacheHint) []byte {
@@ -401,6 +402,7 @@ func (c *Catalog) ServerInfo(v Version) json.RawMessage {
 
 // completeMembers returns the final members of every 2026-07-28 result.
 func (c *Catalog) completeMembers() []byte {
-	dst := appendServerInfo([]byte(`"resultType":"complete","_meta":{`), c.ServerInfo(LatestVersion))
+	dst := appendServerInfo([]byte(`"resultType":"complete","_meta":{`),
+		c.ServerInfo(LatestVersion))
 	return append(dst, '}')
 }

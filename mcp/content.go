@@ -136,7 +136,8 @@ func (c *Content) appendJSON(dst []byte, f Form) ([]byte, error) {
 		dst = appendMedia(dst, TypeImage, c)
 	case TypeAudio:
 		if f.Version < Version20250326 {
-			return appendSubstitute(dst, fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data))), nil
+			return appendSubstitute(dst,
+				fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data))), nil
 		}
 		dst = appendMedia(dst, TypeAudio, c)
 	case TypeResource:
@@ -150,7 +151,8 @@ func (c *Content) appendJSON(dst []byte, f Form) ([]byte, error) {
 			return dst, fmt.Errorf("content of type %q has no link", c.Type)
 		}
 		if f.Version < Version20250618 {
-			return appendSubstitute(dst, fmt.Sprintf("[resource %s: %s]", c.Link.Name, c.Link.URI)), nil
+			return appendSubstitute(dst,
+				fmt.Sprintf("[resource %s: %s]", c.Link.Name, c.Link.URI)), nil
 		}
 		return appendLink(dst, c, f)
 	default:

@@ -47,7 +47,8 @@ func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) erro
 	if len(path) > jsonscan.MaxDepth {
 		return errors.New("properties with an x-mcp-header may be nested too deeply")
 	}
-	if i := jsonscan.Space(raw, 0); i == len(raw) || raw[i] != '{' {
+	i := jsonscan.Space(raw, 0)
+	if i == len(raw) || raw[i] != '{' {
 		return nil // a schema may be a boolean
 	}
 	var n struct {
@@ -77,7 +78,8 @@ func addAnnotated(found *[]HeaderParam, raw json.RawMessage, path []string) erro
 		}
 	}
 	for name, property := range n.Properties {
-		problem = cmp.Or(problem, addAnnotated(found, property, append(slices.Clone(path), name)))
+		problem = cmp.Or(problem,
+			addAnnotated(found, property, append(slices.Clone(path), name)))
 	}
 	return problem
 }

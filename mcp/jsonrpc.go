@@ -72,7 +72,8 @@ func (r *RPCRequest) check() error {
 		return errors.New("request: method is empty")
 	case len(r.ID) > 0 && !jsonscan.IsID(r.ID):
 		return errors.New("request: id is neither a string nor an integer")
-	case len(r.Params) > 0 && !jsonscan.IsObject(r.Params) && r.Params[jsonscan.Space(r.Params, 0):][0] != '[':
+	case len(r.Params) > 0 && !jsonscan.IsObject(r.Params) &&
+		r.Params[jsonscan.Space(r.Params, 0):][0] != '[':
 		return errors.New("request: params is neither an object nor an array")
 	}
 	return nil

@@ -26,7 +26,8 @@ type Raw struct {
 // itself, which must not be modified afterwards.
 func ParseRaw(doc []byte) (*Raw, error) {
 	if len(doc) > 0 && doc[0] != '{' {
-		if i := jsonscan.Space(doc, 0); i < len(doc) && doc[i] != '{' {
+		i := jsonscan.Space(doc, 0)
+		if i < len(doc) && doc[i] != '{' {
 			return nil, errors.New("want a JSON object")
 		}
 	}

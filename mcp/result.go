@@ -248,11 +248,13 @@ func appendArray[T any](
 }
 
 func (r *CallToolResult) members(dst []byte, f Form) ([]byte, error) {
-	dst, err := appendArray(append(dst, `"content":[`...), r.Content, f, (*Content).appendJSON)
+	dst, err := appendArray(append(dst, `"content":[`...), r.Content, f,
+		(*Content).appendJSON)
 	if err != nil {
 		return dst, err
 	}
-	known := f.Version.Modern() || f.Version >= Version20250618 && jsonscan.IsObject(r.StructuredContent)
+	known := f.Version.Modern() ||
+		f.Version >= Version20250618 && jsonscan.IsObject(r.StructuredContent)
 	if s := r.StructuredContent; s != nil && known {
 		if dst, err = appendValid(append(dst, `,"structuredContent":`...), s, "structuredContent"); err != nil {
 			return dst, err
@@ -263,7 +265,8 @@ func (r *CallToolResult) members(dst []byte, f Form) ([]byte, error) {
 }
 
 func (r *ReadResourceResult) members(dst []byte, f Form) ([]byte, error) {
-	return appendArray(append(dst, `"contents":[`...), r.Contents, f, (*ResourceContents).appendJSON)
+	return appendArray(append(dst, `"contents":[`...), r.Contents, f,
+		(*ResourceContents).appendJSON)
 }
 
 func (r *GetPromptResult) members(dst []byte, f Form) ([]byte, error) {
@@ -271,7 +274,8 @@ func (r *GetPromptResult) members(dst []byte, f Form) ([]byte, error) {
 		dst = append(dst, `"description":`...)
 		dst = append(jsonscan.AppendQuote(dst, r.Description), ',')
 	}
-	return appendArray(append(dst, `"messages":[`...), r.Messages, f, (*PromptMessage).appendJSON)
+	return appendArray(append(dst, `"messages":[`...), r.Messages, f,
+		(*PromptMessage).appendJSON)
 }
 
 func (m *PromptMessage) appendJSON(dst []byte, f Form) ([]byte, error) {

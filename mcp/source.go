@@ -78,7 +78,8 @@ type MethodResult struct {
 // watched, can opt out with a method Changes() bool that returns false.
 func AsWatcher(src Source) (Watcher, bool) {
 	w, ok := src.(Watcher)
-	if c, says := src.(interface{ Changes() bool }); ok && says {
+	c, says := src.(interface{ Changes() bool })
+	if ok && says {
 		ok = c.Changes()
 	}
 	return w, ok

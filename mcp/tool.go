@@ -135,5 +135,6 @@ func (t Tool) wire(v Version) (json.RawMessage, error) {
 
 // describesObject reports whether a schema has the type object.
 func describesObject(schema json.RawMessage) bool {
-	return jsonscan.IsObject(schema) && string(jsonscan.Member(schema, "type")) == `"object"`
+	return jsonscan.IsObject(schema) &&
+		string(jsonscan.Member(schema, "type")) == `"object"`
 }

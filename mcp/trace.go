@@ -57,7 +57,8 @@ func parseTrace(s string) (t Trace, ok bool) {
 	span := s[36:52]
 	flags := s[53:55]
 	switch {
-	case !isHex(version), version == "ff", version == "00" && len(s) > size, len(s) > size && s[size] != '-':
+	case !isHex(version), version == "ff", version == "00" &&
+		len(s) > size, len(s) > size && s[size] != '-':
 		return Trace{}, false
 	case !isHex(trace), !isHex(span), !isHex(flags), isZero(trace), isZero(span):
 		return Trace{}, false
@@ -73,7 +74,8 @@ func parseTrace(s string) (t Trace, ok bool) {
 
 func isHex(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < '0' || '9' < c) && (c < 'a' || 'f' < c) {
+		c := s[i]
+		if (c < '0' || '9' < c) && (c < 'a' || 'f' < c) {
 			return false
 		}
 	}

@@ -133,7 +133,8 @@ func discard(dir string) error {
 			return err
 		}
 	}
-	away, release, err := fsutil.TempDir(filepath.Dir(dir), "."+filepath.Base(dir)+removedSuffix)
+	away, release, err := fsutil.TempDir(filepath.Dir(dir),
+		"."+filepath.Base(dir)+removedSuffix)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,8 @@ func cleanPath(name string) (clean, why string) {
 	switch {
 	case name == "":
 		return "", "it is empty"
-	case strings.HasPrefix(name, "/"), strings.HasPrefix(name, `\`), len(name) > 1 && name[1] == ':':
+	case strings.HasPrefix(name, "/"), strings.HasPrefix(name, `\`), len(name) > 1 &&
+		name[1] == ':':
 		return "", "it is absolute, and only the bundle itself is there on other machines"
 	case strings.ContainsRune(name, 0):
 		return "", "it has a NUL character in it"

@@ -155,7 +155,9 @@ func (k *code) readScript(name string, text []byte) {
 		switch {
 		case shebang && bytes.Contains(first, []byte("sh")):
 			k.readLauncher(name, string(text))
-		case shebang && bytes.Contains(first, []byte("node")), k.m.Server.Type == TypeNode && !isBinary(text):
+		case shebang &&
+			bytes.Contains(first,
+				[]byte("node")), k.m.Server.Type == TypeNode && !isBinary(text):
 			k.readJavaScript(name, text)
 		}
 	}
@@ -238,18 +240,22 @@ func (k *code) followRelative(name string, text []byte, i *jsImport, module stri
 func (k *code) resolveFile(target string) string {
 	for _, end := range []string{"", ".js", ".mjs", ".cjs", ".json", ".node", ".ts", ".mts", ".cts",
 		"/index.js", "/index.mjs", "/index.cjs", "/index.json", "/index.node"} {
-		if info, missing := k.stat(target + end); !missing && info.Mode().IsRegular() {
+		info, missing := k.stat(target + end)
+		if !missing && info.Mode().IsRegular() {
 			return target + end
 		}
 	}
-	if ext := path.Ext(target); ext == ".js" || ext == ".mjs" { // TypeScript names the file after compilation
+	// TypeScript names the file after compilation
+	if ext := path.Ext(target); ext == ".js" || ext == ".mjs" {
 		if source := strings.TrimSuffix(target, "js") + "ts"; k.isFile(source) {
 			return source
 		}
 	}
 	if k.isFile(target + "/package.json") { // its "main" names the file
-		if main := k.readPackage(target).Main; main != "" && path.Join(target, main) != target {
-			if clean, why := cleanPath(path.Join(target, main)); why == "" && k.isFile(clean) {
+		main := k.readPackage(target).Main
+		if main != "" && path.Join(target, main) != target {
+			clean, why := cleanPath(path.Join(target, main))
+			if why == "" && k.isFile(clean) {
 				return clean
 			}
 		}
@@ -323,7 +329,8 @@ func (k *code) findPackage(from, name string) string {
 // ignoredPackage returns the folder of an installed package that packing excludes, or "".
 func (k *code) ignoredPackage(name string) string {
 	for _, dir := range []string{"node_modules", "server/node_modules"} {
-		if info, err := fs.Stat(k.fsys, path.Join(dir, name)); err == nil && info.IsDir() {
+		info, err := fs.Stat(k.fsys, path.Join(dir, name))
+		if err == nil && info.IsDir() {
 			return path.Join(dir, name)
 		}
 	}
@@ -389,7 +396,8 @@ func (k *code) readPython(name string, text []byte) {
 // nor part of Python.
 func (k *code) checkPythonModule(name string, text []byte, at int, module string) {
 	top, _, _ := strings.Cut(module, ".")
-	if top == "" || k.reported[top] || strings.HasPrefix(top, "_") || strings.Contains(pythonModules, " "+top+" ") {
+	if top == "" || k.reported[top] || strings.HasPrefix(top, "_") ||
+		strings.Contains(pythonModules, " "+top+" ") {
 		return
 	}
 	if file := k.pythonFile(path.Dir(name), top); file != "" {

@@ -18,7 +18,8 @@ var developerPath = regexp.MustCompile(
 // checkDeveloper reports a path that exists only on the author's machine, with the
 // severity s: a server that needs it starts on no other machine.
 func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
-	if _, after, ok := strings.Cut(value, "="); ok && strings.HasPrefix(value, "-") {
+	_, after, ok := strings.Cut(value, "=")
+	if ok && strings.HasPrefix(value, "-") {
 		value = after // --root=/home/me
 	}
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool {
@@ -36,7 +37,8 @@ func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 // checkRelative reports the path of a bundle file that does not begin with ${__dirname}:
 // hosts do not start servers in the folder of the bundle.
 func (c *checker) checkRelative(pointer, arg string) {
-	if c.fsys == nil || !literal(arg) || strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/") ||
+	if c.fsys == nil || !literal(arg) || strings.HasPrefix(arg, "-") ||
+		strings.HasPrefix(arg, "/") ||
 		!strings.ContainsAny(arg, "/.") {
 		return
 	}
@@ -44,7 +46,8 @@ func (c *checker) checkRelative(pointer, arg string) {
 	if !fs.ValidPath(clean) || clean == "." {
 		return
 	}
-	if info, missing := c.stat(clean); missing || info == nil || !info.Mode().IsRegular() {
+	info, missing := c.stat(clean)
+	if missing || info == nil || !info.Mode().IsRegular() {
 		return
 	}
 	c.Add(ruleRelative, pointer, "write ${__dirname}/"+clean,

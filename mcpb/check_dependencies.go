@@ -31,8 +31,10 @@ func (k *code) checkDependencies() {
 			switch {
 			case found != "":
 				queue = append(queue, found)
-			case p.OptionalDependencies[name] == "" && !strings.HasPrefix(name, "@types/") && k.first(name):
-				k.in(path.Join(dir, "package.json")).Add(ruleDependency, "", "npm install --omit=dev",
+			case p.OptionalDependencies[name] == "" &&
+				!strings.HasPrefix(name, "@types/") && k.first(name):
+				k.in(path.Join(dir,
+					"package.json")).Add(ruleDependency, "", "npm install --omit=dev",
 					"%s needs the package %s, which is not in the bundle", p.Name, name)
 			}
 		}
@@ -54,7 +56,8 @@ func (k *code) checkDeclared() {
 			if slices.ContainsFunc(k.unclear, func(u unclear) bool {
 				return !u.bundled
 			}) {
-				k.used[cmp.Or(k.findPackage(".", name), k.findPackage("server", name))] = "package.json"
+				k.used[cmp.Or(k.findPackage(".", name),
+					k.findPackage("server", name))] = "package.json"
 			}
 		case k.reported[name], top.OptionalDependencies[name] != "", strings.HasPrefix(name, "@types/"), k.merged[name]:
 		default:
@@ -64,7 +67,8 @@ func (k *code) checkDeclared() {
 	if len(absent) == 0 {
 		return
 	}
-	message := fmt.Sprintf("it names %s, which the bundle does not have", firstNames(absent, 3))
+	message := fmt.Sprintf("it names %s, which the bundle does not have",
+		firstNames(absent, 3))
 	hint := "npm install --omit=dev; if the server was bundled into one file, move them to devDependencies"
 	severity := check.Note
 	switch at := slices.IndexFunc(k.unclear, func(u unclear) bool {

@@ -55,7 +55,8 @@ func (c *checker) walk() error {
 // packing reports them.
 func (c *checker) inspect(name string, buffer []byte) {
 	if why := secretName(name); why != "" {
-		c.in(name).Add(ruleSecretFile, "", "put it into .mcpbignore", "the bundle holds %s", why)
+		c.in(name).Add(ruleSecretFile, "", "put it into .mcpbignore",
+			"the bundle holds %s", why)
 		return
 	}
 	f, err := c.fsys.Open(name)
@@ -92,7 +93,8 @@ func (c *checker) inspect(name string, buffer []byte) {
 // public, and usually examples.
 func fromPackages(name string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
-		return dir == "node_modules" || dir == "site-packages" || dir == "venv" || dir == ".venv"
+		return dir == "node_modules" || dir == "site-packages" || dir == "venv" ||
+			dir == ".venv"
 	})
 }
 
@@ -145,7 +147,8 @@ func (c *checker) started(platform string) (pointer, name string) {
 		command, _ := o.over(s.Config)
 		name, isPath := commandPath(command)
 		if clean, why := cleanPath(name); isPath && why == "" {
-			if _, missing := c.stat(clean + ".exe"); platform == "win32" && !missing {
+			_, missing := c.stat(clean + ".exe")
+			if platform == "win32" && !missing {
 				clean += ".exe"
 			}
 			return pointer + "/command", clean

@@ -18,7 +18,8 @@ func (c *checker) checkIdentity() {
 			"%q is not a name for machines", n.Text)
 	}
 	if n := c.root.Get("version"); n.Is(tree.String) && !isSemver(n.Text) {
-		c.Add(ruleSemver, "/version", "three numbers, such as 1.0.0", "%q is not a semantic version", n.Text)
+		c.Add(ruleSemver, "/version", "three numbers, such as 1.0.0",
+			"%q is not a semantic version", n.Text)
 	}
 }
 
@@ -37,10 +38,12 @@ func (c *checker) checkNames() {
 		for i, n := range c.root.Get(list).Elements() {
 			name := textOf(n.Get("name"))
 			if seen[name] && name != "" {
-				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "", "%q is in %s twice", name, list)
+				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "",
+					"%q is in %s twice", name, list)
 			}
 			if n.Get("name").Is(tree.String) && name == "" {
-				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "", "the name is empty")
+				c.Add(ruleTwice, fmt.Sprintf("/%s/%d/name", list, i), "",
+					"the name is empty")
 			}
 			seen[name] = true
 		}
@@ -54,14 +57,16 @@ func (c *checker) checkCompatibility() {
 		return
 	}
 	for _, client := range sortedKeys(compatibility.Clients) {
-		c.ranged(pointerTo("/compatibility", client), compatibility.Clients[client], dialectSemver)
+		c.ranged(pointerTo("/compatibility", client),
+			compatibility.Clients[client], dialectSemver)
 	}
 	for _, runtime := range sortedKeys(compatibility.Runtimes) {
 		dialect := dialectSemver
 		if runtime == "python" {
 			dialect = dialectPython
 		}
-		c.ranged(pointerTo("/compatibility/runtimes", runtime), compatibility.Runtimes[runtime], dialect)
+		c.ranged(pointerTo("/compatibility/runtimes", runtime),
+			compatibility.Runtimes[runtime], dialect)
 	}
 	c.checkRuntimes(compatibility.Runtimes)
 	if compatibility.Platforms != nil && len(compatibility.Platforms) == 0 {
@@ -71,7 +76,8 @@ func (c *checker) checkCompatibility() {
 	seen := map[string]bool{}
 	for i, p := range compatibility.Platforms {
 		if seen[p] {
-			c.Add(rulePlatforms, "/compatibility/platforms/"+strconv.Itoa(i), "", "%q is in the list twice", p)
+			c.Add(rulePlatforms, "/compatibility/platforms/"+strconv.Itoa(i), "",
+				"%q is in the list twice", p)
 		}
 		seen[p] = true
 	}
@@ -80,7 +86,8 @@ func (c *checker) checkCompatibility() {
 // ranged reports an invalid range of versions.
 func (c *checker) ranged(pointer, text string, d dialect) {
 	if _, err := parseRange(text, d); err != nil {
-		c.Add(ruleRange, pointer, "for example "+d.example(), "%q is not a range of versions: %v", text, err)
+		c.Add(ruleRange, pointer, "for example "+d.example(),
+			"%q is not a range of versions: %v", text, err)
 	}
 }
 
@@ -147,7 +154,8 @@ func (c *checker) external() string {
 	}
 	env := c.m.Server.Config.Env
 	for _, name := range sortedKeys(env) {
-		if strings.HasPrefix(env[name], "https://") || strings.HasPrefix(env[name], "http://") {
+		if strings.HasPrefix(env[name], "https://") ||
+			strings.HasPrefix(env[name], "http://") {
 			return fmt.Sprintf("%s is the URL of a service", name)
 		}
 	}

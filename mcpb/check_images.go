@@ -30,7 +30,8 @@ func (c *checker) checkIcon() {
 		return
 	}
 	if strings.Contains(icon, "${"+varDir+"}") {
-		c.Add(ruleIcon, pointer, strings.TrimPrefix(strings.ReplaceAll(icon, "${"+varDir+"}", ""), "/"),
+		c.Add(ruleIcon, pointer, strings.TrimPrefix(strings.ReplaceAll(icon,
+			"${"+varDir+"}", ""), "/"),
 			"paths of icons begin in the bundle, without ${__dirname}")
 		return
 	}
@@ -69,7 +70,8 @@ func (c *checker) checkIconSize(pointer, name string, p picture) {
 	case p.bytes > iconBytes:
 		c.Add(ruleIcons, pointer, "", "%s has %d bytes, a lot for an icon", name, p.bytes)
 	case pointer == "/icon" && p.width < 128:
-		c.Add(ruleIcons.As(check.Note), pointer, "", "%s is %s; 512x512 looks best", name, p)
+		c.Add(ruleIcons.As(check.Note), pointer, "",
+			"%s is %s; 512x512 looks best", name, p)
 	}
 }
 
@@ -84,7 +86,8 @@ func (c *checker) checkIcons() {
 			Theme: icon.Theme,
 		}
 		if first, twice := seen[same]; twice {
-			c.Add(ruleIcons, pointer, "", "it has the same size and theme as item %d", first)
+			c.Add(ruleIcons, pointer, "",
+				"it has the same size and theme as item %d", first)
 		} else {
 			seen[same] = i
 		}
@@ -94,7 +97,8 @@ func (c *checker) checkIcons() {
 		}
 		c.checkIconSize(pointer+"/src", name, p)
 		if isIconSize(icon.Size) && !p.is(icon.Size) {
-			c.Add(ruleIcons, pointer+"/size", strconv.Quote(p.String()), "%s is %s, not %s", name, p, icon.Size)
+			c.Add(ruleIcons, pointer+"/size", strconv.Quote(p.String()),
+				"%s is %s, not %s", name, p, icon.Size)
 		}
 	}
 }
@@ -113,7 +117,8 @@ func (c *checker) named(rule check.Rule, pointer, src string) (p picture, name s
 	}
 	name, why := cleanPath(src)
 	if why != "" {
-		c.Add(rule.As(check.Warning), pointer, "", "%q cannot be in the bundle: %s", src, why)
+		c.Add(rule.As(check.Warning), pointer, "",
+			"%q cannot be in the bundle: %s", src, why)
 		return p, "", false
 	}
 	p, err := c.picture(name)
@@ -187,7 +192,8 @@ func looksLike(name string, head []byte) string {
 	if len(head) == 0 {
 		return ": it is empty"
 	}
-	if ext := path.Ext(name); !strings.EqualFold(ext, ".png") && ext != "" {
+	ext := path.Ext(name)
+	if !strings.EqualFold(ext, ".png") && ext != "" {
 		return ", as its name says"
 	}
 	return ""

@@ -18,7 +18,8 @@ func (c *checker) checkLocalization() {
 	}
 	l := c.m.Localization
 	if l == nil {
-		if entries, err := fs.ReadDir(c.fsys, "mcpb-resources"); err == nil && len(entries) > 0 && c.m.SpecVersion >= "0.3" {
+		entries, err := fs.ReadDir(c.fsys, "mcpb-resources")
+		if err == nil && len(entries) > 0 && c.m.SpecVersion >= "0.3" {
 			c.Add(ruleLocalization, "/localization",
 				`"localization": {"resources": "`+DefaultResources+`", "default_locale": "`+DefaultLocale+`"}`,
 				"there are files in mcpb-resources, and the manifest has no localization")
@@ -33,7 +34,8 @@ func (c *checker) checkLocalization() {
 	}
 	locales := c.m.Locales(c.fsys)
 	if len(locales) == 0 {
-		c.Add(ruleLocalization, "/localization/resources", "", "no file of the bundle is %s", l.resources())
+		c.Add(ruleLocalization, "/localization/resources", "",
+			"no file of the bundle is %s", l.resources())
 	}
 	for _, locale := range locales {
 		c.checkTranslation(locale, l.file(locale))

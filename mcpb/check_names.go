@@ -52,7 +52,8 @@ func (n *nameRules) inspect(name string) {
 		}
 		n.in(name).Add(ruleWindowsName.As(n.severity), "", hint, "%s", why)
 	}
-	if length := len(utf16.Encode([]rune(name))); n.windows && length > maxWindowsPath {
+	length := len(utf16.Encode([]rune(name)))
+	if n.windows && length > maxWindowsPath {
 		n.long++
 		if length > len(utf16.Encode([]rune(n.longest))) {
 			n.longest = name

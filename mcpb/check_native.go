@@ -102,7 +102,8 @@ func (c *checker) checkPython(f *family) {
 	}
 	allowed := "any version"
 	wanted := ""
-	if k := c.m.Compatibility; k != nil && k.Runtimes["python"] != "" {
+	k := c.m.Compatibility
+	if k != nil && k.Runtimes["python"] != "" {
 		wanted = k.Runtimes["python"]
 		allowed = k.Runtimes["python"]
 	}
@@ -159,7 +160,8 @@ func familyOf(name string) string {
 	}
 	segments := strings.Split(name, "/")
 	for i, segment := range segments[:len(segments)-1] {
-		if segment == "site-packages" || segment == "lib" && i == 1 && segments[0] == "server" || segment == "deps" {
+		if segment == "site-packages" ||
+			segment == "lib" && i == 1 && segments[0] == "server" || segment == "deps" {
 			return path.Join(segments[:min(i+2, len(segments)-1)]...)
 		}
 	}

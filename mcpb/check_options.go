@@ -13,7 +13,8 @@ func (c *checker) checkOptions() {
 		o := &c.m.UserConfig[i]
 		pointer := pointerTo("/user_config", o.Key)
 		warn := func(field, format string, args ...any) {
-			c.Add(ruleOption, pointer+field, "", "option %q: %s", o.Key, fmt.Sprintf(format, args...))
+			c.Add(ruleOption, pointer+field, "", "option %q: %s", o.Key,
+				fmt.Sprintf(format, args...))
 		}
 		if o.Key == "" || strings.ContainsAny(o.Key, "{}$") {
 			warn("", "no ${user_config.KEY} can name it")
@@ -31,7 +32,8 @@ func (c *checker) checkOptions() {
 			warn("/max", "only a number has a greatest value")
 		}
 		if o.Min != nil && o.Max != nil && *o.Min > *o.Max {
-			warn("/min", "min %s is greater than max %s", formatNumber(*o.Min), formatNumber(*o.Max))
+			warn("/min", "min %s is greater than max %s", formatNumber(*o.Min),
+				formatNumber(*o.Max))
 		}
 		c.checkDefault(o, pointer+"/default")
 	}
@@ -56,7 +58,8 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 	for _, text := range texts {
 		for _, p := range splitVariables(text) {
 			if p.variable && !slices.Contains(system, p.name) {
-				c.Add(ruleVariable, pointer, c.near(p.name, system), "%s has no meaning in a default", p.text)
+				c.Add(ruleVariable, pointer, c.near(p.name, system),
+					"%s has no meaning in a default", p.text)
 			}
 		}
 	}
@@ -86,9 +89,11 @@ func explainMisfit(o *Option, value any) string {
 		case o.Type != OptionNumber:
 			return "is a number, and must be " + withArticle(o.Type)
 		case o.Min != nil && v < *o.Min:
-			return fmt.Sprintf("is %s, and the least is %s", formatNumber(v), formatNumber(*o.Min))
+			return fmt.Sprintf("is %s, and the least is %s", formatNumber(v),
+				formatNumber(*o.Min))
 		case o.Max != nil && v > *o.Max:
-			return fmt.Sprintf("is %s, and the greatest is %s", formatNumber(v), formatNumber(*o.Max))
+			return fmt.Sprintf("is %s, and the greatest is %s", formatNumber(v),
+				formatNumber(*o.Max))
 		}
 	default:
 		return "is a list or an object of others, and must be " + withArticle(o.Type)

@@ -18,7 +18,8 @@ func platforms() []string { return []string{"darwin", "linux", "win32"} }
 
 // declared returns the platforms that the manifest names, or all of them.
 func (c *checker) declared() (names []string, explicit bool) {
-	if k := c.m.Compatibility; k != nil && len(k.Platforms) > 0 {
+	k := c.m.Compatibility
+	if k != nil && len(k.Platforms) > 0 {
 		return k.Platforms, true
 	}
 	return platforms(), false
@@ -86,9 +87,11 @@ func (c *checker) checkEntryPoint(s *Server) {
 		if hint == "" {
 			hint = "build it first, or name the file that is there"
 		}
-		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, hint, "the entry point %s is not in the bundle", name)
+		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, hint,
+			"the entry point %s is not in the bundle", name)
 	case info != nil && !info.Mode().IsRegular():
-		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, "", "the entry point %s is not a file", name)
+		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, "",
+			"the entry point %s is not a file", name)
 	case info != nil && s.Type == TypeBinary:
 		c.checkExecutable(pointer, name, info)
 		c.checkProgram(pointer, path.Join(path.Dir(name), info.Name()))
@@ -98,11 +101,13 @@ func (c *checker) checkEntryPoint(s *Server) {
 // checkProgram requires a directly started file to be executable code: machine code, a
 // script that names its interpreter, or a Windows batch file.
 func (c *checker) checkProgram(pointer, name string) {
-	if ext := strings.ToLower(path.Ext(name)); ext == ".bat" || ext == ".cmd" {
+	ext := strings.ToLower(path.Ext(name))
+	if ext == ".bat" || ext == ".cmd" {
 		return
 	}
 	head := c.head(name, headBytes)
-	if _, native := readNative(name, head); native || head == nil || bytes.HasPrefix(head, []byte("#!")) {
+	_, native := readNative(name, head)
+	if native || head == nil || bytes.HasPrefix(head, []byte("#!")) {
 		return
 	}
 	c.Add(ruleEntryPoint.As(check.Warning), pointer, "",
@@ -139,8 +144,10 @@ func oddExtension(kind, name string) string {
 // checkExecutable requires the execute bit on systems that have it.
 func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
 	declared, _ := c.declared()
-	windows := len(declared) == 1 && declared[0] == "win32" || strings.EqualFold(path.Ext(name), ".exe")
-	if info == nil || c.opts.NoModes || windows || info.Mode()&0o111 != 0 || c.reported == name {
+	windows := len(declared) == 1 && declared[0] == "win32" ||
+		strings.EqualFold(path.Ext(name), ".exe")
+	if info == nil || c.opts.NoModes || windows || info.Mode()&0o111 != 0 ||
+		c.reported == name {
 		return
 	}
 	c.reported = name
@@ -158,7 +165,8 @@ func (c *checker) checkUV() {
 			"a server of type uv needs pyproject.toml, which says what it depends on")
 	}
 	for _, name := range []string{"server/lib", "server/venv", ".venv"} {
-		if info, missing := c.stat(name); !missing && info.IsDir() {
+		info, missing := c.stat(name)
+		if !missing && info.IsDir() {
 			c.Add(ruleUV.As(check.Warning), "/server/type", "put it into .mcpbignore",
 				"%s is in the bundle, and uv installs what is needed", name)
 		}
@@ -173,8 +181,10 @@ func (c *checker) checkCommand(l *commandLine) {
 		c.checkCommandFile(l.pointer+"/command", l.Command, l.Command)
 	case isPath:
 		c.checkCommandFile(l.pointer+"/command", l.Command, name)
-	case l.Command == "" && l.platform == "" && c.root.Get("server", "mcp_config", "command").Is(tree.String):
-		c.Add(ruleCommand.As(check.Warning), l.pointer+"/command", "", "the command is empty")
+	case l.Command == "" && l.platform == "" &&
+		c.root.Get("server", "mcp_config", "command").Is(tree.String):
+		c.Add(ruleCommand.As(check.Warning), l.pointer+"/command", "",
+			"the command is empty")
 	}
 	c.checkFetches(l.pointer, l.Command, l.Args)
 	c.checkDeveloper(c.missingSeverity(), l.pointer+"/command", l.Command)
@@ -196,7 +206,8 @@ func (c *checker) checkCommand(l *commandLine) {
 		case why != "":
 			c.Add(rulePath.As(check.Warning), at, "", "%q: %s", arg, why)
 		case missing:
-			c.Add(ruleCommand.As(severity), at, c.hintSimilar(clean), "%s is not in the bundle", clean)
+			c.Add(ruleCommand.As(severity), at, c.hintSimilar(clean),
+				"%s is not in the bundle", clean)
 		}
 	}
 }
@@ -218,7 +229,8 @@ func (c *checker) checkCommandFile(pointer, command, name string) {
 		c.Add(ruleCommand.As(c.missingSeverity()), pointer, c.hintSimilar(clean),
 			"the command %s is not in the bundle", clean)
 	case info != nil && info.IsDir():
-		c.Add(ruleCommand.As(c.missingSeverity()), pointer, "", "the command %s is a folder", clean)
+		c.Add(ruleCommand.As(c.missingSeverity()), pointer, "",
+			"the command %s is a folder", clean)
 	default:
 		c.checkExecutable(pointer, clean, info)
 	}

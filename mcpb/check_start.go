@@ -61,7 +61,8 @@ func (k *code) checkPreloaded(pointer, command string, args []string) {
 			module = args[i]
 		}
 		pkg := packageName(module)
-		if pkg == "" || !literal(module) || strings.HasPrefix(module, ".") || strings.HasPrefix(module, "/") ||
+		if pkg == "" || !literal(module) || strings.HasPrefix(module, ".") ||
+			strings.HasPrefix(module, "/") ||
 			nodeBuiltin(module) || k.findPackage(".", pkg) != "" || !k.first(pkg) {
 			continue
 		}
@@ -74,7 +75,8 @@ func (k *code) checkPreloaded(pointer, command string, args []string) {
 func (k *code) readPackageScript(pointer, manager string, args []string) {
 	var words []string
 	for i := 0; i < len(args); i++ {
-		if args[i] == "--prefix" || args[i] == "-C" || args[i] == "--dir" || args[i] == "--cwd" {
+		if args[i] == "--prefix" || args[i] == "-C" || args[i] == "--dir" ||
+			args[i] == "--cwd" {
 			i++
 		} else if !strings.HasPrefix(args[i], "-") {
 			words = append(words, args[i])
@@ -82,13 +84,15 @@ func (k *code) readPackageScript(pointer, manager string, args []string) {
 	}
 	if len(words) > 1 && (words[0] == "run" || words[0] == "run-script") {
 		words = words[1:]
-	} else if len(words) == 0 || words[0] != "start" && words[0] != "test" && manager == "npm" {
+	} else if len(words) == 0 ||
+		words[0] != "start" && words[0] != "test" && manager == "npm" {
 		k.addUncertainty(false, "it is started by %s", manager)
 		return
 	}
 	script, ok := k.readPackage(".").Scripts[words[0]]
 	if !ok {
-		k.Add(ruleCommand, pointer+"/args", "", "package.json has no script %q, which %s runs", words[0], manager)
+		k.Add(ruleCommand, pointer+"/args", "",
+			"package.json has no script %q, which %s runs", words[0], manager)
 		return
 	}
 	for _, command := range shellCommands(script) {
@@ -129,7 +133,8 @@ var shellSeparator = regexp.MustCompile(`&&|\|\||[;|\n]`)
 func shellCommands(line string) (commands []string) {
 	for _, part := range shellSeparator.Split(line, -1) {
 		for _, word := range strings.Fields(part) {
-			if name, _, ok := strings.Cut(word, "="); ok && !strings.ContainsAny(name, "/.-") {
+			name, _, ok := strings.Cut(word, "=")
+			if ok && !strings.ContainsAny(name, "/.-") {
 				continue // an environment variable
 			}
 			commands = append(commands, word)
@@ -150,7 +155,8 @@ var (
 func (k *code) readLauncher(name, text string) {
 	for number, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "::") || strings.HasPrefix(strings.ToLower(line), "rem ") {
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "::") ||
+			strings.HasPrefix(strings.ToLower(line), "rem ") {
 			continue
 		}
 		for _, found := range installedPath.FindAllString(line, -1) {
@@ -174,7 +180,8 @@ func (k *code) checkLaunched(launcher, name string) {
 	switch {
 	case strings.HasPrefix(name, "node_modules/.bin/"):
 		why = "is left out by packing, as are all links in node_modules/.bin"
-	case k.resolveFile(name) != "" || k.findPackage(path.Dir(launcher), strings.TrimPrefix(name, "node_modules/")) != "":
+	case k.resolveFile(name) != "" ||
+		k.findPackage(path.Dir(launcher), strings.TrimPrefix(name, "node_modules/")) != "":
 		return
 	}
 	k.in(launcher).Add(ruleCommand, "",
@@ -272,7 +279,8 @@ func (k *code) followMapping(name string, text []byte, i *jsImport, module strin
 		rest := ""
 		switch {
 		case key == module:
-		case pattern && strings.HasPrefix(module, before) && strings.HasSuffix(module, after) &&
+		case pattern && strings.HasPrefix(module, before) &&
+			strings.HasSuffix(module, after) &&
 			len(module) >= len(before)+len(after):
 			rest = module[len(before) : len(module)-len(after)]
 		default:
@@ -282,7 +290,8 @@ func (k *code) followMapping(name string, text []byte, i *jsImport, module strin
 		return
 	}
 	line, _ := k.inCode(name, text).Document.Position(i.at)
-	k.addUncertainty(false, "%s:%d loads %s, which package.json does not map", name, line, module)
+	k.addUncertainty(false, "%s:%d loads %s, which package.json does not map",
+		name, line, module)
 }
 
 var quotedTarget = regexp.MustCompile(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$)`)
@@ -291,7 +300,8 @@ var quotedTarget = regexp.MustCompile(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$
 // conditions.
 func (k *code) followTargets(name string, text []byte, i *jsImport, targets string) {
 	for _, m := range quotedTarget.FindAllStringSubmatch(targets, -1) {
-		if clean, why := cleanPath(m[1]); strings.HasPrefix(m[1], "./") && why == "" {
+		clean, why := cleanPath(m[1])
+		if strings.HasPrefix(m[1], "./") && why == "" {
 			if found := k.resolveFile(clean); found != "" {
 				k.add(found)
 			}

@@ -169,7 +169,8 @@ func (c *cleaning) prunable() bool {
 func (c *cleaning) renamed(all *check.Report, name string) *check.Report {
 	report := &check.Report{}
 	for _, f := range all.Findings() {
-		if rel, err := filepath.Rel(c.dir, f.File); err == nil && f.File != "" {
+		rel, err := filepath.Rel(c.dir, f.File)
+		if err == nil && f.File != "" {
 			f.File = name + "!" + filepath.ToSlash(rel)
 		}
 		report.Add(f)

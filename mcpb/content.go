@@ -174,7 +174,8 @@ func ParseSigner(text string) (*VerifyOptions, error) {
 	if ValidFingerprint(text) {
 		return &VerifyOptions{Fingerprint: text}, nil
 	}
-	certificates, err := fsutil.ReadRegular(os.DirFS(filepath.Dir(text)), filepath.Base(text), zip.MaxBlock)
+	certificates, err := fsutil.ReadRegular(os.DirFS(filepath.Dir(text)),
+		filepath.Base(text), zip.MaxBlock)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,8 @@ func (d *document) manifest() *Manifest {
 		return nil
 	}
 	if d.root.Kind != tree.Object {
-		d.At(d.root.Start).Add(ruleType, "", "", "the manifest must be an object and is %s", d.root.Kind)
+		d.At(d.root.Start).Add(ruleType, "", "",
+			"the manifest must be an object and is %s", d.root.Kind)
 		return nil
 	}
 	version, known := d.version()
@@ -61,7 +62,8 @@ func (d *document) version() (version string, known bool) {
 			message = "no version of the manifest is called " + string(d.text[n.Start:n.End])
 		}
 	}
-	d.Add(ruleVersion, pointer, "the versions are the strings "+oneOf(versions), "%s", message)
+	d.Add(ruleVersion, pointer, "the versions are the strings "+oneOf(versions),
+		"%s", message)
 	return versions[len(versions)-1], false
 }
 
@@ -93,7 +95,8 @@ func (d *document) decode(n *tree.Node, s *valueSchema, v reflect.Value) {
 		d.decodeMap(n, s, v)
 	case reflect.Struct:
 		for _, f := range s.fields {
-			if below := n.Get(f.name); below != nil && f.index >= 0 {
+			below := n.Get(f.name)
+			if below != nil && f.index >= 0 {
 				d.decode(below, f.schema, v.Field(f.index))
 			}
 		}

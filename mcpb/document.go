@@ -44,17 +44,21 @@ func readDocument(data []byte, file string, report *check.Report) *document {
 			"the file begins with a byte order mark, which is no JSON")
 	}
 	if at := invalidUTF8(text); at >= 0 {
-		d.At(at).Add(ruleUTF8, "", "save the file as UTF-8", "bytes that are not UTF-8; readers put U+FFFD there")
-		d.text = []byte(string([]rune(string(text)))) // replaces each byte separately, to keep columns correct
+		d.At(at).Add(ruleUTF8, "", "save the file as UTF-8",
+			"bytes that are not UTF-8; readers put U+FFFD there")
+		// Replaces each byte separately, to keep columns correct.
+		d.text = []byte(string([]rune(string(text))))
 		d.Document.Text = d.text
 	}
 	root, problems := tree.ParseJSON(d.text, jsonscan.MaxDepth)
 	for _, p := range problems {
 		switch at := min(p.Offset, len(d.text)); {
 		case p.Duplicate:
-			d.At(at).Add(ruleDuplicate, p.Pointer, "remove one of them", "%s; only the last counts", p.Message)
+			d.At(at).Add(ruleDuplicate, p.Pointer, "remove one of them",
+				"%s; only the last counts", p.Message)
 		case bytes.ContainsAny(d.text[at:min(at+1, len(d.text))], "/,"):
-			d.At(at).Add(ruleJSON, "", "slipway bundle validate --fix removes it", "not JSON: %s", p.Message)
+			d.At(at).Add(ruleJSON, "", "slipway bundle validate --fix removes it",
+				"not JSON: %s", p.Message)
 		default:
 			d.At(at).Add(ruleJSON, "", p.Hint, "not JSON: %s", p.Message)
 		}
@@ -75,7 +79,8 @@ func readDocument(data []byte, file string, report *check.Report) *document {
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(text []byte) int {
 	for i, r := range string(text) {
-		if _, n := utf8.DecodeRune(text[i:]); r == utf8.RuneError && n == 1 {
+		_, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 {
 			return i
 		}
 	}

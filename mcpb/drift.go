@@ -27,7 +27,8 @@ func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {
 	d.prompts()
 	d.static()
 	if v := offered.Server.Version; v != m.Version {
-		d.Add(ruleDriftServer, "/version", "", "the bundle is version %q, and its server says %q", m.Version, v)
+		d.Add(ruleDriftServer, "/version", "",
+			"the bundle is version %q, and its server says %q", m.Version, v)
 	}
 	return d.Report
 }
@@ -88,7 +89,8 @@ func (d *drift) tools() {
 // hasHint reports whether a tool declares whether it changes anything.
 func hasHint(t *mcp.Tool) bool {
 	if t.Raw != nil {
-		return bytes.Contains(t.Raw, []byte(`"readOnlyHint"`)) || bytes.Contains(t.Raw, []byte(`"destructiveHint"`))
+		return bytes.Contains(t.Raw, []byte(`"readOnlyHint"`)) ||
+			bytes.Contains(t.Raw, []byte(`"destructiveHint"`))
 	}
 	return t.Annotations != nil
 }
@@ -153,7 +155,8 @@ func (d *drift) static() {
 		t := &known.Tools[i]
 		live := d.cat.Tool(t.Name)
 		if live == nil {
-			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "", "the server has no tool %q", t.Name)
+			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "",
+				"the server has no tool %q", t.Name)
 		} else if text := definition(live); !bytes.Equal(t.Raw, text) {
 			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "", "the server defines the tool %q otherwise",
 				t.Name)
@@ -161,7 +164,8 @@ func (d *drift) static() {
 	}
 	for i := range d.cat.Tools {
 		if name := d.cat.Tools[i].Name; known.Tool(name) == nil {
-			d.Add(ruleDriftStatic, pointer, "", "the tool %q of the server is not among them", name)
+			d.Add(ruleDriftStatic, pointer, "",
+				"the tool %q of the server is not among them", name)
 		}
 	}
 }

@@ -273,7 +273,8 @@ func (e *expansion) launch() *Launch {
 		}
 	}
 	for _, name := range sortedKeys(config.Env) {
-		if key, alone := onlyOption(config.Env[name]); alone && e.unset(key) {
+		key, alone := onlyOption(config.Env[name])
+		if alone && e.unset(key) {
 			continue
 		}
 		t := e.text(pointer+pointerTo("/env", name), config.Env[name])
@@ -361,17 +362,20 @@ func (e *expansion) part(pointer string, p part) expanded {
 	}
 	key, isOption := p.option()
 	if !isOption {
-		e.Add(ruleVariable, pointer, "", "no variable is called %s, so it stays as it is", p.text)
+		e.Add(ruleVariable, pointer, "",
+			"no variable is called %s, so it stays as it is", p.text)
 		return same
 	}
 	if v, ok := e.values[key]; ok {
 		return v.show(strings.Join(v.texts, e.opts.ListSeparator))
 	}
 	if e.unset(key) {
-		e.Add(ruleEmptyOption, pointer, "", "option %q has no value, so nothing stands in its place", key)
+		e.Add(ruleEmptyOption, pointer, "",
+			"option %q has no value, so nothing stands in its place", key)
 		return expanded{}
 	}
-	e.Add(ruleUndeclared, pointer, "", "user_config has no option %q, so %s stays as it is", key, p.text)
+	e.Add(ruleUndeclared, pointer, "",
+		"user_config has no option %q, so %s stays as it is", key, p.text)
 	return same
 }
 
@@ -408,7 +412,8 @@ func (e *expansion) program(pointer, name string) string {
 		return err == nil && info.Mode().IsRegular()
 	}
 	if e.opts.Platform == "win32" &&
-		!slices.Contains([]string{".exe", ".com", ".bat", ".cmd"}, strings.ToLower(path.Ext(name))) {
+		!slices.Contains([]string{".exe", ".com", ".bat", ".cmd"},
+			strings.ToLower(path.Ext(name))) {
 		if exists(name+".exe") || !exists(name) {
 			name += ".exe"
 		}

@@ -121,7 +121,8 @@ func (f *fixer) fix() {
 	}
 	f.object(f.root, manifestSchema(version), "", version)
 	entry := f.root.Get("server", "entry_point")
-	if clean, why := cleanPath(textOf(entry)); why == "" && strings.Contains(entry.Text, `\`) {
+	clean, why := cleanPath(textOf(entry))
+	if why == "" && strings.Contains(entry.Text, `\`) {
 		f.replace(entry, "/server/entry_point", quote(clean), "wrote the path with slashes")
 	}
 }
@@ -142,7 +143,8 @@ func (f *fixer) replace(n *tree.Node, pointer, with, about string) {
 }
 
 func (f *fixer) rename(m *tree.Member, pointer, to string) {
-	f.edit(m.KeyStart, m.KeyEnd, strconv.Quote(to), pointer, fmt.Sprintf("renamed %q to %q", m.Key, to))
+	f.edit(m.KeyStart, m.KeyEnd, strconv.Quote(to), pointer,
+		fmt.Sprintf("renamed %q to %q", m.Key, to))
 }
 
 // remove removes a member with the comma after it or, for the last one, the comma before
@@ -174,7 +176,8 @@ func (f *fixer) fixVersion(known bool) {
 	case old != nil && written == nil && isKnown(old):
 		f.rename(old, "/dxt_version", "manifest_version")
 	case !known && written != nil && written.Value.Is(tree.Number) && isKnown(written):
-		f.replace(written.Value, "/manifest_version", strconv.Quote(written.Value.Text), "made the version a string")
+		f.replace(written.Value, "/manifest_version",
+			strconv.Quote(written.Value.Text), "made the version a string")
 	}
 }
 
@@ -263,10 +266,12 @@ func (f *fixer) fixString(n *tree.Node, s *valueSchema, pointer string) {
 		f.replace(n, pointer, authorObject(n.Text), "made the author an object")
 	case pointer == "/repository":
 		if url := repositoryURL(n.Text); url != "" {
-			f.replace(n, pointer, fmt.Sprintf(`{ "type": "git", "url": %s }`, quote(url)), "made the repository an object")
+			f.replace(n, pointer,
+				fmt.Sprintf(`{ "type": "git", "url": %s }`, quote(url)), "made the repository an object")
 		}
 	case s.kind == tree.Array && s.elem.kind == tree.String && n.Text != "":
-		f.replace(n, pointer, "["+string(f.text[n.Start:n.End])+"]", "made a list of the string")
+		f.replace(n, pointer, "["+string(f.text[n.Start:n.End])+"]",
+			"made a list of the string")
 	case s.kind == tree.Bool && isBool, s.kind == tree.Number && isNumber:
 		f.replace(n, pointer, n.Text, "took the quotes from "+n.Text)
 	}
@@ -344,7 +349,8 @@ func (f *fixer) fixSyntax() {
 			at = from + 1
 		}
 	}
-	if fixed, _ := applyEdits(f.text, slices.Clone(f.edits)); jsonscan.Valid(fixed) != nil {
+	fixed, _ := applyEdits(f.text, slices.Clone(f.edits))
+	if jsonscan.Valid(fixed) != nil {
 		f.edits = nil
 	}
 }

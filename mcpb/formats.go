@@ -60,7 +60,8 @@ const localeVariable = "${locale}"
 // isLocale reports whether s has the form of a language tag (BCP 47).
 func isLocale(s string) bool {
 	for i, part := range strings.Split(s, "-") {
-		if len(part) > 8 || len(part) < 1 || i == 0 && len(part) < 2 || !alphanumeric(part) {
+		if len(part) > 8 || len(part) < 1 || i == 0 && len(part) < 2 ||
+			!alphanumeric(part) {
 			return false
 		}
 	}
@@ -169,7 +170,8 @@ func authorityFault(authority string, special bool) string {
 func hostFault(host string, special bool) string {
 	if strings.HasPrefix(host, "[") {
 		inner, ok := strings.CutSuffix(host[1:], "]")
-		if addr, err := netip.ParseAddr(inner); !ok || err != nil || !addr.Is6() || addr.Zone() != "" {
+		addr, err := netip.ParseAddr(inner)
+		if !ok || err != nil || !addr.Is6() || addr.Zone() != "" {
 			return "the address in brackets is not one of IPv6"
 		}
 		return ""
@@ -185,7 +187,8 @@ func hostFault(host string, special bool) string {
 	control := func(r rune) bool {
 		return r < ' ' || r == 0x7f || r == utf8.RuneError
 	}
-	if !ok || strings.ContainsAny(host, forbidden+"%") || strings.ContainsFunc(host, control) {
+	if !ok || strings.ContainsAny(host, forbidden+"%") ||
+		strings.ContainsFunc(host, control) {
 		return "the host has characters that no host may have"
 	}
 	return ipv4Fault(strings.NewReplacer("。", ".", "．", ".", "｡", ".").Replace(host))

@@ -153,7 +153,8 @@ func createSelfSigned(certName, keyName string, now time.Time) error {
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
 		BasicConstraintsValid: true,
 	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template,
+		key.Public(), key)
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,8 @@ func (rules ignoreRules) decide(name string, isDir bool) (rule *IgnoreRule, at s
 			continue
 		}
 		part := name[:i]
-		if r := rules.match(part, isDir || i < len(name)); r != nil && !r.include {
+		r := rules.match(part, isDir || i < len(name))
+		if r != nil && !r.include {
 			return r, part
 		}
 	}

@@ -126,7 +126,8 @@ func (s *jsScanner) calling(lazy bool) {
 	case ".":
 		if s.next() && s.word == "resolve" && s.next() && s.word == "(" {
 			s.argument(true, false)
-			if n := len(s.found); n > 0 && s.found[n-1].computed {
+			n := len(s.found)
+			if n > 0 && s.found[n-1].computed {
 				s.found = s.found[:n-1] // it loads nothing
 			}
 		}
@@ -174,7 +175,8 @@ func (s *jsScanner) skipCall() {
 			open--
 		}
 	}
-	if rest := bytes.TrimLeft(s.text[s.at:], " \t"); len(rest) > 0 && rest[0] == '(' {
+	rest := bytes.TrimLeft(s.text[s.at:], " \t")
+	if len(rest) > 0 && rest[0] == '(' {
 		s.next()
 	}
 }
@@ -257,7 +259,8 @@ const (
 
 // literal keeps a string that may be the name of a program.
 func (s *jsScanner) literal() {
-	if text := s.text[s.start+1 : s.at-1]; len(text) <= maxLiteral && len(s.literals) < maxLiterals {
+	text := s.text[s.start+1 : s.at-1]
+	if len(text) <= maxLiteral && len(s.literals) < maxLiterals {
 		s.literals = append(s.literals, string(text))
 	}
 }
@@ -280,7 +283,8 @@ func (s *jsScanner) endTry(first int) {
 			}
 		}
 	}
-	if !bytes.Contains(rest, []byte("process.exit")) && !bytes.Contains(rest, []byte("throw ")) {
+	if !bytes.Contains(rest, []byte("process.exit")) &&
+		!bytes.Contains(rest, []byte("throw ")) {
 		return
 	}
 	for i := first; i < len(s.found); i++ {
@@ -370,7 +374,8 @@ func (s *jsScanner) skipBlanks() bool {
 		switch {
 		case rest[0] <= ' ':
 			s.at++
-		case bytes.HasPrefix(rest, []byte("//")) || s.at == 0 && bytes.HasPrefix(rest, []byte("#!")):
+		case bytes.HasPrefix(rest, []byte("//")) ||
+			s.at == 0 && bytes.HasPrefix(rest, []byte("#!")):
 			s.skipTo("\n")
 		case bytes.HasPrefix(rest, []byte("/*")):
 			s.at += 2
@@ -383,7 +388,8 @@ func (s *jsScanner) skipBlanks() bool {
 }
 
 func (s *jsScanner) skipTo(end string) {
-	if i := bytes.Index(s.text[s.at:], []byte(end)); i >= 0 {
+	i := bytes.Index(s.text[s.at:], []byte(end))
+	if i >= 0 {
 		s.at += i + len(end)
 		return
 	}

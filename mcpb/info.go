@@ -136,7 +136,8 @@ func (i *Info) describe(m *Manifest) {
 	i.MorePrompts = m.PromptsGenerated
 	i.Options = append([]Option{}, m.UserConfig...)
 	for k := range i.Options {
-		if o := &i.Options[k]; o.Sensitive && o.Default != nil {
+		o := &i.Options[k]
+		if o.Sensitive && o.Default != nil {
 			o.Default = Redacted
 		}
 	}

@@ -119,7 +119,8 @@ func (c *checker) checkFlags(l *commandLine) {
 	name, own := ownArguments(command, args)
 	for i, arg := range args[:min(own, len(args))] {
 		key := leadingOption(arg)
-		if o, ok := c.options[key]; !ok || !o.canBeFlag() || i > 0 && isValue(command, args[i-1]) {
+		o, ok := c.options[key]
+		if !ok || !o.canBeFlag() || i > 0 && isValue(command, args[i-1]) {
 			continue
 		}
 		c.Add(ruleInterpreter.As(check.Warning), fmt.Sprintf("%s/args/%d", pointer, i),
@@ -150,7 +151,8 @@ func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
 		return
 	}
 	o, declared := e.m.Option(key)
-	if preset, ok := o.Default.(string); !declared || !o.canBeFlag() || ok && strings.HasPrefix(preset, "-") {
+	preset, ok := o.Default.(string)
+	if !declared || !o.canBeFlag() || ok && strings.HasPrefix(preset, "-") {
 		return
 	}
 	for _, t := range expanded {

@@ -97,7 +97,8 @@ func (l Launch) MarshalJSON() ([]byte, error) {
 
 func shellQuote(s string) string {
 	safe := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,*", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
+			'0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,*", r)
 	}
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !safe(r)

@@ -67,7 +67,8 @@ func (m *Manifest) Locales(fsys fs.FS) []string {
 			continue
 		}
 		if nested {
-			if _, err := fs.Stat(fsys, path.Join(dir, e.Name(), below)); err != nil {
+			_, err := fs.Stat(fsys, path.Join(dir, e.Name(), below))
+			if err != nil {
 				continue
 			}
 		}

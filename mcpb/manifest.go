@@ -106,7 +106,9 @@ func (m *Manifest) FileName() string {
 	safe := func(s string) string {
 		s = strings.Map(func(r rune) rune {
 			switch {
-			case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("._-", r):
+			case 'a' <= r &&
+				r <= 'z', 'A' <= r &&
+				r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("._-", r):
 				return r
 			}
 			return '-'

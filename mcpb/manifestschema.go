@@ -240,7 +240,8 @@ func (v *validator) addType(want string, n *tree.Node, pointer string) {
 	case n.Kind == tree.String && pointer == "/repository":
 		hint = `write { "type": "git", "url": "https://…" }; slipway bundle validate --fix does that`
 	}
-	v.At(n.Start).Add(v.typeRule, pointer, hint, "%s must be %s and is %s", last(pointer), want, n.Kind)
+	v.At(n.Start).Add(v.typeRule, pointer, hint, "%s must be %s and is %s",
+		last(pointer), want, n.Kind)
 }
 
 // hintMeant returns a hint for a value that a field does not allow: the name in the
@@ -307,7 +308,8 @@ func (v *validator) object(n *tree.Node, s *valueSchema, pointer string) {
 			at.Add(ruleReference, below, v.near(m.Key, s.names(v.version)),
 				"the reference CLI refuses %q, which the specification allows", m.Key)
 		case v.translation:
-			at.Add(v.typeRule, below, v.near(m.Key, s.names("")), "%q cannot be translated", m.Key)
+			at.Add(v.typeRule, below, v.near(m.Key, s.names("")),
+				"%q cannot be translated", m.Key)
 		default:
 			known := s.names(v.version)
 			hint := v.near(m.Key, known)

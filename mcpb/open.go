@@ -162,7 +162,8 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 	if opts.Live != nil {
 		supervision = *opts.Live
 	}
-	if known := c.shown.StaticCatalog(); known != nil && !opts.Start {
+	known := c.shown.StaticCatalog()
+	if known != nil && !opts.Start {
 		supervision.Lazy = true
 		supervision.Previous.Catalog = known
 	}

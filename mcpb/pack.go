@@ -111,7 +111,8 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if out == "" && err == nil {
 		out = m.FileName()
 	}
-	s, err := Select(dir, opts.Links, append(slices.Clone(opts.Except), out, out+checksumSuffix, opts.SBOM)...)
+	s, err := Select(dir, opts.Links,
+		append(slices.Clone(opts.Except), out, out+checksumSuffix, opts.SBOM)...)
 	if err != nil {
 		return nil, err
 	}

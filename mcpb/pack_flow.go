@@ -182,7 +182,8 @@ func (f *flow) readFile(ctx context.Context, index int) error {
 		p.window = 0
 		if before != nil {
 			// A worker is still reading the preceding piece, but does not change it.
-			p.window = copy(p.buffer[:packWindow], before.buffer[packWindow+before.n-packWindow:packWindow+before.n])
+			p.window = copy(p.buffer[:packWindow],
+				before.buffer[packWindow+before.n-packWindow:packWindow+before.n])
 		}
 		if p.n, err = readPiece(in, p.buffer[packWindow:], left); err != nil {
 			return fmt.Errorf("%s: %w", file.Name, err)

@@ -81,7 +81,8 @@ func (s *Selection) isolated(root *os.Root, name string) error {
 		}
 	}
 	for _, store := range stores() {
-		if info, err := root.Stat(path.Join(name, store)); err == nil && info.IsDir() {
+		info, err := root.Stat(path.Join(name, store))
+		if err == nil && info.IsDir() {
 			s.exclude(Exclusion{
 				Name:   path.Join(name, store),
 				Folder: true,
@@ -207,7 +208,8 @@ func (l *placement) copy(at, real string) error {
 				Reason: "it is a link that leads out of the folder, or nowhere",
 			}
 		}
-		if rule := s.rules.match(name, info.IsDir()); rule != nil && !rule.include {
+		rule := s.rules.match(name, info.IsDir())
+		if rule != nil && !rule.include {
 			s.exclude(Exclusion{
 				Name:   name,
 				Folder: info.IsDir(),

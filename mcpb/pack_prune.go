@@ -68,7 +68,8 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 	bytes := int64(0)
 	unneeded := map[string]bool{}
 	for _, f := range s.Files {
-		if dir := packageOf(f.Name); dir != "" && installed[dir] && !needed[dir] {
+		dir := packageOf(f.Name)
+		if dir != "" && installed[dir] && !needed[dir] {
 			unneeded[dir] = true
 			bytes += f.Size
 		}
@@ -85,7 +86,8 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 func (s *Selection) dropPackages(installed, needed map[string]bool) {
 	kept := s.Files[:0]
 	for _, f := range s.Files {
-		if dir := packageOf(f.Name); dir == "" || needed[dir] {
+		dir := packageOf(f.Name)
+		if dir == "" || needed[dir] {
 			kept = append(kept, f)
 		}
 	}

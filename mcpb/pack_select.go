@@ -130,7 +130,8 @@ func (s *Selection) walk(root *os.Root, name string, above []os.FileInfo) error 
 		return err
 	}
 	for _, entry := range entries {
-		if err := s.visit(root, path.Join(name, entry.Name()), entry, above); err != nil {
+		err := s.visit(root, path.Join(name, entry.Name()), entry, above)
+		if err != nil {
 			return err
 		}
 	}
@@ -151,7 +152,8 @@ func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above [
 			info = target
 		}
 	}
-	if rule := s.rules.match(name, info.IsDir()); name != ManifestName && rule != nil && !rule.include {
+	rule := s.rules.match(name, info.IsDir())
+	if name != ManifestName && rule != nil && !rule.include {
 		s.exclude(Exclusion{
 			Name:   name,
 			Folder: info.IsDir(),
@@ -209,7 +211,8 @@ func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above
 	}
 	if target.Mode()&fs.ModeSymlink != 0 {
 		reason := "it is a link that leads out of the folder"
-		if _, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name))); err != nil {
+		_, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
+		if err != nil {
 			reason = "it is a link that leads nowhere"
 		}
 		return nil, &LinkError{
@@ -221,7 +224,8 @@ func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above
 		return above, nil
 	}
 	for up := path.Dir(name); ; up = path.Dir(up) {
-		if info, err := root.Stat(up); err == nil && os.SameFile(info, target) {
+		info, err := root.Stat(up)
+		if err == nil && os.SameFile(info, target) {
 			return nil, &LinkError{
 				Name:   name,
 				Reason: "it is a link to a folder that it is in",
@@ -264,7 +268,8 @@ func (s *Selection) Explain(name string) *Exclusion {
 			return e
 		}
 	}
-	if rule, at := s.rules.decide(name, false); rule != nil && name != ManifestName {
+	rule, at := s.rules.decide(name, false)
+	if rule != nil && name != ManifestName {
 		return &Exclusion{
 			Name:   at,
 			Folder: at != name,
@@ -306,7 +311,8 @@ func (s *Selection) warnings() []check.Finding {
 			continue
 		}
 		f := check.Reporter{File: filepath.Join(s.dir, IgnoreName)}.Finding(ruleIgnored, "",
-			fmt.Sprintf("write /%s to mean the one beside the manifest", strings.TrimPrefix(e.Rule.Pattern, "/")),
+			fmt.Sprintf("write /%s to mean the one beside the manifest",
+				strings.TrimPrefix(e.Rule.Pattern, "/")),
 			"the rule %q also leaves out %s, which was installed and may be needed", e.Rule.Pattern, e.Name)
 		f.Line = e.Rule.Line
 		f.Column = 1

@@ -192,7 +192,8 @@ func bounds(operator string, v version, d dialect) between {
 	var lowest version
 	infinite := lowest.up(0)
 	whole := v.up(v.given) // after everything that begins with the given numbers
-	if v.given == 3 || d == dialectPython && v.given > 0 && operator != "==" && operator != "!=" {
+	if v.given == 3 ||
+		d == dialectPython && v.given > 0 && operator != "==" && operator != "!=" {
 		whole = v
 		whole.numbers[2]++
 		whole.preview = ""

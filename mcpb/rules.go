@@ -159,7 +159,8 @@ func isTolerable(rule check.Rule) bool {
 
 // isReferenceRule reports whether the reference CLI reports violations of rule, too.
 func isReferenceRule(rule check.Rule) bool {
-	return isTolerable(rule) || isOneOf(rule, ruleJSON, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleIcon)
+	return isTolerable(rule) ||
+		isOneOf(rule, ruleJSON, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleIcon)
 }
 
 func isOneOf(rule check.Rule, rules ...check.Rule) bool {

@@ -96,7 +96,8 @@ func (r *runtimes) locate(command, kind string) (line []string, path string, err
 		}
 	}
 	if strings.ContainsAny(command, `/\`) {
-		return []string{command}, command, nil // a file of the bundle: the error of starting it is more precise
+		// A file of the bundle: the error of starting it is more precise.
+		return []string{command}, command, nil
 	}
 	name := kind
 	if name == "" {
@@ -155,7 +156,8 @@ func readVersion(ctx context.Context, path string, args ...string) (string, erro
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = time.Second      // a wrapper can leave processes that keep the pipe open
+	// A wrapper can leave processes that keep the pipe open.
+	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput() // Python 2 prints it to stderr
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return "", err

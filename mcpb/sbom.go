@@ -100,7 +100,8 @@ func SBOM(a *Archive) ([]byte, error) {
 	}
 	sum := sha256.Sum256(content)
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8 (RFC 9562)
-	b.Serial = fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	b.Serial = fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8],
+		sum[8:10], sum[10:16])
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -183,7 +184,8 @@ func (b *inventory) addPython(a *Archive, e *Entry) error {
 		Version: header.Get("Version"),
 		PURL:    "pkg:pypi/" + url.PathEscape(plain) + "@" + url.PathEscape(header.Get("Version")),
 	}
-	if l := cmp.Or(header.Get("License-Expression"), header.Get("License")); l != "" && !strings.Contains(l, "\n") {
+	l := cmp.Or(header.Get("License-Expression"), header.Get("License"))
+	if l != "" && !strings.Contains(l, "\n") {
 		c.license(l)
 	}
 	b.add(c, path.Dir(e.Name))

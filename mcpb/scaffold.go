@@ -66,7 +66,8 @@ func Detect(fsys fs.FS, folder string) *Draft {
 // machineName makes a valid machine name: it removes an npm scope and replaces other
 // characters.
 func machineName(s string) string {
-	if _, name, ok := strings.Cut(s, "/"); ok && strings.HasPrefix(s, "@") {
+	_, name, ok := strings.Cut(s, "/")
+	if ok && strings.HasPrefix(s, "@") {
 		s = name
 	}
 	s = regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(s, "-")
@@ -126,7 +127,8 @@ func firstFile(fsys fs.FS, names []string, otherwise string) string {
 		if why != "" {
 			continue
 		}
-		if info, err := fs.Stat(fsys, clean); err == nil && info.Mode().IsRegular() {
+		info, err := fs.Stat(fsys, clean)
+		if err == nil && info.Mode().IsRegular() {
 			return clean
 		}
 		if said == "" && i == 0 {
@@ -181,8 +183,10 @@ func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 		return err == nil
 	}
 	d.Type = TypePython
-	if has("uv.lock") || p.Tool.UV != nil || len(p.Project.Dependencies) > 0 && !has("server/lib") {
-		d.Type = TypeUV // the host installs dependencies that a server of type python would have to bundle
+	if has("uv.lock") || p.Tool.UV != nil ||
+		len(p.Project.Dependencies) > 0 && !has("server/lib") {
+		// The host installs dependencies that a server of type python would have to bundle.
+		d.Type = TypeUV
 	}
 	d.Name = p.Project.Name
 	d.Version = p.Project.Version

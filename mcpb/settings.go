@@ -62,7 +62,8 @@ func (o Option) ParseVariable(text string) any {
 		return text
 	}
 	var list []string
-	if strings.HasPrefix(strings.TrimSpace(text), "[") && json.Unmarshal([]byte(text), &list) == nil {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") &&
+		json.Unmarshal([]byte(text), &list) == nil {
 		return list
 	}
 	return strings.Split(text, string(os.PathListSeparator))

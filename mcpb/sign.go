@@ -145,7 +145,8 @@ func signArchive(ctx context.Context, a *Archive, id *Identity, o *SignOptions) 
 		if comment > zip.MaxComment {
 			return nil, errLongSignature
 		}
-		digest, err := hashContent(ctx, hash, fsutil.ProgressReader(a.Content(comment), a.PackedSize(), o.Progress))
+		digest, err := hashContent(ctx, hash,
+			fsutil.ProgressReader(a.Content(comment), a.PackedSize(), o.Progress))
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +155,8 @@ func signArchive(ctx context.Context, a *Archive, id *Identity, o *SignOptions) 
 			if err != nil {
 				return nil, err
 			}
-			if block := zip.EncodeBlock(der); len(der) == len(sample) && block != nil {
+			block := zip.EncodeBlock(der)
+			if len(der) == len(sample) && block != nil {
 				return block, nil
 			}
 		}

@@ -193,7 +193,8 @@ func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs
 	}
 	for platform, program := range programs {
 		name, _ := siteProgram(platform) // SiteManifest has refused other platforms
-		if err := copyFile(program, filepath.Join(stage, filepath.FromSlash(name)), 0o755); err != nil {
+		err := copyFile(program, filepath.Join(stage, filepath.FromSlash(name)), 0o755)
+		if err != nil {
 			return fmt.Errorf("program for %s: %w", platform, err)
 		}
 	}

@@ -32,11 +32,13 @@ func (m *Manifest) StaticCatalog() *mcp.Catalog {
 		} `json:"static_responses"`
 	}
 	raw := m.Meta[metaWindows]
-	if raw == nil || m.ToolsGenerated || m.PromptsGenerated || json.Unmarshal(raw, &meta) != nil {
+	if raw == nil || m.ToolsGenerated || m.PromptsGenerated ||
+		json.Unmarshal(raw, &meta) != nil {
 		return nil
 	}
 	known := &meta.Responses
-	if known.Tools == nil || known.Tools.Next != "" || needsMore(known.Initialize.Capabilities) {
+	if known.Tools == nil || known.Tools.Next != "" ||
+		needsMore(known.Initialize.Capabilities) {
 		return nil
 	}
 	cat := &mcp.Catalog{

@@ -150,7 +150,8 @@ func (x *extraction) write(e *Entry) error {
 		return err
 	}
 	defer in.Close()
-	out, err := folder.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, e.Mode.Perm())
+	out, err := folder.OpenFile(path.Base(e.Name),
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL, e.Mode.Perm())
 	if err != nil {
 		return err
 	}

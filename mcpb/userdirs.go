@@ -48,7 +48,8 @@ func readUserDirs(text, home string) map[string]string {
 	escape := regexp.MustCompile(`(?s)\\(.)`)
 	for _, m := range line.FindAllStringSubmatch(text, -1) {
 		value := escape.ReplaceAllString(m[2], "$1")
-		if rest, below := strings.CutPrefix(value, "$HOME"); below && (rest == "" || rest[0] == '/') {
+		rest, below := strings.CutPrefix(value, "$HOME")
+		if below && (rest == "" || rest[0] == '/') {
 			value = home + rest
 		}
 		if filepath.IsAbs(value) {

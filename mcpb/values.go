@@ -32,7 +32,8 @@ func (e *expansion) resolve() {
 		for _, o := range e.m.UserConfig {
 			keys = append(keys, o.Key)
 		}
-		e.Add(ruleValueKey, pointerTo("/user_config", key), didYouMean(key, keys), "the bundle has no option %q", key)
+		e.Add(ruleValueKey, pointerTo("/user_config", key), didYouMean(key, keys),
+			"the bundle has no option %q", key)
 	}
 	for i := range e.m.UserConfig {
 		e.resolveOption(&e.m.UserConfig[i])
@@ -178,7 +179,8 @@ func (e *expansion) useDefault(o *Option, v any, pointer string) {
 	for _, text := range formatValues(v) {
 		var b strings.Builder
 		for _, p := range splitVariables(text) {
-			if known, ok := e.system[p.name]; ok && p.variable {
+			known, ok := e.system[p.name]
+			if ok && p.variable {
 				p.text = known
 			}
 			b.WriteString(p.text)

@@ -45,7 +45,8 @@ func (a Argument) Name() string {
 			path = t.rest
 		}
 		base = filepath.Base(path)
-		if ext := filepath.Ext(base); strings.EqualFold(ext, ".zip") || sitebuild.IsDocument(base) {
+		ext := filepath.Ext(base)
+		if strings.EqualFold(ext, ".zip") || sitebuild.IsDocument(base) {
 			base = strings.TrimSuffix(base, ext)
 		}
 	}
@@ -263,7 +264,8 @@ func programWord(argv []string) string {
 		return argv[0]
 	}
 	for i, word := range argv[1:] {
-		if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) && !mayBeValue(argv[i], word) {
+		if !strings.HasPrefix(word, "-") &&
+			!slices.Contains(launcherWords, word) && !mayBeValue(argv[i], word) {
 			return word
 		}
 	}
@@ -273,5 +275,6 @@ func programWord(argv []string) string {
 // mayBeValue reports whether word may be the value of before, the argument to its left.
 func mayBeValue(before, word string) bool {
 	return strings.HasPrefix(before, "-") && !strings.Contains(before, "=") &&
-		!slices.Contains(launcherFlags, before) && !slices.Contains(scripts, filepath.Ext(word))
+		!slices.Contains(launcherFlags, before) && !slices.Contains(scripts,
+		filepath.Ext(word))
 }

@@ -57,7 +57,8 @@ func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Opti
 	if err == nil {
 		return src, nil
 	}
-	if !opts.ListOnly || !errors.As(err, &refused) || len(refused.Missing()) != len(refused.Findings) {
+	if !opts.ListOnly || !errors.As(err, &refused) ||
+		len(refused.Missing()) != len(refused.Findings) {
 		return nil, err
 	}
 	known, staticErr := mcpb.OpenStatic(ctx, arg, &unasked)

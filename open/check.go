@@ -120,7 +120,8 @@ func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Repor
 	src, openErr := Open(ctx, arg, opts.Open)
 	if openErr == nil {
 		defer closeSource(src)
-		if _, isSite := src.(*staticmcp.Site); !isSite || sitebuild.KindOf(arg) != "" {
+		_, isSite := src.(*staticmcp.Site)
+		if !isSite || sitebuild.KindOf(arg) != "" {
 			return checkCatalog(ctx, arg, src)
 		}
 	}

@@ -86,7 +86,8 @@ func importClientFile(file string) *fleet.Definitions {
 		Secrets: imported.Values,
 	}
 	for _, f := range report.Findings() {
-		if f.Rule.ID == "stax/not-imported" { // secrets in the file are normal for the client
+		// Secrets in the file are normal for the client.
+		if f.Rule.ID == "stax/not-imported" {
 			d.Skipped = append(d.Skipped, errors.New(f.String()))
 		}
 	}

@@ -59,7 +59,8 @@ func parse(arg string) *target {
 	switch {
 	case isCommand:
 		t.form = command
-		if json.Unmarshal([]byte(text), &t.argv) != nil || len(t.argv) == 0 || t.argv[0] == "" {
+		if json.Unmarshal([]byte(text), &t.argv) != nil || len(t.argv) == 0 ||
+			t.argv[0] == "" {
 			t.argv = nil
 		}
 		return t
@@ -74,7 +75,8 @@ func parse(arg string) *target {
 	case strings.Contains(arg, "://"):
 		t.form = serverURL
 	}
-	if u, err := url.Parse(t.rest); err == nil && u.Host != "" {
+	u, err := url.Parse(t.rest)
+	if err == nil && u.Host != "" {
 		t.url = u
 	}
 	return t
@@ -121,7 +123,8 @@ func formOfPath(arg string, info fs.FileInfo) form {
 	case hasExt(arg, ".zip"):
 		return siteZip
 	case filepath.Base(arg) == manifest && hasMember(arg, "serverInfo", "capabilities"):
-		return siteManifest // rather than definitions, which some programs also call mcp.json
+		// Rather than definitions, which some programs also call mcp.json.
+		return siteManifest
 	case isRecording(arg):
 		return recording
 	case stax.FormatOf(arg) != 0:
@@ -155,7 +158,8 @@ func hasManifest(folder string) bool {
 // manifest but no site, or such a manifest.
 func isBundle(path string, info fs.FileInfo) bool {
 	if info.IsDir() {
-		return !hasManifest(path) && isBundleManifest(filepath.Join(path, mcpb.ManifestName))
+		return !hasManifest(path) &&
+			isBundleManifest(filepath.Join(path, mcpb.ManifestName))
 	}
 	return isPacked(path) || isBundleManifest(path)
 }
@@ -166,7 +170,8 @@ func isPacked(name string) bool { return hasExt(name, ".mcpb", ".dxt") }
 // isBundleManifest reports whether the file at name is a bundle manifest, judging by its
 // contents.
 func isBundleManifest(name string) bool {
-	return filepath.Base(name) == mcpb.ManifestName && hasMember(name, "manifest_version", "dxt_version")
+	return filepath.Base(name) == mcpb.ManifestName &&
+		hasMember(name, "manifest_version", "dxt_version")
 }
 
 func isRegular(info fs.FileInfo) bool {
@@ -189,7 +194,8 @@ func hasMember(name string, members ...string) bool {
 	}
 	text, err := os.ReadFile(name)
 	var object map[string]json.RawMessage
-	if err != nil || json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &object) != nil {
+	if err != nil ||
+		json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &object) != nil {
 		return false
 	}
 	return slices.ContainsFunc(members, func(m string) bool {

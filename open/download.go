@@ -117,7 +117,8 @@ func (e *entries) get(ctx context.Context, address, from string) (*http.Response
 	req.Header.Set("Accept", "application/json, application/octet-stream, text/event-stream;q=0.5, */*;q=0.1")
 	guard := &netguard.Guard{Allow: e.opts.AllowNetwork}
 	typed := address == e.arg
-	guard.Loopback = netguard.NamesLoopback(address) && (typed || from == "" || netguard.NamesLoopback(from))
+	guard.Loopback = netguard.NamesLoopback(address) &&
+		(typed || from == "" || netguard.NamesLoopback(from))
 	if typed {
 		guard.Host = req.URL.Hostname()
 	}

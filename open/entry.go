@@ -258,7 +258,8 @@ func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from stri
 			Kind: Remote,
 		}
 	}
-	d, err := fetchBundle(fsutil.ProgressReader(resp.Body, resp.ContentLength, e.opts.Progress), e.opts.BundleDir)
+	d, err := fetchBundle(fsutil.ProgressReader(resp.Body, resp.ContentLength,
+		e.opts.Progress), e.opts.BundleDir)
 	if err != nil {
 		return nil, remoteError(address, err)
 	}
@@ -266,7 +267,8 @@ func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from stri
 		Entry:    entry,
 		download: d,
 	}
-	if want := entry.Bundle.SHA256; want != "" && want != d.sum {
+	want := entry.Bundle.SHA256
+	if want != "" && want != d.sum {
 		return nil, errors.Join(&Error{
 			Arg: address,
 			Why: "refused",
@@ -310,7 +312,8 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	body := bufio.NewReader(resp.Body)
 	begin, _ := body.Peek(4)
 	if resp.StatusCode == http.StatusOK && bytes.Equal(begin, []byte("PK\x03\x04")) {
-		d, err := fetchBundle(fsutil.ProgressReader(body, resp.ContentLength, e.opts.Progress), e.opts.BundleDir)
+		d, err := fetchBundle(fsutil.ProgressReader(body, resp.ContentLength,
+			e.opts.Progress), e.opts.BundleDir)
 		if err != nil {
 			return nil, remoteError(e.arg, err)
 		}
@@ -370,7 +373,8 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		defer closeSource(src)
 		if cat, err := src.Catalog(ctx); err == nil {
 			entry.Server().Description = cat.Server.Title
-			if own := toName(cat.Server.Name); own != "" && len(own) <= 64 && e.opts.Document.Name == "" {
+			own := toName(cat.Server.Name)
+			if own != "" && len(own) <= 64 && e.opts.Document.Name == "" {
 				entry.Server().Name = own
 			}
 		}
@@ -381,7 +385,8 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 // firstEventWait returns the time limit for the first event of a stream.
 func (e *entries) firstEventWait() time.Duration {
 	const usual = 3 * time.Second
-	if l := e.opts.Live; l != nil && l.Source != nil && l.Source.Timeouts.Start > 0 {
+	l := e.opts.Live
+	if l != nil && l.Source != nil && l.Source.Timeouts.Start > 0 {
 		return min(usual, l.Source.Timeouts.Start)
 	}
 	return usual

@@ -46,7 +46,8 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 		s.Metadata = map[string]string{registry.SourceKey(): source}
 	}
 	if err := e.options(a.Entry, info.Options); err != nil {
-		return nil, errors.Join(e.fail(err, "slipway bundle info lists the options"), a.Close())
+		return nil, errors.Join(e.fail(err,
+			"slipway bundle info lists the options"), a.Close())
 	}
 	return a, nil
 }

@@ -166,7 +166,8 @@ func (e *entries) anchor(s *stax.Server, dir string) {
 // namesFile reports whether a word of a command line is the relative path of a file or
 // folder in dir. A flag may have one after "=".
 func namesFile(dir, word string) bool {
-	if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
+	_, value, ok := strings.Cut(word, "=")
+	if ok && strings.HasPrefix(word, "-") {
 		word = value
 	}
 	if word == "" || strings.HasPrefix(word, "-") || filepath.IsAbs(word) {
@@ -229,7 +230,8 @@ func (e *entries) extend(a *Addition) error {
 	}
 	s.Description = cmp.Or(e.opts.Title, s.Description)
 	if s.Remote() && len(e.opts.Env) > 0 {
-		return e.fail(errors.New("a server at a URL has no environment"), "--secret KEY names its bearer token")
+		return e.fail(errors.New("a server at a URL has no environment"),
+			"--secret KEY names its bearer token")
 	}
 	for name, value := range e.opts.Env {
 		setEnv(s, name, value)

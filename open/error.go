@@ -179,7 +179,8 @@ func siteBelow(dir string) (found string) {
 		switch {
 		case name == ".":
 			return nil
-		case err != nil, e.IsDir() && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
+		case err != nil, e.IsDir() &&
+			(strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
 			return fs.SkipDir
 		case !e.IsDir():
 			return nil
@@ -231,7 +232,8 @@ func notFound(arg string, err error) *Error {
 func firstMissing(path string) string {
 	missing := ""
 	for p := filepath.Dir(path); ; p = filepath.Dir(p) {
-		if _, err := os.Stat(p); err == nil || p == filepath.Dir(p) {
+		_, err := os.Stat(p)
+		if err == nil || p == filepath.Dir(p) {
 			break
 		}
 		missing = p

@@ -62,5 +62,6 @@ func (in *Input) Settings() (*sitebuild.MappingSettings, error) {
 // could be a table, but is more likely to be server definitions.
 func isInput(arg string) bool {
 	kind := sitebuild.KindOf(arg)
-	return kind != "" && !hasManifest(arg) && (kind != "table" || !sitebuild.IsJSONObject(arg))
+	return kind != "" && !hasManifest(arg) &&
+		(kind != "table" || !sitebuild.IsJSONObject(arg))
 }

@@ -77,7 +77,8 @@ func openCommand(ctx context.Context, t *target, o *LiveOptions) (mcp.Source, er
 		command.Env = o.Environ
 		usual := client.Environ(nil)
 		for _, entry := range o.Environ {
-			if _, value, _ := strings.Cut(entry, "="); len(value) >= 6 && !slices.Contains(usual, entry) {
+			_, value, _ := strings.Cut(entry, "=")
+			if len(value) >= 6 && !slices.Contains(usual, entry) {
 				command.Redact = append(command.Redact, value)
 			}
 		}
@@ -171,14 +172,16 @@ func openLive(ctx context.Context, arg string, transport client.Transport, o *Li
 // server.
 func openSiteOrServer(ctx context.Context, t *target, opts *Options) (mcp.Source, error) {
 	site, siteErr := openSiteUnlessStream(ctx, t, opts)
-	if siteErr == nil || nothingAnswers(siteErr) || ctx.Err() != nil || strings.HasSuffix(t.arg, "/"+manifest) {
+	if siteErr == nil || nothingAnswers(siteErr) || ctx.Err() != nil ||
+		strings.HasSuffix(t.arg, "/"+manifest) {
 		return site, siteErr
 	}
 	src, err := openServer(ctx, t.arg, t.arg, opts.live())
 	if err == nil {
 		return src, nil
 	}
-	if refusesAccess(err) || errors.As(err, new(*mcp.Error)) || errors.As(err, new(*client.BlockedError)) {
+	if refusesAccess(err) || errors.As(err, new(*mcp.Error)) ||
+		errors.As(err, new(*client.BlockedError)) {
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: the site error is more useful

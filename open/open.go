@@ -54,7 +54,8 @@ func (o *Options) live() *LiveOptions {
 
 // report notifies the observer of opts.Live.
 func (o *Options) report(e client.Event) {
-	if live := o.live().Source; live != nil && live.Observe != nil {
+	live := o.live().Source
+	if live != nil && live.Observe != nil {
 		live.Observe(e)
 	}
 }
@@ -93,7 +94,8 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opts.Bundle != nil && opts.Bundle.Signer != nil && !(t.form == bundle && isPacked(t.arg) && !t.info.IsDir()) {
+	if opts.Bundle != nil && opts.Bundle.Signer != nil &&
+		!(t.form == bundle && isPacked(t.arg) && !t.info.IsDir()) {
 		return nil, &Error{
 			Arg: t.arg,
 			Why: "only a packed bundle has a signer",
@@ -133,7 +135,8 @@ func openTarget(ctx context.Context, t *target, opts *Options) (mcp.Source, erro
 	case input:
 		return openWatchedSite(ctx, t.arg, opts)
 	case site, folder:
-		site, err := staticmcp.OpenDir(ctx, t.arg, opts.Site) // it can read some that lost their manifest
+		// It can read some that lost their manifest.
+		site, err := staticmcp.OpenDir(ctx, t.arg, opts.Site)
 		if err != nil && t.form == folder {
 			return nil, folderError(t.arg, err)
 		}

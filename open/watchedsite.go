@@ -90,7 +90,8 @@ func openWatchedSite(ctx context.Context, arg string, opts *Options) (mcp.Source
 
 // onDisk returns the hint for inputs that are too large for memory.
 func onDisk(arg string, err error) string {
-	if errors.As(err, new(*sitebuild.MemoryError)) || errors.As(err, new(*sitebuild.SizeError)) {
+	if errors.As(err, new(*sitebuild.MemoryError)) ||
+		errors.As(err, new(*sitebuild.SizeError)) {
 		return "slipway site build " + arg + " -o site.zip, and serve that"
 	}
 	return ""
@@ -134,7 +135,8 @@ func (b *builder) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r := &result.Report; r.Count(check.Error)+r.Count(check.Warning) > 0 {
+	r := &result.Report
+	if r.Count(check.Error)+r.Count(check.Warning) > 0 {
 		b.log.Warn("the input has faults: slipway site build "+b.arg+" -o DIR --dry-run lists them", "found", r.Summary())
 	}
 	return nil
@@ -169,9 +171,11 @@ func (b *builder) report(err error) {
 	var panicked *barrier.PanicError
 	switch {
 	case errors.As(err, &panicked):
-		b.log.Error("site rebuild failed, keeping the previous site", "source", b.arg, "error", err, "stack", panicked.Stack)
+		b.log.Error("site rebuild failed, keeping the previous site", "source",
+			b.arg, "error", err, "stack", panicked.Stack)
 	case err != nil:
-		b.log.Warn("site rebuild failed, keeping the previous site", "source", b.arg, "error", err)
+		b.log.Warn("site rebuild failed, keeping the previous site", "source",
+			b.arg, "error", err)
 	}
 	b.rebuilt(b.arg, err)
 }

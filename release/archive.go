@@ -116,7 +116,8 @@ func withFolders(files []File) []File {
 	}
 	for _, f := range files {
 		for at := range len(f.Name) - 1 {
-			if folder := f.Name[:at+1]; f.Name[at] == '/' && !seen[folder] {
+			folder := f.Name[:at+1]
+			if f.Name[at] == '/' && !seen[folder] {
 				seen[folder] = true
 				all = append(all, File{folder, 0o755, nil})
 			}

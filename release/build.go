@@ -35,8 +35,10 @@ files are that of the commit, so every build of a commit gives the same bytes.`,
 	}
 	outFlag(cmd, &o.Out)
 	cmd.Flags().StringVar(&o.Root, "root", "..", "`folder` of the repository")
-	cmd.Flags().BoolVar(&o.Snapshot, "snapshot", false, "build a test version of the current files, without a tag")
-	cmd.Flags().StringSliceVar(&o.Platforms, "platform", nil, "build only these `platforms`, such as linux-amd64")
+	cmd.Flags().BoolVar(&o.Snapshot, "snapshot", false,
+		"build a test version of the current files, without a tag")
+	cmd.Flags().StringSliceVar(&o.Platforms, "platform", nil,
+		"build only these `platforms`, such as linux-amd64")
 	return cmd
 }
 

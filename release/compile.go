@@ -55,7 +55,8 @@ func parsePlatforms(names []string) ([]Platform, error) {
 	for _, name := range names {
 		p, ok := known[name]
 		if !ok {
-			return nil, fmt.Errorf("unknown platform %q\nhint: one of %s", name, strings.Join(all, ", "))
+			return nil, fmt.Errorf("unknown platform %q\nhint: one of %s", name,
+				strings.Join(all, ", "))
 		}
 		list = append(list, p)
 	}
@@ -69,7 +70,8 @@ func compile(ctx context.Context, root string, s *Stamp, p Platform, file string
 	}
 	stamp := fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s -X main.date=%s",
 		s.Tag, s.Commit, s.Date.Format(time.RFC3339))
-	_, err := goFor(ctx, root, p, "build", "-trimpath", "-buildvcs=false", "-ldflags", stamp, "-o", file, "./cmd/slipway")
+	_, err := goFor(ctx, root, p, "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", stamp, "-o", file, "./cmd/slipway")
 	if err != nil {
 		return fmt.Errorf("compile for %s: %w", p, err)
 	}

@@ -35,7 +35,8 @@ func newRoot() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.AddCommand(newBuild(), newVerify(), newSign(), newPush(),
-		newPack("npm", "npm packages", writeNPM), newPack("wheels", "Python wheels", writeWheels))
+		newPack("npm", "npm packages", writeNPM), newPack("wheels",
+			"Python wheels", writeWheels))
 	return root
 }
 

@@ -108,7 +108,8 @@ func (m *Module) addTexts(top, dir string) error {
 			return err
 		}
 		for _, e := range entries {
-			if !e.Type().IsRegular() || !licenseName.MatchString(e.Name()) || filepath.Ext(e.Name()) == ".go" {
+			if !e.Type().IsRegular() || !licenseName.MatchString(e.Name()) ||
+				filepath.Ext(e.Name()) == ".go" {
 				continue
 			}
 			rel, err := filepath.Rel(top, filepath.Join(dir, e.Name()))
@@ -171,9 +172,11 @@ func thirdPartyLicenses(list []*Module) File {
 		if name == "std" {
 			name = "the Go standard library"
 		}
-		fmt.Fprintf(text, "\n%s\n%s %s (%s)\n", strings.Repeat("=", 80), name, m.Version, strings.Join(m.Licenses, ", "))
+		fmt.Fprintf(text, "\n%s\n%s %s (%s)\n", strings.Repeat("=", 80), name,
+			m.Version, strings.Join(m.Licenses, ", "))
 		for _, f := range m.Texts {
-			fmt.Fprintf(text, "\n%s\n\n%s\n", "--- "+f.Name, strings.TrimSpace(string(f.Data)))
+			fmt.Fprintf(text, "\n%s\n\n%s\n", "--- "+f.Name,
+				strings.TrimSpace(string(f.Data)))
 		}
 	}
 	return File{thirdPartyFile, 0o644, []byte(text.String())}

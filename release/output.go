@@ -98,13 +98,17 @@ func openOutput(dir string) (*Output, error) {
 		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir, indexFile), err)
 	}
 	if o.Stamp == nil || o.Name != projectName {
-		return nil, fmt.Errorf("%s is not the index of a release", filepath.Join(dir, indexFile))
+		return nil, fmt.Errorf("%s is not the index of a release",
+			filepath.Join(dir, indexFile))
 	}
 	return o, nil
 }
 
 // path returns the file name of an artefact.
-func (o *Output) path(name string) string { return filepath.Join(o.dir, filepath.FromSlash(name)) }
+func (o *Output) path(name string) string {
+	return filepath.Join(o.dir,
+		filepath.FromSlash(name))
+}
 
 // binary returns the path of the program of a platform in the output folder.
 func (o *Output) binary(p Platform) string {

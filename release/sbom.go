@@ -52,7 +52,8 @@ func writeSBOM(ctx context.Context, root string, out *Output, modules []*Module)
 	bom.Components = &components
 	bom.Dependencies = dependencies(main.BOMRef, modules, graph)
 	text := &bytes.Buffer{}
-	encoder := cdx.NewBOMEncoder(text, cdx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false)
+	encoder := cdx.NewBOMEncoder(text,
+		cdx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false)
 	if err := encoder.EncodeVersion(bom, sbomVersion); err != nil {
 		return err
 	}
@@ -154,7 +155,8 @@ func dependencies(main string, modules []*Module, graph string) *[]cdx.Dependenc
 			Dependencies: &targets,
 		})
 	}
-	slices.SortFunc(list, func(a, b cdx.Dependency) int { return strings.Compare(a.Ref, b.Ref) })
+	slices.SortFunc(list,
+		func(a, b cdx.Dependency) int { return strings.Compare(a.Ref, b.Ref) })
 	return &list
 }
 

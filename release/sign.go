@@ -40,7 +40,8 @@ hardware key. The signature is SHA256SUMS.sig.`,
 		},
 	}
 	outFlag(cmd, &dir)
-	cmd.Flags().StringVar(&key, "key", "", "private key `file`, or public key of one in the agent")
+	cmd.Flags().StringVar(&key, "key", "",
+		"private key `file`, or public key of one in the agent")
 	_ = cmd.MarkFlagRequired("key") // it exists
 	return cmd
 }
@@ -51,7 +52,8 @@ func (o *Output) sign(ctx context.Context, key string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "ssh-keygen", "-Y", "sign", "-n", signatureNamespace, "-f", key, o.path(sumsFile))
+	cmd := exec.CommandContext(ctx, "ssh-keygen", "-Y", "sign", "-n",
+		signatureNamespace, "-f", key, o.path(sumsFile))
 	cmd.Stdin = os.Stdin // for the passphrase
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ssh-keygen -Y sign: %w: %s", err, text)

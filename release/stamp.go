@@ -144,7 +144,8 @@ func run(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		what := strings.Join(cmd.Args[:min(2, len(cmd.Args))], " ")
-		return "", fmt.Errorf("%s: %w: %s", what, err, strings.TrimSpace(string(exit.Stderr)))
+		return "", fmt.Errorf("%s: %w: %s", what, err,
+			strings.TrimSpace(string(exit.Stderr)))
 	}
 	if err != nil {
 		return "", err

@@ -49,13 +49,16 @@ snapshot may have fewer.`,
 			if err := out.verify(cmd.Context(), &o); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s: %d files verified\n", out.Name, out.Version, len(out.Artefacts))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s: %d files verified\n",
+				out.Name, out.Version, len(out.Artefacts))
 			return err
 		},
 	}
 	outFlag(cmd, &o.Out)
-	cmd.Flags().StringVar(&o.AllowedSigners, "allowed-signers", "", "`file` of signers, as for ssh-keygen -Y verify")
-	cmd.Flags().StringVar(&o.Signer, "signer", "release", "`identity` of the signer in that file")
+	cmd.Flags().StringVar(&o.AllowedSigners, "allowed-signers", "",
+		"`file` of signers, as for ssh-keygen -Y verify")
+	cmd.Flags().StringVar(&o.Signer, "signer", "release",
+		"`identity` of the signer in that file")
 	return cmd
 }
 
@@ -75,7 +78,8 @@ func (o *Output) verify(ctx context.Context, options *verifyOptions) error {
 		faults = append(faults, o.verifyNPM(p), o.verifyWheel(p))
 	}
 	if options.AllowedSigners != "" {
-		faults = append(faults, o.verifySignature(ctx, options.AllowedSigners, options.Signer))
+		faults = append(faults, o.verifySignature(ctx, options.AllowedSigners,
+			options.Signer))
 	}
 	return errors.Join(faults...)
 }
@@ -124,7 +128,8 @@ func (o *Output) verifyListed() error {
 func (o *Output) verifyPlatforms() error {
 	built := o.platforms()
 	if !o.Snapshot && len(built) != len(platforms()) {
-		return fmt.Errorf("a release needs %d platforms, %d were built", len(platforms()), len(built))
+		return fmt.Errorf("a release needs %d platforms, %d were built",
+			len(platforms()), len(built))
 	}
 	for _, p := range built {
 		info, err := buildinfo.ReadFile(o.path(o.binary(p)))
@@ -138,12 +143,14 @@ func (o *Output) verifyPlatforms() error {
 			"-trimpath":   "true",
 		}
 		for _, s := range info.Settings {
-			if value, ok := want[s.Key]; ok && value == s.Value {
+			value, ok := want[s.Key]
+			if ok && value == s.Value {
 				delete(want, s.Key)
 			}
 		}
 		if len(want) > 0 || info.GoVersion != o.Go {
-			return fmt.Errorf("%s: built by %s, without the settings %v", o.binary(p), info.GoVersion, want)
+			return fmt.Errorf("%s: built by %s, without the settings %v",
+				o.binary(p), info.GoVersion, want)
 		}
 		if a, _ := o.find(kindBinary, p); a.Size > maxBinary {
 			return fmt.Errorf("%s: %d bytes, at most %d", a.Path, a.Size, maxBinary)
@@ -287,7 +294,8 @@ func (o *Output) verifyImage() error {
 	}
 	manifest, err := index.IndexManifest()
 	if err == nil && len(manifest.Manifests) != want {
-		err = fmt.Errorf("%s: has %d platforms, not %d", imageFolder, len(manifest.Manifests), want)
+		err = fmt.Errorf("%s: has %d platforms, not %d", imageFolder,
+			len(manifest.Manifests), want)
 	}
 	return err
 }

@@ -90,7 +90,8 @@ func wheelFacts(p Platform) []byte {
 // wheelMetadata returns the file METADATA.
 func wheelMetadata(version string, legal []string) []byte {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "Metadata-Version: 2.4\nName: %s\nVersion: %s\nSummary: %s\n", pypiPackage, version, projectSummary)
+	fmt.Fprintf(b, "Metadata-Version: 2.4\nName: %s\nVersion: %s\nSummary: %s\n",
+		pypiPackage, version, projectSummary)
 	b.WriteString("Keywords: mcp,mcp-server,model-context-protocol,staticmcp,mcpb\n")
 	fmt.Fprintf(b, "License-Expression: %s\n", projectLicense)
 	for _, name := range legal {
@@ -146,7 +147,9 @@ func (o *Output) verifyWheel(p Platform) error {
 	listed := make(map[string]string)
 	found := false
 	for name, data := range contents {
-		found = found || strings.HasSuffix(name, ".data/scripts/"+p.Binary()) && bytes.Equal(data, program)
+		found = found ||
+			strings.HasSuffix(name, ".data/scripts/"+p.Binary()) &&
+				bytes.Equal(data, program)
 		if !strings.HasSuffix(name, ".dist-info/RECORD") {
 			continue
 		}
@@ -159,8 +162,10 @@ func (o *Output) verifyWheel(p Platform) error {
 		return fmt.Errorf("%s: without the program that was built", a.Path)
 	}
 	for name, data := range contents {
-		if sum := wheelSum(data); listed[name] != sum && listed[name] != "," {
-			return fmt.Errorf("%s: RECORD has %q for %s, not %q", a.Path, listed[name], name, sum)
+		sum := wheelSum(data)
+		if listed[name] != sum && listed[name] != "," {
+			return fmt.Errorf("%s: RECORD has %q for %s, not %q", a.Path,
+				listed[name], name, sum)
 		}
 	}
 	return nil
@@ -169,7 +174,8 @@ func (o *Output) verifyWheel(p Platform) error {
 // wheelSum returns the sum and size of a file as in RECORD.
 func wheelSum(data []byte) string {
 	sum := sha256.Sum256(data)
-	return fmt.Sprintf("sha256=%s,%d", base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
+	return fmt.Sprintf("sha256=%s,%d",
+		base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
 }
 
 var semanticVersion = regexp.MustCompile(`^(\d+\.\d+\.\d+)(?:-([a-z]+)(?:\.(\d+))?(?:\..*)?)?$`)

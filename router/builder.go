@@ -57,7 +57,8 @@ func (b *builder) err() error {
 	slices.SortStableFunc(b.faults, func(x, y error) int {
 		one := placeOf(x)
 		other := placeOf(y)
-		return cmp.Or(strings.Compare(one.file, other.file), cmp.Compare(one.line, other.line))
+		return cmp.Or(strings.Compare(one.file, other.file),
+			cmp.Compare(one.line, other.line))
 	})
 	return errors.Join(b.faults...)
 }
@@ -150,7 +151,8 @@ func (f *filterFeature) register(b *builder) {
 
 func filtersOf(features []Feature) (filters []func(context.Context, Item) bool) {
 	for _, f := range features {
-		if f, ok := f.(*filterFeature); ok && f.allowed != nil {
+		f, ok := f.(*filterFeature)
+		if ok && f.allowed != nil {
 			filters = append(filters, f.allowed)
 		}
 	}

@@ -81,7 +81,8 @@ func (o Options) register(b *builder) {
 		b.faults = append(b.faults, errors.New("options: they belong to New"))
 	case o.PageSize < 0:
 		b.faults = append(b.faults, fmt.Errorf("options: PageSize is %d, and 0 is the default", o.PageSize))
-	case o.Extensions != nil && (jsonscan.Valid(o.Extensions) != nil || !jsonscan.IsObject(o.Extensions)):
+	case o.Extensions != nil &&
+		(jsonscan.Valid(o.Extensions) != nil || !jsonscan.IsObject(o.Extensions)):
 		b.faults = append(b.faults, errors.New("options: Extensions is not a JSON object"))
 	}
 }

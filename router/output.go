@@ -43,7 +43,8 @@ func (f *feature) toolOutput(t reflect.Type) (*output, json.RawMessage) {
 		o.form = func(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 			return fromAny(o, v.Addr())
 		}
-	case t == typeContent, t == typeContents, t == typeToolResult, t.Kind() == reflect.Interface && t.NumMethod() == 0:
+	case t == typeContent, t == typeContents, t == typeToolResult, t.Kind() == reflect.Interface &&
+		t.NumMethod() == 0:
 		o.form = fromAny
 	case isPlainText(t):
 		o.form = fromText
@@ -80,7 +81,8 @@ func (f *feature) outputNode(t reflect.Type) *node {
 
 // isPlainText reports whether values of t are strings without their own JSON form.
 func isPlainText(t reflect.Type) bool {
-	return t.Kind() == reflect.String && !implements(t, typeMarshaler) && !implements(t, typeTextMarshaler)
+	return t.Kind() == reflect.String && !implements(t, typeMarshaler) &&
+		!implements(t, typeTextMarshaler)
 }
 
 func pointee(n *node) *node {
@@ -174,5 +176,6 @@ func (o *output) noResult() error {
 }
 
 func (o *output) bad(err error) error {
-	return mcp.Errorf(mcp.CodeToolBadOutput, "the answer of tool %q violates its output schema: %v", o.tool, err)
+	return mcp.Errorf(mcp.CodeToolBadOutput,
+		"the answer of tool %q violates its output schema: %v", o.tool, err)
 }

@@ -173,7 +173,8 @@ func (c *compiler) fault(format string, args ...any) {
 
 // implements reports whether t, or a pointer to it, has the methods of i.
 func implements(t, i reflect.Type) bool {
-	return t.Implements(i) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(i)
+	return t.Implements(i) ||
+		t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(i)
 }
 
 // node compiles the plan of t. It always returns a node, which is usable only if faults

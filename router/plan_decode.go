@@ -135,7 +135,8 @@ var starts = [...]string{
 
 // value decodes the value at i, which is nested depth levels deep.
 func (d *decoder) value(n *node, v reflect.Value, i, depth int) (int, error) {
-	if i < len(d.doc) && starts[n.kind] != "" && strings.IndexByte(starts[n.kind], d.doc[i]) < 0 {
+	if i < len(d.doc) && starts[n.kind] != "" &&
+		strings.IndexByte(starts[n.kind], d.doc[i]) < 0 {
 		return d.wrong(i, depth)
 	}
 	switch n.kind {

@@ -29,7 +29,8 @@ func (c *compiler) promoted(t reflect.Type) []structField {
 			continue
 		}
 		for _, earlier := range all[:i] {
-			if earlier.name == f.name && len(earlier.path) == len(f.path) && earlier.tagged == f.tagged {
+			if earlier.name == f.name && len(earlier.path) == len(f.path) &&
+				earlier.tagged == f.tagged {
 				c.fault("two fields have the JSON name %q", f.name)
 				break
 			}
@@ -73,7 +74,8 @@ func (c *compiler) embedded(t reflect.Type, path []int, within []reflect.Type) [
 			inner = inner.Elem()
 		}
 		name, options, _ := strings.Cut(tag, ",")
-		if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct && !c.special(inner) {
+		if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct &&
+			!c.special(inner) {
 			if sf.Type.Kind() == reflect.Pointer && !sf.IsExported() {
 				c.fault("%s is embedded by a pointer to an unexported struct, which no other package can fill", sf.Name)
 				continue

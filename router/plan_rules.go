@@ -73,7 +73,8 @@ func (c *compiler) tags(f *field, tag reflect.StructTag) {
 	if text := tag.Get("jsonschema"); isInstructions(text) {
 		c.fault("jsonschema:%q is not a description: write its keywords as tags, such as enum:\"a,b\"", text)
 	}
-	if kind := pointee(f.node).kind; c.output && (kind == kindForeign || kind == kindQuoted) {
+	kind := pointee(f.node).kind
+	if c.output && (kind == kindForeign || kind == kindQuoted) {
 		f.docs.example = "" // the tags describe the form of inputs
 		return
 	}
@@ -178,7 +179,8 @@ var (
 // numbers, lengths and items.
 func (c *compiler) checkBounds(n *node) {
 	all := n.keywords
-	if lowest, highest := n.typeRange(); lowest != "" && len(all) > 0 {
+	lowest, highest := n.typeRange()
+	if lowest != "" && len(all) > 0 {
 		all = append(slices.Clip(all),
 			keywordValue{"minimum", json.RawMessage(lowest)},
 			keywordValue{"maximum", json.RawMessage(highest)})
@@ -187,8 +189,10 @@ func (c *compiler) checkBounds(n *node) {
 		excludesLow, isLow := lowBounds[low.name]
 		for _, high := range all {
 			excludesHigh, isHigh := highBounds[high.name]
-			if isLow && isHigh && isEmptyRange(low.value, high.value, excludesLow || excludesHigh) {
-				c.fault("no %v is within %s %s and %s %s", n.typ, low.name, low.value, high.name, high.value)
+			if isLow && isHigh &&
+				isEmptyRange(low.value, high.value, excludesLow || excludesHigh) {
+				c.fault("no %v is within %s %s and %s %s", n.typ, low.name,
+					low.value, high.name, high.value)
 			}
 		}
 	}

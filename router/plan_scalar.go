@@ -30,7 +30,8 @@ func (d *decoder) scalar(n *node, v reflect.Value, raw []byte) {
 	case kindFloat:
 		value, err := strconv.ParseFloat(string(raw), n.bits)
 		if err != nil {
-			d.problem(fmt.Sprintf("must be a number of %d bits (got %s)", n.bits, schema.Shorten(raw)))
+			d.problem(fmt.Sprintf("must be a number of %d bits (got %s)", n.bits,
+				schema.Shorten(raw)))
 			return
 		}
 		v.SetFloat(value)
@@ -81,7 +82,8 @@ func (d *decoder) integer(n *node, v reflect.Value, raw []byte) {
 		if n.kind == kindUint {
 			sign = "an unsigned"
 		}
-		d.problem(fmt.Sprintf("must fit %s integer of %d bits (got %s)", sign, n.bits, schema.Shorten(raw)))
+		d.problem(fmt.Sprintf("must fit %s integer of %d bits (got %s)", sign,
+			n.bits, schema.Shorten(raw)))
 	}
 }
 
@@ -117,7 +119,8 @@ func (d *decoder) text(n *node, v reflect.Value, s string) {
 		}
 		v.SetBytes(data)
 	default:
-		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil {
+		err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s))
+		if err != nil {
 			d.problem(fmt.Sprintf("%v (got %s)", err, schema.Quote(s)))
 		}
 	}

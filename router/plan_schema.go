@@ -278,7 +278,8 @@ func (w *schemaWriter) rules(n *node) {
 		hasLow = hasLow || isLow
 		hasHigh = hasHigh || isHigh
 		hasFormat = hasFormat || k.name == "format"
-		hasEffect := string(k.value) != "0" || !strings.HasPrefix(k.name, "min") || k.name == "minimum"
+		hasEffect := string(k.value) != "0" ||
+			!strings.HasPrefix(k.name, "min") || k.name == "minimum"
 		if hasEffect && string(k.value) != "false" {
 			w.keyword(k.name, k.value)
 		}

@@ -59,7 +59,8 @@ var instruction = regexp.MustCompile(`^[A-Za-z_]+=`)
 // isInstructions reports whether a jsonschema tag lists keywords, as in
 // "required,enum=a", instead of describing the field.
 func isInstructions(text string) bool {
-	if text == "required" || strings.HasPrefix(text, "required,") || instruction.MatchString(text) {
+	if text == "required" || strings.HasPrefix(text, "required,") ||
+		instruction.MatchString(text) {
 		return true
 	}
 	items := strings.Split(text, ",")

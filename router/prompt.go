@@ -24,7 +24,8 @@ func Prompt[In, Out any](
 		in := f.textInput(reflect.TypeFor[In](), "input must be a struct", isStruct)
 		f.compilePrompt(b, in, reflect.TypeFor[Out](), func(ctx context.Context, arguments map[string]string) (any, error) {
 			value := new(In)
-			if err := in.decode(ctx, in.objectOf(arguments), reflect.ValueOf(value).Elem()); err != nil {
+			err := in.decode(ctx, in.objectOf(arguments), reflect.ValueOf(value).Elem())
+			if err != nil {
 				return nil, mcp.Errorf(mcp.CodeInvalidParams, "%v", err)
 			}
 			return fn(ctx, *value)

@@ -118,11 +118,13 @@ func isText(mimeType string) bool {
 		"image/svg+xml":
 		return true
 	}
-	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml")
+	return strings.HasPrefix(media, "text/") ||
+		strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml")
 }
 
 func readAll(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
-	if k := v.Kind(); (k == reflect.Interface || k == reflect.Pointer) && v.IsNil() {
+	k := v.Kind()
+	if (k == reflect.Interface || k == reflect.Pointer) && v.IsNil() {
 		return nil, mcp.ResourceNotFound(uri, "")
 	}
 	source := v.Interface().(io.Reader)
@@ -142,7 +144,8 @@ func (r *reader) limited(source io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > r.limit {
-		return nil, mcp.Errorf(mcp.CodeResourceTooLarge, "the resource is larger than %d bytes", r.limit)
+		return nil, mcp.Errorf(mcp.CodeResourceTooLarge,
+			"the resource is larger than %d bytes", r.limit)
 	}
 	return data, nil
 }

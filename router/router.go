@@ -160,7 +160,8 @@ func (r *Router) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.Ge
 
 // Complete implements [mcp.Source].
 func (r *Router) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	return observe(ctx, r, "completion/complete", p.Prompt+p.URITemplate, p, mcp.Source.Complete)
+	return observe(ctx, r, "completion/complete", p.Prompt+p.URITemplate, p,
+		mcp.Source.Complete)
 }
 
 // Notify notifies the clients subscribed to a resource that its contents have changed.
@@ -207,7 +208,8 @@ func (x *runner) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*
 		return e.read(ctx, p.URI, nil)
 	}
 	for _, e := range s.templates {
-		if values, ok := e.parsed.Match(p.URI); ok && e.visible(ctx) {
+		values, ok := e.parsed.Match(p.URI)
+		if ok && e.visible(ctx) {
 			return e.read(ctx, p.URI, values)
 		}
 	}
@@ -236,7 +238,8 @@ func (x *runner) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 			return e.URI == p.URITemplate && e.visible(ctx)
 		})
 		if i < 0 {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", p.URITemplate)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams,
+				"unknown resource template %q", p.URITemplate)
 		}
 		e = s.templates[i]
 	}
@@ -245,7 +248,8 @@ func (x *runner) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 		if e.Kind == KindTemplate {
 			form = "resource template %q has no variable %q (has %s)"
 		}
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, form, p.Prompt+p.URITemplate, p.Argument, listNames(e.names))
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, form, p.Prompt+p.URITemplate,
+			p.Argument, listNames(e.names))
 	}
 	return complete(ctx, e.completers, p)
 }

@@ -50,7 +50,8 @@ func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 			key.Kind = KindResource // the two share a namespace
 		}
 		if other := named[key]; other != nil {
-			faults = append(faults, e.fault("is already the name of a %s at %s", other.Kind, other.place))
+			faults = append(faults, e.fault("is already the name of a %s at %s",
+				other.Kind, other.place))
 			continue
 		}
 		named[key] = e
@@ -97,7 +98,8 @@ func (e *entry) visible(ctx context.Context) bool {
 }
 
 func (e *entry) fault(format string, args ...any) error {
-	return &mistake{e.place, fmt.Sprintf("%s %q: %s", e.Kind, e.Name, fmt.Sprintf(format, args...))}
+	return &mistake{e.place, fmt.Sprintf("%s %q: %s", e.Kind, e.Name,
+		fmt.Sprintf(format, args...))}
 }
 
 func (s *state) index(e *entry, known bool) error {
@@ -108,7 +110,8 @@ func (s *state) index(e *entry, known bool) error {
 		s.prompts[e.Name] = e
 	case KindResource:
 		if other := s.resources[e.URI]; other != nil {
-			return e.fault("the URI %q is already that of %q at %s", e.URI, other.Name, other.place)
+			return e.fault("the URI %q is already that of %q at %s", e.URI,
+				other.Name, other.place)
 		}
 		s.resources[e.URI] = e
 	case KindTemplate:
@@ -167,7 +170,8 @@ func (s *state) catalog(shown func(int) bool) *mcp.Catalog {
 	}
 	c.Subscribe = len(c.Resources)+len(c.Templates) > 0
 	if hasApps {
-		if extensions, err := apps.Extensions(c.Extensions); err == nil { // checked by Options
+		// Checked by Options.
+		if extensions, err := apps.Extensions(c.Extensions); err == nil {
 			c.Extensions = extensions
 		}
 	}

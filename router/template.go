@@ -27,7 +27,8 @@ func Template[Vars, Out any](
 	f.faultIf(fn == nil, "the function is nil")
 	f.compile = func(f *feature, b *builder) {
 		f.strict = true
-		in := f.textInput(reflect.TypeFor[Vars](), "variables must be a struct or map[string]string", isStructOrTexts)
+		in := f.textInput(reflect.TypeFor[Vars](),
+			"variables must be a struct or map[string]string", isStructOrTexts)
 		r := f.newReader(reflect.TypeFor[Out](), b)
 		f.compileTemplate(b, in, func(
 			ctx context.Context, uri string, values map[string]string,
@@ -56,7 +57,8 @@ func Folder(name, baseURI string, fsys fs.FS, opts ...TemplateOption) Feature {
 	complete := Complete("path", func(ctx context.Context, typed string) ([]string, error) {
 		return completePath(ctx, fsys, typed)
 	})
-	f := newFeature(caller(), KindTemplate, name, append([]TemplateOption{complete}, opts...))
+	f := newFeature(caller(), KindTemplate, name,
+		append([]TemplateOption{complete}, opts...))
 	f.uri = baseURI + "{+path}"
 	if fsys == nil {
 		f.fault("the file system is nil")
@@ -78,7 +80,8 @@ func Folder(name, baseURI string, fsys fs.FS, opts ...TemplateOption) Feature {
 // can be sent.
 func completePath(ctx context.Context, fsys fs.FS, typed string) (found []string, err error) {
 	root := "."
-	if i := strings.LastIndexByte(typed, '/'); i > 0 && fs.ValidPath(typed[:i]) {
+	i := strings.LastIndexByte(typed, '/')
+	if i > 0 && fs.ValidPath(typed[:i]) {
 		root = typed[:i]
 	}
 	err = fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
@@ -89,7 +92,8 @@ func completePath(ctx context.Context, fsys fs.FS, typed string) (found []string
 			return fs.SkipAll // no such directory
 		case err != nil:
 			return nil
-		case d.IsDir() && name != root && !strings.HasPrefix(name, typed) && !strings.HasPrefix(typed, name):
+		case d.IsDir() && name != root && !strings.HasPrefix(name, typed) &&
+			!strings.HasPrefix(typed, name):
 			return fs.SkipDir
 		case d.Type().IsRegular() && strings.HasPrefix(name, typed):
 			found = append(found, name)

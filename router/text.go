@@ -78,7 +78,8 @@ func isScalar(text string) bool {
 }
 
 func isNumber(text string) bool {
-	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && jsonscan.Valid([]byte(text)) == nil
+	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') &&
+		jsonscan.Valid([]byte(text)) == nil
 }
 
 // plainText is the inverse of objectOf for one value of an enum.
@@ -99,7 +100,8 @@ func (in *input) matchNames(variables []string) (faults []string) {
 		if slices.Contains(variables, name) {
 			continue
 		}
-		text := fmt.Sprintf("the field %q is no variable of the template (has %s)", name, listNames(variables))
+		text := fmt.Sprintf("the field %q is no variable of the template (has %s)",
+			name, listNames(variables))
 		if near := nearest.DidYouMean(name, variables); near != "" {
 			text += fmt.Sprintf(", did you mean %q?", near)
 		}

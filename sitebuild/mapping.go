@@ -36,7 +36,8 @@ func FindMapping(path string) (file string, ok bool) {
 		return "", false
 	case info.Mode().IsRegular():
 		base := filepath.Base(path)
-		return path, base == MappingName || strings.HasSuffix(base, ".site.yaml") || base == "slipway.site.yml"
+		return path, base == MappingName ||
+			strings.HasSuffix(base, ".site.yaml") || base == "slipway.site.yml"
 	case !info.IsDir():
 		return "", false
 	}

@@ -59,7 +59,8 @@ func (p *part) apply(site *Site, path string, before []string) error {
 				a = &renamed
 			}
 			if err == nil &&
-				(a.Tool == "" && a.URI == "" && a.Prompt == "" && a.Completion == nil && a.Path == "" ||
+				(a.Tool == "" && a.URI == "" && a.Prompt == "" &&
+					a.Completion == nil && a.Path == "" ||
 					noResources && a.URI != "") {
 				continue // belongs to an omitted tool or resource
 			}

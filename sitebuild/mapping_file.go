@@ -71,7 +71,8 @@ func load(path string) (*spec, []check.Finding, error) {
 		return nil, nil, err
 	}
 	if info.Size() > maxBytes {
-		return nil, nil, fmt.Errorf("read %s: the file is larger than %d bytes", path, maxBytes)
+		return nil, nil, fmt.Errorf("read %s: the file is larger than %d bytes",
+			path, maxBytes)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -186,7 +187,8 @@ func (l *loader) part(n *tree.Node) *part {
 	}
 	for _, m := range n.Fields() {
 		for _, kind := range names {
-			if kind != p.kind && slices.Contains(all[kind], m.Key) && !slices.Contains(all[p.kind], m.Key) {
+			if kind != p.kind && slices.Contains(all[kind], m.Key) &&
+				!slices.Contains(all[p.kind], m.Key) {
 				l.AtLine(m.Line, m.Column).Add(ruleMember, "", "", "%q says something about %s, and this is %s",
 					m.Key, kind, p.kind)
 				return nil
@@ -203,7 +205,8 @@ func (l *loader) resolve(p *part) *part {
 		if p.kind == "docs" {
 			return p
 		}
-		l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s is an address; download it first", p.path)
+		l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "",
+			"%s is an address; download it first", p.path)
 		return nil
 	}
 	if !filepath.IsAbs(p.path) {
@@ -218,7 +221,8 @@ func (l *loader) resolve(p *part) *part {
 		}
 	}
 	if m := p.node.Member("delimiter"); m != nil && m.Value.Text != "tab" && utf8.RuneCountInString(m.Value.Text) != 1 {
-		l.AtLine(m.Value.Line, m.Value.Column).Add(ruleDelimiter, "", "", `%q is not one character, nor "tab"`,
+		l.AtLine(m.Value.Line,
+			m.Value.Column).Add(ruleDelimiter, "", "", `%q is not one character, nor "tab"`,
 			m.Value.Text)
 		return nil
 	}
@@ -239,7 +243,8 @@ func (l *loader) exists(path string, m *tree.Member) bool {
 	if err = plainPath(err); errors.Is(err, os.ErrNotExist) {
 		err = errors.New("no such file or folder")
 	}
-	l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s: %v", m.Value.Text, err)
+	l.AtLine(m.Value.Line, m.Value.Column).Add(rulePath, "", "", "%s: %v",
+		m.Value.Text, err)
 	return false
 }
 

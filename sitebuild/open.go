@@ -269,7 +269,8 @@ func openDocuments(path string, o *InputOptions) (Input, error) {
 	if isLLMS(path) {
 		return docs.LLMS(path, &opts)
 	}
-	if info, err := os.Stat(path); docs.IsDocument(path) && (err != nil || !info.IsDir()) {
+	info, err := os.Stat(path)
+	if docs.IsDocument(path) && (err != nil || !info.IsDir()) {
 		return docs.OneFile(path, &opts)
 	}
 	return docs.Dir(path, &opts)
@@ -277,7 +278,8 @@ func openDocuments(path string, o *InputOptions) (Input, error) {
 
 // isOpenAPI reports whether path is an OpenAPI document.
 func isOpenAPI(path string, info fs.FileInfo) bool {
-	return isFile(info) && hasExt(path, ".json", ".yaml", ".yml") && openapi.Reads(beginning(path))
+	return isFile(info) && hasExt(path, ".json", ".yaml", ".yml") &&
+		openapi.Reads(beginning(path))
 }
 
 func openOpenAPI(path string, o *InputOptions) (Input, error) {

@@ -65,7 +65,8 @@ func (a Address) DistinctNames(places ...int) []string {
 			names[i] = site.DistinctName(text)
 		}
 	}
-	if last := len(names) - 1; last >= 0 && a.URI != "" {
+	last := len(names) - 1
+	if last >= 0 && a.URI != "" {
 		names[last] = site.DistinctURIName(a.Texts[last], a.URI)
 	}
 	return names
@@ -134,7 +135,8 @@ type ToolLayout struct{ tool *tool }
 // NewToolLayout derives the layout from the definition of a tool. A schema that is not a
 // JSON object declares no arguments.
 func NewToolLayout(name string, inputSchema json.RawMessage) *ToolLayout {
-	if i := jsonscan.Space(inputSchema, 0); jsonscan.Valid(inputSchema) != nil || inputSchema[i] != '{' {
+	i := jsonscan.Space(inputSchema, 0)
+	if jsonscan.Valid(inputSchema) != nil || inputSchema[i] != '{' {
 		inputSchema = site.AnyObject
 	}
 	return &ToolLayout{newTool(name, site.Compact(inputSchema))}
@@ -211,7 +213,8 @@ func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
 	for _, m := range jsonscan.Members(arguments) {
 		place := l.tool.param(m.Name)
 		if place < 0 {
-			return nil, fmt.Errorf("the tool %q declares no argument %q", l.tool.name, m.Name)
+			return nil, fmt.Errorf("the tool %q declares no argument %q",
+				l.tool.name, m.Name)
 		}
 		if slices.ContainsFunc(values, func(v value) bool {
 			return v.param == place

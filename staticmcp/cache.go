@@ -154,7 +154,8 @@ func (f *flights) do(ctx context.Context, key string, work func() (*item, error)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if !errors.Is(other.err, context.Canceled) && !errors.Is(other.err, context.DeadlineExceeded) {
+		if !errors.Is(other.err, context.Canceled) &&
+			!errors.Is(other.err, context.DeadlineExceeded) {
 			return other.item, other.err
 		}
 	}

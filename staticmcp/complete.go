@@ -178,7 +178,8 @@ func (s *Site) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.C
 	case params.URITemplate != "":
 		t := o.templates[params.URITemplate]
 		if t == nil {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", params.URITemplate)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams,
+				"unknown resource template %q", params.URITemplate)
 		}
 		err = s.completeTemplate(ctx, o, t, params, found)
 	default:
@@ -227,7 +228,8 @@ func (s *Site) completePrompt(
 		found.add(values...)
 		return nil
 	}
-	stored, err := s.storedValues(ctx, "prompts/"+site.EncodeName(p.name)+"/"+site.EncodeName(params.Argument))
+	stored, err := s.storedValues(ctx,
+		"prompts/"+site.EncodeName(p.name)+"/"+site.EncodeName(params.Argument))
 	if err != nil || stored != nil {
 		found.add(stored...)
 		return err
@@ -272,7 +274,8 @@ func (s *Site) completeTemplate(
 		return err
 	}
 	for i := range o.catalog.Resources {
-		if v, ok := t.valueIn(o.catalog.Resources[i].URI, params.Argument, params.Arguments); ok {
+		v, ok := t.valueIn(o.catalog.Resources[i].URI, params.Argument, params.Arguments)
+		if ok {
 			found.add(v)
 		}
 	}

@@ -140,7 +140,8 @@ type items struct {
 func outlineOf(doc []byte) *outline {
 	f := &outline{}
 	jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
-		if list := f.list(key); list != nil && doc[i] == '[' {
+		list := f.list(key)
+		if list != nil && doc[i] == '[' {
 			end := 0
 			*list, end = scanItems(doc, i)
 			return end, nil

@@ -173,7 +173,8 @@ func (m *manifestReader) stringAt(i, end int) (string, bool) {
 // shared.
 func (m *manifestReader) mimeTypeAt(i, end int) (string, bool) {
 	text, ok := jsonscan.UnquoteBytes(m.doc[i:end])
-	if known, seen := m.mimeTypes[string(text)]; ok && seen {
+	known, seen := m.mimeTypes[string(text)]
+	if ok && seen {
 		return known, true
 	}
 	kept, ok := m.stringAt(i, end)
@@ -229,7 +230,8 @@ func (m *manifestReader) addResource(e *entry) error {
 		Raw:         e.raw,
 	})
 	r := &o.catalog.Resources[len(o.catalog.Resources)-1]
-	m.ornaments(e.uri, ornament{e.annotations, &r.Annotations}, ornament{e.icons, &r.Icons}, ornament{e.size, &r.Size})
+	m.ornaments(e.uri, ornament{e.annotations, &r.Annotations},
+		ornament{e.icons, &r.Icons}, ornament{e.size, &r.Size})
 	return nil
 }
 
@@ -269,7 +271,8 @@ func (m *manifestReader) addTool(e *entry) error {
 		Meta:         e.meta,
 		Raw:          e.raw,
 	}
-	m.ornaments(e.name, ornament{e.annotations, &t.Annotations}, ornament{e.icons, &t.Icons})
+	m.ornaments(e.name, ornament{e.annotations, &t.Annotations},
+		ornament{e.icons, &t.Icons})
 	o.catalog.Tools = append(o.catalog.Tools, t)
 	known := newTool(e.name, e.inputSchema)
 	o.tools[e.name] = known
@@ -306,7 +309,8 @@ func (m *manifestReader) addTemplate(e *entry) error {
 		Meta:        e.meta,
 		Raw:         e.raw,
 	}
-	m.ornaments(e.uriTemplate, ornament{e.annotations, &t.Annotations}, ornament{e.icons, &t.Icons})
+	m.ornaments(e.uriTemplate, ornament{e.annotations, &t.Annotations},
+		ornament{e.icons, &t.Icons})
 	o.catalog.Templates = append(o.catalog.Templates, t)
 	o.templates[e.uriTemplate] = newTemplate(e.uriTemplate, e.meta)
 	return nil
@@ -389,7 +393,9 @@ func isToolName(name string) bool {
 	}
 	for i := range len(name) {
 		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.', c == '/':
+		case 'a' <= c &&
+			c <= 'z', 'A' <= c &&
+			c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.', c == '/':
 		default:
 			return false
 		}

@@ -27,7 +27,8 @@ type visit struct {
 func (s *Site) foldersChanged(visits []visit) bool {
 	return slices.ContainsFunc(visits, func(v visit) bool {
 		now := s.store.Modified(v.dir)
-		return !now.Equal(v.modTime) || v.read.Sub(now) < site.RacyAge && !s.store.Traits().Frozen
+		return !now.Equal(v.modTime) ||
+			v.read.Sub(now) < site.RacyAge && !s.store.Traits().Frozen
 	})
 }
 
@@ -100,7 +101,8 @@ func (s *Site) inferMore(ctx context.Context, m *manifestReader) error {
 			continue
 		}
 		if definition := f.ownDefinition(name); definition != nil {
-			m.warn("tool %q is not in %s but has a %s%s", name, site.ManifestName, site.SchemaName, site.Extension)
+			m.warn("tool %q is not in %s but has a %s%s", name, site.ManifestName,
+				site.SchemaName, site.Extension)
 			f.tools = append(f.tools, definition)
 		}
 	}
@@ -343,7 +345,8 @@ func (f *inference) allResources(dir string, level int) error {
 
 // definition returns the definition of a resource of which only the file is known.
 func (d *document) definition(path string) []byte {
-	place := strings.TrimSuffix(strings.TrimPrefix(path, site.ResourcesDir+"/"), site.Extension)
+	place := strings.TrimSuffix(strings.TrimPrefix(path, site.ResourcesDir+"/"),
+		site.Extension)
 	uri := d.uri
 	if uri == "" {
 		uri = "resource://" + place

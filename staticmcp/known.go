@@ -94,7 +94,8 @@ func (s *Site) asIndexPart(path string, loaded *site.File) (any, int64, error) {
 	limit := s.opts.CacheBytes / 4
 	var size int64
 	for _, shard := range index.Shards {
-		inside := strings.HasPrefix(shard.Path, ".staticmcp/index/") && site.IsSafePath(shard.Path)
+		inside := strings.HasPrefix(shard.Path, ".staticmcp/index/") &&
+			site.IsSafePath(shard.Path)
 		if size += int64(len(shard.Path)+len(shard.First)) + 64; inside && size <= limit {
 			part.shards = append(part.shards, shard)
 		}
@@ -181,7 +182,8 @@ func (s *Site) missingIndexed(ctx context.Context, t *tool, p *plan) string {
 		if given {
 			continue
 		}
-		if known := describeKnown(t.params[i].name, "", distinctTexts(calls, t.params[i].name)); known != "" {
+		known := describeKnown(t.params[i].name, "", distinctTexts(calls, t.params[i].name))
+		if known != "" {
 			return known
 		}
 	}
@@ -278,7 +280,8 @@ func plainShown(text string) string {
 	unclear := func(r rune) bool {
 		return r == ',' || r == '"' || !unicode.IsGraphic(r)
 	}
-	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, unclear) {
+	if text == "" || strings.TrimSpace(text) != text ||
+		strings.ContainsFunc(text, unclear) {
 		return strconv.Quote(text)
 	}
 	return text

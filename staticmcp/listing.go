@@ -89,7 +89,8 @@ func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) boo
 			continue
 		}
 		// A name that only looks like a long name is an ordinary one.
-		if original := p.originals[len(p.originals)-(len(parts)-i)]; site.EncodeName(original) == original {
+		original := p.originals[len(p.originals)-(len(parts)-i)]
+		if site.EncodeName(original) == original {
 			continue
 		}
 		l, err := s.listing(ctx, strings.Join(parts[:i], "/"))

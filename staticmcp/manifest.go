@@ -130,7 +130,8 @@ func (m *manifestReader) sections(i int, standard bool) (map[string]int, error) 
 		}
 		found[name] = i
 		for kind, list := range site.ListNames {
-			if list == name && m.doc[i] == '[' && (standard || m.lists[kind] == 0 && !m.opts.Strict) {
+			if list == name && m.doc[i] == '[' &&
+				(standard || m.lists[kind] == 0 && !m.opts.Strict) {
 				m.lists[kind] = i
 			}
 		}
@@ -199,7 +200,8 @@ func (m *manifestReader) named() error {
 func (m *manifestReader) decodeLeniently(raw []byte, into ...any) {
 	for _, v := range into {
 		var wrong *json.UnmarshalTypeError
-		if err := json.Unmarshal(raw, v); err != nil && errors.As(err, &wrong) {
+		err := json.Unmarshal(raw, v)
+		if err != nil && errors.As(err, &wrong) {
 			m.warn("the manifest's server information: %v", err)
 		}
 	}

@@ -56,11 +56,13 @@ func newPageArgument(t *tool, meta json.RawMessage) (*pageArgument, error) {
 			home:  said.Home,
 		}
 		if p.param < 0 {
-			return nil, fmt.Errorf("%s: the tool has no argument %q", MetaPage, said.Argument)
+			return nil, fmt.Errorf("%s: the tool has no argument %q", MetaPage,
+				said.Argument)
 		}
 		for _, text := range said.Bases {
 			base, err := url.Parse(text)
-			if err != nil || base.Scheme == "" || base.RawQuery != "" || base.Fragment != "" {
+			if err != nil || base.Scheme == "" || base.RawQuery != "" ||
+				base.Fragment != "" {
 				return nil, fmt.Errorf("%s: %q is not the base of an address", MetaPage, text)
 			}
 			p.bases = append(p.bases, base)
@@ -82,7 +84,8 @@ func (p *pageArgument) spelling(text string) string {
 	}
 	path = strings.Trim(strings.TrimPrefix(path, "./"), "/")
 	for _, ending := range []string{".md", ".mdx", ".markdown"} {
-		if bare, ok := strings.CutSuffix(path, ending); ok && bare != "" && !strings.HasSuffix(bare, "/") {
+		bare, ok := strings.CutSuffix(path, ending)
+		if ok && bare != "" && !strings.HasSuffix(bare, "/") {
 			path = bare
 			break
 		}
@@ -110,10 +113,12 @@ func (p *pageArgument) below(address string) (string, bool) {
 		}
 		folder := strings.TrimSuffix(base.Path, "/") + "/"
 		web := u.Scheme == "http" || u.Scheme == "https"
-		if web && strings.EqualFold(u.Host, base.Host) && strings.HasPrefix(u.Path+"/", folder) {
+		if web && strings.EqualFold(u.Host, base.Host) &&
+			strings.HasPrefix(u.Path+"/", folder) {
 			path := strings.TrimSuffix(strings.TrimPrefix(u.Path+"/", folder), "/")
 			if bare, ok := strings.CutSuffix(path, ".html"); ok {
-				path = strings.TrimSuffix("/"+bare, "/index") // a host serves it as the folder
+				// A host serves it as the folder.
+				path = strings.TrimSuffix("/"+bare, "/index")
 			}
 			return path, true
 		}
@@ -138,8 +143,10 @@ func (s *Site) findPage(ctx context.Context, o *offer, t *tool, p *plan) (*docum
 	object := []byte{'{'}
 	for i, v := range p.values {
 		raw := v.raw
-		if text, ok := jsonscan.Unquote(raw); ok && v.param == t.page.param {
-			if path := t.page.spelling(text); path != text && path != "" {
+		text, ok := jsonscan.Unquote(raw)
+		if ok && v.param == t.page.param {
+			path := t.page.spelling(text)
+			if path != text && path != "" {
 				raw = jsonscan.AppendQuote(nil, path)
 				respelled = true
 			}

@@ -121,7 +121,8 @@ func (f *outline) variants() (map[string][]byte, error) {
 			continue
 		}
 		var list []PromptVariant
-		if err := json.Unmarshal(m.Value, &list); err != nil || len(list) > maxVariants {
+		err := json.Unmarshal(m.Value, &list)
+		if err != nil || len(list) > maxVariants {
 			return nil, errors.New("its variants are not a list of at most 64 results")
 		}
 		byKey := make(map[string][]byte)
@@ -278,7 +279,8 @@ func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp
 		return d.prompt.result, nil
 	}
 	template := d.prompt.template
-	if given := slices.Collect(maps.Keys(params.Arguments)); d.prompt.variants != nil && len(given) < len(p.arguments) {
+	given := slices.Collect(maps.Keys(params.Arguments))
+	if d.prompt.variants != nil && len(given) < len(p.arguments) {
 		if template = d.prompt.variants[variantKey(given)]; template == nil {
 			return nil, s.noPrompt(ctx, plan, params)
 		}
@@ -295,8 +297,10 @@ func (p *prompt) check(arguments map[string]string) error {
 	names := make([]string, len(p.arguments))
 	for i, a := range p.arguments {
 		names[i] = a.Name
-		if _, ok := arguments[a.Name]; a.Required && !ok {
-			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is required", p.name, a.Name)
+		_, ok := arguments[a.Name]
+		if a.Required && !ok {
+			return mcp.Errorf(mcp.CodeInvalidParams,
+				"prompt %q: argument %q is required", p.name, a.Name)
 		}
 	}
 	for name, value := range arguments {

@@ -172,7 +172,8 @@ func (s *Site) missingResource(o *offer, uri string) string {
 	}
 	var list []string
 	for i := range o.catalog.Resources {
-		if r := &o.catalog.Resources[i]; len(o.catalog.Resources) <= maxCompared || sameStart(r.URI, uri) {
+		r := &o.catalog.Resources[i]
+		if len(o.catalog.Resources) <= maxCompared || sameStart(r.URI, uri) {
 			list = append(list, r.URI)
 		}
 		if len(list) == maxCompared {

@@ -46,8 +46,10 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 	case err != nil && isUnavailable(err):
 		return nil, s.wireError(err, mcp.CodeToolUnavailable)
 	case err != nil:
-		if _, told := s.untold.LoadOrStore(t.name+"\x00"+err.Error(), nil); !told {
-			s.opts.Logger.Warn("search index broken, using stored answers alone", "tool", t.name, "error", err)
+		_, told := s.untold.LoadOrStore(t.name+"\x00"+err.Error(), nil)
+		if !told {
+			s.opts.Logger.Warn("search index broken, using stored answers alone",
+				"tool", t.name, "error", err)
 		}
 		return nil, errSearchBroken
 	}

@@ -150,7 +150,8 @@ func (s *Site) pathsBelow(ctx context.Context, dir string, depth int, parts []st
 // toolQuestions derives the calls of a tool from the names of its files.
 func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
 	var list []Question
-	if _, err := s.document(ctx, site.ToolsDir+"/"+t.name+site.Extension); err == nil {
+	_, err := s.document(ctx, site.ToolsDir+"/"+t.name+site.Extension)
+	if err == nil {
 		list = append(list, Question{
 			Tool:      t.name,
 			Arguments: json.RawMessage(`{}`),
@@ -177,7 +178,8 @@ func (t *tool) knownValues() []map[string]json.RawMessage {
 				continue
 			}
 			for _, property := range jsonscan.Members(m.Value) {
-				if i := t.param(property.Name); i >= 0 && property.Value[0] == '{' {
+				i := t.param(property.Name)
+				if i >= 0 && property.Value[0] == '{' {
 					known[i] = listedValues(property.Value)
 				}
 			}
@@ -189,7 +191,8 @@ func (t *tool) knownValues() []map[string]json.RawMessage {
 func listedValues(schema []byte) map[string]json.RawMessage {
 	values := make(map[string]json.RawMessage)
 	for _, keyword := range jsonscan.Members(schema) {
-		if (keyword.Name != "enum" && keyword.Name != "examples") || keyword.Value[0] != '[' {
+		if (keyword.Name != "enum" && keyword.Name != "examples") ||
+			keyword.Value[0] != '[' {
 			continue
 		}
 		for _, element := range jsonscan.Elements(keyword.Value) {
@@ -252,7 +255,8 @@ func (t *tool) allows(i int, value []byte) bool {
 
 func (s *Site) promptQuestions(ctx context.Context, p *mcp.Prompt) []Question {
 	var list []Question
-	if _, err := s.document(ctx, site.PromptsDir+"/"+p.Name+site.Extension); err == nil {
+	_, err := s.document(ctx, site.PromptsDir+"/"+p.Name+site.Extension)
+	if err == nil {
 		list = append(list, Question{Prompt: p.Name})
 	}
 	s.pathsBelow(ctx, site.PromptsDir+"/"+p.Name, len(p.Arguments), nil, func(parts []string) {

@@ -118,7 +118,8 @@ func (t *tool) isFor(params []byte, values []value) bool {
 		if !ok || string(answered) == "null" {
 			answered = p.fallback
 		}
-		if (given == nil) != (answered == nil) || given != nil && !sameArgument(given, answered) {
+		if (given == nil) != (answered == nil) ||
+			given != nil && !sameArgument(given, answered) {
 			return false
 		}
 	}

@@ -121,7 +121,8 @@ func (t *tool) addVariant(found *site.Candidates, values []value, o *Options) {
 	plain := true
 	for _, v := range values {
 		most = max(most, len(v.texts))
-		plain = plain && len(v.texts) == 1 && site.IsSafe(v.texts[0]) && len(v.texts[0]) <= site.MaxName
+		plain = plain && len(v.texts) == 1 && site.IsSafe(v.texts[0]) &&
+			len(v.texts[0]) <= site.MaxName
 	}
 	forms := textForms
 	if o.Strict || plain {
@@ -167,7 +168,8 @@ func (t *tool) addForms(found *site.Candidates, texts []string, forms []textForm
 		}
 		// A path with no more parts than the tool has arguments may belong to
 		// another call: get(a="x/y") must not find the answer to get(a=x, b=y).
-		if len(parts) != len(texts) && len(parts) <= len(t.params) && o.Compat == CompatDeclared {
+		if len(parts) != len(texts) && len(parts) <= len(t.params) &&
+			o.Compat == CompatDeclared {
 			continue
 		}
 		t.addDirs(found, f.form|mark, parts, o)
@@ -199,8 +201,10 @@ func (t *tool) addBase64(found *site.Candidates, values []value) {
 		name = strings.NewReplacer("/", "_", "+", "_").Replace(name)
 		for i, dir := range t.dirs {
 			root := site.ToolsDir + "/" + dir
-			found.Add(site.FormBase64Padded+site.Form(i)*site.FormDir, root, strings.ReplaceAll(name, "=", "_"))
-			found.Add(site.FormBase64+site.Form(i)*site.FormDir, root, strings.TrimRight(name, "="))
+			found.Add(site.FormBase64Padded+site.Form(i)*site.FormDir, root,
+				strings.ReplaceAll(name, "=", "_"))
+			found.Add(site.FormBase64+site.Form(i)*site.FormDir, root,
+				strings.TrimRight(name, "="))
 		}
 	}
 }

@@ -71,7 +71,8 @@ func Add(name string, text []byte, c *Config, opts *AddOptions) (*Added, error) 
 				return d != nil && d.Optional()
 			})
 		}
-		if old := a.old.Server(s.Name); old != nil && !opts.Replace && !old.equal(&s) {
+		old := a.old.Server(s.Name)
+		if old != nil && !opts.Replace && !old.equal(&s) {
 			return nil, &ExistsError{Server: s.Name}
 		}
 		if err := a.server(&s, c.Bindings); err != nil {
@@ -136,7 +137,8 @@ func (a *adder) declares(c *Config) bool {
 			shares := func(o Server) bool {
 				return c.Server(o.Name) == nil && slices.Contains(o.Secrets, key)
 			}
-			if slices.ContainsFunc(a.old.Servers, shares) && !slices.Contains(a.out.Shared, key) {
+			if slices.ContainsFunc(a.old.Servers, shares) &&
+				!slices.Contains(a.out.Shared, key) {
 				a.out.Shared = append(a.out.Shared, key)
 			}
 		}

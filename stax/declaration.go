@@ -29,7 +29,8 @@ func isSecretPath(file string) bool {
 	}) || strings.HasSuffix(file, "/") {
 		return false
 	}
-	return strings.HasPrefix(file, "/") && path.Clean(file) == file || filepath.IsAbs(file) && filepath.Clean(file) == file
+	return strings.HasPrefix(file, "/") && path.Clean(file) == file ||
+		filepath.IsAbs(file) && filepath.Clean(file) == file
 }
 
 // ExposeAs selects how a local server receives a secret.

@@ -164,7 +164,8 @@ func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]
 	if m.Key == "type" && under != "" {
 		hint = "remove it: command or url determines the kind, and transport the protocol of a url"
 	}
-	d.Add(ruleUnknownField, under+check.Pointer(m.Key), hint, "the format has no %q here", m.Key)
+	d.Add(ruleUnknownField, under+check.Pointer(m.Key), hint,
+		"the format has no %q here", m.Key)
 	*extra = append(*extra, Field{m.Key, m.Value.AppendJSON(nil)})
 }
 
@@ -187,7 +188,8 @@ func (d *decoder) specVersion(n *tree.Node, at string) {
 		d.Add(ruleSpecVersion, at, "get a newer slipway", "version %s is newer than this program, which reads 1.x",
 			version)
 	case major < 1:
-		d.Add(ruleSpecVersion, at, `write "1.0.0"`, "there is no version %s of the format", version)
+		d.Add(ruleSpecVersion, at, `write "1.0.0"`,
+			"there is no version %s of the format", version)
 	case version != SpecVersion:
 		d.Add(ruleSpecVersion.As(check.Warning), at, "",
 			"version %s may have members that this program does not know", version)
@@ -297,7 +299,8 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 		given = "url"
 	}
 	for _, m := range members(n) {
-		if kind := kindOfMember(m.Key); local != remote && kind != "" && kind != given {
+		kind := kindOfMember(m.Key)
+		if local != remote && kind != "" && kind != given {
 			d.Add(ruleWrongKindField, at+check.Pointer(m.Key), "take it out, or move it to the right server",
 				"%s goes with %s, and this server has none", m.Key, kind)
 		}
@@ -333,7 +336,8 @@ func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 		if n.Get("type") != nil {
 			hint = "it is called transport here, not type"
 		}
-		d.Add(ruleKind, at+"/transport", hint, "server %q has a url and no transport", s.Name)
+		d.Add(ruleKind, at+"/transport", hint,
+			"server %q has a url and no transport", s.Name)
 		return
 	}
 	if given.Kind != tree.String || s.Transport == HTTP || s.Transport == SSE {
@@ -343,7 +347,8 @@ func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 	if near := strings.ToLower(string(s.Transport)); strings.Contains(near, "http") {
 		hint = `write "http"`
 	}
-	d.Add(ruleTransport, at+"/transport", hint, "there is no transport %s", quote(string(s.Transport)))
+	d.Add(ruleTransport, at+"/transport", hint, "there is no transport %s",
+		quote(string(s.Transport)))
 }
 
 // kind reports whether a value has the kind that the format requires, and adds a finding
@@ -398,12 +403,14 @@ func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 		return
 	}
 	s.RegistryRef = ref
-	if n.Get("package") == nil || n.Get("package").Kind == tree.String && ref.Package == "" {
+	if n.Get("package") == nil ||
+		n.Get("package").Kind == tree.String && ref.Package == "" {
 		d.Add(ruleType, at+"/package", "write the name of the server or the package in its registry",
 			"registryRef names no package")
 	}
 	if ref.Digest != "" && !wellFormedDigest(ref.Digest) {
-		d.Add(ruleDigest, at+"/digest", "sha256: and 64 hexadecimal digits", "this is no digest")
+		d.Add(ruleDigest, at+"/digest", "sha256: and 64 hexadecimal digits",
+			"this is no digest")
 	}
 }
 

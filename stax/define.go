@@ -33,7 +33,8 @@ func Define(c Config) (*Document, error) {
 	}
 	for _, f := range report.Findings() {
 		if f.Severity == check.Error {
-			faults = append(faults, fmt.Sprintf("%s: %s [%s]", f.Pointer, f.Message, f.Rule.ID))
+			faults = append(faults, fmt.Sprintf("%s: %s [%s]", f.Pointer,
+				f.Message, f.Rule.ID))
 		}
 	}
 	return nil, errors.New(strings.Join(faults, "\n"))

@@ -195,7 +195,9 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 		d.Reporter(report).Add(ruleSize, "", "", "the file has more than 1 MB")
 		return d, report
 	}
-	if d.Format != YAML && (bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))) {
+	if d.Format != YAML &&
+		(bytes.HasPrefix(text, []byte("\xff\xfe")) ||
+			bytes.HasPrefix(text, []byte("\xfe\xff"))) {
 		d.Reporter(report).Add(ruleSyntax, "", "", "the file is UTF-16; save it as UTF-8")
 		return d, report
 	}

@@ -21,7 +21,8 @@ type dotenv struct {
 }
 
 func parseEnv(text []byte) (map[string]string, error) {
-	text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\ufeff")),
+		[]byte("\r\n"), []byte("\n"))
 	d := &dotenv{text: string(text)}
 	values := map[string]string{}
 	for d.text != "" {

@@ -18,7 +18,8 @@ func ErrorsByServer(report *check.Report) (servers map[string]check.Finding, who
 			continue
 		}
 		tokens := strings.Split(f.Pointer, "/")
-		if len(tokens) < 3 || !slices.Contains([]string{"servers", "bindings", "tools"}, tokens[1]) || report.Omitted() > 0 {
+		if len(tokens) < 3 ||
+			!slices.Contains([]string{"servers", "bindings", "tools"}, tokens[1]) || report.Omitted() > 0 {
 			whole = append(whole, f)
 			continue
 		}

@@ -74,7 +74,8 @@ func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
 func (d *decoder) processes(n *tree.Node, at string, into *processCount) {
 	count, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || count < 1 || count > maxProcesses {
-		d.Add(ruleIsolate, at, "", "%s is not a number of processes between 1 and %d", n.Text, maxProcesses)
+		d.Add(ruleIsolate, at, "",
+			"%s is not a number of processes between 1 and %d", n.Text, maxProcesses)
 		return
 	}
 	*into = processCount(count)

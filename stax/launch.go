@@ -112,7 +112,8 @@ type MissingError struct {
 
 // Error implements the error interface.
 func (e *MissingError) Error() string {
-	text := fmt.Sprintf("server %q needs %s, and no source has it", e.Server, strings.Join(e.Keys, ", "))
+	text := fmt.Sprintf("server %q needs %s, and no source has it", e.Server,
+		strings.Join(e.Keys, ", "))
 	if len(e.Causes) > 0 {
 		text += ": " + errors.Join(e.Causes...).Error()
 	}
@@ -245,7 +246,8 @@ func (l *secretLookup) secrets(
 		case d != nil && d.Optional():
 			without = append(without, key)
 			if len(found.problems) > 0 {
-				warning := fmt.Errorf("it goes without the secret %s: %w", key, errors.Join(found.problems...))
+				warning := fmt.Errorf("it goes without the secret %s: %w", key,
+					errors.Join(found.problems...))
 				t.Warnings = append(t.Warnings, warning)
 			}
 		default:

@@ -31,7 +31,8 @@ func LooksSecretHeader(name, value string) string {
 	switch strings.ToLower(name) {
 	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token":
 		scheme, rest, ok := strings.Cut(strings.TrimSpace(value), " ")
-		if ok && secrets.Placeholder(strings.TrimSpace(rest)) || !ok && secrets.Placeholder(scheme) {
+		if ok && secrets.Placeholder(strings.TrimSpace(rest)) ||
+			!ok && secrets.Placeholder(scheme) {
 			return ""
 		}
 		return headerWhy
@@ -122,5 +123,6 @@ func onlyNames(value string) bool {
 		len(scheme) <= len("Negotiate") {
 		value = rest
 	}
-	return strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") && variableName(value[1:len(value)-1])
+	return strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") &&
+		variableName(value[1:len(value)-1])
 }

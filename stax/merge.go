@@ -37,7 +37,8 @@ func Merge(documents ...*Document) *Merged {
 			} else {
 				*m.Config.Server(s.Name) = s
 			}
-			if from := m.From[s.Name]; len(from) == 0 || from[len(from)-1] != d {
+			from := m.From[s.Name]
+			if len(from) == 0 || from[len(from)-1] != d {
 				m.From[s.Name] = append(from, d)
 			}
 		}
@@ -191,7 +192,8 @@ func (m *Merged) Check() *check.Report {
 		if len(m.Unbound(s)) > 0 {
 			hint := fmt.Sprintf(`beside the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`,
 				s.Name, shown(s.Secrets[0]))
-			from.Reporter(report).Add(RuleSecretUnbound, check.Pointer("servers", s.Name, "secrets"), hint,
+			from.Reporter(report).Add(RuleSecretUnbound, check.Pointer("servers",
+				s.Name, "secrets"), hint,
 				"server %q has several secrets, and it is not said which header each goes in", s.Name)
 		}
 	}
@@ -236,12 +238,14 @@ func (m *Merged) checkBindings(report *check.Report) {
 		default:
 			for _, key := range b.Keys() {
 				if !slices.Contains(s.Secrets, key) {
-					message = fmt.Sprintf("server %q does not name the secret %s", b.Server, key)
+					message = fmt.Sprintf("server %q does not name the secret %s",
+						b.Server, key)
 				}
 			}
 			for name := range s.Headers {
 				if sameHeader(name, b.Header) {
-					message = fmt.Sprintf("server %q sets the header %s already", b.Server, name)
+					message = fmt.Sprintf("server %q sets the header %s already",
+						b.Server, name)
 				}
 			}
 		}

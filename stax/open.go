@@ -96,7 +96,8 @@ func (r *Resolver) transport(
 	t *Target, opts *OpenOptions,
 ) (transport client.Transport, remove func() error, err error) {
 	if e := t.Endpoint; e != nil {
-		renew := func(ctx context.Context) (http.Header, error) { // a secret may have been replaced
+		// A secret may have been replaced.
+		renew := func(ctx context.Context) (http.Header, error) {
 			now, err := r.Resolve(ctx, t.merged, t.server.Name)
 			if err != nil {
 				return nil, err
@@ -204,7 +205,8 @@ func (o *Opened) start(
 	if s.PingTimeoutMS > 0 {
 		l.Timeouts.Ping = time.Duration(s.PingTimeoutMS) * time.Millisecond
 	}
-	if s.Isolate != nil && l.Timeouts.Idle == 0 { // this process only lists what the server offers
+	// This process only lists what the server offers.
+	if s.Isolate != nil && l.Timeouts.Idle == 0 {
 		l.Timeouts.Idle = s.Isolate.options().IdleStop
 	}
 	if s.RegistryRef != nil {
@@ -219,7 +221,8 @@ func (o *Opened) start(
 	}
 	o.observe = l.Observe
 	l.Observe = func(e client.Event) {
-		if src := o.current.Load(); src != nil && e.What == client.EventStarted {
+		src := o.current.Load()
+		if src != nil && e.What == client.EventStarted {
 			o.warnMissing(src)
 		}
 		o.report(e)
@@ -287,12 +290,14 @@ func (o *Opened) layers(s *Server) (mcp.Source, error) {
 // have.
 func (o *Opened) warnMissing(src *client.Source) {
 	o.once.Do(func() {
-		cat, err := src.Catalog(context.Background()) // it has run, so this is what it offered
+		// It has run, so this is what it offered.
+		cat, err := src.Catalog(context.Background())
 		if err != nil {
 			return
 		}
 		if names := o.edits.Missing(cat); len(names) > 0 {
-			err := fmt.Errorf("it has no tool %s, which its definition names", strings.Join(names, ", "))
+			err := fmt.Errorf("it has no tool %s, which its definition names",
+				strings.Join(names, ", "))
 			o.report(client.Event{
 				Name: o.server,
 				What: client.EventWarning,

@@ -102,9 +102,11 @@ func (m *Merged) checkOverrides(report *check.Report) {
 		s := m.Config.Server(o.Server)
 		switch {
 		case s == nil:
-			r.Add(ruleOverride, at, "", "there is no server %q whose tools could be shown otherwise", o.Server)
+			r.Add(ruleOverride, at, "",
+				"there is no server %q whose tools could be shown otherwise", o.Server)
 			continue
-		case slices.Contains(s.DisabledTools, o.Tool) || s.EnabledTools != nil && !slices.Contains(s.EnabledTools, o.Tool):
+		case slices.Contains(s.DisabledTools, o.Tool) ||
+			s.EnabledTools != nil && !slices.Contains(s.EnabledTools, o.Tool):
 			r.Add(ruleOverride.As(check.Warning), at, "enabledTools and disabledTools hold the server's own names",
 				"tool %q of server %q is not offered, so that its override has no effect", o.Tool, o.Server)
 			continue

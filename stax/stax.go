@@ -186,7 +186,8 @@ func (s *Server) MarshalJSON() ([]byte, error) {
 	}
 	// An empty list of tools allows none; a missing one allows all.
 	if s.EnabledTools != nil && len(s.EnabledTools) == 0 {
-		return appendFields(body, append([]Field{{"enabledTools", json.RawMessage("[]")}}, s.Extra...))
+		return appendFields(body,
+			append([]Field{{"enabledTools", json.RawMessage("[]")}}, s.Extra...))
 	}
 	return appendFields(body, s.Extra)
 }

@@ -43,7 +43,8 @@ const shellMarks = "|&;<>$`*?\"'\n\r"
 
 func (d *decoder) command(s *Server, at string) {
 	if strings.TrimSpace(s.Command) == "" {
-		if n, _ := d.doc.root.Find(at + "/command"); n != nil && n.Kind == tree.String {
+		n, _ := d.doc.root.Find(at + "/command")
+		if n != nil && n.Kind == tree.String {
 			d.Add(ruleCommand, at+"/command", "", "the command is empty")
 		}
 		return
@@ -60,7 +61,8 @@ func (d *decoder) command(s *Server, at string) {
 		d.Add(ruleShell, at+"/command", "put it into a script and name the script",
 			"%q in a command means something to a shell only, and there is none", rune(s.Command[i]))
 	case strings.HasPrefix(s.Command, "~"):
-		d.Add(ruleShell, at+"/command", "write the whole path", "~ is expanded by shells only, and there is none")
+		d.Add(ruleShell, at+"/command", "write the whole path",
+			"~ is expanded by shells only, and there is none")
 	case strings.Contains(first, "=") && spaced:
 		d.Add(ruleShell, at+"/command", "put it into env",
 			"a variable in front of a command is set by shells only, and there is none")
@@ -84,7 +86,8 @@ func redactArguments(args []string) []string {
 // elsewhere reports credentials in members that do not usually contain any.
 func (d *decoder) elsewhere(s *Server, at string) {
 	texts := map[string]string{"command": s.Command, "cwd": s.Cwd, "description": s.Description}
-	if args := strings.Fields(s.Command); len(texts["command"]) > 0 && !slices.Equal(redactArguments(args), args) {
+	args := strings.Fields(s.Command)
+	if len(texts["command"]) > 0 && !slices.Equal(redactArguments(args), args) {
 		d.literal(check.Warning, at+"/command", "an argument that stands in it says so")
 		delete(texts, "command")
 	}
@@ -103,7 +106,8 @@ func (d *decoder) elsewhere(s *Server, at string) {
 
 func (d *decoder) address(s *Server, at string) {
 	if s.URL == "" {
-		if n, _ := d.doc.root.Find(at + "/url"); n != nil && n.Kind == tree.String && n.Text == "" {
+		n, _ := d.doc.root.Find(at + "/url")
+		if n != nil && n.Kind == tree.String && n.Text == "" {
 			d.Add(ruleURL, at+"/url", "", "the url is empty")
 		}
 		return
@@ -136,7 +140,8 @@ func (d *decoder) address(s *Server, at string) {
 }
 
 func loopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost")
+	return host == "localhost" || host == "::1" ||
+		strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost")
 }
 
 func (d *decoder) lists(s *Server, at string) {
@@ -148,10 +153,12 @@ func (d *decoder) lists(s *Server, at string) {
 		seen := map[string]bool{}
 		for i, item := range list {
 			if item == "" && name != "secrets" {
-				d.Add(ruleType, at+check.Pointer(name, i), "take it out", "the name of a tool is empty")
+				d.Add(ruleType, at+check.Pointer(name, i), "take it out",
+					"the name of a tool is empty")
 			}
 			if seen[item] {
-				d.Add(ruleDuplicateItem, at+check.Pointer(name, i), "", "%q stands twice in %s", item, name)
+				d.Add(ruleDuplicateItem, at+check.Pointer(name, i), "",
+					"%q stands twice in %s", item, name)
 			}
 			seen[item] = true
 		}
@@ -173,7 +180,8 @@ func (d *decoder) lists(s *Server, at string) {
 			if why := LooksSecret("", key); why != "" {
 				message = "this looks like a value (" + why + "), and a key belongs here"
 			}
-			d.Add(ruleSecretKey, here, "letters, digits and _, as in GITHUB_TOKEN", "%s", message)
+			d.Add(ruleSecretKey, here, "letters, digits and _, as in GITHUB_TOKEN",
+				"%s", message)
 			continue
 		}
 		if _, both := s.Env[key]; both {
@@ -186,7 +194,8 @@ func (d *decoder) lists(s *Server, at string) {
 // variableName reports whether s is a valid variable name on all systems.
 func variableName(s string) bool {
 	for i, r := range s {
-		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
+		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') &&
+			(i == 0 || r < '0' || r > '9') {
 			return false
 		}
 	}
@@ -197,7 +206,8 @@ func (d *decoder) environment(s *Server, at string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		value := s.Env[name]
 		here := at + check.Pointer("env", name)
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+		if name == "" || strings.ContainsAny(name, "=\x00") ||
+			strings.ContainsRune(value, 0) {
 			d.Add(ruleEnvName, here, "", "an environment cannot hold this variable")
 		}
 		if why := LooksSecret(name, value); why != "" {
@@ -240,7 +250,8 @@ func (d *decoder) literal(severity check.Severity, at, why string) {
 }
 
 func (d *decoder) reference(value, at string) {
-	if _, rest, ok := strings.Cut(value, "${"); ok && strings.Contains(rest, "}") {
+	_, rest, ok := strings.Cut(value, "${")
+	if ok && strings.Contains(rest, "}") {
 		d.Add(ruleReference, at, `name secrets in "secrets"`,
 			"nothing is expanded here: the server gets ${...} as it stands")
 	}

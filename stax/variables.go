@@ -56,7 +56,8 @@ func (m *Merged) variables(key string) []string {
 func (m *Merged) checkBearer(s *Server, r check.Reporter) {
 	for _, b := range m.BindingsOf(s) {
 		for name := range s.Headers {
-			if sameHeader(name, b.Header) && len(s.Secrets) == 1 && len(ofServer(m.Config.Bindings, s.Name)) == 0 {
+			if sameHeader(name, b.Header) && len(s.Secrets) == 1 &&
+				len(ofServer(m.Config.Bindings, s.Name)) == 0 {
 				r.Add(ruleSecretShadowed, check.Pointer("headers", name), "take it out of headers",
 					"the only secret of server %q is its bearer token, and it sets the header %s as well", s.Name,
 					name)

@@ -102,7 +102,8 @@ func Dial(ctx context.Context, target string, opts *DialOptions) (*Conn, error) 
 	}
 	conn, response, err := websocket.Dial(ctx, target, o.handshake())
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", withoutSecrets(target), dialError(err, response))
+		return nil, fmt.Errorf("connect to %s: %w", withoutSecrets(target),
+			dialError(err, response))
 	}
 	c := &Conn{
 		conn:         conn,
@@ -189,7 +190,8 @@ func (c *Conn) ReadMessage(ctx context.Context) ([]byte, error) {
 		_ = c.conn.Close(websocket.StatusUnsupportedData, "messages are text frames")
 		return nil, errors.New("the server sent a binary frame")
 	case !utf8.Valid(msg):
-		_ = c.conn.Close(websocket.StatusInvalidFramePayloadData, "the message is not UTF-8")
+		_ = c.conn.Close(websocket.StatusInvalidFramePayloadData,
+			"the message is not UTF-8")
 		return nil, errors.New("the server sent a message that is not UTF-8")
 	}
 	return msg, nil

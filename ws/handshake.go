@@ -59,7 +59,8 @@ func choose(offer []string) string {
 	for _, name := range offer {
 		v1 = v1 || name == ProtocolV1
 		plain = plain || name == Protocol
-		if x, ok := strings.CutPrefix(name, versionPrefix); ok && version == "" {
+		x, ok := strings.CutPrefix(name, versionPrefix)
+		if ok && version == "" {
 			if _, known := mcp.ParseVersion(x); known {
 				version = name
 			}

@@ -202,7 +202,8 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 	size := int64(min(s.wire.payload(), firstRead))
 	for {
 		if int64(cap(msg)) < size {
-			if size > uncounted && !s.handler.server.ReserveBody(s.ctx, s.remote, &memory, size) {
+			if size > uncounted &&
+				!s.handler.server.ReserveBody(s.ctx, s.remote, &memory, size) {
 				s.close(websocket.StatusTryAgainLater, "the requests in flight use as much memory as they may")
 				return nil, io.EOF
 			}
@@ -219,7 +220,8 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 		case err != nil:
 			return nil, s.readFailed(err)
 		case n == 0:
-			size = min(2*int64(cap(msg)), s.maxMessage) + 512 // the message is longer than expected
+			// The message is longer than expected.
+			size = min(2*int64(cap(msg)), s.maxMessage) + 512
 		}
 	}
 }
@@ -235,13 +237,15 @@ func (s *socket) readFailed(err error) error {
 	case websocket.CloseStatus(err) != -1:
 		s.close(websocket.StatusNormalClosure, "") // the close frame has been answered
 		return io.EOF
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+	case errors.Is(err, io.EOF), errors.Is(err,
+		io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		s.drop()
 		return io.EOF
 	case errors.As(err, &network):
 		s.drop()
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		s.close(websocket.StatusMessageTooBig, "") // the library has sent the close frame already
+		// The library has sent the close frame already.
+		s.close(websocket.StatusMessageTooBig, "")
 	case errors.Is(err, errSlow):
 		s.close(websocket.StatusPolicyViolation, errSlow.Error())
 	default:
@@ -256,7 +260,8 @@ func (s *socket) WriteMessage(msg []byte) error {
 	defer s.writing.Unlock()
 	err := s.wire.gather()
 	if err == nil {
-		err = s.conn.Write(context.Background(), websocket.MessageText, msg) // does not block
+		// Does not block.
+		err = s.conn.Write(context.Background(), websocket.MessageText, msg)
 	}
 	if err == nil && s.wire.full() {
 		err = s.wire.release()

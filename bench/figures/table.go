@@ -33,12 +33,14 @@ func (t *Table) Add(what, figure, value string) {
 
 // AtMost adds a figure that must not exceed its bound.
 func (t *Table) AtMost(what, figure string, value, bound float64, unit string) {
-	t.Judge(what, figure, Quantity(value, unit), "≤ "+Quantity(bound, unit), value <= bound)
+	t.Judge(what, figure, Quantity(value, unit), "≤ "+Quantity(bound, unit),
+		value <= bound)
 }
 
 // Exactly adds a number that must equal want.
 func (t *Table) Exactly(what, figure string, value, want int) {
-	t.Judge(what, figure, Quantity(float64(value), ""), Quantity(float64(want), ""), value == want)
+	t.Judge(what, figure, Quantity(float64(value), ""),
+		Quantity(float64(want), ""), value == want)
 }
 
 // Within adds a time that must not exceed its bound.
@@ -78,7 +80,8 @@ func (t *Table) Write(w io.Writer) {
 			what = ""
 		}
 		last = r.What
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", what, r.Figure, r.Value, r.Bound, r.Verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", what, r.Figure, r.Value,
+			r.Bound, r.Verdict)
 	}
 	_, _ = io.WriteString(w, b.String())
 }

@@ -42,7 +42,8 @@ func (w Workload) Check(body []byte, id int) error {
 	case w.method == "tools/list":
 		return checkTools(res.Tools, w.Tools)
 	case w.method == "resources/read":
-		if len(res.Contents) != 1 || res.Contents[0].URI != BlobURI || res.Contents[0].Text != Text() {
+		if len(res.Contents) != 1 || res.Contents[0].URI != BlobURI ||
+			res.Contents[0].Text != Text() {
 			return fmt.Errorf("contents of %s are not the 10 KB text", BlobURI)
 		}
 	case w.target == Blob:
@@ -64,7 +65,8 @@ func (w Workload) Quick() func(body []byte, id int) error {
 	wanted := append([]byte(`"text":`), mustJSON(text)...)
 	return func(body []byte, id int) error {
 		var space [24]byte
-		if !bytes.Contains(body, strconv.AppendInt(append(space[:0], `"id":`...), int64(id), 10)) {
+		if !bytes.Contains(body,
+			strconv.AppendInt(append(space[:0], `"id":`...), int64(id), 10)) {
 			return fmt.Errorf("answer without the id %d: %.200s", id, body)
 		}
 		if !bytes.Contains(body, wanted) || bytes.Contains(body, []byte(`"isError":true`)) {
@@ -95,7 +97,8 @@ func decode(body []byte, id int) (res result, err error) {
 	}
 	switch version, _ := jsonscan.Unquote(jsonscan.Member(text, "jsonrpc")); {
 	case version != "2.0" || string(m.ID) != fmt.Sprint(id):
-		return res, fmt.Errorf("answer has jsonrpc %q and id %s, want 2.0 and %d", version, m.ID, id)
+		return res, fmt.Errorf("answer has jsonrpc %q and id %s, want 2.0 and %d",
+			version, m.ID, id)
 	case m.Failure != nil:
 		return res, fmt.Errorf("answer is an error: %.200s", m.Failure)
 	}
@@ -124,7 +127,8 @@ func checkText(res result, want string) error {
 	if res.IsError {
 		return errors.New("the tool reports an error")
 	}
-	if len(res.Content) != 1 || res.Content[0].Type != "text" || res.Content[0].Text != want {
+	if len(res.Content) != 1 || res.Content[0].Type != "text" ||
+		res.Content[0].Text != want {
 		return fmt.Errorf("content is not one text of %d bytes with the expected words", len(want))
 	}
 	return nil

@@ -179,7 +179,8 @@ func (w Workload) Body(id int) []byte {
 	if w.Version == Modern {
 		params = join(params, modernMeta)
 	}
-	return fmt.Appendf(nil, `%s%0*d,"method":%q,"params":{%s}}`, idPrefix, IDDigits, id, w.method, params)
+	return fmt.Appendf(nil, `%s%0*d,"method":%q,"params":{%s}}`, idPrefix,
+		IDDigits, id, w.method, params)
 }
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + Modern +

@@ -130,7 +130,8 @@ func newRequest(w fix.Workload) *http.Request {
 		Host:       "127.0.0.1:8080",
 		RemoteAddr: "127.0.0.1:40000",
 	}
-	return r.WithContext(context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(local)))
+	return r.WithContext(context.WithValue(context.Background(),
+		http.LocalAddrContextKey, net.Addr(local)))
 }
 
 func (c *caller) initialize() error {

@@ -104,7 +104,8 @@ func Node(ctx context.Context, folder, module string, files ...string) (dir stri
 			return "", p, err
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(module), "package.json"))
+	data, err := os.ReadFile(filepath.Join(dir, "node_modules",
+		filepath.FromSlash(module), "package.json"))
 	if err != nil {
 		return "", p, err
 	}
@@ -146,7 +147,8 @@ func Output(ctx context.Context, dir, name string, args ...string) (string, erro
 	cmd.Stdout = &stdout
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", name, args[0], err, process.LastLine(stderr.String()))
+		return "", fmt.Errorf("%s %s: %w: %s", name, args[0], err,
+			process.LastLine(stderr.String()))
 	}
 	return stdout.String(), nil
 }

@@ -222,7 +222,8 @@ type httpLink struct {
 }
 
 func (h *httpLink) frame(body []byte) []byte {
-	b := fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", h.g.Addr, len(body))
+	b := fmt.Appendf(nil,
+		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", h.g.Addr, len(body))
 	for _, field := range h.g.Workload.Header() {
 		b = fmt.Appendf(b, "%s: %s\r\n", field[0], field[1])
 	}
@@ -251,7 +252,8 @@ func (h *httpLink) accepted() error {
 	case err != nil:
 		return err
 	case a.Status/100 != 2:
-		return fmt.Errorf("status %d to notifications/initialized: %.200s", a.Status, a.Body)
+		return fmt.Errorf("status %d to notifications/initialized: %.200s",
+			a.Status, a.Body)
 	case h.session == "" && !h.g.Lenient:
 		return errors.New("no Mcp-Session-Id in the answer to initialize")
 	}

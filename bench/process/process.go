@@ -148,7 +148,8 @@ func (p *Process) Stop() {
 
 // Explain adds the last line of the program's stderr to err, if that is not nil.
 func (p *Process) Explain(err error) error {
-	if said := p.errors.String(); err != nil && said != "" {
+	said := p.errors.String()
+	if err != nil && said != "" {
 		return fmt.Errorf("%w; last line on stderr: %s", err, LastLine(said))
 	}
 	return err

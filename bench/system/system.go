@@ -70,7 +70,8 @@ func statusKB(pid int, field string) (int64, error) {
 func Machine() (model, average string) {
 	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(data)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			name, value, ok := strings.Cut(line, ":")
+			if ok && strings.TrimSpace(name) == "model name" {
 				model = strings.TrimSpace(value)
 			}
 		}

@@ -45,7 +45,8 @@ func Describe() Setting {
 
 // Machine describes the environment in words.
 func (s Setting) Machine() string {
-	return fmt.Sprintf("%s, %d processors (%s), load average %s at the start", s.System, s.Processors, s.Processor, s.Load)
+	return fmt.Sprintf("%s, %d processors (%s), load average %s at the start",
+		s.System, s.Processors, s.Processor, s.Load)
 }
 
 func (t *Trial) describe() {

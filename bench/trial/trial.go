@@ -31,10 +31,12 @@ type Options struct {
 // Bind adds the flags. The fields that are set are the defaults; usage of rounds and
 // measure may say more.
 func (o *Options) Bind(flags *flag.FlagSet, results, rounds, measure string) {
-	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds; medians are taken over them"+rounds)
+	flags.IntVar(&o.Rounds, "rounds", o.Rounds,
+		"rounds; medians are taken over them"+rounds)
 	flags.DurationVar(&o.Warmup, "warmup", o.Warmup, "time before measuring")
 	flags.DurationVar(&o.Measure, "measure", o.Measure, "time to measure"+measure)
-	flags.IntVar(&o.Connections, "conns", 16, "connections of clients, one request in flight on each")
+	flags.IntVar(&o.Connections, "conns", 16,
+		"connections of clients, one request in flight on each")
 	flags.StringVar(&o.Out, "o", "results", "folder for "+results+", created if missing")
 	flags.BoolVar(&o.List, "list", false, "print the available names and exit")
 }
@@ -113,7 +115,8 @@ func (t *Trial) Prepare(ctx context.Context, rows []Row) error {
 		case err != nil && r.Required():
 			return fmt.Errorf("build %s: %w", r.Key().Name, err)
 		case err != nil:
-			t.Setting.Skipped = append(t.Setting.Skipped, fmt.Sprintf("%s: %v", r.Key().Name, err))
+			t.Setting.Skipped = append(t.Setting.Skipped, fmt.Sprintf("%s: %v",
+				r.Key().Name, err))
 			fmt.Fprintf(t.Progress, "skip %s: %v\n", r.Key().Name, err)
 		default:
 			t.Rows = append(t.Rows, r)

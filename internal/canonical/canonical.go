@@ -220,7 +220,8 @@ func pairs(token []byte) error {
 		case high < 0xd800 || high > 0xdfff:
 			continue
 		case high <= 0xdbff && i+6 < len(token) && token[i+1] == '\\' && token[i+2] == 'u':
-			if low := unit(token[i+3:]); low >= 0xdc00 && low <= 0xdfff {
+			low := unit(token[i+3:])
+			if low >= 0xdc00 && low <= 0xdfff {
 				i += 6
 				continue
 			}
@@ -232,7 +233,8 @@ func pairs(token []byte) error {
 
 // unit returns the UTF-16 code unit of four hexadecimal digits.
 func unit(hex []byte) uint64 {
-	n, _ := strconv.ParseUint(string(hex[:4]), 16, 16) // the scanner has verified the digits
+	// The scanner has verified the digits.
+	n, _ := strconv.ParseUint(string(hex[:4]), 16, 16)
 	return n
 }
 

@@ -27,14 +27,16 @@ func ToolName(name string) []check.Finding {
 	const snake = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	const allowed = snake + "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-/"
 	style := func(message, hint string) []check.Finding {
-		return []check.Finding{check.Reporter{}.Finding(ruleToolNameStyle, "", hint, "tool %q: %s", name, message)}
+		return []check.Finding{check.Reporter{}.Finding(ruleToolNameStyle, "",
+			hint, "tool %q: %s", name, message)}
 	}
 	switch {
 	case name == "" || len(name) > 128 || strings.Trim(name, allowed) != "":
 		return []check.Finding{check.Reporter{}.Finding(ruleToolName, "", "",
 			"tool %q: a name is 1 to 128 letters, digits and _ - . /", name)}
 	case len(name) > 64:
-		return style(fmt.Sprintf("the name has %d characters", len(name)), "some clients refuse more than 64")
+		return style(fmt.Sprintf("the name has %d characters", len(name)),
+			"some clients refuse more than 64")
 	case strings.Contains(name, "/"):
 		return style("the name has a slash", "some clients refuse one; write _ instead")
 	case strings.Trim(name, snake) != "":
@@ -58,8 +60,10 @@ func Catalog(c *mcp.Catalog) []check.Finding {
 	}
 	for i := range c.Resources {
 		r := &c.Resources[i]
-		if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" {
-			k.Add(ruleURI, fmt.Sprintf("/resources/%d/uri", i), "", "resource %q is no URI with a scheme", r.URI)
+		u, err := url.Parse(r.URI)
+		if err != nil || u.Scheme == "" {
+			k.Add(ruleURI, fmt.Sprintf("/resources/%d/uri", i), "",
+				"resource %q is no URI with a scheme", r.URI)
 		}
 	}
 	for i := range c.Templates {
@@ -159,7 +163,8 @@ func (k *catalogChecker) schema(tool, which string, text []byte, pointer string)
 			pointer = pointer + e.Pointer
 			why = e.Message
 		}
-		k.Add(ruleSchema, pointer, "", "the %s of tool %q is no JSON Schema: %s", which, tool, why)
+		k.Add(ruleSchema, pointer, "", "the %s of tool %q is no JSON Schema: %s",
+			which, tool, why)
 		return
 	}
 	for _, note := range s.Notes() {

@@ -120,8 +120,9 @@ func (b *Browser) start(path string, extra []string) error {
 		"--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--user-data-dir=" + b.profile,
 	}
 	b.command = exec.Command(path, append(args, extra...)...)
-	b.command.Env = append(os.Environ(), "HOME="+b.profile) // more than the profile goes there
-	b.command.ExtraFiles = []*os.File{inRead, outWrite}     // descriptors 3 and 4
+	// More than the profile goes there.
+	b.command.Env = append(os.Environ(), "HOME="+b.profile)
+	b.command.ExtraFiles = []*os.File{inRead, outWrite} // descriptors 3 and 4
 	b.toward = inWrite
 	if err := b.command.Start(); err != nil {
 		inWrite.Close()
@@ -139,7 +140,8 @@ func (b *Browser) Close() error {
 	b.mu.Unlock()
 	if fail == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		b.Call(ctx, "", "Browser.close", nil, nil) // the outcome does not matter: it is killed next
+		// The outcome does not matter: it is killed next.
+		b.Call(ctx, "", "Browser.close", nil, nil)
 		cancel()
 	}
 	b.toward.Close()
@@ -294,7 +296,8 @@ func (b *Browser) OpenPage(ctx context.Context) (session string, err error) {
 	var attached struct {
 		Session string `json:"sessionId"`
 	}
-	err = b.Call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &attached)
+	err = b.Call(ctx, "", "Target.attachToTarget",
+		map[string]any{"targetId": target.ID, "flatten": true}, &attached)
 	if err == nil {
 		b.Prepare(attached.Session)
 	}

@@ -163,7 +163,8 @@ func AppendFloat(dst []byte, f float64, bits int) []byte {
 		return strconv.AppendFloat(dst, f, 'f', -1, bits)
 	}
 	dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
-	if n := len(dst); dst[n-4] == 'e' && dst[n-2] == '0' {
+	n := len(dst)
+	if dst[n-4] == 'e' && dst[n-2] == '0' {
 		dst = append(dst[:n-2], dst[n-1]) // e-09 becomes e-9
 	}
 	return dst
@@ -171,7 +172,8 @@ func AppendFloat(dst []byte, f float64, bits int) []byte {
 
 // digit returns digit d(k+1).
 func (d *Number) digit(k int) int {
-	if point := bytes.IndexByte(d.Digits, '.'); point >= 0 && k >= point {
+	point := bytes.IndexByte(d.Digits, '.')
+	if point >= 0 && k >= point {
 		k++
 	}
 	return int(d.Digits[k] - '0')

@@ -129,7 +129,8 @@ func SweepTemp(dir, prefix string) {
 			if !isTemporary(e.Name(), prefix) {
 				continue
 			}
-			if info, err := e.Info(); err == nil && abandoned(filepath.Join(dir, e.Name()), info) {
+			info, err := e.Info()
+			if err == nil && abandoned(filepath.Join(dir, e.Name()), info) {
 				_ = RemoveTree(filepath.Join(dir, e.Name()))
 				removed++
 			}

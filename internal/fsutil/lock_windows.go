@@ -20,7 +20,8 @@ func lockFile(f *os.File, exclusive bool) error {
 	}
 	at := &windows.Overlapped{OffsetHigh: lockedByte}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, at)
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) ||
+		errors.Is(err, windows.ERROR_IO_PENDING) {
 		return ErrLocked
 	}
 	return err

@@ -127,7 +127,8 @@ func keepAccess(existing, replacement string, perm fs.FileMode) error {
 	if isPrivate(perm) {
 		return nil
 	}
-	descriptor, err := windows.GetNamedSecurityInfo(existing, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	descriptor, err := windows.GetNamedSecurityInfo(existing,
+		windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,8 @@ func keepAccess(existing, replacement string, perm fs.FileMode) error {
 	if control, _, err := descriptor.Control(); err == nil && control&windows.SE_DACL_PROTECTED != 0 {
 		what |= windows.PROTECTED_DACL_SECURITY_INFORMATION
 	}
-	return windows.SetNamedSecurityInfo(replacement, windows.SE_FILE_OBJECT, what, nil, nil, list, nil)
+	return windows.SetNamedSecurityInfo(replacement, windows.SE_FILE_OBJECT, what,
+		nil, nil, list, nil)
 }
 
 // renameTime is how long a rename is retried. Virus scanners, indexers and readers that
@@ -151,11 +153,13 @@ func rename(from, to string) error {
 	pause := time.Millisecond
 	for until := time.Now().Add(renameTime); ; pause *= 2 {
 		err := os.Rename(from, to)
-		busy := errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_SHARING_VIOLATION)
+		busy := errors.Is(err, windows.ERROR_ACCESS_DENIED) ||
+			errors.Is(err, windows.ERROR_SHARING_VIOLATION)
 		if !busy || time.Now().Add(pause).After(until) {
 			return err
 		}
-		if info, statErr := os.Stat(to); statErr == nil && info.IsDir() {
+		info, statErr := os.Stat(to)
+		if statErr == nil && info.IsDir() {
 			return err // denied for ever
 		}
 		time.Sleep(pause)
@@ -165,7 +169,8 @@ func rename(from, to string) error {
 // ReadableBy returns whom the access list of a file or folder allows to read it besides
 // this user and administrators, or "". Only the groups of all users are known.
 func ReadableBy(name string) (who string, err error) {
-	descriptor, err := windows.GetNamedSecurityInfo(name, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+	descriptor, err := windows.GetNamedSecurityInfo(name, windows.SE_FILE_OBJECT,
+		windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
 		return "", err
 	}
@@ -182,11 +187,13 @@ func ReadableBy(name string) (who string, err error) {
 			return "", err
 		}
 		const inheritOnly = windows.INHERIT_ONLY_ACE
-		if entry.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE || entry.Header.AceFlags&inheritOnly != 0 ||
+		if entry.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE ||
+			entry.Header.AceFlags&inheritOnly != 0 ||
 			entry.Mask&(windows.FILE_READ_DATA|windows.GENERIC_READ|windows.GENERIC_ALL) == 0 {
 			continue
 		}
-		if group := groupOfAll((*windows.SID)(unsafe.Pointer(&entry.SidStart))); group != "" {
+		group := groupOfAll((*windows.SID)(unsafe.Pointer(&entry.SidStart)))
+		if group != "" {
 			return group, nil
 		}
 	}

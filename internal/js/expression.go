@@ -60,7 +60,8 @@ func (r *reader) binary(level int) value {
 		}
 		op := operators()[level][i]
 		r.at += len(op)
-		settled := op == "??" && !nullish(left) || op == "||" && truthy(left) || op == "&&" && !truthy(left)
+		settled := op == "??" && !nullish(left) || op == "||" && truthy(left) ||
+			op == "&&" && !truthy(left)
 		if r.dry > 0 || settled { // the right side has no effect
 			r.dry++
 			r.binary(level + 1)
@@ -339,7 +340,8 @@ func (r *reader) arguments() (args []value) {
 // index evaluates VALUE[key].
 func (r *reader) index(v, key value, at int) value {
 	if isKind(v, tree.Array) && isKind(key, tree.Number) {
-		if i := number(key); i >= 0 && i < float64(len(v.node.Items)) && i == math.Trunc(i) {
+		i := number(key)
+		if i >= 0 && i < float64(len(v.node.Items)) && i == math.Trunc(i) {
 			return value{node: v.node.Items[int(i)]}
 		}
 		return value{}
@@ -411,7 +413,8 @@ func (r *reader) parenthesis() value {
 func (r *reader) number() value {
 	at := r.at
 	for r.at < len(r.text) && strings.IndexByte("0123456789abcdefABCDEFxXoO_.+-", r.text[r.at]) >= 0 {
-		if c := r.text[r.at]; (c == '+' || c == '-') && r.text[r.at-1]|0x20 != 'e' {
+		c := r.text[r.at]
+		if (c == '+' || c == '-') && r.text[r.at-1]|0x20 != 'e' {
 			break
 		}
 		r.at++
@@ -573,7 +576,8 @@ func (r *reader) property(o *object, written map[string]bool) {
 func (r *reader) spread(o *object, at int) {
 	v := r.tolerant(",}")
 	switch {
-	case r.dry > 0 || isKind(v, Unknown) && !r.opts.Lenient || nullish(v) || isKind(v, tree.Bool):
+	case r.dry > 0 || isKind(v, Unknown) && !r.opts.Lenient || nullish(v) ||
+		isKind(v, tree.Bool):
 		return
 	case !isKind(v, tree.Object):
 		panic(fail(at, "only an object can be spread into an object", ""))

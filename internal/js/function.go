@@ -111,5 +111,6 @@ func undeclared(at int, name string) *fault {
 	if slices.Contains([]string{"process", "Deno", "Bun", "env"}, name) {
 		hint = `name secrets in "secrets"; they are resolved when the server starts`
 	}
-	return fail(at, fmt.Sprintf("%s is not declared: a definitions script can only use its own declarations", name), hint)
+	return fail(at,
+		fmt.Sprintf("%s is not declared: a definitions script can only use its own declarations", name), hint)
 }

@@ -60,7 +60,8 @@ func (r *reader) ends(stops string) bool {
 		return true
 	}
 	c := r.peekByte()
-	return c == 0 || strings.IndexByte(stops+")]}", c) >= 0 || strings.Contains(stops, "\n") && r.newline(r.at)
+	return c == 0 || strings.IndexByte(stops+")]}", c) >= 0 ||
+		strings.Contains(stops, "\n") && r.newline(r.at)
 }
 
 // hoist declares the functions of a module, which may be called before they are declared.
@@ -113,7 +114,8 @@ func (r *reader) tryProperty(o *object, written map[string]bool) {
 	name := v.node.Text
 	end := r.at
 	r.at = start
-	if c := r.text[start]; c != '[' && r.try(func() { name, _ = r.propertyName() }) != nil {
+	c := r.text[start]
+	if c != '[' && r.try(func() { name, _ = r.propertyName() }) != nil {
 		name = v.node.Text
 	}
 	r.at = end

@@ -21,7 +21,8 @@ func (r *reader) space() {
 		switch {
 		case unicode.IsSpace(c) || c == '\ufeff':
 			r.at += size
-		case bytes.HasPrefix(rest, []byte("//")), r.at == r.module.start && bytes.HasPrefix(rest, []byte("#!")):
+		case bytes.HasPrefix(rest, []byte("//")), r.at == r.module.start &&
+			bytes.HasPrefix(rest, []byte("#!")):
 			end := bytes.IndexByte(rest, '\n')
 			if end < 0 {
 				end = len(rest)
@@ -52,7 +53,8 @@ func (r *reader) peekByte() byte {
 // peek reports whether mark is next.
 func (r *reader) peek(mark string) bool {
 	r.space()
-	return r.at < len(r.text) && r.text[r.at] == mark[0] && bytes.HasPrefix(r.text[r.at:], []byte(mark))
+	return r.at < len(r.text) && r.text[r.at] == mark[0] &&
+		bytes.HasPrefix(r.text[r.at:], []byte(mark))
 }
 
 // punct consumes mark if it is next.

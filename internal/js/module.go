@@ -50,7 +50,8 @@ func (m *module) get(name string) (value, bool) {
 		return hole(), true
 	}
 	v, ok := m.exports[name]
-	if whole := m.exports["default"]; !ok && m.common && isKind(whole, tree.Object) {
+	whole := m.exports["default"]
+	if !ok && m.common && isKind(whole, tree.Object) {
 		n := whole.node.Get(name)
 		return value{node: n}, n != nil
 	}
@@ -93,7 +94,8 @@ func (r *reader) load(at int, specifier string) *module {
 	}
 	for _, m := range r.modules {
 		if m.name == name && m.state == reading {
-			panic(cannot("import cycle: "+r.cycle(m), "move the shared declarations to a third file"))
+			panic(cannot("import cycle: "+r.cycle(m),
+				"move the shared declarations to a third file"))
 		}
 		if m.name == name {
 			return m
@@ -107,11 +109,13 @@ func (r *reader) load(at int, specifier string) *module {
 		exports:    map[string]value{},
 	}
 	if len(r.modules) > maxImports || m.depth > maxImportDepth {
-		panic(cannot(fmt.Sprintf("more than %d files, or %d in a row", maxImports, maxImportDepth), ""))
+		panic(cannot(fmt.Sprintf("more than %d files, or %d in a row", maxImports,
+			maxImportDepth), ""))
 	}
 	text, err := fsutil.ReadRegular(r.opts.Files, name, int64(maxImportBytes-r.imported))
 	if large := (*fsutil.TooLargeError)(nil); errors.As(err, &large) {
-		panic(cannot(fmt.Sprintf("the imported files have more than %d MiB", maxImportBytes>>20), ""))
+		panic(cannot(fmt.Sprintf("the imported files have more than %d MiB",
+			maxImportBytes>>20), ""))
 	} else if err != nil {
 		panic(cannot("the file cannot be read", ""))
 	}
@@ -131,8 +135,10 @@ func (r *reader) locate(specifier string) (string, error) {
 		return "", errOutside
 	}
 	candidates := []string{name}
-	if stem, ok := strings.CutSuffix(name, "js"); ok && strings.HasSuffix(strings.TrimRight(stem, "mc"), ".") {
-		candidates = append(candidates, stem+"ts") // TypeScript names the file that it will write
+	stem, ok := strings.CutSuffix(name, "js")
+	if ok && strings.HasSuffix(strings.TrimRight(stem, "mc"), ".") {
+		// TypeScript names the file that it will write
+		candidates = append(candidates, stem+"ts")
 	}
 	for _, suffix := range []string{"", "/index"} {
 		for _, extension := range []string{".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json"} {

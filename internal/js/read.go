@@ -500,7 +500,8 @@ func (r *reader) exportAll() {
 		return
 	}
 	for name, v := range from.exports {
-		if _, own := r.module.exports[name]; !own && name != "default" {
+		_, own := r.module.exports[name]
+		if !own && name != "default" {
 			r.module.exports[name] = v
 		}
 	}
@@ -570,7 +571,8 @@ func (r *reader) importing() {
 	}
 	var from *module
 	if specifier != "stax" {
-		if f := r.try(func() { from = r.load(at, specifier) }); f != nil {
+		f := r.try(func() { from = r.load(at, specifier) })
+		if f != nil {
 			r.skipFault(f)
 			from = &module{state: failed}
 		}
@@ -620,7 +622,8 @@ func (r *reader) imports(names map[string]string) {
 		case r.peek("{"):
 			r.list("{", "}", func() {
 				name := r.word()
-				if next := r.peekWord(); name == "type" && next != "" && next != "as" {
+				next := r.peekWord()
+				if name == "type" && next != "" && next != "as" {
 					name = r.word()
 				}
 				local := r.alias(name)
@@ -703,7 +706,8 @@ func (r *reader) bind(p pattern, v value, at int) {
 		r.at = back
 	}
 	if p.members == nil {
-		if _, taken := r.scope.names[p.name]; taken && r.dry == 0 && r.scope.up == nil {
+		_, taken := r.scope.names[p.name]
+		if taken && r.dry == 0 && r.scope.up == nil {
 			panic(declaredTwice(at, p.name))
 		}
 		r.declare(p.name, v)

@@ -95,11 +95,13 @@ func (c *Conn) read() {
 		text, err := lines.Next()
 		got := reply{err: err}
 		if err == nil {
-			if got.m.Scan(bytes.Clone(text)) != nil || got.m.Method != nil && got.m.ID == nil {
+			if got.m.Scan(bytes.Clone(text)) != nil ||
+				got.m.Method != nil && got.m.ID == nil {
 				continue
 			}
 			if got.m.Method != nil {
-				_, _ = c.out.Write(append(c.answer(&got.m), '\n')) // the next read fails as well
+				// The next read fails as well.
+				_, _ = c.out.Write(append(c.answer(&got.m), '\n'))
 				continue
 			}
 		}
@@ -118,7 +120,8 @@ func (c *Conn) answer(question *peer.Message) []byte {
 	if c.opts.Answer != nil {
 		return c.opts.Answer(question)
 	}
-	return peer.Failure(question.ID, int(mcp.CodeMethodNotFound), "no questions are answered")
+	return peer.Failure(question.ID, int(mcp.CodeMethodNotFound),
+		"no questions are answered")
 }
 
 // Request sends a request and waits for its response, which is a result or an error of the

@@ -144,7 +144,8 @@ func newEvent(t *tap.Event, source int, clean func(string) string) *Event {
 
 // classify sets what a message is.
 func (e *Event) classify(text []byte) {
-	if i := jsonscan.Space(text, 0); i < len(text) && text[i] == '[' {
+	i := jsonscan.Space(text, 0)
+	if i < len(text) && text[i] == '[' {
 		e.Kind = Batch
 		return
 	}

@@ -51,7 +51,8 @@ func (s *Script) add(exchanges []*Exchange) {
 			s.answers[key] = &turns{}
 		}
 		s.answers[key].responses = append(s.answers[key].responses, x)
-		if name := x.Name(); name != "" && !slices.Contains(s.names[x.Method], name) {
+		name := x.Name()
+		if name != "" && !slices.Contains(s.names[x.Method], name) {
 			s.names[x.Method] = append(s.names[x.Method], name)
 		}
 	}
@@ -78,7 +79,8 @@ func keyOf(method string, params []byte) string {
 // Absent and empty arguments are the same.
 func decisive(params []byte) []jsonscan.Field {
 	members := slices.DeleteFunc(jsonscan.Members(params), func(m jsonscan.Field) bool {
-		return m.Name == "_meta" || m.Name == "arguments" && len(jsonscan.Members(m.Value)) == 0
+		return m.Name == "_meta" ||
+			m.Name == "arguments" && len(jsonscan.Members(m.Value)) == 0
 	})
 	slices.SortFunc(members, func(a, b jsonscan.Field) int {
 		return strings.Compare(a.Name, b.Name)
@@ -116,7 +118,8 @@ func (s *Script) missing(m *peer.Message) []byte {
 		recorded = recorded || strings.HasPrefix(key, method+" ")
 	}
 	if !recorded {
-		return peer.Failure(m.ID, int(mcp.CodeMethodNotFound), "the recording has no answer to "+method)
+		return peer.Failure(m.ID, int(mcp.CodeMethodNotFound),
+			"the recording has no answer to "+method)
 	}
 	x := Exchange{Params: m.Params}
 	name := x.Name()

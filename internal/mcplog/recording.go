@@ -56,7 +56,8 @@ func ReadFile(name string) (*Recording, error) {
 // [*FormatError] with the line; the rest of a damaged recording is not returned.
 func Read(r io.Reader) (*Recording, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
-	if start, _ := in.Peek(2); bytes.Equal(start, []byte{0x1f, 0x8b}) {
+	start, _ := in.Peek(2)
+	if bytes.Equal(start, []byte{0x1f, 0x8b}) {
 		plain, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, err

@@ -132,7 +132,8 @@ func (r *replay) begin(ctx context.Context, exchanges []*Exchange) error {
 			modern = false
 			break
 		}
-		modern = modern || jsonscan.Member(jsonscan.Member(x.Params, "_meta"), metaVersion) != nil
+		modern = modern ||
+			jsonscan.Member(jsonscan.Member(x.Params, "_meta"), metaVersion) != nil
 	}
 	if modern {
 		return nil
@@ -186,7 +187,8 @@ func (r *replay) skips(x *Exchange) string {
 	if tool == nil { // calling it has no effect
 		return ""
 	}
-	if tool.Annotations != nil && tool.Annotations.ReadOnlyHint || r.opts.Changes != nil && r.opts.Changes(tool.Name) {
+	if tool.Annotations != nil && tool.Annotations.ReadOnlyHint ||
+		r.opts.Changes != nil && r.opts.Changes(tool.Name) {
 		return ""
 	}
 	return "the tool is not marked readOnlyHint"
@@ -219,7 +221,8 @@ func recordedList(rest []*Exchange, member string) []byte {
 		if next == nil {
 			break
 		}
-		if x.Method != first.Method || x.Result == nil || !bytes.Equal(jsonscan.Member(x.Params, "cursor"), next) {
+		if x.Method != first.Method || x.Result == nil ||
+			!bytes.Equal(jsonscan.Member(x.Params, "cursor"), next) {
 			continue
 		}
 		entries = append(entries, jsonscan.Elements(jsonscan.Member(x.Result, member))...)
@@ -302,7 +305,8 @@ func compareValues(pointer string, a, b any, list *[]Difference) {
 		}
 	}
 	if one, ok := a.([]any); ok {
-		if two, ok := b.([]any); ok && (len(one) == len(two) || named(one) && named(two)) {
+		two, ok := b.([]any)
+		if ok && (len(one) == len(two) || named(one) && named(two)) {
 			compareElements(pointer, one, two, list)
 			return
 		}

@@ -130,7 +130,8 @@ func (c *comparer) distance(want []rune, candidate string, cutoff int) (int, boo
 	// An edit adds and removes at most one letter.
 	most := min(limit, cutoff)
 	if len(long)-len(short) <= most && bits.OnesCount64(mask^c.mask) <= 2*most {
-		if d := c.edits(want, got, most); d <= most && d < len(short) {
+		d := c.edits(want, got, most)
+		if d <= most && d < len(short) {
 			return d, true
 		}
 	}

@@ -101,7 +101,8 @@ func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 	local.Control = (&Guard{Allow: append(g.Allow[:len(g.Allow):len(g.Allow)], itself()...)}).Control
 	direct.Proxy = nil
 	direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if host, _, err := net.SplitHostPort(address); err == nil && g.Loopback && isItself(host) {
+		host, _, err := net.SplitHostPort(address)
+		if err == nil && g.Loopback && isItself(host) {
 			return local.DialContext(ctx, network, address)
 		}
 		return guarded.DialContext(ctx, network, address)

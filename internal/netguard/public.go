@@ -39,7 +39,8 @@ var reserved = sync.OnceValue(func() []network {
 // NotPublic returns the kind of network of an address that is not on the public internet,
 // or "". Metadata services of clouds have link-local and private addresses.
 func NotPublic(a netip.Addr) string {
-	if bytes := a.As16(); a.Is6() && [12]byte(bytes[:12]) == [12]byte{0, 0x64, 0xff, 0x9b} {
+	bytes := a.As16()
+	if a.Is6() && [12]byte(bytes[:12]) == [12]byte{0, 0x64, 0xff, 0x9b} {
 		// NAT64 (RFC 6052): the connection reaches the embedded IPv4 address.
 		return NotPublic(netip.AddrFrom4([4]byte(bytes[12:])))
 	}

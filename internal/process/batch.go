@@ -41,7 +41,8 @@ func batchLine(path string, args []string) (string, error) {
 	}
 	line.WriteByte('"')
 	if line.Len() > maxBatchLine {
-		return "", fmt.Errorf("%w: the command line has %d bytes, more than %d", ErrBatch, line.Len(), maxBatchLine)
+		return "", fmt.Errorf("%w: the command line has %d bytes, more than %d",
+			ErrBatch, line.Len(), maxBatchLine)
 	}
 	return line.String(), nil
 }
@@ -53,7 +54,8 @@ const batchEscape = `%%cd:~,`
 // quoteForBatch writes a word so that both cmd.exe and the program that the batch file
 // starts with %* read it unchanged.
 func quoteForBatch(line *strings.Builder, word string, always bool) {
-	quoted := always || word == "" || strings.HasSuffix(word, `\`) || strings.ContainsFunc(word, isSpecial)
+	quoted := always || word == "" || strings.HasSuffix(word, `\`) ||
+		strings.ContainsFunc(word, isSpecial)
 	if quoted {
 		line.WriteByte('"')
 	}

@@ -93,7 +93,8 @@ func resume(pid uint32) error {
 		if entry.OwnerProcessID != pid {
 			continue
 		}
-		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
+		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false,
+			entry.ThreadID)
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,8 @@ func resume(pid uint32) error {
 // Terminate asks all processes of the group to exit: CTRL_BREAK. Without a common
 // console, it is Kill.
 func (g *Group) Terminate() {
-	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.leader.Pid)) != nil {
+	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT,
+		uint32(g.leader.Pid)) != nil {
 		g.Kill()
 	}
 }

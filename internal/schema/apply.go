@@ -61,7 +61,8 @@ func (w *walker) failForms(forms []*node, at span) {
 	if w.stop != nil || w.reject() {
 		return
 	}
-	if problems := w.closest(forms, at); problems != nil || w.stop != nil {
+	problems := w.closest(forms, at)
+	if problems != nil || w.stop != nil {
 		for _, p := range problems {
 			w.add(p)
 		}
@@ -71,7 +72,8 @@ func (w *walker) failForms(forms []*node, at span) {
 	for _, n := range forms {
 		text := n.describe()
 		if text == "" {
-			w.fail("matches none of the %d accepted forms (got %s)", len(forms), Describe(w.text(at)))
+			w.fail("matches none of the %d accepted forms (got %s)", len(forms),
+				Describe(w.text(at)))
 			return
 		}
 		texts = append(texts, text)
@@ -228,7 +230,8 @@ func (o *objectRules) evaluates(key []byte, foreign bool) bool {
 	if o.additional != nil || foreign && o.unevaluated != nil {
 		return true
 	}
-	if k := o.find(key); k >= 0 && o.names[k].declared {
+	k := o.find(key)
+	if k >= 0 && o.names[k].declared {
 		return true
 	}
 	matches := func(p patternProperty) bool {

@@ -244,7 +244,8 @@ func (c *compiler) keywords(n *node, i int) error {
 			return err
 		}
 	}
-	if o := n.object; o != nil && len(o.names) <= 8 {
+	o := n.object
+	if o != nil && len(o.names) <= 8 {
 		o.index = nil // comparing a few is faster
 	}
 	return nil

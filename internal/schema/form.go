@@ -231,7 +231,8 @@ func unescapeFragment(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		var c byte
-		if n, err := fmt.Sscanf(text[i:min(i+3, len(text))], "%%%02x", &c); n == 1 && err == nil {
+		n, err := fmt.Sscanf(text[i:min(i+3, len(text))], "%%%02x", &c)
+		if n == 1 && err == nil {
 			b.WriteByte(c)
 			i += 2
 			continue
@@ -277,7 +278,8 @@ func (m *formMaker) keep(p *part, members []jsonscan.Field, pointer string) {
 		case p.words[w.Name] == nil:
 			p.words[w.Name] = w.Value
 			p.words["@"+w.Name] = json.RawMessage(pointer + "/" + w.Name)
-		case w.Name != "title" && w.Name != "description" && w.Name != "$ref" && w.Name != "allOf" &&
+		case w.Name != "title" && w.Name != "description" && w.Name != "$ref" &&
+			w.Name != "allOf" &&
 			string(p.words[w.Name]) != string(w.Value):
 			p.more = append(p.more, w.Name+" (twice)")
 		}
@@ -385,7 +387,8 @@ func (m *formMaker) shape(f *Form, p *part, pointer string, opened []string) {
 	case null:
 		f.Kind = "null"
 		f.Nullable = false
-	case p.order != nil || p.words["additionalProperties"] != nil || p.words["patternProperties"] != nil:
+	case p.order != nil || p.words["additionalProperties"] != nil ||
+		p.words["patternProperties"] != nil:
 		m.typed(f, p, "object", pointer, opened)
 	case p.words["items"] != nil || p.words["prefixItems"] != nil:
 		m.typed(f, p, "array", pointer, opened)
@@ -455,7 +458,8 @@ func (m *formMaker) choice(f *Form, p *part, word string, opened []string) bool 
 		m.become(f, branches[0])
 		return true
 	}
-	if p.order != nil && onlyRequires(branches) { // alternatives of required members, no shapes of their own
+	// Alternatives of required members, no shapes of their own.
+	if p.order != nil && onlyRequires(branches) {
 		p.more = append(p.more, word)
 		return false
 	}
@@ -592,7 +596,8 @@ func textKind(f *Form, p *part) string {
 	if kind := textKinds[f.Format]; kind != "" {
 		return kind
 	}
-	if n, err := json.Number(f.MaxLength).Int64(); err == nil && n >= longText {
+	n, err := json.Number(f.MaxLength).Int64()
+	if err == nil && n >= longText {
 		return "longtext"
 	}
 	if f.MediaType != "" {
@@ -606,13 +611,16 @@ func (m *formMaker) array(f *Form, p *part, opened []string) {
 	f.Kind = "array"
 	prefix := "prefixItems"
 	rest := "items"
-	if p.words["prefixItems"] == nil && len(p.words["items"]) > 0 && p.words["items"][0] == '[' { // draft-07
+	// draft-07
+	if p.words["prefixItems"] == nil && len(p.words["items"]) > 0 &&
+		p.words["items"][0] == '[' {
 		prefix = "items"
 		rest = "additionalItems"
 	}
 	for i, raw := range jsonscan.Elements(p.words[prefix]) {
 		f.Kind = "tuple"
-		f.Children = append(f.Children, m.form(raw, fmt.Sprintf("%s/%d", p.place(prefix), i), opened))
+		f.Children = append(f.Children, m.form(raw,
+			fmt.Sprintf("%s/%d", p.place(prefix), i), opened))
 	}
 	f.Open = true
 	switch raw := p.words[rest]; {

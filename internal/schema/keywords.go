@@ -18,7 +18,8 @@ var (
 
 // keyword compiles one keyword, whose value begins at i, into n.
 func (c *compiler) keyword(n *node, key string, i int) (err error) {
-	if c.draft07 && slices.Contains(only2020, key) || !c.draft07 && slices.Contains(onlyDraft07, key) {
+	if c.draft07 && slices.Contains(only2020, key) ||
+		!c.draft07 && slices.Contains(onlyDraft07, key) {
 		return nil
 	}
 	switch key {
@@ -174,7 +175,8 @@ func (c *compiler) sameDialect(i int) error {
 	if err != nil {
 		return err
 	}
-	if draft07, known := dialects(uri); !known || draft07 != c.draft07 {
+	draft07, known := dialects(uri)
+	if !known || draft07 != c.draft07 {
 		return fmt.Errorf("dialect %s within another", Quote(uri))
 	}
 	return nil

@@ -157,7 +157,8 @@ func (w *walker) wholeObject(o *objectRules, seen *seenSet, at span) {
 		}
 		for _, k := range d.members {
 			if !seen.named.Has(k) {
-				w.failMissing(o, k, "required when "+Quote(o.names[d.on].text)+" is given", at)
+				w.failMissing(o, k,
+					"required when "+Quote(o.names[d.on].text)+" is given", at)
 			}
 		}
 		w.over(d.schema, at)
@@ -172,7 +173,8 @@ func (w *walker) failMissing(o *objectRules, k int, message string, at span) {
 		return
 	}
 	name := o.names[k].text
-	if o.additional == nil || !o.additional.never { // otherwise the other name is reported as well
+	// Otherwise the other name is reported as well.
+	if o.additional == nil || !o.additional.never {
 		if near := nearest.DidYouMean(name, w.undeclared(o, at)); near != "" {
 			message = fmt.Sprintf("%s (did you write %s for it?)", message, Quote(near))
 		}

@@ -223,7 +223,8 @@ func (t *translator) unit(i int) (rune, bool) {
 
 func (t *translator) control() error {
 	if t.i+2 < len(t.src) {
-		if c := t.src[t.i+2] | 0x20; 'a' <= c && c <= 'z' {
+		c := t.src[t.i+2] | 0x20
+		if 'a' <= c && c <= 'z' {
 			t.emit(3, fmt.Sprintf(`\x{%x}`, c-'a'+1))
 			return nil
 		}

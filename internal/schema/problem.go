@@ -233,7 +233,8 @@ func listed(texts []string) string {
 	if len(texts) <= maxListed {
 		return strings.Join(texts, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(texts[:maxListed], ", "), len(texts)-maxListed)
+	return fmt.Sprintf("%s and %d more", strings.Join(texts[:maxListed], ", "),
+		len(texts)-maxListed)
 }
 
 func counted(n int, noun string) string {

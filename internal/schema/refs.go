@@ -261,7 +261,8 @@ func (c *compiler) markUnsure() {
 func (n *node) children() []*node {
 	var all []*node
 	if a := n.apply; a != nil {
-		all = slices.Concat(a.all, a.any, a.one, []*node{a.ref, a.not, a.when, a.then, a.or})
+		all = slices.Concat(a.all, a.any, a.one,
+			[]*node{a.ref, a.not, a.when, a.then, a.or})
 	}
 	if o := n.object; o != nil {
 		all = append(all, o.additional, o.propertyNames, o.unevaluated)

@@ -275,14 +275,16 @@ func (e *enumRule) accepts(raw []byte, kind kinds) bool {
 			return ok
 		}
 		for i := range e.values {
-			if v := &e.values[i]; v.kind == kindString && bytes.Equal(v.text, text) {
+			v := &e.values[i]
+			if v.kind == kindString && bytes.Equal(v.text, text) {
 				return true
 			}
 		}
 		return false
 	}
 	for i := range e.values {
-		if v := &e.values[i]; v.kind == kind && equal(v.raw, raw) {
+		v := &e.values[i]
+		if v.kind == kind && equal(v.raw, raw) {
 			return true
 		}
 	}

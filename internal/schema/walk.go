@@ -246,7 +246,8 @@ func (w *walker) scalar(n *node, kind kinds, raw []byte) {
 func (w *walker) number(r *numberRules, d *decimal.Number, raw []byte) {
 	for k := range r.bounds {
 		b := &r.bounds[k]
-		if c := d.Compare(&b.Number); c == b.beyond || c == 0 && b.strict {
+		c := d.Compare(&b.Number)
+		if c == b.beyond || c == 0 && b.strict {
 			w.fail("must be %s %s (got %s)", b.words, b.text, Describe(raw))
 		}
 	}

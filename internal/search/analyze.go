@@ -94,7 +94,8 @@ func wordEnd(text string, i int) int {
 		case j == end && isConnector(r):
 		case j == end && (r == '+' || r == '#'):
 			// C#, F#, C++
-			if k := j + len(text[j:]) - len(strings.TrimLeft(text[j:], "+#")); k-i <= 4 && j-i == 1 && k-j <= 2 {
+			k := j + len(text[j:]) - len(strings.TrimLeft(text[j:], "+#"))
+			if k-i <= 4 && j-i == 1 && k-j <= 2 {
 				return k
 			}
 			return end
@@ -181,7 +182,8 @@ func (a *analyzer) split(parts []part, text string) []part {
 		case isConnector(r):
 			cut(i, after)
 		case unicode.IsUpper(r) &&
-			(unicode.IsLower(last) || i > start && unicode.IsUpper(last) && lowerFollows(text[after:])):
+			(unicode.IsLower(last) ||
+				i > start && unicode.IsUpper(last) && lowerFollows(text[after:])):
 			cut(i, i) // as in camelCase and HTTPServer
 		}
 		last = r
@@ -279,7 +281,8 @@ func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 // fold returns text in lower case.
 func fold(text string) string {
 	for i := range len(text) {
-		if c := text[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
+		c := text[i]
+		if c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
 			return strings.ToLower(strings.ToValidUTF8(text, ""))
 		}
 	}

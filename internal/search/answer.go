@@ -52,7 +52,8 @@ func cut(text string, start int) string {
 	}
 	to := min(len(text), from+snippetLen)
 	if from > 0 {
-		if i := strings.IndexByte(text[from:to], ' '); i >= 0 && from+i < max(start, from+20) {
+		i := strings.IndexByte(text[from:to], ' ')
+		if i >= 0 && from+i < max(start, from+20) {
 			from += i + 1
 		}
 		for from < len(text) && !utf8.RuneStart(text[from]) {
@@ -82,11 +83,13 @@ func cut(text string, start int) string {
 func (r *Result) Text() string {
 	var b strings.Builder
 	for _, x := range r.Replaced {
-		fmt.Fprintf(&b, "No page has the word %q; searched for %s instead.\n", x.Word, quoted(x.Instead))
+		fmt.Fprintf(&b, "No page has the word %q; searched for %s instead.\n",
+			x.Word, quoted(x.Instead))
 	}
 	switch {
 	case len(r.Hits) == 0 && len(r.Near) > 0:
-		fmt.Fprintf(&b, "No page matches %q. Words that some page has: %s.\n", r.Query, strings.Join(r.Near, ", "))
+		fmt.Fprintf(&b, "No page matches %q. Words that some page has: %s.\n",
+			r.Query, strings.Join(r.Near, ", "))
 	case len(r.Hits) == 0:
 		fmt.Fprintf(&b, "No page matches %q. Try other words, fewer, or their simplest form.\n", r.Query)
 	case r.Pages == 1:

@@ -206,7 +206,8 @@ func (b *Builder) Add(p Page) error {
 		count(k, -1, weighsKeyword)
 	}
 	for i, section := range p.Sections {
-		length := count(section.Heading, i, weighsHeading) + count(section.Text, i, weighsText)
+		length := count(section.Heading, i,
+			weighsHeading) + count(section.Text, i, weighsText)
 		b.sections = append(b.sections, uint32(length))
 		s.length += uint32(length)
 	}
@@ -228,7 +229,8 @@ func add(found map[string]*weights, term string, section, weight int) {
 	if section < 0 {
 		return
 	}
-	if last := len(w.sections) - 1; last >= 0 && w.sections[last].section == section {
+	last := len(w.sections) - 1
+	if last >= 0 && w.sections[last].section == section {
 		w.sections[last].weight += weight
 		return
 	}
@@ -365,7 +367,8 @@ func (b *Builder) postings(r *raw) []byte {
 		for range read.next() {
 			at += read.next()
 			length := float64(b.sections[s.first+at]) / sectionMean
-			sections = append(sections, sectionWeight{at, int(score(idf, read.next(), length))})
+			sections = append(sections, sectionWeight{at, int(score(idf,
+				read.next(), length))})
 		}
 		slices.SortStableFunc(sections, func(a, b sectionWeight) int {
 			return b.weight - a.weight

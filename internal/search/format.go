@@ -62,7 +62,8 @@ func (s shard) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *shard) UnmarshalJSON(text []byte) error {
 	var pair []string
-	if err := json.Unmarshal(text, &pair); err != nil || len(pair) != 2 {
+	err := json.Unmarshal(text, &pair)
+	if err != nil || len(pair) != 2 {
 		return errors.New("want a pair of texts")
 	}
 	s.first = pair[0]
@@ -132,7 +133,8 @@ func (h *head) check() error {
 	switch {
 	case h.Format != format:
 		return fmt.Errorf("the index has format %d, and this program reads %d", h.Format, format)
-	case h.Pages < 0 || h.Pages > maxPages || len(h.Terms) > maxShards || len(h.Rows) > maxShards:
+	case h.Pages < 0 || h.Pages > maxPages || len(h.Terms) > maxShards ||
+		len(h.Rows) > maxShards:
 		return errors.New("the head of the index is beyond its limits")
 	case !slices.IsSortedFunc(h.Terms, func(a, b shard) int {
 		return strings.Compare(a.first, b.first)

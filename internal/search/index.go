@@ -141,7 +141,8 @@ func (x *Index) search(ctx context.Context, query string) (*Result, error) {
 }
 
 func (x *Index) analyzer(language string) *pooled {
-	if p, ok := x.analyzers.Get().(*pooled); ok && p.language == language {
+	p, ok := x.analyzers.Get().(*pooled)
+	if ok && p.language == language {
 		return p
 	}
 	return &pooled{language, newAnalyzer(language)}
@@ -217,7 +218,8 @@ func (q *question) terms(query string) []wanted {
 			group:    group,
 			compound: t.compound,
 		}
-		w.literal = strings.ContainsAny(t.word, "0123456789") || utf8.RuneCountInString(t.word) < 4
+		w.literal = strings.ContainsAny(t.word, "0123456789") ||
+			utf8.RuneCountInString(t.word) < 4
 		if t.compound {
 			w.weight = asCompound
 			w.group = max(0, group-1)
@@ -312,7 +314,8 @@ type summed[T any] struct {
 func loadShard[T any](q *question, name, want string) (*T, error) {
 	loaded, err := q.index.store.Load(q.ctx, name, parseShard[T])
 	if errors.Is(err, ErrNoFile) {
-		return nil, fmt.Errorf("%s: %w", name, errStale) // the head is of another build, or the upload is incomplete
+		// The head is of another build, or the upload is incomplete.
+		return nil, fmt.Errorf("%s: %w", name, errStale)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -416,7 +419,8 @@ func (q *question) words() ([]string, error) {
 func near(word string, words []string, limit int) []string {
 	found := nearest.Nearest(word, words, 4*limit)
 	found = slices.DeleteFunc(found, func(w string) bool {
-		return strings.ContainsAny(w, "0123456789") && !strings.ContainsAny(word, "0123456789")
+		return strings.ContainsAny(w, "0123456789") &&
+			!strings.ContainsAny(word, "0123456789")
 	})
 	return found[:min(len(found), limit)]
 }
@@ -498,7 +502,8 @@ func (q *question) rank(groups int) []*tally {
 func (q *question) show(best []*tally, terms []wanted) error {
 	var numbers []int
 	for _, y := range best {
-		if n, _ := q.head.rowShard(y.page); n >= 0 && !slices.Contains(numbers, n) {
+		n, _ := q.head.rowShard(y.page)
+		if n >= 0 && !slices.Contains(numbers, n) {
 			numbers = append(numbers, n)
 		}
 	}
@@ -523,7 +528,8 @@ func (q *question) hit(r *row, y *tally, terms []wanted) Hit {
 		Title: r.Title,
 		Link:  r.Link,
 	}
-	if section, _ := y.best(); section >= 0 && section < len(r.Sections) {
+	section, _ := y.best()
+	if section >= 0 && section < len(r.Sections) {
 		s := r.Sections[section]
 		h.Slug = s.Slug
 		h.Heading = s.Heading

@@ -72,7 +72,8 @@ func variableName(name string) bool {
 // isPath reports whether a value is a file path rather than a secret that begins with a
 // slash.
 func isPath(value string) bool {
-	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "./") && !strings.HasPrefix(value, "~") &&
+	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "./") &&
+		!strings.HasPrefix(value, "~") &&
 		!(len(value) > 2 && value[1] == ':' && value[2] == '\\') {
 		return false
 	}
@@ -106,7 +107,8 @@ func appendNeedles(list []needle, variable, secret string) []needle {
 		}) {
 			return
 		}
-		list = append(list, needle{variable, text, form, form == "" && len(secret) < minUnbound, wrapped})
+		list = append(list, needle{variable, text, form, form == "" &&
+			len(secret) < minUnbound, wrapped})
 	}
 	add(secret, "", false)
 	for shift := range 3 {
@@ -190,7 +192,9 @@ func (n *needle) in(text string) int {
 		}
 		at := from + i
 		end := from + i + len(n.text)
-		if !n.word || (at == 0 || !isAlphanumeric(text[at-1])) && (end == len(text) || !isAlphanumeric(text[end])) {
+		if !n.word ||
+			(at == 0 || !isAlphanumeric(text[at-1])) &&
+				(end == len(text) || !isAlphanumeric(text[end])) {
 			return at
 		}
 		from = at + 1
@@ -215,7 +219,8 @@ const minVariables = 3
 func (v *variableSet) note(name, value string, environ map[string]string) {
 	upper := strings.ToUpper(name)
 	usual := name == upper || name == "Path" || name == "SystemRoot"
-	if usual && slices.Contains(table().UsualVariables, upper) && value != "" && !strings.ContainsAny(value, "$<{") {
+	if usual && slices.Contains(table().UsualVariables, upper) && value != "" &&
+		!strings.ContainsAny(value, "$<{") {
 		if list := strings.Count(value, "/") + strings.Count(value, `\`); upper != "PATH" || list > 1 &&
 			strings.ContainsAny(value, ":;") {
 			if v.usual == nil {
@@ -224,7 +229,8 @@ func (v *variableSet) note(name, value string, environ map[string]string) {
 			v.usual[upper] = true
 		}
 	}
-	if own, ok := environ[name]; ok && len(value) >= 2 && strings.HasPrefix(own, value) {
+	own, ok := environ[name]
+	if ok && len(value) >= 2 && strings.HasPrefix(own, value) {
 		if v.own == nil {
 			v.own = make(map[string]bool)
 		}

@@ -91,7 +91,8 @@ func isText(data string) bool {
 		return false
 	}
 	for _, r := range data {
-		if !unicode.IsPrint(r) && r != '\n' && r != '\r' && r != '\t' || r > unicode.MaxLatin1 && r < 0x2000 &&
+		if !unicode.IsPrint(r) && r != '\n' && r != '\r' &&
+			r != '\t' || r > unicode.MaxLatin1 && r < 0x2000 &&
 			!unicode.IsLetter(r) {
 			return false
 		}
@@ -108,11 +109,13 @@ func digest(text string, start, end int) bool {
 		return true
 	}
 	before := strings.ToLower(text[max(0, start-24):start])
-	if rest := strings.TrimLeft(text[end:], "="); strings.HasSuffix(before, ":") && strings.HasPrefix(rest, ":") {
+	rest := strings.TrimLeft(text[end:], "=")
+	if strings.HasSuffix(before, ":") && strings.HasPrefix(rest, ":") {
 		return true // a byte sequence of an HTTP structured field (RFC 8941, section 3.3.5)
 	}
 	for _, name := range table().DigestMarks {
-		if strings.HasSuffix(before, name) || strings.HasPrefix(strings.ToLower(word), name) {
+		if strings.HasSuffix(before, name) ||
+			strings.HasPrefix(strings.ToLower(word), name) {
 			return true
 		}
 	}
@@ -156,7 +159,8 @@ func inURL(text string, at int) bool {
 // chance reports whether a word looks random: [Random], or letters of one case mixed with
 // many digits. Words of hexadecimal digits are treated as hashes.
 func chance(word string) bool {
-	if len(word) < minRun || strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
+	if len(word) < minRun ||
+		strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
 		return false
 	}
 	if strings.ContainsAny(word, "_-") {
@@ -186,7 +190,8 @@ func chance(word string) bool {
 		}
 	}
 	oneCase := strings.ToLower(word) == word || strings.ToUpper(word) == word
-	return oneCase && len(word) >= 32 && separators(word) == 0 && digits >= 6 && digits <= len(word)/2 &&
+	return oneCase && len(word) >= 32 && separators(word) == 0 && digits >= 6 &&
+		digits <= len(word)/2 &&
 		entropy(word) >= 4 && !spelled(word)
 }
 
@@ -198,7 +203,8 @@ func wordLetters(word string) int {
 	end := func(at int) {
 		if run >= 3 {
 			count += run
-			if first := at - run - 1; first >= 0 && class(word[first]) == 'A' {
+			first := at - run - 1
+			if first >= 0 && class(word[first]) == 'A' {
 				count++
 			}
 		}

@@ -179,13 +179,15 @@ func Fingerprint(path, pointer string, m Match) string {
 // Accepted reports whether list contains the fingerprint of m or its kind. A value of the
 // environment can only be accepted by fingerprint.
 func Accepted(list []string, fingerprint string, m Match) bool {
-	return slices.Contains(list, fingerprint) || m.Kind != Environment && slices.Contains(list, string(m.Kind))
+	return slices.Contains(list, fingerprint) ||
+		m.Kind != Environment && slices.Contains(list, string(m.Kind))
 }
 
 // CheckAccepted returns an error if word is neither a fingerprint nor a kind that can be
 // accepted as a whole.
 func CheckAccepted(word string) error {
-	if decoded, err := hex.DecodeString(word); err == nil && len(decoded) == 6 {
+	decoded, err := hex.DecodeString(word)
+	if err == nil && len(decoded) == 6 {
 		return nil
 	}
 	var names []string
@@ -198,5 +200,6 @@ func CheckAccepted(word string) error {
 	if word == string(Environment) {
 		return errors.New("values of the environment are accepted one by one, by fingerprint")
 	}
-	return fmt.Errorf("%q is neither a fingerprint nor one of %s", word, strings.Join(names, ", "))
+	return fmt.Errorf("%q is neither a fingerprint nor one of %s", word,
+		strings.Join(names, ", "))
 }

@@ -32,7 +32,8 @@ func Command(argv []string) []string {
 		switch {
 		case assigned && value != "" && Name(strings.TrimLeft(name, "-")):
 			shown[i] = name + "=" + redacted
-		case i > 0 && strings.HasPrefix(argv[i-1], "-") && !strings.HasPrefix(word, "-") && isSecretOption(argv[i-1]):
+		case i > 0 && strings.HasPrefix(argv[i-1], "-") &&
+			!strings.HasPrefix(word, "-") && isSecretOption(argv[i-1]):
 			shown[i] = redacted
 		case strings.Contains(word, "://"):
 			shown[i] = showURL(word)

@@ -89,7 +89,8 @@ func tokenForm(word string) string {
 		return ""
 	}
 	if strings.HasPrefix(word, "eyJ") {
-		if parts := strings.Split(word, "."); len(parts) == 3 && len(parts[1]) >= 10 && len(parts[2]) >= 16 {
+		parts := strings.Split(word, ".")
+		if len(parts) == 3 && len(parts[1]) >= 10 && len(parts[2]) >= 16 {
 			return "a JSON Web Token"
 		}
 	}
@@ -120,7 +121,8 @@ func findPasswords(text string, add adder) {
 			continue
 		}
 		user, password, ok := strings.Cut(text[start:start+at], ":")
-		if ok && len(password) >= 3 && !illustrative(password) && !strings.EqualFold(user, password) {
+		if ok && len(password) >= 3 && !illustrative(password) &&
+			!strings.EqualFold(user, password) {
 			add(Token, "a password in a URL", start+len(user)+1, start+at)
 		}
 	}
@@ -152,9 +154,11 @@ func isCredential(word, scheme string) bool {
 	if strings.HasPrefix(scheme, "asic") {
 		decoded, err := base64.StdEncoding.DecodeString(word)
 		_, password, ok := strings.Cut(string(decoded), ":")
-		return err == nil && ok && utf8.Valid(decoded) && len(password) >= minSecret && !illustrative(password)
+		return err == nil && ok && utf8.Valid(decoded) &&
+			len(password) >= minSecret && !illustrative(password)
 	}
-	return len(word) >= 20 && strings.ContainsAny(word, "0123456789") && !illustrative(word) && !spelled(word)
+	return len(word) >= 20 && strings.ContainsAny(word, "0123456789") &&
+		!illustrative(word) && !spelled(word)
 }
 
 // findPairs finds values next to names that indicate a secret, and collects the variables
@@ -264,14 +268,16 @@ func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool
 	}
 	if !quotedValue {
 		value = strings.TrimRight(value, ".)]}")
-		if strings.ContainsAny(value, "()[]{}*") || strings.Contains(value, "://") || strings.HasPrefix(value, "=") ||
+		if strings.ContainsAny(value, "()[]{}*") ||
+			strings.Contains(value, "://") || strings.HasPrefix(value, "=") ||
 			strings.HasPrefix(value, "/") {
 			return false // code, or a path
 		}
 	}
 	letter := strings.ContainsFunc(value, unicode.IsLetter)
 	switch {
-	case len(value) < minSecret, Plain(value) && !(digit && len(value) >= 8 && isUpper(name)):
+	case len(value) < minSecret, Plain(value) &&
+		!(digit && len(value) >= 8 && isUpper(name)):
 		return false
 	case isUpper(name) && assigned || quotedName && quotedValue:
 		// NAME=VALUE of an environment, or "name": "value" of a document. A single lower-case
@@ -280,20 +286,23 @@ func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool
 	case quotedValue && assigned:
 		return len(value) >= 8 && digit && letter
 	}
-	return len(value) >= 8 && digit && letter && entropy(value) >= 2.8 && !spelled(value) && !identifierPath(value)
+	return len(value) >= 8 && digit && letter && entropy(value) >= 2.8 &&
+		!spelled(value) && !identifierPath(value)
 }
 
 // hashedToken reports whether a value is the hash of a token, as in the token file of serve. The
 // hash of a password is none: passwords can be guessed.
 func hashedToken(name, value string) bool {
 	hash, ok := strings.CutPrefix(value, "sha256:")
-	return ok && len(hash) == sha256.Size*2 && strings.Trim(hash, "0123456789abcdef") == "" &&
+	return ok && len(hash) == sha256.Size*2 &&
+		strings.Trim(hash, "0123456789abcdef") == "" &&
 		!strings.Contains(strings.ToLower(name), "pass")
 }
 
 // isUpper reports whether a name looks like that of an environment variable.
 func isUpper(name string) bool {
-	return len(name) >= 3 && strings.ToUpper(name) == name && !strings.ContainsAny(name, ".-")
+	return len(name) >= 3 && strings.ToUpper(name) == name &&
+		!strings.ContainsAny(name, ".-")
 }
 
 // cursor reports whether the name is that of another kind of token: for the next page, or
@@ -316,7 +325,8 @@ func identifier(value string) bool {
 
 // identifierPath reports whether a value is code such as req.Header2.Get.
 func identifierPath(value string) bool {
-	return strings.Contains(value, ".") && strings.Trim(value, tokenLetters) == "" && !Random(value)
+	return strings.Contains(value, ".") &&
+		strings.Trim(value, tokenLetters) == "" && !Random(value)
 }
 
 // spelledOut reports whether a value consists of words: in one case, or capitalized.

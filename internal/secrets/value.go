@@ -10,7 +10,8 @@ import (
 // s, after white space, a quote or one of "=:,;@/?&".
 func Known(s string) string {
 	if _, rest, ok := strings.Cut(s, "-----BEGIN "); ok || strings.Contains(s, "PRIVATE KEY-----") {
-		if head, _, _ := strings.Cut(rest, "-----"); !ok || strings.Contains(head, "PRIVATE KEY") {
+		head, _, _ := strings.Cut(rest, "-----")
+		if !ok || strings.Contains(head, "PRIVATE KEY") {
 			return "a private key"
 		}
 	}
@@ -51,7 +52,8 @@ func userinfo(s string) string {
 			authority = behind[:i]
 		}
 		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-			if _, password, _ := strings.Cut(authority[:i], ":"); password != "" && !Placeholder(password) {
+			_, password, _ := strings.Cut(authority[:i], ":")
+			if password != "" && !Placeholder(password) {
 				return "a password in front of a host"
 			}
 		}
@@ -96,7 +98,8 @@ func bearer(s string) string {
 // botToken detects tokens of the form 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw.
 func botToken(s string) string {
 	id, token, ok := strings.Cut(s, ":")
-	if ok && len(id) >= 8 && len(id) <= 11 && strings.Trim(id, "0123456789") == "" && len(token) >= 33 &&
+	if ok && len(id) >= 8 && len(id) <= 11 &&
+		strings.Trim(id, "0123456789") == "" && len(token) >= 33 &&
 		len(token) <= 37 && strings.Trim(token, tokenLetters) == "" {
 		return "the token of a bot"
 	}
@@ -121,14 +124,16 @@ const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 // words reports whether s looks like words rather than random: lower-case letters with
 // separators.
 func words(s string) bool {
-	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-_.") == "" && strings.ContainsAny(s, "-_.")
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-_.") == "" &&
+		strings.ContainsAny(s, "-_.")
 }
 
 // Name reports whether a variable, header, flag or parameter with this name usually
 // contains a secret.
 func Name(name string) bool {
 	before, last := lastWords(name)
-	return slices.Contains(table().SecretNames, last) || last == "key" && slices.Contains(table().KeyNames, before)
+	return slices.Contains(table().SecretNames, last) ||
+		last == "key" && slices.Contains(table().KeyNames, before)
 }
 
 // lastWords returns the last two words of a name in lower case, "" for missing ones.
@@ -180,9 +185,11 @@ func Plain(value string) bool {
 
 // Placeholder reports whether s is a placeholder for a value.
 func Placeholder(s string) bool {
-	return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") || strings.HasPrefix(s, "<") &&
+	return strings.HasPrefix(s, "$") ||
+		strings.HasPrefix(s, "{") || strings.HasPrefix(s, "<") &&
 		strings.HasSuffix(s, ">") ||
-		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Trim(s, "*xX.") == ""
+		strings.HasPrefix(s, "%") &&
+			strings.HasSuffix(s, "%") || strings.Trim(s, "*xX.") == ""
 }
 
 // Random reports whether s looks random: one long word of letters in both cases with
@@ -191,11 +198,13 @@ func Random(s string) bool {
 	if strings.Trim(s, tokenLetters+"+/=") != "" || contentAddress(s) {
 		return false
 	}
-	hex := strings.Trim(s, "0123456789abcdef") == "" || strings.Trim(s, "0123456789ABCDEF") == ""
+	hex := strings.Trim(s, "0123456789abcdef") == "" ||
+		strings.Trim(s, "0123456789ABCDEF") == ""
 	if hex {
 		return len(s) >= 32 && entropy(s) >= 3
 	}
-	return len(s) >= 24 && entropy(s) >= 4 && !spelled(s) && strings.ContainsAny(s, "0123456789") &&
+	return len(s) >= 24 && entropy(s) >= 4 && !spelled(s) &&
+		strings.ContainsAny(s, "0123456789") &&
 		strings.ContainsFunc(s, func(r rune) bool {
 			return 'a' <= r && r <= 'z'
 		}) &&
@@ -205,7 +214,8 @@ func Random(s string) bool {
 // contentAddress reports whether s is the address of published content: a version 0 CID
 // of IPFS, which is the base58 form of a SHA-256.
 func contentAddress(s string) bool {
-	return len(s) == 46 && strings.HasPrefix(s, "Qm") && !strings.ContainsAny(s, "0OIl-_+/=")
+	return len(s) == 46 && strings.HasPrefix(s, "Qm") &&
+		!strings.ContainsAny(s, "0OIl-_+/=")
 }
 
 // spelled reports whether s is composed of words, such as

@@ -96,7 +96,8 @@ func (t *Table) Parse(path string, text []byte) (*File, *check.Report) {
 		Document: doc,
 	}
 	if doc.Format == stax.Script {
-		doc.Reporter(report).Add(ruleType, "", "use YAML, JSON or TOML", "a script cannot configure serve")
+		doc.Reporter(report).Add(ruleType, "", "use YAML, JSON or TOML",
+			"a script cannot configure serve")
 		return f, report
 	}
 	root, _ := tree.Parse(text, tree.Format(doc.Format))
@@ -141,7 +142,8 @@ func (f *File) Changed(from *File) []*Setting {
 	is := f.values()
 	changed := make(map[string]*Setting)
 	for name, v := range is {
-		if old := was[name]; old == nil || !slices.Equal(old.Texts, v.Texts) {
+		old := was[name]
+		if old == nil || !slices.Equal(old.Texts, v.Texts) {
 			changed[name] = v.Setting
 		}
 	}
@@ -314,7 +316,8 @@ func (r *reader) sourceObject(s *Source, n *tree.Node, at string) bool {
 }
 
 func isName(name string) bool {
-	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+	return name != "" && len(name) <= 64 &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // ResolveSource is a [Setting.Resolve] for a SOURCE, which may be a path.
@@ -342,7 +345,8 @@ func (r *reader) want(n *tree.Node, at string, kind tree.Kind) bool {
 }
 
 func (r *reader) unknown(at, key string, known []string, hint string) {
-	if near := nearest.DidYouMean(key, known); hint == "" && near != "" {
+	near := nearest.DidYouMean(key, known)
+	if hint == "" && near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if hint == "" {
@@ -462,10 +466,12 @@ func (r *reader) valid(s *Setting, texts []string, at string) bool {
 // check parses a value by the rules of its kind, which the schema also has, and then as
 // the flag does.
 func (s *Setting) check(text string) error {
-	if pattern := patterns[s.Kind]; pattern.re != nil && !pattern.re.MatchString(text) {
+	pattern := patterns[s.Kind]
+	if pattern.re != nil && !pattern.re.MatchString(text) {
 		return errors.New("want " + pattern.want)
 	}
-	if port, err := strconv.Atoi(text); err == nil && s.Kind == Address && (port < 0 || port > 65535) {
+	port, err := strconv.Atoi(text)
+	if err == nil && s.Kind == Address && (port < 0 || port > 65535) {
 		return errors.New("want a port from 0 to 65535, or HOST:PORT")
 	}
 	if s.Kind == Choice && !slices.Contains(s.Words, text) {
@@ -556,7 +562,8 @@ func (r *reader) findSecrets(n *tree.Node, at, name string) {
 	for i, item := range n.Items {
 		r.findSecrets(item, at+check.Pointer(i), name)
 	}
-	if n.Kind != tree.String || strings.HasSuffix(name, "File") || slices.Contains(publicNames, name) {
+	if n.Kind != tree.String || strings.HasSuffix(name, "File") ||
+		slices.Contains(publicNames, name) {
 		return
 	}
 	if why := stax.LooksSecret(name, n.Text); why != "" {

@@ -18,7 +18,8 @@ A running server applies changes of the file. Settings with a † need a restart
 
 `)
 	for _, g := range t.Groups {
-		fmt.Fprintf(&b, "## %s\n\n%s In the file below `serve.%s`.\n\n", g.Title, g.About, g.Key)
+		fmt.Fprintf(&b, "## %s\n\n%s In the file below `serve.%s`.\n\n", g.Title,
+			g.About, g.Key)
 		b.WriteString("| member | flag | value | default | meaning |\n| --- | --- | --- | --- | --- |\n")
 		for _, s := range t.Of(g.Key) {
 			value := s.Default
@@ -33,7 +34,8 @@ A running server applies changes of the file. Settings with a † need a restart
 			if s.Restart {
 				mark = " †"
 			}
-			fmt.Fprintf(&b, "| `%s`%s | `--%s` | %s | %s | %s |\n", s.Key, mark, s.Flag, s.Kind, value, meaning)
+			fmt.Fprintf(&b, "| `%s`%s | `--%s` | %s | %s | %s |\n", s.Key, mark,
+				s.Flag, s.Kind, value, meaning)
 		}
 		b.WriteString("\n")
 	}

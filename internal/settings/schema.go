@@ -181,11 +181,13 @@ func (s *Setting) schema() *object {
 		o.set("items", texts)
 	case Groups:
 		o = describe("object", about)
-		o.set("additionalProperties", map[string]any{"type": []string{"array", "string"}, "items": texts})
+		o.set("additionalProperties",
+			map[string]any{"type": []string{"array", "string"}, "items": texts})
 		o.set("propertyNames", map[string]any{"pattern": "^[^=]+$"})
 	case Map:
 		o = describe("object", about)
-		o.set("additionalProperties", map[string]any{"type": []string{"string", "number", "boolean"}})
+		o.set("additionalProperties",
+			map[string]any{"type": []string{"string", "number", "boolean"}})
 		o.set("propertyNames", map[string]any{"pattern": "^[^=]+$"})
 	default:
 		o = describe("string", about)
@@ -200,7 +202,8 @@ func (s *Setting) schema() *object {
 // stop: what a negative flag disables, the member enables.
 func (s *Setting) Description() string {
 	text := strings.ReplaceAll(s.Usage, "`", "")
-	if rest, ok := strings.CutPrefix(text, "disable "); ok && s.Inverted {
+	rest, ok := strings.CutPrefix(text, "disable ")
+	if ok && s.Inverted {
 		text = "serve " + rest
 	}
 	return strings.ToUpper(text[:1]) + text[1:]

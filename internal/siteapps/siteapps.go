@@ -50,7 +50,8 @@ func openWithoutPolling(ctx context.Context, arg string) (*staticmcp.Site, error
 	if isURL(arg) {
 		return staticmcp.OpenURL(ctx, arg, opts)
 	}
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+	info, err := os.Stat(arg)
+	if err == nil && info.IsDir() {
 		return staticmcp.OpenDir(ctx, arg, opts)
 	}
 	return staticmcp.OpenZip(ctx, arg, opts)
@@ -62,7 +63,8 @@ func unlistedViews(ctx context.Context, site *staticmcp.Site, cat *mcp.Catalog) 
 	var uris []string
 	for i := range cat.Tools {
 		ui, err := apps.ToolUIOf(&cat.Tools[i])
-		if err != nil || ui == nil || ui.ResourceURI == "" || slices.Contains(uris, ui.ResourceURI) {
+		if err != nil || ui == nil || ui.ResourceURI == "" ||
+			slices.Contains(uris, ui.ResourceURI) {
 			continue
 		}
 		if _, err := site.ReadResource(ctx, &mcp.ReadResourceParams{URI: ui.ResourceURI}); err == nil {
@@ -103,7 +105,8 @@ func readManifest(arg string) *manifestText {
 		Capabilities map[string]json.RawMessage
 	}
 	m.text = text
-	_ = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &top) // entries that cannot be parsed have no position
+	// Entries that cannot be parsed have no position.
+	_ = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &top)
 	m.list = make(map[string][]entry)
 	for _, name := range []string{"tools", "resources"} {
 		var list []entry

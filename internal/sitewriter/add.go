@@ -186,10 +186,12 @@ func withTool(manifest []byte, tool *mcp.Tool) ([]byte, error) {
 		return nil, err
 	case tools < 0:
 		separator := ","
-		if jsonscan.Space(manifest, at+1) < len(manifest) && manifest[jsonscan.Space(manifest, at+1)] == '}' {
+		if jsonscan.Space(manifest, at+1) < len(manifest) &&
+			manifest[jsonscan.Space(manifest, at+1)] == '}' {
 			separator = ""
 		}
-		return slices.Concat(manifest[:at+1], []byte(`"tools":[`), entry.Bytes(), []byte("]"+separator), manifest[at+1:]), nil
+		return slices.Concat(manifest[:at+1], []byte(`"tools":[`), entry.Bytes(),
+			[]byte("]"+separator), manifest[at+1:]), nil
 	}
 	separator := ",\n      "
 	if len(listed.Capabilities.Tools) == 0 {

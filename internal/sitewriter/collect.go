@@ -109,13 +109,15 @@ func (w *writer) definitions() error {
 		if w.tools[t.Name] != nil {
 			w.in("").Add(ruleDuplicateTool, "", "", "duplicate tool %q", t.Name)
 		}
-		if other := folded[strings.ToLower(t.Name)]; other != "" && other != t.Name {
+		other := folded[strings.ToLower(t.Name)]
+		if other != "" && other != t.Name {
 			w.in("").Add(ruleCase, "", "rename one of them",
 				"the folders of the tools %q and %q are one where upper and lower case are the same", other, t.Name)
 		}
 		folded[strings.ToLower(t.Name)] = t.Name
 		p := &toolPlan{layout: staticmcp.NewToolLayout(t.Name, t.InputSchema)}
-		p.interchangeable = slices.Contains(w.site.Interchangeable, t.Name) && len(p.layout.Arguments()) == 2
+		p.interchangeable = slices.Contains(w.site.Interchangeable, t.Name) &&
+			len(p.layout.Arguments()) == 2
 		p.input, _ = schema.Compile(t.InputSchema)
 		if t.OutputSchema != nil {
 			p.output, _ = schema.Compile(t.OutputSchema)
@@ -140,7 +142,8 @@ func toolName(name string) error {
 		return fmt.Errorf("the name %q is not one that a folder can have", name)
 	}
 	for _, c := range name {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("_-./", c)) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' ||
+			'0' <= c && c <= '9' || strings.ContainsRune("_-./", c)) {
 			return fmt.Errorf("the name %q has characters outside of letters, digits, \"_\", \"-\" and \".\"", name)
 		}
 	}
@@ -474,7 +477,8 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 	if w.answered != nil {
 		w.answered[nameSum(q.Tool, q.Prompt, q.URI)] = true
 	}
-	if alias := address.AliasPath(); alias != path && !w.opts.NoAliases {
+	alias := address.AliasPath()
+	if alias != path && !w.opts.NoAliases {
 		return w.keep(file{
 			path:  alias,
 			spare: true,

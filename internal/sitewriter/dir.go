@@ -115,7 +115,8 @@ func (t *dirTarget) open(o *Options) error {
 	}
 	for line := range strings.Lines(string(journal)) {
 		// A line without a line break was cut off by an interruption.
-		if name, whole := strings.CutSuffix(line, "\n"); whole && name != "" {
+		name, whole := strings.CutSuffix(line, "\n")
+		if whole && name != "" {
 			t.begun[name] = true
 		}
 	}
@@ -138,9 +139,11 @@ const temporary = ".slipway-tmp"
 func (t *dirTarget) sweep() {
 	seen := make(map[string]bool)
 	for name := range t.begun {
-		if dir := path.Dir(name); fs.ValidPath(name) && !seen[dir] {
+		dir := path.Dir(name)
+		if fs.ValidPath(name) && !seen[dir] {
 			seen[dir] = true
-			_ = t.root.Remove(filepath.Join(filepath.FromSlash(dir), temporary)) // usually does not exist
+			// Usually does not exist.
+			_ = t.root.Remove(filepath.Join(filepath.FromSlash(dir), temporary))
 		}
 	}
 }
@@ -158,7 +161,8 @@ func (t *dirTarget) readIndex() (*staticmcp.Index, error) {
 		return nil, fmt.Errorf("read %s: %w", indexName, err)
 	}
 	if index.Format != indexFormat {
-		return nil, fmt.Errorf("read %s: format %d is unknown to this program", indexName, index.Format)
+		return nil, fmt.Errorf("read %s: format %d is unknown to this program",
+			indexName, index.Format)
 	}
 	return index, nil
 }
@@ -266,8 +270,10 @@ func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
 			return nil, err
 		}
 		inner := i >= len(w.files)
-		if plan.states[i] == differs && !inner && !ours[i] && !t.begun[f.path] && !w.opts.Adopt {
-			foreign.Path = cmp.Or(foreign.Path, filepath.Join(t.root.Name(), filepath.FromSlash(f.path)))
+		if plan.states[i] == differs && !inner && !ours[i] && !t.begun[f.path] &&
+			!w.opts.Adopt {
+			foreign.Path = cmp.Or(foreign.Path,
+				filepath.Join(t.root.Name(), filepath.FromSlash(f.path)))
 			foreign.Files++
 		}
 		w.progress("comparing", i+1, len(plan.states), 0)
@@ -288,7 +294,8 @@ func (p *dirPlan) keepRecord(answers int, record map[string][]byte) {
 		return
 	}
 	for i := answers; i < len(p.states); i++ {
-		if _, ok := record[strings.TrimPrefix(p.file(i).path, indexDir)]; ok && p.states[i] == differs {
+		_, ok := record[strings.TrimPrefix(p.file(i).path, indexDir)]
+		if ok && p.states[i] == differs {
 			p.states[i] = same
 		}
 	}
@@ -383,7 +390,8 @@ func (t *dirTarget) state(w *writer, f *file) (state, error) {
 		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, pathError("write", filepath.Join(t.root.Name(), name), errors.New("something is there that is no file"))
+		return 0, pathError("write", filepath.Join(t.root.Name(), name),
+			errors.New("something is there that is no file"))
 	}
 	if info.Size() != f.size {
 		return differs, nil
@@ -439,7 +447,8 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 		if i == len(w.files) {
 			// All answers exist: the manifest may refer to them now, and files it no
 			// longer refers to can be deleted.
-			if err := errors.Join(write(last), t.remove(ctx, plan.gone)); err != nil {
+			err := errors.Join(write(last), t.remove(ctx, plan.gone))
+			if err != nil {
 				return err
 			}
 			last = -1
@@ -449,7 +458,8 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 		}
 	}
 	if last >= 0 {
-		if err := errors.Join(write(last), t.remove(ctx, plan.gone)); err != nil {
+		err := errors.Join(write(last), t.remove(ctx, plan.gone))
+		if err != nil {
 			return err
 		}
 	}
@@ -475,7 +485,8 @@ func (t *dirTarget) beginJournal(plan *dirPlan) error {
 		return err
 	}
 	var err error
-	t.journal, err = t.root.OpenFile(filepath.FromSlash(journalName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	t.journal, err = t.root.OpenFile(filepath.FromSlash(journalName),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,8 @@ func (w *writer) extras() error {
 	}
 	for _, e := range list {
 		if e.wanted && !w.taken[e.name] {
-			if err := w.keep(file{path: e.name}, []byte(e.text), nil); err != nil {
+			err := w.keep(file{path: e.name}, []byte(e.text), nil)
+			if err != nil {
 				return err
 			}
 		}
@@ -106,7 +107,8 @@ func (w *writer) limits(files []file) {
 		f := &files[i]
 		all += f.size
 		if p.MaxFileBytes > 0 && f.size > p.MaxFileBytes {
-			w.in(f.path).Add(ruleFileLimit, "", p.About, "%d bytes are more than the host takes", f.size)
+			w.in(f.path).Add(ruleFileLimit, "", p.About,
+				"%d bytes are more than the host takes", f.size)
 		}
 	}
 	if p.MaxFiles > 0 && len(files) > p.MaxFiles {

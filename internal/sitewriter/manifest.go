@@ -27,7 +27,8 @@ func (w *writer) manifest(ctx context.Context) error {
 	server := w.site.Server
 	server.Version = cmp.Or(server.Version, "1.0.0")
 	m.open()
-	m.member("protocolVersion", cmp.Or(w.site.ProtocolVersion, mcp.LatestLegacyVersion.String()))
+	m.member("protocolVersion",
+		cmp.Or(w.site.ProtocolVersion, mcp.LatestLegacyVersion.String()))
 	m.member("serverInfo", server)
 	if w.site.Instructions != "" {
 		m.member("instructions", w.site.Instructions)
@@ -213,7 +214,8 @@ func (m *manifestWriter) resources(ctx context.Context) {
 			}
 			key := nameSum("", "", r.URI)
 			if seen[key] {
-				m.w.in("").Add(ruleDuplicateURI, "", "", "the resource %s is listed twice", r.URI)
+				m.w.in("").Add(ruleDuplicateURI, "", "",
+					"the resource %s is listed twice", r.URI)
 			}
 			seen[key] = true
 			if r.Raw == nil {

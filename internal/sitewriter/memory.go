@@ -35,7 +35,8 @@ type MemoryError struct{ Size, Max int64 }
 
 // Error implements error.
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the site has %d bytes, and at most %d are kept in memory", e.Size, e.Max)
+	return fmt.Sprintf("the site has %d bytes, and at most %d are kept in memory",
+		e.Size, e.Max)
 }
 
 var (

@@ -92,7 +92,8 @@ func Parts(tool string, arguments map[string]any, text string, full, head json.R
 			}
 		}
 		structured := withNumbers(head, "part", i+1, "parts", len(parts))
-		answers = appendPiece(answers, tool, arguments, "part", i, len(parts), part, structured)
+		answers = appendPiece(answers, tool, arguments, "part", i, len(parts),
+			part, structured)
 	}
 	return answers
 }
@@ -138,13 +139,16 @@ func Pages(tool string, arguments map[string]any, member string, items []PageIte
 		}
 		structured = append(structured, "]}"...)
 		if len(pages) > 1 {
-			fmt.Fprintf(&text, "\n---\nThis is page %d of %d; %d entries in all.", i+1, len(pages), len(items))
+			fmt.Fprintf(&text, "\n---\nThis is page %d of %d; %d entries in all.",
+				i+1, len(pages), len(items))
 			if i+1 < len(pages) {
 				fmt.Fprintf(&text, " The next one: %s with page=%d.", tool, i+2)
 			}
-			structured = withNumbers(structured, "page", i+1, "pages", len(pages), "total", len(items))
+			structured = withNumbers(structured, "page", i+1, "pages", len(pages),
+				"total", len(items))
 		}
-		answers = appendPiece(answers, tool, arguments, "page", i, len(pages), text.String(), structured)
+		answers = appendPiece(answers, tool, arguments, "page", i, len(pages),
+			text.String(), structured)
 	}
 	return answers
 }

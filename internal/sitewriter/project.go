@@ -87,7 +87,8 @@ func ProjectFolder(dir string) string {
 	folder := abs
 	for range most {
 		up := filepath.Dir(folder)
-		if !IsContentFolder(filepath.Base(folder)) || up == folder || filepath.Base(up) == string(filepath.Separator) {
+		if !IsContentFolder(filepath.Base(folder)) || up == folder ||
+			filepath.Base(up) == string(filepath.Separator) {
 			return folder
 		}
 		folder = up
@@ -254,7 +255,8 @@ func gitRef(git, name string) string {
 	}
 	packed, _ := readSmall(filepath.Join(git, "packed-refs"))
 	for line := range strings.Lines(string(packed)) {
-		if id, ref, ok := strings.Cut(strings.TrimSpace(line), " "); ok && ref == name && objectID.MatchString(id) {
+		id, ref, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && ref == name && objectID.MatchString(id) {
 			return id
 		}
 	}

@@ -113,7 +113,8 @@ func (w *writer) merged(group []file) ([]file, error) {
 				least = key
 			}
 		} else if first.sum != f.sum {
-			w.in(q.From).Add(ruleDuplicateAnswer, "", "", "%s: there are two different answers", q)
+			w.in(q.From).Add(ruleDuplicateAnswer, "", "",
+				"%s: there are two different answers", q)
 		}
 	}
 	if !slices.ContainsFunc(unique, func(f file) bool {
@@ -149,7 +150,8 @@ func (w *writer) separate(group []file) ([]file, error) {
 		list[i] = one{group[i], q, address, strings.Join(address.Texts, "\x00") + "\x00" + q.URI}
 	}
 	slices.SortFunc(list, func(a, b one) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), slices.Compare(a.file.sum[:], b.file.sum[:]))
+		return cmp.Or(cmp.Compare(a.key, b.key),
+			slices.Compare(a.file.sum[:], b.file.sum[:]))
 	})
 	if w.opts.Collisions == Refuse {
 		w.in(list[1].q.From).Add(ruleCollision, "", "rename one, or tell them apart: --collisions disambiguate",
@@ -228,13 +230,15 @@ const maxListed = 1000
 // to themselves.
 func (w *writer) shared(path string, list []one, places []int) (file, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d answers share this name. Ask again with one of these instead:\n", len(list))
+	fmt.Fprintf(&b,
+		"%d answers share this name. Ask again with one of these instead:\n", len(list))
 	for i, o := range list {
 		if i == maxListed {
 			fmt.Fprintf(&b, "and %d more\n", len(list)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", w.again(&o, places), oneLine(cmp.Or(o.q.Title, o.meant(places))))
+		fmt.Fprintf(&b, "- %s: %s\n", w.again(&o, places),
+			oneLine(cmp.Or(o.q.Title, o.meant(places))))
 	}
 	doc, err := w.sharedDocument(list[0].q, b.String(), mark(list[0].address, places))
 	if err != nil {
@@ -284,7 +288,8 @@ func (o *one) names(w *writer) []string {
 		return names
 	}
 	for _, a := range w.prompts[o.q.Prompt].Arguments {
-		if text := given[a.Name]; text != nil && string(text) != `""` {
+		text := given[a.Name]
+		if text != nil && string(text) != `""` {
 			names = append(names, a.Name)
 		}
 	}

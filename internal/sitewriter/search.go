@@ -132,7 +132,8 @@ func (s *Search) answers(ctx context.Context) iter.Seq2[*Answer, error] {
 				yield(nil, err)
 				return
 			}
-			if len(found.Hits) > 0 && !yield(Text(s.tool, map[string]string{"query": w}, found.Text()), nil) {
+			if len(found.Hits) > 0 &&
+				!yield(Text(s.tool, map[string]string{"query": w}, found.Text()), nil) {
 				return
 			}
 		}

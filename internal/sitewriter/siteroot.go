@@ -38,7 +38,8 @@ func (w *writer) sitePrefix(out Output) (string, error) {
 	}
 	below, err := filepath.Rel(root, site)
 	if err != nil || !filepath.IsLocal(below) {
-		return "", fmt.Errorf("the output %s is not below the site root %s", d.path, w.opts.SiteRoot)
+		return "", fmt.Errorf("the output %s is not below the site root %s",
+			d.path, w.opts.SiteRoot)
 	}
 	if below == "." {
 		return "", nil

@@ -120,7 +120,8 @@ func (w *writer) tempDir(t target) string {
 	if w.opts.TempDir != "" {
 		return w.opts.TempDir
 	}
-	if dir := t.dir(); dir != "" && !w.opts.DryRun {
+	dir := t.dir()
+	if dir != "" && !w.opts.DryRun {
 		return dir
 	}
 	return os.TempDir()
@@ -146,7 +147,8 @@ func (w *writer) prepare(ctx context.Context) error {
 	}
 	w.sort()
 	w.limits(w.files)
-	if n := w.result.Report.Count(check.Error); n > 0 && !w.opts.Lenient {
+	n := w.result.Report.Count(check.Error)
+	if n > 0 && !w.opts.Lenient {
 		return &InvalidError{n}
 	}
 	if err := w.index(); err != nil {

@@ -65,7 +65,8 @@ func parseTOML(text []byte) (*Node, []Problem) {
 		return nil, []Problem{*fault}
 	}
 	// Consequences of the duplicates were already reported.
-	if further := r.decode(r.without(body)); further != nil && !further.Duplicate {
+	further := r.decode(r.without(body))
+	if further != nil && !further.Duplicate {
 		return nil, append(r.problems, *further)
 	}
 	return root, r.problems
@@ -223,7 +224,8 @@ func (r *tomlReader) descend(n *Node, at string, key *unstable.Node, form tomlFo
 	case form == implied && r.forms[child] == listed:
 		last := len(child.Items) - 1
 		return child.Items[last], at + "/" + strconv.Itoa(last)
-	case child.Kind == Object && (r.forms[child] == dotted || form == implied && r.forms[child] != inline):
+	case child.Kind == Object &&
+		(r.forms[child] == dotted || form == implied && r.forms[child] != inline):
 		return child, at
 	default:
 		r.twice(key, at)
@@ -333,7 +335,8 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 	case unstable.Bool:
 		n.Kind = Bool
 	case unstable.Integer:
-		if i, err := strconv.ParseInt(strings.ReplaceAll(n.Text, "_", ""), 0, 64); err == nil {
+		i, err := strconv.ParseInt(strings.ReplaceAll(n.Text, "_", ""), 0, 64)
+		if err == nil {
 			n.Kind, n.Text = Number, strconv.FormatInt(i, 10)
 		}
 	case unstable.Float:
@@ -349,7 +352,8 @@ func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 			if children.Node().Kind == unstable.Comment {
 				continue
 			}
-			n.Items = append(n.Items, r.value(children.Node(), at+"/"+strconv.Itoa(len(n.Items)), depth+1))
+			n.Items = append(n.Items, r.value(children.Node(),
+				at+"/"+strconv.Itoa(len(n.Items)), depth+1))
 		}
 	case unstable.InlineTable:
 		n.Kind = Object

@@ -145,7 +145,8 @@ func (n *Node) Find(pointer string) (found *Node, at int) {
 			at = m.KeyStart
 		case Array:
 			i := -1
-			if _, err := fmt.Sscanf(token, "%d", &i); err != nil || i < 0 || i >= len(n.Items) {
+			_, err := fmt.Sscanf(token, "%d", &i)
+			if err != nil || i < 0 || i >= len(n.Items) {
 				return nil, at
 			}
 			n, at = n.Items[i], n.Items[i].Start

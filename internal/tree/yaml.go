@@ -165,7 +165,8 @@ func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) *Node {
 	case yaml.SequenceNode:
 		n.Kind = Array
 		for i, item := range y.Content {
-			n.Items = append(n.Items, r.node(item, r.limits.below(pointer, strconv.Itoa(i)), depth+1))
+			n.Items = append(n.Items, r.node(item,
+				r.limits.below(pointer, strconv.Itoa(i)), depth+1))
 		}
 	case yaml.MappingNode:
 		n.Kind = Object
@@ -183,7 +184,8 @@ func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) *Node {
 func (r *yamlReader) alias(y *yaml.Node, at *Node) *Node {
 	target := r.known[y.Alias]
 	if target == nil {
-		panic(failure(at.Start, fmt.Sprintf("the alias *%s stands for nothing that ends before it", y.Value), ""))
+		panic(failure(at.Start,
+			fmt.Sprintf("the alias *%s stands for nothing that ends before it", y.Value), ""))
 	}
 	if r.limits.document {
 		return target
@@ -248,7 +250,8 @@ func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
 		n.Text = ""
 	case "!!bool":
 		// on, off, yes and no are strings in YAML 1.2, and this parser tags them as strings.
-		if lower := strings.ToLower(y.Value); lower == "true" || lower == "false" {
+		lower := strings.ToLower(y.Value)
+		if lower == "true" || lower == "false" {
 			n.Kind = Bool
 			n.Text = lower
 		}
@@ -279,7 +282,8 @@ func (r *yamlReader) number(y *yaml.Node) string {
 		return ""
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(written, "_", ""), 64)
-	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) || y.ShortTag() == "!!int" && !r.limits.document {
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) ||
+		y.ShortTag() == "!!int" && !r.limits.document {
 		return ""
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64)

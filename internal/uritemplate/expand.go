@@ -59,7 +59,8 @@ func encode(dst []byte, s string, reserved bool) string {
 }
 
 func isUnreserved(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' ||
+		strings.IndexByte("-._~", c) >= 0
 }
 
 func isReserved(c byte) bool {

@@ -58,7 +58,8 @@ func (t *Template) endsHere(i int) error {
 		return nil
 	}
 	next := t.parts[i+1]
-	if next.operator != nil && next.operator.symbol == '#' || strings.HasPrefix(next.literal, "#") {
+	if next.operator != nil && next.operator.symbol == '#' ||
+		strings.HasPrefix(next.literal, "#") {
 		return nil
 	}
 	return errors.New("a query must come last: nothing but a fragment may follow it")

@@ -97,7 +97,8 @@ func (s *search) from(i, j int) bool {
 		return false
 	}
 	s.dead[at] = true // until proven otherwise, which ends the search
-	if i < len(s.a) && s.a[i].many && s.from(i+1, j) || j < len(s.b) && s.b[j].many && s.from(i, j+1) {
+	if i < len(s.a) && s.a[i].many && s.from(i+1, j) ||
+		j < len(s.b) && s.b[j].many && s.from(i, j+1) {
 		return true
 	}
 	if i == len(s.a) || j == len(s.b) {

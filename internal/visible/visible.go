@@ -96,7 +96,8 @@ func invisible(r, last rune) bool {
 		return !inEmoji(r, last)
 	case unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp):
 		return true
-	case 0xfe00 <= r && r <= 0xfe0f, 0xe0000 <= r && r <= 0xe0fff, 0xfff0 <= r && r <= 0xfff8:
+	case 0xfe00 <= r &&
+		r <= 0xfe0f, 0xe0000 <= r && r <= 0xe0fff, 0xfff0 <= r && r <= 0xfff8:
 		return true
 	}
 	return slices.Contains(fillers, r)
@@ -170,7 +171,8 @@ func Find(text string) (found []rune) {
 func Describe(r rune) string {
 	kind := "an invisible character"
 	switch {
-	case 0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
+	case 0x202a <= r &&
+		r <= 0x202e, 0x2066 <= r && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
 		kind = "a mark that turns the direction of writing"
 	case r == 0x200b, r == 0x200c, r == 0x200d, r == 0x2060, r == 0xfeff:
 		kind = "a space without width"

@@ -24,7 +24,8 @@ func (rc *request) Ask(ctx context.Context, asked ...mcp.Question) ([]json.RawMe
 		if missing := q.missing(rc.version, caps); missing != "" {
 			return nil, rc.missingCapability(capabilityObject(missing))
 		}
-		if p, ok := q.Question.(*mcp.ElicitParams); ok && q.forwarded == nil {
+		p, ok := q.Question.(*mcp.ElicitParams)
+		if ok && q.forwarded == nil {
 			if _, err := compileForm(p); err != nil {
 				return nil, fmt.Errorf("elicitation/create: requestedSchema: %w", err)
 			}
@@ -112,7 +113,8 @@ func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, e
 	// disconnected.
 	pending := &parkedCall{end: func() { rc.cancelBecause(errBudget) }}
 	ledger := rc.server.ledger
-	if !ledger.book(&pending.kept, rc.Client(), keptQuestion, 1, int64(costQuestion+rc.msg.size+len(params)), pending) {
+	if !ledger.book(&pending.kept, rc.Client(), keptQuestion, 1,
+		int64(costQuestion+rc.msg.size+len(params)), pending) {
 		return nil, errBudget
 	}
 	defer ledger.release(&pending.kept)
@@ -191,14 +193,16 @@ func (s *session) askOnce(
 ) (json.RawMessage, error) {
 	id, answer := s.expect()
 	defer s.forget(id)
-	err := send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, q.Method(), params))
+	err := send(fmt.Appendf(nil,
+		`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, q.Method(), params))
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case got := <-answer:
 		if got.err != nil {
-			return nil, fmt.Errorf("the client answered %s with an error: %s", q.Method(), got.err)
+			return nil, fmt.Errorf("the client answered %s with an error: %s",
+				q.Method(), got.err)
 		}
 		return got.result, nil
 	case <-ctx.Done():

@@ -50,7 +50,8 @@ func (b *bodies) init(o *Budget) {
 func (b *bodies) reserve(ctx context.Context, remote string, h *heldBody, n int64) bool {
 	used := b.used.Add(n)
 	h.size += n
-	if used <= b.total && (h.size <= smallBody && used <= b.total/2 || b.charge(ctx, remote, h)) {
+	if used <= b.total &&
+		(h.size <= smallBody && used <= b.total/2 || b.charge(ctx, remote, h)) {
 		return true
 	}
 	b.used.Add(-n)

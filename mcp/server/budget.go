@@ -399,7 +399,8 @@ func (l *ledger) excess(a *account, kind keptKind, n, size int64) (over int, fro
 		ending, which := a.heaviest()
 		return verdict(a.all.bytes+size-l.bytesOf(a), ending), a, which
 	case n > 0 && l.used[kind].n+n > l.limits[kind]:
-		return verdict(l.used[kind].n+n-l.limits[kind], l.ending[kind].n), l.most(kind), kind
+		return verdict(l.used[kind].n+n-l.limits[kind],
+			l.ending[kind].n), l.most(kind), kind
 	case l.all.bytes+size > l.bytes:
 		ending := int64(0)
 		for i := range l.ending {
@@ -623,7 +624,8 @@ func (r *ranking) weight(i int) int64 {
 
 func (r *ranking) Len() int { return len(r.accounts) }
 func (r *ranking) Less(i, j int) bool {
-	if w, v := r.weight(i), r.weight(j); w != v || r.by == int(byBytes) {
+	w, v := r.weight(i), r.weight(j)
+	if w != v || r.by == int(byBytes) {
 		return w > v
 	}
 	return r.accounts[i].unused(r.by) < r.accounts[j].unused(r.by)

@@ -164,7 +164,8 @@ func (l *eventLog) keep(e []byte) victims {
 		others, l.booked = l.ledger.resize(&l.kept, int64(l.size-before))
 		l.ledger.touch(&l.kept)
 	} else {
-		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0, int64(l.size), l)
+		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0,
+			int64(l.size), l)
 	}
 	if !l.booked {
 		l.dropAll()
@@ -404,7 +405,8 @@ func (p *response) writeEvents(b []byte) error {
 	controller := http.NewResponseController(p.w)
 	_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
 	if p.severed.Load() {
-		_ = controller.SetWriteDeadline(time.Now()) // cut has set its deadline before the one above
+		// Cut has set its deadline before the one above.
+		_ = controller.SetWriteDeadline(time.Now())
 	}
 	_, err := p.w.Write(b)
 	if err == nil {

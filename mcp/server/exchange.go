@@ -64,7 +64,8 @@ func (x *exchange) single(body []byte) {
 	if e := x.admit(rc); e != nil {
 		status := http.StatusOK
 		if !rc.msg.isRequest() {
-			status = http.StatusBadRequest // otherwise the client would not notice the error
+			// Otherwise the client would not notice the error.
+			status = http.StatusBadRequest
 		}
 		x.fail(rc, a, e, status)
 		return
@@ -153,7 +154,8 @@ func (x *exchange) end(last []byte) {
 
 // remember returns the session id of a successful initialize request in a header.
 func (x *exchange) remember(rc *request) {
-	if s := rc.session; s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
+	s := rc.session
+	if s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
 		x.w.Header()[headerSession] = []string{s.id}
 	}
 }

@@ -19,7 +19,8 @@ func (rc *request) ForwardProgress(params json.RawMessage) {
 	}
 	rc.notifyProgress(progress, func(dst []byte) ([]byte, bool) {
 		return appendOthers(dst, params, func(key []byte) bool {
-			return string(key) != "progressToken" && (string(key) != "message" || rc.version >= mcp.Version20250326)
+			return string(key) != "progressToken" &&
+				(string(key) != "message" || rc.version >= mcp.Version20250326)
 		})
 	})
 }

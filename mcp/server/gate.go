@@ -55,7 +55,8 @@ type followed struct {
 }
 
 func (f followed) equal(other followed) bool {
-	return f.method == other.method && f.name == other.name && slices.Equal(f.origins, other.origins)
+	return f.method == other.method && f.name == other.name &&
+		slices.Equal(f.origins, other.origins)
 }
 
 // followed returns the description of a request that the gate has admitted.
@@ -88,7 +89,8 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 		return err
 	}
 	if f.method == methodCallTool {
-		if t := cat.Tool(f.name); t == nil || !slices.Equal(t.Origins, f.origins) {
+		t := cat.Tool(f.name)
+		if t == nil || !slices.Equal(t.Origins, f.origins) {
 			cat = cat.Copy()
 			cat.Tools = []mcp.Tool{{
 				Name:    f.name,

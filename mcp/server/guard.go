@@ -76,7 +76,8 @@ func (g *guard) hostAllowed(r *http.Request) bool {
 
 // hostname returns a Host header without its port.
 func hostname(hostport string) string {
-	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && !strings.HasSuffix(hostport, "]") {
+	i := strings.LastIndexByte(hostport, ':')
+	if i >= 0 && !strings.HasSuffix(hostport, "]") {
 		return hostport[:i]
 	}
 	return hostport

@@ -84,7 +84,8 @@ func (rc *request) checkMethodHeaders() *mcp.Error {
 		return headerMismatch("the Mcp-Name header is missing, want %q", want)
 	}
 	for _, header := range names {
-		if name, ok := decodeHeaderValue(header); !ok || name != string(want) {
+		name, ok := decodeHeaderValue(header)
+		if !ok || name != string(want) {
 			return headerMismatch("the Mcp-Name header differs from %q in the body", want)
 		}
 	}
@@ -97,7 +98,8 @@ func (rc *request) checkMethodHeaders() *mcp.Error {
 func decodeHeaderValue(value string) (decoded string, ok bool) {
 	value = strings.Trim(value, " \t")
 	for i := range len(value) {
-		if c := value[i]; c < ' ' && c != '\t' || c > '~' {
+		c := value[i]
+		if c < ' ' && c != '\t' || c > '~' {
 			return "", false
 		}
 	}
@@ -188,7 +190,8 @@ func headerEquals(header string, raw []byte) bool {
 	if decoded == string(raw) {
 		return true
 	}
-	if len(decoded) > maxHeaderNumber || len(raw) > maxHeaderNumber || !isPlainNumber(decoded) || !isPlainNumber(raw) {
+	if len(decoded) > maxHeaderNumber || len(raw) > maxHeaderNumber ||
+		!isPlainNumber(decoded) || !isPlainNumber(raw) {
 		return false // exact arithmetic on 1e999999999 would never end
 	}
 	a, okA := new(big.Rat).SetString(decoded)
@@ -199,7 +202,8 @@ func headerEquals(header string, raw []byte) bool {
 // isPlainNumber reports whether s consists of digits, minus signs and points only.
 func isPlainNumber[T string | []byte](s T) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < '0' || '9' < c) && c != '-' && c != '.' {
+		c := s[i]
+		if (c < '0' || '9' < c) && c != '-' && c != '.' {
 			return false
 		}
 	}

@@ -160,14 +160,16 @@ func (h *HTTPHandler) enter(w http.ResponseWriter, r *http.Request) context.Cont
 // has POST.
 func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	allow := "POST"
-	if version, _ := first(r.Header, headerVersion); !h.opts.NoSessions && version < mcp.Version20260728.String() {
+	version, _ := first(r.Header, headerVersion)
+	if !h.opts.NoSessions && version < mcp.Version20260728.String() {
 		if !h.access.Load().postOnly && r.Method != http.MethodGet {
 			allow += ", GET"
 		}
 		allow += ", DELETE"
 	}
 	w.Header().Set("Allow", allow+", OPTIONS")
-	h.reject(w, http.StatusMethodNotAllowed, invalidRequest("this is an MCP endpoint: POST JSON-RPC messages to it"))
+	h.reject(w, http.StatusMethodNotAllowed,
+		invalidRequest("this is an MCP endpoint: POST JSON-RPC messages to it"))
 }
 
 // reject answers with an error that does not belong to a request.
@@ -189,7 +191,8 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	case h.opts.NoSessions || version >= mcp.Version20260728.String():
 		h.methodNotAllowed(w, r)
 	case !ok:
-		h.reject(w, http.StatusBadRequest, invalidRequest("the Mcp-Session-Id header is missing"))
+		h.reject(w, http.StatusBadRequest,
+			invalidRequest("the Mcp-Session-Id header is missing"))
 	case !h.server.sessions.deleteOf(id, mcp.PrincipalFrom(r.Context())):
 		h.reject(w, http.StatusNotFound, invalidRequest("no such session"))
 	default:
@@ -204,7 +207,8 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 	}
 	accept := acceptOf(r.Header["Accept"])
 	if accept == 0 {
-		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow application/json or text/event-stream"))
+		h.reject(w, http.StatusNotAcceptable,
+			invalidRequest("Accept must allow application/json or text/event-stream"))
 		return
 	}
 	var held heldBody
@@ -220,7 +224,8 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 		r:       r,
 		accept:  accept,
 	}
-	if i := jsonscan.Space(body, 0); i < len(body) && body[i] == '[' {
+	i := jsonscan.Space(body, 0)
+	if i < len(body) && body[i] == '[' {
 		x.batch(body)
 		return
 	}
@@ -230,8 +235,10 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 // acceptsBody checks the type of a body, and that it is not compressed (RFC 9110, section
 // 15.5.16). Otherwise it answers the request and returns false.
 func (h *HTTPHandler) acceptsBody(w http.ResponseWriter, r *http.Request) bool {
-	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
-		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
+	ct, ok := first(r.Header, "Content-Type")
+	if !ok || !isJSON(ct) {
+		h.reject(w, http.StatusUnsupportedMediaType,
+			invalidRequest("the Content-Type must be application/json"))
 		return false
 	}
 	encoding, _ := first(r.Header, "Content-Encoding")
@@ -289,7 +296,8 @@ func acceptOf(values []string) accepts {
 	for _, value := range values {
 		for part := range strings.SplitSeq(value, ",") {
 			media, parameters, _ := strings.Cut(part, ";")
-			if q := strings.ReplaceAll(parameters, " ", ""); q == "q=0" || q == "q=0.0" {
+			q := strings.ReplaceAll(parameters, " ", "")
+			if q == "q=0" || q == "q=0.0" {
 				continue
 			}
 			switch strings.ToLower(strings.TrimSpace(media)) {

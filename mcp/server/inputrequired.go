@@ -74,7 +74,8 @@ func (rc *request) askModern(questions []*question) ([]json.RawMessage, error) {
 		if key == "" {
 			key = "input-" + strconv.Itoa(rc.rounds.count)
 		}
-		if answer := rc.rounds.answers[key]; answer != nil && string(answer) != "null" {
+		answer := rc.rounds.answers[key]
+		if answer != nil && string(answer) != "null" {
 			why := q.check(answer)
 			if why == nil {
 				answers[i] = answer
@@ -111,7 +112,8 @@ func (r *rounds) refuse(key string) int {
 
 // mayAsk reports whether the method may answer with questions.
 func (rc *request) mayAsk() bool {
-	return rc.msg.is("tools/call") || rc.msg.is("prompts/get") || rc.msg.is("resources/read")
+	return rc.msg.is("tools/call") || rc.msg.is("prompts/get") ||
+		rc.msg.is("resources/read")
 }
 
 // loadRounds reads requestState and inputResponses, once per request. Answers of this
@@ -151,7 +153,8 @@ func (rc *request) loadRounds() error {
 // checkState rejects a request whose requestState was not sealed by this server for this
 // request, before the Source sees the request.
 func (rc *request) checkState() error {
-	if !rc.version.Modern() || !rc.mayAsk() || !bytes.Contains(rc.msg.params, []byte("requestState")) {
+	if !rc.version.Modern() || !rc.mayAsk() ||
+		!bytes.Contains(rc.msg.params, []byte("requestState")) {
 		return nil
 	}
 	return rc.loadRounds()

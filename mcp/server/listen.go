@@ -116,7 +116,8 @@ func (s *Server) listen(rc *request, cat *mcp.Catalog, _ *answer) error {
 		}
 		sub.uris[uri] = struct{}{}
 	}
-	if !s.ledger.book(&sub.kept, rc.Client(), keptSubscription, sub.entries(), sub.size(), sub) {
+	if !s.ledger.book(&sub.kept, rc.Client(), keptSubscription, sub.entries(),
+		sub.size(), sub) {
 		return errBudget
 	}
 	if err := surface.listen(rc, sub); err != nil {
@@ -198,7 +199,8 @@ func (sub *subscription) watchTasks(s *Server, rc *request, ids []string) {
 	}
 	for _, id := range ids {
 		record, ok, err := sub.store.GetTask(rc, id)
-		if err == nil && ok && record.Principal == principalID(mcp.PrincipalFrom(rc)) && sub.mayFollow(&record) {
+		if err == nil && ok &&
+			record.Principal == principalID(mcp.PrincipalFrom(rc)) && sub.mayFollow(&record) {
 			sub.tasks[id] = struct{}{}
 			sub.filter.TaskIDs = append(sub.filter.TaskIDs, id)
 		}
@@ -261,7 +263,8 @@ func (lists listChanges) messages(uris []string, params string) (all [][]byte) {
 		if !list.changed {
 			continue
 		}
-		msg := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed"`, list.name)
+		msg := fmt.Appendf(nil,
+			`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"`, list.name)
 		if params != "" {
 			msg = append(append(append(msg, `,"params":{`...), params...), '}')
 		}

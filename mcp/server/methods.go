@@ -81,7 +81,8 @@ func hasLogging(c *mcp.Catalog) bool     { return c.Logging }
 // findMethod returns the row for a method in version v, or nil.
 func findMethod(name []byte, v mcp.Version) *method {
 	for i := range methods {
-		if m := &methods[i]; m.name == string(name) && m.in.since <= v && v <= m.in.until {
+		m := &methods[i]
+		if m.name == string(name) && m.in.since <= v && v <= m.in.until {
 			return m
 		}
 	}
@@ -282,7 +283,8 @@ func levelNames() string {
 func list(method string) func(*Server, *request, *mcp.Catalog, *answer) error {
 	return func(_ *Server, rc *request, cat *mcp.Catalog, a *answer) error {
 		cursor := ""
-		if raw := rc.msg.cursor; raw != nil && string(raw) != "null" {
+		raw := rc.msg.cursor
+		if raw != nil && string(raw) != "null" {
 			var ok bool
 			if cursor, ok = jsonscan.Unquote(raw); !ok {
 				cursor = "?" // not a cursor of any list
@@ -437,7 +439,8 @@ func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {
 		}
 	}
 	if missing := missingArguments(prompt, p.Arguments); len(missing) > 0 {
-		return invalidParams("prompt %q: missing required arguments: %s", name, strings.Join(missing, ", "))
+		return invalidParams("prompt %q: missing required arguments: %s", name,
+			strings.Join(missing, ", "))
 	}
 	result, err := s.source.GetPrompt(rc, &p)
 	if err != nil {
@@ -451,7 +454,8 @@ func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {
 
 func missingArguments(p *mcp.Prompt, given map[string]string) (missing []string) {
 	for _, a := range p.Arguments {
-		if _, ok := given[a.Name]; a.Required && !ok {
+		_, ok := given[a.Name]
+		if a.Required && !ok {
 			missing = append(missing, a.Name)
 		}
 	}

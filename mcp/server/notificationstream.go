@@ -218,12 +218,14 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	version, _ := first(r.Header, headerVersion)
 	asked, spoken := mcp.ParseVersion(version)
 	listOnly := !ok && spoken && h.canNotify()
-	if !ok && !listOnly || h.opts.NoSessions || h.access.Load().postOnly || version >= mcp.Version20260728.String() {
+	if !ok && !listOnly || h.opts.NoSessions || h.access.Load().postOnly ||
+		version >= mcp.Version20260728.String() {
 		h.methodNotAllowed(w, r)
 		return
 	}
 	if acceptOf(r.Header["Accept"])&acceptsStream == 0 {
-		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow text/event-stream"))
+		h.reject(w, http.StatusNotAcceptable,
+			invalidRequest("Accept must allow text/event-stream"))
 		return
 	}
 	if listOnly {
@@ -232,7 +234,8 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	}
 	session := h.server.sessions.get(id, mcp.PrincipalFrom(r.Context()))
 	if session == nil {
-		h.reject(w, http.StatusNotFound, invalidRequest("no such session, initialize again"))
+		h.reject(w, http.StatusNotFound,
+			invalidRequest("no such session, initialize again"))
 		return
 	}
 	last, ok := first(r.Header, "Last-Event-Id")
@@ -260,7 +263,8 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.reject(w, http.StatusBadRequest, invalidRequest("the events after this Last-Event-ID are no longer kept"))
+	h.reject(w, http.StatusBadRequest,
+		invalidRequest("the events after this Last-Event-ID are no longer kept"))
 }
 
 // mayContinue returns an error if a client may not resume an event stream of its session:
@@ -362,7 +366,8 @@ func (h *HTTPHandler) serveListChanges(w http.ResponseWriter, r *http.Request, v
 	session.setInitialized()
 	st := h.newNotificationStream(r.Context(), session.messages)
 	st.onClose = func() { st.hub.remove(session) }
-	if !h.admitStream(w, st, accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr), session) {
+	if !h.admitStream(w, st,
+		accountName(mcp.PrincipalFrom(r.Context()), r.RemoteAddr), session) {
 		return
 	}
 	wait, err := h.open(w, r, st)

@@ -248,7 +248,8 @@ func (s *Server) OldestSession() time.Time {
 	s.sessions.mu.RLock()
 	defer s.sessions.mu.RUnlock()
 	for _, session := range s.sessions.byID {
-		if began := session.began; began != 0 && (oldest == 0 || began < oldest) {
+		began := session.began
+		if began != 0 && (oldest == 0 || began < oldest) {
 			oldest = began
 		}
 	}

@@ -90,7 +90,9 @@ func (c *pipe) client() string {
 // book enters the connection into the ledger unless it is already booked, and reports
 // whether it fits.
 func (c *pipe) book() bool {
-	c.booked = c.booked || c.server.ledger.book(&c.session.kept, c.client(), keptConnection, 1, costConnection, c)
+	c.booked = c.booked ||
+		c.server.ledger.book(&c.session.kept, c.client(), keptConnection, 1,
+			costConnection, c)
 	return c.booked
 }
 
@@ -153,7 +155,8 @@ func (c *pipe) windUp() {
 	case <-stuck.C:
 		err = errStuck
 	}
-	c.server.sessionEnded(c.session, c.opts.Transport, time.Since(time.Unix(0, c.session.began)))
+	c.server.sessionEnded(c.session, c.opts.Transport,
+		time.Since(time.Unix(0, c.session.began)))
 	if shed {
 		err = errors.Join(err, errBudget)
 	}

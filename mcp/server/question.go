@@ -70,7 +70,8 @@ func Forward(key, method string, params json.RawMessage) (mcp.Question, error) {
 	if params == nil {
 		q.forwarded = json.RawMessage(`{}`)
 	}
-	if err := json.Unmarshal(q.forwarded, q.Question); err != nil || !jsonscan.IsObject(q.forwarded) {
+	err := json.Unmarshal(q.forwarded, q.Question)
+	if err != nil || !jsonscan.IsObject(q.forwarded) {
 		return nil, invalidParams("the params of %s make no sense", method)
 	}
 	return q, nil
@@ -119,7 +120,8 @@ func (q *question) params(v mcp.Version) (json.RawMessage, error) {
 	switch {
 	case q.forwarded != nil:
 		// The other server sent _meta to us only, such as its progress token.
-		if jsonscan.Member(q.forwarded, "_meta") == nil && (!byURL || id == elicit.ElicitationID) {
+		if jsonscan.Member(q.forwarded, "_meta") == nil &&
+			(!byURL || id == elicit.ElicitationID) {
 			return q.forwarded, nil
 		}
 		return edited(q.forwarded, func(members map[string]any) {

@@ -223,7 +223,8 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 		}
 	}
 	m := findMethod(rc.msg.method, rc.version)
-	if rc.session != nil && rc.session.Version() == 0 && (m == nil || !m.beforeInitialize()) {
+	if rc.session != nil && rc.session.Version() == 0 &&
+		(m == nil || !m.beforeInitialize()) {
 		return notInitialized()
 	}
 	extender, _ := s.source.(mcp.Extender)
@@ -312,7 +313,8 @@ func notInitialized() *mcp.Error {
 func (s *Server) wireError(rc *request, err, ended error) *mcp.Error {
 	e := asError(err, rc.version, ended)
 	if e.Cause != nil {
-		s.log.Error("request failed", "method", string(rc.msg.method), "code", int(e.Code), "error", e.Cause)
+		s.log.Error("request failed", "method", string(rc.msg.method), "code",
+			int(e.Code), "error", e.Cause)
 	}
 	return e
 }
@@ -322,7 +324,8 @@ func (s *Server) wireError(rc *request, err, ended error) *mcp.Error {
 func asError(err error, v mcp.Version, ended error) *mcp.Error {
 	var e *mcp.Error
 	if !errors.As(err, &e) {
-		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ended, context.DeadlineExceeded) {
+		if errors.Is(err, context.DeadlineExceeded) &&
+			errors.Is(ended, context.DeadlineExceeded) {
 			return &mcp.Error{
 				Code:    mcp.CodeInternalError,
 				Message: "the request ran out of time",
@@ -429,7 +432,8 @@ func (rc *request) checkEnvelope() *mcp.Error {
 		return missingMeta(metaClientCapabilities, "an object")
 	}
 	if v, ok := mcp.ParseVersion(requested); !ok || !v.Modern() {
-		e := mcp.Errorf(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version %q", requested)
+		e := mcp.Errorf(mcp.CodeUnsupportedProtocolVersion,
+			"unsupported protocol version %q", requested)
 		e.Data = supportedData(requested)
 		e.Status = 400
 		return e
@@ -445,7 +449,8 @@ func (rc *request) checkEnvelope() *mcp.Error {
 			return invalidParams("_meta[%q]: unknown level", metaLogLevel)
 		}
 	}
-	if t := rc.meta.progressToken; t != nil && !jsonscan.IsID(t) {
+	t := rc.meta.progressToken
+	if t != nil && !jsonscan.IsID(t) {
 		return invalidParams("_meta.progressToken must be a string or an integer")
 	}
 	return nil

@@ -59,7 +59,8 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		preflight(w)
 	default:
 		w.Header().Set("Allow", "GET, POST, OPTIONS")
-		h.http.reject(w, http.StatusMethodNotAllowed, invalidRequest("GET opens the stream, POST sends a message"))
+		h.http.reject(w, http.StatusMethodNotAllowed,
+			invalidRequest("GET opens the stream, POST sends a message"))
 	}
 }
 
@@ -161,7 +162,8 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 	l := h.streams.get(r.URL.Query().Get("sessionId"))
 	if l == nil || !l.belongsTo(mcp.PrincipalFrom(r.Context())) {
-		h.http.reject(w, http.StatusNotFound, invalidRequest("no such stream: open one by GET"))
+		h.http.reject(w, http.StatusNotFound,
+			invalidRequest("no such stream: open one by GET"))
 		return
 	}
 	if !h.http.acceptsBody(w, r) {
@@ -186,7 +188,8 @@ var errQueueFull = unavailable("too many messages are waiting on this stream")
 // it.
 func (h *SSEHandler) queue(l *sseConn, body []byte) bool {
 	size := int64(len(body))
-	if waiting := l.queued.Add(size); waiting > h.http.access.Load().maxBody && waiting > size {
+	waiting := l.queued.Add(size)
+	if waiting > h.http.access.Load().maxBody && waiting > size {
 		l.queued.Add(-size)
 		return false
 	}

@@ -284,7 +284,8 @@ func encodeTaskResult(result *mcp.CallToolResult) (json.RawMessage, error) {
 	if err == nil {
 		err = jsonscan.Valid(encoded)
 	}
-	return bytes.Clone(encoded), err // drops the spare capacity, or the buffer it is part of
+	// Drops the spare capacity, or the buffer it is part of.
+	return bytes.Clone(encoded), err
 }
 
 // runWork calls work and turns a panic into an error.
@@ -292,7 +293,8 @@ func (t *task) runWork(work func(context.Context) (*mcp.CallToolResult, error)) 
 	err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.runner.server.log.Error("panic in a task", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			t.runner.server.log.Error("panic in a task", "panic", fmt.Sprint(p),
+				"stack", string(debug.Stack()))
 			result, err = nil, mcp.Errorf(mcp.CodeToolCrashed, "the tool crashed")
 		}
 	}()
@@ -311,7 +313,8 @@ func (t *task) update(edit func(*TaskRecord)) {
 	t.record.Updated = time.Now().UTC()
 	ctx := context.WithoutCancel(t.rc) // the record outlives the work
 	err := t.runner.store.PutTask(ctx, t.record)
-	if busy := (*mcp.Error)(nil); errors.As(err, &busy) && t.record.Result != nil {
+	busy := (*mcp.Error)(nil)
+	if errors.As(err, &busy) && t.record.Result != nil {
 		t.record.Status, t.record.Result, t.record.Error = TaskFailed, nil, object(busy)
 		err = t.runner.store.PutTask(ctx, t.record)
 	}

@@ -51,14 +51,17 @@ func (r *TaskRecord) appendMembers(dst []byte, detail bool) []byte {
 	if r.StatusMessage != "" {
 		dst = jsonscan.AppendQuote(append(dst, `,"statusMessage":`...), r.StatusMessage)
 	}
-	dst = jsonscan.AppendQuote(append(dst, `,"createdAt":`...), r.Created.Format(time.RFC3339Nano))
-	dst = jsonscan.AppendQuote(append(dst, `,"lastUpdatedAt":`...), r.Updated.Format(time.RFC3339Nano))
+	dst = jsonscan.AppendQuote(append(dst, `,"createdAt":`...),
+		r.Created.Format(time.RFC3339Nano))
+	dst = jsonscan.AppendQuote(append(dst, `,"lastUpdatedAt":`...),
+		r.Updated.Format(time.RFC3339Nano))
 	if r.TTL > 0 {
 		dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), r.TTL.Milliseconds(), 10)
 	} else {
 		dst = append(dst, `,"ttlMs":null`...)
 	}
-	dst = strconv.AppendInt(append(dst, `,"pollIntervalMs":`...), r.PollInterval.Milliseconds(), 10)
+	dst = strconv.AppendInt(append(dst, `,"pollIntervalMs":`...),
+		r.PollInterval.Milliseconds(), 10)
 	if !detail {
 		return dst
 	}

@@ -194,7 +194,8 @@ func (s *Stream) Received(text []byte, other Kind) {
 // kindOf returns Message for a JSON object or array.
 func kindOf(text []byte, other Kind) Kind {
 	start := bytes.TrimLeft(text, " \t\r\n")
-	if len(start) == 0 || start[0] != '{' && start[0] != '[' || jsonscan.Valid(text) != nil {
+	if len(start) == 0 || start[0] != '{' && start[0] != '[' ||
+		jsonscan.Valid(text) != nil {
 		return other
 	}
 	return Message

@@ -57,7 +57,8 @@ func (r *run) acceptable(o *outcome) bool {
 func (r *run) acceptSecret(where, file, pointer string, m secrets.Match) bool {
 	fingerprint := secrets.Fingerprint(file, pointer, m)
 	allowed := secrets.Accepted(r.plan.opts.Allow.Secrets, fingerprint, m)
-	f := check.Reporter{File: file}.Finding(ruleSecret, pointer, "", "%s contains %s (%s)", where, m.What, m.Kind)
+	f := check.Reporter{File: file}.Finding(ruleSecret, pointer, "",
+		"%s contains %s (%s)", where, m.What, m.Kind)
 	if !allowed {
 		f.Severity = check.Error
 		f.Hint = "remove it from the source or with --replace, or accept it with --allow-secret " + fingerprint
@@ -76,7 +77,8 @@ func (r *run) scanDefinitions() {
 			return // the build reports it
 		}
 		for _, f := range p.secrets.FindDocument(doc) {
-			if !r.acceptSecret(p.secrets.Redact(name), "mcp.json", pointer+f.Pointer, f.Match) {
+			if !r.acceptSecret(p.secrets.Redact(name), "mcp.json",
+				pointer+f.Pointer, f.Match) {
 				r.refused++
 			}
 		}
@@ -90,10 +92,12 @@ func (r *run) scanDefinitions() {
 		switch {
 		case s.Skipped:
 		case s.Kind == "tool":
-			scan("/capabilities/tools/"+strconv.Itoa(tools), "the tool "+s.Name, c.Tool(s.Name))
+			scan("/capabilities/tools/"+strconv.Itoa(tools), "the tool "+s.Name,
+				c.Tool(s.Name))
 			tools++
 		case s.Kind == "prompt":
-			scan("/capabilities/prompts/"+strconv.Itoa(prompts), "the prompt "+s.Name, c.Prompt(s.Name))
+			scan("/capabilities/prompts/"+strconv.Itoa(prompts),
+				"the prompt "+s.Name, c.Prompt(s.Name))
 			prompts++
 		}
 	}
@@ -101,10 +105,12 @@ func (r *run) scanDefinitions() {
 		return
 	}
 	for i := range c.Resources {
-		scan("/capabilities/resources/"+strconv.Itoa(i), "the resource "+c.Resources[i].URI, c.Resources[i])
+		scan("/capabilities/resources/"+strconv.Itoa(i),
+			"the resource "+c.Resources[i].URI, c.Resources[i])
 	}
 	for i := range c.Templates {
-		scan("/capabilities/resourceTemplates/"+strconv.Itoa(i), "the template "+c.Templates[i].URITemplate, c.Templates[i])
+		scan("/capabilities/resourceTemplates/"+strconv.Itoa(i),
+			"the template "+c.Templates[i].URITemplate, c.Templates[i])
 	}
 }
 
@@ -118,7 +124,9 @@ func (r *run) scanCompletion(c *completed) bool {
 	ok := true
 	file := staticmcp.CompletionPath(c.prompt, c.uriTemplate, c.argument)
 	for _, f := range r.plan.secrets.FindDocument(doc) {
-		ok = r.acceptSecret("the list of suggestions for "+c.argument, file, f.Pointer, f.Match) && ok
+		ok = r.acceptSecret("the list of suggestions for "+c.argument, file,
+			f.Pointer, f.Match) &&
+			ok
 	}
 	return ok
 }
@@ -132,7 +140,8 @@ func (p *Plan) pathOf(q staticmcp.Question) string {
 	case q.Prompt != "":
 		arguments := make(map[string]string)
 		prompt := p.catalog.Prompt(q.Prompt)
-		if prompt != nil && (q.Arguments == nil || json.Unmarshal(q.Arguments, &arguments) == nil) {
+		if prompt != nil &&
+			(q.Arguments == nil || json.Unmarshal(q.Arguments, &arguments) == nil) {
 			return staticmcp.PromptAddress(prompt, arguments).Path()
 		}
 	default:

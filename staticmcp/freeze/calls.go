@@ -53,7 +53,8 @@ func ReadTraffic(r io.Reader) ([]staticmcp.Question, error) {
 		if !json.Valid(line) {
 			return fmt.Errorf("line %d: not JSON", n)
 		}
-		if q, ok := asked(line, 0); ok && !seen[keyOf(q)] {
+		q, ok := asked(line, 0)
+		if ok && !seen[keyOf(q)] {
 			seen[keyOf(q)] = true
 			list = append(list, q)
 		}

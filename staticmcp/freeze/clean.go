@@ -22,7 +22,8 @@ func clean(result any) (json.RawMessage, error) {
 	}
 	return mapObject(raw.Bytes(), func(name string, value []byte) []byte {
 		switch {
-		case name == "resultType", name == "ttlMs", name == "cacheScope", name == "isError" && string(value) == "false":
+		case name == "resultType", name == "ttlMs", name == "cacheScope", name == "isError" &&
+			string(value) == "false":
 			return nil
 		case name == "_meta":
 			kept := omit(value, "io.modelcontextprotocol/serverInfo")

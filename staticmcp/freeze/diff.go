@@ -56,7 +56,8 @@ func Diff(ctx context.Context, a, b mcp.Source, opts *DiffOptions) ([]Difference
 	left := newComparer(a, one, &opts.Requests)
 	right := newComparer(b, two, &opts.Requests)
 	found, err := inParallel(ctx, left.plan.opts.Concurrency, questions, func(q staticmcp.Question) string {
-		return action(left.answersTo(ctx, askable(one, q)), right.answersTo(ctx, askable(two, q)))
+		return action(left.answersTo(ctx, askable(one, q)),
+			right.answersTo(ctx, askable(two, q)))
 	})
 	for i, action := range found {
 		if action != "" {

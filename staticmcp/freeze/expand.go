@@ -46,7 +46,8 @@ func ParseExpansion(text string) (Expansion, error) {
 		x.Paths = append(x.Paths, p)
 	}
 	if len(x.Paths) != len(x.Arguments) {
-		return Expansion{}, fmt.Errorf("%d arguments and %d paths", len(x.Arguments), len(x.Paths))
+		return Expansion{}, fmt.Errorf("%d arguments and %d paths",
+			len(x.Arguments), len(x.Paths))
 	}
 	return x, nil
 }
@@ -142,7 +143,8 @@ func (x *Expansion) calls(doc, inputSchema json.RawMessage) []staticmcp.Question
 	for row := range shortest {
 		values := make([]json.RawMessage, len(columns))
 		for i, name := range x.Arguments {
-			values[i] = typed(columns[i][row], propertyOf(inputSchema, name), inputSchema, 0)
+			values[i] = typed(columns[i][row], propertyOf(inputSchema, name),
+				inputSchema, 0)
 		}
 		list = append(list, staticmcp.Question{
 			Tool:      x.Tool,
@@ -183,7 +185,8 @@ func typed(value, schema, root json.RawMessage, depth int) json.RawMessage {
 		return value
 	}
 	other, _ := kindOf(json.RawMessage(text))
-	if other == "number" && (takes("number") || takes("integer")) || other == "boolean" && takes("boolean") {
+	if other == "number" && (takes("number") || takes("integer")) ||
+		other == "boolean" && takes("boolean") {
 		return json.RawMessage(text)
 	}
 	return value

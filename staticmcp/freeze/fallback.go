@@ -136,7 +136,8 @@ func (f *Fallback) put(list []*sitewriter.Answer) error {
 		return err
 	}
 	stored, err := sitewriter.Add(ctx, f.opts.Dir, catalog, list, nil)
-	if missing := len(list) - len(stored); missing > 0 && err == nil {
+	missing := len(list) - len(stored)
+	if missing > 0 && err == nil {
 		f.opts.Logger.Info("answers not stored: their files exist, or have no valid name", "answers", missing)
 	}
 	f.knownMu.Lock()
@@ -288,7 +289,8 @@ func (f *Fallback) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Ca
 	}
 	own := site.Tool(p.Name) != nil
 	if own && f.stored(ctx, site, p) {
-		if result, stored, err := f.site.Lookup(ctx, p); stored || err != nil {
+		result, stored, err := f.site.Lookup(ctx, p)
+		if stored || err != nil {
 			return result, err
 		}
 	}
@@ -339,7 +341,8 @@ func (f *Fallback) warnOnce(name, reason string) {
 
 // stable reports whether the answers of a tool may be stored.
 func (f *Fallback) stable(t *mcp.Tool) bool {
-	return slices.Contains(f.opts.Tools, t.Name) || t.Annotations != nil && t.Annotations.ReadOnlyHint
+	return slices.Contains(f.opts.Tools, t.Name) ||
+		t.Annotations != nil && t.Annotations.ReadOnlyHint
 }
 
 // ReadResource implements [mcp.Source].
@@ -362,7 +365,8 @@ func (f *Fallback) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) 
 // notFound reports whether err means that the requested item does not exist.
 func notFound(err error) bool {
 	var e *mcp.Error
-	return errors.As(err, &e) && (e.Code == mcp.CodeResourceNotFound || e.Code == mcp.CodeInvalidParams)
+	return errors.As(err, &e) &&
+		(e.Code == mcp.CodeResourceNotFound || e.Code == mcp.CodeInvalidParams)
 }
 
 // GetPrompt implements [mcp.Source].
@@ -381,7 +385,8 @@ func (f *Fallback) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.
 			f.warnOnce(p.Name, "answers of a prompt are not stored: the site has no such prompt")
 			return found, nil
 		}
-		if arguments, err := mcp.Marshal(p.Arguments); err == nil && p.Arguments != nil {
+		arguments, err := mcp.Marshal(p.Arguments)
+		if err == nil && p.Arguments != nil {
 			f.remember(staticmcp.Question{
 				Prompt:    p.Name,
 				Arguments: arguments,
@@ -395,7 +400,8 @@ func (f *Fallback) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.
 func (f *Fallback) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	result, err := f.site.Complete(ctx, p)
 	if err == nil {
-		if values, err := completionOf(result); err != nil || len(values) > 0 {
+		values, err := completionOf(result)
+		if err != nil || len(values) > 0 {
 			return result, err
 		}
 	}
@@ -419,7 +425,8 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 	}
 	asked, err := mcp.Marshal(q)
 	secret := func(s suspicion) bool { return s.kind != "email" }
-	if err != nil || len(f.secrets.FindDocument(asked)) > 0 || slices.ContainsFunc(suspicions(f.secrets, doc), secret) {
+	if err != nil || len(f.secrets.FindDocument(asked)) > 0 ||
+		slices.ContainsFunc(suspicions(f.secrets, doc), secret) {
 		f.warnOnce(name, "an answer is not stored: it contains a secret or personal data")
 		return
 	}

@@ -43,7 +43,8 @@ func (p *Plan) checkNames() error {
 		if near := p.nearTool(q.Tool); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		p.reporter().Add(ruleUnknownTool, "", hint, "calls of %s are left out: there is no such tool", q.Tool)
+		p.reporter().Add(ruleUnknownTool, "", hint,
+			"calls of %s are left out: there is no such tool", q.Tool)
 	}
 	return nil
 }

@@ -170,7 +170,8 @@ func OpenPrevious(ctx context.Context, path string) (*staticmcp.Site, error) {
 		return staticmcp.OpenDir(ctx, path, &staticmcp.Options{Poll: -1})
 	}
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || !strings.EqualFold(filepath.Ext(path), ".zip") {
+	if err != nil || !info.Mode().IsRegular() ||
+		!strings.EqualFold(filepath.Ext(path), ".zip") {
 		return nil, nil
 	}
 	return staticmcp.OpenZip(ctx, path, nil)

@@ -229,7 +229,8 @@ func (p *Plan) refusal(name string) string {
 	switch {
 	case t == nil:
 		return "there is no such tool"
-	case slices.Contains(p.opts.Skip, name), p.opts.Only != nil && !slices.Contains(p.opts.Only, name):
+	case slices.Contains(p.opts.Skip, name), p.opts.Only != nil &&
+		!slices.Contains(p.opts.Only, name):
 		return notChosen
 	case slices.Contains(p.opts.Tools, name):
 		return ""
@@ -250,7 +251,8 @@ func (p *Plan) tools() {
 			s.Note = why
 			s.Skipped = true
 		} else if !p.isSite() {
-			calls, note := toolCalls(p.layouts[t.Name], t.Name, t.InputSchema, p.opts.Limits)
+			calls, note := toolCalls(p.layouts[t.Name], t.Name, t.InputSchema,
+				p.opts.Limits)
 			for _, q := range calls {
 				p.add(q)
 			}
@@ -437,7 +439,8 @@ func (p *Plan) finish() {
 				if s.Note == notChosen {
 					continue
 				}
-				p.reporter().Add(ruleLeftOut, "", hintFor(s.Note), "the tool %s is left out: %s", s.Name, s.Note)
+				p.reporter().Add(ruleLeftOut, "", hintFor(s.Note),
+					"the tool %s is left out: %s", s.Name, s.Note)
 			}
 		case "prompt":
 			s.Calls = calls["\x00"+s.Name]

@@ -279,7 +279,8 @@ func (r *run) drive(
 				yield(nil, ctx.Err())
 				return
 			}
-			if a := r.collect(o); a != nil && !yield(a, nil) {
+			a := r.collect(o)
+			if a != nil && !yield(a, nil) {
 				return
 			}
 		}
@@ -364,7 +365,8 @@ func (p *Plan) suggested(c *completed) bool {
 	if c.uriTemplate != "" {
 		for i := range p.catalog.Resources {
 			if uri := p.catalog.Resources[i].URI; strings.Contains(c.uriTemplate, "{") &&
-				strings.HasPrefix(uri, c.uriTemplate[:strings.IndexByte(c.uriTemplate, '{')]) {
+				strings.HasPrefix(uri,
+					c.uriTemplate[:strings.IndexByte(c.uriTemplate, '{')]) {
 				return false
 			}
 		}
@@ -391,7 +393,8 @@ func (r *run) collect(o *outcome) *sitewriter.Answer {
 	if o.unstable {
 		report.Unstable++
 		hint := "leave such answers out with --skip-unstable, or the part that changes with --replace"
-		r.found(ruleUnstable, o.q, hint, "the answer is not the same when it is asked for again")
+		r.found(ruleUnstable, o.q, hint,
+			"the answer is not the same when it is asked for again")
 		if r.plan.opts.Repeat.SkipUnstable {
 			return nil
 		}
@@ -440,8 +443,10 @@ func (r *run) answer(ctx context.Context, o *outcome) {
 		o.again, o.unstable = false, err != nil || !bytes.Equal(o.doc, doc)
 		return
 	}
-	if p.opts.Previous != nil && p.opts.Refresh != nil && !slices.Contains(p.opts.Refresh, q.Tool) {
-		if doc, err := storedAnswer(ctx, p.opts.Previous, q); err == nil && doc != nil {
+	if p.opts.Previous != nil && p.opts.Refresh != nil &&
+		!slices.Contains(p.opts.Refresh, q.Tool) {
+		doc, err := storedAnswer(ctx, p.opts.Previous, q)
+		if err == nil && doc != nil {
 			o.doc, o.reused, o.more = doc, true, p.expand(q, doc)
 			return
 		}

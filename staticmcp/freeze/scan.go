@@ -93,7 +93,8 @@ func digits(s string) string {
 // valid prefix, length and check digit.
 func isCard(match string) bool {
 	number := digits(match)
-	if !cardGroups(match) || !cardIssuer(number) || strings.Count(number, number[:1]) == len(number) {
+	if !cardGroups(match) || !cardIssuer(number) ||
+		strings.Count(number, number[:1]) == len(number) {
 		return false
 	}
 	sum := 0
@@ -175,7 +176,8 @@ func isPersonal(match string) bool {
 		"example.com", "example.org", "example.net", ".example", ".test", ".invalid",
 		".localhost",
 	} {
-		if domain == example || strings.HasSuffix(domain, "."+strings.TrimPrefix(example, ".")) {
+		if domain == example ||
+			strings.HasSuffix(domain, "."+strings.TrimPrefix(example, ".")) {
 			return false
 		}
 	}

@@ -44,14 +44,16 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Req
 	v := &Verification{secrets: r.plan.secrets}
 	var asked []staticmcp.Question
 	for _, q := range questions {
-		if why := r.plan.refusal(q.Tool); q.Tool != "" && why != "" {
+		why := r.plan.refusal(q.Tool)
+		if q.Tool != "" && why != "" {
 			v.Failed++
 			v.found(ruleNotAsked, q, "%s", why)
 			continue
 		}
 		list := askable(catalog, q)
 		prompt := catalog.Prompt(q.Prompt)
-		if prompt != nil && q.Arguments == nil && list[0].Arguments == nil && len(prompt.Arguments) > 0 {
+		if prompt != nil && q.Arguments == nil && list[0].Arguments == nil &&
+			len(prompt.Arguments) > 0 {
 			list = append(list, storedTemplate(ctx, site, prompt)...)
 		}
 		asked = append(asked, list...)
@@ -81,7 +83,8 @@ func askable(c *mcp.Catalog, q staticmcp.Question) []staticmcp.Question {
 		!slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool {
 			return a.Required
 		}) {
-		return []staticmcp.Question{q} // without required arguments, the file may be the answer without any
+		// Without required arguments, the file may be the answer without any.
+		return []staticmcp.Question{q}
 	}
 	return withArguments(prompt)
 }

@@ -250,7 +250,8 @@ func (f *contents) checkMessage(v located, pointer string) {
 		return
 	}
 	message := v.members()
-	if role := message.get("role").text(); !slices.Contains([]string{"user", "assistant", "system"}, role) {
+	role := message.get("role").text()
+	if !slices.Contains([]string{"user", "assistant", "system"}, role) {
 		f.At(v.at).Add(rulePromptShape, pointer+"/role", "",
 			"the role of the message is neither user nor assistant")
 	}

@@ -28,7 +28,8 @@ func combinationsOf(t *listedTool) *combinations {
 	all := &combinations{seen: make(map[string]bool)}
 	count := 1
 	for i := range t.claims {
-		if p := &t.params[i]; !p.Required || p.Default != nil {
+		p := &t.params[i]
+		if !p.Required || p.Default != nil {
 			break // beyond this, which part belongs to which argument is uncertain
 		}
 		if claim := &t.claims[i]; len(claim.names) > 1 {
@@ -109,7 +110,8 @@ func (all *combinations) each(visit func(names []string, words string)) {
 		}
 		for k, name := range all.claims[i].names {
 			if all.claims[i].seen[name] {
-				names[i], words[i] = name, fmt.Sprintf("%s %q", all.names[i], all.claims[i].wanted[k])
+				names[i], words[i] = name, fmt.Sprintf("%s %q", all.names[i],
+					all.claims[i].wanted[k])
 				choose(i + 1)
 			}
 		}

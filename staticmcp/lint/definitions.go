@@ -137,7 +137,8 @@ func (s *fileReport) compileSchema(m located, pointer, want string) *schema.Sche
 	for _, note := range compiled.Notes() {
 		s.At(m.at).Add(ruleSchemaNote, pointer, "", "the %s: %s", m.name, note)
 	}
-	if kind := m.members().get("type"); want != "" && kind.text() != want {
+	kind := m.members().get("type")
+	if want != "" && kind.text() != want {
 		s.At(cmp.Or(kind.at, m.at)).Add(ruleSchemaType, pointer+"/type", "the protocol requires this type",
 			"the type of the %s is not %q", m.name, want)
 	}
@@ -241,7 +242,8 @@ func (t *listedTool) readClaims(inputSchema []byte) {
 	for _, part := range site.SchemaParts(inputSchema, inputSchema, nil) {
 		schema := located{value: part}.members()
 		for _, p := range schema.get("properties").members() {
-			if i := t.param(p.name); i >= 0 && p.is('{') {
+			i := t.param(p.name)
+			if i >= 0 && p.is('{') {
 				t.claims[i].read(p.members())
 			}
 		}

@@ -209,7 +209,8 @@ func editFile(root *os.Root, file string, list []repair, note func(repair)) erro
 func move(root *os.Root, r repair) error {
 	if info, err := root.Lstat(r.rename); err == nil {
 		// On a case-insensitive file system it may be the file itself.
-		if old, err := root.Lstat(r.file); err != nil || !os.SameFile(info, old) {
+		old, err := root.Lstat(r.file)
+		if err != nil || !os.SameFile(info, old) {
 			return fs.ErrExist
 		}
 	}

@@ -32,7 +32,8 @@ func (c *checker) readIndex(ctx context.Context, st site.Store) ([]staticmcp.Ind
 	entries := index.Files
 	for _, shard := range index.Shards {
 		var part []staticmcp.IndexEntry
-		if !strings.HasPrefix(shard.Path, ".staticmcp/") || len(entries) > c.opts.MaxEntries {
+		if !strings.HasPrefix(shard.Path, ".staticmcp/") ||
+			len(entries) > c.opts.MaxEntries {
 			break
 		}
 		ok, err := c.decodeIndex(ctx, st, shard.Path, &part)
@@ -219,6 +220,7 @@ func (c *checker) indexProbes(entries []staticmcp.IndexEntry, known []probe) []p
 
 // isIndexed reports whether a file of the index can be requested from a web host.
 func isIndexed(path string) bool {
-	inSearch := strings.HasPrefix(path, search.Dir+"/") && strings.HasSuffix(path, site.Extension) && site.IsSafePath(path)
+	inSearch := strings.HasPrefix(path, search.Dir+"/") &&
+		strings.HasSuffix(path, site.Extension) && site.IsSafePath(path)
 	return inSearch || site.IsAnswerFile(path)
 }

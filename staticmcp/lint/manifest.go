@@ -110,7 +110,8 @@ func (s *fileReport) checkMembers(object located, list members, specs []memberSp
 				"%s has no %q", what, spec.name)
 		case m.missing():
 		case !s.requireKind(ruleMemberType, m, pointer, strconv.Quote(spec.name), spec.kind):
-		case spec.required && spec.name == "description" && strings.TrimSpace(m.text()) == "":
+		case spec.required && spec.name == "description" &&
+			strings.TrimSpace(m.text()) == "":
 			s.At(m.at).Add(ruleMemberMissing, pointer,
 				"describe its purpose: models choose by the description",
 				"%s has an empty description", what)
@@ -124,7 +125,8 @@ func (mf *manifest) checkHead(root located, top members) {
 	s.checkMembers(root, top, headMembers, "the manifest", "")
 	if m := top.get("protocolVersion"); !m.missing() {
 		mf.version = m.text()
-		if _, err := time.Parse(time.DateOnly, mf.version); err != nil && m.is('"') {
+		_, err := time.Parse(time.DateOnly, mf.version)
+		if err != nil && m.is('"') {
 			s.At(m.at).Add(ruleProtocolVersion, "/protocolVersion",
 				"write the date of a version of the protocol, such as 2025-11-25",
 				"protocolVersion %q is not a date", mf.version)

@@ -89,7 +89,8 @@ var base64Names = map[string]*strings.Replacer{
 // rawResource returns the path of a resource for readers that cut off the scheme and
 // encode nothing.
 func rawResource(uri string) string {
-	if _, rest, ok := strings.Cut(uri, "://"); ok && !strings.Contains(rest, "://") {
+	_, rest, ok := strings.Cut(uri, "://")
+	if ok && !strings.Contains(rest, "://") {
 		return site.ResourcesDir + "/" + rest + site.Extension
 	}
 	return strings.TrimSuffix(uri, site.Extension) + site.Extension
@@ -240,7 +241,8 @@ func (c *checker) readerFinds(r reader, t *listedTool, parts []string) bool {
 	for i, part := range parts {
 		values[i] = part
 		if len(parts) == len(t.params) {
-			if k := slices.Index(t.claims[i].names, part); k >= 0 && r.Raw {
+			k := slices.Index(t.claims[i].names, part)
+			if k >= 0 && r.Raw {
 				values[i] = t.claims[i].wanted[k]
 			}
 		}
@@ -280,7 +282,8 @@ func sortedByName(t *listedTool, values []string) []string {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(site.CompareNames(t.params[a].Name, t.params[b].Name), cmp.Compare(a, b))
+		return cmp.Or(site.CompareNames(t.params[a].Name, t.params[b].Name),
+			cmp.Compare(a, b))
 	})
 	sorted := make([]string, len(values))
 	for i, k := range order {
@@ -293,7 +296,9 @@ func sortedByName(t *listedTool, values []string) []string {
 func (c *checker) hasShortTwin(dir string, parts []string) bool {
 	last := len(parts) - 1
 	b := c.tree.branches[strings.Join(append([]string{dir}, parts[:last]...), "/")]
-	return b != nil && slices.ContainsFunc(b.filesWith(parts[last][:site.LongPrefix+1]), short31.MatchString)
+	return b != nil &&
+		slices.ContainsFunc(b.filesWith(parts[last][:site.LongPrefix+1]),
+			short31.MatchString)
 }
 
 // readerLosses reports what a reader drops when reading the site.

@@ -134,7 +134,8 @@ func (c *checker) searchResource(jobs []job, i int) []job {
 			continue
 		}
 		c.misnamed(ruleFileName, candidate.Path, standard,
-			fmt.Sprintf("the standard's name for the file of %s is %s", site.Shorten(r.name), standard))
+			fmt.Sprintf("the standard's name for the file of %s is %s",
+				site.Shorten(r.name), standard))
 		return c.claimResource(jobs, candidate.Path, l, i)
 	}
 	if twin := c.tree.longTwin(standard); twin != "" {

@@ -20,7 +20,8 @@ var (
 	ruleProtocolVersion = rules.Error("staticmcp/protocol-version", "a `protocolVersion` that is not a date")
 	ruleServerVersion   = rules.Warning("staticmcp/server-version",
 		"a `serverInfo.version` that is not a semantic version")
-	ruleDuplicate   = rules.Fixable(rules.Error("staticmcp/duplicate", "two entries of a list with the same name or URI"))
+	ruleDuplicate = rules.Fixable(rules.Error("staticmcp/duplicate",
+		"two entries of a list with the same name or URI"))
 	ruleURI         = rules.Error("staticmcp/uri", "a resource URI without a scheme, or without a usable file name")
 	ruleURITemplate = rules.Error("staticmcp/uri-template", "an invalid resource template")
 	ruleSchema      = rules.Error("staticmcp/schema",

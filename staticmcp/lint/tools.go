@@ -50,7 +50,8 @@ func (c *checker) reportFolder(t *listedTool, place, standard string, folder boo
 		path = place + site.Extension
 		standard = standard + site.Extension
 	}
-	message := fmt.Sprintf("the standard's name for the folder of %q is %s", t.name, standard)
+	message := fmt.Sprintf("the standard's name for the folder of %q is %s",
+		t.name, standard)
 	c.reportName(ruleFileName, path, standard, message, !strings.Contains(t.name, "/"))
 }
 
@@ -62,7 +63,8 @@ func (c *checker) assignFolder(jobs []job, t *listedTool, b *branch, parts []str
 		if !isJSON || l.claimed {
 			continue
 		}
-		jobs = c.assignAnswer(jobs, t, b.dir+"/"+l.name, l, append(slices.Clip(parts), stem))
+		jobs = c.assignAnswer(jobs, t, b.dir+"/"+l.name, l,
+			append(slices.Clip(parts), stem))
 	}
 	for _, name := range b.dirs {
 		below := c.tree.branches[b.dir+"/"+name]
@@ -142,7 +144,8 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 		j.twin = standard
 	case encoded != stem:
 		b := c.tree.branches[path.Dir(j.path)]
-		message := fmt.Sprintf("the standard's name for the value %q is %s", stem, encoded+site.Extension)
+		message := fmt.Sprintf("the standard's name for the value %q is %s", stem,
+			encoded+site.Extension)
 		c.reportValueName(b, j.path, stem+site.Extension, standard, message)
 	case short31.MatchString(stem) && len(stem) == site.MaxName:
 		c.checkShortHash(j.path, stem)
@@ -312,7 +315,8 @@ func (c *checker) checkEnumNames(t *listedTool) {
 		for k, name := range claim.names {
 			first := slices.Index(claim.names, name)
 			apart := func(k int) bool {
-				return c.tree.hasAt(t.root+"/"+t.name, i, site.DistinctName(claim.wanted[k]))
+				return c.tree.hasAt(t.root+"/"+t.name, i,
+					site.DistinctName(claim.wanted[k]))
 			}
 			if first < k && !(apart(first) && apart(k)) {
 				c.site.fileReport.about(&t.entry).Add(ruleCollision, "/inputSchema",

@@ -175,7 +175,8 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 		return nil
 	}
 	for _, name := range b.dirs {
-		if err := c.grow(ctx, f, t, dir+"/"+name, depth+1); err != nil {
+		err := c.grow(ctx, f, t, dir+"/"+name, depth+1)
+		if err != nil {
 			return err
 		}
 	}
@@ -272,7 +273,8 @@ func (t *tree) find(file string) *leaf {
 // which hosts send instead.
 func (t *tree) compressed(file string) bool {
 	for _, form := range []string{".gz", ".br"} {
-		if plain, ok := strings.CutSuffix(file, form); ok && strings.HasSuffix(plain, site.Extension) {
+		plain, ok := strings.CutSuffix(file, form)
+		if ok && strings.HasSuffix(plain, site.Extension) {
 			return t.find(plain) != nil
 		}
 	}
@@ -324,7 +326,8 @@ func (t *tree) longTwin(file string) string {
 		}
 		parts[i] = found[0]
 	}
-	if twin := strings.Join(parts, "/") + site.Extension; twin != file && t.find(twin) != nil {
+	twin := strings.Join(parts, "/") + site.Extension
+	if twin != file && t.find(twin) != nil {
 		return twin
 	}
 	return ""

@@ -24,7 +24,8 @@ import (
 //
 // Readers and Hosts are an error here: checking them requires the files.
 func CheckURL(ctx context.Context, baseURL string, opts *Options) (*check.Report, error) {
-	c, err := newChecker(opts, strings.TrimSuffix(strings.TrimSuffix(baseURL, site.ManifestName), "/")+"/")
+	c, err := newChecker(opts,
+		strings.TrimSuffix(strings.TrimSuffix(baseURL, site.ManifestName), "/")+"/")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,8 @@ func (c *checker) toolProbes(t *listedTool) []probe {
 		return list
 	}
 	for k, name := range t.claims[0].names {
-		list = append(list, c.answerProbe(t, []string{name}, []string{t.claims[0].wanted[k]}))
+		list = append(list, c.answerProbe(t, []string{name},
+			[]string{t.claims[0].wanted[k]}))
 	}
 	return list
 }
@@ -169,14 +171,16 @@ func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 		parts: parts,
 	}, []site.Candidate{{Path: path}}, func() {
 		r := ruleAnswerMissing
-		message := fmt.Sprintf("tool %q has no answer for %s", t.name, strings.Join(values, ", "))
+		message := fmt.Sprintf("tool %q has no answer for %s", t.name,
+			strings.Join(values, ", "))
 		switch {
 		case t.root == site.PromptsDir:
 			r, message = ruleFileMissing, fmt.Sprintf("there is no file for prompt %q", t.name)
 		case len(values) == 0:
 			r, message = ruleNoAnswers, fmt.Sprintf("tool %q has no answers", t.name)
 		}
-		c.site.fileReport.At(t.entry.at).Add(r, t.entry.path(), "publish "+path, "%s", message)
+		c.site.fileReport.At(t.entry.at).Add(r, t.entry.path(), "publish "+path,
+			"%s", message)
 	}}
 }
 
@@ -214,7 +218,8 @@ func (c *checker) probeAll(ctx context.Context, w *site.Web, list []probe) error
 			c.take(s)
 		}
 	}
-	if open := c.unknowable(); open != "" && c.index == nil {
+	open := c.unknowable()
+	if open != "" && c.index == nil {
 		c.in(site.ManifestName).Add(rulePartial, "", "check the folder that was published",
 			"a host does not list its files: the answers of %s were not checked", open)
 	}

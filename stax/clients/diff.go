@@ -70,13 +70,15 @@ func values(text []byte, c *Client, shown string) []string {
 			quoted = edit.Quoted(line)
 			quoted = quoted[1 : len(quoted)-1]
 		}
-		return more || strings.Contains(shown, line) || quoted != "" && strings.Contains(shown, quoted)
+		return more || strings.Contains(shown, line) ||
+			quoted != "" && strings.Contains(shown, quoted)
 	}
 	var walk func(n *tree.Node)
 	walk = func(n *tree.Node) {
 		texts := texts(n)
 		for i, item := range n.Items {
-			if item.Kind == tree.String && visible(item.Text) && stax.LooksSecretArgument(texts, i) != "" {
+			if item.Kind == tree.String && visible(item.Text) &&
+				stax.LooksSecretArgument(texts, i) != "" {
 				add(item.Text)
 			}
 			walk(item)
@@ -86,7 +88,8 @@ func values(text []byte, c *Client, shown string) []string {
 			if header(m.Key) {
 				looksSecret = stax.LooksSecretHeader
 			}
-			if m.Value.Kind == tree.String && visible(m.Value.Text) && looksSecret(m.Key, m.Value.Text) != "" {
+			if m.Value.Kind == tree.String && visible(m.Value.Text) &&
+				looksSecret(m.Key, m.Value.Text) != "" {
 				add(m.Value.Text)
 			}
 			walk(m.Value)

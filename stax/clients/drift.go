@@ -21,7 +21,8 @@ type Selection struct {
 }
 
 func (s *Selection) file(r *record) bool {
-	return (len(s.Clients) == 0 || slices.Contains(s.Clients, r.Client)) && (s.Scope == "" || s.Scope == r.Scope)
+	return (len(s.Clients) == 0 || slices.Contains(s.Clients, r.Client)) &&
+		(s.Scope == "" || s.Scope == r.Scope)
 }
 
 // any reports whether an entry of a file is selected, or the whole file is.

@@ -56,7 +56,8 @@ func replace(name string, text []byte, mode fs.FileMode) error {
 // readOnly returns a reason if the owner may not write the file. A rename would still
 // replace it, against the owner's intent.
 func readOnly(path string) string {
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o200 == 0 {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o200 == 0 {
 		return "it is read-only"
 	}
 	return ""

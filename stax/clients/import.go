@@ -175,7 +175,8 @@ func (i *importer) address(s *stax.Server, shape *Shape, take func(string, func(
 	}
 	refs := i.client.References
 	if refs.Header != "" {
-		take(refs.EnvList, func(*tree.Node) {}) // the headers themselves contain the references
+		// The headers themselves contain the references.
+		take(refs.EnvList, func(*tree.Node) {})
 	}
 	if len(shape.Headers) > 0 {
 		take(shape.Headers[0], func(n *tree.Node) {
@@ -339,7 +340,8 @@ func (i *importer) place(e edit.Entry) FileEntry {
 	if e.Value.Start > 0 {
 		found.Line, found.Column = check.LineColumn(i.Document.Text, e.Value.Start)
 	}
-	if stdio := i.client.Stdio; stdio != nil && stdio.Command != "" {
+	stdio := i.client.Stdio
+	if stdio != nil && stdio.Command != "" {
 		found.Command = stdio.words(e.Value)
 	}
 	return found
@@ -408,7 +410,8 @@ func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 		case old == nil:
 		case given && (!has || mine.Reveal() != theirs.Reveal()):
 			other.rename(d.Key, func(key string) bool {
-				return im.Config.Declaration(key) == nil && other.Config.Declaration(key) == nil
+				return im.Config.Declaration(key) == nil &&
+					other.Config.Declaration(key) == nil
 			})
 			continue
 		case has && !given:

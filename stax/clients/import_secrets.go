@@ -51,7 +51,8 @@ func find(text string, forms []*regexp.Regexp) []reference {
 	var all []reference
 	for _, form := range forms {
 		for _, m := range form.FindAllStringSubmatchIndex(text, -1) {
-			all = append(all, reference{m[0], m[1], keyFor("", text[m[2]:m[3]]), m[5] > m[4]})
+			all = append(all, reference{m[0], m[1], keyFor("",
+				text[m[2]:m[3]]), m[5] > m[4]})
 		}
 	}
 	slices.SortFunc(all, func(a, b reference) int { return a.start - b.start })
@@ -146,19 +147,23 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 		value := m.Value.Text
 		refs := i.references(value)
 		switch {
-		case m.Value.Kind == tree.Null || m.Value.Kind == tree.Array || m.Value.Kind == tree.Object:
+		case m.Value.Kind == tree.Null || m.Value.Kind == tree.Array ||
+			m.Value.Kind == tree.Object:
 			i.lost(m.Value, "the variable %s of server %q is %s", m.Key, s.Name,
 				m.Value.Kind)
-		case len(refs) == 1 && refs[0].start == 0 && refs[0].end == len(value) && keyFor("", m.Key) == m.Key:
+		case len(refs) == 1 && refs[0].start == 0 && refs[0].end == len(value) &&
+			keyFor("", m.Key) == m.Key:
 			if refs[0].otherwise {
-				i.lost(m.Value, "what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
+				i.lost(m.Value,
+					"what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
 			}
 			i.refer(s, m.Value, refs[0].key, m.Key)
 		case stax.LooksSecret(m.Key, value) != "":
 			key := i.keep(s, m.Key, value)
 			variable := keyFor("", m.Key)
 			if i.stands(m.Value, key); variable != m.Key {
-				i.lost(m.Value, "no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
+				i.lost(m.Value,
+					"no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
 			}
 			i.expose(s, m.Value, key, variable)
 		default:
@@ -225,7 +230,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		var keys []string
 		for _, r := range refs {
 			if r.otherwise {
-				i.lost(n, "what holds without the variable %s of server %q is lost", r.key, s.Name)
+				i.lost(n,
+					"what holds without the variable %s of server %q is lost", r.key, s.Name)
 			}
 			b.WriteString(value[at:r.start] + "{" + r.key + "}")
 			at = r.end
@@ -266,8 +272,10 @@ func (i *importer) url(s *stax.Server, n *tree.Node) {
 	if err != nil || i.refers(s.URL) {
 		return
 	}
-	if password, ok := u.User.Password(); ok && password != "" {
-		key := i.keep(s, keyFor(s.Name, "basic"), base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
+	password, ok := u.User.Password()
+	if ok && password != "" {
+		key := i.keep(s, keyFor(s.Name, "basic"),
+			base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
 		i.stands(n, key)
 		i.bind(s, "Authorization", "Basic {"+key+"}", key)
 		u.User = nil
@@ -308,7 +316,8 @@ func keyFor(server, name string) string {
 	}
 	upper := server != ""
 	for _, r := range name {
-		upper = upper || r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		upper = upper ||
+			r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	}
 	key := strings.Map(func(r rune) rune {
 		switch {

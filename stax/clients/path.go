@@ -111,7 +111,8 @@ func (p *Place) installed(c *Client) bool {
 	}
 	return slices.ContainsFunc(folders, func(folder string) bool {
 		info, err := os.Stat(folder)
-		return err == nil && info.IsDir() && folder != home && folder != filepath.Join(home, ".config")
+		return err == nil && info.IsDir() && folder != home &&
+			folder != filepath.Join(home, ".config")
 	})
 }
 
@@ -182,7 +183,8 @@ func (p *Place) leadsOut(path string, scope Scope) string {
 	for err == nil { // up to what exists
 		var real string
 		if real, err = filepath.EvalSymlinks(there); err == nil {
-			if rel, relErr := filepath.Rel(root, real); relErr != nil || !filepath.IsLocal(rel) && rel != "." {
+			rel, relErr := filepath.Rel(root, real)
+			if relErr != nil || !filepath.IsLocal(rel) && rel != "." {
 				return "it leads out of the project, by way of a link"
 			}
 			return ""

@@ -176,7 +176,8 @@ func NewPlan(m *stax.Merged, state *State, opts *PlanOptions) (*Plan, *check.Rep
 func Present(place *Place, scope Scope) []Client {
 	present := []Client{}
 	for _, c := range All() {
-		if _, exists, err := place.Path(&c, scope); err == nil && exists {
+		_, exists, err := place.Path(&c, scope)
+		if err == nil && exists {
 			present = append(present, c)
 		}
 	}
@@ -311,7 +312,8 @@ func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 func differing(a, b *tree.Node) []string {
 	var fields []string
 	for _, m := range a.Members {
-		if other := b.Get(m.Key); other == nil || !equal(other, m.Value) {
+		other := b.Get(m.Key)
+		if other == nil || !equal(other, m.Value) {
 			fields = append(fields, m.Key)
 		}
 	}
@@ -359,7 +361,8 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 // manages reports whether an entry was written from the definitions of the plan, and the
 // plan includes its server.
 func (p *Plan) manages(server string, w written) bool {
-	return slices.Equal(w.Sources, p.sources) && (p.servers == nil || slices.Contains(p.servers, server))
+	return slices.Equal(w.Sources, p.sources) &&
+		(p.servers == nil || slices.Contains(p.servers, server))
 }
 
 // finish adds the diff and the remaining steps.
@@ -386,12 +389,14 @@ func ShortPath(path string) string {
 		return path
 	}
 	for _, dir := range []string{dir, filepath.Dir(oneName(filepath.Join(dir, "x")))} {
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && filepath.IsLocal(rel) {
 			return rel
 		}
 	}
 	if home, err := os.UserHomeDir(); err == nil && filepath.Dir(home) != home {
-		if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) {
+		rel, err := filepath.Rel(home, path)
+		if err == nil && filepath.IsLocal(rel) {
 			return filepath.Join("~", rel)
 		}
 	}

@@ -42,7 +42,8 @@ func (l *State) Remove(s *Selection) *Removal {
 		Files:     []*FilePlan{},
 	}
 	for _, path := range l.Paths() {
-		if r := l.files[path]; s.file(r) && s.any(r) {
+		r := l.files[path]
+		if s.file(r) && s.any(r) {
 			plan.Files = append(plan.Files, l.removeFrom(path, r, s))
 		}
 	}
@@ -87,7 +88,8 @@ func (l *State) removeFrom(path string, r *record, s *Selection) *FilePlan {
 		f.after = nil
 		if !r.Created {
 			if f.after, err = os.ReadFile(l.backup(path)); err != nil {
-				f.Problem = fmt.Sprintf("the copy of the file cannot be read: %s", fsutil.Reason(err))
+				f.Problem = fmt.Sprintf("the copy of the file cannot be read: %s",
+					fsutil.Reason(err))
 				return f
 			}
 		}

@@ -23,12 +23,14 @@ func agree(
 	}
 	for i := range all {
 		other := &all[i]
-		if there, _, err := opts.Place.Path(other, scope); other.ID == c.ID || err != nil || there != path {
+		there, _, err := opts.Place.Path(other, scope)
+		if other.ID == c.ID || err != nil || there != path {
 			continue
 		}
 		theirs, _ := Translate(other, m, &opts.Options)
 		for k, e := range theirs {
-			if !e.Launched || e.LeftOut != "" || entries[k].Launched || entries[k].LeftOut != "" {
+			if !e.Launched || e.LeftOut != "" || entries[k].Launched ||
+				entries[k].LeftOut != "" {
 				continue
 			}
 			s := &m.Config.Servers[k]

@@ -117,7 +117,8 @@ func OpenState(dir string) (*State, error) {
 		return nil, fmt.Errorf("%s: %w", l.name(), err)
 	}
 	if file.Version != 1 {
-		return nil, fmt.Errorf("%s: version %d was written by another slipway", l.name(), file.Version)
+		return nil, fmt.Errorf("%s: version %d was written by another slipway",
+			l.name(), file.Version)
 	}
 	for path, r := range file.Files {
 		if r != nil {
@@ -327,7 +328,8 @@ func equal(a, b *tree.Node) bool {
 		}
 	}
 	for _, m := range a.Members {
-		if other := b.Get(m.Key); other == nil || !equal(a.Get(m.Key), other) {
+		other := b.Get(m.Key)
+		if other == nil || !equal(a.Get(m.Key), other) {
 			return false
 		}
 	}

@@ -123,8 +123,10 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 	}
 	t.placed = t.server != s
 	entry, findings := t.run()
-	if why := paths.why(); why != "" && entry.LeftOut == "" {
-		findings = append(findings, in.Finding(ruleNotPortable, pointer(s, "args"), "", "%s", why))
+	why := paths.why()
+	if why != "" && entry.LeftOut == "" {
+		findings = append(findings, in.Finding(ruleNotPortable, pointer(s, "args"),
+			"", "%s", why))
 	}
 	if opts.Via == Auto &&
 		slices.ContainsFunc(findings, func(f check.Finding) bool {
@@ -172,8 +174,10 @@ func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, 
 	}
 	entry, findings := t.run()
 	entry.Launched = true
-	if why := paths.why(); why != "" && entry.LeftOut == "" {
-		findings = append(findings, t.in.Finding(ruleNotPortable, pointer(s, ""), "", "%s", why))
+	why := paths.why()
+	if why != "" && entry.LeftOut == "" {
+		findings = append(findings, t.in.Finding(ruleNotPortable, pointer(s, ""),
+			"", "%s", why))
 	}
 	return entry, findings
 }
@@ -307,7 +311,8 @@ func (t *translator) wouldExpand() {
 		for _, p := range t.env {
 			check("env/"+escape(p.name), p.value)
 		}
-		if form == "NAME" { // expands only a value that is exactly the name of a set variable
+		// Expands only a value that is exactly the name of a set variable.
+		if form == "NAME" {
 			continue
 		}
 		check("command", t.server.Command)
@@ -315,7 +320,9 @@ func (t *translator) wouldExpand() {
 		check("url", t.server.URL)
 		for i, arg := range t.server.Args {
 			if t.launched || t.placed {
-				arg = strings.TrimPrefix(strings.TrimPrefix(arg, "file:"), t.client.ProjectDir+"/") // an intended reference
+				// An intended reference.
+				arg = strings.TrimPrefix(strings.TrimPrefix(arg, "file:"),
+					t.client.ProjectDir+"/")
 			}
 			check(fmt.Sprintf("args/%d", i), arg)
 		}
@@ -445,7 +452,8 @@ func (t *translator) remoteSecrets() {
 		t.special = append(t.special, field(refs.HeaderVars, byHeader))
 	}
 	for _, key := range t.merged.Unbound(t.server) {
-		t.add(stax.RuleSecretUnbound, "secrets", "gets no header for %s: nothing says which", key)
+		t.add(stax.RuleSecretUnbound, "secrets",
+			"gets no header for %s: nothing says which", key)
 	}
 }
 
@@ -514,7 +522,8 @@ func (t *translator) build() {
 		}
 	}
 	for _, f := range s.Extra {
-		t.add(ruleNotWritten, escape(f.Name), "does not get %q, which the format does not know", f.Name)
+		t.add(ruleNotWritten, escape(f.Name),
+			"does not get %q, which the format does not know", f.Name)
 	}
 	t.entry.Value = object(members)
 }
@@ -539,7 +548,8 @@ func (t *translator) tools(put func(string, any)) {
 	} {
 		switch {
 		case list.tools == nil:
-		case list.name != "" && len(list.tools) == 0 && t.client.EmptyIsAll && list.member == "enabledTools":
+		case list.name != "" && len(list.tools) == 0 && t.client.EmptyIsAll &&
+			list.member == "enabledTools":
 			t.lost(list.member, "takes an empty list for all tools, and would offer every one")
 		case list.name == "":
 			t.lost(list.member, "does not support %s: it would offer every tool", list.member)

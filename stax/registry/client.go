@@ -86,7 +86,8 @@ var serverName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 func IsName(text string) bool {
 	domain, _, _ := strings.Cut(text, "/")
 	dot := strings.IndexByte(domain, '.')
-	return len(text) <= maxName && dot > 0 && dot < len(domain)-1 && serverName.MatchString(text)
+	return len(text) <= maxName && dot > 0 && dot < len(domain)-1 &&
+		serverName.MatchString(text)
 }
 
 // Search returns the latest versions of servers that have all words in their name, title
@@ -171,7 +172,8 @@ func (s *search) page(text []byte) (next string, err error) {
 	for _, item := range list.Servers {
 		var answer response
 		doc := &Document{}
-		if json.Unmarshal(item, &answer) != nil || json.Unmarshal(answer.Server, doc) != nil || !IsName(doc.Name) {
+		if json.Unmarshal(item, &answer) != nil ||
+			json.Unmarshal(answer.Server, doc) != nil || !IsName(doc.Name) {
 			s.results.Malformed++
 			continue
 		}
@@ -224,7 +226,8 @@ func (c *Client) Get(ctx context.Context, name, version string) (*Document, erro
 	ctx, cancel := context.WithTimeout(ctx, maxRequests)
 	defer cancel()
 	version = cmp.Or(version, "latest")
-	text, err := c.get(ctx, "/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version))
+	text, err := c.get(ctx,
+		"/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version))
 	var answer *APIError
 	if errors.As(err, &answer) && answer.Status == http.StatusNotFound {
 		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)

@@ -201,7 +201,8 @@ func IsDocument(text []byte) bool {
 	if root == nil || root.Kind != tree.Object {
 		return false
 	}
-	named := root.Get("name") != nil && (root.Get("packages") != nil || root.Get("remotes") != nil)
+	named := root.Get("name") != nil &&
+		(root.Get("packages") != nil || root.Get("remotes") != nil)
 	answer := root.Get("server") != nil && root.Get("server").Get("name") != nil
 	list := root.Get("servers") != nil && root.Get("servers").Kind == tree.Array
 	return named || answer || list

@@ -125,7 +125,8 @@ func (e *exporter) complete() error {
 		}
 	case d.Version == "":
 		return &NeedError{"a version", "--version 1.0.0"}
-	case d.Version == "latest" || len(d.Version) > 255 || strings.ContainsAny(d.Version, "^~<>=*| "):
+	case d.Version == "latest" || len(d.Version) > 255 ||
+		strings.ContainsAny(d.Version, "^~<>=*| "):
 		return &NeedError{fmt.Sprintf("one version, and %q is none", d.Version), "--version 1.0.0"}
 	case d.Description == "":
 		return &NeedError{"a description", `--description "What the server does"`}
@@ -232,7 +233,8 @@ func (e *exporter) environment(p *Package) {
 	for _, key := range e.server.Secrets {
 		in := e.secretInput(key)
 		name := key
-		if d := e.merged.Config.Declaration(key); d != nil && (d.ExposeAs.Env != "" || d.ExposeAs.File != "") {
+		d := e.merged.Config.Declaration(key)
+		if d != nil && (d.ExposeAs.Env != "" || d.ExposeAs.File != "") {
 			if d.ExposeAs.File != "" {
 				e.lost("secrets", "a registry does not support the file in which the server gets %s", key)
 			}

@@ -33,10 +33,12 @@ func launchers() []launcher {
 			if l.program == "bunx" {
 				yes = nil
 			}
-			return slices.Concat(missing(yes, l.runtime, "--yes"), l.runtime, []string{l.what}, l.own)
+			return slices.Concat(missing(yes, l.runtime, "--yes"), l.runtime,
+				[]string{l.what}, l.own)
 		}},
 		{"pypi", []string{"uvx"}, func(l *line) []string {
-			if n := len(l.runtime); n > 0 && l.runtime[n-1] == "--from" {
+			n := len(l.runtime)
+			if n > 0 && l.runtime[n-1] == "--from" {
 				l.what = strings.Replace(l.what, "@", "==", 1) // a requirement, not a tool
 			}
 			return slices.Concat(l.runtime, []string{l.what}, l.own)
@@ -46,7 +48,8 @@ func launchers() []launcher {
 			if len(runtime) > 0 && runtime[0] == "run" {
 				runtime = runtime[1:]
 			}
-			args := slices.Concat([]string{"run"}, missing([]string{"-i"}, runtime, "--interactive"),
+			args := slices.Concat([]string{"run"}, missing([]string{"-i"}, runtime,
+				"--interactive"),
 				missing([]string{"--rm"}, runtime))
 			for _, name := range l.env {
 				args = append(args, "-e", name)
@@ -102,7 +105,8 @@ func (b *builder) pack(p *Package) error {
 		s.RegistryRef.Digest = "sha256:" + p.FileSHA256
 	}
 	l := &line{what: versioned(p)}
-	if _, digest, ok := strings.Cut(p.Identifier, "@sha256:"); ok && p.RegistryType == "oci" {
+	_, digest, ok := strings.Cut(p.Identifier, "@sha256:")
+	if ok && p.RegistryType == "oci" {
 		s.RegistryRef.Digest = "sha256:" + digest
 	}
 	l.env = b.environment(p.EnvironmentVariables)
@@ -140,7 +144,8 @@ func (b *builder) pack(p *Package) error {
 		if slices.Contains(kind.programs, p.RuntimeHint) {
 			l.program = p.RuntimeHint
 		} else if p.RuntimeHint != "" {
-			b.lost(check.Note, "the package is to be started by %q; %s starts it instead", p.RuntimeHint, l.program)
+			b.lost(check.Note,
+				"the package is to be started by %q; %s starts it instead", p.RuntimeHint, l.program)
 		}
 		s.Command, s.Args = l.program, kind.args(l)
 	}
@@ -158,7 +163,8 @@ func (b *builder) imageArguments(p *Package, l *line) []Argument {
 			continue
 		}
 		variable, template, ok := strings.Cut(a.Value, "=")
-		if ok && (a.Name == "-e" || a.Name == "--env") && holdsSecret(template, a.Variables) {
+		if ok && (a.Name == "-e" || a.Name == "--env") &&
+			holdsSecret(template, a.Variables) {
 			in := a.Input
 			in.Value = template
 			l.env = append(l.env, b.environment([]KeyValue{{variable, in}})...)

@@ -42,7 +42,8 @@ func (e *exporter) packageOf() *Package {
 	case "dnx":
 		return e.tool(name, s.Args)
 	case "dotnet":
-		if len(s.Args) > 2 && s.Args[0] == "tool" && (s.Args[1] == "exec" || s.Args[1] == "execute") {
+		if len(s.Args) > 2 && s.Args[0] == "tool" &&
+			(s.Args[1] == "exec" || s.Args[1] == "execute") {
 			return e.tool(name, s.Args[2:])
 		}
 	case "slipway":
@@ -59,7 +60,8 @@ func (e *exporter) packageOf() *Package {
 func (e *exporter) runner(kind, name string, args, flags []string) *Package {
 	i := 0
 	for i < len(args) && strings.HasPrefix(args[i], "-") {
-		if kind == "pypi" && args[i] == "--from" { // followed by the package, then its program
+		// Followed by the package, then its program.
+		if kind == "pypi" && args[i] == "--from" {
 			i++
 			break
 		}
@@ -105,7 +107,8 @@ func (e *exporter) plainPackage(p *Package) bool {
 // pinned reports a package without an exact version.
 func (e *exporter) pinned(p *Package) {
 	if p.Version == "latest" || strings.ContainsAny(p.Version, "^~<>=*|") {
-		e.lost("args", "a registry takes one version of %s, and %q is none", p.Identifier, p.Version)
+		e.lost("args", "a registry takes one version of %s, and %q is none",
+			p.Identifier, p.Version)
 		p.Version = ""
 	}
 	if p.Version == "" {
@@ -117,7 +120,8 @@ func (e *exporter) pinned(p *Package) {
 
 // cutVersion splits a package from its version: name@1.0, @scope/name@1.0, name==1.0.
 func cutVersion(kind, word string) (identifier, version string) {
-	if id, v, ok := strings.Cut(word, "=="); ok && kind == "pypi" {
+	id, v, ok := strings.Cut(word, "==")
+	if ok && kind == "pypi" {
 		return id, v
 	}
 	if i := strings.LastIndexByte(word, '@'); i > 0 {
@@ -174,7 +178,8 @@ func (e *exporter) image(name string, args []string) *Package {
 	i := 1
 	for ; i < len(args) && strings.HasPrefix(args[i], "-"); i++ {
 		flag := args[i]
-		letters := len(flag) > 2 && flag[1] != '-' && strings.Trim(flag[1:], "iqP") == "" // as in -iq
+		// As in -iq.
+		letters := len(flag) > 2 && flag[1] != '-' && strings.Trim(flag[1:], "iqP") == ""
 		switch {
 		case slices.Contains([]string{"-i", "--interactive", "--rm"}, flag):
 		case flag == "-t" || flag == "--tty" || flag == "-it":
@@ -186,7 +191,8 @@ func (e *exporter) image(name string, args []string) *Package {
 			p.RuntimeArguments = append(p.RuntimeArguments, wordsOf([]string{flag})...)
 		case slices.Contains(valued, flag) && i+1 < len(args):
 			i++
-			if (flag == "-e" || flag == "--env") && !strings.Contains(args[i], "=") && e.provides(args[i]) {
+			if (flag == "-e" || flag == "--env") &&
+				!strings.Contains(args[i], "=") && e.provides(args[i]) {
 				p.EnvironmentVariables = append(p.EnvironmentVariables, KeyValue{Name: args[i]})
 				continue
 			}
@@ -203,7 +209,8 @@ func (e *exporter) image(name string, args []string) *Package {
 	}
 	// The tag is part of the identifier, so Version stays empty.
 	p.Identifier, p.PackageArguments = args[i], wordsOf(args[i+1:])
-	if _, digest, ok := strings.Cut(p.Identifier, "@sha256:"); !ok || digest == "" {
+	_, digest, ok := strings.Cut(p.Identifier, "@sha256:")
+	if !ok || digest == "" {
 		if tag := p.Identifier[strings.LastIndexByte(p.Identifier, '/')+1:]; !strings.Contains(tag, ":") ||
 			strings.HasSuffix(tag, ":latest") {
 			e.lost("args", "the image %s is not one version", p.Identifier)
@@ -214,11 +221,13 @@ func (e *exporter) image(name string, args []string) *Package {
 
 // provides reports whether the definition gives the server a variable.
 func (e *exporter) provides(name string) bool {
-	if _, ok := e.server.Env[name]; ok || slices.Contains(e.server.Secrets, name) {
+	_, ok := e.server.Env[name]
+	if ok || slices.Contains(e.server.Secrets, name) {
 		return true
 	}
 	for _, key := range e.server.Secrets {
-		if d := e.merged.Config.Declaration(key); d != nil && d.ExposeAs.Env == name {
+		d := e.merged.Config.Declaration(key)
+		if d != nil && d.ExposeAs.Env == name {
 			return true
 		}
 	}
@@ -274,7 +283,8 @@ func (e *exporter) bundle(args []string) *Package {
 		}
 		e.lost("args", "a registry does not support %s of a bundle", args[i])
 	}
-	if !strings.HasPrefix(p.Identifier, "https://") && !strings.HasPrefix(p.Identifier, "http://") {
+	if !strings.HasPrefix(p.Identifier, "https://") &&
+		!strings.HasPrefix(p.Identifier, "http://") {
 		e.lost("args", "a registry names a bundle by its URL, and metadata has no %q with one", sourceKey)
 		return nil
 	}

@@ -130,7 +130,8 @@ func mcpgoServer(j *journal) *mcpgoserver.MCPServer {
 		func(_ context.Context, _ mcpgo.CallToolRequest, m message) (*mcpgo.CallToolResult, error) {
 			return mcpgo.NewToolResultText(m.Message), nil
 		}))
-	s.AddTool(mcpgo.NewTool("work", argument, mcpgo.WithNumber("millis")), mcpgo.NewTypedToolHandler(
+	s.AddTool(mcpgo.NewTool("work", argument,
+		mcpgo.WithNumber("millis")), mcpgo.NewTypedToolHandler(
 		func(_ context.Context, _ mcpgo.CallToolRequest, m message) (*mcpgo.CallToolResult, error) {
 			answer, err := j.work(m)
 			return mcpgo.NewToolResultText(answer), err

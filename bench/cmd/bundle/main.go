@@ -121,7 +121,8 @@ func installFolder(ctx context.Context, dir string, stderr io.Writer) error {
 	return errors.Join(
 		os.MkdirAll(filepath.Join(dir, "server"), 0o755),
 		os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(manifest), 0o644),
-		os.WriteFile(filepath.Join(dir, "server", "index.js"), []byte("console.log('x')\n"), 0o644))
+		os.WriteFile(filepath.Join(dir, "server", "index.js"),
+			[]byte("console.log('x')\n"), 0o644))
 }
 
 // npm installs packages unless the file mark exists.

@@ -76,7 +76,8 @@ func watchMemory(pid int) (most func() int64) {
 		tick := time.NewTicker(2 * time.Millisecond)
 		defer tick.Stop()
 		for high := int64(0); ; {
-			kb, _ := system.OwnMemoryKB(pid) // an error means that it has exited, or is not reported
+			// An error means that it has exited, or is not reported.
+			kb, _ := system.OwnMemoryKB(pid)
 			high = max(high, kb<<10)
 			select {
 			case <-stop:

@@ -40,9 +40,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}}
 	err := trial.Parse("compare", args, stderr, func(flags *flag.FlagSet) {
 		o.Bind(flags, "results.jsonl and results.md", "", "")
-		flags.IntVar(&o.spawns, "spawns", 5, "starts of a process in each round of a start-up workload")
-		flags.StringVar(&o.peers, "peers", "", "comma-separated names of peers (default all; the floors always run)")
-		flags.StringVar(&o.workloads, "workloads", "", "comma-separated names of workloads, or their prefixes (default all)")
+		flags.IntVar(&o.spawns, "spawns", 5,
+			"starts of a process in each round of a start-up workload")
+		flags.StringVar(&o.peers, "peers", "",
+			"comma-separated names of peers (default all; the floors always run)")
+		flags.StringVar(&o.workloads, "workloads", "",
+			"comma-separated names of workloads, or their prefixes (default all)")
 	})
 	if err != nil {
 		return nil, err

@@ -42,7 +42,8 @@ func (p *peer) start(ctx context.Context, w fix.Workload) (*process.Process, *lo
 		cfg.With = p.with
 	}
 	if w.Kind.Pipes() {
-		proc, err := process.StartOnPipes(ctx, slices.Concat(p.Command, cfg.Args()), cfg.Env())
+		proc, err := process.StartOnPipes(ctx,
+			slices.Concat(p.Command, cfg.Args()), cfg.Env())
 		if err == nil {
 			g.In = proc.In
 			g.Out = proc.Out

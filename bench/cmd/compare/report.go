@@ -40,7 +40,8 @@ func overview(t *trial.Trial, title string, workloads []fix.Workload, figure str
 		}
 		head = append(head, p.Key().Name)
 		for i, w := range workloads {
-			rows[i] = append(rows[i], overviewCell(t.Of(w.Name, p.Key()), p.Does(w), figure))
+			rows[i] = append(rows[i], overviewCell(t.Of(w.Name, p.Key()),
+				p.Does(w), figure))
 		}
 	}
 	if len(head) == 1 || len(rows) == 0 {
@@ -95,7 +96,8 @@ func details(t *trial.Trial, w fix.Workload) string {
 	columns := columnsOf(w)
 	var rows [][]string
 	for _, p := range t.Rows {
-		if row := t.Of(w.Name, p.Key()).Cells(columns, p.Key().Name); row != nil {
+		row := t.Of(w.Name, p.Key()).Cells(columns, p.Key().Name)
+		if row != nil {
 			rows = append(rows, row)
 		}
 	}

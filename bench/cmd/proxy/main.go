@@ -40,7 +40,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{Options: trial.Options{Warmup: 500 * time.Millisecond}}
 	err := trial.Parse("proxy", args, stderr, func(flags *flag.FlagSet) {
 		o.Bind(flags, "proxy.jsonl and proxy.md", " (default 7, with -short 3)", " (default 2s, with -short 500ms)")
-		flags.BoolVar(&o.short, "short", false, "only the rows with bounds, for less time, and with wider bounds")
+		flags.BoolVar(&o.short, "short", false,
+			"only the rows with bounds, for less time, and with wider bounds")
 		flags.StringVar(&o.rows, "rows", "", "comma-separated names of rows (default all)")
 	})
 	if err != nil {

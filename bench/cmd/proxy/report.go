@@ -28,14 +28,16 @@ func (b *bench) report() string {
 					},
 				},
 				trial.Median("req/s", "requests_per_second", 1), trial.Median("p50 us", "p50_us", 1),
-				trial.Median("p99 us", "p99_us", 1), trial.Median("RSS idle MB", "rss_idle_kb", mb),
+				trial.Median("p99 us", "p99_us", 1), trial.Median("RSS idle MB",
+					"rss_idle_kb", mb),
 				trial.Median("after MB", "rss_after_kb", mb), trial.Median("peak MB", "rss_peak_kb", mb),
 				trial.Median("of these its own", "rss_own_kb", mb),
 			}
 			if rows == nil {
 				rows = append(rows, trial.Heads(columns, "behind", "gateway"))
 			}
-			if row := b.Of(w.Name, k).Cells(columns, k.Back, k.Name); row != nil {
+			row := b.Of(w.Name, k).Cells(columns, k.Back, k.Name)
+			if row != nil {
 				rows = append(rows, row)
 			}
 		}
@@ -45,7 +47,8 @@ func (b *bench) report() string {
 	for _, r := range b.judge().Rows() {
 		rows = append(rows, []string{r.What, r.Figure, r.Value, r.Bound, r.Verdict})
 	}
-	return text + trial.Table("### Bounds", 1, []string{"workload", "what", "measured", "bound", ""}, rows)
+	return text + trial.Table("### Bounds", 1,
+		[]string{"workload", "what", "measured", "bound", ""}, rows)
 }
 
 // bound is a requirement on a figure, or on its ratio to that of another row.
@@ -121,10 +124,12 @@ func (b *bench) judge() *figures.Table {
 		case len(values) == 0: // not measured
 		case l.most > 0:
 			most := l.most * room
-			table.Judge(l.workload, l.what, figures.Number(value), "≤ "+figures.Number(most)+unit, value <= most)
+			table.Judge(l.workload, l.what, figures.Number(value),
+				"≤ "+figures.Number(most)+unit, value <= most)
 		default:
 			least := l.least / room
-			table.Judge(l.workload, l.what, figures.Number(value), "≥ "+figures.Number(least), value >= least)
+			table.Judge(l.workload, l.what, figures.Number(value),
+				"≥ "+figures.Number(least), value >= least)
 		}
 	}
 	return &table

@@ -218,7 +218,8 @@ func (r *row) Build(ctx context.Context) (err error) {
 	}
 	preload := filepath.Join(dir, "loopback.cjs")
 	r.Program = program
-	r.Command = append(r.Command, "--require", preload, filepath.Join(dir, "node_modules", name, "dist", "index.js"))
+	r.Command = append(r.Command, "--require", preload, filepath.Join(dir,
+		"node_modules", name, "dist", "index.js"))
 	return os.WriteFile(preload, []byte(loopback), 0o644)
 }
 

@@ -50,7 +50,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	for _, round := range []string{"first build", "built again"} {
 		start := time.Now()
-		result, err := sitebuild.Write(ctx, encyclopaedia(pages, size, resources), sitebuild.Dir(dir), nil)
+		result, err := sitebuild.Write(ctx, encyclopaedia(pages, size, resources),
+			sitebuild.Dir(dir), nil)
 		if err != nil {
 			return fmt.Errorf("%w: %v", err, result.Report.Findings())
 		}
@@ -100,10 +101,13 @@ func encyclopaedia(pages, size int, resources bool) *sitebuild.Site {
 	site.Answers = func(yield func(*sitebuild.Answer, error) bool) {
 		for n := range pages {
 			page := fmt.Sprintf("%d. %s", n, text)
-			if !yield(sitebuild.Text("get_article", map[string]string{"title": title(n)}, page), nil) {
+			if !yield(sitebuild.Text("get_article",
+				map[string]string{"title": title(n)}, page), nil) {
 				return
 			}
-			if resources && !yield(sitebuild.TextResource(fmt.Sprintf("article://%d", n), "text/plain", page), nil) {
+			if resources &&
+				!yield(sitebuild.TextResource(fmt.Sprintf("article://%d", n),
+					"text/plain", page), nil) {
 				return
 			}
 		}

@@ -60,7 +60,8 @@ func (c *client) read(ctx context.Context) {
 func (c *client) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	answer := make(chan *jsonrpc.Response, 1)
 	c.mu.Lock()
-	id, err := jsonrpc.MakeID(float64(c.waiting.Add(answer))) // a float64 as required by this library
+	// A float64 as required by this library.
+	id, err := jsonrpc.MakeID(float64(c.waiting.Add(answer)))
 	c.mu.Unlock()
 	if err != nil {
 		return nil, err

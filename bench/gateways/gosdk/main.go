@@ -15,7 +15,8 @@ import (
 func main() {
 	contract.GatewayMain(contract.Gateway{
 		Stdio: func(ctx context.Context, command []string) (http.Handler, error) {
-			return serve(ctx, &mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)})
+			return serve(ctx,
+				&mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)})
 		},
 		HTTP: func(ctx context.Context, url string) (http.Handler, error) {
 			return serve(ctx,

@@ -20,7 +20,8 @@ func main() {
 			return serve(ctx, transport.NewStdio(command[0], nil, command[1:]...))
 		},
 		HTTP: func(ctx context.Context, url string) (http.Handler, error) {
-			t, err := transport.NewStreamableHTTP(url, transport.WithHTTPBasicClient(contract.Client()))
+			t, err := transport.NewStreamableHTTP(url,
+				transport.WithHTTPBasicClient(contract.Client()))
 			if err != nil {
 				return nil, err
 			}

@@ -21,7 +21,8 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	}
 	answer := w.Answer()
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		conn, err := websocket.Accept(rw, r, &websocket.AcceptOptions{Subprotocols: []string{"mcp.v1"}})
+		conn, err := websocket.Accept(rw, r,
+			&websocket.AcceptOptions{Subprotocols: []string{"mcp.v1"}})
 		if err != nil {
 			return // Accept has sent the error response
 		}

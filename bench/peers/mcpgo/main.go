@@ -72,7 +72,8 @@ func progress(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult
 }
 
 func serve(cfg contract.Config) (http.Handler, error) {
-	return server.NewStreamableHTTPServer(newServer(cfg), server.WithStateLess(!cfg.Session)), nil
+	return server.NewStreamableHTTPServer(newServer(cfg),
+		server.WithStateLess(!cfg.Session)), nil
 }
 
 func stdio(cfg contract.Config) error {

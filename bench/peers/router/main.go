@@ -47,7 +47,8 @@ func newServer(cfg contract.Config) (*server.Server, error) {
 					return blob, nil
 				}))
 		default:
-			features = append(features, router.Tool(t.Name, t.Description, progress, router.Schema(string(t.InputSchema))))
+			features = append(features, router.Tool(t.Name, t.Description,
+				progress, router.Schema(string(t.InputSchema))))
 		}
 	}
 	r, err := router.New(fix.ServerName, fix.ServerVersion, features...)

@@ -66,7 +66,8 @@ func eachTool(cfg contract.Config, blob string, register func(*mcp.Tool, callbac
 				return mcp.NewTextResult(blob), nil
 			}
 		}
-		register(mcp.NewTool(t.Name, mcp.WithDescription(t.Description), mcp.WithInputSchema(&schema)), call)
+		register(mcp.NewTool(t.Name, mcp.WithDescription(t.Description),
+			mcp.WithInputSchema(&schema)), call)
 	}
 	return nil
 }
@@ -101,7 +102,8 @@ func serve(cfg contract.Config) (http.Handler, error) {
 }
 
 func stdio(cfg contract.Config) error {
-	s := mcp.NewStdioServer(fix.ServerName, fix.ServerVersion, mcp.WithStdioServerLogger(silent{}))
+	s := mcp.NewStdioServer(fix.ServerName, fix.ServerVersion,
+		mcp.WithStdioServerLogger(silent{}))
 	err := eachTool(cfg, fix.Text(), func(t *mcp.Tool, call callback) {
 		s.RegisterTool(t, call)
 	})

@@ -33,7 +33,8 @@ func parse(args []string) (*serve.Options, error) {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
 	flags.DurationVar(&o.ReadHeaderTimeout, "header", 0, "time for the header of a request")
 	flags.DurationVar(&o.ReadTimeout, "read", 0, "time for a whole request")
-	flags.DurationVar(&o.WebSocket.PingInterval, "ping", 0, "time between pings of a WebSocket")
+	flags.DurationVar(&o.WebSocket.PingInterval, "ping", 0,
+		"time between pings of a WebSocket")
 	flags.DurationVar(&o.Server.SessionTTL, "ttl", 0, "time that a session may be idle")
 	flags.IntVar(&o.Server.MaxSessions, "sessions", 0, "sessions at most")
 	return &o, flags.Parse(args)

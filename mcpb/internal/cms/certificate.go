@@ -43,7 +43,8 @@ func CheckPurpose(c *x509.Certificate) error {
 	if c.KeyUsage != 0 && c.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
 		return errors.New("its certificate is not for signatures")
 	}
-	anyPurpose := len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)
+	anyPurpose := len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 ||
+		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)
 	if !anyPurpose && !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageCodeSigning) {
 		return errors.New("its certificate is not for signing code")
 	}

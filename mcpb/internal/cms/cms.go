@@ -173,7 +173,8 @@ func Parse(der []byte) (*Signature, error) {
 		return nil, fmt.Errorf("its certificates cannot be read: %w", err)
 	}
 	if len(certificates) > maxCertificates {
-		return nil, fmt.Errorf("it has %d certificates, more than %d", len(certificates), maxCertificates)
+		return nil, fmt.Errorf("it has %d certificates, more than %d",
+			len(certificates), maxCertificates)
 	}
 	signer := &data.Signers[0]
 	s := &Signature{value: signer.Signature}
@@ -202,7 +203,8 @@ func (signer *signerInfo) names(c *x509.Certificate) bool {
 	if decode(signer.ID.FullBytes, &id) != nil {
 		return false
 	}
-	return id.Serial.Cmp(c.SerialNumber) == 0 && bytes.Equal(id.Issuer.FullBytes, c.RawIssuer)
+	return id.Serial.Cmp(c.SerialNumber) == 0 &&
+		bytes.Equal(id.Issuer.FullBytes, c.RawIssuer)
 }
 
 // readAttributes reads the signed attributes. Each relevant one must occur once, with one

@@ -34,7 +34,8 @@ func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 // it has a passphrase, the error is [ErrEncryptedKey].
 func ParseKey(text []byte) (crypto.Signer, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
+		if block.Type == "ENCRYPTED PRIVATE KEY" ||
+			strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
 			return nil, ErrEncryptedKey
 		}
 		var key any
@@ -50,7 +51,8 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 			continue // such as the parameters of a curve
 		}
 		if err != nil {
-			return nil, errors.New("the private key cannot be read") // its error may quote the key
+			// Its error may quote the key.
+			return nil, errors.New("the private key cannot be read")
 		}
 		if signer, ok := key.(crypto.Signer); ok {
 			return signer, nil

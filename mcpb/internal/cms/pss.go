@@ -28,11 +28,14 @@ const maxSalt = 2048
 func (s *Signature) readPSS(raw asn1.RawValue) error {
 	var p pssParameters
 	var mask pkix.AlgorithmIdentifier
-	if decode(raw.FullBytes, &p) != nil || decode(p.MGF.Parameters.FullBytes, &mask) != nil {
+	if decode(raw.FullBytes, &p) != nil ||
+		decode(p.MGF.Parameters.FullBytes, &mask) != nil {
 		return ErrAlgorithm
 	}
-	sameHash := hashes[p.Hash.Algorithm.String()] == s.Hash && hashes[mask.Algorithm.String()] == s.Hash
-	if p.MGF.Algorithm.String() != oidMGF1 || !sameHash || p.Salt <= 0 || p.Salt > maxSalt || p.Trailer != 1 {
+	sameHash := hashes[p.Hash.Algorithm.String()] == s.Hash &&
+		hashes[mask.Algorithm.String()] == s.Hash
+	if p.MGF.Algorithm.String() != oidMGF1 || !sameHash || p.Salt <= 0 ||
+		p.Salt > maxSalt || p.Trailer != 1 {
 		return ErrAlgorithm
 	}
 	s.pss = &rsa.PSSOptions{
@@ -63,7 +66,8 @@ func rsaKey(c *x509.Certificate) (*rsa.PublicKey, error) {
 		Algorithm pkix.AlgorithmIdentifier
 		Key       asn1.BitString
 	}
-	if decode(c.RawSubjectPublicKeyInfo, &info) != nil || info.Algorithm.Algorithm.String() != oidRSAPSS {
+	if decode(c.RawSubjectPublicKeyInfo, &info) != nil ||
+		info.Algorithm.Algorithm.String() != oidRSAPSS {
 		return nil, errors.New("the key of the certificate is no RSA key")
 	}
 	return x509.ParsePKCS1PublicKey(info.Key.RightAlign())

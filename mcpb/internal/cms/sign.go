@@ -106,7 +106,8 @@ func (e *encoder) attributes(digest []byte, at time.Time) []byte {
 			Values asn1.RawValue
 		}{identifier(oid), set(e.encode(value))})
 	}
-	return e.encode(set(one(oidContentType, identifier(oidData)), one(oidMessageDigest, digest),
+	return e.encode(set(one(oidContentType,
+		identifier(oidData)), one(oidMessageDigest, digest),
 		one(oidSigningTime, at.UTC())))
 }
 

@@ -149,7 +149,8 @@ func (b *Block) Signed(r io.ReaderAt) (before, undeclared io.Reader, err error) 
 // its comment, which begins at the offset at.
 func withComment(r io.ReaderAt, at, size int64, length int) io.Reader {
 	field := binary.LittleEndian.AppendUint16(nil, uint16(length))
-	return io.MultiReader(io.NewSectionReader(r, 0, at-2), bytes.NewReader(field), io.NewSectionReader(r, at, size-at))
+	return io.MultiReader(io.NewSectionReader(r, 0, at-2), bytes.NewReader(field),
+		io.NewSectionReader(r, at, size-at))
 }
 
 // CommentLen returns the length of the comment of the archive without a signature block.
@@ -212,7 +213,8 @@ func (e *cutError) Unwrap() error { return e.refused }
 func findCut(behind []byte, comment, at int64) error {
 	missing := comment - int64(len(behind))
 	begin := bytes.Index(behind, []byte(blockHeader))
-	if begin < 0 && missing > 0 && len(behind) > 0 && bytes.HasPrefix([]byte(blockHeader), behind) {
+	if begin < 0 && missing > 0 && len(behind) > 0 &&
+		bytes.HasPrefix([]byte(blockHeader), behind) {
 		begin = 0 // only a part of the header is left
 	}
 	what := "part of its signature was cut off"
@@ -244,7 +246,8 @@ func (r *cutReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(p, off)
 	field := binary.LittleEndian.AppendUint16(nil, uint16(r.cut.comment))
 	for i, b := range field {
-		if at := r.cut.end - int64(len(field)) + int64(i) - off; 0 <= at && at < int64(n) {
+		at := r.cut.end - int64(len(field)) + int64(i) - off
+		if 0 <= at && at < int64(n) {
 			p[at] = b
 		}
 	}

@@ -111,7 +111,8 @@ func (a *Archive) readDirectory() error {
 		return err
 	}
 	if dir.count > dir.size/centralLen {
-		return damagedf("", "its directory of %d bytes cannot have %d entries", dir.size, dir.count)
+		return damagedf("", "its directory of %d bytes cannot have %d entries",
+			dir.size, dir.count)
 	}
 	if err := a.readEntries(dir); err != nil {
 		return err
@@ -144,7 +145,8 @@ func (a *Archive) findDirectory() (*directory, error) {
 		}
 	}
 	if comment != behind && (!a.Signed() || comment != a.block.size-a.end-endLen) {
-		return nil, unsafef(RuleAmbiguous, "", "%d bytes follow its directory, which says %d", behind, comment)
+		return nil, unsafef(RuleAmbiguous, "",
+			"%d bytes follow its directory, which says %d", behind, comment)
 	}
 	dir := &directory{
 		count:  int64(end.Count),
@@ -163,7 +165,8 @@ func (a *Archive) findDirectory() (*directory, error) {
 	} else if end.Here != end.Count || end.Disk != 0 || end.DirectoryDisk != 0 {
 		return nil, unsafef(RuleUnsupported, "", "it is one of several parts")
 	}
-	if dir.offset < 0 || dir.size < 0 || dir.offset > dir.end || dir.offset+dir.size != dir.end {
+	if dir.offset < 0 || dir.size < 0 || dir.offset > dir.end ||
+		dir.offset+dir.size != dir.end {
 		return nil, unsafef(RuleAmbiguous, "",
 			"its directory is not at the recorded position: bytes were added before the archive or cut from it")
 	}
@@ -198,7 +201,8 @@ func (a *Archive) readZip64(dir *directory, locator *zip64Locator) error {
 		{&dir.size, math.MaxUint32, end.DirectorySize},
 		{&dir.offset, math.MaxUint32, end.Offset},
 	} {
-		if field.large > math.MaxInt64/4 || (*field.small != field.most && *field.small != int64(field.large)) {
+		if field.large > math.MaxInt64/4 ||
+			(*field.small != field.most && *field.small != int64(field.large)) {
 			return unsafef(RuleAmbiguous, "", "its two directory records disagree")
 		}
 		*field.small = int64(field.large)
@@ -227,7 +231,8 @@ func (a *Archive) readEntries(dir *directory) error {
 	if _, err := in.ReadByte(); err == nil {
 		at, _ := section.Seek(0, io.SeekCurrent)
 		left := dir.size - at + int64(in.Buffered()) + 1
-		return unsafef(RuleAmbiguous, "", "its directory has %d bytes more than its %d entries", left, dir.count)
+		return unsafef(RuleAmbiguous, "",
+			"its directory has %d bytes more than its %d entries", left, dir.count)
 	}
 	return nil
 }
@@ -283,7 +288,8 @@ func (e *Entry) setMode(attributes uint32) error {
 		return unsafef(RuleLink, e.Name, "it is a link")
 	case kind != 0 && kind != regular && kind != folder:
 		return unsafef(RuleLink, e.Name, "it is a device, a pipe or a socket")
-	case isFolder && kind == regular, !isFolder && (kind == folder || attributes&dosFolder != 0):
+	case isFolder &&
+		kind == regular, !isFolder && (kind == folder || attributes&dosFolder != 0):
 		return unsafef(RuleAmbiguous, e.Name, "its name and its mode disagree on whether it is a folder")
 	}
 	e.Name = name
@@ -339,7 +345,8 @@ func (a *Archive) readLocals(end int64) error {
 		case e.header < at:
 			return unsafef(RuleOverlap, e.Name, "it shares bytes with another entry")
 		case e.header > at:
-			return unsafef(RuleAmbiguous, e.Name, "%d bytes in front of it belong to no file", e.header-at)
+			return unsafef(RuleAmbiguous, e.Name,
+				"%d bytes in front of it belong to no file", e.header-at)
 		case next > end:
 			return damagedf(e.Name, "the entry behind it lies behind the end of the files")
 		}
@@ -407,7 +414,8 @@ func (e *Entry) compare(h *localRecord, rest []byte) error {
 	}
 	packed := int64(h.Packed)
 	size := int64(h.Size)
-	if err := readExtra(rest[h.NameLen:], e.raw, &size, &packed); err != nil {
+	err := readExtra(rest[h.NameLen:], e.raw, &size, &packed)
+	if err != nil {
 		return err
 	}
 	// With a descriptor, zip64 writers may set the sizes to their maximum.

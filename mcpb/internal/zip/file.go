@@ -48,7 +48,8 @@ func (f *file) Read(p []byte) (int, error) {
 	f.read += int64(n)
 	if f.read > f.entry.Size {
 		n--
-		err = damagedf(f.entry.Name, "it is longer than the %d bytes that it declares", f.entry.Size)
+		err = damagedf(f.entry.Name,
+			"it is longer than the %d bytes that it declares", f.entry.Size)
 	}
 	_, _ = f.crc.Write(p[:n])
 	var refused *Error
@@ -72,7 +73,8 @@ func (f *file) Read(p []byte) (int, error) {
 func (f *file) verify() error {
 	switch {
 	case f.read < f.entry.Size:
-		return damagedf(f.entry.Name, "it has %d of the %d bytes that it declares", f.read, f.entry.Size)
+		return damagedf(f.entry.Name, "it has %d of the %d bytes that it declares",
+			f.read, f.entry.Size)
 	case f.crc.Sum32() != f.entry.CRC32:
 		return damagedf(f.entry.Name, "its checksum is wrong")
 	}

@@ -60,7 +60,8 @@ func (b *Budget) AdmitArchive(size int64) error {
 
 // AdmitEntries refuses too many files and folders.
 func (b *Budget) AdmitEntries(count int64) error {
-	if most := b.limits.Entries; most >= 0 && count > int64(most) {
+	most := b.limits.Entries
+	if most >= 0 && count > int64(most) {
 		return unsafef(RuleLimit, "", "it has %d entries, more than the limit of %d", count, most)
 	}
 	return nil
@@ -71,11 +72,13 @@ func (b *Budget) AdmitFile(name string, size, packed int64) error {
 	l := b.limits
 	switch {
 	case l.FileBytes >= 0 && size > l.FileBytes:
-		return unsafef(RuleLimit, name, "it unpacks to %d bytes, more than the limit of %d for a file", size, l.FileBytes)
+		return unsafef(RuleLimit, name,
+			"it unpacks to %d bytes, more than the limit of %d for a file", size, l.FileBytes)
 	case l.TotalBytes >= 0 && size > l.TotalBytes-b.total:
 		return unsafef(RuleLimit, name, "with it the content has more than the limit of %d bytes", l.TotalBytes)
 	case l.bomb(size, packed):
-		return unsafef(RuleBomb, name, "%d bytes unpack to %d, more than %d times as many", packed, size, l.Ratio)
+		return unsafef(RuleBomb, name,
+			"%d bytes unpack to %d, more than %d times as many", packed, size, l.Ratio)
 	}
 	b.total += size
 	return nil
@@ -84,7 +87,8 @@ func (b *Budget) AdmitFile(name string, size, packed int64) error {
 // AdmitContent refuses content whose ratio to the packed size is too large.
 func (b *Budget) AdmitContent(packed int64) error {
 	if b.limits.bomb(b.total, packed) {
-		return unsafef(RuleBomb, "", "its %d bytes unpack to %d, more than %d times as many", packed, b.total, b.limits.Ratio)
+		return unsafef(RuleBomb, "",
+			"its %d bytes unpack to %d, more than %d times as many", packed, b.total, b.limits.Ratio)
 	}
 	return nil
 }

@@ -103,7 +103,8 @@ func (t *tree) add(n *node) error {
 	case other == nil:
 		t.folded[key] = n
 	case !n.IsDir() || !other.IsDir():
-		return unsafef(RuleCollision, n.name, "on some systems its name is the same as %q", other.name)
+		return unsafef(RuleCollision, n.name,
+			"on some systems its name is the same as %q", other.name)
 	default:
 		t.notes = append(t.notes, check.Reporter{File: n.name}.Finding(RulePortable, "", "",
 			"on some systems it is the same folder as %q", other.name))

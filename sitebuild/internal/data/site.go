@@ -198,7 +198,8 @@ func (b *builder) inputSchema(path string, arguments []Argument) (json.RawMessag
 	}
 	for i, a := range arguments {
 		if a.Values != "" {
-			values, err := b.list(fmt.Sprintf("%s.arguments[%d].values", path, i), a.Values, nil)
+			values, err := b.list(fmt.Sprintf("%s.arguments[%d].values", path, i),
+				a.Values, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -354,7 +355,8 @@ func (b *builder) answer(path string, item *Item, answer *Answer, row map[string
 
 func (b *builder) message(path string, m Message, row map[string]any) (mcp.PromptMessage, error) {
 	r := mcp.ResourceContents{MIMEType: m.MIMEType}
-	err := b.texts(row, path, map[string]textField{"text": {m.Text, &r.Text}, "resource": {m.Resource, &r.URI}})
+	err := b.texts(row, path,
+		map[string]textField{"text": {m.Text, &r.Text}, "resource": {m.Resource, &r.URI}})
 	message := mcp.PromptMessage{
 		Role:    "user",
 		Content: mcp.Text(r.Text),

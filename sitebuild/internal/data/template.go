@@ -81,7 +81,8 @@ func sortRows(name string, rows []any) ([]any, error) {
 		if isNumber && areNumbers {
 			return cmp.Compare(m, n)
 		}
-		return strings.Compare(strings.ToLower(fmt.Sprint(x)), strings.ToLower(fmt.Sprint(y)))
+		return strings.Compare(strings.ToLower(fmt.Sprint(x)),
+			strings.ToLower(fmt.Sprint(y)))
 	}), nil
 }
 
@@ -226,7 +227,8 @@ func (r renderer) each(path string, loops []map[string]string, row map[string]an
 				inner = make(map[string]any)
 			}
 			inner[name] = value
-			if err := r.each(path+"."+name, loops[1:], inner, do); err != nil {
+			err := r.each(path+"."+name, loops[1:], inner, do)
+			if err != nil {
 				return err
 			}
 		}

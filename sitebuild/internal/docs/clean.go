@@ -83,7 +83,8 @@ func dedent(text string, depths []int) string {
 		common := -1
 		for ; end < len(lines) && depth(end) == depth(i); end++ {
 			bare := strings.TrimLeft(lines[end], " \t")
-			if n := len(lines[end]) - len(bare); strings.TrimSpace(bare) != "" && (common < 0 || n < common) {
+			n := len(lines[end]) - len(bare)
+			if strings.TrimSpace(bare) != "" && (common < 0 || n < common) {
 				common = n
 			}
 		}
@@ -246,7 +247,8 @@ func moduleEnd(s string, i int) int {
 				strings.HasPrefix(following, "import ") ||
 				strings.HasPrefix(following, "export ")),
 			depth <= 0 && strings.HasSuffix(strings.TrimSpace(line), ";"),
-			depth <= 0 && strings.HasPrefix(line, "import ") && strings.ContainsAny(line, `"'`):
+			depth <= 0 && strings.HasPrefix(line, "import ") &&
+				strings.ContainsAny(line, `"'`):
 			return at
 		}
 	}
@@ -274,7 +276,8 @@ func (c *cleaner) angle(s string, i int) int {
 		}
 		return end
 	}
-	if m := hiddenTags().FindStringSubmatch(s[i:min(len(s), i+500)]); m != nil {
+	m := hiddenTags().FindStringSubmatch(s[i:min(len(s), i+500)])
+	if m != nil {
 		if at := c.closing(s, i, "</"+m[1]); at > 0 {
 			if end := c.closing(s, at, ">"); end > 0 {
 				c.blank(s[i:end])
@@ -353,7 +356,8 @@ func (c *cleaner) brace(s string, i int) int {
 	inner := strings.TrimSpace(s[i+1 : end-1])
 	switch {
 	case strings.HasPrefix(inner, "/*") && strings.HasSuffix(inner, "*/"):
-		if id := strings.TrimSpace(strings.Trim(inner, "/*")); strings.HasPrefix(id, "#") && !strings.ContainsAny(id, " \n") {
+		id := strings.TrimSpace(strings.Trim(inner, "/*"))
+		if strings.HasPrefix(id, "#") && !strings.ContainsAny(id, " \n") {
 			c.out.WriteString("{" + id + "}") // an explicit id in the form of newer MDX
 		}
 	case literal(inner) != nil:

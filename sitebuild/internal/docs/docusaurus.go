@@ -29,7 +29,8 @@ func (d *detector) docusaurus() *config {
 		c.description = root.Get("tagline").String()
 		c.language = root.Get("i18n", "defaultLocale").String()
 		if d.docs == "docs" || c.root == "docs" {
-			c.published.base = publishedAt(root.Get("url").String(), root.Get("baseUrl").String(), docsRoute(root))
+			c.published.base = publishedAt(root.Get("url").String(),
+				root.Get("baseUrl").String(), docsRoute(root))
 		}
 	}
 	if bars == "" {

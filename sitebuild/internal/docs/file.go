@@ -52,7 +52,8 @@ func (f *File) Site(ctx context.Context) (*sitewriter.Site, error) {
 		return nil, err
 	}
 	defer root.Close()
-	set, err := Read(ctx, &oneFile{root.FS(), base}, filepath.ToSlash(filepath.Clean(dir)), &f.opts)
+	set, err := Read(ctx, &oneFile{root.FS(), base},
+		filepath.ToSlash(filepath.Clean(dir)), &f.opts)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.name, err)
 	}

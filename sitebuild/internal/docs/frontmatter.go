@@ -84,7 +84,8 @@ func plainLines(front string) map[string]any {
 	values := map[string]any{}
 	for _, m := range plainLine().FindAllStringSubmatch(front[:min(len(front), maxFront)], -1) {
 		value := m[2]
-		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		n := len(value)
+		if n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 			value = value[1 : n-1]
 		}
 		switch {
@@ -194,11 +195,13 @@ func readFront(v map[string]any) *frontMatter {
 	f.title = str(v["title"])
 	f.description = cmp.Or(str(v["description"]), str(v["summary"]))
 	f.lang = cmp.Or(str(v["lang"]), str(v["language"]))
-	f.label = cmp.Or(str(v["sidebar_label"]), str(v["linkTitle"]), str(v["linktitle"]), str(v["nav_title"]))
+	f.label = cmp.Or(str(v["sidebar_label"]), str(v["linkTitle"]),
+		str(v["linktitle"]), str(v["nav_title"]))
 	f.id = str(v["id"])
 	f.slug = cmp.Or(str(v["slug"]), str(v["permalink"]), str(v["url"]))
 	for _, key := range []string{"sidebar_position", "weight", "order", "nav_order"} {
-		if n, ok := number(v[key]); ok && !f.positioned {
+		n, ok := number(v[key])
+		if ok && !f.positioned {
 			f.position = n
 			f.positioned = true
 		}

@@ -42,7 +42,8 @@ func (d *detector) hugo() *config {
 	}
 	c.title = str(lower["title"])
 	c.language = cmp.Or(str(lower["defaultcontentlanguage"]), str(lower["languagecode"]))
-	if dir := path.Join(c.root, c.language); c.root != "" && c.language != "" && d.hasDir(dir) {
+	dir := path.Join(c.root, c.language)
+	if c.root != "" && c.language != "" && d.hasDir(dir) {
 		c.root = dir
 	}
 	if strings.HasPrefix(c.root, "content") {

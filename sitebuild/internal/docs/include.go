@@ -78,7 +78,8 @@ func (n *includer) line(line, file string, number, depth int) string {
 	}
 	for _, m := range append(bookInclude().FindAllStringSubmatch(bare, 10),
 		pressInclude().FindAllStringSubmatch(bare, 10)...) {
-		line = strings.Replace(line, m[0], strings.TrimSuffix(n.read(m[0]+"\n", m[1], file, number, depth), "\n"), 1)
+		line = strings.Replace(line, m[0],
+			strings.TrimSuffix(n.read(m[0]+"\n", m[1], file, number, depth), "\n"), 1)
 	}
 	return line
 }
@@ -118,7 +119,8 @@ func (n *includer) read(instead, wanted, file string, number, depth int) string 
 func (n *includer) text(name, file string) (string, bool) {
 	name = strings.TrimPrefix(name, "@/")
 	for _, try := range []string{path.Join(path.Dir(file), name), path.Join(n.r.config.root, name), path.Clean(name)} {
-		if info, ok := n.r.files[try]; ok && info.Size() <= maxIncluded {
+		info, ok := n.r.files[try]
+		if ok && info.Size() <= maxIncluded {
 			text, err := n.r.text(try)
 			return strings.ReplaceAll(text, "\r\n", "\n"), err == nil
 		}
@@ -159,14 +161,17 @@ func between(lines []string, part string) string {
 	var b strings.Builder
 	inside := false
 	for _, line := range lines {
-		begins := marks(line, "ANCHOR: "+part) || marks(line, "#region "+part) || marks(line, "[start:"+part+"]")
-		ends := marks(line, "ANCHOR_END: "+part) || marks(line, "#endregion "+part) || marks(line, "[end:"+part+"]")
+		begins := marks(line, "ANCHOR: "+part) || marks(line, "#region "+part) ||
+			marks(line, "[start:"+part+"]")
+		ends := marks(line, "ANCHOR_END: "+part) ||
+			marks(line, "#endregion "+part) || marks(line, "[end:"+part+"]")
 		switch {
 		case begins:
 			inside = true
 		case ends:
 			inside = false
-		case inside && !strings.Contains(line, "ANCHOR: ") && !strings.Contains(line, "ANCHOR_END: "):
+		case inside && !strings.Contains(line, "ANCHOR: ") &&
+			!strings.Contains(line, "ANCHOR_END: "):
 			b.WriteString(line)
 		}
 	}

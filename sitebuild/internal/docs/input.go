@@ -39,7 +39,8 @@ func Dir(dir string, opts *Options) (*Folder, error) {
 	}
 	f.parent = []string{"mkdocs.yml", "mkdocs.yaml"}
 	for _, name := range []string{"sidebars", "docusaurus.config"} {
-		f.parent = append(f.parent, variants(name, ".js", ".ts", ".json", ".mjs", ".cjs", ".mts")...)
+		f.parent = append(f.parent, variants(name, ".js", ".ts", ".json", ".mjs",
+			".cjs", ".mts")...)
 	}
 	return f, nil
 }
@@ -99,7 +100,8 @@ func (f *Folder) Read(ctx context.Context) (*Set, error) {
 		return nil, err
 	}
 	defer root.Close()
-	set, err := read(ctx, root.FS(), filepath.ToSlash(filepath.Clean(f.dir)), f.beside(), &f.opts)
+	set, err := read(ctx, root.FS(), filepath.ToSlash(filepath.Clean(f.dir)),
+		f.beside(), &f.opts)
 	if err != nil {
 		return nil, fmt.Errorf("read documents: %w", err)
 	}
@@ -136,7 +138,8 @@ func (f *Folder) beside() *config {
 	defer up.Close()
 	there := make(files)
 	for _, name := range f.parent {
-		if info, err := up.Stat(name); err == nil && info.Mode().IsRegular() {
+		info, err := up.Stat(name)
+		if err == nil && info.Mode().IsRegular() {
 			there[name] = info
 		}
 	}
@@ -173,7 +176,8 @@ func isSystem(dir string) bool {
 // named returns the configuration that the files have for the folder with that name next
 // to them.
 func (d *detector) named(name string) *config {
-	if c := d.mkdocs(); c != nil && d.mkdocsDir == name {
+	c := d.mkdocs()
+	if c != nil && d.mkdocsDir == name {
 		return c
 	}
 	if name == "docs" {
@@ -206,7 +210,8 @@ func HasDocuments(fsys fs.FS) bool {
 			return fs.SkipAll
 		}
 		if d.IsDir() {
-			if name != "." && (leftOut(filepath.Base(name)) || strings.Count(name, "/") >= 3) {
+			if name != "." &&
+				(leftOut(filepath.Base(name)) || strings.Count(name, "/") >= 3) {
 				return fs.SkipDir
 			}
 			return nil
@@ -233,7 +238,8 @@ func NavigationFile(fsys fs.FS) string {
 		names = append(names, variants("config", ".toml", ".yaml", ".yml")...)
 	}
 	for _, name := range names {
-		if info, err := fs.Stat(fsys, name); err == nil && info.Mode().IsRegular() {
+		info, err := fs.Stat(fsys, name)
+		if err == nil && info.Mode().IsRegular() {
 			return name
 		}
 	}

@@ -70,7 +70,8 @@ func parseTag(s string, i int) (*tag, bool) {
 // isTagByte reports whether c can be in the name of a tag, as its first byte or a later one.
 func isTagByte(c byte, first bool) bool {
 	letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-	return letter || !first && ('0' <= c && c <= '9' || c == '.' || c == '-' || c == ':' || c == '_')
+	return letter ||
+		!first && ('0' <= c && c <= '9' || c == '.' || c == '-' || c == ':' || c == '_')
 }
 
 // attribute parses the attribute at i and returns its end, or 0.
@@ -137,7 +138,8 @@ func (c *cleaner) component(t *tag) {
 		c.depth++
 	}
 	if t.closing {
-		if n := len(c.links); n > 0 && isLink(t.name) {
+		n := len(c.links)
+		if n > 0 && isLink(t.name) {
 			if target := c.links[n-1]; target != "" {
 				c.out.WriteString("](" + target + ")")
 			}
@@ -146,7 +148,8 @@ func (c *cleaner) component(t *tag) {
 		return
 	}
 	src := t.text("src")
-	if m := quotedPath().FindStringSubmatch(t.attributes["src"]); src == "" && m != nil {
+	m := quotedPath().FindStringSubmatch(t.attributes["src"])
+	if src == "" && m != nil {
 		src = m[1]
 	}
 	target := t.text("to", "href")

@@ -162,7 +162,8 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 					i = to - 1
 				}
 			case '<':
-				if m := htmlTarget().FindStringSubmatchIndex(body[i:min(end, i+2000)]); m != nil {
+				m := htmlTarget().FindStringSubmatchIndex(body[i:min(end, i+2000)])
+				if m != nil {
 					replace(i+m[4], i+m[5], body[i+m[2]:i+m[3]] == "src")
 				}
 			}
@@ -221,7 +222,8 @@ func (l *bracketLine) read(i int) {
 // definition: [label], preceded only by spaces, and not a footnote's.
 func (l *bracketLine) definition(i int) bool {
 	l.read(i)
-	return l.opened == 1 && l.body[l.text] == '[' && !strings.HasPrefix(l.body[l.text:i], "[^")
+	return l.opened == 1 && l.body[l.text] == '[' &&
+		!strings.HasPrefix(l.body[l.text:i], "[^")
 }
 
 // destination returns the position of the target of the link whose text ends with the
@@ -378,7 +380,8 @@ func (r *reader) warn(rule check.Rule, p *Page, at int, hint, format string, arg
 // broken reports a link that leads nowhere. Addresses from the root of a web site may
 // lead to other content than documents.
 func (r *reader) broken(p *Page, address string, at int) {
-	if _, ok := r.files[path.Join(path.Dir(p.File), address)]; ok {
+	_, ok := r.files[path.Join(path.Dir(p.File), address)]
+	if ok {
 		return // a file that is not a page
 	}
 	if address == "/" || address == "." || address == "./" {
@@ -404,7 +407,8 @@ func (r *reader) broken(p *Page, address string, at int) {
 // outside reports whether a link leads above the folder. Its target may exist, but is not
 // a page of the site.
 func outside(p *Page, address string) bool {
-	return !strings.HasPrefix(address, "/") && strings.HasPrefix(path.Join(path.Dir(p.File), address)+"/", "../")
+	return !strings.HasPrefix(address, "/") &&
+		strings.HasPrefix(path.Join(path.Dir(p.File), address)+"/", "../")
 }
 
 // nearestPage returns the file of a page with the same name elsewhere, or "".
@@ -435,7 +439,8 @@ func (r *reader) anchor(p, to *Page, fragment string, at int) string {
 	}
 	loose := looseSlug(fragment)
 	for _, s := range to.Sections {
-		if s.Slug != "" && (looseSlug(s.Slug) == loose || looseSlug(slugOf(s.Heading)) == loose) {
+		if s.Slug != "" &&
+			(looseSlug(s.Slug) == loose || looseSlug(slugOf(s.Heading)) == loose) {
 			return s.Slug
 		}
 	}

@@ -108,7 +108,8 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 			}
 			continue
 		}
-		if quote, ok := strings.CutPrefix(line, "> "); ok && description == "" {
+		quote, ok := strings.CutPrefix(line, "> ")
+		if ok && description == "" {
 			description = strings.TrimSpace(quote)
 		}
 		if m := llmsLink().FindStringSubmatch(line); m != nil {
@@ -252,7 +253,8 @@ func (l *List) client() *http.Client {
 
 // within reports whether an address has the origin of the list.
 func (l *List) within(u *url.URL) bool {
-	return l.base != nil && u.Scheme == l.base.Scheme && strings.EqualFold(u.Host, l.base.Host) && u.User == nil
+	return l.base != nil && u.Scheme == l.base.Scheme &&
+		strings.EqualFold(u.Host, l.base.Host) && u.User == nil
 }
 
 // first returns the list itself.
@@ -424,7 +426,8 @@ func (f *fetcher) take(from io.Reader) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left -= int64(len(data)); f.left < 0 {
-		return "", fmt.Errorf("all pages together have more than %d bytes", f.opts.MaxTotalBytes)
+		return "", fmt.Errorf("all pages together have more than %d bytes",
+			f.opts.MaxTotalBytes)
 	}
 	return string(data), nil
 }

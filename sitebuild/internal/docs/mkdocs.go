@@ -30,7 +30,8 @@ func (d *detector) mkdocs() *config {
 	root, problems := tree.Parse([]byte(text), tree.YAML)
 	if root == nil {
 		fault := problems[len(problems)-1]
-		c.note(file, 1+f.breaks.before(fault.Offset), check.Warning, "%s is not YAML: %s", file, fault.Message)
+		c.note(file, 1+f.breaks.before(fault.Offset), check.Warning,
+			"%s is not YAML: %s", file, fault.Message)
 	} else if root.Is(tree.Null) {
 		c.note(file, 1, check.Warning, "%s is not YAML: it is empty", file)
 	}

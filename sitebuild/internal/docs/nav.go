@@ -36,7 +36,8 @@ type navEntry struct {
 
 // note adds a finding about a navigation file.
 func (c *config) note(file string, line int, severity check.Severity, format string, args ...any) {
-	c.found = append(c.found, finding(ruleNavigation.As(severity), file, line, "", format, args...))
+	c.found = append(c.found, finding(ruleNavigation.As(severity), file, line, "",
+		format, args...))
 }
 
 // navigate builds the navigation and sorts the pages in its order.
@@ -88,7 +89,8 @@ func (r *reader) navItems(entries []navEntry, seen map[*Page]bool, depth int) []
 	var items []*NavItem
 	for _, e := range entries {
 		if e.dir {
-			items = append(items, r.folderNav(path.Join(r.config.root, e.ref), r.set.Pages, seen)...)
+			items = append(items, r.folderNav(path.Join(r.config.root, e.ref),
+				r.set.Pages, seen)...)
 			continue
 		}
 		item := &NavItem{Title: e.title}
@@ -293,7 +295,8 @@ func naturally(a, b string) int {
 			return c
 		}
 	}
-	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
+	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)),
+		strings.Compare(a, b))
 }
 
 // leadingNumber returns the number at the start of a name, or -1.

@@ -254,7 +254,8 @@ func unnumbered(name string) string {
 	if rest == name || rest == "" {
 		return name
 	}
-	if bare := strings.TrimLeft(rest, "-_. "); bare != rest && bare != "" && len(name)-len(rest) <= 4 {
+	bare := strings.TrimLeft(rest, "-_. ")
+	if bare != rest && bare != "" && len(name)-len(rest) <= 4 {
 		return bare
 	}
 	return name

@@ -221,8 +221,10 @@ func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
 			untabled(&w.buf)
 		}
-		if p, ok := n.(*ast.Paragraph); ok && w.out.first == "" && p.Parent().Kind() == ast.KindDocument {
-			if text := strings.Join(strings.Fields(w.buf.String()), " "); !isDecoration(text) {
+		p, ok := n.(*ast.Paragraph)
+		if ok && w.out.first == "" && p.Parent().Kind() == ast.KindDocument {
+			text := strings.Join(strings.Fields(w.buf.String()), " ")
+			if !isDecoration(text) {
 				w.out.first = undecorated(text)
 			}
 		}

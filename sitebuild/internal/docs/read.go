@@ -165,7 +165,8 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 // leftOut reports whether a folder contains no documents by the author. That of VitePress
 // contains its navigation.
 func leftOut(name string) bool {
-	return name != ".vitepress" && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__")
+	return name != ".vitepress" &&
+		(strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__")
 }
 
 // choose keeps the documents below the folder that the configuration names, and omits
@@ -176,7 +177,8 @@ func (r *reader) choose(documents []document) []document {
 		inside := r.config.root == "" || strings.HasPrefix(d.file, r.config.root+"/")
 		partial := strings.HasPrefix(base, "_") && !strings.HasPrefix(base, "_index.")
 		partial = partial || r.system == "docusaurus" && strings.Contains("/"+d.file, "/_")
-		return !inside || partial || strings.HasPrefix(d.file, ".vitepress/") || strings.Contains(d.file, "/.vitepress/") ||
+		return !inside || partial || strings.HasPrefix(d.file, ".vitepress/") ||
+			strings.Contains(d.file, "/.vitepress/") ||
 			r.system == "mdbook" && base == "SUMMARY.md"
 	})
 }
@@ -288,7 +290,8 @@ func (s *Set) identify(c *config, o *Options) {
 	s.named = c.title
 	s.published = c.published
 	s.Title = cmp.Or(o.Title, c.title)
-	if home := s.byID[homeID]; s.Title == "" && home != nil && !namesAnyPage(home.Title) {
+	home := s.byID[homeID]
+	if s.Title == "" && home != nil && !namesAnyPage(home.Title) {
 		s.Title = home.Title
 	}
 	s.Description = c.description

@@ -107,5 +107,6 @@ func (p *Page) through(i int) (start, end int) {
 
 // finding returns a finding about a line of a file; 0 means the whole file.
 func finding(rule check.Rule, file string, line int, hint, format string, args ...any) check.Finding {
-	return check.Reporter{File: file}.AtLine(line, 0).Finding(rule, "", hint, format, args...)
+	return check.Reporter{File: file}.AtLine(line, 0).Finding(rule, "", hint,
+		format, args...)
 }

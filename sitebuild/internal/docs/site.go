@@ -270,7 +270,8 @@ func (m *maker) tools() []mcp.Tool {
 // page's path.
 func (m *maker) pathMeta() json.RawMessage {
 	bases := []string{Scheme}
-	if base := m.base(); base != "" && !m.crossed() {
+	base := m.base()
+	if base != "" && !m.crossed() {
 		bases = append(bases, base)
 	}
 	meta, _ := json.Marshal(map[string]any{staticmcp.MetaPage: map[string]any{"argument": "path", "home": homeID,
@@ -281,7 +282,8 @@ func (m *maker) pathMeta() json.RawMessage {
 // crossed reports whether a page is published under another page's path.
 func (m *maker) crossed() bool {
 	for _, p := range m.set.Pages {
-		if other := m.set.byID[m.set.route(p)]; other != nil && other != p {
+		other := m.set.byID[m.set.route(p)]
+		if other != nil && other != p {
 			return true
 		}
 	}
@@ -475,7 +477,8 @@ func (m *maker) searches(ctx context.Context) iter.Seq2[*sitewriter.Answer, erro
 				yield(nil, err)
 				return
 			}
-			if len(found.Hits) > 0 && !yield(sitewriter.Text(toolSearch, map[string]string{"query": w}, found.Text()), nil) {
+			if len(found.Hits) > 0 &&
+				!yield(sitewriter.Text(toolSearch, map[string]string{"query": w}, found.Text()), nil) {
 				return
 			}
 		}

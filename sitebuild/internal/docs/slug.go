@@ -51,7 +51,8 @@ func slugOf(heading string) string {
 		switch {
 		case r == ' ':
 			return '-'
-		case r == '-' || r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pc):
+		case r == '-' || r == '_' ||
+			unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pc):
 			return unicode.ToLower(r)
 		}
 		return -1

@@ -57,7 +57,8 @@ func (t *navTree) answers(limit int) iter.Seq2[*sitewriter.Answer, error] {
 			return
 		}
 		for _, g := range t.groups {
-			a := sitewriter.Text(toolNav, map[string]string{"group": t.names[g]}, "# "+g.Title+"\n\n"+t.text(g.Items, limit))
+			a := sitewriter.Text(toolNav, map[string]string{"group": t.names[g]},
+				"# "+g.Title+"\n\n"+t.text(g.Items, limit))
 			a.Title = g.Title
 			if !yield(a, nil) {
 				return
@@ -176,7 +177,8 @@ func (m *maker) llmsSection(b *strings.Builder, title string, pages []*Page) {
 	}
 	b.WriteString("\n## " + title + "\n\n")
 	for _, p := range pages {
-		fmt.Fprintf(b, "- [%s](%s)", strings.NewReplacer("[", "(", "]", ")").Replace(p.Title), m.address(p))
+		fmt.Fprintf(b, "- [%s](%s)",
+			strings.NewReplacer("[", "(", "]", ")").Replace(p.Title), m.address(p))
 		if p.Description != "" {
 			b.WriteString(": " + p.Description)
 		}

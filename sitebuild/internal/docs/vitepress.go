@@ -15,7 +15,8 @@ func (d *detector) vitepress() *config {
 	var names []string
 	for _, dir := range []string{".vitepress", "docs/.vitepress"} {
 		names = append(names,
-			variants(path.Join(dir, "config"), ".js", ".ts", ".mjs", ".mts", "/index.ts", "/index.mts", "/index.js")...)
+			variants(path.Join(dir, "config"), ".js", ".ts", ".mjs", ".mts",
+				"/index.ts", "/index.mts", "/index.js")...)
 	}
 	file := d.find(names...)
 	if file == "" {
@@ -39,9 +40,11 @@ func (d *detector) vitepress() *config {
 	if dir := f.root.Get("srcDir").String(); dir != "" && !strings.HasPrefix(path.Clean(dir), "..") {
 		c.root = path.Join(c.root, dir)
 	}
-	bar := cmp.Or(f.root.Get("themeConfig", "sidebar"), f.root.Get("locales", "root", "themeConfig", "sidebar"))
+	bar := cmp.Or(f.root.Get("themeConfig", "sidebar"),
+		f.root.Get("locales", "root", "themeConfig", "sidebar"))
 	if bar == nil && strings.Contains(f.text, "sidebar") {
-		c.note(file, 1, check.Note, "the sidebar is missing from the navigation: it is not in a literal object")
+		c.note(file, 1, check.Note,
+			"the sidebar is missing from the navigation: it is not in a literal object")
 	}
 	c.nav = f.vitepressBar(bar, "", 0)
 	return c
@@ -57,7 +60,8 @@ func (f *navFile) vitepressBar(v *tree.Node, base string, depth int) []navEntry 
 		f.unread(v)
 		return nil
 	case v.Get("items") != nil:
-		return f.vitepressBar(v.Get("items"), joinBase(base, v.Get("base").String()), depth+1)
+		return f.vitepressBar(v.Get("items"),
+			joinBase(base, v.Get("base").String()), depth+1)
 	}
 	entries := flatten(v.Items, func(item *tree.Node) []navEntry {
 		return f.vitepressItem(item, base, depth)

@@ -65,7 +65,8 @@ func Reads(dir string) bool {
 		return false
 	}
 	for _, pattern := range []string{"*/*.go", "*/*/*.go"} {
-		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err == nil && len(found) > 0 {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err == nil && len(found) > 0 {
 			return true
 		}
 	}
@@ -80,7 +81,8 @@ func hasPackage(dir string) bool {
 }
 
 func isSource(name string) bool {
-	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
+	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, "_") &&
+		!strings.HasPrefix(name, ".")
 }
 
 // New returns the packages in the folder dir and below. It only verifies that the folder
@@ -208,7 +210,8 @@ func (in *Input) module() (module, error) {
 func modulePath(text string) string {
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "//")
-		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "module" {
+		fields := strings.Fields(line)
+		if len(fields) == 2 && fields[0] == "module" {
 			return strings.Trim(fields[1], "\"`")
 		}
 	}

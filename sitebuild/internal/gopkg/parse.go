@@ -75,7 +75,8 @@ func (r *reader) read(dir, importPath string) (*pkg, error) {
 		if e.IsDir() || !isSource(e.Name()) {
 			continue
 		}
-		if fits, err := r.context.MatchFile(dir, e.Name()); err != nil || !fits {
+		fits, err := r.context.MatchFile(dir, e.Name())
+		if err != nil || !fits {
 			continue
 		}
 		f := r.parse(fset, filepath.Join(dir, e.Name()))
@@ -102,17 +103,20 @@ func (r *reader) parse(fset *token.FileSet, path string) *ast.File {
 	}
 	var f *ast.File
 	if err == nil {
-		f, err = parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err = parser.ParseFile(fset, path, nil,
+			parser.ParseComments|parser.SkipObjectResolution)
 	}
 	var syntax scanner.ErrorList
 	switch {
 	case err == nil:
 		return f
 	case errors.As(err, &syntax) && len(syntax) > 0:
-		r.about(path).AtLine(syntax[0].Pos.Line, syntax[0].Pos.Column).Add(ruleSyntax, "", "",
+		r.about(path).AtLine(syntax[0].Pos.Line,
+			syntax[0].Pos.Column).Add(ruleSyntax, "", "",
 			"%s; the file is left out", syntax[0].Msg)
 	default:
-		r.about(path).AtLine(0, 0).Add(ruleUnreadable, "", "", "%s; the file is left out", err.Error())
+		r.about(path).AtLine(0, 0).Add(ruleUnreadable, "", "",
+			"%s; the file is left out", err.Error())
 	}
 	return nil
 }
@@ -284,7 +288,8 @@ func (w *documenter) typeSymbols(t *doc.Type) []*symbol {
 	s.signature, _, _ = strings.Cut(s.declaration, "\n")
 	s.signature = strings.TrimSuffix(s.signature, " {")
 	for _, spec := range t.Decl.Specs {
-		if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.Name == t.Name {
+		ts, ok := spec.(*ast.TypeSpec)
+		if ok && ts.Name.Name == t.Name {
 			w.place(s, ts.Name.Pos())
 		}
 	}
@@ -303,7 +308,8 @@ func (w *documenter) examples(list []*doc.Example) []example {
 			node = e.Play
 		}
 		code := w.print(node)
-		if block, ok := node.(*ast.BlockStmt); ok && e.Play == nil {
+		block, ok := node.(*ast.BlockStmt)
+		if ok && e.Play == nil {
 			code = body(w.print(block))
 		}
 		out = append(out, example{

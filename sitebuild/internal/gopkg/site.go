@@ -156,8 +156,10 @@ func (b *book) answers() iter.Seq2[*sitewriter.Answer, error] {
 		for _, p := range b.packages {
 			text := p.describe()
 			head := value(packageHead{p.path, p.name, p.synopsis})
-			parts := sitewriter.Parts("get_package", map[string]any{"import_path": p.path}, text, p.json(), head)
-			if !send(parts...) || !send(sitewriter.TextResource(p.uri(), "text/plain", text)) {
+			parts := sitewriter.Parts("get_package",
+				map[string]any{"import_path": p.path}, text, p.json(), head)
+			if !send(parts...) ||
+				!send(sitewriter.TextResource(p.uri(), "text/plain", text)) {
 				return
 			}
 			seen := map[string]bool{}
@@ -168,7 +170,8 @@ func (b *book) answers() iter.Seq2[*sitewriter.Answer, error] {
 				seen[s.name] = true
 				args := map[string]any{"import_path": p.path, "symbol": s.name}
 				head := value(place{p.path, s.name, s.kind})
-				if !send(sitewriter.Parts("get_symbol", args, p.symbolText(s), p.symbolJSON(s), head)...) {
+				if !send(sitewriter.Parts("get_symbol", args, p.symbolText(s),
+					p.symbolJSON(s), head)...) {
 					return
 				}
 			}
@@ -354,7 +357,8 @@ func (b *book) finds() (answers []*sitewriter.Answer, names int) {
 	for _, p := range b.packages {
 		for _, s := range p.symbols {
 			name := strings.ToLower(s.name[strings.LastIndexByte(s.name, '.')+1:])
-			if at := (place{p.path, s.name, s.kind}); !slices.Contains(places[name], at) {
+			at := (place{p.path, s.name, s.kind})
+			if !slices.Contains(places[name], at) {
 				places[name] = append(places[name], at)
 			}
 		}
@@ -368,7 +372,8 @@ func (b *book) finds() (answers []*sitewriter.Answer, names int) {
 				JSON: value(at),
 			})
 		}
-		answers = append(answers, sitewriter.Pages("find_symbols", map[string]any{"name": name}, "symbols", items)...)
+		answers = append(answers, sitewriter.Pages("find_symbols",
+			map[string]any{"name": name}, "symbols", items)...)
 	}
 	return answers, len(places)
 }

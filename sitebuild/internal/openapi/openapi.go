@@ -86,7 +86,8 @@ func Reads(text []byte) bool {
 			name = strings.Trim(strings.TrimSpace(name), `"'`)
 			value = strings.Trim(strings.TrimSpace(value), `"'`)
 			if ok &&
-				(name == "openapi" && strings.HasPrefix(value, "3.") || name == "swagger" && strings.HasPrefix(value, "2.")) {
+				(name == "openapi" && strings.HasPrefix(value, "3.") ||
+					name == "swagger" && strings.HasPrefix(value, "2.")) {
 				return true
 			}
 		}
@@ -115,7 +116,8 @@ func (in *Input) Paths() []string {
 func (in *Input) remember(files map[string]*file) {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		paths = append(paths, filepath.Join(filepath.Dir(in.path), filepath.FromSlash(name)))
+		paths = append(paths, filepath.Join(filepath.Dir(in.path),
+			filepath.FromSlash(name)))
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()

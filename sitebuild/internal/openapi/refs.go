@@ -121,7 +121,8 @@ func (a *api) follow(at place) (place, bool) {
 		}
 		at = next
 	}
-	a.found(ruleRef, at.file, at.node, "", "the reference %q leads to itself", refOf(at.node))
+	a.found(ruleRef, at.file, at.node, "", "the reference %q leads to itself",
+		refOf(at.node))
 	return place{}, false
 }
 
@@ -229,7 +230,8 @@ func (s scope) within(name string) scope {
 // name; other references are expanded.
 func (a *api) appendJSON(dst []byte, at place, in scope, depth int) []byte {
 	if ref := refOf(at.node); ref != "" && in == outside {
-		if next, ok := a.follow(at); ok && depth < maxSteps && len(dst) < maxInlined {
+		next, ok := a.follow(at)
+		if ok && depth < maxSteps && len(dst) < maxInlined {
 			return a.appendJSON(dst, next, outside, depth+1)
 		}
 		return at.node.AppendJSON(dst)

@@ -122,7 +122,8 @@ func limits(n *tree.Node) []string {
 		{"contentMediaType", "content"},
 		{"contentEncoding", "encoded as"},
 	} {
-		if v := n.Get(c.keyword); v.Is(tree.Number) || v.Is(tree.String) {
+		v := n.Get(c.keyword)
+		if v.Is(tree.Number) || v.Is(tree.String) {
 			words = append(words, c.word+" "+v.Text)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 func (a *api) server() mcp.Implementation {
 	s := a.in.opts.Server
 	if s.Name == "" {
-		s.Name = sitewriter.ServerName(a.title(), "_", "official", "openapi", "swagger", "spec", "specification")
+		s.Name = sitewriter.ServerName(a.title(), "_", "official", "openapi",
+			"swagger", "spec", "specification")
 		s.Title = a.title()
 	}
 	s.Name = cmp.Or(s.Name, "api")
@@ -107,13 +108,15 @@ func (a *api) tools(more numbered) []mcp.Tool {
 	var tools []mcp.Tool
 	add := func(name, title, about, output string, required int, arguments ...mcp.Property) {
 		arguments = append(arguments, more[name]...)
-		tools = append(tools, sitewriter.NewTool(name, title, about, output, required, arguments...))
+		tools = append(tools, sitewriter.NewTool(name, title, about, output,
+			required, arguments...))
 	}
 	if len(a.operations) > 0 {
 		about := fmt.Sprintf("List the operations of %s (%d): id, method, path and summary.", a.title(), len(a.operations))
 		var arguments []mcp.Property
 		if tags := a.tags(); len(tags) > 0 {
-			arguments = append(arguments, nameArgument("tag", "List only operations with this tag", tags))
+			arguments = append(arguments, nameArgument("tag",
+				"List only operations with this tag", tags))
 		}
 		add("list_operations", "List operations", about, operationsOutput, 0, arguments...)
 		var ids []string
@@ -125,7 +128,8 @@ func (a *api) tools(more numbered) []mcp.Tool {
 			nameArgument("operation_id", "The id of the operation, from list_operations", ids))
 	}
 	if len(a.schemas) > 0 {
-		about := fmt.Sprintf("List the names of the schemas of %s (%d).", a.title(), len(a.schemas))
+		about := fmt.Sprintf("List the names of the schemas of %s (%d).",
+			a.title(), len(a.schemas))
 		add("list_schemas", "List schemas", about, schemasOutput, 0)
 		var names []string
 		for _, s := range a.schemas {
@@ -144,7 +148,8 @@ func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 	more := numbered{}
 	page := sitewriter.PageArgument()
 	part := sitewriter.PartArgument()
-	list := []*sitewriter.Answer{sitewriter.TextResource("openapi://info", "text/plain", a.overview())}
+	list := []*sitewriter.Answer{sitewriter.TextResource("openapi://info",
+		"text/plain", a.overview())}
 	if len(a.operations) > 0 {
 		list = append(list, more.need(a.listing("", a.operations), page)...)
 		for _, tag := range a.tags() {
@@ -156,7 +161,8 @@ func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 	for _, o := range a.operations {
 		text := a.operationText(o)
 		arguments := map[string]any{"operation_id": o.id}
-		parts := sitewriter.Parts("get_operation", arguments, text, encode(a.details(o)), encode(o.head(true)))
+		parts := sitewriter.Parts("get_operation", arguments, text,
+			encode(a.details(o)), encode(o.head(true)))
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitewriter.TextResource(operationURI(o), "text/plain", text))
 	}
@@ -170,7 +176,8 @@ func (a *api) answers() ([]*sitewriter.Answer, numbered) {
 			schemaHead
 			Schema json.RawMessage `json:"schema"`
 		}{head, a.appendJSON(nil, s.place, inside, 0)})
-		parts := sitewriter.Parts("get_schema", map[string]any{"name": s.name}, text, full, encode(head))
+		parts := sitewriter.Parts("get_schema", map[string]any{"name": s.name},
+			text, full, encode(head))
 		list = append(list, more.need(parts, part)...)
 		list = append(list, sitewriter.TextResource(schemaURI(s), "text/plain", text))
 	}

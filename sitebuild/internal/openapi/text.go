@@ -99,7 +99,8 @@ func (a *api) overview() string {
 	if how := a.security(a.main.place); how != "" {
 		b.WriteString("\nSecurity: " + how)
 	}
-	fmt.Fprintf(&b, "\n%d operations: list_operations names them, get_operation describes one.", len(a.operations))
+	fmt.Fprintf(&b,
+		"\n%d operations: list_operations names them, get_operation describes one.", len(a.operations))
 	if len(a.schemas) > 0 {
 		fmt.Fprintf(&b, " %d schemas: list_schemas, get_schema.", len(a.schemas))
 	}
@@ -122,11 +123,13 @@ func (a *api) operationText(o *operation) string {
 	if o.deprecated() {
 		b.WriteString("Deprecated.\n")
 	}
-	if about := strings.TrimSpace(o.text("description")); about != "" && about != o.summary() {
+	about := strings.TrimSpace(o.text("description"))
+	if about != "" && about != o.summary() {
 		b.WriteString("\n" + about + "\n")
 	}
 	access := ""
-	if urls := a.servers(o); len(urls) > 0 && !o.webhook {
+	urls := a.servers(o)
+	if len(urls) > 0 && !o.webhook {
 		access += "Servers: " + strings.Join(urls, ", ") + "\n"
 	}
 	if how := a.security(o.place); how != "" {
@@ -136,7 +139,8 @@ func (a *api) operationText(o *operation) string {
 		b.WriteString("\n" + access)
 	}
 	a.writeParameters(&b, o)
-	if body, ok := a.follow(o.get("requestBody")); ok && body.node != nil {
+	body, ok := a.follow(o.get("requestBody"))
+	if ok && body.node != nil {
 		b.WriteString("\nRequest body")
 		if !body.flag("required") {
 			b.WriteString(" (optional)")
@@ -171,10 +175,12 @@ func (a *api) writeParameters(b *strings.Builder, o *operation) {
 			need = "required"
 		}
 		at := p.get("schema")
-		if content := p.fields("content"); at.node == nil && len(content) > 0 {
+		content := p.fields("content")
+		if at.node == nil && len(content) > 0 {
 			at = content[0].get("schema")
 		}
-		fmt.Fprintf(b, "- %s (%s, %s): %s", p.text("name"), p.text("in"), need, a.describe(at, 0))
+		fmt.Fprintf(b, "- %s (%s, %s): %s", p.text("name"), p.text("in"), need,
+			a.describe(at, 0))
 		if p.flag("deprecated") {
 			b.WriteString(", deprecated")
 		}
@@ -234,7 +240,8 @@ func (a *api) writeResponses(b *strings.Builder, o *operation) {
 		a.writeContent(b, response)
 		for _, h := range response.fields("headers") {
 			if header, ok := a.follow(h.place); ok {
-				fmt.Fprintf(b, "  header %s: %s\n", h.name, a.describe(header.get("schema"), 0))
+				fmt.Fprintf(b, "  header %s: %s\n", h.name,
+					a.describe(header.get("schema"), 0))
 			}
 		}
 	}

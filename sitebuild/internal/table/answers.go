@@ -66,7 +66,8 @@ func sender[T any](yield func(*T, error) bool) func(*T) error {
 // sequence yields what read sends, and then its error.
 func sequence[T any](in *Input, read func(send func(*T) error) error) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		if err := read(sender(yield)); err != nil && !errors.Is(err, errStopped) {
+		err := read(sender(yield))
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, fmt.Errorf("read %s: %w", in.path, err))
 		}
 	}
@@ -166,7 +167,8 @@ func (t *tab) label(r row, otherwise string) string {
 	}
 	for _, serves := range []func(int) bool{isTitle, isNestedName} {
 		for i := range t.cols {
-			if v, ok := t.value(r, i); ok && len(v.text) <= longValue && serves(i) {
+			v, ok := t.value(r, i)
+			if ok && len(v.text) <= longValue && serves(i) {
 				return v.text
 			}
 		}
@@ -253,7 +255,8 @@ func (w *writer) get(r row, n int, full []byte) error {
 	if err := w.send(answer("get_"+t.one, args, full)); err != nil {
 		return err
 	}
-	if uri, _ := t.rowURI(r, n); t.asRes && uri != "" {
+	uri, _ := t.rowURI(r, n)
+	if t.asRes && uri != "" {
 		return w.send(sitewriter.TextResource(uri, "application/json", string(full)))
 	}
 	return nil
@@ -298,7 +301,8 @@ func (w *writer) end() error {
 			}
 		}
 	}
-	return w.send(sitewriter.TextResource(w.t.uri(), "application/json", string(w.t.describe())))
+	return w.send(sitewriter.TextResource(w.t.uri(), "application/json",
+		string(w.t.describe())))
 }
 
 // arguments returns the values of columns as arguments; nil if one is empty.
@@ -383,7 +387,8 @@ func (p *pager) flush() error {
 	clear(p.rows)
 	p.rows = p.rows[:0]
 	if p.page == 1 {
-		if err := p.w.send(answer(p.tool, p.arguments(0), structured)); err != nil || !p.many {
+		err := p.w.send(answer(p.tool, p.arguments(0), structured))
+		if err != nil || !p.many {
 			return err
 		}
 	}

@@ -328,7 +328,8 @@ func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 		return jsonscan.AppendQuote(dst, "binary data, "+v.text+" bytes, not stored")
 	case integer:
 		if c.kind == kindText {
-			return jsonscan.AppendQuote(dst, v.text) // too large to be a number in every reader
+			// Too large to be a number in every reader.
+			return jsonscan.AppendQuote(dst, v.text)
 		}
 	}
 	return append(dst, v.text...)
@@ -368,7 +369,8 @@ func (c *columnStats) appendArgument(dst []byte, v cell) []byte {
 
 // isNull reports whether a cell has no value in this column.
 func (c *columnStats) isNull(v cell) bool {
-	return v.sort == null || v.sort == omitted || v.sort == loose && c.kind != kindText && nullWord(v.text)
+	return v.sort == null || v.sort == omitted ||
+		v.sort == loose && c.kind != kindText && nullWord(v.text)
 }
 
 // isInteger reports whether s is an integer in JSON syntax: 007 is not.
@@ -386,7 +388,8 @@ func exact(s string) bool {
 		return true
 	}
 	i, err := strconv.ParseInt(s, 10, 64)
-	return err != nil && strings.ContainsAny(s, ".eE") || err == nil && i <= maxExact && i >= -maxExact
+	return err != nil && strings.ContainsAny(s, ".eE") ||
+		err == nil && i <= maxExact && i >= -maxExact
 }
 
 // numberLiteral returns a number in JSON syntax: unchanged, except for adding the zero
@@ -400,7 +403,8 @@ func numberLiteral(s string) (string, bool) {
 	} else if s[0] == '.' {
 		s = "0" + s
 	}
-	if end, err := jsonscan.Value([]byte(s), 0); err != nil || end != len(s) {
+	end, err := jsonscan.Value([]byte(s), 0)
+	if err != nil || end != len(s) {
 		return "", false
 	}
 	return s, true

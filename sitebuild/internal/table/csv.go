@@ -58,7 +58,8 @@ func (in *Input) sniff(r *check.Report) (*dialect, error) {
 		return nil, err
 	}
 	whole := len(sample) < sampleBytes
-	isUTF16 := bytes.HasPrefix(sample, []byte{0xff, 0xfe}) || bytes.HasPrefix(sample, []byte{0xfe, 0xff})
+	isUTF16 := bytes.HasPrefix(sample, []byte{0xff, 0xfe}) ||
+		bytes.HasPrefix(sample, []byte{0xfe, 0xff})
 	if isUTF16 || bytes.IndexByte(sample, 0) >= 0 {
 		return nil, errors.New("the file is UTF-16 or not text; save it as CSV in UTF-8")
 	}
@@ -87,7 +88,8 @@ func (in *Input) sniff(r *check.Report) (*dialect, error) {
 
 // validComma reports whether package csv accepts a delimiter.
 func validComma(r rune) bool {
-	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
+	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError &&
+		utf8.ValidRune(r)
 }
 
 // detect returns the delimiter that splits most lines of the sample into the same number

@@ -306,7 +306,8 @@ func (j *jsonRows) set(name string, v cell) {
 // object reads the members of an object, which is valid JSON.
 func (j *jsonRows) object(text []byte) error {
 	if most := j.in.opts.MaxRecordBytes; len(text) > most {
-		return fmt.Errorf("line %d: a row has %d bytes, more than the limit of %d", j.line, len(text), most)
+		return fmt.Errorf("line %d: a row has %d bytes, more than the limit of %d",
+			j.line, len(text), most)
 	}
 	list, _, err := members(text, 0, 0)
 	if err != nil {
@@ -325,7 +326,8 @@ func (j *jsonRows) object(text []byte) error {
 		}
 	}
 	if len(j.src.columns) > j.in.opts.MaxColumns {
-		return fmt.Errorf("line %d: there are more than %d columns", j.line, j.in.opts.MaxColumns)
+		return fmt.Errorf("line %d: there are more than %d columns", j.line,
+			j.in.opts.MaxColumns)
 	}
 	return nil
 }
@@ -370,7 +372,8 @@ func (j *jsonRows) nested(name string, object []byte, depth int) {
 // addsNested reports whether a member of a nested object becomes a column.
 func (j *jsonRows) addsNested(path string, value []byte) bool {
 	isFirstRow := j.report != nil && j.count <= 1
-	return isFirstRow && len(j.src.nested) < maxNestedColumns && len(path) <= maxColumnName && value[0] != '['
+	return isFirstRow && len(j.src.nested) < maxNestedColumns &&
+		len(path) <= maxColumnName && value[0] != '['
 }
 
 // jsonCell converts a valid JSON value to a cell.

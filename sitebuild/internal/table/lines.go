@@ -31,12 +31,14 @@ func (j *jsonRows) walkLines(ctx context.Context, each func(row) error) error {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(make([]byte, 1<<16), j.in.opts.MaxRecordBytes)
 	for n := 1; lines.Scan(); n++ {
-		if err := errorsJoin(ctx.Err(), j.lineRow(lines.Bytes(), n, each)); err != nil {
+		err := errorsJoin(ctx.Err(), j.lineRow(lines.Bytes(), n, each))
+		if err != nil {
 			return err
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("a line is longer than the limit of %d bytes", j.in.opts.MaxRecordBytes)
+		return fmt.Errorf("a line is longer than the limit of %d bytes",
+			j.in.opts.MaxRecordBytes)
 	}
 	if err := lines.Err(); !errors.Is(err, io.EOF) {
 		return err
@@ -55,7 +57,8 @@ func (j *jsonRows) lineRow(line []byte, n int, each func(row) error) error {
 	var syntax *jsonscan.Error
 	if err := jsonscan.Valid(line); errors.As(err, &syntax) {
 		column := 1 + utf8.RuneCount(line[:min(syntax.Offset, len(line))])
-		j.reportSkipped(n, column, "the line is skipped because it is not JSON: "+syntax.Reason)
+		j.reportSkipped(n, column,
+			"the line is skipped because it is not JSON: "+syntax.Reason)
 		return nil
 	}
 	return j.element(line, n, each)

@@ -45,7 +45,8 @@ func languageCode(name string) bool {
 	const codes = " af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gl he hi hr hu hy id is it ja ka " +
 		"kk km kn ko lt lv mk ml mn mr ms nb nl nn no pa pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh "
 	code, _, _ := strings.Cut(name, "_")
-	return len(code) == 2 && len(name) <= len("zh_hant") && strings.Contains(codes, " "+code+" ")
+	return len(code) == 2 && len(name) <= len("zh_hant") &&
+		strings.Contains(codes, " "+code+" ")
 }
 
 // things returns the names for one row and for several.
@@ -137,7 +138,8 @@ func plural(word string) string {
 	}
 	n := len(word)
 	switch {
-	case n > 1 && strings.HasSuffix(word, "y") && !strings.ContainsRune("aeiou", rune(word[n-2])):
+	case n > 1 && strings.HasSuffix(word, "y") &&
+		!strings.ContainsRune("aeiou", rune(word[n-2])):
 		return word[:n-1] + "ies"
 	case slices.ContainsFunc([]string{"s", "sh", "ch", "x", "z"},
 		func(s string) bool { return strings.HasSuffix(word, s) }):

@@ -32,7 +32,8 @@ func (t *tab) search(ctx context.Context) (*sitewriter.Search, error) {
 	var failed error
 	entries := func(yield func(sitewriter.SearchEntry) bool) {
 		failed = t.eachRow(ctx, func(r row, n int) error {
-			if e, ok := t.entry(r, n, texts); ok && !yield(e) {
+			e, ok := t.entry(r, n, texts)
+			if ok && !yield(e) {
 				return errStopped
 			}
 			return nil

@@ -76,7 +76,8 @@ func nothingToClose() error { return nil }
 
 // skipMark skips a byte order mark.
 func skipMark(r *bufio.Reader) {
-	if mark, err := r.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+	mark, err := r.Peek(len(byteOrderMark))
+	if err == nil && string(mark) == byteOrderMark {
 		_, _ = r.Discard(len(byteOrderMark))
 	}
 }

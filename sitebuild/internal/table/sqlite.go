@@ -35,7 +35,8 @@ func (in *Input) openSQLite(ctx context.Context, r *check.Report) ([]*source, fu
 	for _, t := range tables {
 		src, err := in.sqliteSource(t, r)
 		if err != nil {
-			return nil, nil, errorsJoin(fmt.Errorf("table %s: %w", t.name, plainSQLite(err)), db.Close())
+			return nil, nil, errorsJoin(fmt.Errorf("table %s: %w", t.name,
+				plainSQLite(err)), db.Close())
 		}
 		src.only = len(tables) == 1
 		sources = append(sources, src)
@@ -169,7 +170,8 @@ func (in *Input) sqliteTables(ctx context.Context, db *sql.DB) ([]sqliteTable, e
 		isView := row[1] == "view"
 		_, named := in.opts.Tables[name]
 		named = named || slices.Contains(in.opts.Only, name)
-		if isView && !named || len(in.opts.Only) > 0 && !slices.Contains(in.opts.Only, name) {
+		if isView && !named ||
+			len(in.opts.Only) > 0 && !slices.Contains(in.opts.Only, name) {
 			continue
 		}
 		t := sqliteTable{
@@ -203,7 +205,8 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 	var key []part
 	for _, c := range columns {
 		name := quoteName(c[0])
-		large := fmt.Sprintf("typeof(%s) = 'blob' AND octet_length(%s) > %d", name, name, maxBlob)
+		large := fmt.Sprintf("typeof(%s) = 'blob' AND octet_length(%s) > %d", name,
+			name, maxBlob)
 		// An expression has no declared type, so the driver returns texts unchanged instead of
 		// converting some to times.
 		t.terms = append(t.terms, fmt.Sprintf("CASE WHEN %s THEN NULL ELSE %s END", large, name))
@@ -230,7 +233,8 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 	}):
 		t.order = " ORDER BY rowid"
 	}
-	refs, err := queryStrings(ctx, db, `SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?)`, t.name)
+	refs, err := queryStrings(ctx, db,
+		`SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?)`, t.name)
 	if err != nil {
 		return err
 	}
@@ -264,7 +268,8 @@ func (in *Input) sqliteSource(t sqliteTable, r *check.Report) (*source, error) {
 	from := " FROM " + quoteName(t.name)
 	query := "SELECT " + strings.Join(t.terms, ", ") + ", " + balanced(t.blobs, " || ") + from + t.order
 	size := balanced(t.sizes, " + ")
-	oversized := fmt.Sprintf("SELECT %s%s WHERE %s > %d LIMIT 1", size, from, size, in.opts.MaxRecordBytes)
+	oversized := fmt.Sprintf("SELECT %s%s WHERE %s > %d LIMIT 1", size, from, size,
+		in.opts.MaxRecordBytes)
 	report := r
 	src.walk = func(ctx context.Context, each func(row) error) error {
 		db, err := in.connect(ctx)
@@ -311,7 +316,8 @@ func (in *Input) refuseOversized(ctx context.Context, db *sql.DB, query string) 
 		return plainSQLite(err)
 	}
 	if len(found) > 0 {
-		return fmt.Errorf("a row has %s bytes, more than the limit of %d", found[0][0], in.opts.MaxRecordBytes)
+		return fmt.Errorf("a row has %s bytes, more than the limit of %d",
+			found[0][0], in.opts.MaxRecordBytes)
 	}
 	return nil
 }
@@ -389,9 +395,11 @@ func (w *sqliteRows) cell(v any, column int) cell {
 func (w *sqliteRows) omit(cells []cell, list string) {
 	for entry := range strings.SplitSeq(strings.TrimSuffix(list, ","), ",") {
 		column, size, ok := strings.Cut(entry, ":")
-		if i, err := strconv.Atoi(column); ok && err == nil && i < len(cells) {
+		i, err := strconv.Atoi(column)
+		if ok && err == nil && i < len(cells) {
 			cells[i] = cell{omitted, size}
-			w.warn(ruleLargeBlob, i, "choose the other columns", "%s bytes of binary data are omitted", size)
+			w.warn(ruleLargeBlob, i, "choose the other columns",
+				"%s bytes of binary data are omitted", size)
 		}
 	}
 }

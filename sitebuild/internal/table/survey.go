@@ -75,7 +75,8 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 		return nil, nil
 	}
 	for i, c := range t.cols {
-		c.rows, c.nulls = t.rows, c.nulls+t.rows-c.rows // including rows read before the column was found
+		// Including rows read before the column was found.
+		c.rows, c.nulls = t.rows, c.nulls+t.rows-c.rows
 		c.finish()
 		c.arg = t.argument(i)
 	}
@@ -273,7 +274,8 @@ func (t *tab) chooseKey() error {
 			return err
 		}
 		for _, i := range places {
-			if c := t.cols[i]; c.kind == kindAny || c.most > 1000 {
+			c := t.cols[i]
+			if c.kind == kindAny || c.most > 1000 {
 				return fmt.Errorf("column %q cannot be a key: its values are no short texts or numbers", c.name)
 			}
 		}
@@ -436,7 +438,8 @@ func (t *tab) worthFinding(c *columnStats, isRef bool) bool {
 	case kindText, kindBoolean:
 		return true
 	case kindInteger, kindDate:
-		return n <= maxFewValues || strings.HasSuffix(snake(c.name), "_id") || strings.Contains(snake(c.name), "year")
+		return n <= maxFewValues || strings.HasSuffix(snake(c.name), "_id") ||
+			strings.Contains(snake(c.name), "year")
 	}
 	return false
 }

@@ -238,14 +238,16 @@ func (t *tab) getTool() mcp.Tool {
 	}
 	for _, i := range t.key {
 		c := t.cols[i]
-		description := fmt.Sprintf("The %s of the %s", spaced(c.arg), spaced(t.one)) + t.refers(i)
+		description := fmt.Sprintf("The %s of the %s", spaced(c.arg),
+			spaced(t.one)) + t.refers(i)
 		schemas = append(schemas, t.argSchema(c, description))
 	}
 	by := spaced(strings.Join(names, " and "))
 	if len(t.key) == 0 {
 		by = "number"
 	}
-	about := fmt.Sprintf("Get one %s by its %s: %s.", spaced(t.one), by, t.columnList(t.shown))
+	about := fmt.Sprintf("Get one %s by its %s: %s.", spaced(t.one), by,
+		t.columnList(t.shown))
 	if t.opts.Description != "" {
 		about += " " + t.opts.Description
 	}
@@ -284,7 +286,8 @@ func (t *tab) findName(f *finder) string {
 
 // listTool returns the tool that lists all rows.
 func (t *tab) listTool() mcp.Tool {
-	about := fmt.Sprintf("List all %d %s: %s.", t.rows, spaced(t.many), t.columnList(t.listed))
+	about := fmt.Sprintf("List all %d %s: %s.", t.rows, spaced(t.many),
+		t.columnList(t.listed))
 	about += t.inFull()
 	var names []string
 	var schemas []json.RawMessage
@@ -307,7 +310,8 @@ func (t *tab) findTool(f *finder) mcp.Tool {
 	c := t.cols[f.column]
 	names := []string{c.arg}
 	values := differentValues(len(f.values))
-	about := fmt.Sprintf("Find %s by %s, a column with %s.", spaced(t.many), spaced(c.arg), values)
+	about := fmt.Sprintf("Find %s by %s, a column with %s.", spaced(t.many),
+		spaced(c.arg), values)
 	about += t.inFull()
 	schema := t.argSchema(c, "The value of "+spaced(c.arg)+t.refers(f.column))
 	schemas := []json.RawMessage{schema}

@@ -85,7 +85,8 @@ func (f *Folder) Load(ctx context.Context, path string, since *Stamp, limit int6
 	if f.Frozen {
 		loaded.FreshUntil = Far
 	}
-	if since != nil && !since.racy && since.size == loaded.Stamp.size && since.ModTime.Equal(loaded.Stamp.ModTime) {
+	if since != nil && !since.racy && since.size == loaded.Stamp.size &&
+		since.ModTime.Equal(loaded.Stamp.ModTime) {
 		loaded.Unchanged = true
 		return loaded, nil
 	}
@@ -122,7 +123,8 @@ func (f *Folder) failure(err error) error {
 
 func (f *Folder) Names(dir string, visit func(name string, isDir bool) bool) error {
 	return f.Entries(dir, func(e fs.DirEntry) bool {
-		return visit(e.Name(), e.IsDir() || e.Type()&fs.ModeSymlink != 0 && f.leadsToDir(dir+"/"+e.Name()))
+		return visit(e.Name(),
+			e.IsDir() || e.Type()&fs.ModeSymlink != 0 && f.leadsToDir(dir+"/"+e.Name()))
 	})
 }
 

@@ -115,7 +115,8 @@ func longName(safe []byte, hash uint64) string {
 // IsSafe reports whether every character of s encodes to itself.
 func IsSafe(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c >= utf8.RuneSelf || nameLatin[c] != c {
+		c := s[i]
+		if c >= utf8.RuneSelf || nameLatin[c] != c {
 			return false
 		}
 	}

@@ -44,7 +44,8 @@ const MaxKnown = 20
 func ToolFolders(name string) []string {
 	var dirs []string
 	for _, dir := range []string{name, SanitizedName(name), EncodeName(name)} {
-		if dir != "" && len(dir) <= maxSegment-len(Extension) && IsSafePath(dir) && !slices.Contains(dirs, dir) {
+		if dir != "" && len(dir) <= maxSegment-len(Extension) &&
+			IsSafePath(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -139,7 +140,8 @@ func places(array []byte) []int {
 	var list []int
 	for _, element := range jsonscan.Elements(array) {
 		var place int
-		if _, err := fmt.Sscan(string(element), &place); err == nil && place >= 0 {
+		_, err := fmt.Sscan(string(element), &place)
+		if err == nil && place >= 0 {
 			list = append(list, place)
 		}
 	}
@@ -232,7 +234,8 @@ func SharedPlaces(meta []byte) []int {
 
 // IsTemplate reports whether the _meta of a prompt marks it as a template.
 func IsTemplate(meta []byte) bool {
-	return len(meta) > 0 && meta[0] == '{' && string(jsonscan.Member(meta, MetaTemplate)) == "true"
+	return len(meta) > 0 && meta[0] == '{' &&
+		string(jsonscan.Member(meta, MetaTemplate)) == "true"
 }
 
 // StatedParameters returns the arguments that the envelope of an answer states, or nil.
@@ -264,7 +267,8 @@ func SearchFolder(arguments []string, meta []byte) (string, error) {
 		}
 		switch {
 		case len(arguments) != 1 || arguments[0] != said.Argument:
-			return "", fmt.Errorf("%s: %q is not the tool's only argument", MetaSearch, said.Argument)
+			return "", fmt.Errorf("%s: %q is not the tool's only argument",
+				MetaSearch, said.Argument)
 		case !fs.ValidPath(said.Index) || said.Index == "." || !IsSafePath(said.Index):
 			return "", fmt.Errorf("%s: %q is no folder of the site", MetaSearch, said.Index)
 		}
@@ -294,7 +298,8 @@ func SeparateFolders(dirs map[string][]string) {
 // IsAnswerFile reports whether path is that of a file in one of the folders of a site.
 func IsAnswerFile(path string) bool {
 	dir, _, inside := strings.Cut(path, "/")
-	return inside && IsSitePart(dir) && strings.HasSuffix(path, Extension) && IsSafePath(path)
+	return inside && IsSitePart(dir) && strings.HasSuffix(path, Extension) &&
+		IsSafePath(path)
 }
 
 // NamesSubject reports whether the text of an error names what it is about.
@@ -335,7 +340,8 @@ func UnknownChoice(what, name string, known []string) error {
 func CompareNames(a, b string) int {
 	return cmp.Or(
 		slices.CompareFunc([]rune(a), []rune(b), func(x, y rune) int {
-			return cmp.Or(cmp.Compare(class(x), class(y)), cmp.Compare(unicode.ToLower(x), unicode.ToLower(y)))
+			return cmp.Or(cmp.Compare(class(x), class(y)),
+				cmp.Compare(unicode.ToLower(x), unicode.ToLower(y)))
 		}),
 		-cmp.Compare(a, b), // lower case sorts after upper case in ASCII
 	)

@@ -92,7 +92,8 @@ func IsSafePath(path string) bool {
 		return false
 	}
 	for i := range len(path) {
-		if c := path[i]; c < 0x20 || c == 0x7f || c == '\\' {
+		c := path[i]
+		if c < 0x20 || c == 0x7f || c == '\\' {
 			return false
 		}
 	}
@@ -141,7 +142,8 @@ func ResourcePaths(uri string, strict bool) []Candidate {
 	found.Add(FormRawSlashes, ResourcesDir, parts...)
 	found.Add(FormReplaced, ResourcesDir, SplitSlashes(ReplaceReserved(rest))...)
 	found.Add(formFlat, ResourcesDir, EncodeName(rest))
-	if decoded, err := url.PathUnescape(rest); err == nil && decoded != rest {
+	decoded, err := url.PathUnescape(rest)
+	if err == nil && decoded != rest {
 		// "%2F" decodes to no parts at all: the folder itself is not a resource.
 		if parts := SplitSlashes(decoded); len(parts) > 0 {
 			found.AddEncoded(formDecoded, ResourcesDir, parts, false)

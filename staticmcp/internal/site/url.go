@@ -60,7 +60,8 @@ func parseBase(baseURL string) (*url.URL, error) {
 		return nil, errors.New("the site's URL cannot be parsed")
 	}
 	switch {
-	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", base.Opaque != "":
+	case base.Scheme != "http" &&
+		base.Scheme != "https", base.Host == "", base.Opaque != "":
 		return nil, errors.New("the site's URL must begin with http:// or https:// and a host")
 	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
 		return nil, errors.New("the site's URL must not have a query or a fragment: file names are added to its path")
@@ -139,7 +140,8 @@ func (w *Web) inside(u *url.URL) bool {
 }
 
 func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+	return a.Scheme == b.Scheme &&
+		strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
 func port(u *url.URL) string {

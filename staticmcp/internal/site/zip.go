@@ -47,7 +47,8 @@ func ReadZip(r io.ReaderAt, size int64, o *Options) (*Folder, error) {
 		return nil, err
 	}
 	if len(archive.File) > o.MaxEntries {
-		return nil, fmt.Errorf("%d files are more than the limit of %d", len(archive.File), o.MaxEntries)
+		return nil, fmt.Errorf("%d files are more than the limit of %d",
+			len(archive.File), o.MaxEntries)
 	}
 	top, err := zipTop(archive.File)
 	if err != nil {
@@ -96,7 +97,8 @@ func zipTop(files []*zip.File) (string, error) {
 func zipName(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	clean := path.Clean(slashed)
-	if !fs.ValidPath(clean) || strings.Contains("/"+slashed+"/", "/../") || strings.Contains(name, "\x00") {
+	if !fs.ValidPath(clean) || strings.Contains("/"+slashed+"/", "/../") ||
+		strings.Contains(name, "\x00") {
 		return "", fmt.Errorf("the zip has a file with the name %q, which leads out of it", name)
 	}
 	return clean, nil
@@ -105,7 +107,8 @@ func zipName(name string) (string, error) {
 // isDebris reports whether a top-level name is one that operating systems add to
 // archives.
 func isDebris(name string) bool {
-	return name == "__MACOSX" || name == ".DS_Store" || name == "Thumbs.db" || name == "desktop.ini"
+	return name == "__MACOSX" || name == ".DS_Store" || name == "Thumbs.db" ||
+		name == "desktop.ini"
 }
 
 // IsSitePart reports whether a top-level folder is a part of a site rather than a site.

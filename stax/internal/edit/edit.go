@@ -253,7 +253,8 @@ func find(root *tree.Node, t Target, name string) *tree.Node {
 		return holder.Get(name)
 	}
 	for _, item := range holder.Items {
-		if n := item.Get(t.key()); n != nil && n.Text == name {
+		n := item.Get(t.key())
+		if n != nil && n.Text == name {
 			return item
 		}
 	}
@@ -319,7 +320,8 @@ func rest(root *tree.Node, t Target, name string) string {
 			}
 		}
 		for _, e := range m.Value.Items {
-			if n := e.Get(t.key()); n == nil || n.Text != name {
+			n := e.Get(t.key())
+			if n == nil || n.Text != name {
 				fmt.Fprintf(&b, "  %s\n", e.AppendJSON(nil))
 			}
 		}
@@ -347,7 +349,8 @@ func finishLine(text []byte, eol string) string {
 
 // lineEnd returns the line ending used in the text.
 func lineEnd(text []byte) string {
-	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
+	i := bytes.IndexByte(text, '\n')
+	if i > 0 && text[i-1] == '\r' {
 		return "\r\n"
 	}
 	return "\n"

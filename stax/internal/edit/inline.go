@@ -24,7 +24,8 @@ type inline struct {
 // inlineHolder returns the holder if it is in braces.
 func inlineHolder(text []byte, old *tree.Node, t Target) (inline, bool) {
 	m := old.Member(t.Root)
-	if m == nil || m.Value.Kind != tree.Object || t.List || t.Format == tree.YAML && !plainKey(text, m) {
+	if m == nil || m.Value.Kind != tree.Object || t.List ||
+		t.Format == tree.YAML && !plainKey(text, m) {
 		return inline{}, false
 	}
 	in := inline{
@@ -55,7 +56,8 @@ func inlineHolder(text []byte, old *tree.Node, t Target) (inline, bool) {
 	}
 	open := bytes.IndexByte(text[in.start:in.end], '{')
 	separator := bytes.TrimSpace(text[in.start:max(in.start, in.start+open)])
-	if open < 0 || len(separator) > 1 || t.Format == tree.YAML && m.Value.Start != in.start+open {
+	if open < 0 || len(separator) > 1 ||
+		t.Format == tree.YAML && m.Value.Start != in.start+open {
 		return inline{}, false
 	}
 	in.start += open + 1
@@ -80,7 +82,8 @@ func (in *inline) entry(name string, value *tree.Node) string {
 // try returns the first of splices that makes exactly the intended change.
 func (in *inline) try(name string, value *tree.Node, tries [][]splice) ([]splice, error) {
 	for _, s := range tries[:min(len(tries), maxTries)] {
-		if _, err := verified(in.text, s, in.old, in.t, name, value); err == nil {
+		_, err := verified(in.text, s, in.old, in.t, name, value)
+		if err == nil {
 			return s, nil
 		}
 	}

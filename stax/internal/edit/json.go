@@ -30,10 +30,12 @@ func jsonText(n *tree.Node, indent, unit, eol string) string {
 
 // unitOf returns the indentation unit of the file.
 func unitOf(text []byte, root *tree.Node) string {
-	if len(root.Members) > 0 && bytes.IndexByte(text[root.Start:root.Members[0].KeyStart], '\n') >= 0 {
+	if len(root.Members) > 0 &&
+		bytes.IndexByte(text[root.Start:root.Members[0].KeyStart], '\n') >= 0 {
 		inner := indentation(text, root.Members[0].KeyStart)
 		outer := indentation(text, root.Start)
-		if unit, ok := strings.CutPrefix(inner, outer); ok && unit != "" {
+		unit, ok := strings.CutPrefix(inner, outer)
+		if ok && unit != "" {
 			return unit
 		}
 	}
@@ -59,7 +61,8 @@ func setJSON(text []byte, root *tree.Node, t Target, name string, value *tree.No
 			Kind:    tree.Object,
 			Members: []tree.Member{{Key: name, Value: value}},
 		}
-		return []splice{{holder.Start, holder.End, jsonText(value, indentation(text, holder.Start), unit, eol)}}, nil
+		return []splice{{holder.Start, holder.End, jsonText(value,
+			indentation(text, holder.Start), unit, eol)}}, nil
 	}
 	if holder.Kind != tree.Object {
 		return nil, ErrShape
@@ -226,7 +229,8 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 		return []splice{{before, space, ""}, {m.KeyStart, end, ""}}
 	}
 	if i == 0 { // the only one
-		if inside := string(text[n.Start+1:m.KeyStart]) + string(text[end:n.End-1]); strings.TrimSpace(inside) == "" {
+		inside := string(text[n.Start+1:m.KeyStart]) + string(text[end:n.End-1])
+		if strings.TrimSpace(inside) == "" {
 			return []splice{{n.Start + 1, n.End - 1, ""}}
 		}
 		return []splice{{start, end, ""}}

@@ -132,7 +132,8 @@ func appendYAML(text []byte, root *tree.Node, t Target, item *tree.Node) ([]spli
 func appendTOML(text []byte, list *tree.Node, name string, item *tree.Node) ([]splice, error) {
 	eol := lineEnd(text)
 	if list != nil && list.Kind == tree.Array {
-		if at := bytes.IndexByte(text[min(list.Start, len(text)):], '['); at >= 0 && !listOfTables(text, name) {
+		at := bytes.IndexByte(text[min(list.Start, len(text)):], '[')
+		if at >= 0 && !listOfTables(text, name) {
 			return intoBrackets(text, list.Start+at, tomlValue(item))
 		}
 	}

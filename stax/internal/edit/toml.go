@@ -192,7 +192,8 @@ func tomlTable(path []string, value *tree.Node, eol string) string {
 }
 
 func tomlKey(key string) string {
-	plain := key != "" && strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	plain := key != "" &&
+		strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 	if plain {
 		return key
 	}

@@ -40,7 +40,8 @@ func yamlBelow(n *tree.Node, indent, eol string) string {
 // yamlItem formats a list item with its dash.
 func yamlItem(n *tree.Node, indent, eol string) string {
 	if n.Kind == tree.Object && len(n.Members) > 0 {
-		return indent + "- " + strings.TrimPrefix(yamlMembers(n.Members, indent+"  ", eol), indent+"  ")
+		return indent + "- " + strings.TrimPrefix(yamlMembers(n.Members,
+			indent+"  ", eol), indent+"  ")
 	}
 	if n.Kind == tree.String {
 		return indent + "- " + yamlText(n.Text) + eol
@@ -53,7 +54,8 @@ const yamlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 // yamlText formats a string, unquoted if every reader parses it as a string, or else in
 // double quotes.
 func yamlText(s string) string {
-	plain := s != "" && strings.Contains(yamlLetters+"/", s[:1]) && strings.Trim(s, yamlLetters+"0123456789_./-") == ""
+	plain := s != "" && strings.Contains(yamlLetters+"/", s[:1]) &&
+		strings.Trim(s, yamlLetters+"0123456789_./-") == ""
 	switch strings.ToLower(s) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		plain = false
@@ -63,8 +65,10 @@ func yamlText(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range string(jsonscan.AppendQuote(nil, s)) {
-		if r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff' {
-			fmt.Fprintf(&b, `\u%04x`, r) // YAML forbids these characters or treats them as line endings
+		if r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' ||
+			r == '\ufeff' || r == '\ufffe' || r == '\uffff' {
+			// YAML forbids these characters or treats them as line endings
+			fmt.Fprintf(&b, `\u%04x`, r)
 			continue
 		}
 		b.WriteRune(r)
@@ -109,7 +113,8 @@ func yamlBlock(text []byte, holder *tree.Node, t Target) (block, error) {
 	b.indent = indentation(text, b.starts[0])
 	for _, start := range b.starts {
 		line := text[start+min(len(b.indent), len(text)-start):]
-		if indentation(text, start) != b.indent || t.List != bytes.HasPrefix(line, []byte("-")) {
+		if indentation(text, start) != b.indent ||
+			t.List != bytes.HasPrefix(line, []byte("-")) {
 			return b, ErrShape
 		}
 	}
