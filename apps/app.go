@@ -14,12 +14,15 @@ import (
 // one and some from the other.
 type App struct {
 	// URI begins with "ui://".
-	URI         string
+	URI string
+	// Name identifies the resource for programs; Title and Description are for people and
+	// models.
 	Name        string
 	Title       string
 	Description string
 	// HTML is the complete document.
-	HTML  string
+	HTML string
+	// UI is what the document requests of hosts, such as network access.
 	UI    ResourceUI
 	Icons []mcp.Icon
 }
@@ -99,6 +102,7 @@ func (u ResourceUI) DescribeContents(read *mcp.ReadResourceResult) (*mcp.ReadRes
 	return &described, nil
 }
 
+// describe sets the MIME type and _meta of a resource definition or its contents.
 func (u ResourceUI) describe(uri string, mimeType *string, meta *json.RawMessage) error {
 	merged, err := AddResourceMeta(*meta, u)
 	if err != nil {

@@ -21,6 +21,7 @@ func findings(report func(check.Reporter)) []check.Finding {
 // the linked user interface exists.
 func (u ToolUI) Check() []check.Finding { return findings(u.report) }
 
+// report reports faults in the link from a tool to its user interface.
 func (u ToolUI) report(r check.Reporter) {
 	if u.ResourceURI != "" {
 		if err := checkURI(u.ResourceURI); err != nil {
@@ -55,6 +56,7 @@ func (u ResourceUI) report(r check.Reporter) {
 	checkDomain(r, u.Domain)
 }
 
+// checkDomain warns about domains that hosts refuse: each host has a form of its own.
 func checkDomain(r check.Reporter, domain string) {
 	if strings.ContainsFunc(domain, unsafeInPolicy) {
 		r.Add(ruleDomain, "/domain", "", "%q is no domain", domain)
@@ -67,6 +69,7 @@ func checkDomain(r check.Reporter, domain string) {
 // Check validates the URI, the document and the UI settings of a.
 func (a *App) Check() []check.Finding { return findings(a.report) }
 
+// report reports everything that keeps hosts from showing the app.
 func (a *App) report(r check.Reporter) {
 	if err := checkURI(a.URI); err != nil {
 		r.Add(ruleURI, "", "", "%s", err.Error())
@@ -97,6 +100,7 @@ func Check(c *mcp.Catalog, unlisted ...string) []check.Finding {
 	})
 }
 
+// checkResource reports faults of a listed user interface.
 func checkResource(r check.Reporter, resource *mcp.Resource) {
 	if strings.HasPrefix(resource.URI, Scheme) && !isAppType(resource.MIMEType) {
 		r.Add(ruleMIMEType, "/mimeType", "hosts show only "+MIMEType,
@@ -115,6 +119,8 @@ func checkResource(r check.Reporter, resource *mcp.Resource) {
 	}
 }
 
+// checkTool reports faults of a tool's user interface. known reports whether a resource
+// exists.
 func checkTool(r check.Reporter, t *mcp.Tool, known func(uri string) bool) {
 	ui, err := ToolUIOf(t)
 	if err != nil {

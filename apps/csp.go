@@ -27,6 +27,7 @@ func (c *CSP) empty() bool {
 // Check validates the origins in c.
 func (c *CSP) Check() []check.Finding { return findings(c.report) }
 
+// report reports invalid origins of all lists.
 func (c *CSP) report(r check.Reporter) {
 	for _, list := range []struct {
 		name    string
@@ -49,6 +50,7 @@ func unsafeInPolicy(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`'";,`, r)
 }
 
+// checkOrigin reports a source that a browser would ignore, or that allows every host.
 func checkOrigin(r check.Reporter, origin string) {
 	scheme, rest, isOrigin := strings.Cut(origin, "://")
 	switch {

@@ -54,7 +54,8 @@ type HostOptions struct {
 type Host struct {
 	opts HostOptions
 
-	mu    sync.Mutex // guards the fields below
+	mu sync.Mutex // guards the fields below
+	// views are the open views by id. The oldest is dropped if there are too many.
 	views map[string]*View
 	order []string // oldest first
 }
@@ -110,6 +111,7 @@ type View struct {
 	// PrefersBorder requests a border, or none; nil leaves that to the page.
 	PrefersBorder *bool `json:"prefersBorder,omitempty"`
 
+	// source is the server of the view, which calls of the document reach.
 	source   mcp.Source
 	host     *Host
 	html     string
@@ -315,6 +317,7 @@ func (v *View) Violations() []Violation {
 // maxViolations is how many violations a view keeps.
 const maxViolations = 200
 
+// report records a violation, up to a limit, and passes it on.
 func (v *View) report(violation Violation) {
 	v.mu.Lock()
 	full := len(v.violations) >= maxViolations

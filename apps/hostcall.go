@@ -63,6 +63,8 @@ func encode[T any](result T, err error) (json.RawMessage, error) {
 	return mcp.Marshal(result)
 }
 
+// callTool calls a tool for the document. Only tools that declare themselves callable by
+// user interfaces are, by their visible or original name.
 func (v *View) callTool(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	var call mcp.CallToolParams
 	if err := json.Unmarshal(params, &call); err != nil || call.Name == "" {
@@ -110,6 +112,7 @@ func (v *View) appTools(catalog *mcp.Catalog) []mcp.Tool {
 // sameServer reports whether two tools come from the same joined source.
 func sameServer(a, b []mcp.Origin) bool { return slices.Equal(joinedFrom(a), joinedFrom(b)) }
 
+// joinedFrom returns the joined sources that a tool passed through.
 func joinedFrom(origins []mcp.Origin) []string {
 	var sources []string
 	for _, o := range origins {

@@ -150,6 +150,8 @@ func (v *View) serveFallback(w http.ResponseWriter) {
 	})
 }
 
+// writeProxy serves the page between ours and the document's. It has an origin of its own,
+// so that neither can reach into the other.
 func (v *View) writeProxy(w http.ResponseWriter, config proxyConfig) {
 	text, err := json.Marshal(config) // escapes "<", so the data cannot end its element
 	if err != nil {

@@ -9,10 +9,13 @@ import (
 
 // member is a member of an object, with its original bytes.
 type member struct {
+	// name is the decoded key; value is the text of the member, unchanged.
 	name  string
 	value json.RawMessage
 }
 
+// members returns the members of an object in order. A duplicate is an error, because
+// readers disagree about which one counts.
 func members(object json.RawMessage, what string) ([]member, error) {
 	var all []member
 	var seen jsonscan.KeySet
@@ -36,6 +39,7 @@ func members(object json.RawMessage, what string) ([]member, error) {
 	return all, nil
 }
 
+// encodeMembers is the inverse of members.
 func encodeMembers(all []member) json.RawMessage {
 	dst := []byte{'{'}
 	for i, m := range all {

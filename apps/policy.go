@@ -79,6 +79,8 @@ func NewGrant(ui *ResourceUI, mode Mode) *Grant {
 // document from loading at all.
 const maxSources = 200
 
+// accept returns the origins that may become part of a policy. Dropped ones are reported
+// with the reason.
 func (g *Grant) accept(list string, declared []string) []string {
 	var accepted []string
 	for i, source := range declared {
@@ -114,6 +116,7 @@ func sourceProblem(source string) string {
 	return problemOf(source)
 }
 
+// problemOf returns why a source must not become part of a policy, or "".
 func problemOf(source string) string {
 	for _, finding := range findings(func(r check.Reporter) { checkOrigin(r, source) }) {
 		switch finding.Rule {
@@ -218,6 +221,8 @@ func (p Permissions) Allow() string {
 // permissions, and nothing for the others.
 func (p Permissions) Header() string { return p.header("self") }
 
+// header returns a Permissions-Policy. Features that are not named would be allowed, so
+// all others are denied by name.
 func (p Permissions) header(granted string) string {
 	var words []string
 	permitted := p.permitted()

@@ -27,6 +27,8 @@ type ResourceUI struct {
 // Permissions are browser features. On the wire, a requested permission is an empty
 // object; others are absent.
 type Permissions struct {
+	// Camera, Microphone, Geolocation and ClipboardWrite request the browser feature of
+	// that name. Hosts may refuse them, and users are asked as on any page.
 	Camera         bool
 	Microphone     bool
 	Geolocation    bool

@@ -35,6 +35,7 @@ type ToolUI struct {
 }
 
 type wireToolUI struct {
+	// ResourceURI is absent in tools that only set their visibility.
 	ResourceURI string       `json:"resourceUri,omitempty"`
 	Visibility  []Visibility `json:"visibility"`
 }

@@ -40,6 +40,7 @@ func NewViews(c *mcp.Catalog) *Views {
 type ToolFilter struct{ last atomic.Pointer[filtered] }
 
 type filtered struct {
+	// whole is the catalog that views was made from.
 	whole *mcp.Catalog
 	views *Views
 }
@@ -55,6 +56,7 @@ func (f *ToolFilter) Undeclared(whole *mcp.Catalog) *mcp.Catalog {
 	return f.of(whole).model
 }
 
+// of returns the views of a catalog, which are made once for each.
 func (f *ToolFilter) of(whole *mcp.Catalog) *Views {
 	v := f.last.Load()
 	if v == nil || v.whole != whole {

@@ -105,6 +105,7 @@ func (ses *session) asked(m *peer.Message, origin *call) {
 
 // serverQuestion is a request of the server.
 type serverQuestion struct {
+	// method and params are as the server sent them.
 	method string
 	params json.RawMessage
 	call   *call // the call that it belongs to, or nil

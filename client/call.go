@@ -14,6 +14,7 @@ import (
 
 // call is a request to the server.
 type call struct {
+	// id is chosen when the call is sent, and again when it is repeated.
 	id     uint64
 	born   int64 // session.watches when it was created
 	method string
@@ -49,6 +50,7 @@ type stands struct {
 
 // reply is the outcome of a call.
 type reply struct {
+	// result is the raw result, and err why there is none. Both are zero if said is set.
 	result []byte
 	err    error
 	said   bool // no outcome yet: the mailbox is not empty
@@ -88,10 +90,14 @@ func (c *call) deliver(r reply) {
 // client that does not read must not block the goroutine that reads the messages for all
 // clients.
 type mailbox struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// letters are messages of the server about the call, oldest first.
 	letters []letter
-	size    int
-	rung    bool
+	// size is their bytes together, which are limited.
+	size int
+	// rung reports that the waiting caller has been woken, and has not emptied the mailbox
+	// since.
+	rung bool
 }
 
 // letter is a notification about a call.

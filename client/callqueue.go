@@ -45,7 +45,9 @@ const (
 
 // askers records which tools of a server ask, across restarts.
 type askers struct {
-	mu  sync.Mutex
+	mu sync.Mutex
+	// all has what is known of each tool and method: only calls that may ask a question
+	// exclude each other.
 	all map[string]askState
 }
 
@@ -176,6 +178,7 @@ func (ses *session) anyLocked(ok func(*call) bool) bool {
 	return false
 }
 
+// queueLocked adds a call to those that wait for their turn, in order of arrival.
 func (ses *session) queueLocked(c *call) error {
 	if slices.Contains(ses.queue, c) {
 		return nil

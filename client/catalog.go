@@ -57,9 +57,12 @@ func (ses *session) dropToolsWithInvalidHeaders(cat *mcp.Catalog) {
 
 // catalogList is one of the lists of a server.
 type catalogList struct {
+	// capability is the capability that the server must declare for the list to be
+	// requested.
 	capability string
-	method     string
-	member     string // of the results
+	// method requests a page, whose entries are in member.
+	method string
+	member string // of the results
 	// add appends an entry to the catalog. It returns false if the entry is invalid.
 	add func(raw json.RawMessage) bool
 }
@@ -124,11 +127,15 @@ const maxEmptyPages = 8
 // exhausting memory or time with an endless list.
 type listReader struct {
 	catalogList
-	src     *Source
-	size    *int64 // bytes of all lists of the server so far
+	// src receives reports of invalid entries.
+	src  *Source
+	size *int64 // bytes of all lists of the server so far
+	// pages, entries and cursors are limited or checked for repetition, because a faulty
+	// server could continue for ever.
 	pages   int
 	empty   int // consecutive empty pages
 	entries int
+	// dropped counts invalid entries, of which only the first are logged one by one.
 	dropped int
 	cursors map[string]bool
 }
@@ -225,6 +232,7 @@ func (l *listReader) addOrDrop(raw []byte) {
 	}
 }
 
+// reportDropped logs how many invalid entries there were, if not all of them were logged.
 func (l *listReader) reportDropped() {
 	if l.dropped > maxDropsLogged {
 		l.src.report(Event{

@@ -26,30 +26,42 @@ import (
 //	settled   the unread part of stdin is known
 //	stopped   everything has stopped
 type child struct {
+	// command is how the process was started.
 	command *Command
 	cmd     *exec.Cmd
-	group   *process.Group
-	in      *os.File // its stdin
-	out     *os.File // its stdout
-	lines   *peer.LineReader
-	writer  writer
-	stderr  stderrTail
+	// group stops the process together with those that it started.
+	group *process.Group
+	in    *os.File // its stdin
+	out   *os.File // its stdout
+	// lines reads messages from out.
+	lines *peer.LineReader
+	// writer writes messages to in, so that a process that does not read blocks no caller.
+	writer writer
+	// stderr keeps the last lines on stderr, for errors.
+	stderr stderrTail
 
 	stopping context.Context // done when the child is to be stopped
 	stop     context.CancelFunc
 	hangs    atomic.Bool // it no longer answers
 
-	exited   chan struct{}
+	// exited is closed when the process has been reaped.
+	exited chan struct{}
+	// outEnded and errEnded are closed at the end of stdout and of stderr, which other
+	// processes may keep open after the exit.
 	outEnded chan struct{}
 	errEnded chan struct{}
-	settled  chan struct{}
-	stopped  chan struct{}
+	// settled is closed when no more output is expected, stopped when everything has been
+	// released.
+	settled chan struct{}
+	stopped chan struct{}
 }
 
 // settleTime is how long the process may take to exit after its stdout ends, or stdout to
 // end after the process exits.
 const settleTime = 250 * time.Millisecond
 
+// startChild starts a process with pipes for its three streams. The pipes are ours rather
+// than those of package exec, whose Wait would close them before everything has been read.
 func startChild(c *Command, cmd *exec.Cmd, tapped *tap.Stream) (*child, error) {
 	ours, theirs, err := newPipes()
 	if err != nil {
@@ -221,6 +233,7 @@ func closesWithin(d time.Duration, done <-chan struct{}) bool {
 	}
 }
 
+// isClosed reports without blocking whether done is closed.
 func isClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:

@@ -122,6 +122,8 @@ func Environ(inherit []string) []string {
 	return env
 }
 
+// inherits reports whether a variable is inherited by a pattern, in which a final "*"
+// matches any rest.
 func inherits(pattern, name string) bool {
 	if runtime.GOOS == "windows" { // it ignores the case of names
 		pattern = strings.ToUpper(pattern)

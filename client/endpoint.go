@@ -26,6 +26,7 @@ type BlockedError = netguard.BlockedError
 // first, then initialize; a server that supports only HTTP+SSE of 2024-11-05 is detected.
 // It must not be changed after [Open].
 type Endpoint struct {
+	// URL is the http or https URL of the server's endpoint.
 	URL string
 	// Header is added to every request, such as Authorization. Its values are never
 	// printed, and are not sent to another host after a redirect.
@@ -59,6 +60,8 @@ type Endpoint struct {
 	// NoListen disables the standing connection for change notifications.
 	NoListen bool
 
+	// once prepares the following fields at the first connection: an Endpoint is
+	// configured as a struct, without a constructor.
 	once    sync.Once
 	client  *http.Client
 	target  *url.URL
@@ -84,6 +87,7 @@ func (e *Endpoint) redact(text string) string {
 	return redact(text, values)
 }
 
+// connect makes no request: the first message does.
 func (e *Endpoint) connect(_ context.Context, ses *session) (link, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -94,6 +98,7 @@ func (e *Endpoint) connect(_ context.Context, ses *session) (link, error) {
 	return ses.http, nil
 }
 
+// prepare builds the HTTP client. Its redirects obey the rules for addresses.
 func (e *Endpoint) prepare(target *url.URL) {
 	e.target = target
 	rt := e.Transport

@@ -44,6 +44,7 @@ func (s *Source) report(e Event) {
 	}
 }
 
+// log logs the event; one with an error is a warning.
 func (e *Event) log(to *slog.Logger) {
 	level := slog.LevelInfo
 	attrs := []any{"server", e.Server}

@@ -14,6 +14,7 @@ import (
 
 // errand is a request of a client to be forwarded to the server.
 type errand struct {
+	// method is the method of the request that is forwarded.
 	method string
 	// Either name as member key, together with arguments, or params as a whole.
 	name, key string
@@ -21,7 +22,9 @@ type errand struct {
 	params    json.RawMessage
 	meta      json.RawMessage // of a program's request, see [Source.Do]
 
-	again       bool // it is safe to repeat it
+	again bool // it is safe to repeat it
+	// unavailable is the code of the error if the server is not available, which differs
+	// between tools and resources.
 	unavailable mcp.Code
 }
 
@@ -132,6 +135,7 @@ func (s *Source) lostText(e *errand, lost *lostError) error {
 	}
 }
 
+// parseResult validates a result, since clients receive its bytes.
 func parseResult(result []byte) (*mcp.Raw, error) {
 	raw, err := mcp.ParseRaw(result)
 	if err != nil {

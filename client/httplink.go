@@ -29,11 +29,13 @@ const (
 // httpLink is the link to an [Endpoint]: each request is a separate POST, on the
 // goroutine of the call.
 type httpLink struct {
+	// endpoint and ses are what the link connects.
 	endpoint *Endpoint
 	ses      *session
 
 	quit context.Context // stops the standing stream and notifications
 	stop context.CancelFunc
+	// work counts the goroutines of the standing stream and of notifications.
 	work sync.WaitGroup
 
 	calls context.Context // ends calls in flight, with the reason as its cause
@@ -41,6 +43,7 @@ type httpLink struct {
 
 	mu      sync.Mutex  // guards the following fields
 	version mcp.Version // negotiated, or 0
+	// session is the Mcp-Session-Id, or empty.
 	session string
 	old     *stream // of 2024-11-05, if the server uses that
 	closed  bool

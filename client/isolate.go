@@ -48,14 +48,17 @@ type Isolated struct {
 	opts    IsolateOptions
 	unwatch func()
 
-	mu      sync.Mutex
-	closed  bool
+	mu     sync.Mutex
+	closed bool
+	// tenants are the running servers, by client.
 	tenants map[tenantKey]*tenant
 	work    sync.WaitGroup // processes being stopped
 }
 
 // tenantKey identifies whom a process is for: a session, or else a principal.
 type tenantKey struct {
+	// session identifies the client, except on stateless connections, where the principal
+	// does.
 	session   mcp.Session
 	principal string
 }
@@ -65,10 +68,11 @@ type tenant struct {
 	key       tenantKey
 	principal string // the principal whose limit it counts toward, or ""
 	slot      int    // number in its name
-	src       *Source
-	uses      int // requests in flight
-	lastUse   time.Time
-	unwatch   func()
+	// src is the Source of this client alone.
+	src     *Source
+	uses    int // requests in flight
+	lastUse time.Time
+	unwatch func()
 }
 
 var (
@@ -310,6 +314,7 @@ func (i *Isolated) freeSlotLocked() int {
 	return slot
 }
 
+// stopIfIdle stops the server of a client, unless a request has arrived meanwhile.
 func (i *Isolated) stopIfIdle(t *tenant) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

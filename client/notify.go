@@ -25,6 +25,7 @@ type Notify struct {
 	Sent func(id uint64)
 }
 
+// notifyKey is the key of a [Notify] in a context.
 type notifyKey struct{}
 
 // WithNotify returns a context for requests of a program, such as [Source.CallTool]. It
@@ -93,9 +94,11 @@ func (s *Source) Do(ctx context.Context, method string, params json.RawMessage) 
 
 // Handshake is what a server said of itself when the current connection began.
 type Handshake struct {
+	// Version is the negotiated version.
 	Version      mcp.Version
 	Server       json.RawMessage // serverInfo, or nil
 	Capabilities json.RawMessage // or nil
+	// Instructions are those of the server, or empty.
 	Instructions string
 }
 

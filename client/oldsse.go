@@ -15,8 +15,12 @@ import (
 // oldConn is a connection of 2024-11-05 ("Transports", HTTP with SSE): one event stream
 // carries everything that the server sends, and names the URL to post to.
 type oldConn struct {
-	link   *httpLink
-	post   *url.URL
+	// link is the HTTP link that found out that the server uses the transport of
+	// 2024-11-05.
+	link *httpLink
+	// post is the URL to which messages are posted, as announced by the server.
+	post *url.URL
+	// events reads the server's messages from body.
 	events *peer.EventReader
 	body   io.Closer
 	cancel context.CancelFunc

@@ -20,6 +20,8 @@ import (
 
 // parked is a call that outlives the requests of its client.
 type parked struct {
+	// ses is the session that call was made in; the client's retry may arrive after the
+	// server has restarted.
 	ses    *session
 	call   *call
 	cancel context.CancelFunc
@@ -38,6 +40,7 @@ type parked struct {
 
 // question is a question of the server.
 type question struct {
+	// key is the name of the question in the client's answer.
 	key    string
 	ask    mcp.Question
 	answer chan reply // of capacity 1
@@ -52,7 +55,8 @@ const (
 
 // parkingLot holds the parked calls of a source.
 type parkingLot struct {
-	mu  sync.Mutex
+	mu sync.Mutex
+	// all has the parked calls by the ticket that the client returns.
 	all map[string]*parked
 }
 

@@ -11,6 +11,7 @@ import (
 
 // catalogHead is the start of a catalog in a file.
 type catalogHead struct {
+	// Format is [catalogFormat]: a file of another one is ignored.
 	Format       int                `json:"format"`
 	Server       mcp.Implementation `json:"server"`
 	Instructions string             `json:"instructions,omitempty"`

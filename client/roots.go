@@ -12,7 +12,8 @@ import (
 type openRoots struct {
 	wanted atomic.Bool // ask the client with its next request
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// waiting are the questions of the server for the client's folders.
 	waiting map[chan reply]struct{}
 	missed  bool            // a question was withdrawn without an answer
 	known   json.RawMessage // the client's answer, until its folders change

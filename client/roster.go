@@ -11,11 +11,13 @@ import (
 // empty and ready to use, and it is safe for concurrent use. [Options.Roster] adds
 // servers. A nil Roster records nothing.
 type Roster struct {
-	mu  sync.Mutex
+	mu sync.Mutex
+	// all are the open sources.
 	all map[*Source]struct{}
 	out map[string][]State // servers that could not be opened, by origin
 }
 
+// add adds a source; a nil Roster lists nothing.
 func (r *Roster) add(s *Source) {
 	if r == nil {
 		return

@@ -33,6 +33,8 @@ type roundState struct {
 // maxRounds limits the rounds of one request.
 const maxRounds = 20
 
+// loadRoundState returns what an earlier round of the request has stored, or an empty
+// state in the first.
 func loadRoundState(req *mcp.Request) (*roundState, error) {
 	b := &roundState{}
 	raw, err := req.State()
@@ -111,6 +113,9 @@ func (ses *session) ask(ctx context.Context, req *mcp.Request, b *roundState) ([
 	return extra, nil
 }
 
+// answers returns the answers to the server's questions in the order of keys: from the
+// program if it made the request, otherwise from the client. It returns an error that
+// makes the client retry if some are missing.
 func (ses *session) answers(
 	ctx context.Context,
 	req *mcp.Request,

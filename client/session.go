@@ -19,7 +19,9 @@ import (
 // session is a connection to the server after the handshake, until it is lost. The
 // server's own session may restart within it.
 type session struct {
-	src  *Source
+	// src owns the session.
+	src *Source
+	// link carries messages. It is set once, before the session is used.
 	link link
 
 	http  *httpLink // link, if the server is an [Endpoint]
@@ -32,11 +34,13 @@ type session struct {
 	instructions string
 	logs         bool // it has logging/setLevel
 
-	mu       sync.Mutex
-	calls    peer.Table[*call] // in flight
-	end      error             // why it was lost; nil while it is alive
-	level    mcp.LogLevel
-	more     chan struct{} // receives when subscriptions are added, or nil
+	mu    sync.Mutex
+	calls peer.Table[*call] // in flight
+	end   error             // why it was lost; nil while it is alive
+	// level is the log level that was last set at the server.
+	level mcp.LogLevel
+	more  chan struct{} // receives when subscriptions are added, or nil
+	// ended is closed when the session is lost.
 	ended    chan struct{}
 	visitors map[string]mcp.Session        // by the id of the elicitation
 	asking   map[string]context.CancelFunc // questions of the server, by raw id
@@ -59,8 +63,9 @@ type session struct {
 	watches  int64                     // number of calls of watch
 	stale    atomic.Int32              // number of list changes announced by the server
 	handlers sync.WaitGroup            // of the server's questions
-	quit     context.Context
-	stop     context.CancelFunc
+	// quit is done when the session is stopped.
+	quit context.Context
+	stop context.CancelFunc
 
 	silentWatches int64 // consecutive calls of watch without a message; used by the supervisor
 }
@@ -213,6 +218,8 @@ func (ses *session) track(c *call) error {
 	return ses.trackLocked(c)
 }
 
+// trackLocked gives the call an id, under which its answer will be found. The error says
+// that the server has not seen the call, so that it may be repeated elsewhere.
 func (ses *session) trackLocked(c *call) error {
 	if ses.end != nil {
 		return &lostError{
@@ -228,6 +235,7 @@ func (ses *session) trackLocked(c *call) error {
 	return nil
 }
 
+// untrack forgets a call whose caller no longer waits.
 func (ses *session) untrack(c *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -435,6 +443,7 @@ func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 	}
 }
 
+// learn stores the results of the handshake.
 func (ses *session) learn(version mcp.Version, result, info []byte) {
 	ses.version = version
 	ses.capabilities = json.RawMessage(jsonscan.Member(result, "capabilities"))
@@ -526,6 +535,8 @@ func appendForeignMeta(dst []byte, meta json.RawMessage) []byte {
 	return dst
 }
 
+// ours reports whether a member of _meta is one that this package sets itself, so that
+// those of the client must not be forwarded.
 func ours(key string) bool {
 	name, ok := strings.CutPrefix(key, metaPrefix)
 	if !ok {

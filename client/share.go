@@ -46,6 +46,8 @@ func (c *call) clientName() string {
 
 // queue counts requests that wait for a server, by client. It is guarded by Source.mu.
 type queue struct {
+	// n is the number of requests that wait, and clients by client: one client cannot fill
+	// the queue alone.
 	n       int
 	clients map[string]int
 }
@@ -81,8 +83,10 @@ func (q *queue) leave(client string) {
 // whose subscription is oldest; beyond maxWatched, the client that watches the most does.
 // It is guarded by Source.mu.
 type watchList struct {
+	// weight is the size of all subscriptions, see weightOf.
 	weight  int
 	watched map[string]int // URI: number of its watchers
+	// clients has the subscriptions of each client, for its share.
 	clients map[string]*watcher
 }
 

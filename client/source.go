@@ -16,6 +16,8 @@ import (
 
 // Source is a server in another process or at a URL. It is safe for concurrent use.
 type Source struct {
+	// transport makes the connections; opts are complete, without zero values that mean a
+	// default.
 	transport  Transport
 	opts       Options
 	opened     time.Time
@@ -35,7 +37,8 @@ type Source struct {
 	alias   string      // for [State], if it is not [Options.Name]
 	shared  bool        // the transport belongs to another Source
 
-	mu       sync.Mutex // guards the following fields
+	mu sync.Mutex // guards the following fields
+	// state is what the supervisor is doing; phase is what the outside sees of it.
 	state    state
 	phase    Phase // of state
 	since    time.Time
@@ -49,10 +52,13 @@ type Source struct {
 	waiting  queue         // requests that wait for the start
 	watched  watchList
 
+	// watchers are notified of changes, and watched are the resources that clients
+	// subscribed to.
 	watchers mcp.Watchers
 
 	hurry chan struct{} // capacity 1: next has changed
 
+	// quit is done when the Source is closed.
 	quit context.Context
 	stop context.CancelFunc
 	work sync.WaitGroup // the supervisor
@@ -91,6 +97,7 @@ func Open(ctx context.Context, transport Transport, opts *Options) (*Source, err
 
 // OpenError is why a server could not be opened.
 type OpenError struct {
+	// Transport is what could not be opened, and Err why.
 	Transport Transport
 	Err       error
 }
@@ -103,6 +110,7 @@ func (e *OpenError) Error() string {
 // Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
 
+// newSource returns a Source that has not been started.
 func newSource(transport Transport, opts *Options) *Source {
 	s := &Source{
 		transport: transport,

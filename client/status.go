@@ -31,6 +31,7 @@ func (e *StatusError) Error() string {
 	return "the server answered with " + e.text()
 }
 
+// text describes the response for people.
 func (e *StatusError) text() string {
 	text := fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status))
 	if e.Body != "" {

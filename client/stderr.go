@@ -51,11 +51,14 @@ func (e *ExitError) Hint() string {
 
 // stderrTail keeps the last lines written. It is safe for concurrent use.
 type stderrTail struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// kept is the end of the output; written counts all of it, to say that some is
+	// missing.
 	kept    []byte
 	written int64
 	final   bool
-	reason  explainer
+	// reason recognizes lines that say why a program failed, such as a missing module.
+	reason explainer
 }
 
 // Limits for the kept and shown part of stderr.

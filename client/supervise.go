@@ -112,7 +112,8 @@ func (s *Source) hurryLocked() {
 // downError is why no server is available for a request.
 type downError struct {
 	cause error
-	verb  string
+	// verb is "started" or "reached".
+	verb string
 }
 
 func (s *Source) downLocked() *downError {
@@ -386,6 +387,8 @@ func (s *Source) enter(next state) {
 	s.setLocked(next)
 }
 
+// setLocked changes the state and wakes the callers that wait for a change. A closing or
+// closed Source never returns to an earlier state.
 func (s *Source) setLocked(next state) {
 	if s.state >= closing && next < s.state || s.state == closed {
 		return

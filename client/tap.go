@@ -48,6 +48,7 @@ func (ses *session) timed(ctx context.Context, name string, do func(context.Cont
 // tapExchange is a tapped HTTP request and its response.
 type tapExchange struct {
 	*tap.Stream
+	// sentAt is when the request was sent, and began when each step of connecting was.
 	sentAt time.Time
 
 	mu     sync.Mutex // guards the following fields: connections are made concurrently

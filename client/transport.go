@@ -47,6 +47,7 @@ var _ Transport = (*Dialer)(nil)
 // String returns the name.
 func (d *Dialer) String() string { return d.Name }
 
+// connect opens a connection with the program's function.
 func (d *Dialer) connect(ctx context.Context, ses *session) (link, error) {
 	conn, err := d.Dial(ctx)
 	if err != nil {
@@ -77,16 +78,20 @@ func (e *lostError) Unwrap() error { return e.cause }
 
 // stream is the link over a connection that carries all messages in both directions.
 type stream struct {
-	conn      server.Conn
-	child     *child // conn, if that is a process
-	ses       *session
-	cancel    context.CancelFunc // stops the reading
-	done      chan struct{}      // closed when reading has stopped
+	// conn carries messages in both directions.
+	conn   server.Conn
+	child  *child // conn, if that is a process
+	ses    *session
+	cancel context.CancelFunc // stops the reading
+	done   chan struct{}      // closed when reading has stopped
+	// multiline recognizes messages that a server prints over several lines, to explain
+	// the failure.
 	multiline multiline
 	tap       *tap.Stream // nil if nothing is tapped
 	posts     bool        // writing a message is an HTTP request, which is tapped itself
 }
 
+// newStream starts to read from conn.
 func newStream(conn server.Conn, ses *session, tapped *tap.Stream) *stream {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &stream{

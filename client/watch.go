@@ -232,11 +232,14 @@ func (ses *session) subscribe(ctx context.Context) {
 
 // subscription is a long-lived request for notifications.
 type subscription struct {
+	// call is the subscriptions/listen request, which stays open.
 	call   *call
 	cancel context.CancelFunc
 	ended  chan error // of capacity 1
 }
 
+// beginListening sends a subscriptions/listen request, and returns without waiting for its
+// answer.
 func (ses *session) beginListening(ctx context.Context) *subscription {
 	c := newCall("subscriptions/listen")
 	c.stands = &stands{open: make(chan struct{})}

@@ -9,7 +9,9 @@ import (
 
 // writer sends messages from one goroutine, all queued ones with a single write.
 type writer struct {
-	mu      sync.Mutex // guards the following fields
+	mu sync.Mutex // guards the following fields
+	// queued is what is to be written next, and spare the buffer of the previous batch,
+	// which is used again.
 	queued  []byte
 	spare   []byte
 	err     error
@@ -19,6 +21,7 @@ type writer struct {
 	writing bool  // a batch is being written
 	settled sync.Cond
 
+	// wake has capacity 1, so that a signal is kept while a batch is written.
 	wake   chan struct{}
 	done   chan struct{}
 	failed func() // called once when nothing more can be sent
@@ -29,6 +32,8 @@ const maxQueued = 64 << 20
 
 var errNotReading = errors.New("the server does not read what it is sent")
 
+// start starts the goroutine that writes to the server. failed is called if that is no
+// longer possible.
 func (w *writer) start(to io.Writer, failed func()) {
 	w.failed = failed
 	w.wake = make(chan struct{}, 1)
@@ -87,6 +92,8 @@ func (w *writer) subtractUnread(n int64) {
 	w.given -= n
 }
 
+// run writes everything that was queued during a write in one go: under load, many
+// messages share a system call.
 func (w *writer) run(to io.Writer) {
 	defer close(w.done)
 	for range w.wake {

@@ -31,7 +31,10 @@ type Edits struct {
 
 // ToolEdit changes how a tool is presented. Unset fields keep the source's values.
 type ToolEdit struct {
-	Name               string
+	// Name replaces the name; empty keeps it.
+	Name string
+	// Title and Description replace those of the definition; nil keeps them, and a pointer
+	// to "" removes them.
 	Title, Description *string
 }
 
@@ -91,16 +94,21 @@ func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
 	return e, nil
 }
 
+// edited is a Source with changed names and descriptions. Calls are translated back, so
+// the original never sees the new names.
 type edited struct {
 	mcp.Source
 	edits    *Edits
 	ownNames map[string]string // own names by new name, for renamed tools
-	watched  mcp.Watcher
-	watches  bool
+	// watched and watches say whether the original can be watched, found out once.
+	watched mcp.Watcher
+	watches bool
 
 	label  string   // see [Label], or empty
 	others []string // of [Label]
 
+	// last is the edited catalog of the last catalog seen, so that an unchanged original
+	// is edited once.
 	last    atomic.Pointer[editedCatalog]
 	editing sync.Mutex // held while last is replaced
 }
@@ -135,6 +143,8 @@ func (e *edited) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return result, nil
 }
 
+// edit returns an edited copy. Tools that are not offered leave no trace in the reasons
+// either.
 func (e *edited) edit(cat *mcp.Catalog) *mcp.Catalog {
 	result := cat.Copy()
 	result.Server.Name = cmp.Or(e.edits.Name, result.Server.Name)

@@ -134,6 +134,8 @@ func withLinks(doc json.RawMessage, places [][]string, link func(string) string)
 	return append(e.out, doc[e.done:]...)
 }
 
+// linkEditor replaces URIs in a JSON document, and copies everything between them
+// unchanged.
 type linkEditor struct {
 	doc, out []byte
 	done     int // length of the prefix of doc already copied to out

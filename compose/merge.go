@@ -19,6 +19,7 @@ type merged struct {
 	tools, prompts       map[string]ownName // by visible name
 	resources, templates map[string]ownName // by visible URI or URI template
 
+	// uris decides which part answers for a URI that is not listed.
 	uris           *uriIndex
 	labels         *labels // empty if names are left as they are
 	joinsResources bool    // at least two parts offer resources
@@ -59,6 +60,8 @@ func unknownTemplate(text string) *mcp.Error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
 }
 
+// merge joins the catalogs of the parts. It fails if names collide and cannot be
+// distinguished; nothing is then changed.
 func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	m := &merged{
 		parts:     parts,

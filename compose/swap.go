@@ -16,6 +16,7 @@ import (
 // It implements [mcp.Watcher], [mcp.Extender] and [mcp.Subscriber], as far as the current
 // source does. It is safe for concurrent use. It adds one atomic load per call.
 type Swap struct {
+	// current is read by every call without a lock.
 	current atomic.Pointer[watchedSource]
 	setting sync.Mutex // held while current is replaced
 
@@ -41,6 +42,7 @@ func NewSwap(src mcp.Source) *Swap {
 	return s
 }
 
+// watchSource forwards the changes of src to the watchers of s until stop is called.
 func (s *Swap) watchSource(src mcp.Source) *watchedSource {
 	at := &watchedSource{
 		source: src,
@@ -72,6 +74,8 @@ func (s *Swap) Set(ctx context.Context, next mcp.Source) {
 	}
 }
 
+// haveSameCatalog reports whether clients see no difference, so that a replacement needs
+// no notification.
 func haveSameCatalog(ctx context.Context, a, b mcp.Source) bool {
 	before, err := a.Catalog(ctx)
 	if err != nil {
@@ -186,6 +190,8 @@ var ErrRetired error = &mcp.Error{
 // counts them, at two atomic additions each.
 type Retirable struct {
 	mcp.Source
+	// calls counts the calls in progress; once retired is set, the last of them closes
+	// idle.
 	calls   atomic.Int64
 	retired atomic.Bool
 	once    sync.Once

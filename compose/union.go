@@ -16,6 +16,7 @@ import (
 // Named is a Source with its name, which prefixes its tools and prompts when they collide
 // and appears in error messages.
 type Named struct {
+	// Name must be unique within a union.
 	Name   string
 	Source mcp.Source
 }
@@ -123,10 +124,13 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 }
 
 type union struct {
+	// parts are the sources, in the order of the catalog.
 	parts  []Named
 	opts   UnionOptions
 	labels *labels
 
+	// last is the joined catalog of the parts' last catalogs. Catalogs are compared by
+	// identity, so an unchanged union costs no merge.
 	last    atomic.Pointer[merged]
 	merging sync.Mutex // held while last is replaced
 }

@@ -98,6 +98,7 @@ func (c *catalogCache) store(cat *mcp.Catalog) error {
 	return errors.Join(err, removeOldest(dir))
 }
 
+// removeOldest keeps the number of cached catalogs within its limit.
 func removeOldest(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) <= maxCachedFiles {

@@ -13,6 +13,7 @@ import (
 
 // Definitions are the contents of a definitions file.
 type Definitions struct {
+	// Merged are the definitions of all files, after their imports.
 	Merged  *stax.Merged
 	Imports []string         // files that the definitions file imports
 	Invalid map[string]error // servers with an invalid definition, and why

@@ -14,11 +14,14 @@ const maxDepartures = 100
 
 // departures are retired servers with calls in flight. Only one goroutine adds to them.
 type departures struct {
+	// all counts the members that are being stopped, and current are those whose time to
+	// drain can be cut short.
 	all     sync.WaitGroup
 	current []*departure
 }
 
 type departure struct {
+	// cutShort ends the draining of a member's calls.
 	cutShort context.CancelFunc
 	done     chan struct{}
 }

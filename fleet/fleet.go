@@ -22,6 +22,7 @@ import (
 // running, only one goroutine modifies it.
 type fleet struct {
 	*compose.Swap
+	// file is the path of the definitions.
 	file string
 	opts *Options
 
@@ -89,6 +90,7 @@ func Open(ctx context.Context, file string, opts *Options) (mcp.Source, error) {
 	return f, nil
 }
 
+// newFleet returns a fleet that shows nothing yet.
 func newFleet(file string, opts *Options) *fleet {
 	f := &fleet{
 		file:      file,

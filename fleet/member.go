@@ -70,12 +70,15 @@ func nextState(s state, e event) (next state, ok bool) {
 
 // member is one server of a fleet.
 type member struct {
-	name   string
-	print  [sha256.Size]byte // of its definition and secrets
+	// name is that of the server in the file.
+	name  string
+	print [sha256.Size]byte // of its definition and secrets
+	// part is what the union shows: its calls can be drained when it is replaced.
 	part   *compose.Retirable
 	opened *stax.Opened
 	server *client.Source // opened, without the layers of its definition
-	cache  *catalogCache
+	// cache stores the catalog on disk, so that a lazy server need not start to be listed.
+	cache *catalogCache
 	// inherited lists resources that clients had subscribed to on the server it replaced.
 	// It is set before the member itself is retired.
 	inherited []string

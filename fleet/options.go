@@ -104,6 +104,7 @@ const (
 	startGrace = 300 * time.Millisecond
 )
 
+// withDefaults returns a copy in which every limit is set and no function is nil.
 func (o *Options) withDefaults() *Options {
 	var d Options
 	if o != nil {

@@ -58,6 +58,7 @@ func Hold(ctx context.Context) (release func()) {
 	return func() { p.pauseTimer(false) }
 }
 
+// pendingKey is the key of a [Pending] in a context.
 type pendingKey struct{}
 
 // Pending is a source that is served while it is being opened. Until then it offers
@@ -67,7 +68,8 @@ type pendingKey struct{}
 // for concurrent use.
 type Pending struct {
 	*compose.Swap
-	name     string
+	name string
+	// open opens the Source in the background.
 	open     func(context.Context) (mcp.Source, error)
 	opts     *AwaitOptions
 	starting startup
@@ -84,6 +86,7 @@ type Pending struct {
 
 // outcome is the result of opening a source.
 type outcome struct {
+	// source is the opened Source, or err why it cannot be opened.
 	source mcp.Source
 	err    error
 }
@@ -93,6 +96,7 @@ var (
 	_ io.Closer  = (*Pending)(nil)
 )
 
+// newPending returns a Source that offers nothing until open has returned.
 func newPending(name string, open func(context.Context) (mcp.Source, error), opts *AwaitOptions) *Pending {
 	p := &Pending{
 		Swap: compose.NewSwap(&emptySource{catalog: mcp.Catalog{
@@ -236,6 +240,7 @@ func (p *Pending) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return p.starting.catalog(ctx, nil, p.load)
 }
 
+// load returns the current catalog, or an error if the Source failed for good.
 func (p *Pending) load(ctx context.Context) (*mcp.Catalog, error) {
 	o := p.result.Load()
 	if o != nil && o.err != nil {

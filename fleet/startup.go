@@ -62,6 +62,7 @@ func (s *startup) catalog(
 	return s.extend(cat, server), nil
 }
 
+// isRunning reports whether requests should still wait for servers.
 func (s *startup) isRunning() bool {
 	select {
 	case <-s.over:
@@ -71,6 +72,7 @@ func (s *startup) isRunning() bool {
 	}
 }
 
+// await waits until the servers have started, the time limit has passed, or ctx ends.
 func (s *startup) await(ctx context.Context) {
 	var limit <-chan time.Time // nil: no limit
 	if !s.alone {

@@ -237,6 +237,7 @@ func (f *fleet) isAlone(d *Definitions) bool {
 	return enabled == 1 && start.Background && !start.Joined && !start.settleSet
 }
 
+// closeAll closes members at the same time, because each may take seconds.
 func closeAll(members map[string]*member) {
 	var all sync.WaitGroup
 	for _, m := range members {

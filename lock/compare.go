@@ -16,13 +16,16 @@ import (
 
 // Subject is a source to lock.
 type Subject struct {
+	// Name is that of the source in the lock.
 	Name   string
 	Origin string // digest of how it is started or reached, or empty
-	Open   func(ctx context.Context) (mcp.Source, error)
+	// Open opens the source. The comparison closes what it returns if it can be closed.
+	Open func(ctx context.Context) (mcp.Source, error)
 }
 
 // SubjectError is the error for a source that cannot be recorded.
 type SubjectError struct {
+	// Name is that of the source, and Err why it cannot be compared.
 	Name   string
 	Opened bool // it was opened, but its offer could not be read
 	Err    error
@@ -78,6 +81,7 @@ type Comparison struct {
 	// [Comparison.Expand].
 	Drifts []Drift
 
+	// file is the lock that was compared with, and now what the sources offer.
 	file   *File
 	now    map[string]*Entry
 	report *check.Report // about the offers, without the drifts

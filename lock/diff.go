@@ -35,6 +35,8 @@ func (r *reader) line(indent, label, text string) {
 	r.lines = append(r.lines, strings.TrimRight(indent+label+text, " "))
 }
 
+// value writes a JSON value as indented lines, one per member, so that a difference in one
+// member is a difference in one line.
 func (r *reader) value(indent, label string, v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -14,6 +14,7 @@ import (
 
 // Drift is one difference between a source and its lock.
 type Drift struct {
+	// Source is the name of the source in the lock, and Item what differs.
 	Source string
 	Item   Item
 	// Was and Is are the pins before and now. Was is nil for a new item, Is for a removed

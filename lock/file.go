@@ -40,6 +40,7 @@ type File struct {
 
 // InvalidError is the error for a file that is not a lock as Slipway writes it.
 type InvalidError struct {
+	// Path is the lock file, and Err what is wrong with it.
 	Path string
 	Err  error
 }
@@ -319,6 +320,7 @@ func (e *Entry) sorted() []Item {
 	return slices.SortedFunc(maps.Keys(e.Items), compareItems)
 }
 
+// compareItems sorts by kind, in the order of the file, then by name.
 func compareItems(a, b Item) int {
 	if a.Kind != b.Kind {
 		return slices.Index(pinnedKinds(), a.Kind) - slices.Index(pinnedKinds(), b.Kind)

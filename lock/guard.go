@@ -36,9 +36,11 @@ type GuardOptions struct {
 // Guard verifies sources against a lock. It is safe for concurrent use.
 type Guard struct {
 	opts GuardOptions
+	// lock is the lock in force. It is replaced as a whole when the file changes.
 	lock atomic.Pointer[File]
 
-	mu       sync.Mutex // guards reported
+	mu sync.Mutex // guards reported
+	// reported has the drifts that were already logged, so that each is logged once.
 	reported map[string]bool
 
 	watchers mcp.Watchers

@@ -53,6 +53,8 @@ func Record(ctx context.Context, name string, src mcp.Source, origin string) (*E
 	return s.locked, s.report, nil
 }
 
+// recorder records what a source offers, and reports what a person approving it should
+// see.
 type recorder struct {
 	name   string
 	locked *Entry
@@ -121,6 +123,8 @@ func (s *recorder) reportInvisible(item Item, definition json.RawMessage) {
 // located is a text in a definition, with its path.
 type located struct{ where, text string }
 
+// texts returns every string of a definition with its place, keys included: models read
+// those too.
 func texts(v any, where string) (all []located) {
 	switch v := v.(type) {
 	case string:

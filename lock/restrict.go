@@ -42,6 +42,7 @@ func Restrict(name string, src mcp.Source, g *Guard, origin string) mcp.Source {
 	return p
 }
 
+// restricted is a Source that offers only what its lock approves.
 type restricted struct {
 	name, origin string
 	src          mcp.Source
@@ -49,6 +50,7 @@ type restricted struct {
 	watched      mcp.Watcher
 	watches      bool
 
+	// last is the restricted catalog for the last catalog of src.
 	last    atomic.Pointer[view]
 	viewing sync.Mutex // held while last is replaced
 }

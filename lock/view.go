@@ -19,6 +19,7 @@ type view struct {
 	open     bool         // everything is allowed
 	mismatch *Drift       // why everything is refused, or nil
 
+	// refused has what the source offers but clients may not use, with the reason.
 	refused   map[Item]refused
 	listed    map[string]bool // URIs of resources that match the lock
 	pinnedUI  map[string]bool // URIs whose contents are locked
@@ -229,6 +230,8 @@ func refusal(d Drift) string {
 		FileName, visible.Line(d.Source), d, approve)
 }
 
+// denied returns the error of a refused call. Its cause marks it as drift for logs and
+// metrics.
 func denied(code mcp.Code, why string) error {
 	return &mcp.Error{
 		Code:    code,

@@ -29,6 +29,9 @@ type Catalog struct {
 	// Instructions explain the server to a model. They may be empty.
 	Instructions string
 
+	// Tools, Resources, Templates and Prompts are the lists, in the order in which clients
+	// see them. Names of tools and prompts and URIs of resources are unique within their
+	// list.
 	Tools     []Tool
 	Resources []Resource
 	Templates []ResourceTemplate
@@ -65,6 +68,8 @@ type Catalog struct {
 	// Cache specifies how long 2026-07-28 clients may cache the lists.
 	Cache CacheHint
 
+	// index guards the maps below it, which are built at the first lookup: most catalogs
+	// of a [Watcher] are replaced before anyone looks for a name.
 	index   sync.Once
 	tools   map[string]int
 	prompts map[string]int
@@ -74,9 +79,12 @@ type Catalog struct {
 	uniform [listKinds]bool
 
 	version lazy[string]
-	first   [listKinds][LatestVersion + 1][scopes]atomic.Pointer[page]
-	rest    sync.Map // pageKey to *page
-	infos   [LatestVersion + 1]atomic.Pointer[json.RawMessage]
+	// first caches the encoded first page by list, version and scope. Almost every request
+	// for a list reads one, so that it takes no lock; all other pages are in rest.
+	first [listKinds][LatestVersion + 1][scopes]atomic.Pointer[page]
+	rest  sync.Map // pageKey to *page
+	// infos caches the encoded serverInfo by version.
+	infos [LatestVersion + 1]atomic.Pointer[json.RawMessage]
 }
 
 // Copy returns a catalog with the same offer. Until it is used, its lists can be replaced
@@ -271,6 +279,8 @@ func (c *Catalog) entry(k listKind, i int, v Version) (json.RawMessage, error) {
 // page is an encoded list result, shared by all requests for it.
 type page struct{ result []byte }
 
+// pageKey identifies an encoded page other than a first one. A scope is part of it because
+// hints about caching differ.
 type pageKey struct {
 	kind    listKind
 	version Version
@@ -339,6 +349,9 @@ func (c *Catalog) pageSize() int {
 	return DefaultPageSize
 }
 
+// encodePage encodes a page of a list, from the entry at offset. An entry that cannot be
+// encoded fails the whole page, since a client would otherwise miss it without notice. The
+// result has no spare capacity, so that appending to it copies.
 func (c *Catalog) encodePage(k listKind, offset int, v Version, who scope) ([]byte, error) {
 	n := c.length(k)
 	end := min(n, offset+c.pageSize())
@@ -377,6 +390,7 @@ func appendTTL(dst []byte, hint CacheHint) []byte {
 		max(0, hint.TTL.Milliseconds()), 10)
 }
 
+// appendScope appends who may cache a result (2026-07-28, caching).
 func appendScope(dst []byte, hint CacheHint) []byte {
 	if hint.Public {
 		return append(dst, `"cacheScope":"public"`...)

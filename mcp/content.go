@@ -24,6 +24,7 @@ const (
 //
 // If the client's version does not know a type, the client receives a text block instead.
 type Content struct {
+	// Type is one of the constants such as [TypeText]. It is ignored if Raw is set.
 	Type string
 	// Text is used by "text".
 	Text string
@@ -36,8 +37,10 @@ type Content struct {
 	// Link is used by "resource_link".
 	Link *Resource
 
+	// Annotations state the audience and importance of the block; nil means none.
 	Annotations *Annotations
-	Meta        json.RawMessage
+	// Meta is the _meta object of the block, or nil. It is sent from 2025-06-18 on.
+	Meta json.RawMessage
 
 	// Raw is the whole block, as received, of a type that is not listed above. If set, it is
 	// sent as is.
@@ -89,13 +92,18 @@ func ResourceLink(r Resource) Content {
 // ResourceContents is the result of reading a resource: text, or binary data if Blob is
 // not nil. Exactly one of the two is encoded, even if it is empty.
 type ResourceContents struct {
-	Name     string // display name; not part of the specification's schema
-	URI      string
+	Name string // display name; not part of the specification's schema
+	// URI is that of the contents, which for a folder may differ from the URI that was
+	// read.
+	URI string
+	// MIMEType is the media type; it is omitted if empty.
 	MIMEType string
-	Text     string
-	Blob     []byte // binary; base64 on the wire
-	Title    string // not part of the specification's schema
-	Meta     json.RawMessage
+	// Text is sent unless Blob is set, even if it is empty.
+	Text  string
+	Blob  []byte // binary; base64 on the wire
+	Title string // not part of the specification's schema
+	// Meta is the _meta object, or nil, such as the settings of an MCP App.
+	Meta json.RawMessage
 }
 
 // Form determines how a value is encoded for a client.
@@ -123,6 +131,8 @@ func (r ResourceContents) MarshalJSON() ([]byte, error) {
 	return r.appendJSON(nil, authored)
 }
 
+// appendJSON appends the block as clients of f.Version can read it: audio before
+// 2025-03-26 and links before 2025-06-18 become a text that names them.
 func (c *Content) appendJSON(dst []byte, f Form) ([]byte, error) {
 	if c.Raw != nil {
 		return appendValid(dst, c.Raw, "a content block")
@@ -227,6 +237,8 @@ func appendBase64(dst, data []byte) []byte {
 	return append(dst, '"')
 }
 
+// appendJSON appends the contents, with either text or blob, as the specification
+// requires.
 func (r *ResourceContents) appendJSON(dst []byte, f Form) ([]byte, error) {
 	dst = append(dst, '{')
 	if r.Name != "" {

@@ -13,6 +13,7 @@ import (
 // position in a list.
 const cursorFormat = 1
 
+// encodeCursor returns the cursor of the page that begins at offset, see the format above.
 func encodeCursor(k listKind, offset int) string {
 	b := []byte{cursorFormat, byte(k)}
 	b = binary.AppendUvarint(b, uint64(offset))

@@ -54,7 +54,11 @@ const (
 // [CodeInternalError], or for a tool call a result with isError. Message and Data reach
 // the client; Cause never does.
 type Error struct {
-	Code    Code
+	// Code is the JSON-RPC code. Its value on the wire depends on the client's version,
+	// see [Code].
+	Code Code
+	// Message is for the client: one line without a final full stop, and without secrets
+	// or paths of the server.
 	Message string
 	// Data is sent as the data member. It is a JSON value, or nil for none.
 	Data json.RawMessage
@@ -143,6 +147,7 @@ func URLElicitationRequired(message string, elicitations ...ElicitParams) *Error
 	}
 }
 
+// uriData returns the data of an error about a resource: the specification's {"uri": ...}.
 func uriData(uri string) json.RawMessage {
 	data, err := Marshal(map[string]string{"uri": uri})
 	if err != nil {

@@ -6,8 +6,10 @@ import (
 
 // Implementation identifies a server or a client ("Implementation" in the schema).
 type Implementation struct {
-	Name        string `json:"name"`
-	Title       string `json:"title,omitempty"` // from 2025-06-18
+	// Name identifies the program, as in a package name. Required.
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"` // from 2025-06-18
+	// Version is the version of the program. Required; any text is valid.
 	Version     string `json:"version"`
 	Description string `json:"description,omitempty"` // from 2025-11-25
 	WebsiteURL  string `json:"websiteUrl,omitempty"`  // from 2025-11-25
@@ -16,12 +18,17 @@ type Implementation struct {
 
 // Icon is an image that a client may show next to an item. Src is an https or data URI.
 type Icon struct {
-	Src      string   `json:"src"`
-	MIMEType string   `json:"mimeType,omitempty"`
-	Sizes    []string `json:"sizes,omitempty"`
-	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
+	// Src is an https: URL, or a data: URI. Clients may refuse other hosts than the
+	// server's.
+	Src string `json:"src"`
+	// MIMEType overrides the type that the server of the image declares.
+	MIMEType string `json:"mimeType,omitempty"`
+	// Sizes are "48x48" and similar, or "any" for a scalable format.
+	Sizes []string `json:"sizes,omitempty"`
+	Theme string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
+// wire encodes serverInfo or clientInfo without the members that version v does not have.
 func (i Implementation) wire(v Version) (json.RawMessage, error) {
 	if v < Version20251125 {
 		i.Description = ""

@@ -23,7 +23,9 @@ type RPCRequest struct {
 type RPCResponse struct {
 	// ID is the ID of the request, a JSON string or integer. It is nil in an error for a
 	// request whose ID could not be read.
-	ID     json.RawMessage
+	ID json.RawMessage
+	// Result is the result as a JSON value, and Error the error. Exactly one of them is
+	// set.
 	Result json.RawMessage
 	Error  *Error
 }
@@ -66,6 +68,7 @@ func (r *RPCRequest) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// check returns an error for a message that JSON-RPC 2.0 (section 4) does not permit.
 func (r *RPCRequest) check() error {
 	switch {
 	case r.Method == "":
@@ -117,6 +120,7 @@ func (r *RPCResponse) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// check returns an error for a message that JSON-RPC 2.0 (section 5) does not permit.
 func (r *RPCResponse) check() error {
 	switch {
 	case (len(r.Result) == 0) == (r.Error == nil):

@@ -17,6 +17,7 @@ type Principal struct {
 	Expires time.Time
 }
 
+// principalKey is the key of a [Principal] in a context.
 type principalKey struct{}
 
 // WithPrincipal returns a context under which requests belong to p.

@@ -50,15 +50,24 @@ type ElicitResult struct {
 // CreateMessageParams ask the client's model (sampling/createMessage).
 type CreateMessageParams struct {
 	// Key is as in [ElicitParams].
-	Key              string            `json:"-"`
-	Messages         []SamplingMessage `json:"messages"`
-	ModelPreferences json.RawMessage   `json:"modelPreferences,omitempty"`
-	SystemPrompt     string            `json:"systemPrompt,omitempty"`
-	IncludeContext   string            `json:"includeContext,omitempty"`
-	Temperature      *float64          `json:"temperature,omitempty"`
-	MaxTokens        int               `json:"maxTokens"`
-	StopSequences    []string          `json:"stopSequences,omitempty"`
-	Metadata         json.RawMessage   `json:"metadata,omitempty"`
+	Key string `json:"-"`
+	// Messages are the conversation so far, oldest first.
+	Messages []SamplingMessage `json:"messages"`
+	// ModelPreferences is the object of the specification, with hints and priorities; nil
+	// leaves the choice of a model to the client.
+	ModelPreferences json.RawMessage `json:"modelPreferences,omitempty"`
+	// SystemPrompt and IncludeContext ("none", "thisServer" or "allServers") are requests
+	// that the client may change or ignore.
+	SystemPrompt   string `json:"systemPrompt,omitempty"`
+	IncludeContext string `json:"includeContext,omitempty"`
+	// Temperature is the temperature of the model; nil means its default.
+	Temperature *float64 `json:"temperature,omitempty"`
+	// MaxTokens is the most tokens to generate. Required.
+	MaxTokens int `json:"maxTokens"`
+	// StopSequences are texts that end the answer.
+	StopSequences []string `json:"stopSequences,omitempty"`
+	// Metadata is an object for the provider of the model, or nil.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// Tools and ToolChoice require a client that declares sampling.tools (from 2025-11-25).
 	Tools      []Tool          `json:"tools,omitempty"`
 	ToolChoice json.RawMessage `json:"toolChoice,omitempty"`
@@ -67,7 +76,9 @@ type CreateMessageParams struct {
 // SamplingMessage is one message of a conversation with the client's model. Content is
 // one block or an array of blocks, both of which the specification allows.
 type SamplingMessage struct {
-	Role    string          `json:"role"`
+	// Role is [RoleUser] or [RoleAssistant].
+	Role string `json:"role"`
+	// Content is one content block, or from 2025-11-25 on an array of them.
 	Content json.RawMessage `json:"content"`
 }
 
@@ -83,7 +94,10 @@ func SamplingText(role, text string) SamplingMessage {
 // CreateMessageResult is the answer of the client's model.
 type CreateMessageResult struct {
 	SamplingMessage
-	Model      string `json:"model"`
+	// Model is the name of the model that answered.
+	Model string `json:"model"`
+	// StopReason is "endTurn", "stopSequence", "maxTokens", "toolUse" or a reason of the
+	// provider, if the client reports one.
 	StopReason string `json:"stopReason,omitempty"`
 }
 
@@ -115,7 +129,9 @@ type ListRootsResult struct {
 
 // Root is a folder the client works in. URI starts with file://.
 type Root struct {
-	URI  string `json:"uri"`
+	// URI is a file: URI of a folder or file that the server may work with.
+	URI string `json:"uri"`
+	// Name is for display, or empty.
 	Name string `json:"name,omitempty"`
 }
 
@@ -153,6 +169,7 @@ func (r *Request) Roots(ctx context.Context) (*ListRootsResult, error) {
 	return ask[ListRootsResult](ctx, r, &ListRootsParams{})
 }
 
+// ask asks one question, and decodes its answer.
 func ask[T any](ctx context.Context, r *Request, q Question) (*T, error) {
 	answers, err := r.Ask(ctx, q)
 	if err != nil {

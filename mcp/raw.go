@@ -13,10 +13,14 @@ import (
 // byte to every client, without being decoded. It is immutable and safe for concurrent
 // use.
 type Raw struct {
+	// doc is the result, a valid JSON object.
 	doc []byte
 	// metaStart and metaEnd delimit the top-level _meta object; both are 0 if there is none.
-	metaStart, metaEnd        int
-	meta                      metaFacts
+	metaStart, metaEnd int
+	meta               metaFacts
+	// hasType, hasTTL and hasScope report whether the result already has the members that
+	// 2026-07-28 requires, and isError whether it is a tool error: facts that the server
+	// needs, found in the one pass that validates.
 	hasType, hasTTL, hasScope bool
 	isError                   bool
 }
@@ -79,6 +83,7 @@ func (r *Raw) note(key []byte, i int) (int, error) {
 	return jsonscan.ValueAt(r.doc, i, 1)
 }
 
+// noteMeta records the _meta object at i.
 func (r *Raw) noteMeta(i int) (int, error) {
 	end, facts, err := scanMeta(r.doc, i)
 	r.metaStart = i
@@ -90,6 +95,7 @@ func (r *Raw) noteMeta(i int) (int, error) {
 // metaFacts is what the server must know about a result's _meta to add its own entry.
 type metaFacts struct{ empty, hasServer bool }
 
+// scanMeta validates the object at doc[i] and returns the index after it.
 func scanMeta(doc []byte, i int) (end int, facts metaFacts, err error) {
 	if i >= len(doc) || doc[i] != '{' {
 		return i, facts, errors.New("_meta is not an object")
@@ -105,6 +111,7 @@ func scanMeta(doc []byte, i int) (end int, facts metaFacts, err error) {
 	return end, facts, err
 }
 
+// checkMeta validates a _meta object that an author supplied.
 func checkMeta(meta json.RawMessage) (metaFacts, error) {
 	end, facts, err := scanMeta(meta, 0)
 	if err == nil {

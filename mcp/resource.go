@@ -6,15 +6,23 @@ import (
 
 // Resource is the definition of a resource with a fixed URI.
 type Resource struct {
-	Name        string          `json:"name"`
-	URI         string          `json:"uri"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	MIMEType    string          `json:"mimeType,omitempty"`
-	Size        *int64          `json:"size,omitempty"` // bytes before encoding
-	Annotations *Annotations    `json:"annotations,omitempty"`
-	Icons       []Icon          `json:"icons,omitempty"`
-	Meta        json.RawMessage `json:"_meta,omitempty"`
+	// Name identifies the resource for programs; Title, sent from 2025-06-18 on, is for
+	// display.
+	Name string `json:"name"`
+	// URI identifies the resource in requests.
+	URI   string `json:"uri"`
+	Title string `json:"title,omitempty"`
+	// Description explains the resource to a model, or is empty.
+	Description string `json:"description,omitempty"`
+	// MIMEType is the media type of the contents, or empty if it is unknown.
+	MIMEType string `json:"mimeType,omitempty"`
+	Size     *int64 `json:"size,omitempty"` // bytes before encoding
+	// Annotations state the audience and importance; nil means none.
+	Annotations *Annotations `json:"annotations,omitempty"`
+	// Icons are sent from 2025-11-25 on.
+	Icons []Icon `json:"icons,omitempty"`
+	// Meta is the _meta object, or nil, sent from 2025-06-18 on.
+	Meta json.RawMessage `json:"_meta,omitempty"`
 
 	// Raw is as in [Tool].
 	Raw json.RawMessage `json:"-"`
@@ -23,14 +31,23 @@ type Resource struct {
 // ResourceTemplate is the definition of a family of resources whose URIs match an RFC
 // 6570 template.
 type ResourceTemplate struct {
-	Name        string          `json:"name"`
-	URITemplate string          `json:"uriTemplate"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	MIMEType    string          `json:"mimeType,omitempty"`
-	Annotations *Annotations    `json:"annotations,omitempty"`
-	Icons       []Icon          `json:"icons,omitempty"`
-	Meta        json.RawMessage `json:"_meta,omitempty"`
+	// Name identifies the template for programs; Title, sent from 2025-06-18 on, is for
+	// display.
+	Name string `json:"name"`
+	// URITemplate is a template as in RFC 6570.
+	URITemplate string `json:"uriTemplate"`
+	Title       string `json:"title,omitempty"`
+	// Description explains to a model which values the variables take, or is empty.
+	Description string `json:"description,omitempty"`
+	// MIMEType is the media type if all resources of the template have the same, otherwise
+	// empty.
+	MIMEType string `json:"mimeType,omitempty"`
+	// Annotations apply to all resources of the template; nil means none.
+	Annotations *Annotations `json:"annotations,omitempty"`
+	// Icons are sent from 2025-11-25 on.
+	Icons []Icon `json:"icons,omitempty"`
+	// Meta is the _meta object, or nil, sent from 2025-06-18 on.
+	Meta json.RawMessage `json:"_meta,omitempty"`
 
 	// Raw is as in [Tool].
 	Raw json.RawMessage `json:"-"`
@@ -59,6 +76,7 @@ func (t ResourceTemplate) MarshalJSON() ([]byte, error) {
 	return t.wire(LatestVersion)
 }
 
+// wire encodes the resource as version v knows it. Raw, if set, is returned as is.
 func (r Resource) wire(v Version) (json.RawMessage, error) {
 	if r.Raw != nil {
 		return r.Raw, nil
@@ -68,6 +86,7 @@ func (r Resource) wire(v Version) (json.RawMessage, error) {
 	return Marshal(plainResource(r))
 }
 
+// wire encodes the template as version v knows it. Raw, if set, is returned as is.
 func (t ResourceTemplate) wire(v Version) (json.RawMessage, error) {
 	if t.Raw != nil {
 		return t.Raw, nil

@@ -27,8 +27,10 @@ type CallToolResult struct {
 // ReadResourceResult is the result of reading a resource. It is read-only once returned
 // to the server.
 type ReadResourceResult struct {
+	// Contents are the contents of the resource: one, or several for a folder.
 	Contents []ResourceContents `json:"contents"`
-	Meta     json.RawMessage    `json:"_meta"`
+	// Meta is the _meta object, or nil.
+	Meta json.RawMessage `json:"_meta"`
 	// Cache specifies how long 2026-07-28 clients may cache the result.
 	Cache CacheHint `json:"-"`
 
@@ -49,9 +51,12 @@ type CacheHint struct {
 
 // GetPromptResult is a filled-in prompt. It is read-only once returned to the server.
 type GetPromptResult struct {
-	Description string          `json:"description"`
-	Messages    []PromptMessage `json:"messages"`
-	Meta        json.RawMessage `json:"_meta"`
+	// Description explains the prompt; it is omitted if empty.
+	Description string `json:"description"`
+	// Messages are the conversation that the prompt begins, oldest first.
+	Messages []PromptMessage `json:"messages"`
+	// Meta is the _meta object, or nil.
+	Meta json.RawMessage `json:"_meta"`
 
 	// Raw, if not nil, is the whole result; the fields above are then unused.
 	Raw *Raw `json:"-"`
@@ -68,6 +73,8 @@ const (
 
 // PromptMessage is one message of a prompt.
 type PromptMessage struct {
+	// Role is [RoleUser], [RoleAssistant] or [RoleSystem], which clients receive as
+	// [RoleUser] unless the server keeps it.
 	Role    string  `json:"role"`
 	Content Content `json:"content"`
 }
@@ -75,9 +82,12 @@ type PromptMessage struct {
 // Completion contains suggestions for the value of an argument. At most 100 values are
 // sent; if there are more, HasMore is sent as true, and Total defaults to their number.
 type Completion struct {
-	Values  []string `json:"values"`
-	Total   *int     `json:"total,omitempty"`
-	HasMore *bool    `json:"hasMore,omitempty"`
+	// Values are the suggestions, most relevant first. Clients receive at most 100.
+	Values []string `json:"values"`
+	// Total is the number of all suggestions if it is known, otherwise nil.
+	Total *int `json:"total,omitempty"`
+	// HasMore reports whether more suggestions exist than Values has; nil means unknown.
+	HasMore *bool `json:"hasMore,omitempty"`
 }
 
 // CompleteResult is the result of completion/complete.
@@ -134,6 +144,7 @@ type resultParts struct {
 	cache *CacheHint      // nil for a result that has none
 }
 
+// marshalResult encodes a result as its author wrote it, with all members.
 func marshalResult(r Result) ([]byte, error) {
 	parts := r.parts()
 	if parts.raw != nil {
@@ -247,6 +258,8 @@ func appendArray[T any](
 	return append(dst, ']'), nil
 }
 
+// members appends the result as f.Version knows it. Before 2026-07-28, structured content
+// must be an object, so other values are omitted.
 func (r *CallToolResult) members(dst []byte, f Form) ([]byte, error) {
 	dst, err := appendArray(append(dst, `"content":[`...), r.Content, f,
 		(*Content).appendJSON)
@@ -278,6 +291,7 @@ func (r *GetPromptResult) members(dst []byte, f Form) ([]byte, error) {
 		(*PromptMessage).appendJSON)
 }
 
+// appendJSON appends the message. No version of the protocol has the role system.
 func (m *PromptMessage) appendJSON(dst []byte, f Form) ([]byte, error) {
 	role := m.Role
 	if role == RoleSystem && !f.KeepSystemRole {
@@ -290,6 +304,7 @@ func (m *PromptMessage) appendJSON(dst []byte, f Form) ([]byte, error) {
 	return append(dst, '}'), err
 }
 
+// members appends the completion, cut to the specification's limit of values.
 func (r *CompleteResult) members(dst []byte, f Form) ([]byte, error) {
 	c := r.Completion
 	if n := len(c.Values); n > maxCompletionValues {

@@ -13,15 +13,18 @@ import (
 // is never rewritten through this type.
 type Schema struct {
 	// Type is always encoded: "object", "string", "number", and so on.
-	Type        string `json:"type"`
+	Type string `json:"type"`
+	// Title and Description explain the value to models and people.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	// Properties keep their order.
 	Properties Properties `json:"properties,omitzero"`
 	// Required is omitted if nil; an empty slice is encoded as [].
 	Required []string `json:"required,omitzero"`
-	Items    *Schema  `json:"items,omitempty"`
-	Enum     []any    `json:"enum,omitempty"`
+	// Items is the schema of the elements of an array, or nil.
+	Items *Schema `json:"items,omitempty"`
+	// Enum lists the permitted values, which are encoded as JSON; nil permits all.
+	Enum []any `json:"enum,omitempty"`
 	// Default is a JSON value; false and 0 are values, nil means none.
 	Default json.RawMessage `json:"default,omitempty"`
 	// Extra contains additional keywords by name. It must not contain those of the fields
@@ -31,6 +34,7 @@ type Schema struct {
 
 // Property is one named member of [Properties].
 type Property struct {
+	// Name is the key of the property in the object.
 	Name   string
 	Schema Schema
 }
@@ -75,6 +79,7 @@ func (p *Properties) UnmarshalJSON(text []byte) error {
 	})
 }
 
+// plainSchema has no methods, so Marshal does not recurse.
 type plainSchema Schema
 
 // MarshalJSON implements json.Marshaler. It writes the known keywords in a fixed order,
@@ -118,6 +123,8 @@ func (s *Schema) UnmarshalJSON(text []byte) error {
 	})
 }
 
+// eachMember calls member for each member of an object, in order; member must decode the
+// value. Package json would lose the order.
 func eachMember(text []byte, member func(name string, dec *json.Decoder) error) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

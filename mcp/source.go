@@ -128,7 +128,10 @@ type ReadResourceParams struct {
 
 // GetPromptParams are the parameters of prompts/get.
 type GetPromptParams struct {
-	Name      string            `json:"name"`
+	// Name is that of a prompt of the catalog.
+	Name string `json:"name"`
+	// Arguments are the arguments by name; the server has verified that required ones
+	// exist.
 	Arguments map[string]string `json:"arguments,omitempty"`
 }
 

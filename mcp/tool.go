@@ -8,17 +8,23 @@ import (
 
 // Tool is the definition of a callable tool. A Tool in a [Catalog] is read-only.
 type Tool struct {
-	Name        string `json:"name"`
-	Title       string `json:"title,omitempty"`
+	// Name identifies the tool in requests: 1 to 128 characters of A-Z, a-z, 0-9, "_",
+	// "-", "." and "/". A check warns about names that some clients refuse.
+	Name string `json:"name"`
+	// Title is for display, sent from 2025-06-18 on.
+	Title string `json:"title,omitempty"`
+	// Description explains to a model what the tool does and when to use it.
 	Description string `json:"description"`
 	// InputSchema is a JSON Schema of type object, sent unchanged. Nil means an object of
 	// any shape.
 	InputSchema json.RawMessage `json:"inputSchema"`
 	// OutputSchema describes structuredContent, sent from 2025-06-18 on; before
 	// 2026-07-28 only if its type is object.
-	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
-	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
-	Icons        []Icon           `json:"icons,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Annotations are hints about the effects of the tool; nil means none are sent.
+	Annotations *ToolAnnotations `json:"annotations,omitempty"`
+	// Icons are sent from 2025-11-25 on.
+	Icons []Icon `json:"icons,omitempty"`
 	// Execution is sent to 2025-11-25 clients only.
 	Execution json.RawMessage `json:"execution,omitempty"`
 	// Meta is the _meta object, or nil.
@@ -55,13 +61,22 @@ func (o Origin) After(before []Origin) []Origin {
 // ToolAnnotations are hints about the effects of a tool. All four hints are always
 // encoded; a nil pointer means the specification's default, true.
 type ToolAnnotations struct {
-	Title           string
-	ReadOnlyHint    bool
+	// Title is for clients from before 2025-06-18, which have no other title.
+	Title string
+	// ReadOnlyHint reports that the tool changes nothing. A call that was interrupted may
+	// then be repeated.
+	ReadOnlyHint bool
+	// DestructiveHint reports that the tool may delete or overwrite.
 	DestructiveHint *bool
-	IdempotentHint  bool
-	OpenWorldHint   *bool
+	// IdempotentHint reports that a repeated call with the same arguments has no further
+	// effect.
+	IdempotentHint bool
+	// OpenWorldHint reports that the tool interacts with systems outside the server, such
+	// as the web.
+	OpenWorldHint *bool
 }
 
+// wireToolAnnotations are ToolAnnotations with the defaults filled in.
 type wireToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    bool   `json:"readOnlyHint"`

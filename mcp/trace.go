@@ -38,6 +38,8 @@ func (r *Request) Trace() (t Trace, ok bool) {
 	return Trace{}, false
 }
 
+// with adds the trace state unless it exceeds the limit of W3C Trace Context (section
+// 3.3.1.5), in which case it may be dropped.
 func (t Trace) with(state string) Trace {
 	if len(state) <= maxTraceState {
 		t.State = state

@@ -12,6 +12,7 @@ type Watchers struct {
 	list []*watching
 }
 
+// watching is one registration with [Watchers].
 type watching struct {
 	mu      sync.Mutex   // held while changed runs
 	changed func(Change) // nil after stop
@@ -57,6 +58,8 @@ func (w *Watchers) Tell(c Change) {
 	}
 }
 
+// tell calls changed with the lock held, so that stop can wait for a call that is in
+// progress.
 func (w *watching) tell(c Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -94,6 +94,7 @@ func (d *download) Close() error {
 	return release()
 }
 
+// sumOfFile returns the SHA-256 of a file in hexadecimal.
 func sumOfFile(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -196,10 +196,12 @@ const officialHost = "registry.modelcontextprotocol.io"
 
 // entries creates one Addition.
 type entries struct {
+	// arg is what the user typed, for errors.
 	arg  string
 	opts EntryOptions
 }
 
+// fail returns an error with the next step.
 func (e *entries) fail(err error, hint string) *Error {
 	return &Error{
 		Arg:  e.arg,

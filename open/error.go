@@ -34,6 +34,7 @@ type Error struct {
 	Arg  string // as typed
 	Why  string
 	Hint string // the next command or step, or empty
+	// Kind is the class of the error, which decides the exit code.
 	Kind Kind
 	Err  error // the cause, or nil
 }

@@ -21,6 +21,7 @@ import (
 type watchedSite struct {
 	*staticmcp.Site
 	stop context.CancelFunc
+	// done waits for the goroutine that watches the input.
 	done sync.WaitGroup
 }
 
@@ -106,11 +107,13 @@ func (s *watchedSite) Close() error {
 
 // builder builds an input repeatedly.
 type builder struct {
-	arg    string
+	arg string
+	// input is read again for each build; memory has the site that is being served.
 	input  sitebuild.Input
 	memory *sitebuild.Memory
 	log    *slog.Logger
-	seen   fsutil.Snap
+	// seen is the state of the input at the last build.
+	seen fsutil.Snap
 	// rebuilt is called with the outcome of each rebuild.
 	rebuilt func(arg string, err error)
 }
@@ -121,6 +124,7 @@ func (b *builder) build(ctx context.Context) error {
 	return barrier.Run("build "+b.arg, func() error { return b.write(ctx) })
 }
 
+// write builds the site. Findings of the build are logged as one line.
 func (b *builder) write(ctx context.Context) error {
 	site, err := b.input.Site(ctx)
 	if err != nil {

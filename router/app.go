@@ -24,6 +24,7 @@ func App[HTML string | []byte](uri string, html HTML, opts ...AppOption) *AppFea
 // AppFeature is the result of [App]: a [Feature] to register, and a target for [UI].
 type AppFeature struct{ *feature }
 
+// compileApp registers an app as a resource. Its result never changes, so it is made once.
 func (f *feature) compileApp(b *builder, document string) {
 	app := &apps.App{
 		URI:         f.uri,
@@ -83,8 +84,11 @@ func VisibleTo(visibility ...apps.Visibility) ToolOption {
 	return &uiLink{visibility: append([]apps.Visibility{}, visibility...)}
 }
 
+// uiLink is the link from a tool to the app that shows its results.
 type uiLink struct {
-	app        *AppFeature
+	app *AppFeature
+	// linked reports that the tool has an app; visibility says who may call it, and nil
+	// means both the model and the app.
 	linked     bool
 	visibility []apps.Visibility
 }

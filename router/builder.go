@@ -11,13 +11,17 @@ import (
 
 // builder collects the features of one call of [New] or [Router.Add].
 type builder struct {
+	// options are those given to New, or nil. mayOptions reports whether the current
+	// feature may be Options: within a group they would look as if they applied to it
+	// alone.
 	options    *Options
 	mayOptions bool
-	prefix     string
-	filters    []func(context.Context, Item) bool
-	entries    []*entry
-	faults     []error
-	wrong      []*feature // omitted because of mistakes
+	// prefix and filters are those of the enclosing groups.
+	prefix  string
+	filters []func(context.Context, Item) bool
+	entries []*entry
+	faults  []error
+	wrong   []*feature // omitted because of mistakes
 }
 
 // registerAll registers features. owner names their list in messages.
@@ -63,6 +67,7 @@ func (b *builder) err() error {
 	return errors.Join(b.faults...)
 }
 
+// placeOf returns where a mistake was made, for sorting.
 func placeOf(err error) place {
 	if m, ok := err.(*mistake); ok {
 		return m.place
@@ -101,12 +106,15 @@ func Group(prefix string, features ...Feature) Feature {
 	return &groupFeature{caller(), prefix, features}
 }
 
+// groupFeature is a [Group].
 type groupFeature struct {
 	place
 	prefix   string
 	features []Feature
 }
 
+// register registers the features below the group's prefix and filters, and restores those
+// of the enclosing group.
 func (g *groupFeature) register(b *builder) {
 	owner := fmt.Sprintf("%s: group %q", g.place, g.prefix)
 	features := slices.DeleteFunc(slices.Clone(g.features), func(f Feature) bool {
@@ -136,6 +144,7 @@ func Filter(allowed func(ctx context.Context, item Item) bool) Feature {
 	return &filterFeature{caller(), allowed}
 }
 
+// filterFeature is a [Filter].
 type filterFeature struct {
 	place
 	allowed func(context.Context, Item) bool

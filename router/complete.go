@@ -18,6 +18,7 @@ type CompleteFunc func(ctx context.Context, typed string) ([]string, error)
 // Completer is an option of [Prompt] and [Template], returned by [Complete] and
 // [CompleteFrom].
 type Completer struct {
+	// argument is the argument or variable that suggest has suggestions for.
 	argument string
 	suggest  func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error)
 }

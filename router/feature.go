@@ -63,6 +63,7 @@ const kindApp Kind = "app"
 
 // Item identifies something that a [Router] offers.
 type Item struct {
+	// Kind and Name identify the feature as clients see it, with the prefix of its groups.
 	Kind Kind
 	Name string
 	// URI is set for resources and templates.
@@ -78,7 +79,9 @@ type feature struct {
 	description string
 	options     []option
 	compile     func(*feature, *builder)
-	faults      []error
+	// faults are the mistakes found so far; any of them keeps the feature out of the
+	// Router.
+	faults []error
 
 	settings
 }

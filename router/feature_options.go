@@ -8,14 +8,16 @@ import (
 // settings are the values that options set. Each kind of feature uses those whose options
 // it accepts.
 type settings struct {
-	appName, title, mimeType  string
-	icons                     []mcp.Icon
-	meta                      []Meta
-	completers                []Completer
-	annotations               *mcp.Annotations
-	cache                     mcp.CacheHint
-	hints                     mcp.ToolAnnotations
-	strict                    bool
+	appName, title, mimeType string
+	icons                    []mcp.Icon
+	meta                     []Meta
+	completers               []Completer
+	annotations              *mcp.Annotations
+	cache                    mcp.CacheHint
+	hints                    mcp.ToolAnnotations
+	strict                   bool
+	// inputSchema and outputSchema are hand-written; nil means that the schemas are
+	// generated.
 	inputSchema, outputSchema *string
 	taskSupport               TaskSupport
 	link                      *uiLink
@@ -184,6 +186,7 @@ func (c Completer) apply(f *feature) {
 	f.completers = append(f.completers, c)
 }
 
+// apply sets the hints together: a tool that only reads is not destructive either.
 func (h Hint) apply(f *feature) {
 	no := false
 	switch h {

@@ -16,6 +16,7 @@ import (
 
 // input decodes the arguments of one tool or prompt, or the variables of one template.
 type input struct {
+	// feature names the tool or prompt in errors, and node decodes the arguments.
 	feature string
 	node    *node
 	names   []string // of the arguments
@@ -23,7 +24,8 @@ type input struct {
 	// check words the errors that the plan detects.
 	check *schema.Schema
 	// hand is the schema that the author wrote, or nil.
-	hand     *schema.Schema
+	hand *schema.Schema
+	// defaults are the defaults of a hand-written schema, which the type does not have.
 	defaults []defaultMember
 }
 

@@ -45,6 +45,7 @@ func (m Messages) System(text string, args ...any) Messages {
 	return m.say(mcp.RoleSystem, text, args)
 }
 
+// say formats only if args exist, so that a text with "%" can be passed alone.
 func (m Messages) say(role, text string, args []any) Messages {
 	if len(args) > 0 {
 		text = fmt.Sprintf(text, args...)
@@ -80,6 +81,7 @@ func (m Messages) Add(role string, c mcp.Content) Messages {
 	})
 }
 
+// role returns the role that a following block continues.
 func (m Messages) role() string {
 	if len(m) == 0 {
 		return mcp.RoleUser

@@ -69,6 +69,7 @@ func observe[P, R any](
 // [server.Options.Observer].
 func LogTo(log *slog.Logger) server.Observer { return logObserver{log} }
 
+// logObserver logs the events of a server.
 type logObserver struct{ log *slog.Logger }
 
 // Observe implements [server.Observer].
@@ -103,6 +104,8 @@ func (o logObserver) Observe(ctx context.Context, e server.Event) {
 	o.log.LogAttrs(ctx, level, text, attributes(&e)...)
 }
 
+// attributes returns what is known about an event, without empty values. The cause is for
+// logs alone: clients never see it.
 func attributes(e *server.Event) []slog.Attr {
 	var all []slog.Attr
 	for _, text := range []struct{ key, value string }{

@@ -75,6 +75,8 @@ type ListOptions struct {
 	MaxViews int
 }
 
+// register verifies the options. They are not a feature, but New accepts them among
+// features.
 func (o Options) register(b *builder) {
 	switch {
 	case !b.mayOptions:

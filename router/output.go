@@ -11,8 +11,11 @@ import (
 
 // output turns the return values of one tool into results.
 type output struct {
-	tool  string
-	form  func(o *output, v reflect.Value) (*mcp.CallToolResult, error)
+	tool string
+	// form makes the result from what the tool's function returned. It is chosen once, by
+	// the type, so that no call inspects types.
+	form func(o *output, v reflect.Value) (*mcp.CallToolResult, error)
+	// node encodes structured content; nil if the function returns none.
 	node  *node
 	check *schema.Schema // nil if there is no output schema
 }

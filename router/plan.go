@@ -81,20 +81,24 @@ type object struct {
 	fields []field
 	index  map[string]int // from name to index in fields, if there are many
 
+	// compiling reports that a field of the struct is being compiled: meeting the struct
+	// again then makes it recursive.
 	compiling, recursive bool
 }
 
 // field is a member of an object.
 type field struct {
-	name   string
-	key    []byte // `"name":`
+	name string
+	key  []byte // `"name":`
+	// path is the index of each struct on the way, as for reflect's FieldByIndex.
 	path   []int
 	node   *node
 	docs   docs
 	header string // x-mcp-header
 
-	required  bool
-	fallback  json.RawMessage // the default, or nil
+	required bool
+	fallback json.RawMessage // the default, or nil
+	// omitEmpty and omitZero are the options of the json tag.
 	omitEmpty bool
 	omitZero  bool
 }
@@ -105,6 +109,8 @@ type docs struct{ title, text, example string }
 // few is the largest number of fields that are searched one by one.
 const few = 8
 
+// find returns the index of the field for a key, or -1. Clients usually send members in
+// the order of the schema, so the guess is right most of the time.
 func (o *object) find(key []byte, guess int) int {
 	if guess < len(o.fields) && o.fields[guess].name == string(key) {
 		return guess
@@ -152,7 +158,8 @@ type compiler struct {
 	objects map[reflect.Type]*object
 	defs    []*object // the recursive ones
 	faults  []string
-	path    []string
+	// path leads to the field being compiled, for faults.
+	path []string
 }
 
 func newCompiler(output bool) *compiler {
@@ -349,6 +356,8 @@ func (c *compiler) object(t reflect.Type) *object {
 	return o
 }
 
+// defName returns a key in $defs for a type that no other has. Characters that would need
+// escapes in a reference are replaced.
 func (c *compiler) defName(t reflect.Type) string {
 	name := t.Name()
 	if name == "" {
@@ -367,6 +376,8 @@ func (c *compiler) defName(t reflect.Type) string {
 	}, name)
 }
 
+// field compiles a struct field. It is required unless it is optional by its json tag, a
+// pointer or a default; the tag required overrides all of these.
 func (c *compiler) field(found structField) field {
 	f := field{
 		name:      found.name,

@@ -16,6 +16,7 @@ import (
 // error, so that there is one wording. What the schema does not check, such as a format,
 // is worded here (problems).
 type decoder struct {
+	// doc is the whole text, and path leads to the value being decoded, for problems.
 	doc  []byte
 	path []schema.Segment
 	// strict rejects members that the type does not have.
@@ -185,6 +186,7 @@ func (d *decoder) members(o *object, v reflect.Value, i, depth int) (int, error)
 	return end, nil
 }
 
+// member decodes a field. A null for an optional field means that it is absent.
 func (d *decoder) member(f *field, v reflect.Value, i, depth int) (end int, err error) {
 	d.push(schema.Segment{Name: f.name})
 	isNull := i < len(d.doc) && d.doc[i] == 'n'
@@ -226,6 +228,8 @@ func (d *decoder) setDefault(f *field, v reflect.Value) {
 // maxUnknown is the number of ignored members to record.
 const maxUnknown = 16
 
+// unknownMember skips a member that the type does not have. Outside strict mode it is
+// reported to the model, up to a limit.
 func (d *decoder) unknownMember(key []byte, i, depth int) (int, error) {
 	if d.strict {
 		d.fail()

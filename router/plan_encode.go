@@ -64,6 +64,7 @@ func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	return decimal.AppendFloat(dst, f, bits), nil
 }
 
+// appendTime encodes a time as RFC 3339, which has no other years.
 func appendTime(dst []byte, t time.Time) ([]byte, error) {
 	if y := t.Year(); y < 0 || y > 9999 {
 		return dst, fmt.Errorf("the year %d is out of range", y)
@@ -133,6 +134,8 @@ func (o *object) append(dst []byte, v reflect.Value) ([]byte, error) {
 	return closeWith(dst, '}'), nil
 }
 
+// isOmitted reports whether omitempty or omitzero applies, with the meaning that package
+// json gives them.
 func (f *field) isOmitted(v reflect.Value) bool {
 	if f.omitZero {
 		if z, ok := v.Interface().(interface{ IsZero() bool }); ok {

@@ -9,6 +9,8 @@ import (
 // structField is a struct field that is encoded as JSON, with its JSON name.
 type structField struct {
 	reflect.StructField
+	// name is the JSON name; tagged reports that it is from a tag, which decides between
+	// promoted fields of the same name.
 	name                string
 	tagged              bool
 	path                []int
@@ -99,6 +101,8 @@ func (c *compiler) special(t reflect.Type) bool {
 	return (&compiler{output: c.output}).formOfType(&node{}, t)
 }
 
+// named interprets the json tag of a field. An option that would have no effect is a
+// mistake rather than ignored.
 func (c *compiler) named(sf reflect.StructField, name, options string, path []int) structField {
 	f := structField{
 		StructField: sf,

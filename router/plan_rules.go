@@ -218,6 +218,8 @@ func (n *node) typeRange() (lowest, highest string) {
 	return "", ""
 }
 
+// enumValue parses the values with the type of the field, without the keywords that
+// precede the tag.
 func enumValue(c *compiler, n *node, text string) (json.RawMessage, error) {
 	plain := *n
 	plain.keywords = nil
@@ -253,6 +255,8 @@ func numberValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
+// multipleValue parses multipleOf, which must be above 0 (JSON Schema validation, section
+// 6.2.1).
 func multipleValue(c *compiler, n *node, text string) (json.RawMessage, error) {
 	value, err := numberValue(c, n, text)
 	if err == nil && isEmptyRange([]byte{'0'}, value, true) {
@@ -261,6 +265,8 @@ func multipleValue(c *compiler, n *node, text string) (json.RawMessage, error) {
 	return value, err
 }
 
+// countValue parses a length or count, of which only digits are valid: 1e2 is a number as
+// well, but likely a mistake.
 func countValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	if text == "" || strings.Trim(text, "0123456789") != "" || !isNumber(text) {
 		return nil, errors.New("want a number of at least 0")
@@ -280,6 +286,8 @@ func patternValue(_ *compiler, _ *node, text string) (json.RawMessage, error) {
 	return quoteJSON(text), schema.CheckPattern(text)
 }
 
+// formatValue accepts the formats that the server verifies, and no others, so that a
+// misspelt one is not ignored.
 func formatValue(_ *compiler, n *node, text string) (json.RawMessage, error) {
 	known, ok := schema.Formats()[text]
 	if !ok {

@@ -34,8 +34,10 @@ func Prompt[In, Out any](
 	return f
 }
 
+// promptFunc is the function of a prompt, after conversion to untyped parameters.
 type promptFunc func(ctx context.Context, arguments map[string]string) (any, error)
 
+// compilePrompt registers a prompt. in is nil if its function has no arguments.
 func (f *feature) compilePrompt(b *builder, in *input, out reflect.Type, run promptFunc) {
 	f.checkName()
 	switch out {

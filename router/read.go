@@ -21,10 +21,11 @@ const DefaultMaxReadBytes = 16 << 20
 // reader turns the return values of a function into the contents of a resource.
 type reader struct {
 	name, title, mimeType string
-	limit                 int64
-	cache                 mcp.CacheHint
-	node                  *node
-	form                  func(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error)
+	// limit is the largest number of bytes that are read from a file or an io.Reader.
+	limit int64
+	cache mcp.CacheHint
+	node  *node
+	form  func(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error)
 }
 
 var (
@@ -122,6 +123,8 @@ func isText(mimeType string) bool {
 		strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml")
 }
 
+// readAll reads an io.Reader, and closes it if it can be closed. A nil reader means that
+// the resource does not exist.
 func readAll(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
 	k := v.Kind()
 	if (k == reflect.Interface || k == reflect.Pointer) && v.IsNil() {
@@ -138,6 +141,8 @@ func readAll(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, e
 	return r.one(r.data(uri, data)), nil
 }
 
+// limited reads one byte more than the limit, to tell a larger file from one of exactly
+// that size.
 func (r *reader) limited(source io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(source, r.limit+1))
 	if err != nil {
@@ -160,6 +165,8 @@ func readJSON(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, 
 	return r.one(c), nil
 }
 
+// readAsIs returns what a function built itself, and fills in what it left out of single
+// contents.
 func readAsIs(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
 	switch value := v.Interface().(type) {
 	case mcp.ResourceContents:
@@ -218,6 +225,7 @@ func (r *reader) file(uri string, fsys fs.FS, name string) (*mcp.ReadResourceRes
 	return r.one(own.data(uri, data)), nil
 }
 
+// fileError returns an error that hides the server's paths from clients.
 func fileError(uri string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):

@@ -38,6 +38,7 @@ func Resource[Out any](name, uri string, fn func(ctx context.Context) (Out, erro
 // readFunc reads a resource. values are the variables of its template.
 type readFunc func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error)
 
+// compileResource registers a resource with a fixed URI.
 func (f *feature) compileResource(b *builder, read readFunc) {
 	f.faultIf(f.name == "", "the name is empty")
 	f.checkURI(f.uri)

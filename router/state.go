@@ -15,6 +15,7 @@ import (
 // state is everything that a router offers between two changes. It is immutable, except
 // for the cache in views.
 type state struct {
+	// r is the Router it belongs to.
 	r         *Router
 	entries   []*entry
 	tools     map[string]*entry
@@ -22,8 +23,10 @@ type state struct {
 	resources map[string]*entry // by URI
 	templates []*entry
 	filtered  bool // some entry has a filter
-	all       *mcp.Catalog
-	views     views
+	// all is the catalog without filters; views has what is left of it for clients that
+	// may not use everything.
+	all   *mcp.Catalog
+	views views
 }
 
 // newState indexes entries and reports conflicts between them. The first known entries
@@ -72,11 +75,15 @@ func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 type entry struct {
 	Item
 	place
+	// filters decide for each request whether the client may see the feature; all must
+	// agree.
 	filters []func(context.Context, Item) bool
 	list    func(*mcp.Catalog) // adds the definition
 	app     string             // URI of the app that a tool is linked to
 	isApp   bool
 
+	// completers suggest values for names, the arguments of a prompt or variables of a
+	// template.
 	completers []Completer
 	names      []string // of the arguments or variables
 
@@ -102,6 +109,8 @@ func (e *entry) fault(format string, args ...any) error {
 		fmt.Sprintf(format, args...))}
 }
 
+// index adds an entry to the maps. known reports that the templates have already been
+// compared, as when another feature is removed.
 func (s *state) index(e *entry, known bool) error {
 	switch e.Kind {
 	case KindTool:

@@ -136,6 +136,9 @@ func (f *feature) compileTemplate(b *builder, in *input, read readFunc) {
 	b.add(f, e)
 }
 
+// parseTemplate parses and verifies the template of a feature, or returns nil. It must
+// begin with a literal scheme, since it would otherwise describe the URIs of every other
+// resource.
 func (f *feature) parseTemplate() *uritemplate.Template {
 	parsed, err := uritemplate.Parse(f.uri)
 	switch {

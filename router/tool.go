@@ -52,8 +52,10 @@ func Tool[In, Out any](
 	return f
 }
 
+// callFunc is the function of a tool, after conversion to untyped arguments.
 type callFunc func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 
+// compileTool registers a tool with its schemas.
 func (f *feature) compileTool(b *builder, inSchema, outSchema json.RawMessage, call callFunc) {
 	f.checkName()
 	annotations := f.hints
@@ -83,6 +85,7 @@ func (f *feature) compileTool(b *builder, inSchema, outSchema json.RawMessage, c
 	b.add(f, e)
 }
 
+// execution returns the member that 2025-11-25 clients read before they start a task.
 func (f *feature) execution() json.RawMessage {
 	switch f.taskSupport {
 	case "":

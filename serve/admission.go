@@ -94,6 +94,7 @@ func newCaller(r *http.Request) *caller {
 	}
 }
 
+// callerKey is the key of a caller in a context.
 type callerKey struct{}
 
 // Value implements [context.Context].

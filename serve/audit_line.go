@@ -177,6 +177,7 @@ func (a *Audit) begin(dst []byte, event string) []byte {
 
 // auditLine is a line being built.
 type auditLine struct {
+	// a has the keys for hashes, and b the line so far.
 	a *Audit
 	b []byte
 }

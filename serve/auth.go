@@ -115,9 +115,11 @@ func (a *Auth) supported() []string {
 
 // refusal is the reason, as sent to the client, why a request is not admitted.
 type refusal struct {
+	// status is the HTTP status of the answer.
 	status int
 	// kind is the error of RFC 6750, or "" if the request had no token.
-	kind    string
+	kind string
+	// message is for the client, without details that would help to guess a token.
 	message string
 	scopes  []string // required for the request
 	after   int      // seconds after which to retry
@@ -160,6 +162,7 @@ func queryToken(r *http.Request) bool {
 	return strings.Contains(r.URL.RawQuery, "access_token=")
 }
 
+// malformed refuses a request whose credentials cannot be parsed (RFC 6750, section 3.1).
 func malformed(message string) *refusal {
 	return &refusal{
 		status:  http.StatusBadRequest,

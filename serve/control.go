@@ -16,13 +16,15 @@ import (
 // run and without closing a connection. The zero value is ready for use. A Control is safe
 // for concurrent use.
 type Control struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// running are the servers of the process that follow changed options.
 	running []*running
 	last    *Options // the last ones that were applied
 }
 
 // running is a server that a Control can change.
 type running struct {
+	// source and admission are what changed options apply to.
 	source    mcp.Source
 	admission *admission
 	handler   *Handler     // nil on stdio

@@ -72,6 +72,7 @@ type histogram struct {
 	sum     time.Duration
 }
 
+// observe adds a duration to its bucket.
 func (h *histogram) observe(d time.Duration) {
 	i := 0
 	for i < len(bounds) && d.Seconds() > bounds[i] {
@@ -86,6 +87,7 @@ type column struct{ name, kind, help string }
 
 // row has the values of one label, in the order of the columns.
 type row struct {
+	// label is written before the values, one for each column.
 	label  string
 	values [4]float64
 }

@@ -14,6 +14,7 @@ const checkEvery = time.Second
 // once per checkEvery. If a file is replaced via a symbolic link, as on container
 // platforms, the target counts.
 type fileWatch struct {
+	// paths are watched together, as a certificate and its key.
 	paths []string
 	began time.Time
 	next  atomic.Int64 // when to check next, in nanoseconds since began
@@ -53,6 +54,8 @@ func (w *fileWatch) refresh(load func()) {
 	w.next.Store(now + int64(checkEvery))
 }
 
+// check reports whether a file differs from when it was last seen. A missing file is no
+// change: it is about to be replaced.
 func (w *fileWatch) check() (changed bool) {
 	for i, path := range w.paths {
 		now, err := os.Stat(path)

@@ -23,7 +23,10 @@ const EndpointPath = "/mcp"
 // Handler serves a Source over HTTP: the endpoint, WebSockets, the health checks and, if
 // the Source has them, its files. It is safe for concurrent use.
 type Handler struct {
-	server    *mcpserver.Server
+	// server answers the messages of all surfaces, so that they share sessions, limits and
+	// metrics.
+	server *mcpserver.Server
+	// admission authenticates the requests of all surfaces.
 	admission *admission
 	endpoint  *mcpserver.HTTPHandler
 	sockets   *ws.Handler                  // nil if disabled for good
@@ -48,6 +51,8 @@ func NewHandler(src mcp.Source, opts *Options) *Handler {
 
 // surface selects what is served. A [Control] can replace it while the server runs.
 type surface struct {
+	// postOnly, webSocket, legacy, metrics and files say which of the optional parts are
+	// served; they can change while the server runs.
 	postOnly, webSocket, legacy, metrics, files bool
 
 	discovery discovery
@@ -233,6 +238,7 @@ type landing struct {
 	admission *admission // knows the address at which clients reach the server
 }
 
+// ServeHTTP tells people who open the address in a browser where clients connect.
 func (l landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

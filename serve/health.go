@@ -15,7 +15,9 @@ import (
 const readyWithin = 800 * time.Millisecond
 
 type health struct {
-	source   mcp.Source
+	source mcp.Source
+	// servers and config return the state of upstream servers and of the configuration
+	// file; each returns nil if there are none.
 	servers  func() []Upstream
 	config   func() *ConfigState
 	draining atomic.Bool
@@ -31,7 +33,9 @@ const (
 
 // Health is the JSON that /healthz returns. Fields may be added.
 type Health struct {
-	Status  string `json:"status"`
+	// Status is [StatusOK], [StatusDraining] or [StatusUnavailable].
+	Status string `json:"status"`
+	// Name and Version are those of the Source, and are absent while it is not available.
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
 
@@ -87,6 +91,7 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// summary serves /healthz. Anyone may read it, so it has no details of upstream servers.
 func (h *health) summary(w http.ResponseWriter, r *http.Request) {
 	if !isGet(w, r) {
 		return

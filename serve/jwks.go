@@ -50,6 +50,7 @@ type keySet struct {
 	opts   *JWTOptions
 	client *http.Client
 
+	// state is read without a lock by every request.
 	state atomic.Pointer[fetched]
 
 	// fetching is held by the goroutine that fetches.
@@ -61,6 +62,7 @@ type keySet struct {
 }
 
 type fetched struct {
+	// keys are valid for a time after at.
 	keys *keys
 	at   time.Time
 }
@@ -317,6 +319,7 @@ func secureURL(address string) (*url.URL, error) {
 	return nil, fmt.Errorf("%q must be an https address", address)
 }
 
+// isLoopbackHost reports whether a host is this machine, where plain HTTP is safe.
 func isLoopbackHost(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

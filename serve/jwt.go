@@ -57,7 +57,9 @@ type JWTOptions struct {
 // principal's name is the issuer, "#" and the token's sub, or client_id if it has none;
 // its scopes are those of the scope or scp claim.
 type JWT struct {
-	opts       JWTOptions
+	opts JWTOptions
+	// algorithms are those that the options permit. The header of a token never widens
+	// them (RFC 8725, section 3.1).
 	algorithms []jose.SignatureAlgorithm
 	keys       *keySet
 	seen       verified
@@ -251,9 +253,12 @@ func isAccessUse(raw json.RawMessage) bool {
 // claims are the claims used here.
 type claims struct {
 	jwt.Claims
-	ClientID string          `json:"client_id"`
-	Scope    json.RawMessage `json:"scope"`
-	Scp      json.RawMessage `json:"scp"`
+	// ClientID is from RFC 9068.
+	ClientID string `json:"client_id"`
+	// Scope is a text of words (RFC 9068), and Scp what some issuers use in its place: a
+	// text or a list.
+	Scope json.RawMessage `json:"scope"`
+	Scp   json.RawMessage `json:"scp"`
 
 	// Claims of tokens other than plain access tokens.
 	Confirmation    json.RawMessage `json:"cnf"`     // RFC 7800
@@ -304,11 +309,13 @@ func scopesIn(raw json.RawMessage) []string {
 type verified struct {
 	seed maphash.Seed
 	mu   sync.RWMutex
+	// keys are those that the tokens were verified with: new keys empty the cache.
 	keys *keys
 	byID map[uint64]remembered
 }
 
 type remembered struct {
+	// token is compared in full, because hashes can collide.
 	token     string
 	principal *mcp.Principal
 	until     time.Time
@@ -316,6 +323,8 @@ type remembered struct {
 
 const maxVerified = 10_000
 
+// get returns the principal of a token that was verified with the same keys and has not
+// expired, or nil.
 func (v *verified) get(token string, k *keys, now time.Time) *mcp.Principal {
 	id := maphash.String(v.seed, token)
 	v.mu.RLock()
@@ -329,6 +338,8 @@ func (v *verified) get(token string, k *keys, now time.Time) *mcp.Principal {
 	return nil
 }
 
+// add stores a token that is valid until a time. The clone keeps the request's header from
+// staying in memory.
 func (v *verified) add(token string, k *keys, p *mcp.Principal, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

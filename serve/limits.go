@@ -38,9 +38,11 @@ func (l Limits) none() bool {
 
 // limiter enforces the limits of clients.
 type limiter struct {
+	// limits can change while the server runs.
 	limits atomic.Pointer[Limits]
 	start  time.Time
 	seed   maphash.Seed
+	// shards spread clients over several locks.
 	shards [clientShards]clientShard
 	all    atomic.Int64 // requests in flight
 }
@@ -54,6 +56,8 @@ type clientShard struct {
 
 // clientKey identifies a principal or an address.
 type clientKey struct {
+	// principal identifies an authenticated client; others are identified by their
+	// address.
 	principal string
 	addr      netip.Addr
 	other     string // an address that is not an IP address, such as of a Unix socket
@@ -61,9 +65,11 @@ type clientKey struct {
 
 // client is the current usage of one client.
 type client struct {
+	// inFlight is the number of requests in flight.
 	inFlight atomic.Int64
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// tokens are those left in the client's bucket.
 	tokens float64
 	at     time.Duration // when tokens was updated, since the limiter's start
 }

@@ -72,6 +72,7 @@ func Main[S mcp.Source](src S, err error) {
 
 // program is [Main] without the process around it.
 type program struct {
+	// name is that of the executable, for messages.
 	name           string
 	args           []string
 	stdin          io.Reader

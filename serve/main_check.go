@@ -39,6 +39,8 @@ func (p *program) check(ctx context.Context, src mcp.Source) int {
 // checker checks a catalog. It adds to package cataloglint what only the author of a program can
 // fix.
 type checker struct {
+	// cat is the catalog of the server, found what is reported, and errors how many of
+	// that are errors.
 	cat    *mcp.Catalog
 	found  []string
 	errors int
@@ -53,6 +55,7 @@ func (c *checker) warnf(format string, args ...any) {
 	c.found = append(c.found, "warning: "+fmt.Sprintf(format, args...))
 }
 
+// all runs the checks that -check reports, from the general to the particular.
 func (c *checker) all() {
 	for _, f := range slices.Concat(cataloglint.Catalog(c.cat), apps.Check(c.cat)) {
 		report := c.warnf
@@ -135,6 +138,7 @@ func (c *checker) lists() {
 	}
 }
 
+// list reads all pages of a list, as a client of version v would.
 func (c *checker) list(method string, v mcp.Version) error {
 	cursor := ""
 	for {

@@ -33,6 +33,7 @@ type settings struct {
 // addrFlag is a flag with an optional value: -http, -http=ADDR. The form -http ADDR is
 // handled by [program.parseFlags].
 type addrFlag struct {
+	// given reports that -http was used, with an address in value or without one.
 	given bool
 	value string
 }
@@ -42,6 +43,7 @@ func (a *addrFlag) IsBoolFlag() bool {
 	return true
 } // the value is optional
 
+// Set accepts -http alone, which package flag passes as "true".
 func (a *addrFlag) Set(text string) error {
 	switch on, err := strconv.ParseBool(text); {
 	case err == nil && (text == "true" || text == "false"):
@@ -135,6 +137,7 @@ func isStream(stdin io.Reader) bool {
 	return err == nil && !isCharDevice(f)
 }
 
+// parseLevel reads the log level from the environment.
 func (p *program) parseLevel(s *settings) error {
 	text := p.getenv(envLevel)
 	if text == "" {

@@ -23,12 +23,15 @@ type metrics struct {
 	upstreams func() []Upstream   // nil if there are none
 	audit     func() *Audit       // returns nil without a log
 
-	mu         sync.Mutex // guards the fields below
-	inFlight   int
+	mu       sync.Mutex // guards the fields below
+	inFlight int
+	// operations and sessions are the histograms, by label.
 	operations map[operationLabels]*histogram
 	sessions   map[sessionLabels]*histogram
 	refusals   [len(refusalStatus)]int
-	known      struct{ methods, tools, failures map[string]bool }
+	// known limits the values of labels that clients choose: any further value counts as
+	// "other".
+	known struct{ methods, tools, failures map[string]bool }
 }
 
 type operationLabels struct {
@@ -164,6 +167,7 @@ func (m *metrics) refused(status int) {
 	m.refuse(status)
 }
 
+// refuse counts a refused request. The last entry counts all other statuses.
 func (m *metrics) refuse(status int) {
 	i := slices.Index(refusalStatus[:], strconv.Itoa(status))
 	if i < 0 {

@@ -24,6 +24,7 @@ import (
 
 // Process is the state of a serving process.
 type Process struct {
+	// PID is the process id on this machine.
 	PID      int       `json:"pid"`
 	Command  string    `json:"command"` // [Announcement.Command]
 	Started  time.Time `json:"started"`
@@ -36,6 +37,7 @@ type Process struct {
 	Descriptors int             `json:"descriptors,omitempty"` // open files; absent if unknown
 	Memory      int64           `json:"memory,omitempty"`      // resident bytes; absent if unknown
 
+	// Servers are the upstream servers, with details such as targets and errors.
 	Servers []Upstream `json:"servers"`
 	// Config is the state of the configuration file, if there is one.
 	Config *ConfigState `json:"config,omitempty"`
@@ -45,6 +47,7 @@ type Process struct {
 
 // ProcessSessions are the sessions of clients over HTTP.
 type ProcessSessions struct {
+	// Count is the number of open sessions.
 	Count  int       `json:"count"`
 	Oldest time.Time `json:"oldest,omitzero"` // when the oldest began
 	// TTL is the idle time limit in seconds, Max the maximum number of sessions.

@@ -32,6 +32,8 @@ func (l requestLog) Observe(ctx context.Context, e server.Event) {
 // maxRequestID is the longest X-Request-Id that is logged.
 const maxRequestID = 128
 
+// line logs one request. Values that clients choose freely are left out or bounded, and
+// the session id is hashed.
 func (l requestLog) line(ctx context.Context, message string, e *server.Event) {
 	attrs := make([]slog.Attr, 0, 18)
 	add := func(name, value string) {

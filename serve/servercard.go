@@ -37,6 +37,7 @@ type serverCard struct {
 }
 
 type remote struct {
+	// Type is the transport, and URL the endpoint.
 	Type     string         `json:"type"`
 	URL      string         `json:"url"`
 	Versions []string       `json:"supportedProtocolVersions"`
@@ -44,6 +45,7 @@ type remote struct {
 }
 
 type remoteHeader struct {
+	// Name is a header that clients must send, such as Authorization.
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Required    bool   `json:"isRequired"`
@@ -51,6 +53,7 @@ type remoteHeader struct {
 }
 
 type aiCatalog struct {
+	// SpecVersion is that of the catalog format.
 	SpecVersion string           `json:"specVersion"`
 	Entries     []aiCatalogEntry `json:"entries"`
 }

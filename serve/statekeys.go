@@ -21,11 +21,13 @@ import (
 //
 // Use separate keys for each service. StateKeys are safe for concurrent use.
 type StateKeys struct {
-	path  string // "" without a file
+	path string // "" without a file
+	// fixed are keys that were given as a value, rather than in a file.
 	fixed [][]byte
 
-	mu      sync.Mutex
-	keys    [][]byte
+	mu   sync.Mutex
+	keys [][]byte
+	// servers receive the keys when the file changes.
 	servers []*server.Server
 }
 
@@ -68,6 +70,7 @@ func ParseStateKeys(text []byte) (keys [][]byte, err error) {
 	return keys, nil
 }
 
+// checkStateKey rejects keys that could be guessed. It cannot prove that a key is random.
 func checkStateKey(word string) error {
 	distinct := make(map[byte]bool)
 	for i := range len(word) {
@@ -124,6 +127,7 @@ func (k *StateKeys) Reload() error {
 	return nil
 }
 
+// readStateKeys reads a key file, which no other user may be able to read.
 func readStateKeys(path string) ([][]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -68,6 +68,7 @@ func (c *certificate) prepare(files TLSFiles) (use func(), err error) {
 	return func() { c.current.Store(w) }, nil
 }
 
+// load reads the pair. On an error, the previous one stays in use.
 func (w *watchedPair) load() error {
 	pair, err := tls.LoadX509KeyPair(w.files.Cert, w.files.Key)
 	if err != nil {
@@ -77,6 +78,8 @@ func (w *watchedPair) load() error {
 	return nil
 }
 
+// get returns the certificate for a handshake. It looks for changed files at most once in
+// a while.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	w := c.current.Load()
 	w.watch.refresh(func() {

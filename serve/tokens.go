@@ -33,6 +33,7 @@ type Token struct {
 // Tokens is a [Verifier] for a list of tokens. It stores only their hashes, and compares
 // a token with all of them in constant time, however much of it is correct.
 type Tokens struct {
+	// known is replaced as a whole when the file changes.
 	known atomic.Pointer[[]knownToken]
 
 	// Only for tokens from a file.
@@ -44,6 +45,8 @@ type Tokens struct {
 var _ Verifier = (*Tokens)(nil)
 
 type knownToken struct {
+	// hash is compared in constant time, so neither the time nor the memory reveals
+	// tokens.
 	hash      [sha256.Size]byte
 	principal *mcp.Principal
 }
@@ -146,6 +149,8 @@ func ParseTokens(text []byte) ([]Token, error) {
 	return list, nil
 }
 
+// parseTokensJSON parses a token file. Unknown members are errors: a misspelt "scopes"
+// would grant everything.
 func parseTokensJSON(text []byte) ([]Token, error) {
 	var file struct {
 		Tokens []Token `json:"tokens"`
@@ -229,6 +234,7 @@ func (t *Tokens) set(list []Token) error {
 	return nil
 }
 
+// reload reads the file again. An invalid file changes nothing.
 func (t *Tokens) reload() {
 	if n, err := t.load(); err != nil {
 		t.log.Error("the tokens stay as they were", "error", err)

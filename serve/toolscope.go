@@ -39,6 +39,7 @@ const (
 // original name there and by the name that a collision gives it. Names given by other
 // layers count as well, and a tool that once had such a name stays bound to it.
 type toolRules struct {
+	// rules are in the order in which they were given.
 	rules []toolRule
 	roots []string // names of the whole Source
 
@@ -53,6 +54,7 @@ type toolRules struct {
 
 // toolRule is a pattern with the scopes that its tools need.
 type toolRule struct {
+	// pattern matches names of tools, and scopes are what a caller of them needs.
 	pattern string
 	scopes  []string
 }
@@ -123,6 +125,8 @@ func (t *toolRules) remembered(tool *mcp.Tool) (was ruleSet, known bool) {
 	return was, ok || !t.full || !t.renamed(tool)
 }
 
+// scopesOf returns the scopes of all matching rules together. With a single rule it
+// allocates nothing.
 func (t *toolRules) scopesOf(matched ruleSet) []string {
 	var scopes []string
 	for i := range t.rules {
@@ -255,6 +259,7 @@ func (t *toolRules) matches(pattern string, tool *mcp.Tool, name string) bool {
 	return false
 }
 
+// comesFrom reports whether a tool is from a source that a rule names, on any layer.
 func (t *toolRules) comesFrom(source string, tool *mcp.Tool) bool {
 	for i := range tool.Origins {
 		if name := tool.Origins[i].Source; name != "" && globMatches(source, name) {

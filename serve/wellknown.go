@@ -14,6 +14,8 @@ const metadataPath = "/.well-known/oauth-protected-resource"
 
 // resourceMetadata is the document of RFC 9728.
 type resourceMetadata struct {
+	// Resource is the URL of the endpoint, which tokens must name as their audience (RFC
+	// 9728, section 2).
 	Resource             string   `json:"resource"`
 	Name                 string   `json:"resource_name,omitempty"`
 	AuthorizationServers []string `json:"authorization_servers"`

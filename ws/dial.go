@@ -118,6 +118,8 @@ func Dial(ctx context.Context, target string, opts *DialOptions) (*Conn, error) 
 	return c, nil
 }
 
+// handshake returns the options of the library. Redirects are not followed: the token in
+// the header was meant for the original host.
 func (o *DialOptions) handshake() *websocket.DialOptions {
 	h := &websocket.DialOptions{
 		HTTPHeader:   maps.Clone(o.Header),
@@ -143,6 +145,8 @@ func (o *DialOptions) handshake() *websocket.DialOptions {
 	return h
 }
 
+// dialError returns what the server answered in place of an upgrade, without the URL,
+// which may contain secrets.
 func dialError(err error, response *http.Response) error {
 	if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
 		body, _ := io.ReadAll(response.Body) // the library keeps only the first KiB
@@ -197,6 +201,8 @@ func (c *Conn) ReadMessage(ctx context.Context) ([]byte, error) {
 	return msg, nil
 }
 
+// readError translates the errors of the library. A connection that was closed in order is
+// at its end.
 func (c *Conn) readError(ctx context.Context, err error) error {
 	var closed websocket.CloseError
 	switch {
@@ -212,6 +218,7 @@ func (c *Conn) readError(ctx context.Context, err error) error {
 	return fmt.Errorf("read from the server: %w", cause(err))
 }
 
+// closeError returns io.EOF for the codes of a regular end (RFC 6455, section 7.4.1).
 func closeError(closed websocket.CloseError) error {
 	switch closed.Code {
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:

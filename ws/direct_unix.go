@@ -11,9 +11,13 @@ import (
 // need a buffer only once there is something to read. Without a socket, its methods do
 // nothing.
 type direct struct {
+	// raw gives access to the descriptor; nil if the connection has none.
 	raw syscall.RawConn
 
-	tryRead  func(fd uintptr) bool
+	tryRead func(fd uintptr) bool
+	// in and out are the arguments of the two functions, and got, taken and the errors
+	// their results. The functions are made once, because a closure for each call would
+	// allocate.
 	in       *[inputSize]byte
 	got      int
 	readErr  error
@@ -49,6 +53,7 @@ func (d *direct) readOnce(fd uintptr) bool {
 	return true
 }
 
+// retried repeats a system call that a signal has interrupted.
 func retried(call func(int, []byte) (int, error), fd uintptr, p []byte) (n int, err error) {
 	for {
 		if n, err = call(int(fd), p); err != syscall.EINTR {

@@ -15,6 +15,7 @@ import (
 // Handler serves MCP over WebSocket. Mount it at the path that clients use, usually /ws.
 // It is safe for concurrent use.
 type Handler struct {
+	// server answers the messages of all connections.
 	server  *mcpserver.Server
 	opts    Options
 	guard   *mcpserver.HTTPHandler // for its Host and Origin checks
@@ -24,7 +25,9 @@ type Handler struct {
 
 	mu       sync.Mutex
 	reserved int // open connections and pending upgrades
-	open     map[*socket]struct{}
+	// open are the connections to ping and to close.
+	open map[*socket]struct{}
+	// ending refuses new connections while the open ones are finished.
 	ending   bool
 	quiet    chan struct{} // closed when ending and nothing is reserved
 	stopPing func()        // nil while no connection is open

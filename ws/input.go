@@ -133,6 +133,8 @@ func (w *wire) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// take removes n bytes, and returns the buffer to the pool when it is empty: an idle
+// connection holds none.
 func (in *input) take(n int) {
 	if in.unread = in.unread[n:]; len(in.unread) == 0 {
 		inputs.Put(in.buf)
@@ -186,6 +188,8 @@ func (w *wire) payload() uint64 {
 }
 
 type header struct {
+	// final and control are bits of a frame's header (RFC 6455, section 5.2); size is that
+	// of the header itself, payload that of what follows.
 	final, control bool
 	size, payload  uint64
 }

@@ -64,6 +64,7 @@ type Options struct {
 // defaultMaxMessage is the default of Options.MaxMessage.
 const defaultMaxMessage = 4 << 20
 
+// withDefaults returns a copy in which every limit is set.
 func (o *Options) withDefaults() Options {
 	var d Options
 	if o != nil {

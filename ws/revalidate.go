@@ -29,6 +29,8 @@ func (h *Handler) revalidate(stop <-chan struct{}) {
 	}
 }
 
+// closeInvalid closes the connections whose token is no longer valid. It asks about
+// several at a time, since each answer may need a request to the issuer.
 func (h *Handler) closeInvalid() {
 	sockets := make(chan *socket)
 	var workers sync.WaitGroup

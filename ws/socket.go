@@ -21,12 +21,14 @@ import (
 
 // socket is the connection of one client. It has one goroutine of its own, which reads.
 type socket struct {
+	// handler has the socket in its list while it is open.
 	handler *Handler
 	remote  string // address of the client
 	conn    *websocket.Conn
-	wire    *wire
-	ctx     context.Context // ends when the server does
-	cancel  context.CancelFunc
+	// wire is below conn: it gathers small writes and reads without a buffer.
+	wire   *wire
+	ctx    context.Context // ends when the server does
+	cancel context.CancelFunc
 
 	writing sync.Mutex // serializes messages and pings
 

@@ -110,6 +110,7 @@ func (w *wire) release() error {
 	return w.releaseLocked()
 }
 
+// releaseLocked sends what has been gathered.
 func (w *wire) releaseLocked() error {
 	all := w.gathered
 	w.gathered = nil

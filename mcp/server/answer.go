@@ -13,6 +13,7 @@ import (
 // list, are not copied into buf: they are in body, which is written between buf and a
 // closing brace.
 type answer struct {
+	// buf is reused for the next answer; body is what to send, in buf or in stored bytes.
 	buf    []byte
 	body   []byte
 	status int         // HTTP status; 0 means 200

@@ -150,6 +150,7 @@ func (rc *request) Keep(size int, giveUp func()) (release func(), err error) {
 // parkedCall is the ledger entry of a call that waits: for an answer from its client, or
 // until its Source continues.
 type parkedCall struct {
+	// end ends the call when it is given up to make room.
 	end  func()
 	kept kept
 }

@@ -12,9 +12,11 @@ import (
 // the total is in use, small requests only cost two atomic additions. Beyond that, and
 // for large requests, each client is also restricted to its share.
 type bodies struct {
+	// total and share are the limits in bytes, for all clients and for one.
 	total, share int64
-	used         atomic.Int64
-	refused      atomic.Int64
+	// used counts bodies being read; refused counts those refused because of a limit.
+	used    atomic.Int64
+	refused atomic.Int64
 
 	mu      sync.Mutex
 	clients map[string]int64 // bytes by accountName
@@ -25,6 +27,7 @@ const smallBody = announcedBody
 
 // heldBody is the memory reserved by one request. It is used by one goroutine.
 type heldBody struct {
+	// size is what has been reserved for the body so far.
 	size   int64
 	own    int64 // the part of size that is charged to client
 	client string

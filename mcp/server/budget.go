@@ -107,14 +107,16 @@ const (
 
 // kept is one entry of the ledger. It is a field of the object it accounts for.
 type kept struct {
-	seen  atomic.Int64 // when it was last used, or expires: a time.Duration since the ledger's start
+	seen atomic.Int64 // when it was last used, or expires: a time.Duration since the ledger's start
+	// owner is ended if the entry is given up.
 	owner keeper
 	in    *account // nil: not booked; guarded by ledger.mu, like all fields below
 	order int64    // value of seen when the heap was last ordered
-	size  int64
-	n     int32 // how many it counts as
-	at    int32 // index in the heap of its kind; -1: in none, because it is ending
-	kind  keptKind
+	// size is in bytes.
+	size int64
+	n    int32 // how many it counts as
+	at   int32 // index in the heap of its kind; -1: in none, because it is ending
+	kind keptKind
 }
 
 // keeper gives up the object of an entry. giveUp is called without holding ledger locks,
@@ -132,9 +134,11 @@ func (t *tally) add(n, bytes int64) {
 
 // account is the usage of one client.
 type account struct {
-	name  string
-	rank  [keptKinds + 1]int32 // indexes in the rankings
-	all   tally
+	// name identifies the client; all and kinds are what it holds.
+	name string
+	rank [keptKinds + 1]int32 // indexes in the rankings
+	all  tally
+	// kinds has, for each kind, what is in use, what is ending, and the entries by age.
 	kinds [keptKinds]struct {
 		used, ending tally
 		oldest       entryHeap
@@ -144,22 +148,27 @@ type account struct {
 // ledger accounts for everything that outlives a request, by client and in total. Its
 // lock is the innermost of the package.
 type ledger struct {
-	start   time.Time
-	ttl     time.Duration // of an idle session
-	limits  [keptKinds]int64
-	bytes   int64
-	share   int64 // bytes of one client
+	start time.Time
+	ttl   time.Duration // of an idle session
+	// limits are the numbers of entries of each kind, and bytes that of all together.
+	limits [keptKinds]int64
+	bytes  int64
+	share  int64 // bytes of one client
+	// percent is the part of a limit that one client may use while others need room.
 	percent int64
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// accounts are by client.
 	accounts map[string]*account
 	used     [keptKinds]tally
 	ending   [keptKinds]tally
 	all      tally
 	ranks    [keptKinds + 1]ranking // by number of entries of each kind; the last one is by bytes
-	shed     [keptKinds]int64
-	refused  [keptKinds]int64
-	swept    time.Duration
+	// shed and refused count entries given up and requests refused, for metrics.
+	shed    [keptKinds]int64
+	refused [keptKinds]int64
+	// swept is when expired entries were last removed.
+	swept time.Duration
 }
 
 const byBytes = keptKinds
@@ -623,6 +632,8 @@ func (r *ranking) weight(i int) int64 {
 }
 
 func (r *ranking) Len() int { return len(r.accounts) }
+
+// Less orders accounts by what they hold, so that the first one has to give something up.
 func (r *ranking) Less(i, j int) bool {
 	w, v := r.weight(i), r.weight(j)
 	if w != v || r.by == int(byBytes) {

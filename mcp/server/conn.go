@@ -90,15 +90,18 @@ func (s *Server) ShedConn() bool {
 
 // link reads and writes the messages of a pipe, and records that writing has failed.
 type link struct {
+	// conn is the transport of the connection.
 	conn     Conn
 	buffered BufferedConn  // nil: messages are sent one by one
 	failed   chan struct{} // closed when writing has failed
 	tap      *tap.Stream   // nil if nothing is tapped
 
-	mu  sync.Mutex
+	mu sync.Mutex
+	// err is the first error of writing; later writes return it.
 	err error
 }
 
+// newLink wraps a transport. Batching is used only if it can buffer.
 func newLink(conn Conn) *link {
 	l := &link{
 		conn:   conn,

@@ -36,6 +36,7 @@ func (m *message) is(name string) bool {
 
 // shape is the state of the scan of an envelope.
 type shape struct {
+	// seen are the members found so far, to detect duplicates.
 	seen   envelopeKey
 	nullID bool
 	// wrong is the first violation of the message format. The scan continues after it,

@@ -33,6 +33,7 @@ func appendEvent(dst []byte, id string, msg []byte) []byte {
 // connection: after a disconnect, the client resumes it on another connection with
 // Last-Event-ID.
 type eventLog struct {
+	// stream numbers the stream within its session, for event ids.
 	stream int
 	ledger *ledger
 	client string // charged for it
@@ -366,7 +367,9 @@ func (s *session) logOf(eventID string) (l *eventLog, n int, ok bool) {
 
 // response is an event stream in the HTTP response of a handler that waits.
 type response struct {
-	w     http.ResponseWriter
+	// w is the response, which only one goroutine may use at a time.
+	w http.ResponseWriter
+	// ended is closed when the handler may return.
 	ended chan struct{}
 	once  sync.Once
 

@@ -15,6 +15,7 @@ import (
 
 // exchange is one POST with its response.
 type exchange struct {
+	// handler and the following fields are what package http passed.
 	handler *HTTPHandler
 	ctx     context.Context
 	w       http.ResponseWriter
@@ -22,6 +23,7 @@ type exchange struct {
 	accept  accepts
 	out     *response // set once the response has become an event stream
 	log     *eventLog // of that stream, if the client can resume it
+	// session and version are found while the message is read.
 	session *session
 	version mcp.Version
 

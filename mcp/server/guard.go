@@ -11,8 +11,9 @@ import (
 // guard protects the server from web pages that a user happens to visit. It checks the
 // Host header, against DNS names rebound to loopback, and the Origin header.
 type guard struct {
-	hosts      map[string]bool // lower case, with or without port
-	origins    map[string]bool // lower case
+	hosts   map[string]bool // lower case, with or without port
+	origins map[string]bool // lower case
+	// anyHost and anyOrigin accept everything, as options request with "*".
 	anyHost    bool
 	anyOrigin  bool
 	checkHosts bool // not only on loopback
@@ -83,6 +84,8 @@ func hostname(hostport string) string {
 	return hostport
 }
 
+// isLoopbackName reports whether a host name is this machine. The switch decides the usual
+// spellings without folding case.
 func isLoopbackName(name string) bool {
 	switch name {
 	case "127.0.0.1", "localhost", "[::1]":

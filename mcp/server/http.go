@@ -56,6 +56,7 @@ const defaultMaxBody = 4 << 20
 // HTTPHandler serves the Streamable HTTP transport of every version at one URL. Mount it
 // at the path given to clients, usually /mcp.
 type HTTPHandler struct {
+	// server answers the messages.
 	server *Server
 	opts   HTTPOptions // the initial access is in access
 	access atomic.Pointer[access]
@@ -64,6 +65,8 @@ type HTTPHandler struct {
 // HTTPAccess are the options of an [HTTPHandler] that can be changed while it serves. Their
 // meaning is that of the fields of [HTTPOptions].
 type HTTPAccess struct {
+	// AllowedHosts, AllowedOrigins, MaxBody and PostOnly are as in [HTTPOptions], and
+	// replace them while the handler runs.
 	AllowedHosts, AllowedOrigins []string
 	MaxBody                      int64
 	PostOnly                     bool
@@ -267,6 +270,8 @@ func (h *HTTPHandler) receive(
 	return body, true
 }
 
+// isJSON reports whether a Content-Type is JSON, with any parameters. The first comparison
+// decides almost every request.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" {
 		return true

@@ -12,6 +12,7 @@ import (
 // hub notifies listeners of changes of the source. It watches the source while it has
 // listeners.
 type hub struct {
+	// source is watched while there are listeners.
 	source mcp.Source
 
 	mu        sync.Mutex
@@ -37,6 +38,7 @@ type change struct {
 // listener receives changes. deliver must not wait.
 type listener interface{ deliver(change) }
 
+// newHub returns a hub that does not watch its source yet.
 func newHub(source mcp.Source) *hub {
 	return &hub{
 		source:    source,
@@ -268,7 +270,9 @@ func (h *hub) wakeIdle() {
 // pending contains changes that a listener has not been notified of. Changes are merged,
 // so it stays small even if the client is slow.
 type pending struct {
-	mu    sync.Mutex
+	mu sync.Mutex
+	// lists and uris are the changes since the last notification; several changes of the
+	// same become one message.
 	lists listChanges
 	uris  map[string]struct{}
 	// ids are those of tasks or, for a session, of elicitations.

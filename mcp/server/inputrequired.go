@@ -162,7 +162,9 @@ func (rc *request) checkState() error {
 
 // sealedState is the plain text of a requestState.
 type sealedState struct {
-	Expires int64                      `json:"e"` // Unix seconds
+	Expires int64 `json:"e"` // Unix seconds
+	// Answers, Private and Refused are as in rounds. The state is with the client between
+	// rounds, so it is encrypted and bound to the request.
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
 	Private json.RawMessage            `json:"p,omitempty"`
 	Refused map[string]int             `json:"r,omitempty"`
@@ -315,6 +317,8 @@ func (k sealKeys) seal(plain, context []byte) []byte {
 	return k[0].Seal(nil, nil, plain, context)
 }
 
+// open decrypts a state with whichever key sealed it: keys are replaced while states are
+// with clients.
 func (k sealKeys) open(sealed, context []byte) ([]byte, error) {
 	for _, aead := range k {
 		if plain, err := aead.Open(nil, nil, sealed, context); err == nil {

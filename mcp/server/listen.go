@@ -15,7 +15,9 @@ import (
 // subscription is one subscriptions/listen request (2026-07-28): the changes its client
 // wants to be notified of, and the request's id, which is included in every message.
 type subscription struct {
-	id     []byte // raw
+	id []byte // raw
+	// filter is what the client asked to be notified of; news are changes that it has not
+	// been sent.
 	filter listenFilter
 	uris   map[string]struct{}
 	news   pending
@@ -27,8 +29,9 @@ type subscription struct {
 
 	acknowledged atomic.Bool // used by a pipe, on which other messages are written concurrently
 
-	kept  kept
-	mu    sync.Mutex
+	kept kept
+	mu   sync.Mutex
+	// gone reports that the subscription has ended; close must not be called again.
 	gone  bool
 	close func() // ends it; set by the surface
 }
@@ -158,6 +161,7 @@ func (sub *subscription) size() int64 {
 
 // subscriber makes a subscription a listener. signal wakes the writer.
 type subscriber struct {
+	// sub is the subscription, and signal wakes the pipe that writes its messages.
 	sub    *subscription
 	signal func()
 }
@@ -283,6 +287,7 @@ func (lists listChanges) messages(uris []string, params string) (all [][]byte) {
 
 // resources/subscribe and resources/unsubscribe, for sessions.
 
+// subscribe serves resources/subscribe, which versions before 2026-07-28 have.
 func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok || uri == "" {
@@ -307,6 +312,7 @@ func (s *Server) subscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	return nil
 }
 
+// unsubscribe serves resources/unsubscribe. Without a subscription it succeeds as well.
 func (s *Server) unsubscribe(rc *request, _ *mcp.Catalog, a *answer) error {
 	uri, ok := jsonscan.Unquote(rc.msg.uri)
 	if !ok {
@@ -366,6 +372,7 @@ func (s *session) subscribe(l *ledger, client, uri string) bool {
 	return !over
 }
 
+// unsubscribe removes a subscription and releases its place in the ledger.
 func (s *session) unsubscribe(l *ledger, uri string) {
 	s.mu.Lock()
 	subscribed := s.ensureOutgoing().subscribed

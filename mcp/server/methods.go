@@ -17,12 +17,14 @@ import (
 
 // method is one row of the table of protocol methods.
 type method struct {
+	// name is the method, and in are the versions that have it.
 	name string
 	in   versions
 	// capability reports whether the catalog provides the capability of the method; nil
 	// means always.
 	capability func(*mcp.Catalog) bool
-	serve      func(*Server, *request, *mcp.Catalog, *answer) error
+	// serve answers the request. A returned error becomes the answer.
+	serve func(*Server, *request, *mcp.Catalog, *answer) error
 }
 
 // versions are the versions from since to until.
@@ -190,6 +192,7 @@ func supportedVersions() []string {
 	return names
 }
 
+// capability is one member of a server's capabilities.
 type capability struct {
 	Subscribe   bool `json:"subscribe,omitempty"`
 	ListChanged bool `json:"listChanged,omitempty"`
@@ -452,6 +455,7 @@ func (s *Server) getPrompt(rc *request, cat *mcp.Catalog, a *answer) error {
 	return a.result(rc, cat, result)
 }
 
+// missingArguments returns the required arguments that a request lacks.
 func missingArguments(p *mcp.Prompt, given map[string]string) (missing []string) {
 	for _, a := range p.Arguments {
 		_, ok := given[a.Name]
@@ -536,6 +540,7 @@ func hasVariable(template, name string) bool {
 	}
 }
 
+// argumentNames lists the arguments of a prompt for an error message.
 func argumentNames(p *mcp.Prompt) string {
 	names := make([]string, 0, len(p.Arguments))
 	for _, a := range p.Arguments {

@@ -20,6 +20,7 @@ import (
 // subscriptions/listen request. Over HTTP/1.1 it has taken over the connection and has no
 // goroutine; otherwise the handler waits until the stream is closed.
 type notificationStream struct {
+	// hub has the writer of all streams.
 	hub *hub
 	// messages returns the messages that are due.
 	messages func() [][]byte
@@ -168,6 +169,8 @@ func (s *session) setNotifications(st *notificationStream, onNews func()) (old *
 	return old
 }
 
+// clearNotifications removes the stream from its session, unless a newer one has replaced
+// it.
 func (s *session) clearNotifications(st *notificationStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -445,6 +448,8 @@ func takeOver(w http.ResponseWriter, r *http.Request) (*takenConn, error) {
 	return t, t.writeEvents(append(head, '\r', '\n'))
 }
 
+// writeEvents writes with a deadline, because a client that does not read must not block
+// the writer of all streams.
 func (t *takenConn) writeEvents(b []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -82,6 +82,8 @@ type Event struct {
 	Version   mcp.Version // 0 if not known
 	Session   mcp.Session // nil if there is none
 
+	// Duration is the time from reading the message to its answer, or how long a session
+	// or stream existed.
 	Duration time.Duration
 	// Err is the error sent to the client, including the cause, which the client does not
 	// see; nil if the client received a result.

@@ -24,6 +24,7 @@ import (
 // its own cancellation, from being read. A goroutine still leads if it could stop its
 // timer.
 type pipe struct {
+	// server answers the messages.
 	server *Server
 	ctx    context.Context // of start, which outlives every request
 	// reading ends when everything has ended: until then the client may be needed.
@@ -447,7 +448,8 @@ func (c *pipe) sendNews() {
 // notifier runs a function on its own goroutine whenever it is signalled. Runs do not
 // overlap, and no goroutine exists between them.
 type notifier struct {
-	mu             sync.Mutex
+	mu sync.Mutex
+	// running reports that a goroutine sends; again asks it to send again after that.
 	running, again bool
 	closed         bool
 	idle           sync.Cond
@@ -467,6 +469,8 @@ func (t *notifier) signal(send func()) {
 	}
 }
 
+// run sends until no more is asked for, then ends. At most one runs, so messages keep
+// their order.
 func (t *notifier) run(send func()) {
 	for {
 		send()

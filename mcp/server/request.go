@@ -25,6 +25,7 @@ type request struct {
 	rounds rounds
 	observation
 
+	// server answers the request, and public is what the Source sees of it.
 	server *Server
 	public mcp.Request
 
@@ -41,6 +42,7 @@ var _ context.Context = (*request)(nil)
 // received is a message with what its surface knows about it. It does not change once the
 // message has been admitted.
 type received struct {
+	// msg is the scanned message, and meta its _meta.
 	msg     message
 	meta    requestMeta
 	session *session
@@ -69,7 +71,8 @@ type sender struct {
 
 // observation is what the gate and the observer see of a request.
 type observation struct {
-	about    string // see Event.Name
+	about string // see Event.Name
+	// began is when the message was read.
 	began    time.Time
 	servedBy atomic.Pointer[string]
 	// outcome is set by the method, if it is neither a plain result nor an error. After
@@ -209,6 +212,8 @@ func (rc *request) Session() mcp.Session {
 	return rc.session
 }
 
+// ClientCapabilities returns those declared with the request (2026-07-28) or at the
+// handshake.
 func (rc *request) ClientCapabilities() json.RawMessage {
 	switch {
 	case rc.version.Modern():
@@ -226,6 +231,7 @@ func (rc *request) Share(limit int) int {
 	return int(rc.server.ledger.shareIn(int64(limit), "client"))
 }
 
+// Progress sends a notification, if the client asked for progress.
 func (rc *request) Progress(progress, total float64, message string) {
 	if math.IsNaN(progress) || math.IsInf(progress, 0) {
 		return // JSON cannot represent it
@@ -265,6 +271,8 @@ func (rc *request) Abandoned() bool {
 	return rc.detached && rc.parent.Err() != nil
 }
 
+// Disconnect closes the client's stream, which the client resumes after a time. Only
+// 2025-11-25 permits that.
 func (rc *request) Disconnect(retry time.Duration) bool {
 	if rc.version != mcp.Version20251125 {
 		return false

@@ -26,6 +26,7 @@ type Func func(e *Event)
 
 // Event is one message, or another event of a connection.
 type Event struct {
+	// Kind selects which of the following fields are set.
 	Kind Kind
 	// Time is when the bytes were read, or are about to be written. It has a monotonic
 	// clock reading.
@@ -82,6 +83,7 @@ type HTTP struct {
 	Method string // of a request
 	URL    string // of a request, without password and query
 	Status int    // of a response
+	// Header is the whole header, with [redacted] in place of credentials.
 	Header http.Header
 	// Wait is the time from sending a request to the first byte of its response, if this
 	// process is the client.
@@ -127,6 +129,7 @@ func (t *Tapper) Step(name string, began time.Time, detail string, err error) {
 	}
 }
 
+// step passes a step that ends now.
 func (t *Tapper) step(stream uint64, name string, began time.Time, detail string, err error) {
 	now := time.Now()
 	t.tap(&Event{
@@ -154,6 +157,8 @@ func (t *Tapper) Open(channel Channel) *Stream {
 
 // Stream is a tapped connection or HTTP exchange. A nil Stream taps nothing.
 type Stream struct {
+	// tapper receives the events; a Stream is copied for each channel, with the same
+	// number.
 	tapper  *Tapper
 	channel Channel
 	number  uint64
