@@ -120,6 +120,8 @@ func (l *layout) verify(ctx context.Context, dir string) error {
 
 // comparison compares files and folders one at a time.
 type comparison struct {
+	// layout is how the bundle was unpacked; dir is the folder to compare with it. The
+	// buffers are as large as one read, and reused for all files.
 	layout    *layout
 	dir       string
 	want, got [32 << 10]byte

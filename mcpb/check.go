@@ -70,11 +70,13 @@ type checker struct {
 
 // contentEntry is a file or a folder of the bundle.
 type contentEntry struct {
+	// name is the slash-separated path in the bundle.
 	name    string
 	dir     bool
 	regular bool
 }
 
+// newChecker returns a checker with defaults for missing options.
 func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
 	c := &checker{
 		fsys: fsys,

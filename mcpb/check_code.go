@@ -25,6 +25,8 @@ const (
 // code follows the imports of a server, beginning with the files that are started.
 type code struct {
 	*checker
+	// queue are the files to read, and seen those that were queued; bytes limits how much
+	// is read in total.
 	queue    []string
 	seen     map[string]bool
 	bytes    int64

@@ -24,6 +24,8 @@ type nameRules struct {
 	severity check.Severity
 }
 
+// newNameRules returns the rules for paths. On Windows, some are errors instead of
+// warnings.
 func (c *checker) newNameRules() *nameRules {
 	declared, _ := c.declared()
 	n := &nameRules{

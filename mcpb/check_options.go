@@ -39,6 +39,7 @@ func (c *checker) checkOptions() {
 	}
 }
 
+// checkDefault verifies the default of an option, including the variables in it.
 func (c *checker) checkDefault(o *Option, pointer string) {
 	if o.Default == nil {
 		return
@@ -101,6 +102,7 @@ func explainMisfit(o *Option, value any) string {
 	return ""
 }
 
+// withArticle returns a kind of option for a sentence.
 func withArticle(kind string) string {
 	switch kind {
 	case OptionDirectory, OptionFile:

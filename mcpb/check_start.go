@@ -238,6 +238,8 @@ func (k *code) addOnce(files map[string][]string, key string) {
 // they are in at any depth, and by what their paths end with.
 type sources struct{ byFolder, bySuffix map[string][]string }
 
+// add indexes a file by its folders and by its suffixes: an import may be relative to any
+// folder on the path.
 func (s *sources) add(name string) {
 	for dir := name; dir != "."; {
 		dir = path.Dir(dir)

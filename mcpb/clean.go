@@ -51,9 +51,11 @@ type CleanReport struct {
 
 // RemovedFile is a file, or a folder with all its content.
 type RemovedFile struct {
-	Name   string `json:"name"`
-	Files  int    `json:"files"`
-	Bytes  int64  `json:"bytes"` // unpacked
+	// Name is the path in the bundle; Files counts the files of a folder.
+	Name  string `json:"name"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"` // unpacked
+	// Reason is why it is not needed at run time.
 	Reason string `json:"reason"`
 }
 
@@ -123,8 +125,10 @@ func Clean(ctx context.Context, name string, opts *CleanOptions) (*CleanReport, 
 
 // cleaning is one call of [Clean].
 type cleaning struct {
-	report      *CleanReport
-	opts        *CleanOptions
+	// report is the result so far.
+	report *CleanReport
+	opts   *CleanOptions
+	// archive is the original; dir has its content, and packed is the new archive.
 	archive     *Archive
 	dir, packed string
 }

@@ -14,12 +14,14 @@ import (
 
 // content is a bundle that is ready to start: its folder and the data read from it.
 type content struct {
+	// dir is the folder with the unpacked bundle, and manifest its manifest.
 	dir      string
 	manifest *Manifest
 	shown    *Manifest         // in the requested language
 	env      map[string]string // additional variables of the server, unless the manifest sets them
 	warnings []check.Finding
-	release  func() error
+	// release allows the content to be removed from the cache.
+	release func() error
 }
 
 // openContent returns the content of the bundle at name. The caller releases it.

@@ -95,6 +95,8 @@ func hasHint(t *mcp.Tool) bool {
 	return t.Annotations != nil
 }
 
+// prompts compares the prompts. Without prompts_generated, the manifest must list all of
+// them.
 func (d *drift) prompts() {
 	for i, p := range d.m.Prompts {
 		pointer := fmt.Sprintf("/prompts/%d", i)
@@ -125,6 +127,7 @@ func (d *drift) prompts() {
 	}
 }
 
+// argumentNames returns the names of a prompt's arguments, in order.
 func argumentNames(p *mcp.Prompt) []string {
 	var names []string
 	for _, a := range p.Arguments {

@@ -66,6 +66,7 @@ func readELF(n native, head []byte) native {
 	return n
 }
 
+// machoCPU returns the name of a processor in Mach-O files, as Go spells it.
 func machoCPU(kind uint32) string {
 	return orOther(map[uint32]string{
 		7:          "386",

@@ -137,6 +137,7 @@ func splitFindings(all []check.Finding) (errors, others []check.Finding) {
 // expansion is one call of [Expand].
 type expansion struct {
 	check.Reporter
+	// m is the manifest, and opts are the user's values.
 	m      *Manifest
 	opts   ExpandOptions
 	here   bool              // Platform is the current system, so files can be checked
@@ -148,6 +149,8 @@ type expansion struct {
 
 // value is the value of an option.
 type value struct {
+	// texts are the values of an option: several for files and directories; secret marks a
+	// sensitive one.
 	texts  []string
 	secret bool
 }

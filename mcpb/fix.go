@@ -69,6 +69,7 @@ func fix(text []byte, drop bool) (fixed []byte, repairs []Repair) {
 
 // edit replaces bytes of a text.
 type edit struct {
+	// at and end are the bytes that with replaces, and repair describes it for the user.
 	at, end int
 	with    string
 	repair  Repair

@@ -169,6 +169,7 @@ type translation struct {
 	Prompts []translatedPrompt `json:"prompts"`
 }
 
+// translatedPrompt has the texts of the prompt called Name.
 type translatedPrompt struct {
 	Name        string  `json:"name"`
 	Description *string `json:"description"`

@@ -41,30 +41,44 @@ type Manifest struct {
 	// is manifest_version, or dxt_version in old files.
 	SpecVersion string `json:"manifest_version" manifest:"version"`
 
-	Name            string      `json:"name" manifest:"required"`
-	DisplayName     string      `json:"display_name,omitzero"`
-	Version         string      `json:"version" manifest:"required"`
-	Description     string      `json:"description" manifest:"required"`
-	LongDescription string      `json:"long_description,omitzero"` // Markdown
-	Author          Author      `json:"author" manifest:"required"`
-	Homepage        string      `json:"homepage,omitzero" manifest:"url"`
-	Repository      *Repository `json:"repository,omitzero"`
-	Documentation   string      `json:"documentation,omitzero" manifest:"url"`
-	Support         string      `json:"support,omitzero" manifest:"url"`
-	License         string      `json:"license,omitzero"`
-	Keywords        []string    `json:"keywords,omitzero"`
-	PrivacyPolicies []string    `json:"privacy_policies,omitzero" manifest:"url,since=0.2"`
+	// Name identifies the bundle in packages and folders; DisplayName is for people.
+	Name        string `json:"name" manifest:"required"`
+	DisplayName string `json:"display_name,omitzero"`
+	// Version is the version of the bundle, as in semantic versioning.
+	Version string `json:"version" manifest:"required"`
+	// Description is one sentence.
+	Description     string `json:"description" manifest:"required"`
+	LongDescription string `json:"long_description,omitzero"` // Markdown
+	// Author is required, with a name.
+	Author Author `json:"author" manifest:"required"`
+	// Homepage, Documentation and Support are URLs.
+	Homepage      string      `json:"homepage,omitzero" manifest:"url"`
+	Repository    *Repository `json:"repository,omitzero"`
+	Documentation string      `json:"documentation,omitzero" manifest:"url"`
+	Support       string      `json:"support,omitzero" manifest:"url"`
+	// License is an SPDX expression, such as MIT.
+	License  string   `json:"license,omitzero"`
+	Keywords []string `json:"keywords,omitzero"`
+	// PrivacyPolicies are the URLs of policies, required if the server sends data to
+	// services.
+	PrivacyPolicies []string `json:"privacy_policies,omitzero" manifest:"url,since=0.2"`
 
-	Icon        string   `json:"icon,omitzero"` // a path in the bundle, or a URL
-	Icons       []Icon   `json:"icons,omitzero" manifest:"since=0.3"`
+	Icon  string `json:"icon,omitzero"` // a path in the bundle, or a URL
+	Icons []Icon `json:"icons,omitzero" manifest:"since=0.3"`
+	// Screenshots are paths in the bundle, or URLs.
 	Screenshots []string `json:"screenshots,omitzero"`
 
-	Server           Server   `json:"server" manifest:"required"`
+	// Server is how the server is started.
+	Server Server `json:"server" manifest:"required"`
+	// Tools are what the server offers, for display before installation. The server
+	// decides.
 	Tools            []Tool   `json:"tools,omitzero"`
 	ToolsGenerated   bool     `json:"tools_generated,omitzero"` // more tools are known only at run time
 	Prompts          []Prompt `json:"prompts,omitzero"`
 	PromptsGenerated bool     `json:"prompts_generated,omitzero"`
 
+	// Compatibility are the platforms and versions of runtimes and clients that it needs;
+	// nil means any.
 	Compatibility *Compatibility `json:"compatibility,omitzero"`
 	// UserConfig are the options, in the order of the file.
 	UserConfig   []Option      `json:"-" manifest:"name=user_config"`
@@ -128,6 +142,7 @@ func (m *Manifest) FileName() string {
 
 // Author is the author of the bundle.
 type Author struct {
+	// Name is the name of a person or organization.
 	Name  string `json:"name" manifest:"required"`
 	Email string `json:"email,omitempty" manifest:"email"`
 	URL   string `json:"url,omitempty" manifest:"url"`
@@ -135,14 +150,17 @@ type Author struct {
 
 // Repository is the location of the source code.
 type Repository struct {
+	// Type is the version control system, usually git.
 	Type string `json:"type" manifest:"required"`
 	URL  string `json:"url" manifest:"required,url"`
 }
 
 // Icon is one of several icons.
 type Icon struct {
-	Src   string `json:"src" manifest:"required"`
-	Size  string `json:"size" manifest:"required,size"` // such as 128x128
+	// Src is a path in the bundle, or a URL.
+	Src  string `json:"src" manifest:"required"`
+	Size string `json:"size" manifest:"required,size"` // such as 128x128
+	// Theme is "light" or "dark", for the background that it suits; empty means both.
 	Theme string `json:"theme,omitempty" manifest:"theme"`
 }
 
@@ -172,6 +190,8 @@ type Server struct {
 
 // Config is mcp_config: a command line with variables, which [Expand] replaces.
 type Config struct {
+	// Command is the program, Args its arguments and Env its variables. All may contain
+	// variables such as ${__dirname} and ${user_config.KEY}.
 	Command string            `json:"command" manifest:"required"`
 	Args    []string          `json:"args,omitzero"`
 	Env     map[string]string `json:"env,omitzero"`
@@ -182,6 +202,8 @@ type Config struct {
 // Override replaces parts of a [Config] on one platform. "" and nil keep the base value;
 // empty non-nil Args replace it.
 type Override struct {
+	// Command and Args replace those of [Config] unless empty; Env is added to its
+	// variables.
 	Command string            `json:"command,omitzero"`
 	Args    []string          `json:"args,omitzero"`
 	Env     map[string]string `json:"env,omitzero"`
@@ -189,16 +211,19 @@ type Override struct {
 
 // Tool is a tool in the manifest.
 type Tool struct {
+	// Name is the name of the tool as the server has it.
 	Name        string `json:"name" manifest:"required"`
 	Description string `json:"description,omitempty"`
 }
 
 // Prompt is a prompt in the manifest.
 type Prompt struct {
-	Name        string   `json:"name" manifest:"required"`
-	Description string   `json:"description,omitempty"`
-	Arguments   []string `json:"arguments,omitempty"`
-	Text        string   `json:"text" manifest:"required"` // contains ${arguments.NAME}
+	// Name is the name of the prompt as the server has it.
+	Name        string `json:"name" manifest:"required"`
+	Description string `json:"description,omitempty"`
+	// Arguments are names.
+	Arguments []string `json:"arguments,omitempty"`
+	Text      string   `json:"text" manifest:"required"` // contains ${arguments.NAME}
 }
 
 // Compatibility specifies where the bundle works.
@@ -222,13 +247,16 @@ const (
 
 // Option is a value to request from the user.
 type Option struct {
-	Key         string `json:"key" manifest:"-"`
-	Type        string `json:"type" manifest:"required,option"` // one of the Option constants
+	// Key is the name in ${user_config.KEY}.
+	Key  string `json:"key" manifest:"-"`
+	Type string `json:"type" manifest:"required,option"` // one of the Option constants
+	// Title and Description are for the user who enters the value.
 	Title       string `json:"title" manifest:"required"`
 	Description string `json:"description" manifest:"required"`
-	Required    bool   `json:"required,omitempty"`
-	Multiple    bool   `json:"multiple,omitempty"`  // several directories or files
-	Sensitive   bool   `json:"sensitive,omitempty"` // a secret: never show it
+	// Required reports whether the server cannot start without a value.
+	Required  bool `json:"required,omitempty"`
+	Multiple  bool `json:"multiple,omitempty"`  // several directories or files
+	Sensitive bool `json:"sensitive,omitempty"` // a secret: never show it
 	// Default is nil, a string, a float64, a bool or a []string. Strings may contain
 	// variables such as ${HOME}.
 	Default any `json:"default,omitempty"`

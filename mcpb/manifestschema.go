@@ -38,6 +38,7 @@ type valueSchema struct {
 
 // field is a member of an object.
 type field struct {
+	// name is the name of a member, and schema what its value must be.
 	name     string
 	schema   *valueSchema
 	since    string // the first version that knows the field; "" means all
@@ -276,6 +277,7 @@ func (v *validator) hintMeant(word string, allowed []string) string {
 	return v.near(word, allowed)
 }
 
+// text verifies a string: one of a list of words, or a format.
 func (v *validator) text(n *tree.Node, s *valueSchema, pointer string) {
 	if s.words != nil && !slices.Contains(s.words, n.Text) {
 		v.At(n.Start).Add(ruleEnum, pointer, v.hintMeant(n.Text, s.words), "%s is %q and must be %s", last(pointer),

@@ -92,6 +92,7 @@ func (e *DigestError) Error() string {
 // Source is a bundle whose server is running, or starts on demand.
 type Source struct {
 	*client.Source
+	// manifest is that of the bundle, and launch how its server was started.
 	manifest *Manifest
 	launch   *Launch
 	release  func() error // releases the unpacked content

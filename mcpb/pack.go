@@ -76,6 +76,8 @@ type PackReport struct {
 
 // PackedFile is a file in an archive.
 type PackedFile struct {
+	// Name is the path in the archive, Bytes the size of the file, and Packed that in the
+	// archive.
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	Packed int64  `json:"packed"`

@@ -19,16 +19,21 @@ import (
 // and each worker are goroutines; the caller's goroutine is the writer. A fixed number of
 // pieces circulates between them, which bounds the memory.
 type flow struct {
+	// selection is what to pack.
 	selection *Selection
 	programs  map[string]bool // executable regardless of the file system
 	folder    lastFolder
 
+	// free, work and order pass pieces from the reader to the workers and to the writer,
+	// which takes them in the order of the archive.
 	free    chan *piece
 	work    chan *piece
 	order   chan *piece
 	readErr error // reader's error; valid after order is closed
 }
 
+// newFlow returns a flow with two pieces more than workers: one being read and one being
+// written.
 func newFlow(s *Selection, workers int) *flow {
 	n := workers + 2
 	f := &flow{

@@ -30,6 +30,8 @@ func isIsolated(root *os.Root, name string) bool {
 
 // placement places the packages of one node_modules folder.
 type placement struct {
+	// selection is what to pack, and root the packed folder, outside of which nothing is
+	// read.
 	selection *Selection
 	root      *os.Root
 	base      string            // real path of the packed folder

@@ -83,6 +83,7 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 		"no dependency leads to %s (%.1f MB), which the bundle has", firstNames(names, 3), float64(bytes)/1e6)}
 }
 
+// dropPackages excludes installed packages that are not needed.
 func (s *Selection) dropPackages(installed, needed map[string]bool) {
 	kept := s.Files[:0]
 	for _, f := range s.Files {

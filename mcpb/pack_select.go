@@ -47,6 +47,7 @@ type Selection struct {
 	// content.
 	Excluded []Exclusion
 
+	// dir is the folder, and rules are what it excludes.
 	dir    string
 	rules  ignoreRules
 	links  Links
@@ -55,6 +56,7 @@ type Selection struct {
 
 // SelectedFile is a file to pack.
 type SelectedFile struct {
+	// Name is the slash-separated path in the archive.
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 

@@ -44,6 +44,7 @@ func InRange(version, ranges string) (bool, error) {
 
 // version is a version in a range: up to three numbers, and an optional preview suffix.
 type version struct {
+	// numbers are major, minor and patch, and preview what follows a "-".
 	numbers [3]uint64
 	given   int // how many numbers are given, without wildcards
 	preview string
@@ -118,6 +119,7 @@ func (v version) up(n int) version {
 
 // between is the versions from low up to, but excluding, high.
 type between struct {
+	// low is inclusive, high exclusive; not inverts the range.
 	low, high version
 	not       bool
 }
@@ -125,6 +127,7 @@ type between struct {
 // versionRange is a list of alternatives, each a list of conditions that must all be met.
 type versionRange [][]between
 
+// contains reports whether a version is in one of the alternatives.
 func (r versionRange) contains(v version) bool {
 	return slices.ContainsFunc(r, func(all []between) bool {
 		return !slices.ContainsFunc(all, func(b between) bool {
@@ -134,6 +137,7 @@ func (r versionRange) contains(v version) bool {
 	})
 }
 
+// parseRange parses a range in the syntax of npm or of Python.
 func parseRange(s string, d dialect) (r versionRange, err error) {
 	alternatives := []string{s}
 	if d == dialectSemver {
@@ -165,6 +169,7 @@ func conditions(s string, d dialect) []string {
 	return strings.Fields(spaced.ReplaceAllString(cmp.Or(s, "*"), "$1"))
 }
 
+// parseComparator parses one condition. Operators are tried longest first.
 func parseComparator(s string, d dialect) (between, error) {
 	operators := []string{">=", "<=", "~>", ">", "<", "=", "~", "^"}
 	if d == dialectPython {

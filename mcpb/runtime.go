@@ -25,11 +25,13 @@ func (e *RuntimeError) Error() string { return e.Name + ": " + e.Why }
 
 // runtimes finds the programs that bundles need.
 type runtimes struct {
+	// look and version are replaced in tests.
 	look    func(name string) (path string, err error)
 	version func(ctx context.Context, path string, args ...string) (string, error)
 	goos    string
 }
 
+// thisMachine returns the runtimes that are installed here.
 func thisMachine() *runtimes {
 	return &runtimes{
 		look:    exec.LookPath,
@@ -110,6 +112,7 @@ func (r *runtimes) locate(command, kind string) (line []string, path string, err
 	}
 }
 
+// installHint returns how to get a runtime.
 func installHint(kind string) string {
 	switch kind {
 	case TypeNode:

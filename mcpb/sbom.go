@@ -23,12 +23,13 @@ import (
 
 // inventory is the subset of CycloneDX 1.6 that is written.
 type inventory struct {
-	Format      string      `json:"bomFormat"`
-	SpecVersion string      `json:"specVersion"`
-	Serial      string      `json:"serialNumber"`
-	Version     int         `json:"version"`
-	Metadata    inventoryOf `json:"metadata"`
-	Components  []component `json:"components"`
+	Format      string `json:"bomFormat"`
+	SpecVersion string `json:"specVersion"`
+	// Serial is derived from the content, so that the same bundle has the same inventory.
+	Serial     string      `json:"serialNumber"`
+	Version    int         `json:"version"`
+	Metadata   inventoryOf `json:"metadata"`
+	Components []component `json:"components"`
 
 	seen map[string]bool
 }
@@ -38,7 +39,8 @@ type inventoryOf struct {
 }
 
 type component struct {
-	Type       string        `json:"type"`
+	Type string `json:"type"`
+	// Ref is unique within the inventory; PURL is the package URL.
 	Ref        string        `json:"bom-ref"`
 	Name       string        `json:"name"`
 	Version    string        `json:"version,omitempty"`
@@ -141,6 +143,7 @@ func (b *inventory) inspect(a *Archive, e *Entry) error {
 	return b.addGo(a, e)
 }
 
+// addNode adds a package of node_modules.
 func (b *inventory) addNode(a *Archive, e *Entry) error {
 	p, text, err := readPackageJSON(a.FS(), path.Dir(e.Name))
 	switch {
@@ -167,6 +170,7 @@ func escapePURL(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(url.PathEscape(name), "%2F", "/"), "@", "%40")
 }
 
+// addPython adds an installed Python package, by the METADATA in its dist-info folder.
 func (b *inventory) addPython(a *Archive, e *Entry) error {
 	text, err := fsutil.ReadRegular(a.FS(), e.Name, 4<<20)
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 // Draft is a manifest to be written: values from [Detect] and from the user. Empty fields
 // get a default or are omitted.
 type Draft struct {
+	// Name, DisplayName, Version and Description are those of [Manifest], found in the
+	// project.
 	Name, DisplayName, Version, Description string
 	Author                                  Author
 	License                                 string

@@ -87,6 +87,8 @@ func Add(name string, text []byte, c *Config, opts *AddOptions) (*Added, error) 
 
 // adder edits one file.
 type adder struct {
+	// target is where the servers are in the file, old what it defined before, and out the
+	// result so far.
 	target edit.Target
 	old    *Config
 	out    *Added
@@ -146,6 +148,8 @@ func (a *adder) declares(c *Config) bool {
 	return len(a.old.Secrets) > 0 || !others
 }
 
+// server adds or replaces one entry with its bindings, and removes bindings that a
+// replaced entry had.
 func (a *adder) server(s *Server, bindings []Binding) error {
 	value, err := s.entry()
 	if err != nil {

@@ -13,12 +13,17 @@ import (
 
 // Declaration describes a secret. It never contains the value.
 type Declaration struct {
-	Key         string   `json:"key"`
-	Required    *bool    `json:"required,omitempty"` // nil is true
-	Description string   `json:"description,omitempty"`
-	Kind        string   `json:"kind,omitempty"` // one of [SecretKinds]; informational
-	ExposeAs    ExposeAs `json:"exposeAs,omitzero"`
-	Extra       []Field  `json:"-"`
+	// Key is the name of the secret: letters, digits and "_".
+	Key      string `json:"key"`
+	Required *bool  `json:"required,omitempty"` // nil is true
+	// Description tells the user what to get, and where.
+	Description string `json:"description,omitempty"`
+	Kind        string `json:"kind,omitempty"` // one of [SecretKinds]; informational
+	// ExposeAs names the variable or file in which a local server expects the secret; by
+	// default, the variable is called Key.
+	ExposeAs ExposeAs `json:"exposeAs,omitzero"`
+	// Extra are members that the format does not define, in file order.
+	Extra []Field `json:"-"`
 }
 
 // isSecretPath reports whether exposeAs.file is the path of the file rather than the name
@@ -69,6 +74,7 @@ func SecretKinds() []string {
 //
 // A remote server with one secret and no binding receives it as a bearer token.
 type Binding struct {
+	// Server is the name of a remote server, and Header the name of the HTTP header.
 	Server string
 	Header string
 	// Template is the header value, with {KEY} as the placeholder of a secret.
@@ -112,6 +118,8 @@ func (d *decoder) secretsOnly() {
 	}, &d.doc.Config.Extra)
 }
 
+// declarations decodes the list of secrets. A key that looks like a value is reported as a
+// secret in the file, and not repeated in the message.
 func (d *decoder) declarations(n *tree.Node, at string) {
 	if !d.kind(n, at, tree.Array) {
 		return
@@ -144,6 +152,8 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 	}
 }
 
+// declaration decodes one declaration. Values do not belong into definitions, which are
+// shared.
 func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 	noValue := forbidden(func(_ *tree.Node, at string) {
 		d.literal(check.Error, at, "a declaration has no value")
@@ -189,6 +199,7 @@ func (d *decoder) exposeFile(into *string, n *tree.Node, at string) {
 	}
 }
 
+// bindings decodes the headers that carry the secrets of remote servers.
 func (d *decoder) bindings(n *tree.Node, at string) {
 	if !d.kind(n, at, tree.Object) {
 		return

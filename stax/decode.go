@@ -25,6 +25,8 @@ func newDecoder(d *Document, report *check.Report) *decoder {
 	}
 }
 
+// config decodes the top level. Without servers it names the likely reason: the file of a
+// client.
 func (d *decoder) config() {
 	root := d.doc.root
 	if root.Kind != tree.Object {
@@ -156,6 +158,7 @@ func (d *decoder) read(n *tree.Node, at string, into any) bool {
 	return true
 }
 
+// unknown reports a member that the format does not define, and keeps it.
 func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]Field) {
 	hint := "it is kept and has no effect"
 	if near := nearest.DidYouMean(m.Key, known); near != "" {
@@ -169,6 +172,8 @@ func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]
 	*extra = append(*extra, Field{m.Key, m.Value.AppendJSON(nil)})
 }
 
+// specVersion accepts all versions 1.x, and warns about later ones than this program
+// knows.
 func (d *decoder) specVersion(n *tree.Node, at string) {
 	var version string
 	if !d.read(n, at, &version) {
@@ -196,6 +201,7 @@ func (d *decoder) specVersion(n *tree.Node, at string) {
 	}
 }
 
+// servers decodes the servers by name. An invalid one does not hide the others.
 func (d *decoder) servers(n *tree.Node, _ string) {
 	if n.Kind == tree.Array {
 		d.Add(ruleType, "/servers", "its members are the servers, by name", "servers is a list, not an object")
@@ -265,6 +271,8 @@ func kindOfMember(name string) string {
 	return ""
 }
 
+// server decodes one server. It is local or remote: members of the other kind are
+// reported.
 func (d *decoder) server(name string, n *tree.Node, at string) Server {
 	s := Server{Name: name}
 	d.object(n, at, fields{
@@ -329,6 +337,7 @@ func (d *decoder) kindOf(s *Server, n *tree.Node, at string, local, remote bool)
 	}
 }
 
+// transport reports a remote server without a transport: a URL does not say which of http and sse it speaks.
 func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 	given := n.Get("transport")
 	if given == nil {
@@ -381,6 +390,7 @@ func (d *decoder) kind(n *tree.Node, at string, want tree.Kind) bool {
 // maxTimeout is one day in milliseconds.
 const maxTimeout = 24 * 60 * 60 * 1000
 
+// milliseconds decodes a timeout of up to a day. 1e4 is a whole number as well.
 func (d *decoder) milliseconds(n *tree.Node, at string, into *milliseconds) {
 	ms, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil || ms <= 0 || ms > maxTimeout || ms != float64(int64(ms)) {
@@ -391,6 +401,7 @@ func (d *decoder) milliseconds(n *tree.Node, at string, into *milliseconds) {
 	*into = milliseconds(ms)
 }
 
+// registryRef decodes where a definition comes from.
 func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 	ref := &RegistryRef{}
 	known := fields{

@@ -49,6 +49,7 @@ const MaxBytes = 1 << 20
 
 // Document is a parsed file with its source positions.
 type Document struct {
+	// Name is the name for messages, and Format how the text was read.
 	Name   string
 	Format Format
 	Config *Config // as much as could be read, even after errors
@@ -56,6 +57,7 @@ type Document struct {
 	// in [ParseOptions].Files.
 	Imports []string
 
+	// text and root are kept to find the lines of later findings.
 	text     []byte
 	root     *tree.Node
 	declares bool // it has a list of declarations, possibly empty
@@ -175,6 +177,8 @@ func readFile(name string) ([]byte, error) {
 	return text, err
 }
 
+// read parses the text of a file and reports faults of syntax, with the document as far as
+// it could be read.
 func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
 	report := &check.Report{}
 	d := &Document{
@@ -227,6 +231,7 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 	return d, report
 }
 
+// scriptOptions returns how a script finds the files that it imports.
 func scriptOptions(opts *ParseOptions) *js.Options {
 	if opts == nil {
 		return nil

@@ -16,10 +16,12 @@ import (
 //   - Nothing is expanded.
 //   - If a key is repeated, the last value wins.
 type dotenv struct {
+	// text is what has not been read yet, which begins in line.
 	text string
 	line int
 }
 
+// parseEnv parses a .env file: KEY=VALUE lines, with comments, export and quotes.
 func parseEnv(text []byte) (map[string]string, error) {
 	text = bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\ufeff")),
 		[]byte("\r\n"), []byte("\n"))

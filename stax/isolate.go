@@ -29,6 +29,7 @@ func (i *Isolation) MarshalJSON() ([]byte, error) {
 	return marshal((*plain)(i))
 }
 
+// options returns the options of package client, with the defaults of definitions.
 func (i *Isolation) options() *client.IsolateOptions {
 	return &client.IsolateOptions{
 		By:              i.By,
@@ -41,6 +42,7 @@ func (i *Isolation) options() *client.IsolateOptions {
 // maxProcesses limits the number of processes that a definition may request.
 const maxProcesses = 10_000
 
+// isolate decodes the short form, a string, or an object with limits.
 func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 	s.Isolate = &Isolation{}
 	if n.Kind == tree.String {
@@ -63,6 +65,7 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 	}
 }
 
+// isolateBy decodes what gets a process of its own.
 func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
 	known := []string{string(client.BySession), string(client.ByPrincipal)}
 	if d.read(n, at, (*string)(&i.By)) && !slices.Contains(known, n.Text) {
@@ -71,6 +74,7 @@ func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
 	}
 }
 
+// processes decodes a number of processes.
 func (d *decoder) processes(n *tree.Node, at string, into *processCount) {
 	count, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || count < 1 || count > maxProcesses {

@@ -23,8 +23,10 @@ import (
 // Launch contains everything needed to start a local server. No shell is involved, and
 // nothing is expanded.
 type Launch struct {
-	Server  string
-	Path    string // the program, found on the PATH
+	// Server is the name of the server in its definitions.
+	Server string
+	Path   string // the program, found on the PATH
+	// Args are the arguments, which never contain secrets: others can read command lines.
 	Args    []string
 	Dir     string            // empty: that of this process
 	Env     map[string]string // static variables
@@ -37,7 +39,9 @@ type Launch struct {
 
 // Endpoint contains everything needed to connect to a remote server.
 type Endpoint struct {
-	Server    string
+	// Server is the name of the server in its definitions.
+	Server string
+	// URL is the http or https URL, and Transport the protocol that it speaks.
 	URL       string
 	Transport Transport
 	Headers   map[string]string // static headers
@@ -77,12 +81,15 @@ type Resolver struct {
 
 // Found describes where a secret is available.
 type Found struct {
-	Key      string `json:"key"`
+	// Key is the name of the secret; its value is never part of a Found.
+	Key string `json:"key"`
+	// Kind and Required are those of its declaration.
 	Kind     string `json:"kind,omitempty"`
 	Required bool   `json:"required"`
 	// the servers that use it; disabled ones only if Resolver.Disabled is set
-	Servers  []string `json:"servers"`
-	Source   string   `json:"source,omitempty"` // empty: no store has it
+	Servers []string `json:"servers"`
+	Source  string   `json:"source,omitempty"` // empty: no store has it
+	// Problems are why stores could not be asked, without secrets.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -91,6 +98,7 @@ var ErrDisabled = errors.New("the server is disabled")
 
 // ServerError is why one server cannot be resolved.
 type ServerError struct {
+	// Server is the name of the server, and Err why it cannot be started or reached.
 	Server string
 	Err    error
 }
@@ -105,6 +113,7 @@ func (e *ServerError) Unwrap() error { return e.Err }
 
 // MissingError lists required secrets that no store has.
 type MissingError struct {
+	// Server is the name of the server, and Keys the required secrets that no store has.
 	Server string
 	Keys   []string
 	Causes []error // from stores that failed
@@ -138,12 +147,15 @@ func (e *MissingError) Unwrap() []error { return e.Causes }
 // secretLookup queries the stores of a resolver, once for each key: a lookup may start a
 // program or wait for a hardware key.
 type secretLookup struct {
+	// resolver has the stores; known remembers their answers, because a store may prompt
+	// the user.
 	resolver *Resolver
 	known    map[string]lookedUp
 }
 
 // lookedUp is the result of a lookup. store is empty if no store has the secret.
 type lookedUp struct {
+	// secret is the value; store is empty if none has it.
 	secret   Secret
 	store    string
 	problems []error
@@ -171,6 +183,7 @@ func (r *Resolver) newLookup() *secretLookup {
 	}
 }
 
+// find returns what the stores know of a key. Each key is looked up once.
 func (l *secretLookup) find(ctx context.Context, key string) lookedUp {
 	found, ok := l.known[key]
 	if !ok {
@@ -264,6 +277,7 @@ func (l *secretLookup) secrets(
 // Target is a server with everything needed to start or reach it: either a Launch or an
 // Endpoint.
 type Target struct {
+	// Launch is set for local servers, Endpoint for remote ones.
 	Launch   *Launch
 	Endpoint *Endpoint
 	// Warnings are non-fatal problems, such as a store that failed for an optional secret.
@@ -298,6 +312,7 @@ func (r *Resolver) ResolveAll(
 	return targets, errs
 }
 
+// resolve returns how to reach a server, with all of its secrets.
 func (l *secretLookup) resolve(ctx context.Context, m *Merged, name string) (*Target, error) {
 	s := m.Config.Server(name)
 	switch {
@@ -348,6 +363,7 @@ func (t *Target) Fingerprint() [sha256.Size]byte {
 	return [sha256.Size]byte(sum.Sum(nil))
 }
 
+// revealAll returns the plain values, for the environment or the headers of a server.
 func revealAll(secrets map[string]Secret) map[string]string {
 	values := make(map[string]string, len(secrets))
 	for key, secret := range secrets {

@@ -12,6 +12,7 @@ import (
 
 // Merged is the combination of several documents.
 type Merged struct {
+	// Config has the servers of all documents, each as the last one defines it.
 	Config *Config
 	// From lists, for each server, the documents that define it, lowest precedence first.
 	// The last one is in effect.
@@ -54,6 +55,7 @@ func Merge(documents ...*Document) *Merged {
 	return m
 }
 
+// declare adds or replaces the declaration of a secret.
 func (m *Merged) declare(decl Declaration) {
 	if old := m.Config.Declaration(decl.Key); old != nil {
 		*old = decl
@@ -62,6 +64,7 @@ func (m *Merged) declare(decl Declaration) {
 	m.Config.Secrets = append(m.Config.Secrets, decl)
 }
 
+// extra adds or replaces a top-level member that the format does not define.
 func (m *Merged) extra(f Field) {
 	if i := slices.IndexFunc(m.Config.Extra, func(o Field) bool {
 		return o.Name == f.Name
@@ -222,6 +225,8 @@ func undeclared(key string, known []string) string {
 	return fmt.Sprintf(`declare it: {"key": %q}`, shown(key))
 }
 
+// checkBindings reports bindings without effect. They can only be checked after merging,
+// since a server may be in another document.
 func (m *Merged) checkBindings(report *check.Report) {
 	for _, b := range m.Config.Bindings {
 		at := check.Pointer("bindings", b.Server, b.Header)

@@ -160,16 +160,19 @@ type server interface {
 // Opened is a server as filtered by its definition, its overrides and the lock.
 type Opened struct {
 	mcp.Source // the outermost layer
-	resolver   *Resolver
-	server     string
-	warnings   []error
-	live       *client.Source
-	observe    func(client.Event) // or nil
-	served     server             // live, or one process of it per client
-	edits      *compose.Edits
-	whole      bool
-	remove     func() error
-	unwatch    func() // nil if the lock has admitted the server
+	// resolver resolves the secrets again when the server restarts.
+	resolver *Resolver
+	server   string
+	warnings []error
+	live     *client.Source
+	observe  func(client.Event) // or nil
+	served   server             // live, or one process of it per client
+	edits    *compose.Edits
+	// whole makes the catalog available without the filter of enabled tools.
+	whole bool
+	// remove deletes the files with secrets when the server is closed.
+	remove  func() error
+	unwatch func() // nil if the lock has admitted the server
 
 	current atomic.Pointer[client.Source] // live, once its catalog may be read
 	once    sync.Once                     // for the warning about missing tools
@@ -261,6 +264,7 @@ func (o *Opened) report(e client.Event) {
 	}
 }
 
+// admit asks the lock whether the server may be started at all.
 func (o *Opened) admit(s *Server) error {
 	if o.resolver.Guard == nil {
 		return nil

@@ -18,6 +18,7 @@ import (
 type Override struct {
 	Server, Tool string // Tool is the server's own name, as in enabledTools
 
+	// Name, Title and Description replace those of the tool; empty or nil keeps them.
 	Name               string
 	Title, Description *string
 }
@@ -41,6 +42,7 @@ func (d *decoder) overrides(n *tree.Node, at string) {
 	}
 }
 
+// override decodes what replaces the name and texts of one tool.
 func (d *decoder) override(o *Override, n *tree.Node, at string) {
 	known := fields{
 		"name": func(n *tree.Node, at string) {

@@ -15,13 +15,15 @@ import (
 // SecretFiles tracks the files at fixed paths (exposeAs.file) that contain secrets while
 // servers use them. The zero value is ready to use and safe for concurrent use.
 type SecretFiles struct {
-	mu  sync.Mutex
+	mu sync.Mutex
+	// all has the files by path.
 	all map[string]*secretFile
 }
 
 type secretFile struct {
 	secret Secret
-	users  int
+	// users counts the running servers that need the file.
+	users int
 }
 
 // maxSecretFile limits how much of a file is compared with a secret.
@@ -59,6 +61,7 @@ func (s *SecretFiles) place(path string, secret Secret) (remove func() error, er
 	return func() error { return s.leave(path, f) }, nil
 }
 
+// leave removes the file after its last user, unless its content has been replaced.
 func (s *SecretFiles) leave(path string, f *secretFile) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

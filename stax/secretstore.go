@@ -65,6 +65,7 @@ type environment struct{}
 
 func (environment) String() string { return "env" }
 
+// Lookup treats an unexpanded reference as missing.
 func (environment) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	value, ok := os.LookupEnv(key)
 	// Some clients pass their own reference through unexpanded if the variable is unset.
@@ -80,6 +81,7 @@ type file string
 
 func (f file) String() string { return "file:" + string(f) }
 
+// Lookup reads KEY from a folder with a file for each secret, or from a .env file.
 func (f file) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	info, err := os.Stat(string(f))
 	if err != nil {
@@ -127,6 +129,7 @@ type keychain string
 
 func (k keychain) String() string { return "keychain:" + string(k) }
 
+// Lookup reads from the keychain of the system, which may prompt the user.
 func (k keychain) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	value, err := keyring.Get(string(k), key)
 	switch {
@@ -160,6 +163,7 @@ func (c command) String() string {
 	return "command:" + strings.Join(c, " ")
 }
 
+// Lookup runs a password manager. The key replaces {KEY} in its arguments.
 func (c command) Lookup(ctx context.Context, key string) (Secret, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -186,10 +190,12 @@ func (c command) Lookup(ctx context.Context, key string) (Secret, bool, error) {
 // secretOutput holds what a command prints. A command that prints more than maxSecret
 // bytes loses its stdout, and err reports it.
 type secretOutput struct {
+	// text is the output so far; err reports that it exceeded the limit.
 	text []byte
 	err  error
 }
 
+// Write fails rather than grows without a limit.
 func (o *secretOutput) Write(p []byte) (int, error) {
 	if len(o.text)+len(p) > maxSecret {
 		o.err = fmt.Errorf("more than %d bytes", maxSecret)

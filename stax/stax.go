@@ -40,12 +40,14 @@ type Config struct {
 
 // Field is a member unknown to the format, with its value as JSON.
 type Field struct {
+	// Name is the name of a member, and Value its JSON.
 	Name  string
 	Value json.RawMessage
 }
 
 // Server is one definition: a local server with a Command, or a remote one with a URL.
 type Server struct {
+	// Name is the key of the server in the file.
 	Name string `json:"-"`
 
 	// A local server: started here, connected over stdin and stdout.
@@ -63,22 +65,28 @@ type Server struct {
 
 	// Both kinds.
 
-	Description      string   `json:"description,omitempty"`
-	Secrets          []string `json:"secrets,omitempty"`      // the keys of the secrets it needs
-	EnabledTools     []string `json:"enabledTools,omitempty"` // nil: all
-	DisabledTools    []string `json:"disabledTools,omitempty"`
-	Enabled          *bool    `json:"enabled,omitempty"` // nil is true
-	ConnectTimeoutMS int64    `json:"connectTimeoutMs,omitempty"`
+	// Description is for people who choose a server.
+	Description   string   `json:"description,omitempty"`
+	Secrets       []string `json:"secrets,omitempty"`      // the keys of the secrets it needs
+	EnabledTools  []string `json:"enabledTools,omitempty"` // nil: all
+	DisabledTools []string `json:"disabledTools,omitempty"`
+	Enabled       *bool    `json:"enabled,omitempty"` // nil is true
+	// ConnectTimeoutMS limits starting or connecting; 0 means the default of
+	// [client.Options].
+	ConnectTimeoutMS int64 `json:"connectTimeoutMs,omitempty"`
 	// CallTimeoutMS limits the duration of a call, HangTimeoutMS how long a call may be
 	// silent before the server must answer a ping, and PingTimeoutMS how long that may
 	// take. 0 means no limit for calls, and the defaults of [client.Options] for the others.
-	CallTimeoutMS int64             `json:"callTimeoutMs,omitempty"`
-	HangTimeoutMS int64             `json:"hangTimeoutMs,omitempty"`
-	PingTimeoutMS int64             `json:"pingTimeoutMs,omitempty"`
-	Isolate       *Isolation        `json:"isolate,omitempty"` // nil: all clients share a process
-	Metadata      map[string]string `json:"metadata,omitempty"`
-	RegistryRef   *RegistryRef      `json:"registryRef,omitempty"`
-	Extra         []Field           `json:"-"`
+	CallTimeoutMS int64      `json:"callTimeoutMs,omitempty"`
+	HangTimeoutMS int64      `json:"hangTimeoutMs,omitempty"`
+	PingTimeoutMS int64      `json:"pingTimeoutMs,omitempty"`
+	Isolate       *Isolation `json:"isolate,omitempty"` // nil: all clients share a process
+	// Metadata is for other programs, and RegistryRef where the definition comes from;
+	// neither has an effect.
+	Metadata    map[string]string `json:"metadata,omitempty"`
+	RegistryRef *RegistryRef      `json:"registryRef,omitempty"`
+	// Extra are members that the format does not define, in file order.
+	Extra []Field `json:"-"`
 }
 
 // Transport is the protocol used to connect to a remote server.
@@ -92,6 +100,7 @@ const (
 
 // RegistryRef records where a definition came from.
 type RegistryRef struct {
+	// Registry is the URL of the registry, and Package the name there.
 	Registry string  `json:"registry,omitempty"`
 	Package  string  `json:"package"`
 	Version  string  `json:"version,omitempty"`
@@ -202,6 +211,7 @@ func (r *RegistryRef) MarshalJSON() ([]byte, error) {
 	return appendFields(body, r.Extra)
 }
 
+// marshal is json.Marshal without HTML escapes and line end.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -210,6 +220,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
+// appendFields adds members to the end of an encoded object.
 func appendFields(body []byte, fields []Field) ([]byte, error) {
 	if len(fields) == 0 {
 		return body, nil
@@ -221,10 +232,12 @@ func appendFields(body []byte, fields []Field) ([]byte, error) {
 
 // object writes a JSON object whose members keep their order.
 type object struct {
+	// body is the object so far, without its closing brace; err is the first error.
 	body []byte
 	err  error
 }
 
+// add appends a member. Package json would sort or reorder them.
 func (o *object) add(name string, v any) {
 	value, err := marshal(v)
 	if err != nil && o.err == nil {

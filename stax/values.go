@@ -41,6 +41,7 @@ func (d *decoder) rules(s *Server, at string) {
 // of folders on Windows contain them.
 const shellMarks = "|&;<>$`*?\"'\n\r"
 
+// command reports what only a shell would understand: commands are started without one.
 func (d *decoder) command(s *Server, at string) {
 	if strings.TrimSpace(s.Command) == "" {
 		n, _ := d.doc.root.Find(at + "/command")
@@ -104,6 +105,7 @@ func (d *decoder) elsewhere(s *Server, at string) {
 	}
 }
 
+// address reports invalid URLs, and secrets in or on the way to valid ones.
 func (d *decoder) address(s *Server, at string) {
 	if s.URL == "" {
 		n, _ := d.doc.root.Find(at + "/url")
@@ -144,6 +146,7 @@ func loopback(host string) bool {
 		strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost")
 }
 
+// lists reports faults in the lists of secrets and tools.
 func (d *decoder) lists(s *Server, at string) {
 	for name, list := range map[string][]string{
 		"secrets":       s.Secrets,
@@ -202,6 +205,7 @@ func variableName(s string) bool {
 	return s != ""
 }
 
+// environment reports secrets and references in static variables.
 func (d *decoder) environment(s *Server, at string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		value := s.Env[name]
@@ -218,6 +222,7 @@ func (d *decoder) environment(s *Server, at string) {
 	}
 }
 
+// headers reports secrets and references in static headers.
 func (d *decoder) headers(s *Server, at string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		value := s.Headers[name]
@@ -249,6 +254,7 @@ func (d *decoder) literal(severity check.Severity, at, why string) {
 		"this looks like the value of a secret: %s", why)
 }
 
+// reference warns of "${...}", which other programs expand and this format does not.
 func (d *decoder) reference(value, at string) {
 	_, rest, ok := strings.Cut(value, "${")
 	if ok && strings.Contains(rest, "}") {

@@ -18,10 +18,12 @@ import (
 
 // Client is a program that uses MCP servers, and the format of its configuration.
 type Client struct {
+	// ID identifies the client on the command line, in lower case.
 	ID string `json:"id"`
 	// Aliases are alternative ids.
 	Aliases []string `json:"aliases,omitempty"`
-	Name    string   `json:"name"`
+	// Name is the name of the program.
+	Name string `json:"name"`
 	// Files are the paths of its configuration files, by scope and system.
 	Files Files `json:"files"`
 	// Format is the file format. It is JSONC if the client accepts comments.
@@ -34,6 +36,8 @@ type Client struct {
 	// any name is valid.
 	Names string `json:"names,omitempty"`
 
+	// Stdio, HTTP and SSE are how an entry of that transport is written; nil means that
+	// the client does not support it.
 	Stdio *Shape `json:"stdio,omitempty"`
 	HTTP  *Shape `json:"http,omitempty"`
 	SSE   *Shape `json:"sse,omitempty"`
@@ -41,6 +45,8 @@ type Client struct {
 	// implies one.
 	Untyped stax.Transport `json:"untyped,omitempty"`
 
+	// Timeout is the member for the time to connect, and EnabledTools and DisabledTools
+	// those for lists of tools. Empty means that the client has none.
 	Timeout       *Timeout `json:"connectTimeout,omitempty"`
 	EnabledTools  string   `json:"enabledTools,omitempty"`
 	DisabledTools string   `json:"disabledTools,omitempty"`
@@ -52,6 +58,7 @@ type Client struct {
 	// this client ignores.
 	Ignores []string `json:"ignores,omitempty"`
 
+	// References are how an entry refers to a variable rather than contain its value.
 	References References `json:"references"`
 	// Inputs reports whether the client prompts the user for "${input:NAME}".
 	Inputs bool `json:"inputs,omitempty"`
@@ -84,25 +91,31 @@ type Client struct {
 // "~" is the home folder, and "${NAME:-path}" a variable with its default. Project paths
 // are relative to the project.
 type Files struct {
+	// Linux, Darwin and Windows are the paths of the user's file, most common first. "~"
+	// is the home folder, and "${VAR:-path}" a variable with its default.
 	Linux   []string `json:"linux,omitempty"`
 	Darwin  []string `json:"darwin,omitempty"`
 	Windows []string `json:"windows,omitempty"`
+	// Project are the paths in the folder of a project; empty means that the client has no
+	// such file.
 	Project []string `json:"project,omitempty"`
 }
 
 // Shape lists the member names of one kind of entry.
 type Shape struct {
-	Const       Members  `json:"const,omitempty"`       // members with a fixed value
-	Name        string   `json:"name,omitempty"`        // repeats the server name
-	Description string   `json:"description,omitempty"` // written even if empty
-	Command     string   `json:"command,omitempty"`     // the program
-	CommandList bool     `json:"commandList,omitempty"` // the program and its arguments, as one list
-	Args        string   `json:"args,omitempty"`
-	ArgsAlways  bool     `json:"argsAlways,omitempty"` // written even without arguments
-	Env         string   `json:"env,omitempty"`
-	Cwd         string   `json:"cwd,omitempty"`
-	URL         string   `json:"url,omitempty"`
-	Headers     []string `json:"headers,omitempty"` // the path of the member
+	Const       Members `json:"const,omitempty"`       // members with a fixed value
+	Name        string  `json:"name,omitempty"`        // repeats the server name
+	Description string  `json:"description,omitempty"` // written even if empty
+	Command     string  `json:"command,omitempty"`     // the program
+	CommandList bool    `json:"commandList,omitempty"` // the program and its arguments, as one list
+	// Args, Env, Cwd and URL are the names of these members; empty means that the client
+	// has no such member.
+	Args       string   `json:"args,omitempty"`
+	ArgsAlways bool     `json:"argsAlways,omitempty"` // written even without arguments
+	Env        string   `json:"env,omitempty"`
+	Cwd        string   `json:"cwd,omitempty"`
+	URL        string   `json:"url,omitempty"`
+	Headers    []string `json:"headers,omitempty"` // the path of the member
 }
 
 // Timeout is the member for the connect timeout.

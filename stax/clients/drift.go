@@ -13,7 +13,9 @@ import (
 // Selection selects files of a state. The zero value selects all.
 type Selection struct {
 	Clients []string // ids
-	Scope   Scope
+	// Scope is the scope of the files; empty means both.
+	Scope Scope
+	// Servers are names of entries; nil means all.
 	Servers []string
 	// Sources selects entries that were written from these definitions files, given by
 	// their absolute paths. Nil means all entries.
@@ -63,10 +65,12 @@ func (l *State) Servers(s *Selection) []string {
 
 // Drift is the difference between an entry and its recorded value.
 type Drift struct {
-	Client string   `json:"client"`
-	Path   string   `json:"path"`
-	Server string   `json:"server"`
-	Change string   `json:"change"` // "missing", "changed", or "unreadable" for a whole file
+	// Client is the id of the client, Path its file, and Server the entry.
+	Client string `json:"client"`
+	Path   string `json:"path"`
+	Server string `json:"server"`
+	Change string `json:"change"` // "missing", "changed", or "unreadable" for a whole file
+	// Fields are the members of the entry that differ.
 	Fields []string `json:"fields,omitempty"`
 	Why    string   `json:"why,omitempty"` // for a whole file
 }

@@ -40,9 +40,11 @@ type FileEntry struct {
 // importer converts the entries of one file to definitions.
 type importer struct {
 	check.Reporter
+	// client is the program whose file is read, and forms its syntaxes of references.
 	client *Client
 	forms  []*regexp.Regexp
-	out    *Imported
+	// out is the result so far.
+	out *Imported
 
 	named    map[string]bool   // keys of variables that the file references
 	variable map[string]string // key to the variable in which servers receive it
@@ -358,6 +360,7 @@ func (c *Client) untyped(member string) stax.Transport {
 	return stax.HTTP
 }
 
+// texts returns the elements of a list as text.
 func texts(n *tree.Node) []string {
 	list := []string{}
 	for _, item := range n.Items {

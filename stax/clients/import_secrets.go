@@ -37,6 +37,7 @@ func formOf(reference string) *regexp.Regexp {
 
 // reference is a reference to a variable in a text.
 type reference struct {
+	// start and end are the bytes of the reference in its value.
 	start, end int
 	key        string
 	otherwise  bool // it has a default
@@ -47,6 +48,7 @@ func (i *importer) references(text string) []reference {
 	return find(text, i.forms)
 }
 
+// find returns the references in a text, in order of position.
 func find(text string, forms []*regexp.Regexp) []reference {
 	var all []reference
 	for _, form := range forms {
@@ -141,6 +143,8 @@ func (i *importer) stands(n *tree.Node, key string) {
 	i.literal(n, "the file contains the value of %s; the definition only names it", key)
 }
 
+// env imports the variables of an entry: a reference or a literal secret becomes a secret,
+// and everything else stays static.
 func (i *importer) env(s *stax.Server, n *tree.Node) {
 	i.object(s, "the variables", n)
 	for _, m := range n.Members {
@@ -219,6 +223,8 @@ func (i *importer) headers(s *stax.Server, n *tree.Node) {
 	}
 }
 
+// header imports a header. Secrets in it become a binding with a template, so that text
+// around them stays.
 func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 	forms := i.forms
 	if form := i.client.References.Header; form != "" {
@@ -334,6 +340,7 @@ func keyFor(server, name string) string {
 	return key
 }
 
+// bind records that a header carries secrets.
 func (i *importer) bind(s *stax.Server, header, template string, keys ...string) {
 	for _, key := range keys {
 		i.declare(key)

@@ -135,6 +135,7 @@ func (p *Place) lookup(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
+// expand returns the absolute path for a template of the table.
 func (p *Place) expand(template string, scope Scope) (string, error) {
 	if rest, ok := strings.CutPrefix(template, "${"); ok {
 		variable, behind, _ := strings.Cut(rest, "}")

@@ -32,6 +32,7 @@ const (
 
 // Step is what happens to one server in one file.
 type Step struct {
+	// Server is the name of the entry, Action what happens to it, and Why the reason.
 	Server string `json:"server"`
 	Action Action `json:"action"`
 	Why    string `json:"why,omitempty"`
@@ -45,12 +46,15 @@ type Step struct {
 
 // FilePlan is what happens to the file of one client.
 type FilePlan struct {
+	// Client is the id of the program, and Name its name.
 	Client string `json:"client"`
 	Name   string `json:"name"`
+	// Scope and Path identify the file, and Exists reports whether it exists yet.
 	Scope  Scope  `json:"scope"`
 	Path   string `json:"path"`
 	Exists bool   `json:"exists"`
-	Steps  []Step `json:"steps"`
+	// Steps are the entries to write, keep or remove, in order.
+	Steps []Step `json:"steps"`
 	// Todo lists the remaining steps for the user.
 	Todo []string `json:"todo,omitempty"`
 	// Diff is the change as a unified diff, with existing secrets redacted.
@@ -60,15 +64,17 @@ type FilePlan struct {
 	// Unsafe reports whether the problem is one of security.
 	Unsafe bool `json:"unsafe,omitempty"`
 
-	client        *Client
-	entries       []Entry
-	from          map[string]string // for servers from a registry
+	client  *Client
+	entries []Entry
+	from    map[string]string // for servers from a registry
+	// takeOver permits replacing entries that others have written.
 	takeOver      bool
 	before, after []byte
 }
 
 // Plan is the set of changes that [Plan.Apply] makes.
 type Plan struct {
+	// Files are the files in the order of the table of clients.
 	Files []*FilePlan `json:"files"`
 
 	state   *State
@@ -264,6 +270,7 @@ func provenance(m *stax.Merged) map[string]string {
 	return from
 }
 
+// entryOf returns the entry of a file, or nil.
 func entryOf(there []edit.Entry, name string) *tree.Node {
 	for _, e := range there {
 		if e.Name == name {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 )
 
+// entry returns what was last written for a server.
 func (r *record) entry(name string) *tree.Node {
 	n, err := tree.FromJSON(r.Servers[name].Entry)
 	if err != nil {
@@ -23,6 +24,7 @@ func (r *record) entry(name string) *tree.Node {
 
 // Removal is a plan to remove our entries.
 type Removal struct {
+	// Files are the files with entries to remove.
 	Files []*FilePlan `json:"files"`
 
 	state     *State
@@ -50,6 +52,8 @@ func (l *State) Remove(s *Selection) *Removal {
 	return plan
 }
 
+// removeFrom plans the removal from one file. If nothing else has changed the file since,
+// the original is restored byte for byte.
 func (l *State) removeFrom(path string, r *record, s *Selection) *FilePlan {
 	f := &FilePlan{
 		Client: r.Client,
@@ -170,6 +174,8 @@ func (p *Removal) Apply() error {
 	return p.state.writeAll(p.Files, p.write)
 }
 
+// write removes the entries of one file. If the file changes at the same time, it plans
+// again, up to three times in total.
 func (p *Removal) write(f *FilePlan) error {
 	for attempt := 0; ; attempt++ {
 		r := p.state.files[f.Path]

@@ -26,6 +26,7 @@ import (
 // with one index file and a copy of each changed file from before the first change. It
 // contains no secrets except those that the files already contained.
 type State struct {
+	// dir is the folder of the state, and files the records by path.
 	dir   string
 	files map[string]*record
 	// killed lists files for which a killed process left a change unfinished.
@@ -34,6 +35,7 @@ type State struct {
 
 // record describes one client file.
 type record struct {
+	// Client and Scope identify the program and its file.
 	Client string `json:"client"`
 	Scope  Scope  `json:"scope"`
 	// Created reports whether we created the file. Otherwise, a copy of the original exists.
@@ -44,7 +46,8 @@ type record struct {
 	// that the copy is not what the file would be without us.
 	Mixed bool `json:"mixed,omitempty"`
 	// After is the SHA-256 of the file after our last change.
-	After   string             `json:"after"`
+	After string `json:"after"`
+	// Servers are the entries that are ours, as last written.
 	Servers map[string]written `json:"servers"`
 	// Next is the record after a pending write. It exists only during the write, or after a
 	// process was killed during it.
@@ -53,6 +56,8 @@ type record struct {
 
 // written is one entry of ours.
 type written struct {
+	// Entry is the entry as JSON, to detect changes, and Sources the definitions it was
+	// written from.
 	Entry   json.RawMessage `json:"entry"`
 	Sources []string        `json:"sources"`
 }
@@ -143,6 +148,8 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// save replaces the state file. Only the user can read it, since entries may contain
+// literal values.
 func (l *State) save() error {
 	text, err := json.MarshalIndent(map[string]any{"version": 1, "files": l.files}, "", "  ")
 	if err != nil {

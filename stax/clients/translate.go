@@ -64,12 +64,15 @@ type Entry struct {
 
 // translator builds one entry.
 type translator struct {
-	in       check.Reporter // for the document of the server
-	client   *Client
-	server   *stax.Server
-	merged   *stax.Merged
-	os       string
-	entry    *Entry
+	in check.Reporter // for the document of the server
+	// client is the program to write for, server the definition, and merged where it comes
+	// from.
+	client *Client
+	server *stax.Server
+	merged *stax.Merged
+	os     string
+	entry  *Entry
+	// shape is the form of the entry, by transport.
 	shape    *Shape
 	env      []pair // variables as the client gets them
 	headers  []pair
@@ -99,6 +102,9 @@ func Translate(c *Client, m *stax.Merged, opts *Options) ([]Entry, *check.Report
 	return entries, report
 }
 
+// translate returns the entry of a server for a client, with findings about what the
+// client cannot represent. With [Auto], a server that would lose something is started
+// through the launcher instead.
 func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
 	if s.Disabled() {
 		return Entry{
@@ -182,6 +188,7 @@ func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, 
 	return entry, findings
 }
 
+// pointer returns the JSON pointer of a server's member in its document.
 func pointer(s *stax.Server, member string) string {
 	p := "/servers/" + jsonscan.EscapeToken(s.Name)
 	if member != "" {
@@ -204,6 +211,7 @@ func (t *translator) leaveOut(rule check.Rule, member, why string) {
 	t.add(rule, member, "does not get server %q: %s", t.server.Name, why)
 }
 
+// run translates the server. An entry that the client could not use is left out.
 func (t *translator) run() (Entry, []check.Finding) {
 	t.entry = &Entry{Name: t.server.Name}
 	if bad := t.badName(); bad != "" {
@@ -404,6 +412,7 @@ func (t *translator) needs(member, key string) {
 	}
 }
 
+// field returns a member with its value as JSON.
 func field(name string, v any) stax.Field {
 	text, _ := json.Marshal(v)
 	return stax.Field{
@@ -534,6 +543,7 @@ func (t *translator) ignored(member, name string) {
 	}
 }
 
+// tools writes the lists of tools, unless the client would misread them.
 func (t *translator) tools(put func(string, any)) {
 	if overrides := t.merged.Config.OverridesOf(t.server.Name); len(overrides) > 0 {
 		t.lost("", "does not support overrides: %d of the tools of %q are shown as the server has them",
@@ -588,6 +598,7 @@ func (t *translator) timeouts(put func(string, any)) {
 	}
 }
 
+// table returns a member with an object, in the order of the pairs.
 func table(name string, list []pair) stax.Field {
 	var members []stax.Field
 	for _, p := range list {

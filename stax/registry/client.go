@@ -151,6 +151,7 @@ func (s *search) ask(ctx context.Context, c *Client, word string) error {
 
 // search collects the results of several pages.
 type search struct {
+	// words are what the results must contain: registries search for a whole text only.
 	words   []string
 	limit   int
 	results *Results
@@ -249,6 +250,7 @@ func (c *Client) Get(ctx context.Context, name, version string) (*Document, erro
 
 // response is a server in an answer of a registry.
 type response struct {
+	// Server is the document, and Meta what the registry says about it.
 	Server json.RawMessage `json:"server"`
 	Meta   said            `json:"_meta"`
 }

@@ -32,16 +32,20 @@ const MaxBytes = 1 << 20
 
 // Document is one server.json.
 type Document struct {
-	Schema      string          `json:"$schema,omitempty"`
-	Name        string          `json:"name"` // as in io.github.user/weather
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description"`
-	Version     string          `json:"version"`
-	WebsiteURL  string          `json:"websiteUrl,omitempty"`
-	Repository  json.RawMessage `json:"repository,omitempty"`
-	Packages    []Package       `json:"packages,omitempty"`
-	Remotes     []Transport     `json:"remotes,omitempty"`
-	Meta        json.RawMessage `json:"_meta,omitempty"`
+	// Schema is the URL of the schema, which names its version.
+	Schema string `json:"$schema,omitempty"`
+	Name   string `json:"name"` // as in io.github.user/weather
+	// Title is for display; Description explains the server in one sentence.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description"`
+	// Version is the version of the server, not of the document.
+	Version    string          `json:"version"`
+	WebsiteURL string          `json:"websiteUrl,omitempty"`
+	Repository json.RawMessage `json:"repository,omitempty"`
+	// Packages and Remotes are the ways to start or reach it, best first.
+	Packages []Package       `json:"packages,omitempty"`
+	Remotes  []Transport     `json:"remotes,omitempty"`
+	Meta     json.RawMessage `json:"_meta,omitempty"`
 	// Status is the status in the registry's response: "active", "deprecated" or "deleted".
 	// It is not part of the document.
 	Status string `json:"-"`
@@ -53,6 +57,7 @@ type said map[string]struct {
 	IsLatest bool   `json:"isLatest"`
 }
 
+// status returns the status of the server, or "".
 func (s said) status() string {
 	for _, m := range s {
 		if m.Status != "" {
@@ -62,6 +67,7 @@ func (s said) status() string {
 	return ""
 }
 
+// latest reports whether the registry marks the version as its latest.
 func (s said) latest() bool {
 	for _, m := range s {
 		if m.IsLatest {
@@ -73,13 +79,21 @@ func (s said) latest() bool {
 
 // Package is a package that starts the server.
 type Package struct {
-	RegistryType         string     `json:"registryType"` // npm, pypi, oci, nuget, cargo, mcpb
-	RegistryBaseURL      string     `json:"registryBaseUrl,omitempty"`
-	Identifier           string     `json:"identifier"`
-	Version              string     `json:"version,omitempty"`
-	FileSHA256           string     `json:"fileSha256,omitempty"`
-	RuntimeHint          string     `json:"runtimeHint,omitempty"`
-	Transport            Transport  `json:"transport"`
+	RegistryType string `json:"registryType"` // npm, pypi, oci, nuget, cargo, mcpb
+	// RegistryBaseURL is the package registry; empty means the public one of RegistryType.
+	RegistryBaseURL string `json:"registryBaseUrl,omitempty"`
+	// Identifier is the name of the package, or for mcpb the URL of a bundle.
+	Identifier string `json:"identifier"`
+	Version    string `json:"version,omitempty"`
+	// FileSHA256 is the digest of the file, which bundles must have.
+	FileSHA256 string `json:"fileSha256,omitempty"`
+	// RuntimeHint is the program that starts the package, such as npx or uvx; empty means
+	// the usual one.
+	RuntimeHint string `json:"runtimeHint,omitempty"`
+	// Transport is how a started package is reached.
+	Transport Transport `json:"transport"`
+	// RuntimeArguments come before the package on the command line, PackageArguments after
+	// it.
 	RuntimeArguments     []Argument `json:"runtimeArguments,omitempty"`
 	PackageArguments     []Argument `json:"packageArguments,omitempty"`
 	EnvironmentVariables []KeyValue `json:"environmentVariables,omitempty"`
@@ -87,7 +101,9 @@ type Package struct {
 
 // Transport is the protocol of a server and its address.
 type Transport struct {
-	Type      string           `json:"type"` // stdio, streamable-http, sse
+	Type string `json:"type"` // stdio, streamable-http, sse
+	// URL is for servers that are reached at an address. {name} in it is replaced with a
+	// variable.
 	URL       string           `json:"url,omitempty"`
 	Headers   []KeyValue       `json:"headers,omitempty"`
 	Variables map[string]Input `json:"variables,omitempty"` // of the URL
@@ -95,11 +111,15 @@ type Transport struct {
 
 // Input is a value, or the description of a value that the user provides.
 type Input struct {
-	Description string   `json:"description,omitempty"`
-	IsRequired  bool     `json:"isRequired,omitempty"`
-	IsSecret    bool     `json:"isSecret,omitempty"`
-	Format      string   `json:"format,omitempty"`
-	Value       string   `json:"value,omitempty"` // fixed; {name} is replaced with a variable
+	// Description tells the user what to enter.
+	Description string `json:"description,omitempty"`
+	IsRequired  bool   `json:"isRequired,omitempty"`
+	IsSecret    bool   `json:"isSecret,omitempty"`
+	// Format is "string", "number", "boolean" or "filepath".
+	Format string `json:"format,omitempty"`
+	Value  string `json:"value,omitempty"` // fixed; {name} is replaced with a variable
+	// Default applies if the user enters nothing; Choices are the permitted values, if
+	// limited.
 	Default     string   `json:"default,omitempty"`
 	Placeholder string   `json:"placeholder,omitempty"`
 	Choices     []string `json:"choices,omitempty"`
@@ -110,7 +130,9 @@ type Input struct {
 // Argument is a command-line argument: "positional", passed as is, or "named", a flag
 // with an optional value.
 type Argument struct {
-	Type       string `json:"type"`
+	// Type is "positional" or "named".
+	Type string `json:"type"`
+	// Name is that of a named argument, with its dashes.
 	Name       string `json:"name,omitempty"`
 	ValueHint  string `json:"valueHint,omitempty"`
 	IsRepeated bool   `json:"isRepeated,omitempty"`
@@ -174,6 +196,8 @@ func Parse(text []byte) (*Document, error) {
 	return found, nil
 }
 
+// decode decodes a server document. One without a package or remote cannot become a
+// definition.
 func decode(text json.RawMessage) (*Document, error) {
 	doc := &Document{}
 	if err := json.Unmarshal(text, doc); err != nil {

@@ -51,6 +51,7 @@ type Bundle struct {
 
 // UnfitError reports why a document cannot be converted to a definition.
 type UnfitError struct {
+	// Why is the reason in one line, and Hint the next step.
 	Why  string
 	Hint string
 	// Answers reports whether [EntryOptions.Values] is the cause: a value is missing, or the
@@ -130,6 +131,7 @@ func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 
 // builder builds a definition.
 type builder struct {
+	// doc is the document, opts the user's choices and values, and out the result so far.
 	doc    *Document
 	opts   *EntryOptions
 	out    *Entry
@@ -264,6 +266,7 @@ func (b *builder) static(header, value string) {
 	b.server.Headers[header] = value
 }
 
+// bind binds secrets to a header.
 func (b *builder) bind(header, template string) {
 	b.out.Config.Bindings = append(b.out.Config.Bindings,
 		stax.Binding{
@@ -305,6 +308,7 @@ func about(what, description string) string {
 
 // given is the known state of an input.
 type given struct {
+	// value is the value of an input, by the user or its default.
 	value  string
 	ok     bool // it has a value
 	secret bool

@@ -81,6 +81,7 @@ func Export(m *stax.Merged, servers []string, opts *ExportOptions) (*Document, *
 
 // exporter builds one document.
 type exporter struct {
+	// merged has the definitions of server, and doc is the document to complete.
 	merged *stax.Merged
 	server *stax.Server
 	doc    *Document
@@ -140,6 +141,7 @@ func (e *exporter) complete() error {
 	return nil
 }
 
+// export completes the document. Members that the author wrote stay.
 func (e *exporter) export() {
 	s := e.server
 	d := e.doc

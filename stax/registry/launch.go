@@ -26,6 +26,8 @@ type line struct {
 	env     []string // names of the variables that it needs
 }
 
+// launchers returns how to start packages of each kind, with the first program as the
+// default. Flags that keep a launcher from prompting are added unless present.
 func launchers() []launcher {
 	return []launcher{
 		{"npm", []string{"npx", "bunx"}, func(l *line) []string {
@@ -81,6 +83,7 @@ func missing(flags, args []string, others ...string) []string {
 	return flags
 }
 
+// launcherOf returns the launcher for a kind of package, or nil.
 func launcherOf(registryType string) *launcher {
 	all := launchers()
 	if i := slices.IndexFunc(all, func(l launcher) bool {
@@ -253,6 +256,8 @@ func bare(in *Input) bool {
 		!in.IsSecret
 }
 
+// argument returns the value of an argument. Secrets must not be on a command line, which
+// other users can read.
 func (b *builder) argument(name string, a *Argument) (value string, ok bool, err error) {
 	if a.Value != "" {
 		value, secrets, err := b.fill(a.Value, a.Variables, false)
@@ -278,6 +283,7 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 	return in.value, in.ok, nil // an optional one that only looks like a secret is omitted
 }
 
+// secretArgument returns the error for a required argument that is a secret.
 func (b *builder) secretArgument(name string) error {
 	return &UnfitError{
 		Why: fmt.Sprintf("the argument %s is a secret, which a definition does not support in a command line", name),
