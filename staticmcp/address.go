@@ -33,6 +33,8 @@ func (a Address) Path() string { return a.path(site.EncodeName) }
 // answers it equals [Address.Path].
 func (a Address) AliasPath() string { return a.path(site.EncodeName31) }
 
+// path joins the folder and the encoded parts. A call without arguments has its file next
+// to the folder.
 func (a Address) path(encode func(string) string) string {
 	if len(a.Texts) == 0 {
 		return a.Dir + site.Extension
@@ -144,6 +146,7 @@ func NewToolLayout(name string, inputSchema json.RawMessage) *ToolLayout {
 
 // Argument is a declared argument of a tool.
 type Argument struct {
+	// Name is that of the property, and Required reports whether the schema requires it.
 	Name     string
 	Required bool
 	Default  json.RawMessage // nil if it has none
@@ -201,6 +204,8 @@ func (l *ToolLayout) Paths(arguments json.RawMessage) ([]string, error) {
 	return list, nil
 }
 
+// values returns the given arguments in path order. A null counts as absent, as models
+// send it for that.
 func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
 	i := jsonscan.Space(arguments, 0)
 	if i == len(arguments) {

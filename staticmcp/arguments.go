@@ -20,6 +20,7 @@ import (
 
 // tool holds what is needed to find the answers of a tool.
 type tool struct {
+	// name is that of the manifest, unencoded.
 	name string
 	// params are the arguments in path order: those of required in its order, then the other
 	// properties in the order of the schema's text.
@@ -41,6 +42,7 @@ type tool struct {
 
 // param is one declared argument.
 type param struct {
+	// name is that of the property.
 	name     string
 	required bool
 	fallback []byte // the default, or nil
@@ -82,6 +84,7 @@ func newTool(name string, inputSchema json.RawMessage) *tool {
 	return t
 }
 
+// property adds a property of the schema, with its default.
 func (t *tool) property(m jsonscan.Field) {
 	i := t.param(m.Name)
 	if i < 0 {
@@ -115,6 +118,7 @@ func (t *tool) argumentNames() []string {
 
 // value is an argument of a call.
 type value struct {
+	// param is the index in the tool's params, and raw the JSON of the value.
 	param int
 	raw   []byte
 	// texts are its spellings as text, the canonical one first.
@@ -203,6 +207,8 @@ func (t *tool) check(raw []byte, values []value, nulls bool) error {
 	return nil
 }
 
+// withoutNulls encodes the arguments for validation against the schema, in which an absent
+// argument is not null.
 func (t *tool) withoutNulls(values []value) []byte {
 	object := []byte{'{'}
 	for _, v := range values {

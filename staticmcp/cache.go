@@ -13,6 +13,7 @@ import (
 
 // cache is an LRU cache of parsed files, limited in bytes. It is safe for concurrent use.
 type cache struct {
+	// limit and used are in bytes.
 	limit int64
 
 	mu    sync.Mutex
@@ -37,6 +38,7 @@ type item struct {
 // itemOverhead is the approximate cost of an item beyond its content.
 const itemOverhead = 512
 
+// newCache returns an empty cache, whose ring links to itself.
 func newCache(limit int64) *cache {
 	c := &cache{
 		limit: limit,
@@ -129,11 +131,14 @@ func (i *item) unlink() {
 
 // flights runs work once for concurrent callers with the same key.
 type flights struct {
-	mu   sync.Mutex
+	mu sync.Mutex
+	// open has the loads in progress by key, so that a popular file is loaded once for all
+	// who wait for it.
 	open map[string]*flight
 }
 
 type flight struct {
+	// done is closed when item or err is set.
 	done chan struct{}
 	item *item
 	err  error

@@ -27,6 +27,8 @@ const (
 
 // template is a resource template and the suggested values of its variables.
 type template struct {
+	// uriTemplate is the text of the template, and values are its declared suggestions by
+	// variable.
 	uriTemplate string
 	values      map[string][]string
 
@@ -197,6 +199,7 @@ func (s *Site) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.C
 
 // suggested collects values that begin with the typed prefix.
 type suggested struct {
+	// prefix is what the user has typed, in any case.
 	prefix string
 	seen   map[string]bool
 	values []string
@@ -204,6 +207,7 @@ type suggested struct {
 
 func (f *suggested) full() bool { return len(f.values) >= maxSuggested }
 
+// add adds the values that begin with the prefix, each once, up to the limit.
 func (f *suggested) add(values ...string) {
 	for _, v := range values {
 		if f.full() {
@@ -217,6 +221,8 @@ func (f *suggested) add(values ...string) {
 	}
 }
 
+// completePrompt finds suggestions for an argument of a prompt, from the best source that
+// has any: the manifest, a stored list, and for folders the names of the stored answers.
 func (s *Site) completePrompt(
 	ctx context.Context,
 	o *offer,
@@ -253,6 +259,9 @@ func (s *Site) completePrompt(
 	return nil
 }
 
+// completeTemplate finds suggestions for a variable of a template, from the best source
+// that has any: the manifest, a stored list, the listed resources, and for folders the
+// names of files.
 func (s *Site) completeTemplate(
 	ctx context.Context,
 	o *offer,

@@ -30,6 +30,8 @@ const metaValues = site.MetaPrefix + "values"
 
 // document is a parsed file of a site, ready to be served. It is immutable.
 type document struct {
+	// tool, resource and prompt are the parsed content: one of them is set, by the kind of
+	// file.
 	tool     *mcp.CallToolResult
 	resource *mcp.ReadResourceResult
 	prompt   *promptDoc
@@ -49,7 +51,8 @@ type document struct {
 	others []int
 
 	cache mcp.CacheHint
-	size  int64
+	// size is the memory that the document needs in the cache, in bytes.
+	size int64
 }
 
 // shape is the form of a resource's file.
@@ -64,9 +67,11 @@ const (
 
 // stored is a file of a site whose text has been validated.
 type stored struct {
-	path   string
-	doc    []byte   // compact
-	raw    *mcp.Raw // doc, if it is an object
+	// path is for error messages.
+	path string
+	doc  []byte   // compact
+	raw  *mcp.Raw // doc, if it is an object
+	// strict rejects everything that deviates from the standard.
 	strict bool
 }
 
@@ -103,6 +108,7 @@ func readDocument(path string, data []byte, o *Options) (*document, error) {
 	return d, nil
 }
 
+// parse validates the text, once: what is served later are slices of it.
 func (s *stored) parse(data []byte) error {
 	if data[0] == '{' {
 		raw, err := mcp.ParseRaw(data)
@@ -128,6 +134,7 @@ type outline struct {
 // items describes an array of content, contents or messages. It is filled in during the
 // same walk, since the array is most of a document.
 type items struct {
+	// raw is the list itself, and uri the URI of its first element.
 	raw   []byte
 	array bool // it is an array, and has only objects
 	typed bool // each has a type
@@ -155,6 +162,7 @@ func outlineOf(doc []byte) *outline {
 	return f
 }
 
+// list returns where the facts about a list are collected, or nil for another member.
 func (f *outline) list(key []byte) *items {
 	switch string(key) {
 	case "content":
@@ -167,6 +175,7 @@ func (f *outline) list(key []byte) *items {
 	return nil
 }
 
+// member returns where the value of a member is kept, or nil for another member.
 func (f *outline) member(key []byte) *[]byte {
 	switch string(key) {
 	case "type":

@@ -191,6 +191,8 @@ type stringStore struct {
 
 const stringBlock = 64 << 10
 
+// keep copies a text into a block shared with others: a manifest has many short texts, and
+// each allocation of its own would cost more than the text.
 func (s *stringStore) keep(text []byte) string {
 	switch {
 	case len(text) > stringBlock/8:
@@ -204,6 +206,7 @@ func (s *stringStore) keep(text []byte) string {
 	return s.block.String()[start:]
 }
 
+// addResource adds a resource to the offer. Its URI must be unique.
 func (m *manifestReader) addResource(e *entry) error {
 	if e.uri == "" {
 		return errors.New("it has no uri")
@@ -235,6 +238,8 @@ func (m *manifestReader) addResource(e *entry) error {
 	return nil
 }
 
+// addTool adds a tool to the offer. A missing schema or missing hints are added, since
+// clients need them.
 func (m *manifestReader) addTool(e *entry) error {
 	o := m.offer
 	if e.name == "" {
@@ -291,6 +296,7 @@ func (m *manifestReader) addTool(e *entry) error {
 var readOnly = json.RawMessage(
 	`{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`)
 
+// addTemplate adds a resource template to the offer.
 func (m *manifestReader) addTemplate(e *entry) error {
 	o := m.offer
 	if e.uriTemplate == "" {
@@ -316,6 +322,7 @@ func (m *manifestReader) addTemplate(e *entry) error {
 	return nil
 }
 
+// addPrompt adds a prompt to the offer.
 func (m *manifestReader) addPrompt(e *entry) error {
 	o := m.offer
 	if e.name == "" {
@@ -348,6 +355,8 @@ type ornament struct {
 	into any
 }
 
+// ornaments decodes members for display. A faulty one is a warning: the entry works
+// without it.
 func (m *manifestReader) ornaments(owner string, list ...ornament) {
 	for _, o := range list {
 		if o.raw == nil {

@@ -18,6 +18,8 @@ import (
 
 // storedFile is a file of the site as stored.
 type storedFile struct {
+	// data is the whole file; etag is derived from it, so that it is equal on all
+	// machines.
 	data    []byte
 	etag    string
 	modTime time.Time
@@ -35,6 +37,8 @@ func (s *Site) FileHandler() http.Handler {
 	return http.HandlerFunc(s.serveFile)
 }
 
+// serveFile serves a file of the site to browsers and other readers of StaticMCP, from any
+// origin.
 func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -69,6 +73,8 @@ func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", f.modTime, bytes.NewReader(f.data))
 }
 
+// serveFailure answers a request for a file that cannot be served, without the path on
+// this machine.
 func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string, err error) {
 	switch {
 	case r.Context().Err() != nil:
@@ -115,6 +121,7 @@ func (s *Site) file(ctx context.Context, path string) (*storedFile, error) {
 	return nil, site.ErrMissing
 }
 
+// asFile is the form in which files that are served themselves are cached.
 func asFile(_ string, loaded *site.File) (any, int64, error) {
 	sum := sha256.Sum256(loaded.Data)
 	return &storedFile{

@@ -12,7 +12,9 @@ import (
 
 // plan describes how to find one answer.
 type plan struct {
-	offer      *offer
+	// offer is the manifest that the plan was made for: another one makes it invalid.
+	offer *offer
+	// candidates are the paths to try, most likely first.
 	candidates []site.Candidate
 	// originals are the unencoded texts of the parts of the first candidate.
 	originals []string
@@ -25,6 +27,7 @@ type plan struct {
 // skip records that the first candidates of a plan do not exist and need not be tried
 // until the given time.
 type skip struct {
+	// count is how many candidates were missing at the last attempt, until a time.
 	count int
 	until time.Time
 }
@@ -46,6 +49,7 @@ func (s *Site) planned(key []byte, o *offer) *plan {
 	return nil
 }
 
+// keepPlan caches a plan, unless its key is long: then it is unlikely to be used again.
 func (s *Site) keepPlan(key []byte, p *plan) {
 	if len(key) > maxPlanKey {
 		return

@@ -13,10 +13,12 @@ import (
 // Host describes the known limits and behaviour of a web host for sites. A limit of zero
 // means no relevant limit.
 type Host struct {
-	Name         string `json:"name"`
-	MaxFiles     int    `json:"maxFiles"`
-	MaxFileBytes int64  `json:"maxFileBytes"`
-	MaxBytes     int64  `json:"maxBytes"` // of the whole site
+	// Name identifies the host in options.
+	Name string `json:"name"`
+	// MaxFiles, MaxFileBytes and MaxBytes are the limits of the host; 0 means none.
+	MaxFiles     int   `json:"maxFiles"`
+	MaxFileBytes int64 `json:"maxFileBytes"`
+	MaxBytes     int64 `json:"maxBytes"` // of the whole site
 	// HidesUnderscore reports whether names beginning with "_" are omitted unless the site
 	// has a .nojekyll.
 	HidesUnderscore bool `json:"hidesUnderscore"`

@@ -27,6 +27,7 @@ const IndexShardFiles = 20_000
 
 // IndexEntry is one file of a site.
 type IndexEntry struct {
+	// Path is the slash-separated path in the site, and Size the bytes of the file.
 	Path string `json:"path"`
 	Size int64  `json:"size"`
 	// SHA256 is the hash of the contents in hexadecimal digits.
@@ -44,6 +45,7 @@ type IndexEntry struct {
 
 // IndexShard is a part of an index: a file that holds an array of entries.
 type IndexShard struct {
+	// Path is the path of the shard in the site, and Count the number of its entries.
 	Path  string `json:"path"`
 	First string `json:"first"` // the path of its first entry
 	Count int    `json:"count"`

@@ -17,6 +17,8 @@ import (
 
 // visit is a folder whose names went into an offer.
 type visit struct {
+	// dir is a folder that was listed at the time read, when its own time was modTime. A
+	// later change makes the offer outdated.
 	dir     string
 	modTime time.Time
 	read    time.Time
@@ -39,9 +41,11 @@ type inference struct {
 	m    *manifestReader
 
 	tools, resources [][]byte // definitions
-	left             int
+	// left is how many more entries are allowed.
+	left int
 }
 
+// newInference returns an inference of what a site without a manifest offers.
 func (s *Site) newInference(ctx context.Context, m *manifestReader) *inference {
 	return &inference{
 		ctx:  ctx,
@@ -109,6 +113,7 @@ func (s *Site) inferMore(ctx context.Context, m *manifestReader) error {
 	return f.apply()
 }
 
+// all finds the tools first, then the resources, from an index if the site has one.
 func (f *inference) all() error {
 	if err := f.allTools(); err != nil {
 		return err

@@ -22,6 +22,7 @@ type storedCall []storedArgument
 
 type storedArgument struct{ name, text string }
 
+// text returns the text of an argument.
 func (c storedCall) text(name string) (string, bool) {
 	for _, a := range c {
 		if a.name == name {
@@ -263,6 +264,7 @@ func rankKnown(want string, near, known []string) []string {
 	return texts
 }
 
+// commonPrefix returns the number of bytes that two texts have in common.
 func commonPrefix(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {

@@ -34,6 +34,7 @@ func (s *Site) listing(ctx context.Context, dir string) (*listing, error) {
 	return i.value.(*listing), nil
 }
 
+// readListing reads the names in a folder, and caches them for a short time.
 func (s *Site) readListing(key, dir string) (*item, error) {
 	l := &listing{}
 	var size int64

@@ -17,6 +17,8 @@ import (
 // offer is the content of one manifest in the form in which it is served. It is
 // immutable.
 type offer struct {
+	// catalog is what clients see; the maps lead from its names to what is needed to
+	// answer.
 	catalog   *mcp.Catalog
 	source    []byte // the manifest without white space, or nil if there is none
 	tools     map[string]*tool
@@ -38,10 +40,11 @@ type manifestReader struct {
 	doc  []byte // valid and compact
 	opts *Options
 
-	offer     *offer
-	title     string // the name for a site without one
-	left      int    // how many more entries are allowed
-	silent    int    // warnings that were dropped
+	offer  *offer
+	title  string // the name for a site without one
+	left   int    // how many more entries are allowed
+	silent int    // warnings that were dropped
+	// scratch is reused for each entry, and texts for their strings.
 	scratch   entry
 	texts     stringStore
 	mimeTypes map[string]string
@@ -51,6 +54,7 @@ type manifestReader struct {
 	lists [site.ManifestLists]int
 }
 
+// newOffer returns an empty offer.
 func newOffer() *offer {
 	return &offer{
 		catalog:   &mcp.Catalog{},
@@ -60,6 +64,7 @@ func newOffer() *offer {
 	}
 }
 
+// newManifestReader returns a reader of one manifest. title names a site without a name.
 func newManifestReader(title string, o *Options) *manifestReader {
 	return &manifestReader{
 		opts:      o,

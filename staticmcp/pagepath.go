@@ -30,6 +30,8 @@ const MetaURL = site.MetaPrefix + "url"
 
 // pageArgument is a tool's declaration of its page path argument.
 type pageArgument struct {
+	// param is the index of the argument; home is the path of the top page, and bases are
+	// the URLs under which the documents are published.
 	param int
 	home  string
 	bases []*url.URL

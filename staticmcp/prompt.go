@@ -20,6 +20,7 @@ import (
 
 // prompt holds what is needed to find a prompt's files and suggestions.
 type prompt struct {
+	// name and arguments are those of the manifest.
 	name      string
 	arguments []mcp.PromptArgument
 	values    map[string][]string // suggestions by argument

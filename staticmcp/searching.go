@@ -58,6 +58,7 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 
 // indexFiles are the files of a search index in a site.
 type indexFiles struct {
+	// site reads the files of the index in dir, through its cache.
 	site *Site
 	dir  string
 }

@@ -24,10 +24,12 @@ import (
 // when it is read. All methods are safe for concurrent use. Close the Site when it is no
 // longer served.
 type Site struct {
+	// opts are complete, and store reads the files.
 	opts  *Options
 	store site.Store
 	offer atomic.Pointer[offer]
 
+	// cache has parsed files, and flights those that are being loaded.
 	cache   *cache
 	flights flights
 	// learnt is the form that last found a resource on a web host, plus one.
@@ -72,6 +74,7 @@ func (s *Site) Close() error {
 
 // fileError names the file that cannot be used. Its text is for the log.
 type fileError struct {
+	// path is the file in the site, and cause what is wrong with it.
 	path  string
 	cause error
 }

@@ -18,6 +18,7 @@ import (
 // Question identifies one stored answer: a call of a tool, a resource or a prompt.
 // Exactly one of Tool, URI and Prompt is set.
 type Question struct {
+	// Tool, URI and Prompt say what is asked; exactly one is set.
 	Tool   string `json:"tool,omitempty"`
 	URI    string `json:"uri,omitempty"`
 	Prompt string `json:"prompt,omitempty"`
@@ -188,6 +189,8 @@ func (t *tool) knownValues() []map[string]json.RawMessage {
 	return known
 }
 
+// listedValues returns the values that a schema lists, by encoded name, to find the
+// original of a file name.
 func listedValues(schema []byte) map[string]json.RawMessage {
 	values := make(map[string]json.RawMessage)
 	for _, keyword := range jsonscan.Members(schema) {
@@ -253,6 +256,8 @@ func (t *tool) allows(i int, value []byte) bool {
 	return kind == "" || kind == "string"
 }
 
+// promptQuestions returns the calls of a prompt that have answers. Their arguments are the
+// encoded names, which lead to the same files.
 func (s *Site) promptQuestions(ctx context.Context, p *mcp.Prompt) []Question {
 	var list []Question
 	_, err := s.document(ctx, site.PromptsDir+"/"+p.Name+site.Extension)

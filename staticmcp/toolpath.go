@@ -11,7 +11,8 @@ import (
 
 // textForm is a rule that turns the text of one argument into parts of a path.
 type textForm struct {
-	form  site.Form
+	form site.Form
+	// parts returns the parts of a path for a text in this form.
 	parts func(text string) []string
 }
 
@@ -176,6 +177,8 @@ func (t *tool) addForms(found *site.Candidates, texts []string, forms []textForm
 	}
 }
 
+// addDirs adds the candidates in each spelling of the tool's folder. Strict sites have the
+// original only.
 func (t *tool) addDirs(found *site.Candidates, f site.Form, parts []string, o *Options) {
 	for i, dir := range t.dirs {
 		if o.Strict && dir != t.name {

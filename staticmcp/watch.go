@@ -52,6 +52,7 @@ const maxRechecked = 256
 
 // seen is the watcher's state of the manifest.
 type seen struct {
+	// stamp, exists and visits are what the site looked like at the last check.
 	stamp      site.Stamp
 	exists     bool
 	freshUntil time.Time // if its host declares it
@@ -200,6 +201,7 @@ func difference(a, b *mcp.Catalog) mcp.Change {
 	}
 }
 
+// sameList reports whether two lists have the same definitions, byte for byte.
 func sameList[T any](a, b []T, raw func(*T) json.RawMessage) bool {
 	if len(a) != len(b) {
 		return false

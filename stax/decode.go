@@ -337,7 +337,8 @@ func (d *decoder) kindOf(s *Server, n *tree.Node, at string, local, remote bool)
 	}
 }
 
-// transport reports a remote server without a transport: a URL does not say which of http and sse it speaks.
+// transport reports a remote server without a transport: its URL does not say whether it
+// is http or sse.
 func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 	given := n.Get("transport")
 	if given == nil {

@@ -116,6 +116,8 @@ func definitions(c *mcp.Catalog) (order []definition, texts map[definition][]byt
 	return order, texts
 }
 
+// diffDefinitions compares what two catalogs define, in the order in which a reader
+// expects the kinds.
 func diffDefinitions(one, two *mcp.Catalog) (list []Difference) {
 	order, before := definitions(one)
 	more, after := definitions(two)

@@ -16,6 +16,8 @@ import (
 // Paths in an answer of From become the Arguments of Tool, combining the first value of
 // each path, then the second, and so on.
 type Expansion struct {
+	// Tool and Arguments are the calls to make, From is the tool whose answers have the
+	// values, and Paths lead to them.
 	Tool      string
 	Arguments []string
 	From      string

@@ -38,6 +38,7 @@ type FallbackOptions struct {
 // has. While the source is unreachable, only the site is served. All methods are safe for
 // concurrent use.
 type Fallback struct {
+	// site is asked first, src what the site has no answer for.
 	site *staticmcp.Site
 	src  mcp.Source
 	opts FallbackOptions
@@ -129,6 +130,8 @@ func (f *Fallback) store() {
 	}
 }
 
+// put stores answers in the site, with the definitions of new tools. Existing files are
+// never replaced.
 func (f *Fallback) put(list []*sitewriter.Answer) error {
 	ctx := context.Background()
 	catalog, err := f.withTools(ctx, list)

@@ -135,6 +135,7 @@ func ParseReplacement(text string) (Replacement, error) {
 	return Replacement{compiled, with}, err
 }
 
+// withDefaults returns a copy in which every limit is set and no function is nil.
 func (o *Options) withDefaults() *Options {
 	var d Options
 	if o != nil {

@@ -43,6 +43,7 @@ type Plan struct {
 
 // completed holds the values that the source suggests for an argument.
 type completed struct {
+	// prompt or uriTemplate has the argument, whose suggestions are values.
 	prompt, uriTemplate, argument string
 	values                        []string
 }
@@ -64,6 +65,7 @@ func (p *Plan) Name() string { return p.catalog.Server.Name }
 
 // Estimate is the expected effort of a run. Fields may be added.
 type Estimate struct {
+	// Questions is the number of answers that are planned.
 	Questions int `json:"questions"`
 	// Requests is the minimum number of requests, Seconds about how long they take.
 	Requests int     `json:"requests"`
@@ -240,6 +242,7 @@ func (p *Plan) refusal(name string) string {
 	return ""
 }
 
+// tools plans the calls of all tools. Those of another site are known by its files.
 func (p *Plan) tools() {
 	for i := range p.catalog.Tools {
 		t := &p.catalog.Tools[i]
@@ -262,6 +265,7 @@ func (p *Plan) tools() {
 	}
 }
 
+// resources plans to read all resources, listed or described by a template.
 func (p *Plan) resources(ctx context.Context) error {
 	for i := range p.catalog.Resources {
 		p.add(staticmcp.Question{URI: p.catalog.Resources[i].URI})
@@ -348,6 +352,8 @@ func (p *Plan) suggestions(ctx context.Context, prompt, uriTemplate, argument st
 	return values, err
 }
 
+// completionOf returns the suggestions of a result, which a forwarded one has as raw JSON
+// only.
 func completionOf(result *mcp.CompleteResult) ([]string, error) {
 	if result.Raw == nil {
 		return result.Completion.Values, nil
@@ -357,6 +363,8 @@ func completionOf(result *mcp.CompleteResult) ([]string, error) {
 	return r.Completion.Values, err
 }
 
+// prompts plans the prompts, with arguments for which suggestions exist, or with
+// placeholders.
 func (p *Plan) prompts(ctx context.Context) error {
 	for i := range p.catalog.Prompts {
 		prompt := &p.catalog.Prompts[i]

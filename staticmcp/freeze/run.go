@@ -84,15 +84,18 @@ func Run(ctx context.Context, p *Plan, out sitewriter.Output, opts *sitewriter.O
 
 // run is one run of a plan.
 type run struct {
+	// plan is what to ask, and report the result so far.
 	plan   *Plan
 	report *Report
-	pace   pace
+	// pace limits the rate of requests.
+	pace pace
 
 	// unwritable is the reason why the answers must not be written.
 	unwritable error
 	refused    int
 }
 
+// newRun returns a run of a plan.
 func newRun(p *Plan) *run {
 	r := &run{
 		plan:   p,
@@ -150,9 +153,12 @@ func frozenExtensions(extensions json.RawMessage) json.RawMessage {
 
 // outcome is the outcome of one question.
 type outcome struct {
+	// q is the question, and doc its answer.
 	q        staticmcp.Question
 	doc      json.RawMessage // nil if there is no answer
 	template bool            // for a prompt: it has placeholders
+	// requests is how many were needed, with retries; reused reports an answer of the
+	// previous run, and unstable that two requests had different answers.
 	requests int
 	reused   bool
 	unstable bool
@@ -195,6 +201,7 @@ func (r *run) answers(ctx context.Context) iter.Seq2[*sitewriter.Answer, error] 
 
 // repeats is the queue of answers whose questions will be asked again, the oldest first.
 type repeats struct {
+	// list are the answers to ask for again; bytes limits how much is kept for that.
 	list  []*outcome
 	bytes int
 }
@@ -593,6 +600,8 @@ type pace struct {
 	next  time.Time
 }
 
+// wait reserves the next point in time, then waits for it, so that concurrent callers are
+// spread evenly.
 func (p *pace) wait(ctx context.Context) error {
 	if p.every == 0 {
 		return ctx.Err()
@@ -608,6 +617,7 @@ func (p *pace) wait(ctx context.Context) error {
 	return sleep(ctx, pause)
 }
 
+// sleep waits for a time, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -634,6 +644,7 @@ type record struct {
 	ProtocolVersion string             `json:"protocolVersion"`
 }
 
+// record returns the record as a file of the site.
 func (r *run) record() (map[string][]byte, error) {
 	p := r.plan
 	rec := record{

@@ -11,7 +11,8 @@ import (
 
 // suspicion is a part of an answer that should not be published.
 type suspicion struct {
-	kind    string // "secret", "personal" or "email"
+	kind string // "secret", "personal" or "email"
+	// about says in a few words what was found, and pointer where in the answer.
 	about   string
 	pointer string
 	match   secrets.Match // of a secret
@@ -19,6 +20,7 @@ type suspicion struct {
 
 // pattern matches a kind of personal data.
 type pattern struct {
+	// kind and about are as in suspicion.
 	kind, about string
 	// hint must occur in the text for the expression to be tried at all.
 	hint string
@@ -80,6 +82,7 @@ func suspicions(scanner *secrets.Scanner, doc json.RawMessage) []suspicion {
 	return found
 }
 
+// digits returns the digits of a text, without separators.
 func digits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {

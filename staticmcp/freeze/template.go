@@ -109,6 +109,7 @@ func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names [
 	return first, nil
 }
 
+// filled requests a prompt with given arguments.
 func (r *run) filled(
 	ctx context.Context, o *outcome, prompt string, arguments map[string]string,
 ) (json.RawMessage, error) {

@@ -97,6 +97,8 @@ func (p *property) integers(most int) (all []json.RawMessage) {
 	return all
 }
 
+// limit returns the smallest or largest permitted value, for both spellings of exclusive
+// limits.
 func limit(inclusive *float64, exclusive json.RawMessage, step float64) (float64, bool) {
 	if n, err := strconv.ParseFloat(string(exclusive), 64); err == nil {
 		return n + step, true

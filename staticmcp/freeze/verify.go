@@ -21,6 +21,7 @@ type Verification struct {
 	Compared, Different, Failed int
 	Report                      check.Report
 
+	// secrets finds secrets in answers, which must not appear in the report.
 	secrets *secrets.Scanner
 }
 

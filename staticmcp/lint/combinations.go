@@ -11,6 +11,7 @@ import (
 // combinations are the combinations of values of several enums that have answers. It is
 // nil if fewer than two required arguments have an enum.
 type combinations struct {
+	// claims are the arguments with enum values.
 	claims []*claim
 	names  []string // of the arguments, in the order of claims
 	at     []int    // their indexes in a path

@@ -22,6 +22,7 @@ import (
 // listedTool is a tool in the manifest, or a prompt, whose files are laid out the same
 // way.
 type listedTool struct {
+	// name is that of the tool or prompt.
 	name  string
 	entry entryAt
 	// params are the declared arguments in path order.

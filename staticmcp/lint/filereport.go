@@ -13,6 +13,7 @@ import (
 // fileReport collects the findings about one file.
 type fileReport struct {
 	check.Reporter
+	// path is the file in the site, for findings.
 	path string
 	// text is the unmodified file; offsets count from its start.
 	text []byte
@@ -122,6 +123,7 @@ func (s *fileReport) reportDuplicates(at int) {
 
 // duplicateFinder finds members with the same name in one object.
 type duplicateFinder struct {
+	// text is the document, and found are the members that repeat an earlier key.
 	text  []byte
 	found []located
 }

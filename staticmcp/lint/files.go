@@ -79,6 +79,8 @@ func (c *checker) readFile(ctx context.Context, o *opener, j *job) *fileReport {
 // opener opens the files of a folder. Many of them are next to each other, so it keeps
 // the folder of the last one open. It is not safe for concurrent use.
 type opener struct {
+	// folder is the site; at is dir, kept open because neighbouring files are read one
+	// after the other.
 	folder *site.Folder
 	dir    string
 	at     *os.Root

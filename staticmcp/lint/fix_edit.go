@@ -22,6 +22,7 @@ type repair struct {
 
 // edit replaces text[begin:end].
 type edit struct {
+	// begin and end are the bytes that text replaces.
 	begin, end int
 	text       []byte
 }

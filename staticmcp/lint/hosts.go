@@ -53,6 +53,7 @@ func (c *checker) checkNoJekyll() {
 
 // sizes are the size of a site and its largest files.
 type sizes struct {
+	// files and bytes count the whole site.
 	files   int
 	bytes   int64
 	largest []sized // those over the limit of some host

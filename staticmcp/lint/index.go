@@ -18,6 +18,7 @@ import (
 
 // indexed is the entry of one file in the index of a site.
 type indexed struct {
+	// size and sum are those of the index; seen reports that the file exists.
 	size int64
 	sum  [sha256.Size]byte
 	seen bool
@@ -95,6 +96,7 @@ func (c *checker) verifySearch(ctx context.Context, st site.Store, dir string) e
 
 // storedIndex is the files of a search index, read without a cache.
 type storedIndex struct {
+	// store reads the files of the search index in dir, each up to limit.
 	store site.Store
 	dir   string
 	limit int64

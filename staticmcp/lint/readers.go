@@ -15,6 +15,7 @@ import (
 
 // reader describes what is known about another program that reads sites.
 type reader struct {
+	// Name identifies the reader in options.
 	Name string `json:"name"`
 	// Resource names the rule by which it looks for a resource, of [resourceRules]; Where
 	// describes that in words.
@@ -129,6 +130,7 @@ func (c *checker) checkReaders() {
 
 // unread counts the files that a reader does not find.
 type unread struct {
+	// count of the of questions cannot be answered by a reader, such as example.
 	count, of int
 	example   string
 }

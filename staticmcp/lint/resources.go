@@ -13,6 +13,7 @@ import (
 
 // job is a file whose content is to be checked.
 type job struct {
+	// path is the file in the site.
 	path string
 	leaf *leaf
 	// resource is the index in the manifest plus one, or 0.

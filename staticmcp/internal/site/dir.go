@@ -14,8 +14,11 @@ import (
 
 // Folder is a store over an fs.FS.
 type Folder struct {
-	FS      fs.FS
-	Title   string
+	// FS has the files; Title names the site if its manifest does not.
+	FS    fs.FS
+	Title string
+	// Frozen means that files never change, as in a zip; otherwise they are checked again
+	// after Recheck.
 	Frozen  bool
 	Recheck time.Duration
 	Root    *os.Root // the os.Root under fsys, or nil
@@ -64,6 +67,7 @@ func (f *Folder) Close() error {
 	return f.close()
 }
 
+// Load reads a file, unless it is unchanged since the stamp.
 func (f *Folder) Load(ctx context.Context, path string, since *Stamp, limit int64) (*File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -102,6 +106,7 @@ func (f *Folder) stamp(info fs.FileInfo, now time.Time) Stamp {
 	}
 }
 
+// read reads a file of a known size, up to the limit.
 func (f *Folder) read(path string, size, limit int64) ([]byte, error) {
 	opened, err := f.FS.Open(path)
 	if err != nil {

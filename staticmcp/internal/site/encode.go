@@ -27,6 +27,7 @@ const (
 
 // nameRun maps each code point from low to high to the encoding out.
 type nameRun struct {
+	// low to high are letters that are replaced with out.
 	low, high rune
 	out       string
 }

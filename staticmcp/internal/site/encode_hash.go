@@ -38,6 +38,7 @@ func (h *sipHash13) word(w uint64) {
 	h[0] ^= w
 }
 
+// sum finishes the hash with the last block.
 func (h *sipHash13) sum(last uint64) uint64 {
 	h.word(last)
 	h[2] ^= 0xff
@@ -47,6 +48,7 @@ func (h *sipHash13) sum(last uint64) uint64 {
 	return h[0] ^ h[1] ^ h[2] ^ h[3]
 }
 
+// round is the round of SipHash.
 func (h *sipHash13) round() {
 	h[0] += h[1]
 	h[1] = bits.RotateLeft64(h[1], 13) ^ h[0]

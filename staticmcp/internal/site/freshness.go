@@ -65,6 +65,8 @@ func age(h http.Header) time.Duration {
 // directives are those of Cache-Control, by lower-case name.
 type directives map[string]string
 
+// cacheControl parses the directives of RFC 9111, section 5.2. The last of several equal
+// ones counts.
 func cacheControl(h http.Header) directives {
 	d := make(directives)
 	for _, line := range h.Values("Cache-Control") {
@@ -81,6 +83,7 @@ func (d directives) has(name string) bool {
 	return ok
 }
 
+// seconds returns the value of a directive in seconds.
 func (d directives) seconds(name string) (time.Duration, bool) {
 	value, ok := d[name]
 	if !ok {

@@ -136,6 +136,7 @@ const LastPlace = -1
 // WholeURI means the last part of a path, with the hash of the whole URI.
 const WholeURI = -2
 
+// places decodes a list of positions, and ignores invalid ones.
 func places(array []byte) []int {
 	var list []int
 	for _, element := range jsonscan.Elements(array) {
@@ -347,6 +348,7 @@ func CompareNames(a, b string) int {
 	)
 }
 
+// class groups runes for splitting names into words.
 func class(r rune) int {
 	switch {
 	case unicode.IsLetter(r):

@@ -32,6 +32,7 @@ const (
 
 // Candidate is a path under which an answer may be found.
 type Candidate struct {
+	// Path is a path to try, and Form how it was derived.
 	Path string
 	Form Form
 }
@@ -66,6 +67,7 @@ const (
 // Candidates collects candidates, each path once, in insertion order.
 type Candidates []Candidate
 
+// Add adds a path, unless a part cannot be a file name or the path is already there.
 func (p *Candidates) Add(f Form, root string, segments ...string) {
 	for _, s := range segments {
 		if s == "" || len(s) > maxSegment-len(Extension) || strings.Contains(s, "/") {

@@ -46,10 +46,13 @@ const (
 type Options struct {
 	MaxEntries int // files of a zip
 
+	// Recheck is how long a file is used before it is checked again, and StaleIfError how
+	// long if that fails.
 	Recheck      time.Duration
 	StaleIfError time.Duration
 
 	HTTPClient *http.Client // nil means a client of its own
+	// Timeout limits one request, and MaxFetches how many run at once.
 	Timeout    time.Duration
 	MaxFetches int
 }
@@ -63,6 +66,7 @@ type traits struct {
 
 // File is a file returned by a store.
 type File struct {
+	// Data is the content; nil if Unchanged.
 	Data      []byte
 	Unchanged bool
 	Stamp     Stamp
@@ -78,6 +82,8 @@ type File struct {
 
 // Stamp identifies one state of a file.
 type Stamp struct {
+	// ModTime and size identify the version of a local file, etag and lastModified that of
+	// a file on a host.
 	ModTime time.Time
 	size    int64
 	// racy reports whether the file was written so recently that another write could have
@@ -94,6 +100,7 @@ var ErrMissing = errors.New("no such file")
 // Unavailable is the error of a store that may succeed later. Its text names only the
 // origin of the store.
 type Unavailable struct {
+	// Text is the message, without the path or the URL.
 	Text  string
 	cause error
 }

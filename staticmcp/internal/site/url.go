@@ -19,8 +19,9 @@ type Web struct {
 	base   *url.URL // its path ends in a slash
 	origin string   // for messages: scheme, host and port only
 	client *http.Client
-	opts   *Options
-	slots  chan struct{}
+	// opts are the limits, and slots bound concurrent requests.
+	opts  *Options
+	slots chan struct{}
 	// own reports whether the site created client and must clean it up.
 	own bool
 }
@@ -30,6 +31,7 @@ var _ Store = (*Web)(nil)
 // maxRedirects is how many redirects one fetch follows within the site.
 const maxRedirects = 3
 
+// OpenWeb returns a store for a site on a web host. It makes no request.
 func OpenWeb(baseURL string, o *Options) (*Web, error) {
 	base, err := parseBase(baseURL)
 	if err != nil {
@@ -77,6 +79,7 @@ func parseBase(baseURL string) (*url.URL, error) {
 	return base, nil
 }
 
+// newTransport returns a transport in which every phase of a request is limited.
 func newTransport(o *Options) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout:   o.Timeout,
@@ -144,6 +147,7 @@ func sameOrigin(a, b *url.URL) bool {
 		strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
+// port returns the port of a URL, explicit or by scheme.
 func port(u *url.URL) string {
 	switch {
 	case u.Port() != "":
@@ -163,6 +167,7 @@ func (w *Web) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// Load requests a file, with the validators of the version that is known.
 func (w *Web) Load(ctx context.Context, path string, since *Stamp, limit int64) (*File, error) {
 	address, err := w.address(path)
 	if err != nil {
