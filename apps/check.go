@@ -30,7 +30,7 @@ func (u ToolUI) report(r check.Reporter) {
 	}
 	if u.Visibility != nil && len(u.Visibility) == 0 {
 		r.Add(ruleVisibility, "/visibility",
-			`leave the visibility out, or name "model", "app" or both`, "no caller can see the tool")
+			`omit visibility, or list "model", "app" or both`, "no caller can see the tool")
 	}
 	for i, who := range u.Visibility {
 		pointer := fmt.Sprintf("/visibility/%d", i)
@@ -59,10 +59,10 @@ func (u ResourceUI) report(r check.Reporter) {
 // checkDomain warns about domains that hosts refuse: each host has a form of its own.
 func checkDomain(r check.Reporter, domain string) {
 	if strings.ContainsFunc(domain, unsafeInPolicy) {
-		r.Add(ruleDomain, "/domain", "", "%q is no domain", domain)
+		r.Add(ruleDomain, "/domain", "", "%q is not a domain", domain)
 	} else if strings.ContainsAny(domain, ":/?#@*") {
 		r.Add(ruleDomain.As(check.Warning), "/domain",
-			"hosts want a form of their own, mostly like app-id.example.com", "domain %q is more than a name", domain)
+			"each host has its own form, usually like app-id.example.com", "domain %q is more than a name", domain)
 	}
 }
 

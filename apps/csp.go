@@ -56,15 +56,15 @@ func checkOrigin(r check.Reporter, origin string) {
 	switch {
 	case origin == "" || strings.ContainsFunc(origin, unsafeInPolicy):
 		r.Add(ruleCSPSource, "", "write an origin, as in https://api.example.com",
-			"%q is no source of a content security policy", origin)
+			"%q is not a source of a content security policy", origin)
 	case origin == "*" || strings.HasSuffix(origin, "://*"):
 		r.Add(ruleCSPEverything, "", "name the hosts that the document needs", "%q allows every host", origin)
 	case !isOrigin && strings.HasSuffix(origin, ":"): // a scheme alone, such as blob:
 	case !isOrigin:
-		r.Add(ruleCSPScheme, "", "write https://"+origin+": some hosts want whole origins",
+		r.Add(ruleCSPScheme, "", "write https://"+origin+": some hosts require complete origins",
 			"origin %q has no scheme", origin)
 	case scheme == "" || rest == "" || strings.HasPrefix(rest, "/"):
-		r.Add(ruleCSPSource, "", "write one as in https://api.example.com", "%q is no origin", origin)
+		r.Add(ruleCSPSource, "", "write one as in https://api.example.com", "%q is not an origin", origin)
 	default:
 		checkHost(r, origin, rest)
 	}
@@ -78,9 +78,9 @@ func checkHost(r check.Reporter, origin, rest string) {
 	u, err := url.Parse("x://" + name)
 	isHost := err == nil && u.Host == name && u.Hostname() != ""
 	if !isHost || strings.Contains(name, "*") {
-		r.Add(ruleCSPSource, "", "a star may only stand for the first part, as in https://*.example.com",
+		r.Add(ruleCSPSource, "", "* can only replace the first label, as in https://*.example.com",
 			"%q names no host", origin)
 	} else if path != "" {
-		r.Add(ruleCSPPath, "", "hosts deal in origins: leave the path out", "%q has a path", origin)
+		r.Add(ruleCSPPath, "", "remove the path: an origin has none", "%q has a path", origin)
 	}
 }

@@ -149,7 +149,7 @@ func (c *Command) command() (*exec.Cmd, error) {
 	}
 	if c.Dir != "" {
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-			return nil, permanent{&CommandError{fmt.Errorf("%s is no folder to run it in", c.Dir)}}
+			return nil, permanent{&CommandError{fmt.Errorf("%s is not a folder to run it in", c.Dir)}}
 		}
 		if path, err = filepath.Abs(path); err != nil {
 			return nil, err

@@ -125,7 +125,7 @@ func TestCommandErrors(t *testing.T) {
 		{"no file", &client.Command{Path: "./no-such"}, []string{`no program "./no-such"`}, ""},
 		{"folder", &client.Command{Path: dir}, []string{"is a folder"}, ""},
 		{"not executable", &client.Command{Path: plain}, []string{"not executable"}, ""},
-		{"no folder", nowhere, []string{"no folder to run it in"}, ""},
+		{"no folder", nowhere, []string{"not a folder to run it in"}, ""},
 		{"ends", command(t, "broken"), []string{"exit status 3", `cannot find module "left-pad"`}, ""},
 		{"secrets", secret, []string{"[redacted]"}, "hunter22"},
 		{"too long", huge, []string{"too long", "4000 bytes"}, ""},

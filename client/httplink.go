@@ -375,7 +375,7 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 	}
 	return nil, &StatusError{
 		Status: resp.StatusCode,
-		Body:   "it holds no answer to the request: " + l.endpoint.excerpt(resp, text),
+		Body:   "it does not contain an answer to the request: " + l.endpoint.excerpt(resp, text),
 	}
 }
 

@@ -16,7 +16,7 @@ func answerOf(m *peer.Message) (result []byte, err error) {
 		return nil, wireError(m.Failure)
 	}
 	if m.Result == nil || m.Result[0] != '{' {
-		return nil, errors.New("the server's answer holds neither a result object nor an error")
+		return nil, errors.New("the server's answer has neither a result object nor an error")
 	}
 	return m.Result, nil
 }

@@ -412,7 +412,7 @@ func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	name := memberString(result, "protocolVersion")
 	version, ok := mcp.ParseVersion(name)
 	if !ok || version.Modern() {
-		return permanent{fmt.Errorf("the server speaks version %q of the protocol, which is not known here", name)}
+		return permanent{fmt.Errorf("the server uses protocol version %q, which is not supported", name)}
 	}
 	ses.learn(version, result, jsonscan.Member(result, "serverInfo"))
 	return ses.link.tell(ctx, peer.Notification("notifications/initialized", nil))
@@ -439,7 +439,7 @@ func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 	ses.version = 0
 	return &mcp.Error{
 		Code:    mcp.CodeUnsupportedProtocolVersion,
-		Message: fmt.Sprintf("the server does not speak version %s", version),
+		Message: fmt.Sprintf("the server does not support version %s", version),
 	}
 }
 

@@ -427,6 +427,6 @@ func (ses *session) understands(ctx context.Context, doubt error) bool {
 		!ses.version.Modern() && errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
 		return true
 	}
-	ses.lost(fmt.Errorf("the server does not speak as it did: %w", doubt))
+	ses.lost(fmt.Errorf("the server does not support the previous transport: %w", doubt))
 	return false
 }

@@ -171,7 +171,7 @@ var worldCatalog = &mcp.Catalog{
 		{Name: "exit_safely", Description: "ends the process", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		{Name: "block", Description: "waits until it is cancelled"},
 		{Name: "env", Description: "a variable"},
-		{Name: "junk", Description: "writes what is no message"},
+		{Name: "junk", Description: "writes what is not a message"},
 		{Name: "big", Description: "answers at length"},
 		{Name: "progress", Description: "says how far it is"},
 		{Name: "ask", Description: "asks the user"},

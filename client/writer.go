@@ -30,7 +30,7 @@ type writer struct {
 // maxQueued is how many bytes may be queued for a server that does not read.
 const maxQueued = 64 << 20
 
-var errNotReading = errors.New("the server does not read what it is sent")
+var errNotReading = errors.New("the server does not read its input")
 
 // start starts the goroutine that writes to the server. failed is called if that is no
 // longer possible.

@@ -57,7 +57,7 @@ type UnavailableError struct{ Causes []error }
 
 // Error implements the error interface.
 func (e *UnavailableError) Error() string {
-	return "none of its servers can be started"
+	return "none of its servers could be started"
 }
 
 // Unwrap returns the reasons.

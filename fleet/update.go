@@ -130,7 +130,7 @@ func (f *fleet) plan(ctx context.Context, d *Definitions) *plan {
 		case s.Disabled() && !resolver.Disabled:
 		case len(p.order) == f.opts.MaxServers:
 			f.skip(p, s.Name,
-				fmt.Errorf("it is left out: the file has more than %d servers", f.opts.MaxServers))
+				fmt.Errorf("it is skipped: the file has more than %d servers", f.opts.MaxServers))
 		default:
 			p.order = append(p.order, s.Name)
 		}
@@ -196,7 +196,7 @@ func (f *fleet) skip(p *plan, name string, err error) {
 	}
 	p.skipped[name] = err
 	if f.members[name] != nil {
-		err = fmt.Errorf("%w; it is served as it was", err)
+		err = fmt.Errorf("%w; keeping the previous version", err)
 	}
 	f.opts.reportUnavailable(name, err)
 }

@@ -196,7 +196,7 @@ func (c *Comparison) Select(sources []string, items []Item) (selected []Drift, e
 			selected = append(selected, d)
 		case d.Item.Kind == Whole:
 			return nil, &SelectionError{d.Source + " is not in the lock",
-				"leave --item out to accept all of it, or name other servers with --server"}
+				"omit --item to accept all of it, or select other servers with --server"}
 		case slices.Contains(items, d.Item):
 			found[d.Item] = true
 			selected = append(selected, d)

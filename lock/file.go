@@ -118,7 +118,7 @@ func ParseItem(text string) (Item, error) {
 	if !slices.Contains(pinnedKinds(), item.Kind) || named != item.hasName() ||
 		named && name == "" {
 		return Item{}, fmt.Errorf(
-			"%q is no item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, "+
+			"%q is not an item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, "+
 				"instructions, server or origin",
 			text)
 	}
@@ -279,7 +279,7 @@ func (p Pin) check(item Item) error {
 	digits, ok := strings.CutPrefix(p.Digest, digestPrefix)
 	switch {
 	case !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "":
-		return fmt.Errorf("%.80q is no digest: %s and 64 hexadecimal digits", p.Digest, digestPrefix)
+		return fmt.Errorf("%.80q is not a digest: %s and 64 hexadecimal digits", p.Digest, digestPrefix)
 	case item.Kind == Origin || item.Kind == UI:
 		if p.Definition != nil {
 			return fmt.Errorf("it has a definition, where only a digest belongs")

@@ -131,7 +131,7 @@ func TestParseLockRefuses(t *testing.T) {
 			`"description": "sells more"`, "its digest is not that of its definition",
 		},
 		{"a definition of another kind", `"prompts": {`, `"prompts_": {`, "members"},
-		{"a digest of another way", "sha256/v1:", "sha256/v2:", "is no digest"},
+		{"a digest of another way", "sha256/v1:", "sha256/v2:", "is not a digest"},
 		{"a source that is null", whole, `{"lockVersion":1,"sources":{"x":null}}`, `source "x" is null`},
 		{
 			"no definition",
@@ -332,7 +332,7 @@ func TestCheckShadowing(t *testing.T) {
 	for _, f := range ruletest.Record(lock.CheckShadowing(sources)...) {
 		got = append(got, f.Severity.String()+" "+f.Pointer+" "+f.Message)
 	}
-	want := []string{`warning /sources/trap/tools/weather trap: tools/weather speaks of send_mail, a tool of "mail"`}
+	want := []string{`warning /sources/trap/tools/weather trap: tools/weather mentions send_mail, a tool of "mail"`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("CheckShadowing (-want +got):\n%s", diff)
 	}

@@ -97,7 +97,7 @@ func (s *recorder) pin(item Item, definition json.RawMessage) {
 	s.reportInvisible(item, pin.Definition)
 	if item.Kind == Templates {
 		if _, err := uritemplate.Parse(item.Name); err != nil {
-			s.add(ruleTemplate, item, "%s is no template that can be matched, so that nothing is read through it: %v",
+			s.add(ruleTemplate, item, "%s is a template that cannot be matched, so nothing can be read through it: %v",
 				item, err)
 		}
 	}

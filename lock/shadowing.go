@@ -29,7 +29,7 @@ func CheckShadowing(sources map[string]*Entry) (found []check.Finding) {
 				if of := owners[tool]; !slices.Contains(of, source) {
 					found = append(found,
 						finding(ruleMentions, source, item,
-							fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0])))
+							fmt.Sprintf("%s mentions %s, a tool of %q", item, tool, of[0])))
 				}
 			}
 		}

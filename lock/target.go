@@ -44,8 +44,8 @@ func Find(targets []Target) (found string, err error) {
 			continue
 		}
 		if found != "" {
-			return "", &SelectionError{fmt.Sprintf("%s and %s could both hold", found, path),
-				"--lock FILE says which, --lock off that none does"}
+			return "", &SelectionError{fmt.Sprintf("%s and %s could both apply", found, path),
+				"choose one with --lock FILE, or none with --lock off"}
 		}
 		found = path
 	}

@@ -174,7 +174,7 @@ func TestArchiveRefused(t *testing.T) {
 		},
 		"false descriptor": {
 			changed(func(e *rawEntry) { e.descriptor = 16; e.behind = []byte("x") }),
-			"not its sizes",
+			"not have its sizes",
 		},
 		"comment too short": {
 			&rawArchive{entries: files("a", "x"), comment: []byte("long"), commentLen: p(uint16(2))},

@@ -95,7 +95,7 @@ func (c *cached) intact(ctx context.Context, l *layout) (bool, error) {
 	}
 	if _, err := os.Lstat(c.dir); err == nil {
 		changed := check.Reporter{}.Finding(ruleCacheChanged, "",
-			"a server must not write to its own folder; if no server did, find out what did",
+			"servers must not write to their own folder; if none did, find out what changed it",
 			"the unpacked bundle in the cache was changed: %v; it is replaced", different)
 		c.changed = &changed
 	}

@@ -164,7 +164,7 @@ func cleanPath(name string) (clean, why string) {
 		name[1] == ':':
 		return "", "it is absolute, and only the bundle itself is there on other machines"
 	case strings.ContainsRune(name, 0):
-		return "", "it has a NUL character in it"
+		return "", "it contains a NUL character"
 	}
 	clean = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if clean == ".." || strings.HasPrefix(clean, "../") {

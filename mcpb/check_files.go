@@ -56,7 +56,7 @@ func (c *checker) walk() error {
 func (c *checker) inspect(name string, buffer []byte) {
 	if why := secretName(name); why != "" {
 		c.in(name).Add(ruleSecretFile, "", "put it into .mcpbignore",
-			"the bundle holds %s", why)
+			"the bundle contains %s", why)
 		return
 	}
 	f, err := c.fsys.Open(name)
@@ -84,7 +84,7 @@ func (c *checker) inspect(name string, buffer []byte) {
 	}
 	text := &check.Document{Text: buffer[:n]}
 	for _, s := range findSecrets(buffer[:n]) {
-		c.inText(name, text).At(s.at).Add(ruleSecret, "", "take it out, and revoke it if it was ever published",
+		c.inText(name, text).At(s.at).Add(ruleSecret, "", "remove it, and revoke it if it was ever published",
 			"this looks like %s", s.what)
 	}
 }
@@ -122,9 +122,9 @@ func (c *checker) checkPlatforms() {
 			continue
 		}
 		severity := check.Error
-		hint := fmt.Sprintf("add an override for %s, or leave it out of compatibility.platforms",
+		hint := fmt.Sprintf("add an override for %s, or remove it from compatibility.platforms",
 			platform)
-		message := fmt.Sprintf("%s is for %s, and the manifest says that the bundle runs on %s", n.name, n, platform)
+		message := fmt.Sprintf("%s is for %s, but according to the manifest the bundle runs on %s", n.name, n, platform)
 		if !explicit {
 			severity, hint = check.Warning, fmt.Sprintf(`"compatibility": {"platforms": [%q]}`, n.platform)
 			message = fmt.Sprintf("%s is for %s, and the manifest does not say that %s is left out", n.name, n, platform)

@@ -70,8 +70,8 @@ func (c *checker) checkCompatibility() {
 	}
 	c.checkRuntimes(compatibility.Runtimes)
 	if compatibility.Platforms != nil && len(compatibility.Platforms) == 0 {
-		c.Add(rulePlatforms, "/compatibility/platforms", "leave platforms out to say everywhere",
-			"an empty list says that it works nowhere")
+		c.Add(rulePlatforms, "/compatibility/platforms", "omit platforms to support all of them",
+			"an empty list means that it runs nowhere")
 	}
 	seen := map[string]bool{}
 	for i, p := range compatibility.Platforms {

@@ -149,7 +149,7 @@ func (p picture) is(size string) bool {
 
 var (
 	errNotThere = errors.New("is not in the bundle")
-	errNotPNG   = errors.New("is no PNG")
+	errNotPNG   = errors.New("is not a PNG")
 )
 
 // picture reads the header of a PNG. Its errors are worded to follow the name.
@@ -194,7 +194,7 @@ func looksLike(name string, head []byte) string {
 	}
 	ext := path.Ext(name)
 	if !strings.EqualFold(ext, ".png") && ext != "" {
-		return ", as its name says"
+		return ", although its name suggests that"
 	}
 	return ""
 }

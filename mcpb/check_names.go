@@ -50,7 +50,7 @@ func (n *nameRules) inspect(name string) {
 	if why := zip.WindowsFault(path.Base(name)); why != "" {
 		hint := "rename it"
 		if n.windows {
-			hint = "rename it, leave it out with .mcpbignore, or leave win32 out of compatibility.platforms"
+			hint = "rename it, exclude it with .mcpbignore, or remove win32 from compatibility.platforms"
 		}
 		n.in(name).Add(ruleWindowsName.As(n.severity), "", hint, "%s", why)
 	}
@@ -77,7 +77,7 @@ func (n *nameRules) report() {
 		others = fmt.Sprintf(", as are %d others", n.long-1)
 	}
 	n.in(n.longest).Add(ruleWindowsName.As(check.Warning), "",
-		fmt.Sprintf("at most %d; bundle the server into one file, or leave files out with .mcpbignore",
+		fmt.Sprintf("at most %d; bundle the server into one file, or exclude files with .mcpbignore",
 			maxWindowsPath), "its path has %d characters, which is too long for Windows in the folder of a host%s",
 		len(utf16.Encode([]rune(n.longest))), others)
 }

@@ -48,8 +48,8 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 		c.Add(ruleOption, pointer, "", "option %q: the default %s", o.Key, why)
 	}
 	if s, ok := o.Default.(string); ok && o.Sensitive && s != "" {
-		c.Add(ruleSecretOption, pointer, "leave the default out",
-			"option %q is sensitive and has a default that everybody can read", o.Key)
+		c.Add(ruleSecretOption, pointer, "remove the default",
+			"option %q is sensitive and has a default that anyone can read", o.Key)
 	}
 	texts, _ := o.Default.([]string)
 	if s, ok := o.Default.(string); ok {

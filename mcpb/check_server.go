@@ -136,7 +136,7 @@ func oddExtension(kind, name string) string {
 	case kind == TypePython && !slices.Contains(python, ext):
 		return fmt.Sprintf("%s does not look like Python", name)
 	case kind == TypeBinary && (slices.Contains(node, ext) || slices.Contains(python, ext)):
-		return fmt.Sprintf("%s is a script, and the type says binary", name)
+		return fmt.Sprintf("%s is a script, but the type is binary", name)
 	}
 	return ""
 }
@@ -162,7 +162,7 @@ func (c *checker) checkUV() {
 	}
 	if _, missing := c.stat("pyproject.toml"); missing {
 		c.Add(ruleUV, "/server/type", "uv init --bare",
-			"a server of type uv needs pyproject.toml, which says what it depends on")
+			"a server of type uv needs pyproject.toml, which lists its dependencies")
 	}
 	for _, name := range []string{"server/lib", "server/venv", ".venv"} {
 		info, missing := c.stat(name)

@@ -351,7 +351,7 @@ func TestCheck(t *testing.T) {
 			binary(`"linux"`),
 			[]string{"error binary-platform /server/mcp_config/command"},
 		},
-		"Java is no machine code": {
+		"Java is not machine code": {
 			map[string]string{"bin/x": "\xca\xfe\xba\xbe\x00\x00\x00\x41" + strings.Repeat("\x00", 64)},
 			binary(`"linux"`),
 			[]string{"warning entry-point /server/entry_point"},

@@ -39,7 +39,7 @@ func (d *document) visible(at int, pointer, text string) {
 	}
 	if what != nil {
 		d.At(at).Add(ruleInvisible, visible.Line(pointer), fmt.Sprintf("remove it: shown, the text is %s",
-			shorten(visible.Lines(text))), "the text holds %s", strings.Join(what, ", "))
+			shorten(visible.Lines(text))), "the text contains %s", strings.Join(what, ", "))
 	}
 }
 

@@ -81,7 +81,7 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 		if s.bare() {
 			o.Alone = true
 			more = append(more, check.Reporter{File: name}.Finding(ruleBare, "", "",
-				"the folder holds nothing to start yet, so only the manifest was checked"))
+				"the folder has nothing to start yet, so only the manifest was checked"))
 		}
 	}
 	m, report, err := Check(view, &o)

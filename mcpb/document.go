@@ -41,7 +41,7 @@ func readDocument(data []byte, file string, report *check.Report) *document {
 	}
 	if d.bom > 0 {
 		d.At(0).Add(ruleBOM, "", "slipway bundle validate --fix removes it",
-			"the file begins with a byte order mark, which is no JSON")
+			"the file begins with a byte order mark, which JSON does not permit")
 	}
 	if at := invalidUTF8(text); at >= 0 {
 		d.At(at).Add(ruleUTF8, "", "save the file as UTF-8",

@@ -28,7 +28,7 @@ func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {
 	d.static()
 	if v := offered.Server.Version; v != m.Version {
 		d.Add(ruleDriftServer, "/version", "",
-			"the bundle is version %q, and its server says %q", m.Version, v)
+			"the bundle has version %q, but its server reports %q", m.Version, v)
 	}
 	return d.Report
 }
@@ -77,7 +77,7 @@ func (d *drift) tools() {
 		}
 	}
 	if unknown != nil && !d.m.ToolsGenerated {
-		d.Add(ruleDriftTool, "/tools", `slipway bundle test --update lists them; or say "tools_generated": true`,
+		d.Add(ruleDriftTool, "/tools", `slipway bundle test --update lists them; or set "tools_generated": true`,
 			"the manifest leaves out tools of the server: %s", firstNames(unknown, 5))
 	}
 	if silent != nil {
@@ -122,7 +122,7 @@ func (d *drift) prompts() {
 	}
 	if unknown != nil && !d.m.PromptsGenerated {
 		d.Add(ruleDriftPrompt, "/prompts",
-			`slipway bundle test --update lists them; or say "prompts_generated": true`,
+			`slipway bundle test --update lists them; or set "prompts_generated": true`,
 			"the manifest leaves out prompts of the server: %s", firstNames(unknown, 5))
 	}
 }

@@ -374,7 +374,7 @@ func (e *expansion) part(pointer string, p part) expanded {
 	}
 	if e.unset(key) {
 		e.Add(ruleEmptyOption, pointer, "",
-			"option %q has no value, so nothing stands in its place", key)
+			"option %q has no value, so it is replaced with nothing", key)
 		return expanded{}
 	}
 	e.Add(ruleUndeclared, pointer, "",

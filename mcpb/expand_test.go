@@ -99,7 +99,7 @@ func TestExpand(t *testing.T) {
 			config:  node(`, "args": ["--k=${user_config.k}"]`),
 			options: str,
 			args:    []string{"--k="},
-			warns:   "nothing stands in its place",
+			warns:   "replaced with nothing",
 		},
 		"an empty string is not given": {
 			config:  node(`, "args": ["${user_config.k}"]`),

@@ -272,7 +272,7 @@ func (f *fixer) fixString(n *tree.Node, s *valueSchema, pointer string) {
 		}
 	case s.kind == tree.Array && s.elem.kind == tree.String && n.Text != "":
 		f.replace(n, pointer, "["+string(f.text[n.Start:n.End])+"]",
-			"made a list of the string")
+			"turned the string into a list")
 	case s.kind == tree.Bool && isBool, s.kind == tree.Number && isNumber:
 		f.replace(n, pointer, n.Text, "took the quotes from "+n.Text)
 	}

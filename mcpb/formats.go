@@ -27,7 +27,7 @@ func formats() map[string]format {
 		},
 		"email":     formatOf(ruleEmail, isEmail, " is not an e-mail address"),
 		"size":      formatOf(ruleFormat, isIconSize, " is not WIDTHxHEIGHT, such as 128x128"),
-		"theme":     formatOf(ruleFormat, isTheme, " is no theme; a theme that is given has a name, such as light or dark"),
+		"theme":     formatOf(ruleFormat, isTheme, " is not a theme, such as light or dark"),
 		"resources": formatOf(ruleFormat, hasLocale, " has no "+localeVariable+" in it"),
 		"locale":    formatOf(ruleFormat, isLocale, " is not a language tag, such as en-US"),
 	}
@@ -156,7 +156,7 @@ func authorityFault(authority string, special bool) string {
 	case host == "" && (special || user >= 0 || hasPort):
 		return "there is no host"
 	case port != "" && !digits(port):
-		return "the port is no number"
+		return "the port is not a number"
 	case port != "" && (err != nil || n > 65535):
 		return "there is no such port"
 	case host == "":
@@ -179,7 +179,7 @@ func hostFault(host string, special bool) string {
 	const forbidden = "\x00 #/:<>?@[\\]^|"
 	if !special {
 		if strings.ContainsAny(host, forbidden) {
-			return "the host has characters that no host may have"
+			return "the host has invalid characters"
 		}
 		return ""
 	}
@@ -189,7 +189,7 @@ func hostFault(host string, special bool) string {
 	}
 	if !ok || strings.ContainsAny(host, forbidden+"%") ||
 		strings.ContainsFunc(host, control) {
-		return "the host has characters that no host may have"
+		return "the host has invalid characters"
 	}
 	return ipv4Fault(strings.NewReplacer("。", ".", "．", ".", "｡", ".").Replace(host))
 }
@@ -224,7 +224,7 @@ func ipv4Fault(host string) string {
 			limit = 1 << (8 * (5 - len(parts)))
 		}
 		if !ok || n >= limit {
-			return "the address has a part that is out of range"
+			return "the address has a number that is out of range"
 		}
 	}
 	return ""

@@ -233,7 +233,7 @@ func (v *validator) addType(want string, n *tree.Node, pointer string) {
 	hint := ""
 	switch {
 	case n.Kind == tree.Null:
-		hint = "leave the field out"
+		hint = "remove the field"
 	case want == tree.String.String() && (n.Kind == tree.Number || n.Kind == tree.Bool):
 		hint = "write it in quotes"
 	case n.Kind == tree.String && pointer == "/author":
@@ -272,7 +272,7 @@ func (v *validator) hintMeant(word string, allowed []string) string {
 		return fmt.Sprintf("it is called %q", same)
 	}
 	if word == TypeUV && slices.Contains(allowed, TypePython) {
-		return `set manifest_version to "0.4", which knows servers of type uv`
+		return `set manifest_version to "0.4", which supports servers of type uv`
 	}
 	return v.near(word, allowed)
 }

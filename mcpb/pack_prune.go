@@ -14,7 +14,7 @@ import (
 func (s *Selection) prune() error {
 	installed, needed, err := s.packages()
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("nothing says which packages are needed: there is no package.json")
+		return errors.New("the needed packages are unknown: there is no package.json")
 	}
 	if err != nil {
 		return err

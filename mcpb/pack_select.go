@@ -313,7 +313,7 @@ func (s *Selection) warnings() []check.Finding {
 			continue
 		}
 		f := check.Reporter{File: filepath.Join(s.dir, IgnoreName)}.Finding(ruleIgnored, "",
-			fmt.Sprintf("write /%s to mean the one beside the manifest",
+			fmt.Sprintf("write /%s for the one next to the manifest",
 				strings.TrimPrefix(e.Rule.Pattern, "/")),
 			"the rule %q also leaves out %s, which was installed and may be needed", e.Rule.Pattern, e.Name)
 		f.Line = e.Rule.Line

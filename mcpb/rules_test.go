@@ -129,7 +129,7 @@ func TestRulesOfPackages(t *testing.T) {
 	}
 }
 
-// TestRuleStdout verifies the finding for a line that is no message.
+// TestRuleStdout verifies the finding for a line that is not a message.
 func TestRuleStdout(t *testing.T) {
 	f := ruletest.Record(mcpb.DriftStdout([]byte("listening on 8080"), "manifest.json"))[0]
 	if f.Rule.ID != "mcpb/stdout" || !strings.Contains(f.Message, "listening on 8080") {

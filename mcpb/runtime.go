@@ -107,7 +107,7 @@ func (r *runtimes) locate(command, kind string) (line []string, path string, err
 	}
 	return nil, "", &RuntimeError{
 		Name: name,
-		Why:  fmt.Sprintf("the bundle starts %q, and there is no such program in the PATH", command),
+		Why:  fmt.Sprintf("the bundle starts %q, which is not on the PATH", command),
 		Hint: installHint(kind),
 	}
 }

@@ -22,7 +22,7 @@ func ParseSettings(pairs []string) (map[string]any, error) {
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, fmt.Errorf("%q is no KEY=VALUE", pair)
+			return nil, fmt.Errorf("%q is not a KEY=VALUE", pair)
 		}
 		switch known := values[key].(type) {
 		case nil:

@@ -414,7 +414,7 @@ func TestSignRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := mcpb.Sign(t.Context(), put(t, []byte("no zip")), identity(t, "rsa"), nil); err == nil {
-		t.Error("it signs what is no archive")
+		t.Error("it signs what is not an archive")
 	}
 	if got, _ := os.ReadFile(name); !bytes.Equal(got, vector(t, "plain.mcpb")) {
 		t.Error("the file changed")

@@ -32,7 +32,7 @@ func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 		src:      src,
 	}
 	if !u.root.Is(tree.Object) {
-		return nil, errors.New("the manifest is no JSON object")
+		return nil, errors.New("the manifest is not a JSON object")
 	}
 	if !m.ToolsGenerated {
 		if err := u.tools(); err != nil {

@@ -206,7 +206,7 @@ func (e *entries) definitions(path string) (*Addition, error) {
 	case n == 1:
 		entry.Server().Name = cmp.Or(e.opts.Document.Name, entry.Server().Name)
 	case e.opts.Document.Name != "":
-		return nil, e.fail(fmt.Errorf("it defines %d servers, which have names of their own", n), "leave --name out")
+		return nil, e.fail(fmt.Errorf("it defines %d servers, which have names of their own", n), "omit --name")
 	}
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -226,7 +226,7 @@ func (e *entries) extend(a *Addition) error {
 	s := a.Server()
 	if len(a.Config.Servers) > 1 {
 		return e.fail(errors.New("it defines several servers, which have settings of their own"),
-			"leave --title, --env and --secret out")
+			"omit --title, --env and --secret")
 	}
 	s.Description = cmp.Or(e.opts.Title, s.Description)
 	if s.Remote() && len(e.opts.Env) > 0 {

@@ -73,7 +73,7 @@ func TestResource(t *testing.T) {
 			`{"contents":[{"name":"r","uri":"x://1","mimeType":"application/octet-stream","blob":""}]}`},
 		{"bytes of text", read(t, []byte("a"), router.MIMEType("application/vnd.x+json; charset=utf-8")),
 			`{"contents":[{"name":"r","uri":"x://1","mimeType":"application/vnd.x+json; charset=utf-8","text":"a"}]}`},
-		{"bytes that are no text", read(t, []byte{0xff}, router.MIMEType("text/plain")),
+		{"bytes that are not text", read(t, []byte{0xff}, router.MIMEType("text/plain")),
 			`{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","blob":"/w=="}]}`},
 		{"reader", read[io.Reader](t, body, router.MIMEType("text/plain")),
 			`{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","text":"abc"}]}`},

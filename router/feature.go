@@ -176,6 +176,6 @@ func (f *feature) checkName() {
 	case strings.ContainsFunc(f.name, func(r rune) bool {
 		return !strings.ContainsRune(allowed, r)
 	}):
-		f.fault("the name may hold only letters, digits and _ - . /")
+		f.fault("the name may contain only letters, digits and _ - . /")
 	}
 }

@@ -91,7 +91,7 @@ func TestMistakes(t *testing.T) {
 		},
 		{"empty tool name", []router.Feature{router.Tool("", "", nothing)}, `tool "": the name is empty`},
 		{"tool name", []router.Feature{router.Tool("a b", "", nothing)},
-			`tool "a b": the name may hold only letters, digits and _ - . /`},
+			`tool "a b": the name may contain only letters, digits and _ - . /`},
 		{"long tool name", []router.Feature{router.Tool(strings.Repeat("a", 129), "", nothing)},
 			`tool "` + strings.Repeat("a", 129) + `": the name is longer than 128 characters`},
 		{"empty resource name", []router.Feature{resource("", "x://1")}, `resource "": the name is empty`},
@@ -229,7 +229,7 @@ func TestMistakes(t *testing.T) {
 			A   string `json:"a"`
 			Cty string `json:"cty"`
 		}]("x://{a}/{city}")},
-			`template "x": the field "cty" is no variable of the template (has a, city), did you mean "city"?
+			`template "x": the field "cty" is not a variable of the template (has a, city), did you mean "city"?
 template "x": the variable "city" has no field`},
 		{"variable without field", []router.Feature{template[one]("x://{a}/{b}")},
 			`template "x": the variable "b" has no field`},
@@ -273,7 +273,7 @@ template "x": the variable "city" has no field`},
 		{"UI twice", []router.Feature{app, gives[string](router.UI(app), router.VisibleTo(apps.VisibleToModel))},
 			`tool "t": UI and VisibleTo exclude each other, and may be given once`},
 		{"CSP", []router.Feature{router.App("ui://x/y", "<p>", router.CSP{ConnectDomains: []string{"a; b"}})},
-			`app "ui://x/y": "a; b" is no source of a content security policy`},
+			`app "ui://x/y": "a; b" is not a source of a content security policy`},
 
 		{"options twice", []router.Feature{router.Options{}, router.Options{}, router.Tool("t", "", nothing)},
 			`options: they are given twice`},
@@ -336,7 +336,7 @@ func TestAllAtOnce(t *testing.T) {
 		`^mistakes_test.go:(\d+): server "": the version is empty$`,
 		`^mistakes_test.go:(\d+): tool "a b": the name may`,
 		`^mistakes_test.go:(\d+): prompt "p": Complete\("nope"\): no such argument \(has a\)$`,
-		`^mistakes_test.go:(\d+): template "g_t": the field "a" is no variable`,
+		`^mistakes_test.go:(\d+): template "g_t": the field "a" is not a variable`,
 		`^mistakes_test.go:(\d+): template "g_t": the variable "b" has no field$`,
 	}
 	if len(lines) != len(want) {

@@ -100,7 +100,7 @@ func TestOutputsAreInputs(t *testing.T) {
 	bad := json.RawMessage(`{"wait":"1h","page":"http://a b/","home":"/"}`)
 	if _, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "same", Arguments: bad}); err == nil ||
 		!strings.Contains(err.Error(), "page: must be") {
-		t.Errorf("a text that is no URI: %v", err)
+		t.Errorf("a text that is not a URI: %v", err)
 	}
 }
 

@@ -72,6 +72,6 @@ func (f *feature) checkURI(uri string) {
 	case u.Scheme == "":
 		f.fault("the URI %q has no scheme", uri)
 	case !schema.Formats()["uri"].Accepts(uri):
-		f.fault("the URI %q holds a character that must be percent-encoded", uri)
+		f.fault("the URI %q contains a character that must be percent-encoded", uri)
 	}
 }

@@ -100,7 +100,7 @@ func (in *input) matchNames(variables []string) (faults []string) {
 		if slices.Contains(variables, name) {
 			continue
 		}
-		text := fmt.Sprintf("the field %q is no variable of the template (has %s)",
+		text := fmt.Sprintf("the field %q is not a variable of the template (has %s)",
 			name, listNames(variables))
 		if near := nearest.DidYouMean(name, variables); near != "" {
 			text += fmt.Sprintf(", did you mean %q?", near)

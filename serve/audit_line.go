@@ -79,7 +79,7 @@ func (a auditor) Enter(ctx context.Context, op server.Operation) error {
 	if audit.request(ctx, "begin", &e) != nil {
 		return &mcp.Error{
 			Code:    mcp.CodeToolBusy,
-			Message: "the audit log cannot be written, and nothing is done that is not in it",
+			Message: "the audit log cannot be written, so requests are refused",
 			Status:  http.StatusServiceUnavailable,
 			Header:  http.Header{"Retry-After": {"5"}},
 		}

@@ -221,7 +221,7 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 	}
 	switch {
 	case given(c.Confirmation):
-		return invalid("bound to a key by cnf, so it is no bearer token")
+		return invalid("bound to a key by cnf, so it is not a bearer token")
 	case given(c.AccessTokenHash), given(c.CodeHash), given(c.Events):
 		return invalid("an ID token or a logout token")
 	case given(c.Nonce) && !given(c.Scope) && !given(c.Scp):

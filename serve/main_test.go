@@ -317,9 +317,9 @@ func TestCheck(t *testing.T) {
 		{"a slash", tool("lay/up", plain), `warning: /tools/1/name: tool "lay/up": the name has a slash`},
 		{"a long name", tool(strings.Repeat("a", 65), plain), "the name has 65 characters"},
 		{"a schema that is none", tool("sail", `{"type":"objekt"}`), `error: /tools/1/inputSchema/type: the ` +
-			`inputSchema of tool "sail" is no JSON Schema`},
+			`inputSchema of tool "sail" is not a JSON Schema`},
 		{
-			"arguments that are no object",
+			"arguments that are not object",
 			tool("sail", `{"type":"string"}`),
 			`the type of the inputSchema of tool "sail" is not "object"`,
 		},
@@ -335,12 +335,12 @@ func TestCheck(t *testing.T) {
 		{
 			"a result's schema",
 			func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"type":1}`) },
-			`error: /tools/0/outputSchema/type: the outputSchema of tool "moor" is no JSON Schema`,
+			`error: /tools/0/outputSchema/type: the outputSchema of tool "moor" is not a JSON Schema`,
 		},
 		{"no description", func(c *mcp.Catalog) { c.Tools[0].Description = "" },
 			`warning: /tools/0/description: tool "moor" has no description`},
 		{"no URI", func(c *mcp.Catalog) { c.Resources[0].URI = "ships" }, `error: /resources/0/uri: resource ` +
-			`"ships" is no URI`},
+			`"ships" is not a URI`},
 		{"no resource name", func(c *mcp.Catalog) { c.Resources[0].Name = "" },
 			`error: /resources/0/name: the resource has no name`},
 		{"no template", func(c *mcp.Catalog) { c.Templates[0].URITemplate = "quay://{" },

@@ -249,7 +249,7 @@ func TestTasksAreJudgedByEveryGate(t *testing.T) {
 		weak := &tenant{url: site.URL, token: "weak-0123456789abcdef", http: site.Client()}
 		m := taskID.FindStringSubmatch(strong.do(t, strong.modern("tools/call", "build", `"name":"build"`)).body)
 		if m == nil {
-			t.Fatal("build is no task")
+			t.Fatal("build is not a task")
 		}
 		y.renamed.Store(renamed)
 		if got := <-weak.listenTasks(t, m[1]); strings.Contains(got, m[1]) {

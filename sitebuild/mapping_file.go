@@ -189,7 +189,7 @@ func (l *loader) part(n *tree.Node) *part {
 		for _, kind := range names {
 			if kind != p.kind && slices.Contains(all[kind], m.Key) &&
 				!slices.Contains(all[p.kind], m.Key) {
-				l.AtLine(m.Line, m.Column).Add(ruleMember, "", "", "%q says something about %s, and this is %s",
+				l.AtLine(m.Line, m.Column).Add(ruleMember, "", "", "%q is a setting for %s, and this is %s",
 					m.Key, kind, p.kind)
 				return nil
 			}

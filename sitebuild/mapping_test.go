@@ -229,7 +229,7 @@ func TestFaults(t *testing.T) {
 		},
 		"other's": {
 			"inputs:\n  - go: lib\n    key: x\n",
-			[]string{`3:5: error: "key" says something about table, and this is go [mapping/member]`},
+			[]string{`3:5: error: "key" is a setting for table, and this is go [mapping/member]`},
 		},
 		"path": {
 			"inputs:\n  - table: nothing.csv\n",

@@ -89,7 +89,7 @@ func (a Address) Valid() error {
 		return fmt.Errorf("the URI %q leaves nothing to name a file by", a.URI)
 	}
 	if !site.IsSafePath(a.Dir) || !site.IsSafePath(a.Path()) {
-		return fmt.Errorf("%q is no path that every system can hold", a.Path())
+		return fmt.Errorf("%q is not a valid path on every system", a.Path())
 	}
 	return nil
 }

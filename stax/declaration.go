@@ -138,7 +138,7 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 		}
 		switch {
 		case !variableName(decl.Key) && LooksSecret("", decl.Key) != "":
-			d.literal(check.Error, here, "a key belongs here")
+			d.literal(check.Error, here, "only a key is allowed here")
 			continue
 		case !variableName(decl.Key):
 			d.Add(ruleSecretDeclaration, here, "letters, digits and _, as in GITHUB_TOKEN",
@@ -165,7 +165,7 @@ func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 		"kind": func(n *tree.Node, at string) {
 			if d.read(n, at, &decl.Kind) && !slices.Contains(SecretKinds(), decl.Kind) {
 				d.Add(ruleSecretKind, at, "one of "+strings.Join(SecretKinds(), ", "),
-					"there is no kind of secret %s", quote(decl.Kind))
+					"unknown kind of secret %s", quote(decl.Kind))
 			}
 		},
 		"exposeAs": func(n *tree.Node, at string) {
@@ -222,7 +222,7 @@ func (d *decoder) bindings(n *tree.Node, at string) {
 				d.literal(check.Error, here, "write {KEY} for the secret")
 			case len(b.Keys()) == 0:
 				d.Add(ruleBinding, here, `write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`,
-					"the binding holds no secret")
+					"the binding does not contain a secret")
 			default:
 				d.doc.Config.Bindings = append(d.doc.Config.Bindings, b)
 			}

@@ -30,7 +30,7 @@ func newDecoder(d *Document, report *check.Report) *decoder {
 func (d *decoder) config() {
 	root := d.doc.root
 	if root.Kind != tree.Object {
-		d.Add(ruleServers, "", `write {"servers": {...}}`, "the file holds %s, not an object with servers",
+		d.Add(ruleServers, "", `write {"servers": {...}}`, "the file contains %s, not an object with servers",
 			root.Kind.String())
 		return
 	}
@@ -194,7 +194,7 @@ func (d *decoder) specVersion(n *tree.Node, at string) {
 			version)
 	case major < 1:
 		d.Add(ruleSpecVersion, at, `write "1.0.0"`,
-			"there is no version %s of the format", version)
+			"the format has no version %s", version)
 	case version != SpecVersion:
 		d.Add(ruleSpecVersion.As(check.Warning), at, "",
 			"version %s may have members that this program does not know", version)
@@ -309,8 +309,8 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 	for _, m := range members(n) {
 		kind := kindOfMember(m.Key)
 		if local != remote && kind != "" && kind != given {
-			d.Add(ruleWrongKindField, at+check.Pointer(m.Key), "take it out, or move it to the right server",
-				"%s goes with %s, and this server has none", m.Key, kind)
+			d.Add(ruleWrongKindField, at+check.Pointer(m.Key), "remove it, or move it to the right server",
+				"%s requires %s, which this server lacks", m.Key, kind)
 		}
 	}
 	d.kindOf(&s, n, at, local, remote)
@@ -357,7 +357,7 @@ func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 	if near := strings.ToLower(string(s.Transport)); strings.Contains(near, "http") {
 		hint = `write "http"`
 	}
-	d.Add(ruleTransport, at+"/transport", hint, "there is no transport %s",
+	d.Add(ruleTransport, at+"/transport", hint, "unknown transport %s",
 		quote(string(s.Transport)))
 }
 
@@ -418,11 +418,11 @@ func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 	if n.Get("package") == nil ||
 		n.Get("package").Kind == tree.String && ref.Package == "" {
 		d.Add(ruleType, at+"/package", "write the name of the server or the package in its registry",
-			"registryRef names no package")
+			"registryRef has no package")
 	}
 	if ref.Digest != "" && !wellFormedDigest(ref.Digest) {
 		d.Add(ruleDigest, at+"/digest", "sha256: and 64 hexadecimal digits",
-			"this is no digest")
+			"this is not a digest")
 	}
 }
 

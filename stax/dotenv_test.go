@@ -104,7 +104,7 @@ func TestSourceThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if warned := fmt.Sprint(target.Warnings); !strings.HasPrefix(warned, "[it goes without the secret T") ||
+	if warned := fmt.Sprint(target.Warnings); !strings.HasPrefix(warned, "[it starts without the secret T") ||
 		!strings.Contains(warned, "line 1 is not KEY=VALUE") || len(target.Warnings) != 1 {
 		t.Errorf("it warns of %s", warned)
 	}

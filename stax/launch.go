@@ -259,7 +259,7 @@ func (l *secretLookup) secrets(
 		case d != nil && d.Optional():
 			without = append(without, key)
 			if len(found.problems) > 0 {
-				warning := fmt.Errorf("it goes without the secret %s: %w", key,
+				warning := fmt.Errorf("it starts without the secret %s: %w", key,
 					errors.Join(found.problems...))
 				t.Warnings = append(t.Warnings, warning)
 			}

@@ -17,7 +17,7 @@ func LooksSecret(name, value string) string {
 		return ""
 	}
 	if secrets.Name(name) {
-		return "its name says so"
+		return "because of its name"
 	}
 	if secrets.Random(value) && !secrets.Identity(name) {
 		return "it reads like chance"
@@ -57,7 +57,7 @@ func LooksSecretArgument(args []string, i int) string {
 		return what
 	}
 	if name != "" && secrets.Name(name) && !secrets.Plain(value) {
-		return "the flag in front of it says so"
+		return "because of the flag before it"
 	}
 	// A header, in the syntax of programs that forward one.
 	if header, rest, ok := strings.Cut(value, ":"); ok && headerName(header) && !strings.HasPrefix(rest, "/") {

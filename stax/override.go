@@ -109,7 +109,7 @@ func (m *Merged) checkOverrides(report *check.Report) {
 			continue
 		case slices.Contains(s.DisabledTools, o.Tool) ||
 			s.EnabledTools != nil && !slices.Contains(s.EnabledTools, o.Tool):
-			r.Add(ruleOverride.As(check.Warning), at, "enabledTools and disabledTools hold the server's own names",
+			r.Add(ruleOverride.As(check.Warning), at, "enabledTools and disabledTools contain the server's own names",
 				"tool %q of server %q is not offered, so that its override has no effect", o.Tool, o.Server)
 			continue
 		}

@@ -41,7 +41,7 @@ var (
 		"a `url` that is not an absolute http or https URL", "write it whole, as in https://mcp.example.com/mcp")
 	rulePlainHttp = rules.Warning("stax/plain-http", "a secret sent over plain http to another machine")
 	ruleEnvName   = rules.Error("stax/env-name",
-		"a variable that no environment can hold", "names have no =, and neither names nor values have a zero byte")
+		"a variable that an environment cannot contain", "names have no =, and neither names nor values have a zero byte")
 	ruleHeader = rules.Error("stax/header",
 		"a header that HTTP cannot carry", "names are letters, digits and -, and values have no line breaks")
 	ruleCommand = rules.Error("stax/command",

@@ -88,7 +88,7 @@ func holdsSecret(path string, secret Secret) error {
 	}
 	if subtle.ConstantTimeCompare(text, []byte(secret.Reveal())) == 0 {
 		return fmt.Errorf(
-			"%s exists and does not hold the secret that belongs there: remove the file, or give exposeAs another path", path)
+			"%s exists and has other content than the secret: remove the file, or set another path in exposeAs", path)
 	}
 	return nil
 }

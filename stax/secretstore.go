@@ -58,7 +58,7 @@ func ParseSecretStore(word string) (SecretStore, error) {
 	case kind == "command" && len(strings.Fields(rest)) > 0:
 		return command(strings.Fields(rest)), nil
 	}
-	return nil, fmt.Errorf("no source of secrets is called %q: want env, file:PATH, keychain or command:PROGRAM", kind)
+	return nil, fmt.Errorf("unknown source of secrets %q: want env, file:PATH, keychain or command:PROGRAM", kind)
 }
 
 type environment struct{}
@@ -145,7 +145,7 @@ func (k keychain) Lookup(_ context.Context, key string) (Secret, bool, error) {
 // keychain.
 func noKeychain(err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("there is no keychain here (%w)", err)
+		return fmt.Errorf("no keychain is available (%w)", err)
 	}
 	return err
 }

@@ -60,13 +60,13 @@ func (d *decoder) command(s *Server, at string) {
 	switch i := strings.IndexAny(s.Command, shellMarks); {
 	case i >= 0:
 		d.Add(ruleShell, at+"/command", "put it into a script and name the script",
-			"%q in a command means something to a shell only, and there is none", rune(s.Command[i]))
+			"%q has a meaning only in a shell, and commands run without one", rune(s.Command[i]))
 	case strings.HasPrefix(s.Command, "~"):
 		d.Add(ruleShell, at+"/command", "write the whole path",
-			"~ is expanded by shells only, and there is none")
+			"only a shell expands ~, and commands run without one")
 	case strings.Contains(first, "=") && spaced:
 		d.Add(ruleShell, at+"/command", "put it into env",
-			"a variable in front of a command is set by shells only, and there is none")
+			"only a shell sets a variable before a command, and commands run without one")
 	case spaced && !strings.ContainsAny(first, `/\`):
 		d.Add(ruleCommandLine, at+"/command", fmt.Sprintf("write command %q and args %s", first,
 			quoted(redactArguments(strings.Fields(rest)))), "the command looks like a whole line")
@@ -89,7 +89,7 @@ func (d *decoder) elsewhere(s *Server, at string) {
 	texts := map[string]string{"command": s.Command, "cwd": s.Cwd, "description": s.Description}
 	args := strings.Fields(s.Command)
 	if len(texts["command"]) > 0 && !slices.Equal(redactArguments(args), args) {
-		d.literal(check.Warning, at+"/command", "an argument that stands in it says so")
+		d.literal(check.Warning, at+"/command", "because it contains an argument")
 		delete(texts, "command")
 	}
 	for name, value := range s.Metadata {
@@ -118,13 +118,13 @@ func (d *decoder) address(s *Server, at string) {
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		d.Add(ruleURL, at, "", "this is no URL")
+		d.Add(ruleURL, at, "", "this is not a URL")
 		return
 	case u.Scheme != "http" && u.Scheme != "https":
 		d.Add(ruleURL, at, "", "the url is not http or https")
 		return
 	case u.Hostname() == "":
-		d.Add(ruleURL, at, "", "the url names no host")
+		d.Add(ruleURL, at, "", "the url has no host")
 		return
 	}
 	if _, given := u.User.Password(); given {
@@ -161,34 +161,34 @@ func (d *decoder) lists(s *Server, at string) {
 			}
 			if seen[item] {
 				d.Add(ruleDuplicateItem, at+check.Pointer(name, i), "",
-					"%q stands twice in %s", item, name)
+					"%q is repeated in %s", item, name)
 			}
 			seen[item] = true
 		}
 	}
 	for i, tool := range s.DisabledTools {
 		if slices.Contains(s.EnabledTools, tool) {
-			d.Add(ruleToolsOverlap, at+check.Pointer("disabledTools", i), "take it out of one of the lists",
+			d.Add(ruleToolsOverlap, at+check.Pointer("disabledTools", i), "remove it from one of the lists",
 				"the tool %q is enabled and disabled", tool)
 		}
 	}
 	if s.EnabledTools != nil && len(s.EnabledTools) == 0 {
-		d.Add(ruleNoTools, at+"/enabledTools", "leave enabledTools out to allow all",
+		d.Add(ruleNoTools, at+"/enabledTools", "omit enabledTools to allow all",
 			"an empty list allows no tool at all")
 	}
 	for i, key := range s.Secrets {
 		here := at + check.Pointer("secrets", i)
 		if !variableName(key) || secrets.Known(key) != "" {
-			message := "this is no key of a secret"
+			message := "this is not a key of a secret"
 			if why := LooksSecret("", key); why != "" {
-				message = "this looks like a value (" + why + "), and a key belongs here"
+				message = "this looks like a value (" + why + "), and only a key is allowed here"
 			}
 			d.Add(ruleSecretKey, here, "letters, digits and _, as in GITHUB_TOKEN",
 				"%s", message)
 			continue
 		}
 		if _, both := s.Env[key]; both {
-			d.Add(ruleSecretShadowed, at+check.Pointer("env", key), "take it out of env",
+			d.Add(ruleSecretShadowed, at+check.Pointer("env", key), "remove it from env",
 				"%s is a secret and a static variable", key)
 		}
 	}
@@ -212,7 +212,7 @@ func (d *decoder) environment(s *Server, at string) {
 		here := at + check.Pointer("env", name)
 		if name == "" || strings.ContainsAny(name, "=\x00") ||
 			strings.ContainsRune(value, 0) {
-			d.Add(ruleEnvName, here, "", "an environment cannot hold this variable")
+			d.Add(ruleEnvName, here, "", "an environment cannot contain this variable")
 		}
 		if why := LooksSecret(name, value); why != "" {
 			d.literal(check.Error, here, why)
@@ -259,7 +259,7 @@ func (d *decoder) reference(value, at string) {
 	_, rest, ok := strings.Cut(value, "${")
 	if ok && strings.Contains(rest, "}") {
 		d.Add(ruleReference, at, `name secrets in "secrets"`,
-			"nothing is expanded here: the server gets ${...} as it stands")
+			"nothing is expanded here: the server receives ${...} unchanged")
 	}
 }
 

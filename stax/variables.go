@@ -20,7 +20,7 @@ func (m *Merged) checkVariables(report *check.Report) {
 				_, static := s.Env[variable]
 				switch first, taken := owner[variable]; {
 				case static && variable != key: // the other case is found without the declaration
-					r.Add(ruleSecretShadowed, check.Pointer("env", variable), "take it out of env",
+					r.Add(ruleSecretShadowed, check.Pointer("env", variable), "remove it from env",
 						"%s is a static variable, and the secret %s is given as it", variable, shown(key))
 				case taken && first != key:
 					r.Add(ruleSecretShadowed, check.Pointer("secrets", k), "give each its own with exposeAs",
@@ -58,7 +58,7 @@ func (m *Merged) checkBearer(s *Server, r check.Reporter) {
 		for name := range s.Headers {
 			if sameHeader(name, b.Header) && len(s.Secrets) == 1 &&
 				len(ofServer(m.Config.Bindings, s.Name)) == 0 {
-				r.Add(ruleSecretShadowed, check.Pointer("headers", name), "take it out of headers",
+				r.Add(ruleSecretShadowed, check.Pointer("headers", name), "remove it from headers",
 					"the only secret of server %q is its bearer token, and it sets the header %s as well", s.Name,
 					name)
 			}

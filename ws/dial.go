@@ -168,7 +168,7 @@ func dialError(err error, response *http.Response) error {
 func withoutSecrets(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
-		return "a URL that is none"
+		return "an invalid URL"
 	}
 	return (&url.URL{
 		Scheme: u.Scheme,

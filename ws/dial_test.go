@@ -127,7 +127,7 @@ func TestDialRefused(t *testing.T) {
 		{"a redirect is not followed", elsewhere.URL, ws.DialOptions{Token: "s3cret"}, 302, "302 Found"},
 		{"what the server says", broken.URL, ws.DialOptions{}, 418, "the reason?"},
 		{"another scheme", "ftp://127.0.0.1/ws", ws.DialOptions{}, 0, "scheme"},
-		{"no URL", "http://[", ws.DialOptions{}, 0, "a URL that is none"},
+		{"no URL", "http://[", ws.DialOptions{}, 0, "an invalid URL"},
 		{"no server", "ws://user:pass@127.0.0.1:1/ws?token=s3cret", ws.DialOptions{Token: "s3cret"}, 0,
 			"connect to ws://127.0.0.1:1/ws: "},
 	}

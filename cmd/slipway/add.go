@@ -97,7 +97,7 @@ others from being written.`,
 	flags.Var(eachOf(&a.secretsFrom, launcherSecrets), "secrets-from",
 		"`source` of secrets when the server is started (repeatable); clients then start it through the launcher")
 	flags.BoolVarP(&a.yes, "yes", "y", false, "write without asking")
-	jsonFlag(cmd, "the definition, the plan, and what is left to do")
+	jsonFlag(cmd, "the definition, the plan, and the remaining steps")
 	return cmd
 }
 
@@ -287,7 +287,7 @@ func (a *installing) consent(ask *questions) error {
 		return nil
 	}
 	if ask == nil {
-		return usage(retyped("--yes"), "add: nothing was written: there is no terminal to ask on")
+		return usage(retyped("--yes"), "add: nothing was written: no terminal to ask for confirmation")
 	}
 	starts := ""
 	if slices.ContainsFunc(a.entry.Config.Servers, func(s stax.Server) bool { return !s.Remote() }) {

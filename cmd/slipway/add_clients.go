@@ -43,11 +43,11 @@ func (a *installing) choose(cmd *cobra.Command, ask *questions) error {
 	switch {
 	case len(found) == 0:
 		return no("name one with --client; slipway config clients lists them",
-			"add: no client is found on this machine")
+			"add: no client found on this machine")
 	case a.yes || a.dryRun || len(found) == 1:
 	case ask == nil:
 		return usage(retyped("--client", strings.Join(ids, ","), "--yes"),
-			"add: nothing was written: there is no terminal to ask on which clients should get the server")
+			"add: nothing was written: no terminal to ask which clients should get the server")
 	default:
 		var err error
 		if found, err = a.askClients(ask, found); err != nil {

@@ -56,7 +56,7 @@ func (f *auditFlags) settings() []setting {
 func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), err error) {
 	if f.path == "" {
 		if f.key != "" || f.required {
-			return nil, nil, usage("--audit-log says where it is", "there is no audit log for the other flags to be about")
+			return nil, nil, usage("--audit-log specifies its path", "the other --audit flags require an audit log")
 		}
 		return nil, func() {}, nil
 	}

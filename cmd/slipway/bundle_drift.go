@@ -82,7 +82,7 @@ func silent(ctx context.Context, name string, timeout time.Duration, err error) 
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
-	return remoteFailed("what it wrote to stderr stands above; --timeout allows more",
+	return remoteFailed("its stderr output is above; --timeout allows more time",
 		"%s: the server did not answer within %v", name, timeout)
 }
 
@@ -130,7 +130,7 @@ func updateManifest(cmd *cobra.Command, name string, src *mcpb.Source) error {
 	place := manifestPlace(name)
 	info, err := os.Stat(place)
 	if err != nil {
-		return usage("unpack it, update the folder, and pack it again", "bundle test --update: %s is no folder", name)
+		return usage("unpack it, update the folder, and pack it again", "bundle test --update: %s is not a folder", name)
 	}
 	text, err := mcpb.Update(cmd.Context(), src.Manifest(), src)
 	if err != nil {

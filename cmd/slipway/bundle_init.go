@@ -72,7 +72,7 @@ manifest is only replaced with --force.`,
 			}
 			draft.Fill()
 			if said.SpecVersion != "" && draft.SpecVersion != said.SpecVersion {
-				return usage("leave out --manifest-version, or give another --type",
+				return usage("omit --manifest-version, or choose another --type",
 					"bundle init: servers of type %s need version %s of the manifest", draft.Type, draft.SpecVersion)
 			}
 			return writeDraft(cmd, name, draft, force)

@@ -98,7 +98,7 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 	preview := p.list || p.explain != ""
 	switch {
 	case !site && (p.site.Author != "" || len(p.programs) > 0):
-		return usage("", "bundle pack: --author and --program are for StaticMCP sites, and %s is none", dir)
+		return usage("", "bundle pack: --author and --program are for StaticMCP sites, and %s is not one", dir)
 	case site && (preview || p.Prune):
 		return usage("",
 			"bundle pack: --list, --explain and --prune are not for StaticMCP sites, of which every file is packed")

@@ -81,7 +81,7 @@ func fixManifest(w io.Writer, name string) error {
 	}
 	if info.Size() > mcpb.MaxManifest {
 		return usage("unpack it first: slipway bundle unpack "+name+" DIR",
-			"bundle validate: --fix works on a manifest, and %s is none", name)
+			"bundle validate: --fix requires a manifest, and %s is not one", name)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -39,7 +39,7 @@ unsafe archive.`,
   slipway bundle verify my-server.mcpb --trust chain.pem --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("fingerprint") && !mcpb.ValidFingerprint(opts.Fingerprint) {
-				return usage("slipway bundle verify prints it", "bundle verify: %q is no SHA-256 fingerprint", opts.Fingerprint)
+				return usage("slipway bundle verify prints it", "bundle verify: %q is not a SHA-256 fingerprint", opts.Fingerprint)
 			}
 			if trust != "" {
 				text, err := os.ReadFile(trust)

@@ -100,14 +100,14 @@ terminal you are asked, with the exact command line; otherwise pass
 			if f := stax.FormatOf(typed.source); typed.file != "" && f != 0 && f != stax.JSON &&
 				!strings.Contains(typed.source, "://") && stax.FormatOf(typed.file) == stax.JSON {
 				return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s", typed.source, typed.file),
-					"config add: %s is no source of a server", typed.source)
+					"config add: %s is not a source of a server", typed.source)
 			}
 			return a.run(cmd, cmp.Or(typed.file, defaultDefinitions), typed.source)
 		},
 	}
 	a.flags(cmd)
 	cmd.Flags().BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without confirmation")
-	jsonFlag(cmd, "the definition, and what is to be done")
+	jsonFlag(cmd, "the definition and the remaining steps")
 	return cmd
 }
 
@@ -164,7 +164,7 @@ func (a *adding) complete(cmd *cobra.Command) error {
 	for _, key := range a.Secrets {
 		if !stax.IsSecretKey(key) {
 			return usage("--secret GITHUB_TOKEN names a secret; its value is given where the client starts",
-				"--secret: %q is no name of a variable", visible.Line(stax.Redact(key)))
+				"--secret: %q is not a name of a variable", visible.Line(stax.Redact(key)))
 		}
 	}
 	if a.Registry, err = registryClient(cmd); err != nil {
@@ -211,7 +211,7 @@ func notAdded(err error) error {
 	case errors.As(err, &signer):
 		return bundleFailure(opening.Arg, err)
 	case errors.As(err, &digest):
-		return denied("the host has another file than the server.json says; ask who publishes it",
+		return denied("the file on the host differs from the server.json; ask its publisher",
 			"%s: %v", opening.Arg, digest)
 	case errors.As(err, &unfit):
 		code := exitNotExact
@@ -235,7 +235,7 @@ func notWritten(file string, err error) error {
 	var exists *stax.ExistsError
 	if errors.As(err, &exists) {
 		return no("--replace takes its place, --name gives the new one another",
-			"%s: there is another server %q", file, exists.Server)
+			"%s: another server is called %q", file, exists.Server)
 	}
 	return badInput("the file stays as it is", "%s: %v", file, err)
 }
@@ -265,7 +265,7 @@ func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
 		}
 		in, ok := cmd.InOrStdin().(*os.File)
 		if !ok || !isTerminal(in) || !isTerminal(cmd.ErrOrStderr()) {
-			return denied("if you want that, say --allow-exec; --dry-run shows the whole definition",
+			return denied("to allow it, add --allow-exec; --dry-run shows the whole definition",
 				"server %q would start a command: %s", s.Name, commandLine(s))
 		}
 		if err := askYes(in, cmd.ErrOrStderr(), s); err != nil {

@@ -73,7 +73,7 @@ func openState() (*clients.State, error) {
 	}
 	state, err := clients.OpenState(dir)
 	if err != nil {
-		return nil, badInput("it remembers what was written; move it away to start over", "%v", err)
+		return nil, badInput("it records what was written; move it away to start over", "%v", err)
 	}
 	return state, nil
 }

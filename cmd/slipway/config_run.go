@@ -173,10 +173,10 @@ func notRun(err error, file string) error {
 	switch {
 	case errors.As(err, &missing):
 		f.code = exitNo
-		f.hint = "--secrets-from says where secrets are"
+		f.hint = "--secrets-from specifies where secrets are stored"
 	case errors.Is(err, stax.ErrDisabled):
 		f.code = exitNo
-		f.hint = "--disabled runs it all the same"
+		f.hint = "--disabled runs it anyway"
 	case errors.Is(err, fs.ErrNotExist):
 		f.code = exitInput
 		f.hint = "install it, or write its whole path"

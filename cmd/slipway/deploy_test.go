@@ -88,7 +88,7 @@ func TestDeploySystemd(t *testing.T) {
 	for _, s := range definitions.Config.Servers {
 		for _, key := range s.Secrets {
 			if !slices.ContainsFunc(unit["LoadCredential"], func(c string) bool { return strings.HasPrefix(c, key+":") }) {
-				t.Errorf("the secret %s of examples/definitions/mcp.yaml is no credential", key)
+				t.Errorf("the secret %s of examples/definitions/mcp.yaml is not a credential", key)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func TestDeployContainer(t *testing.T) {
 		for name := range variables {
 			if flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "MCP_SERVER_")), "_",
 				"-"); strings.HasPrefix(name, "MCP_SERVER_") && flags.Lookup(flag) == nil {
-				t.Errorf("ENV %s is no flag", name)
+				t.Errorf("ENV %s is not a flag", name)
 			}
 		}
 		if user := instructions["USER"]; len(user) != 1 || strings.HasPrefix(user[0], "0") || user[0] == "root" {

@@ -214,7 +214,7 @@ func answered(what string, err error) error {
 		text: what + ": " + strings.TrimSpace(err.Error()),
 	}
 	if errors.Is(err, client.ErrHang) {
-		f.hint = "find out what the server waits for; hangTimeoutMs and pingTimeoutMs in a definition give it more time"
+		f.hint = "find out what the server is waiting for; hangTimeoutMs and pingTimeoutMs in a definition give it more time"
 	}
 	return f
 }

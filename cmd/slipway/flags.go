@@ -59,7 +59,7 @@ func unknownVariables(flags *pflag.FlagSet, environ []string) (messages []string
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
 			continue
 		}
-		message := name + " in the environment is no variable of slipway serve"
+		message := name + " in the environment is not a variable of slipway serve"
 		if near := nearest.DidYouMean(name, known); near != "" {
 			message += "; did you mean " + near + "?"
 		}

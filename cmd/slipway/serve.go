@@ -362,7 +362,7 @@ func explained(err error) error {
 		return nil
 	case errors.Is(err, serve.ErrExposed):
 		return denied("listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth if "+
-			"everybody who can reach it may use it", "%v", err)
+			"anyone who can reach it can use it", "%v", err)
 	case neterror.IsAddressInUse(err):
 		return badInput("--addr 127.0.0.1:0 takes any free port", "%v", err)
 	}

@@ -30,8 +30,8 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 	add(f.fallback.write && f.fallback.source == "", "fallback-write", "add --fallback SOURCE",
 		"--fallback-write requires --fallback")
 	add(f.Limits.Burst > 0 && f.Limits.Rate == 0, "rate-burst", "add --rate-limit", "--rate-burst requires --rate-limit")
-	add(f.audit.path == "" && (f.audit.key != "" || f.audit.required), "audit-key", "--audit-log says where it is",
-		"there is no audit log for the other flags to be about")
+	add(f.audit.path == "" && (f.audit.key != "" || f.audit.required), "audit-key", "--audit-log specifies its path",
+		"the other --audit flags require an audit log")
 	add(f.recorder.output == "" && len(f.recorder.redact) > 0, "redact", "add --record FILE.mcplog",
 		"--redact requires --record")
 	add(f.jwt.Issuer == "" && (f.jwt.JWKSURL != "" || len(f.jwt.Audience)+len(f.jwt.Algorithms) > 0), "auth-issuer",

@@ -103,7 +103,7 @@ func (f *idleFlags) apply(d *fleet.Idle) error {
 	if f.lazy {
 		dir, err := clients.StateDir()
 		if err != nil {
-			return badInput("SLIPWAY_STATE_DIR names one", "--lazy: there is no folder to remember in: %v", err)
+			return badInput("SLIPWAY_STATE_DIR names one", "--lazy: no folder for its cache: %v", err)
 		}
 		d.CacheDir = filepath.Join(dir, "catalogs")
 	}

@@ -103,7 +103,8 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 	}
 	info, err := os.Stat(arg)
 	if web || err == nil && !info.IsDir() {
-		return nil, usage("name the folder that it was built from", "site check: --fix repairs folders, and %s is none", arg)
+		return nil, usage("name the folder that it was built from",
+			"site check: --fix repairs folders, and %s is not a folder", arg)
 	}
 	if err != nil {
 		return open.Check(cmd.Context(), arg, &open.CheckOptions{SiteOnly: true}) // it returns the right error

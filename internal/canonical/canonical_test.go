@@ -102,7 +102,7 @@ func TestAppendRefuses(t *testing.T) {
 		{"a half and a letter", `"\ud83d\u0041"`, `\ud83d`},
 		{"half of a pair in a name", `{"x": 1, "\"\\\ud83d" : 1}`, `half of a surrogate pair: \ud83d`},
 		{"too large a number", `[1e400]`, "1e400 is too large"},
-		{"bytes that are no text", "\"\xff\"", ""},
+		{"bytes that are not text", "\"\xff\"", ""},
 		{"too deep", strings.Repeat("[", 600) + strings.Repeat("]", 600), ""},
 	}
 	for _, tt := range tests {
@@ -129,7 +129,7 @@ func FuzzAppend(f *testing.F) {
 		}
 		var was, is any
 		if json.Unmarshal(text, &was) != nil {
-			t.Fatalf("%q is no JSON", text)
+			t.Fatalf("%q is not JSON", text)
 		}
 		if json.Unmarshal(form, &is) != nil || !reflect.DeepEqual(was, is) {
 			t.Fatalf("%q became %q", text, form)

@@ -63,7 +63,7 @@ func Catalog(c *mcp.Catalog) []check.Finding {
 		u, err := url.Parse(r.URI)
 		if err != nil || u.Scheme == "" {
 			k.Add(ruleURI, fmt.Sprintf("/resources/%d/uri", i), "",
-				"resource %q is no URI with a scheme", r.URI)
+				"resource %q is not a URI with a scheme", r.URI)
 		}
 	}
 	for i := range c.Templates {
@@ -163,7 +163,7 @@ func (k *catalogChecker) schema(tool, which string, text []byte, pointer string)
 			pointer = pointer + e.Pointer
 			why = e.Message
 		}
-		k.Add(ruleSchema, pointer, "", "the %s of tool %q is no JSON Schema: %s",
+		k.Add(ruleSchema, pointer, "", "the %s of tool %q is not a JSON Schema: %s",
 			which, tool, why)
 		return
 	}

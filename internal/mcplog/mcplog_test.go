@@ -252,7 +252,7 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	if !bytes.Contains(text, []byte(`\"word\":\"y\"`)) {
-		t.Errorf("the recording lacks what is no secret:\n%s", text)
+		t.Errorf("the recording lacks what is not a secret:\n%s", text)
 	}
 	play(t, readRecording(t, text))
 	invalid := &mcplog.WriterOptions{Redact: []string{"params"}}

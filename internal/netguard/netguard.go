@@ -217,7 +217,8 @@ func ParseNetwork(word string) ([]netip.Prefix, error) {
 	}
 	p, err := netip.ParsePrefix(word)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no network: want one such as 10.1.0.0/16, an address, private, loopback or any", word)
+		return nil, fmt.Errorf("%q is not a network: "+
+			"want one such as 10.1.0.0/16, an address, private, loopback or any", word)
 	}
 	if p.Addr().Is4In6() {
 		if p.Bits() < 96 {

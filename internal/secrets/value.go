@@ -113,7 +113,7 @@ func assignment(s string) string {
 	}) {
 		name, value, ok := strings.Cut(part, "=")
 		if ok && Name(strings.TrimLeft(name, "-")) && !Plain(value) {
-			return "a name in it says so"
+			return "because of a name in it"
 		}
 	}
 	return ""

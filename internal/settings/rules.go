@@ -5,7 +5,7 @@ import "github.com/slipway-mcp/slipway/check"
 var rules check.RuleSet
 
 var (
-	ruleUnknown = rules.Error("serve/unknown-field", "a member that is no setting of `slipway serve`")
+	ruleUnknown = rules.Error("serve/unknown-field", "a member that is not a setting of `slipway serve`")
 	ruleType    = rules.Error("serve/type", "a setting of the wrong type")
 	ruleValue   = rules.Error("serve/value", "a value that the setting does not accept")
 	ruleSecret  = rules.Error("serve/secret-literal", "a token or another secret in the configuration file",

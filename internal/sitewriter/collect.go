@@ -187,7 +187,7 @@ func (w *writer) takeAnswer(a *Answer) error {
 	case a.Prompt != "":
 		return w.takePrompt(a)
 	}
-	return refuse(ruleEmptyAnswer, "", "an answer says neither what it is for nor what its path is")
+	return refuse(ruleEmptyAnswer, "", "an answer has neither a question nor a path")
 }
 
 // takeFile stores a file that is not an answer.

@@ -391,7 +391,7 @@ func (t *dirTarget) state(w *writer, f *file) (state, error) {
 	}
 	if !info.Mode().IsRegular() {
 		return 0, pathError("write", filepath.Join(t.root.Name(), name),
-			errors.New("something is there that is no file"))
+			errors.New("it exists and is not a file"))
 	}
 	if info.Size() != f.size {
 		return differs, nil

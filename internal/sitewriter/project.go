@@ -104,7 +104,7 @@ func ProjectFolder(dir string) string {
 //   - the greatest Git tag of a release, since projects without such a file are rarely at
 //     the commit of a tag.
 //
-// It is empty if none has. The number of commits since a tag is no part of the version: it
+// It is empty if none has. The number of commits since a tag is not part of the version: it
 // would change the site with every commit.
 func ProjectVersion(dir string) string {
 	root := ProjectFolder(dir)

@@ -185,7 +185,7 @@ func (r *yamlReader) alias(y *yaml.Node, at *Node) *Node {
 	target := r.known[y.Alias]
 	if target == nil {
 		panic(failure(at.Start,
-			fmt.Sprintf("the alias *%s stands for nothing that ends before it", y.Value), ""))
+			fmt.Sprintf("the alias *%s has no anchor before it", y.Value), ""))
 	}
 	if r.limits.document {
 		return target

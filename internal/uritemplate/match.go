@@ -72,11 +72,11 @@ func (t *Template) apart(i int) error {
 		return errors.New("a fragment must come last")
 	}
 	if i > 0 && t.parts[i-1].operator != nil && p.operator.first == "" {
-		return fmt.Errorf("nothing stands between the variables %q and %q, so a URI does not tell where one ends",
+		return fmt.Errorf("nothing separates the variables %q and %q, so it is ambiguous where one ends",
 			last(t.parts[i-1].names), p.names[0])
 	}
 	if p.operator.reserved && len(p.names) > 1 {
-		return fmt.Errorf("values of {%c} may hold the comma that separates them: use one variable", p.operator.symbol)
+		return fmt.Errorf("values of {%c} may contain the comma that separates them: use one variable", p.operator.symbol)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func literalText(s string) (string, error) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c <= ' ', c == 0x7f, strings.IndexByte("\"'<>\\^`|", c) >= 0 && c != '\'':
-			return "", fmt.Errorf("%q cannot stand in a URI", c)
+			return "", fmt.Errorf("a URI cannot contain %q", c)
 		case c == '%' && !isEscape(s, i):
 			return "", errors.New("a percent sign must begin an escape such as %20")
 		}

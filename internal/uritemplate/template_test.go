@@ -142,7 +142,7 @@ func TestParseErrors(t *testing.T) {
 		"x://{=a}":    "{=a}: the operator '=' is reserved",
 		"x://{a}/{a}": `the variable "a" is given twice`,
 		"x://{a}{b}":  `nothing stands between the variables "a" and "b", so a URI does not tell where one ends`,
-		"x://{+a,b}":  "values of {+} may hold the comma that separates them: use one variable",
+		"x://{+a,b}":  "values of {+} may contain the comma that separates them: use one variable",
 		"x://s{?a}/b": "a query must come last: nothing but a fragment may follow it",
 		"x://a b":     "' ' cannot stand in a URI",
 		"x://100%":    "a percent sign must begin an escape such as %20",

@@ -368,7 +368,7 @@ func (c *Client) received(text []byte) {
 		defer c.mu.Unlock()
 		c.notifications = append(c.notifications, Notification{string(m.Method), json.RawMessage(m.Params)})
 	default:
-		id, _ := strconv.ParseUint(string(m.ID), 10, 64) // 0 is no id of a request
+		id, _ := strconv.ParseUint(string(m.ID), 10, 64) // 0 is not an id of a request
 		if answer := c.takeWaiting(id); answer != nil {
 			answer <- m
 		} else {

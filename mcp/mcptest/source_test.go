@@ -420,7 +420,7 @@ var brokenSources = []broken{
 			return goodCall(ctx, p)
 		}
 	}},
-	{"malformed arguments succeed", "tools/malformed_arguments", "that is no object", func(l *library) {
+	{"malformed arguments succeed", "tools/malformed_arguments", "that is not an object", func(l *library) {
 		l.call = func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 			if string(p.Arguments) == "null" {
 				return &mcp.CallToolResult{}, nil

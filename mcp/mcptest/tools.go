@@ -106,7 +106,7 @@ func checkMalformedArguments(s *suite) {
 		for _, args := range malformedFor(name) {
 			out := s.callTool(context.Background(), t.Name, json.RawMessage(args))
 			if out.ok && len(in.Required) > 0 && !isObject(args) && !failed(s, out) {
-				s.Errorf("CallTool(%s, %s) succeeds, want an error: that is no object", short(t.Name), short(args))
+				s.Errorf("CallTool(%s, %s) succeeds, want an error: that is not an object", short(t.Name), short(args))
 			}
 		}
 	}

@@ -240,7 +240,7 @@ func TestAskAnswers(t *testing.T) {
 			"elicitation/create")},
 		{"accepted without content", `"result":{"action":"accept"}`, askName, fmt.Sprintf(malformed,
 			"elicitation/create")},
-		{"content that is no object", `"result":{"action":"accept","content":"Ann"}`, askName,
+		{"content that is not an object", `"result":{"action":"accept","content":"Ann"}`, askName,
 			fmt.Sprintf(malformed, "elicitation/create")},
 		{"null", `"result":null`, askName, fmt.Sprintf(malformed, "elicitation/create")},
 		{"a number", `"result":7`, askName, fmt.Sprintf(malformed, "elicitation/create")},
@@ -259,7 +259,7 @@ func TestAskAnswers(t *testing.T) {
 		{"sampling refused", `"error":{"code":-1,"message":"the user says no"}`, askModel,
 			`error: the client answered sampling/createMessage with an error: {"code":-1,"message":"the user says no"}`},
 		{"no roots", `"result":{"roots":[]}`, askRoots, "[]"},
-		{"roots that are no array", `"result":{"roots":{}}`, askRoots, fmt.Sprintf(malformed, "roots/list")},
+		{"roots that are not array", `"result":{"roots":{}}`, askRoots, fmt.Sprintf(malformed, "roots/list")},
 		{"roots missing", `"result":{}`, askRoots, fmt.Sprintf(malformed, "roots/list")},
 		{"roots of the wrong type", `"result":{"roots":[7]}`, askRoots, ""}, // must be an error, with any text
 	} {

@@ -87,7 +87,7 @@ func (rc *request) fitsBatch(held int) *mcp.Error {
 	case rc.msg.is("initialize"):
 		return invalidRequest("initialize cannot be part of a batch")
 	case rc.version.Modern():
-		return invalidRequest("a batch cannot hold requests of %s", rc.version)
+		return invalidRequest("a batch cannot contain requests of %s", rc.version)
 	}
 	return nil
 }

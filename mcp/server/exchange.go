@@ -199,7 +199,7 @@ func (x *exchange) admit(rc *request) *mcp.Error {
 			return e
 		}
 		if v.Modern() {
-			return headerMismatch("the MCP-Protocol-Version header says %q, the body another version", header)
+			return headerMismatch("the MCP-Protocol-Version header is %q, but the body has another version", header)
 		}
 		rc.version = v
 	}

@@ -176,7 +176,7 @@ func FuzzHeaderValue(f *testing.F) {
 	fuzzbound.Fuzz(f, func(t *testing.T, value string) {
 		decoded, ok := decodeHeaderValue(value)
 		if ok && !utf8.ValidString(decoded) {
-			t.Errorf("decodeHeaderValue(%q) = %q, which is no text", value, decoded)
+			t.Errorf("decodeHeaderValue(%q) = %q, which is not text", value, decoded)
 		}
 		if ok && decoded != strings.Trim(value, " \t") {
 			body := strings.TrimSuffix(strings.TrimPrefix(strings.Trim(value, " \t"), "=?base64?"), "?=")

@@ -46,7 +46,7 @@ func (rc *request) checkVersionHeader(requested string) *mcp.Error {
 	}
 	for _, header := range headers {
 		if header != requested {
-			return headerMismatch("the MCP-Protocol-Version header says %q, the body %q", header, requested)
+			return headerMismatch("the MCP-Protocol-Version header is %q, but the body has %q", header, requested)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (rc *request) checkMethodHeaders() *mcp.Error {
 	}
 	for _, method := range methods {
 		if method != string(rc.msg.method) {
-			return headerMismatch("the Mcp-Method header says %q, the body %q", method, rc.msg.method)
+			return headerMismatch("the Mcp-Method header is %q, but the body has %q", method, rc.msg.method)
 		}
 	}
 	var raw []byte

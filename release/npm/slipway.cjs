@@ -45,7 +45,7 @@ function resolve (name) {
 }
 
 // installCommand returns the command that installs a package next to this one. A package
-// that is named is no optional dependency, so it is installed whatever is omitted.
+// that is named is not an optional dependency, so it is installed whatever is omitted.
 function installCommand (name) {
   const both = [manifest.name, name].map(one => one + '@' + manifest.version)
   const agent = process.env.npm_config_user_agent || ''

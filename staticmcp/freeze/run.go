@@ -399,7 +399,7 @@ func (r *run) collect(o *outcome) *sitewriter.Answer {
 	}
 	if o.unstable {
 		report.Unstable++
-		hint := "leave such answers out with --skip-unstable, or the part that changes with --replace"
+		hint := "skip such answers with --skip-unstable, or replace the part that changes with --replace"
 		r.found(ruleUnstable, o.q, hint,
 			"the answer is not the same when it is asked for again")
 		if r.plan.opts.Repeat.SkipUnstable {

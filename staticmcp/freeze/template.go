@@ -104,7 +104,7 @@ func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names [
 		return text
 	})
 	if !bytes.Equal(expected, second) {
-		return nil, errors.New("the prompt is no text with places, so it cannot be stored for arguments that can be anything")
+		return nil, errors.New("the prompt is not a text with placeholders, so it cannot be stored for arbitrary arguments")
 	}
 	return first, nil
 }

@@ -43,7 +43,7 @@ func (c *checker) checkNoJekyll() {
 	}
 	s := c.newFileReport(".nojekyll", nil)
 	s.At(0).Add(ruleNoJekyll, "", "write an empty file with that name beside mcp.json",
-		"there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out")
+		"there is no .nojekyll, and names begin with _: GitHub Pages omits those files")
 	s.repair(repair{
 		does:   "create an empty .nojekyll",
 		create: true,

@@ -164,7 +164,7 @@ func (c *checker) compareIndex(s *fileReport) {
 	if one.size != int64(len(s.text)) || one.sum != sha256.Sum256(s.text) {
 		s.At(0).Add(ruleIndexStale, "",
 			"the file was changed manually: rebuild the site, or remove .staticmcp",
-			"the file is not what the index of the site says")
+			"the file differs from the index of the site")
 	}
 }
 

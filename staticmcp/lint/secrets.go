@@ -31,7 +31,7 @@ func (c *checker) secrets(s *fileReport, at int) {
 			continue
 		}
 		s.At(at+f.Offset).Add(ruleSecret, f.Pointer,
-			"remove it and revoke it, as it may have been read; if it is no secret, accept it with --allow-secret "+
+			"remove it and revoke it, because others may have read it; if it is not a secret, accept it with --allow-secret "+
 				fingerprint,
 			"the file contains %s (%s)", f.What, f.Kind)
 	}

@@ -152,7 +152,7 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 			Err: fmt.Errorf("more than %d files", c.opts.MaxEntries),
 		}
 	case errors.Is(err, site.ErrMissing):
-		c.in(dir).Add(ruleSpecialFile, "", "", "the folder is no folder")
+		c.in(dir).Add(ruleSpecialFile, "", "", "it is not a folder")
 		return nil
 	case err != nil:
 		c.in(dir).Add(ruleUnreadable, "", "",
@@ -223,7 +223,7 @@ func (c *checker) portable(where, stem string) {
 		'1' <= device[3] &&
 		device[3] <= '9'
 	if numbered || slices.Contains([]string{"con", "prn", "aux", "nul"}, device) {
-		c.in(where).Add(ruleWindowsName, "", "a zip holds it; a folder on Windows does not",
+		c.in(where).Add(ruleWindowsName, "", "a zip can contain it, but a folder on Windows cannot",
 			"Windows keeps the name %q for a device", device)
 	}
 }

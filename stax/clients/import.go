@@ -373,9 +373,11 @@ func texts(n *tree.Node) []string {
 func (i *importer) word(s *stax.Server, what string, n *tree.Node) string {
 	switch {
 	case n.Kind == tree.Array || n.Kind == tree.Object:
-		i.lost(n, "%s of server %q is %s", what, s.Name, n.Kind)
+		i.lost(n,
+			"%s of server %q is %s", what, s.Name, n.Kind)
 	case i.refers(n.Text):
-		i.lost(n, "%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what,
+		i.lost(n,
+			"%s of server %q contains a reference that definitions do not support: it stays as unexpanded text", what,
 			s.Name)
 	}
 	return n.Text

@@ -159,7 +159,7 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 			keyFor("", m.Key) == m.Key:
 			if refs[0].otherwise {
 				i.lost(m.Value,
-					"what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
+					"the default of the variable %s of server %q is lost", refs[0].key, s.Name)
 			}
 			i.refer(s, m.Value, refs[0].key, m.Key)
 		case stax.LooksSecret(m.Key, value) != "":
@@ -172,8 +172,9 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 			i.expose(s, m.Value, key, variable)
 		default:
 			if i.refers(value) {
-				i.lost(m.Value, "the variable %s of server %q holds a reference that no definition can: it stays as text, "+
-					"and is not expanded",
+				i.lost(m.Value,
+					"the variable %s of server %q contains a reference that definitions do not support: it stays as text, "+
+						"and is not expanded",
 					m.Key, s.Name)
 			}
 			if s.Env == nil {
@@ -205,8 +206,8 @@ func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
 	key := i.keep(s, keyFor(s.Name, name), value)
 	needs(s, key)
 	s.Args[at] = strings.TrimSuffix(s.Args[at], value) + "<" + key + ">"
-	i.literal(n, "argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> "+
-		"stands in its place, and the server gets the variable %s", at+1, s.Name, key, key)
+	i.literal(n, "argument %d of server %q contains a secret, which a definition cannot refer to there: <%s> "+
+		"replaces it, and the server receives the variable %s", at+1, s.Name, key, key)
 }
 
 // object reports a value that should be a table.
@@ -237,7 +238,7 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		for _, r := range refs {
 			if r.otherwise {
 				i.lost(n,
-					"what holds without the variable %s of server %q is lost", r.key, s.Name)
+					"the default of the variable %s of server %q is lost", r.key, s.Name)
 			}
 			b.WriteString(value[at:r.start] + "{" + r.key + "}")
 			at = r.end
@@ -260,8 +261,9 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		return
 	}
 	if i.refers(value) {
-		i.lost(n, "the header %s of server %q holds a reference that no definition can: it stays as text, and is not "+
-			"expanded",
+		i.lost(n,
+			"the header %s of server %q contains a reference that definitions do not support: it stays as text, and is not "+
+				"expanded",
 			name, s.Name)
 	}
 	if s.Headers == nil {
@@ -296,9 +298,9 @@ func (i *importer) url(s *stax.Server, n *tree.Node) {
 		}
 		key := i.keep(s, keyFor(s.Name, name), plain)
 		parts[at] = name + "=<" + key + ">"
-		i.literal(n, "the address of server %q holds the value of a secret, and a definition cannot refer to one "+
+		i.literal(n, "the URL of server %q contains a secret, which a definition cannot refer to "+
 			"there: <%s> "+
-			"stands in its place", s.Name, key)
+			"replaces it", s.Name, key)
 	}
 	if query := strings.Join(parts, "&"); query != u.RawQuery {
 		before, _, _ := strings.Cut(s.URL, "?")

@@ -238,7 +238,7 @@ func TestImport(t *testing.T) {
 			"claude-code",
 			`{"mcpServers":{"g":{"command":"x","env":{"A":"${A:-b}"}}}}`,
 			`{"servers":{"g":{"command":"x","secrets":["A"]}},"secrets":[{"key":"A"}]}`,
-			"without the variable A",
+			"the default of the variable A",
 		},
 		"two in a header": {
 			"claude-code",

@@ -189,7 +189,7 @@ func (l *State) lock() (unlock func(), err error) {
 	select {
 	case <-timer.C:
 		close(late)
-		return nil, fmt.Errorf("another slipway has been writing for %v: it holds %s", lockWait, name)
+		return nil, fmt.Errorf("another slipway has been writing for %v: it has locked %s", lockWait, name)
 	case lock := <-got:
 		if lock.err != nil {
 			return nil, lock.err

@@ -230,7 +230,7 @@ func (t *translator) run() (Entry, []check.Finding) {
 	if t.shape == nil {
 		what := "it starts no programs"
 		if t.server.Remote() {
-			what = fmt.Sprintf("it does not speak %s", t.server.Transport)
+			what = fmt.Sprintf("it does not support %s", t.server.Transport)
 		}
 		t.leaveOut(ruleClientTransport, member, what)
 		return *t.entry, t.findings
@@ -462,7 +462,7 @@ func (t *translator) remoteSecrets() {
 	}
 	for _, key := range t.merged.Unbound(t.server) {
 		t.add(stax.RuleSecretUnbound, "secrets",
-			"gets no header for %s: nothing says which", key)
+			"gets no header for %s: none is bound to it", key)
 	}
 }
 

@@ -222,7 +222,7 @@ func (s *search) matches(doc *Document) bool {
 // [ErrNotFound] if the registry does not have it.
 func (c *Client) Get(ctx context.Context, name, version string) (*Document, error) {
 	if !IsName(name) {
-		return nil, fmt.Errorf("%q is no name in a registry, such as io.github.owner/server", name)
+		return nil, fmt.Errorf("%q is not a name in a registry, such as io.github.owner/server", name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxRequests)
 	defer cancel()

@@ -208,7 +208,7 @@ func decode(text json.RawMessage) (*Document, error) {
 		return nil, err
 	}
 	if doc.Name == "" || len(doc.Packages) == 0 && len(doc.Remotes) == 0 {
-		return nil, errors.New("it names no server with packages or remotes")
+		return nil, errors.New("it does not describe a server with packages or remotes")
 	}
 	for _, p := range doc.Packages {
 		if p.RegistryType == "" || p.Identifier == "" || p.Transport.Type == "" {

@@ -112,7 +112,7 @@ func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 			Withdrawn: true,
 		}
 	case "deprecated":
-		b.lost(check.Warning, "the registry says that %s %s is deprecated", d.Name, d.Version)
+		b.lost(check.Warning, "the registry marks %s %s as deprecated", d.Name, d.Version)
 	}
 	if err := b.choose(); err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (b *builder) remote(t *Transport) error {
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" || len(secrets) > 0 {
 		return &UnfitError{
-			Why:  "the address of the server holds a secret, or is none",
+			Why:  "the URL of the server contains a secret, or is invalid",
 			Hint: "a definition has a place for secrets in headers only",
 		}
 	}

@@ -276,12 +276,12 @@ func TestEntryRefuses(t *testing.T) {
 		"an option": {
 			`"packages": [{"registryType": "npm", "identifier": "--call=evil", ` + stdio + `}]`,
 			"",
-			"is no package",
+			"is not a package",
 		},
 		"two words": {
 			`"packages": [{"registryType": "npm", "identifier": "w evil", ` + stdio + `}]`,
 			"",
-			"is no package",
+			"is not a package",
 		},
 		"a secret argument": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "packageArguments": [{"type": "named", "name": ` +
@@ -310,7 +310,7 @@ func TestEntryRefuses(t *testing.T) {
 			`"remotes": [{"type": "streamable-http", "url": "https://x.example/{key}", "variables": {"key": {"isSecret": ` +
 				`true}}}]`,
 			"",
-			"holds a secret",
+			"contains a secret",
 		},
 		"an open address": {
 			`"remotes": [{"type": "streamable-http", "url": "https://{host}/", "variables": {"host": {"isRequired": true}}}]`,
@@ -366,7 +366,7 @@ func TestParse(t *testing.T) {
 		"a list":         {`[]`, "", "a list"},
 		"an older one":   {`{"name": "a/b", "packages": [{"registry_name": "npm", "name": "x"}]}`, "", "before 2025-12-11"},
 		"another type":   {`{"name": "a/b", "packages": {}}`, "", "packages"},
-		"nothing to use": {`{"name": "a/b", "description": "d"}`, "", "no server with packages"},
+		"nothing to use": {`{"name": "a/b", "description": "d"}`, "", "describe a server with packages"},
 		"too large":      {strings.Repeat(" ", registry.MaxBytes) + old, "", "1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -385,7 +385,7 @@ func TestParse(t *testing.T) {
 func TestStatus(t *testing.T) {
 	for status, want := range map[string]string{
 		"active":     "",
-		"deprecated": "is deprecated",
+		"deprecated": "as deprecated",
 		"deleted":    "has deleted a/b 1",
 	} {
 		answer := `"server": {"name": "a/b", "description": "d", "version": "1", "remotes": [{"type": "sse", "url": ` +

@@ -128,7 +128,7 @@ func (e *exporter) complete() error {
 		return &NeedError{"a version", "--version 1.0.0"}
 	case d.Version == "latest" || len(d.Version) > 255 ||
 		strings.ContainsAny(d.Version, "^~<>=*| "):
-		return &NeedError{fmt.Sprintf("one version, and %q is none", d.Version), "--version 1.0.0"}
+		return &NeedError{fmt.Sprintf("one version, which %q is not", d.Version), "--version 1.0.0"}
 	case d.Description == "":
 		return &NeedError{"a description", `--description "What the server does"`}
 	case utf8.RuneCountInString(d.Title) > maxDescription:

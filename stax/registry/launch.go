@@ -101,7 +101,7 @@ func (b *builder) pack(p *Package) error {
 		strings.ContainsFunc(p.Identifier+p.Version, func(r rune) bool {
 			return r <= ' ' || r == 0x7f
 		}) {
-		return &UnfitError{Why: fmt.Sprintf("%q is no package", p.Identifier)}
+		return &UnfitError{Why: fmt.Sprintf("%q is not a package", p.Identifier)}
 	}
 	s := b.server
 	if p.FileSHA256 != "" {

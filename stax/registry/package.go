@@ -41,9 +41,9 @@ func ParsePackage(text string, args []string) (*Document, error) {
 	versioned := len(p.Identifier) < len(rest)
 	switch {
 	case len(text) > maxPackage, !IsPackage(text), !name.MatchString(p.Identifier):
-		return nil, fmt.Errorf("%.100q is no name of a package", p.Identifier)
+		return nil, fmt.Errorf("%.100q is not a name of a package", p.Identifier)
 	case versioned && !packVersion.MatchString(p.Version):
-		return nil, fmt.Errorf("%.100q is no version of a package", p.Version)
+		return nil, fmt.Errorf("%.100q is not a version of a package", p.Version)
 	}
 	for _, word := range args {
 		p.PackageArguments = append(p.PackageArguments, Argument{

@@ -51,7 +51,7 @@ func (e *exporter) packageOf() *Package {
 			return e.bundle(s.Args[2:])
 		}
 	}
-	e.lost("command", "%s starts no package that a registry knows", name)
+	e.lost("command", "%s does not start a package of a known registry", name)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (e *exporter) plainPackage(p *Package) bool {
 		strings.HasPrefix(id, "/") ||
 		strings.Count(id, "/") > 1 ||
 		strings.Contains(id, "/") && !strings.HasPrefix(p.Identifier, "@") {
-		e.lost("args", "%s is no package of a registry", p.Identifier)
+		e.lost("args", "%s is not a package of a registry", p.Identifier)
 		return false
 	}
 	return true
@@ -107,7 +107,7 @@ func (e *exporter) plainPackage(p *Package) bool {
 // pinned reports a package without an exact version.
 func (e *exporter) pinned(p *Package) {
 	if p.Version == "latest" || strings.ContainsAny(p.Version, "^~<>=*|") {
-		e.lost("args", "a registry takes one version of %s, and %q is none",
+		e.lost("args", "a registry accepts one version of %s, which %q is not",
 			p.Identifier, p.Version)
 		p.Version = ""
 	}
@@ -289,7 +289,7 @@ func (e *exporter) bundle(args []string) *Package {
 		return nil
 	}
 	if len(p.FileSHA256) != 64 {
-		e.lost("registryRef", "a registry wants the SHA-256 of a bundle, and registryRef has no digest")
+		e.lost("registryRef", "a registry requires the SHA-256 of a bundle, and registryRef has no digest")
 		return nil
 	}
 	return p

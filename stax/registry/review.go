@@ -35,7 +35,7 @@ func (e *Entry) Review(file string, added *stax.Added) (todo []string, report *c
 	}
 	for _, key := range server.Secrets {
 		if os.Getenv(key) != "" {
-			r.Add(ruleSecretShared, "", "--secrets-from says where else secrets are",
+			r.Add(ruleSecretShared, "", "--secrets-from specifies other places for secrets",
 				"the variable %s is set here, and server %q would get its value", key, server.Name)
 		}
 	}

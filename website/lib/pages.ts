@@ -34,7 +34,7 @@ export const excluded = readdirSync(root)
   .map((entry) => (statSync(join(root, entry)).isDirectory() ? `${entry}/**` : entry))
   .concat('website/node_modules/**', 'website/.vitepress/**', 'website/README.md')
 
-/** address returns the site's address of a source file, or undefined if it is no page. */
+/** address returns the site's address of a source file, or undefined if it is not a page. */
 export function address(path: string): string | undefined {
   if (path === 'changelog/README.md') return '/changelog/unreleased'
   const unreleased = /^changelog\/(?:unreleased|[^/]+)\/([^/]+)\.md$/.exec(path)

@@ -235,7 +235,7 @@ func (s *Signature) readAttributes(raw asn1.RawValue) error {
 	}
 	switch {
 	case !seen[oidContentType] || !seen[oidMessageDigest]:
-		return errors.New("it does not say what it signs")
+		return errors.New("it does not identify what it signs")
 	case kind.String() != oidData:
 		return errors.New("it signs something else than data")
 	}

@@ -57,7 +57,7 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 		if signer, ok := key.(crypto.Signer); ok {
 			return signer, nil
 		}
-		return nil, errors.New("the private key is none that signs")
+		return nil, errors.New("the private key cannot sign")
 	}
 	return nil, errors.New("there is no private key (-----BEGIN PRIVATE KEY-----)")
 }

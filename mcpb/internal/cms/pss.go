@@ -68,7 +68,7 @@ func rsaKey(c *x509.Certificate) (*rsa.PublicKey, error) {
 	}
 	if decode(c.RawSubjectPublicKeyInfo, &info) != nil ||
 		info.Algorithm.Algorithm.String() != oidRSAPSS {
-		return nil, errors.New("the key of the certificate is no RSA key")
+		return nil, errors.New("the key of the certificate is not an RSA key")
 	}
 	return x509.ParsePKCS1PublicKey(info.Key.RightAlign())
 }

@@ -132,7 +132,7 @@ func (a *Archive) findDirectory() (*directory, error) {
 	}
 	i := bytes.LastIndex(tail, []byte(endSignature))
 	if i < 0 || len(tail)-i < endLen {
-		return nil, damagedf("", "there is no directory at its end, so it is no zip file or not all of one")
+		return nil, damagedf("", "it does not end with a directory, so it is not a zip file or is incomplete")
 	}
 	var end endRecord
 	decode(tail[i:], &end)
@@ -146,7 +146,7 @@ func (a *Archive) findDirectory() (*directory, error) {
 	}
 	if comment != behind && (!a.Signed() || comment != a.block.size-a.end-endLen) {
 		return nil, unsafef(RuleAmbiguous, "",
-			"%d bytes follow its directory, which says %d", behind, comment)
+			"%d bytes follow its directory, which declares %d", behind, comment)
 	}
 	dir := &directory{
 		count:  int64(end.Count),
@@ -187,7 +187,7 @@ func (a *Archive) readZip64(dir *directory, locator *zip64Locator) error {
 	var end zip64EndRecord
 	decode(b, &end)
 	if end.Signature != zip64EndSignature || end.Length != zip64EndLen-12 {
-		return damagedf("", "its zip64 record is none")
+		return damagedf("", "its zip64 record is invalid")
 	}
 	if end.Disk|end.DirectoryDisk|locator.Disk != 0 || end.Here != end.Count {
 		return unsafef(RuleUnsupported, "", "it is one of several parts")
@@ -341,7 +341,7 @@ func (a *Archive) readLocals(end int64) error {
 		}
 		switch {
 		case i == 0 && e.header > 0:
-			return unsafef(RuleAmbiguous, "", "%d bytes stand in front of its first file", e.header)
+			return unsafef(RuleAmbiguous, "", "%d bytes precede its first file", e.header)
 		case e.header < at:
 			return unsafef(RuleOverlap, e.Name, "it shares bytes with another entry")
 		case e.header > at:
@@ -375,7 +375,7 @@ func (a *Archive) readLocal(e *Entry, next int64) (end int64, err error) {
 	var h localRecord
 	decode(b, &h)
 	if h.Signature != localSignature {
-		return 0, damagedf(e.Name, "its header is none")
+		return 0, damagedf(e.Name, "its header is invalid")
 	}
 	size := int64(localLen) + int64(h.NameLen) + int64(h.ExtraLen)
 	if e.PackedSize > room-size {
@@ -453,7 +453,7 @@ func (a *Archive) readDescriptor(e *Entry, at, room int64) (int64, error) {
 			return int64(len(b)), nil
 		}
 	}
-	return 0, unsafef(RuleAmbiguous, e.Name, "what stands behind its data is not its sizes")
+	return 0, unsafef(RuleAmbiguous, e.Name, "the record after its data does not have its sizes")
 }
 
 // readExtra reads the extra fields of a header. Those of fields that have the maximum of

@@ -130,7 +130,7 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 	}
 	if len(r.packages) == 0 {
 		return nil, fmt.Errorf(
-			"read Go packages in %s: there is no package that others may import; those in internal folders are left out",
+			"read Go packages in %s: there is no package that others may import; those in internal folders are skipped",
 			in.dir)
 	}
 	b := &book{

@@ -232,7 +232,7 @@ func (a *api) open(path string) (*file, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > tree.MaxDocument {
-		return nil, fmt.Errorf("%s is no file of up to %d MiB", path, tree.MaxDocument>>20)
+		return nil, fmt.Errorf("%s is not a file of up to %d MiB", path, tree.MaxDocument>>20)
 	}
 	data, err := a.folder.ReadFile(path)
 	if err != nil {

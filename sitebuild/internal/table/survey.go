@@ -276,7 +276,7 @@ func (t *tab) chooseKey() error {
 		for _, i := range places {
 			c := t.cols[i]
 			if c.kind == kindAny || c.most > 1000 {
-				return fmt.Errorf("column %q cannot be a key: its values are no short texts or numbers", c.name)
+				return fmt.Errorf("column %q cannot be a key: its values are not all short texts or numbers", c.name)
 			}
 		}
 		t.key = places
@@ -366,7 +366,8 @@ func (t *tab) chooseFinders() error {
 		c := t.cols[i]
 		if c.values == nil {
 			return fmt.Errorf(
-				"column %q cannot be found by: it has more than %d different values, or values that are no short texts or numbers",
+				"column %q cannot be used for lookups: it has more than %d different values, "+
+					"or values other than short texts and numbers",
 				c.name, c.limit)
 		}
 		t.finders = append(t.finders, t.newFinder(i))

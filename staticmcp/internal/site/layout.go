@@ -271,7 +271,7 @@ func SearchFolder(arguments []string, meta []byte) (string, error) {
 			return "", fmt.Errorf("%s: %q is not the tool's only argument",
 				MetaSearch, said.Argument)
 		case !fs.ValidPath(said.Index) || said.Index == "." || !IsSafePath(said.Index):
-			return "", fmt.Errorf("%s: %q is no folder of the site", MetaSearch, said.Index)
+			return "", fmt.Errorf("%s: %q is not a folder of the site", MetaSearch, said.Index)
 		}
 		return said.Index, nil
 	}

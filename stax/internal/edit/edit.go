@@ -107,7 +107,7 @@ func parse(text []byte, t Target) (*tree.Node, error) {
 		return &tree.Node{Kind: tree.Object}, nil
 	}
 	if root.Kind != tree.Object {
-		return nil, fmt.Errorf("it holds %s, not an object", root.Kind)
+		return nil, fmt.Errorf("it contains %s, not an object", root.Kind)
 	}
 	return root, nil
 }
