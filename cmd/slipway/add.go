@@ -107,10 +107,13 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 	if err != nil {
 		return err
 	}
-	a.EntryOptions.Progress = byteProgress(cmd, "downloading")
+	wait := waitFor(cmd, publicName(source))
+	defer wait.finish()
+	a.EntryOptions.Progress = wait.bytes()
 	if a.entry, err = open.Entry(cmd.Context(), source, &a.EntryOptions); err != nil {
 		return notAdded(err)
 	}
+	wait.finish()
 	defer closeAddition(a.entry)
 	added, merged, err := a.define()
 	if err != nil {

@@ -52,11 +52,14 @@ folder; all other bytes of the manifest stay the same.
 			stray := &strayLines{}
 			opts.Start, opts.Stray, opts.Stderr = true, stray.add,
 				serverStderr(cmd.ErrOrStderr(), nil, false)(open.Argument(args[0]).Name())
+			wait := waitFor(cmd, args[0])
+			defer wait.finish()
 			src, err := openBundle(cmd.Context(), args[0], opts)
 			if err != nil {
 				return silent(ctx, args[0], timeout, err)
 			}
 			defer src.Close()
+			wait.finish()
 			if update {
 				return updateManifest(cmd, args[0], src)
 			}

@@ -255,7 +255,7 @@ func byteProgress(cmd *cobra.Command, what string) func(done, all int64) {
 	return func(done, all int64) {
 		t.update(what, done, max(all, 0))
 		if done == all {
-			t.done()
+			t.finish()
 		}
 	}
 }

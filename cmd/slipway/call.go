@@ -106,6 +106,7 @@ func (c *openSource) call(cmd *cobra.Command, name string, pairs []string, objec
 	if err != nil {
 		return nil, err
 	}
+	defer waitFor(cmd, name).finish()
 	result, err := c.source.CallTool(callContext(cmd), &mcp.CallToolParams{
 		Name:      tool.Name,
 		Arguments: arguments,

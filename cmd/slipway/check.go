@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/open"
 )
 
@@ -40,17 +41,23 @@ additional options for one format. Rules: docs/reference/rules.md.
 			opts := &open.CheckOptions{Open: &open.Options{Live: liveOptions(nil, nil)}}
 			names := make([]string, len(args))
 			all := &check.Report{}
+			opts.Open.Live.Source.Roster = &client.Roster{}
+			wait := startWait(cmd, len(args), opts.Open.Live.Source.Roster)
+			defer wait.finish()
 			for i, arg := range args {
 				if names[i] = arg; strings.HasPrefix(arg, "exec:") {
 					names[i] = open.Argument(arg).Name()
 				}
+				wait.begin(names[i])
 				r, err := open.Check(cmd.Context(), arg, opts)
 				if err != nil {
 					return err
 				}
 				checkConfig(r, arg)
 				all.Merge(r)
+				wait.end(names[i])
 			}
+			wait.finish()
 			return o.print(cmd, names, all)
 		},
 	}

@@ -58,6 +58,7 @@ func (c *openSource) complete(cmd *cobra.Command, name string, pairs []string) (
 	if params.URITemplate, params.Prompt, err = c.reference(name); err != nil {
 		return nil, err
 	}
+	defer waitFor(cmd, name).finish()
 	result, err := c.source.Complete(cmd.Context(), params)
 	if err != nil {
 		return nil, answered(name, err)

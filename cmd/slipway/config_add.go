@@ -115,11 +115,14 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	if err := a.complete(cmd); err != nil {
 		return err
 	}
-	a.EntryOptions.Progress = byteProgress(cmd, "downloading")
+	wait := waitFor(cmd, publicName(source))
+	defer wait.finish()
+	a.EntryOptions.Progress = wait.bytes()
 	entry, err := open.Entry(cmd.Context(), source, &a.EntryOptions)
 	if err != nil {
 		return notAdded(err)
 	}
+	wait.finish()
 	defer closeAddition(entry)
 	before, err := readDefinitions(file)
 	if err != nil {

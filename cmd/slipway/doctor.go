@@ -32,7 +32,8 @@ type diagnosis struct {
 	start   bool
 	timeout time.Duration
 
-	opts *open.Options
+	opts   *open.Options
+	roster *client.Roster
 	*doctor.Doctor
 }
 
@@ -86,7 +87,11 @@ func (d *diagnosis) run(cmd *cobra.Command, arg string) error {
 	if err := d.prepare(cmd); err != nil {
 		return err
 	}
+	wait := startWait(cmd, 0, d.roster)
+	defer wait.finish()
+	wait.begin(cmp.Or(open.Argument(arg).Redacted(), "the checks of this installation"))
 	about, err := d.diagnose(cmd.Context(), arg)
+	wait.finish()
 	if err != nil {
 		return err
 	}
@@ -104,12 +109,15 @@ func (d *diagnosis) prepare(cmd *cobra.Command) error {
 		return err
 	}
 	verbosely(cmd, d.opts.Live.Source)
+	d.roster = &client.Roster{}
+	d.opts.Live.Source.Roster = d.roster
 	o := &doctor.Options{
 		Version:  thisBuild().Version + ", " + runtime.GOOS + "/" + runtime.GOARCH,
 		Addr:     defaultAddress(os.Getenv),
 		Open:     d.open,
 		Resolver: d.opts.Definitions.Resolver,
 		Start:    d.start,
+		Roster:   d.roster,
 		Client:   d.opts.Live.Source.Client,
 		Timeout:  d.timeout,
 	}

@@ -58,7 +58,9 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if len(subjects) == 0 {
 		return no("", "lock: there is no source to lock")
 	}
+	wait := waitForSubjects(cmd, subjects)
 	now, report, err := lock.RecordAll(cmd.Context(), subjects)
+	wait.finish()
 	if err != nil {
 		return unrecorded(err)
 	}

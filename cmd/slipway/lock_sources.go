@@ -165,6 +165,22 @@ func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options)
 	return all, nil
 }
 
+// waitForSubjects returns a tracker that shows which of the subjects have not opened.
+func waitForSubjects(cmd *cobra.Command, subjects []lock.Subject) *tracker {
+	wait := startWait(cmd, len(subjects), nil)
+	for i := range subjects {
+		s := &subjects[i]
+		open := s.Open
+		wait.begin(s.Name)
+		s.Open = func(ctx context.Context) (mcp.Source, error) {
+			src, err := open(ctx)
+			wait.end(s.Name)
+			return src, err
+		}
+	}
+	return wait
+}
+
 // compare opens the lock and compares it with the current offer of the sources.
 func (l *locking) compare(cmd *cobra.Command, args []string) (path string, c *lock.Comparison, err error) {
 	if path, err = l.path(cmd, args); err != nil {
@@ -178,6 +194,7 @@ func (l *locking) compare(cmd *cobra.Command, args []string) (path string, c *lo
 	if err != nil {
 		return "", nil, err
 	}
+	defer waitForSubjects(cmd, subjects).finish()
 	c, err = file.Verify(cmd.Context(), subjects, l.servers)
 	return path, c, notSelected(cmd, unrecorded(err))
 }

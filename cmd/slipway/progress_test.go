@@ -16,10 +16,38 @@ func TestProgressText(t *testing.T) {
 		"start":   {0, 100, 0, "writing   [                    ]   0 %  0 of 100"},
 		"half":    {50, 100, 10 * time.Second, "writing   [==========          ]  50 %  50 of 100, 5/s, 10s left"},
 		"end":     {100, 100, 20 * time.Second, "writing   [====================] 100 %  100 of 100, 5/s"},
+		"nothing": {0, 0, 10 * time.Second, "writing"},
 		"unknown": {30, 0, 10 * time.Second, "writing 30, 3/s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := progressText("writing", test.done, test.all, test.took, countOnly); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWaitText verifies that the count and the time stay visible when names do not fit.
+func TestWaitText(t *testing.T) {
+	began := time.Now()
+	for name, test := range map[string]struct {
+		pending   []string
+		done, all int64
+		want      string
+	}{
+		"one":     {[]string{"crm"}, 0, 1, "waiting for crm, 5s"},
+		"several": {[]string{"crm", "docs"}, 1, 3, "waiting for crm, docs (1 of 3 done), 5s"},
+		"long":    {[]string{strings.Repeat("long", 20)}, 1, 3, "waiting for longlongl… (1 of 3 done), 5s"},
+		"hostile": {[]string{"a\x1b[2Jb"}, 0, 0, `waiting for a\u001b[2Jb, 5s`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			track := &tracker{
+				started: began,
+				pending: test.pending,
+				done:    test.done,
+				all:     test.all,
+			}
+			if got := track.waitText(began.Add(5*time.Second), 40); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -49,7 +77,7 @@ func TestProgressAppearsLate(t *testing.T) {
 	now = now.Add(2 * time.Second)
 	track.update("reading", 5, 10)
 	say(s, "a message")
-	track.done()
+	track.finish()
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatal(err)

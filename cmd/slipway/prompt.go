@@ -54,6 +54,7 @@ func (c *openSource) fill(cmd *cobra.Command, name string, arguments map[string]
 		return nil, usage("add "+strings.Join(missing, " "), "prompt %s%s: required arguments are missing",
 			prompt.Name, promptSignature(prompt.Arguments))
 	}
+	defer waitFor(cmd, name).finish()
 	result, err := c.source.GetPrompt(cmd.Context(), &mcp.GetPromptParams{
 		Name:      prompt.Name,
 		Arguments: arguments,

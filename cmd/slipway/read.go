@@ -38,6 +38,7 @@ Binary data is not printed to a terminal.
 }
 
 func (c *openSource) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, error) {
+	defer waitFor(cmd, uri).finish()
 	result, err := c.source.ReadResource(cmd.Context(), &mcp.ReadResourceParams{URI: uri})
 	var e *mcp.Error
 	if errors.As(err, &e) && e.Code == mcp.CodeResourceNotFound {

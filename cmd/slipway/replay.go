@@ -58,7 +58,7 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 					t.update("replaying", done, 0)
 				}
 				outcomes, err := mcplog.Replay(cmd.Context(), rec, c.source, &o)
-				t.done()
+				t.finish()
 				var path *mcplog.PathError
 				if errors.As(err, &path) {
 					return usage("a path begins with $., such as $.content.0.text", "replay: --ignore: %v", err)

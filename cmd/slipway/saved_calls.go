@@ -69,13 +69,15 @@ func (o *callTest) run(cmd *cobra.Command, path, source string) error {
 	return withSource(cmd, source, func(c *openSource) error {
 		report := &check.Report{}
 		t := newTracker(cmd, countOnly)
+		t.update("testing", 0, int64(len(file.Calls)))
+		t.tick()
 		done := int64(0)
 		o.Done = func(*calltest.Outcome) {
 			done++
 			t.update("testing", done, int64(len(file.Calls)))
 		}
 		o.outcomes, err = file.Run(cmd.Context(), c.source, report, &o.Options)
-		t.done()
+		t.finish()
 		if err != nil {
 			return answered("test", err)
 		}

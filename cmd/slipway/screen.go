@@ -27,7 +27,7 @@ type screen struct {
 	quiet   bool
 
 	prompts  atomic.Int32
-	progress progressLine
+	progress *progressLine // nil if the screen is no terminal
 }
 
 // colorMode is the value of --color; empty means auto.
@@ -40,8 +40,9 @@ const (
 
 func newScreen(f *os.File) *screen {
 	return &screen{
-		file:    f,
-		escaped: visible.NewWriter(f),
+		file:     f,
+		escaped:  visible.NewWriter(f),
+		progress: &progressLine{},
 	}
 }
 
@@ -51,11 +52,10 @@ func (s *screen) Write(p []byte) (int, error) {
 	if s.quiet && s.prompts.Load() == 0 {
 		return len(p), nil
 	}
-	s.progress.clear()
 	if s.escaped == nil {
-		return s.file.Write(p)
+		return s.progress.write(s.file, p)
 	}
-	return s.escaped.Write(p)
+	return s.progress.write(s.escaped, p)
 }
 
 // Flush writes an incomplete character at the end.

@@ -78,7 +78,9 @@ The exit code is 1 if nothing is found.`,
 			if len(words) == 0 {
 				return usage("for example: slipway search filesystem", "search: the word is empty")
 			}
+			wait := waitFor(cmd, secrets.URL(client.URL))
 			found, err := client.Search(cmd.Context(), words, &o)
+			wait.finish()
 			if err != nil {
 				return registryFailed(client, err)
 			}

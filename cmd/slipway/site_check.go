@@ -53,13 +53,18 @@ Rules: docs/reference/rules.md.`,
 			}
 			o.Environ = os.Environ()
 			all := &check.Report{}
+			wait := startWait(cmd, len(args), nil)
+			defer wait.finish()
 			for _, arg := range args {
+				wait.begin(arg)
 				r, err := o.check(cmd, arg)
 				if err != nil {
 					return err
 				}
 				all.Merge(r)
+				wait.end(arg)
 			}
+			wait.finish()
 			return o.suggestFix(o.print(cmd, args, all), all)
 		},
 	}

@@ -31,7 +31,11 @@ is a difference.
 			o.Retries = cmp.Or(o.Retries, -1)
 			return withSource(cmd, args[0], func(one *openSource) error {
 				return withSource(cmd, args[1], func(two *openSource) error {
+					t := newTracker(cmd, countOnly)
+					o.Compared = t.compared
+					t.tick()
 					list, err := freeze.Diff(cmd.Context(), one.source, two.source, &o)
+					t.finish()
 					if err != nil {
 						return answered("diff", err)
 					}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
@@ -218,16 +219,33 @@ func (f *freezing) run(cmd *cobra.Command, arg string, c *openSource) error {
 		Source: publicName(arg),
 		Time:   stamp(),
 	}
-	f.Progress = f.writing.progress(cmd)
+	wait := f.follow(cmd)
+	defer wait.finish()
 	plan, err := freeze.NewPlan(ctx, c.source, &f.Options)
 	if err != nil {
 		return unplanned(c.arg, err)
 	}
 	if f.writing.dryRun {
+		wait.finish()
 		return f.show(cmd, plan)
 	}
 	report, err := freeze.Run(ctx, plan, f.writing.target(cmd.OutOrStdout()), &f.writing.Options)
+	wait.finish()
 	return f.tell(cmd, plan, report, err)
+}
+
+// follow makes a tracker show the requests, and then the writing.
+func (f *freezing) follow(cmd *cobra.Command) *tracker {
+	t := newTracker(cmd, countOnly)
+	t.update("asking", 0, 0)
+	t.tick()
+	f.Progress = func(p sitebuild.Progress) {
+		if p.Stage != "reading" && p.Stage != "done" { // answers are read as they arrive
+			t.update(p.Stage, int64(p.Done), int64(p.Total))
+		}
+	}
+	f.writing.Progress = f.Progress
+	return t
 }
 
 // unplanned returns the error of a plan: an error in a flag is not the source's fault.
@@ -312,7 +330,11 @@ func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSour
 	if site == nil {
 		return badInput("freeze one without --verify first", "%s: there is no site to compare with", f.writing.output)
 	}
+	t := newTracker(cmd, countOnly)
+	f.Compared = t.compared
+	t.tick()
 	v, err := freeze.Verify(cmd.Context(), site, c.source, &f.Requests)
+	t.finish()
 	if err != nil {
 		return answered(c.arg, err)
 	}

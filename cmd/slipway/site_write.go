@@ -206,7 +206,7 @@ func (o *writing) progress(cmd *cobra.Command) func(sitebuild.Progress) {
 	}
 	return func(p sitebuild.Progress) {
 		if p.Stage == "done" {
-			t.done()
+			t.finish()
 			return
 		}
 		t.update(p.Stage, int64(p.Done), int64(p.Total))

@@ -175,6 +175,10 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	}
 	none := noteTrouble(opts)
 	began := time.Now()
+	opts.Live.Source.Roster = &client.Roster{}
+	wait := startWait(cmd, 1, opts.Live.Source.Roster)
+	defer wait.finish()
+	wait.begin(open.Argument(arg).PublicName())
 	src, err := open.Open(ctx, arg, opts)
 	if err != nil {
 		return err
@@ -193,6 +197,7 @@ func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options
 	if f := none(); f != nil && offersNothing(cat) {
 		return f
 	}
+	wait.finish()
 	began = time.Now()
 	defer func() { logTime(log, "request done", began) }()
 	return do(&openSource{

@@ -79,6 +79,7 @@ func (a *attempt) try(ctx context.Context, open func(context.Context, *client.Op
 	defer func() { a.took = time.Since(began).Round(time.Millisecond) }()
 	src, err := open(ctx, &client.Options{
 		Client: a.d.opts.Client,
+		Roster: a.d.opts.Roster,
 		Tap:    a.tap,
 	})
 	if err != nil {

@@ -52,6 +52,8 @@ type Options struct {
 	Resolver *stax.Resolver
 	// Start also starts the servers in files, and connects to those at a URL.
 	Start bool
+	// Roster, if not nil, lists the servers while they are started.
+	Roster *client.Roster
 	// Client is our identity for servers.
 	Client mcp.Implementation
 	// Timeout limits the start of each server; 0 means 30 seconds.

@@ -55,7 +55,7 @@ func Diff(ctx context.Context, a, b mcp.Source, opts *DiffOptions) ([]Difference
 	}
 	left := newComparer(a, one, &opts.Requests)
 	right := newComparer(b, two, &opts.Requests)
-	found, err := inParallel(ctx, left.plan.opts.Concurrency, questions, func(q staticmcp.Question) string {
+	found, err := inParallel(ctx, &left.plan.opts.Requests, questions, func(q staticmcp.Question) string {
 		return action(left.answersTo(ctx, askable(one, q)),
 			right.answersTo(ctx, askable(two, q)))
 	})

@@ -70,6 +70,9 @@ type Requests struct {
 	// Environ is a list of NAME=VALUE whose secret values must not appear in any answer, in
 	// any common encoding. Default: os.Environ(). A non-nil empty list disables this search.
 	Environ []string
+	// Compared, if not nil, is called by [Verify] and [Diff] before the first answer is
+	// compared and after each, from several goroutines at once.
+	Compared func(done, all int)
 }
 
 // Limits bound the number of calls.

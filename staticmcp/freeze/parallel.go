@@ -6,16 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// inParallel does work for each item, at most n at the same time, and returns the outcomes
-// in the order of the items. It returns when all work has stopped.
-func inParallel[T, R any](ctx context.Context, n int, items []T, work func(T) R) ([]R, error) {
+// inParallel does work for each item, as concurrently as opts allow, and returns the
+// outcomes in the order of the items. It returns when all work has stopped.
+func inParallel[T, R any](ctx context.Context, opts *Requests, items []T, work func(T) R) ([]R, error) {
 	results := make([]R, len(items))
-	var taken atomic.Int64
+	report := func(done int64) {
+		if opts.Compared != nil {
+			opts.Compared(int(done), len(items))
+		}
+	}
+	var taken, done atomic.Int64
+	report(0)
 	var workers sync.WaitGroup
-	for range n {
+	for range opts.Concurrency {
 		workers.Go(func() {
 			for i := int(taken.Add(1)) - 1; i < len(items) && ctx.Err() == nil; i = int(taken.Add(1)) - 1 {
 				results[i] = work(items[i])
+				report(done.Add(1))
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Req
 		asked = append(asked, list...)
 	}
 	v.Compared = len(asked)
-	errs, err := inParallel(ctx, r.plan.opts.Concurrency, asked, func(q staticmcp.Question) error {
+	errs, err := inParallel(ctx, &r.plan.opts.Requests, asked, func(q staticmcp.Question) error {
 		return r.compare(ctx, site, q)
 	})
 	for i, err := range errs {
