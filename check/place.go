@@ -46,34 +46,6 @@ func Offset(text []byte, pointer string) (offset int, ok bool) {
 	return at, at < len(text)
 }
 
-// Key returns the index of the opening quote of the member name that pointer identifies,
-// and whether that member exists.
-func Key(text []byte, pointer string) (offset int, ok bool) {
-	value, ok := Offset(text, pointer)
-	if !ok || pointer == "" {
-		return value, false
-	}
-	i := bytes.LastIndexByte(text[:value], ':')
-	if i < 0 || len(bytes.TrimSpace(text[i+1:value])) > 0 {
-		return value, false // an element of an array
-	}
-	end := bytes.LastIndexByte(text[:i], '"')
-	for begin := end - 1; begin >= 0; begin-- {
-		if text[begin] == '"' && !escaped(text, begin) {
-			return begin, true
-		}
-	}
-	return value, false
-}
-
-func escaped(text []byte, i int) bool {
-	n := 0
-	for i > n && text[i-1-n] == '\\' {
-		n++
-	}
-	return n%2 == 1
-}
-
 // Pointer returns the JSON pointer with the given names and indices.
 func Pointer(tokens ...any) string {
 	var b strings.Builder

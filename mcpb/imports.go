@@ -20,14 +20,10 @@ type jsImport struct {
 	optional bool
 }
 
-// scanImports returns the imports of a JavaScript file: static imports, re-exports, and
-// calls of import(), require and the result of createRequire. It reads only tokens, so
-// text that is not JavaScript has few imports or none.
-func scanImports(text []byte) []jsImport {
-	return scanJavaScript(text).found
-}
-
-// scanJavaScript is [scanImports], but also returns the string literals of the file.
+// scanJavaScript finds the imports of a JavaScript file, which are static imports,
+// re-exports, and calls of import(), require and the result of createRequire, and its
+// string literals. It reads only tokens, so text that is not JavaScript has few imports or
+// none.
 func scanJavaScript(text []byte) *jsScanner {
 	s := &jsScanner{
 		text:    text,

@@ -82,7 +82,7 @@ func TestScanImports(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, i := range scanImports([]byte(test.text)) {
+			for _, i := range scanJavaScript([]byte(test.text)).found {
 				word := i.name
 				if i.lazy {
 					word += "?"
@@ -96,7 +96,7 @@ func TestScanImports(t *testing.T) {
 				got = append(got, word)
 			}
 			if !slices.Equal(got, test.want) {
-				t.Errorf("scanImports(%q) = %q, want %q", test.text, got, test.want)
+				t.Errorf("scanJavaScript(%q).found = %q, want %q", test.text, got, test.want)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func FuzzScanImports(f *testing.F) {
 		f.Add([]byte(fmt.Sprint(slices.Repeat([]string{seed}, 200))))
 	}
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
-		found := scanImports(text)
+		found := scanJavaScript(text).found
 		if len(found) > len(text) {
 			t.Errorf("%d imports in %d bytes", len(found), len(text))
 		}
