@@ -52,9 +52,12 @@ type MappingSettings struct {
 	// Output is the folder or archive to write, as a path that can be opened.
 	Output string
 	// SiteRoot is the published folder above Output, as a path that can be opened.
-	SiteRoot    string
-	Host        Host
-	Collisions  string // "disambiguate" or "error"
+	SiteRoot string
+	// Host is where the site will be published, for its limits and files.
+	Host       Host
+	Collisions string // "disambiguate" or "error"
+	// Compact omits white space in files, and Precompress lists forms of additional
+	// compressed files.
 	Compact     bool
 	Precompress []string
 }
@@ -129,6 +132,7 @@ func (m *Mapping) Paths() []string {
 	return paths
 }
 
+// load reads the file. Errors are returned together as a [MappingError].
 func (m *Mapping) load() (*spec, error) {
 	s, findings, err := load(m.path)
 	if err != nil {

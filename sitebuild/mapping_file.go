@@ -30,6 +30,7 @@ const maxBytes = 1 << 20
 // spec is a parsed file.
 type spec struct {
 	MappingSettings
+	// server and instructions replace those of the inputs.
 	server       mcp.Implementation
 	instructions string
 	parts        []*part
@@ -37,6 +38,7 @@ type spec struct {
 
 // part is one input of the file.
 type part struct {
+	// node is the element of inputs, which begins in line.
 	node *tree.Node
 	line int
 	kind string
@@ -86,6 +88,8 @@ func load(path string) (*spec, []check.Finding, error) {
 	return s, l.Report.Findings(), err
 }
 
+// parse parses and validates the file. It returns nil with findings if the file cannot be
+// used.
 func (l *loader) parse(data []byte) (*spec, error) {
 	root, err := tree.ReadDocument(l.File, data)
 	var syntax *tree.Error
@@ -278,6 +282,8 @@ func opened[I Input, O any](open func(string, *O) (I, error), path string, o *O,
 	return open(path, o)
 }
 
+// openDocs opens a documents input. The file names what to include, the options what to
+// omit, so some members are inverted.
 func (p *part) openDocs(text []byte) (Input, error) {
 	var o struct {
 		docs.Options
@@ -297,6 +303,7 @@ func (p *part) openDocs(text []byte) (Input, error) {
 	return openDocuments(p.path, &InputOptions{Documents: o.Options})
 }
 
+// openTable opens a table input with the settings of its tables.
 func (p *part) openTable(text []byte) (Input, error) {
 	var o struct {
 		table.Table

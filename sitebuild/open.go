@@ -260,6 +260,8 @@ func isLLMS(name string) bool {
 	return base == "llms.txt" || base == "llms-full.txt"
 }
 
+// openDocuments opens a folder, a single file or an llms.txt. Explicit options take
+// precedence.
 func openDocuments(path string, o *InputOptions) (Input, error) {
 	opts := o.Documents
 	opts.Name = cmp.Or(o.Name, opts.Name)

@@ -37,6 +37,8 @@ func (w *walker) applied(a *applyRules, at span) {
 	}
 }
 
+// oneOf requires exactly one match. Forms with keywords that are not verified may match
+// too often, so only certain matches count as too many.
 func (w *walker) oneOf(forms []*node, at span) {
 	matched := 0
 	sure := 0
@@ -203,6 +205,8 @@ func (w *walker) eachItem(at span, f func(index int, item span)) {
 	})
 }
 
+// unevaluatedMembers applies unevaluatedProperties, which depends on the schemas that were
+// successfully applied to the same object (2020-12 core, section 11.3).
 func (w *walker) unevaluatedMembers(o *objectRules, others []*node, at span) {
 	w.eachMember(at, func(key []byte, value span) {
 		if o.evaluates(key, false) {
@@ -240,6 +244,7 @@ func (o *objectRules) evaluates(key []byte, foreign bool) bool {
 	return o.hidden || slices.ContainsFunc(o.patterns, matches)
 }
 
+// unevaluatedItems applies unevaluatedItems (2020-12 core, section 11.2).
 func (w *walker) unevaluatedItems(a *arrayRules, others []*node, at span) {
 	w.eachItem(at, func(index int, item span) {
 		isEvaluated := w.evaluatesItem(a, false, index, item) || slices.ContainsFunc(others, func(n *node) bool {
@@ -310,6 +315,8 @@ func (w *walker) wholeArray(a *arrayRules, n int, at span) {
 	}
 }
 
+// contains applies contains with minContains and maxContains (2020-12 core, section
+// 10.3.1.3).
 func (w *walker) contains(a *arrayRules, at span) {
 	matched := 0
 	w.eachItem(at, func(_ int, item span) {

@@ -66,6 +66,8 @@ func Compile(raw []byte) (*Schema, error) {
 
 // compiler holds the state of one compilation.
 type compiler struct {
+	// raw is the schema; draft07 selects the older dialect, and notes are the keywords
+	// that are ignored.
 	raw     []byte
 	draft07 bool
 	notes   []string
@@ -85,10 +87,12 @@ type compiler struct {
 }
 
 type anchor struct {
+	// base is the offset of the schema that the name belongs to.
 	base int
 	name string
 }
 
+// run compiles the schema, with a limit for every dimension of it.
 func (c *compiler) run() (*node, error) {
 	if len(c.raw) > MaxBytes {
 		return nil, fmt.Errorf("longer than %d bytes", MaxBytes)
@@ -338,6 +342,7 @@ func (c *compiler) string(i int) (string, error) {
 	return s, nil
 }
 
+// strings decodes an array of strings.
 func (c *compiler) strings(i int) ([]string, error) {
 	var all []string
 	err := c.eachItem(i, func(at int) error {
@@ -371,6 +376,7 @@ func (c *compiler) size(i int, to *int) error {
 	return nil
 }
 
+// schemas compiles a non-empty array of schemas.
 func (c *compiler) schemas(i int) ([]*node, error) {
 	var all []*node
 	err := c.eachItem(i, func(at int) error {

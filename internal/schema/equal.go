@@ -105,6 +105,8 @@ func hashText(h *maphash.Hash, text string) {
 	_, _ = h.WriteString(text)
 }
 
+// hashNumber hashes a number by its value, so that 1.0 and 1 are the same in uniqueItems
+// and enum.
 func hashNumber(h *maphash.Hash, raw []byte) {
 	d := decimal.Parse(raw)
 	hashInt(h, d.Sign())

@@ -52,6 +52,7 @@ type packing interface {
 }
 
 type archive struct {
+	// out receives the archive; pack makes its form, zip or tar.
 	out  io.Writer
 	pack packer
 }
@@ -125,6 +126,7 @@ type tarPacking struct{ *tar.Writer }
 
 func packTar(w io.Writer) packing { return tarPacking{tar.NewWriter(w)} }
 
+// add adds a file with a fixed time, so that equal sites are equal archives.
 func (t tarPacking) add(name string, size int64) (io.Writer, error) {
 	err := t.WriteHeader(&tar.Header{
 		Name:     name,
@@ -138,10 +140,12 @@ func (t tarPacking) add(name string, size int64) (io.Writer, error) {
 
 // archiveFile is an archive in a file.
 type archiveFile struct {
+	// name is the path of the archive.
 	name string
 	pack packer
 }
 
+// begin refuses to overwrite a file that this package has not written.
 func (a *archiveFile) begin(o *Options) (target, error) {
 	info, err := os.Lstat(a.name)
 	switch {
@@ -188,6 +192,7 @@ func isOurs(name string) bool {
 func (a *archiveFile) dir() string { return filepath.Dir(a.name) }
 func (a *archiveFile) close()      {}
 
+// commit replaces the file only once the new one is complete.
 func (a *archiveFile) commit(ctx context.Context, w *writer) error {
 	if w.opts.DryRun {
 		return a.compare(ctx, w)

@@ -20,6 +20,7 @@ import (
 
 // file is a file of the new site. There may be very many.
 type file struct {
+	// path is slash-separated, and sum the SHA-256 of the contents.
 	path string
 	sum  [sha256.Size]byte
 	// at is the spool offset of the contents, which are followed by the question they
@@ -32,6 +33,7 @@ type file struct {
 
 // question identifies the call that an answer is for, in the form of the index.
 type question struct {
+	// Tool, URI and Prompt say what is asked; one is set.
 	Tool      string          `json:"tool,omitempty"`
 	URI       string          `json:"uri,omitempty"`
 	Prompt    string          `json:"prompt,omitempty"`
@@ -54,6 +56,7 @@ func (q *question) String() string {
 
 // toolPlan is the data needed to store answers of a tool.
 type toolPlan struct {
+	// layout determines the path of an answer.
 	layout          *staticmcp.ToolLayout
 	input, output   *schema.Schema // nil if there is none
 	interchangeable bool
@@ -152,6 +155,7 @@ func toolName(name string) error {
 
 // refusal is the reason an answer cannot be written.
 type refusal struct {
+	// rule is the rule of the finding, with text as its message.
 	rule       check.Rule
 	text, hint string
 }
@@ -174,6 +178,7 @@ func (w *writer) take(a *Answer) error {
 	return err
 }
 
+// takeAnswer stores one answer. A refused one is a finding, and the others are stored.
 func (w *writer) takeAnswer(a *Answer) error {
 	switch {
 	case a.Path != "":
@@ -209,6 +214,7 @@ func (w *writer) takeFile(a *Answer) error {
 	return w.keep(file{path: a.Path}, a.Data, nil)
 }
 
+// takeValues stores the suggestions for an argument.
 func (w *writer) takeValues(c *Completion) error {
 	path := staticmcp.CompletionPath(c.Prompt, c.URITemplate, c.Argument)
 	if w.taken[path] {
@@ -227,6 +233,8 @@ func (w *writer) takeValues(c *Completion) error {
 	return w.keep(file{path: path}, w.document(doc), nil)
 }
 
+// takeTool stores the answer of a tool. Arguments and result are validated, because
+// readers would refuse what the schemas do not permit.
 func (w *writer) takeTool(a *Answer) error {
 	t := w.tools[a.Tool]
 	if t == nil {
@@ -306,6 +314,7 @@ func (t *toolPlan) checkResult(doc []byte) error {
 	return nil
 }
 
+// takeResource stores the contents of a resource.
 func (w *writer) takeResource(a *Answer) error {
 	raw, err := mcp.ParseRaw(a.Result)
 	if err != nil {
@@ -365,6 +374,7 @@ func onlyMember(doc []byte) bool {
 	return err == nil && n == 1
 }
 
+// takePrompt stores a prompt, which may contain placeholders for its arguments.
 func (w *writer) takePrompt(a *Answer) error {
 	p := w.prompts[a.Prompt]
 	if p == nil {

@@ -53,6 +53,7 @@ func Dir(path string) Output { return &directory{path: path} }
 
 type directory struct{ path string }
 
+// begin opens the folder, and reads what an earlier write left in it.
 func (d *directory) begin(o *Options) (target, error) {
 	info, err := os.Stat(d.path)
 	switch {
@@ -148,6 +149,7 @@ func (t *dirTarget) sweep() {
 	}
 }
 
+// readIndex reads which files an earlier write has made; nil if there was none.
 func (t *dirTarget) readIndex() (*staticmcp.Index, error) {
 	data, err := t.root.ReadFile(indexName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -480,6 +482,8 @@ func (p *dirPlan) writes() bool {
 	})
 }
 
+// beginJournal records what is about to change, so that a write after an interrupted one
+// knows which files are its own.
 func (t *dirTarget) beginJournal(plan *dirPlan) error {
 	if err := t.mkdir(strings.TrimSuffix(indexDir, "/")); err != nil {
 		return err
@@ -503,6 +507,7 @@ func (t *dirTarget) beginJournal(plan *dirPlan) error {
 	return err
 }
 
+// endJournal removes the journal once the index describes the folder again.
 func (t *dirTarget) endJournal() error {
 	if t.journal != nil {
 		if err := t.journal.Close(); err != nil {
@@ -545,6 +550,7 @@ func (t *dirTarget) put(w *writer, f *file) (err error) {
 	return err
 }
 
+// mkdir creates a folder, once.
 func (t *dirTarget) mkdir(dir string) error {
 	if dir == "." || t.made[dir] {
 		return nil

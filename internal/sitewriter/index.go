@@ -60,6 +60,7 @@ func (w *writer) index() error {
 	return w.keepInner(staticmcp.IndexPath, doc)
 }
 
+// keepInner stores a file below .staticmcp.
 func (w *writer) keepInner(path string, data []byte) error {
 	f := file{
 		path: path,
@@ -106,6 +107,7 @@ func (w *writer) shards(files []file, index *staticmcp.Index) error {
 	return nil
 }
 
+// entry returns the index entry of a file.
 func (w *writer) entry(f *file) (staticmcp.IndexEntry, error) {
 	e := staticmcp.IndexEntry{
 		Path:   f.path,

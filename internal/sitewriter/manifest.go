@@ -66,6 +66,8 @@ func (w *writer) manifest(ctx context.Context) error {
 
 // manifestWriter writes indented JSON. After an error, it writes nothing more.
 type manifestWriter struct {
+	// w receives the text, which is written member by member because a manifest can be
+	// larger than memory.
 	w     *writer
 	sum   hash.Hash
 	at    int64
@@ -111,6 +113,7 @@ func (m *manifestWriter) next() {
 	m.line()
 }
 
+// name writes the name of a member.
 func (m *manifestWriter) name(name string) {
 	m.next()
 	m.bytes(quote(name))
@@ -126,6 +129,7 @@ func (m *manifestWriter) member(name string, value any) {
 	m.value(value)
 }
 
+// value writes a value with the indentation of its place.
 func (m *manifestWriter) value(value any) {
 	raw, err := mcp.Marshal(value)
 	if err == nil && jsonscan.Valid(raw) != nil {

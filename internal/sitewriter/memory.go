@@ -61,6 +61,7 @@ type memoryTree struct {
 
 // memoryFile is a file or a folder. It is its own fs.FileInfo.
 type memoryFile struct {
+	// name is the last element of the path.
 	name     string
 	data     []byte
 	sum      [sha256.Size]byte
@@ -79,6 +80,8 @@ func (m *Memory) begin(*Options) (target, error) { return m, nil }
 func (m *Memory) dir() string                    { return "" }
 func (m *Memory) close()                         {}
 
+// commit replaces the tree at once, so that readers see the old site or the new one.
+// Unchanged files are shared by both.
 func (m *Memory) commit(ctx context.Context, w *writer) error {
 	before := m.tree.Load()
 	after := newTree()
@@ -213,6 +216,7 @@ func (m *Memory) Stat(name string) (fs.FileInfo, error) {
 	return f, nil
 }
 
+// lookup returns a file or folder, with the errors of package fs.
 func (t *memoryTree) lookup(op, name string) (*memoryFile, error) {
 	if !fs.ValidPath(name) {
 		return nil, pathError(op, name, fs.ErrInvalid)
@@ -249,6 +253,7 @@ func (f *memoryFile) Mode() fs.FileMode {
 // openFile is an open memoryFile.
 type openFile struct {
 	*memoryFile
+	// reader reads a file, entries are those of a folder.
 	reader  *bytes.Reader
 	entries []fs.DirEntry
 }

@@ -116,6 +116,7 @@ func (r *Result) Stale() bool { return r.Created+r.Changed+r.Deleted > 0 }
 
 // Change is a change to a file.
 type Change struct {
+	// Action is what was done to the file at Path.
 	Action Action `json:"action"`
 	Path   string `json:"path"`
 }
@@ -139,6 +140,7 @@ const (
 	largeAnswer       = 1 << 20
 )
 
+// withDefaults returns a copy in which every limit is set and no function is nil.
 func (o *Options) withDefaults() *Options {
 	var d Options
 	if o != nil {

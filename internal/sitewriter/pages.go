@@ -30,6 +30,7 @@ func PageArgument() mcp.Property {
 	return number("page", "Of a long list, which page; the answer says how many there are")
 }
 
+// number returns the property of a page or part, which counts from 1.
 func number(name, description string) mcp.Property {
 	extra := map[string]json.RawMessage{"minimum": json.RawMessage("1"), "default": json.RawMessage("1")}
 	return mcp.Property{

@@ -154,6 +154,7 @@ func packageVersion(root string) string {
 // maxProjectFile limits the size of each file that is read to find a version.
 const maxProjectFile = 4 << 20
 
+// readSmall reads a project file. Unexpectedly large ones are ignored.
 func readSmall(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -128,6 +128,7 @@ func (w *writer) merged(group []file) ([]file, error) {
 
 // one is an answer among several with the same name.
 type one struct {
+	// file is one of several answers with the same path, and q what it answers.
 	file    file
 	q       *question
 	address staticmcp.Address
@@ -326,6 +327,8 @@ func mark(a staticmcp.Address, places []int) json.RawMessage {
 	return append(list, ']')
 }
 
+// sharedDocument returns the answer at a path that several questions share: a text that
+// lists how to ask unambiguously.
 func (w *writer) sharedDocument(q *question, text string, mark json.RawMessage) ([]byte, error) {
 	meta := map[string]json.RawMessage{staticmcp.MetaDisambiguation: mark}
 	type block struct {

@@ -36,6 +36,8 @@ const defaultWords = 300
 
 // Search is a keyword search tool. It is safe for concurrent use.
 type Search struct {
+	// tool is the name of the tool that searches, and words those whose results are stored
+	// as answers.
 	tool  string
 	opts  SearchOptions
 	files search.Memory
@@ -107,6 +109,7 @@ func (s *Search) Extend(ctx context.Context, site *Site) {
 
 func (s *Search) dir() string { return search.Dir + "-" + s.tool }
 
+// definition returns the tool, whose _meta leads readers to the index.
 func (s *Search) definition() mcp.Tool {
 	// Strings always encode.
 	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": s.dir(), "argument": "query"}})

@@ -28,7 +28,8 @@ type Site struct {
 	// the newest one with a handshake.
 	ProtocolVersion string
 	// Server names the site. Name is required; Version defaults to 1.0.0.
-	Server       mcp.Implementation
+	Server mcp.Implementation
+	// Instructions explain the site to a model, or are empty.
 	Instructions string
 	// Extensions is the value of capabilities.extensions, a JSON object, or nil.
 	Extensions json.RawMessage
@@ -77,6 +78,7 @@ type Answer struct {
 	Path string
 	Data []byte
 
+	// Arguments and Result are as described for Tool, URI and Prompt.
 	Arguments json.RawMessage
 	Result    json.RawMessage
 	// Title describes this answer to people; it is shown if several answers share a name.
@@ -90,6 +92,8 @@ type Answer struct {
 // Completion contains suggested values for an argument of a prompt or a variable of a
 // resource template. Exactly one of Prompt and URITemplate is set.
 type Completion struct {
+	// Prompt or URITemplate has the argument or variable; Values are the suggestions, best
+	// first.
 	Prompt      string
 	URITemplate string
 	Argument    string

@@ -10,6 +10,7 @@ import (
 
 // spool stores written data, in memory up to a limit and then in a temporary file.
 type spool struct {
+	// limit is how many bytes stay in memory, before everything moves to a file in dir.
 	limit int64
 	dir   string
 
@@ -38,6 +39,7 @@ func (s *spool) write(data []byte) (at int64, err error) {
 	return at, nil
 }
 
+// spill moves the contents from memory to a temporary file.
 func (s *spool) spill() error {
 	f, err := os.CreateTemp(s.dir, ".slipway-build-*")
 	if err != nil {

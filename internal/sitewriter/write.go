@@ -82,10 +82,12 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 
 // writer is the state of one write.
 type writer struct {
+	// site is what to write, and result what was done.
 	site   *Site
 	opts   *Options
 	result *Result
 
+	// tools and prompts are the definitions by name.
 	tools   map[string]*toolPlan
 	prompts map[string]*mcp.Prompt
 
@@ -100,6 +102,7 @@ type writer struct {
 	scratch bytes.Buffer
 }
 
+// settings verifies the options before anything is read.
 func (w *writer) settings() error {
 	for _, form := range w.opts.Precompress {
 		if form != "gzip" {
@@ -116,6 +119,8 @@ func (w *writer) settings() error {
 	return fmt.Errorf("unknown policy for collisions %q", w.opts.Collisions)
 }
 
+// tempDir returns the folder for the spool: that of the output, which has the space that
+// the site needs.
 func (w *writer) tempDir(t target) string {
 	if w.opts.TempDir != "" {
 		return w.opts.TempDir

@@ -13,6 +13,7 @@ import (
 
 // File is a single document.
 type File struct {
+	// name is the path of the document.
 	name string
 	opts Options
 }

@@ -16,19 +16,25 @@ import (
 
 // frontMatter is the metadata at the start of a document.
 type frontMatter struct {
+	// title, description and lang override what is found in the text.
 	title, description, lang string
 	label                    string // in the navigation
-	id, slug                 string
-	position                 float64
-	positioned               bool
-	hidden, unsearched       bool
-	keywords                 []string
-	aliases                  []string
-	menus                    map[string]menuEntry // of Hugo
+	// id and slug replace the name of the file in the page's address, as Docusaurus
+	// defines them.
+	id, slug string
+	// position orders the page among its siblings, if positioned.
+	position   float64
+	positioned bool
+	// hidden keeps the page out of the navigation, unsearched out of the search index.
+	hidden, unsearched bool
+	keywords           []string
+	aliases            []string
+	menus              map[string]menuEntry // of Hugo
 }
 
 // menuEntry is the position of a page in a Hugo menu.
 type menuEntry struct {
+	// weight orders the entry; parent is the id of another one.
 	weight float64
 	name   string
 	parent string
@@ -38,6 +44,7 @@ type menuEntry struct {
 // frontError is the reason why front matter cannot be parsed; line counts from 1 at its
 // opening mark.
 type frontError struct {
+	// line counts from the start of the file.
 	line int
 	text string
 }

@@ -25,6 +25,7 @@ var (
 
 // includer replaces include directives by the files they name.
 type includer struct {
+	// r reads the files that file includes.
 	r     *reader
 	file  string
 	left  int // bytes

@@ -15,6 +15,7 @@ import (
 
 // Folder is a folder of documents as an input of a site.
 type Folder struct {
+	// dir is the folder, as it can be opened.
 	dir    string
 	parent []string // the names of navigation files in the parent folder
 	opts   Options

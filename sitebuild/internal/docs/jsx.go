@@ -7,8 +7,10 @@ import (
 
 // tag is a tag of JSX.
 type tag struct {
-	name           string
-	attributes     map[string]string // texts; expressions include their braces
+	// name is that of the element or component; empty for a fragment.
+	name       string
+	attributes map[string]string // texts; expressions include their braces
+	// closing marks </a>, alone <a/>; end is the offset after the tag.
 	closing, alone bool
 	expressions    bool // an attribute is an expression
 	end            int

@@ -25,6 +25,8 @@ import (
 
 // List is an llms.txt with the pages that it lists, as an input of a site.
 type List struct {
+	// arg is the llms.txt as the user named it, and base the URL that its links are
+	// relative to.
 	arg  string
 	base *url.URL // or nil for a file
 	opts Options
@@ -81,11 +83,13 @@ func (l *List) Site(ctx context.Context) (*sitewriter.Site, error) {
 
 // listed is a page listed in an llms.txt.
 type listed struct {
+	// group, title, notes and address are those of one line of the list.
 	group, title, notes, address string
 	line                         int
 	file                         string // its path among the documents
-	text                         string
-	err                          error
+	// text is the document, or err why it could not be fetched.
+	text string
+	err  error
 }
 
 var (
@@ -224,12 +228,14 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 
 // fetcher reads the texts that an llms.txt lists.
 type fetcher struct {
+	// list has the links, and root or client read what they lead to.
 	list   *List
 	opts   *Options
 	root   *os.Root
 	client *http.Client
 
-	mu   sync.Mutex
+	mu sync.Mutex
+	// left is how many bytes may still be fetched in total.
 	left int64
 }
 

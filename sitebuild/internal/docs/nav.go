@@ -11,12 +11,14 @@ import (
 
 // config is the configuration read from the files of a documentation system.
 type config struct {
+	// system is the documentation system that the configuration belongs to.
 	system string
 	// root is the folder of the documents, relative to the folder being read.
 	root                         string
 	title, description, language string
 	// file is the navigation file, for findings.
-	file  string
+	file string
+	// nav is the navigation; found are findings about the file.
 	nav   []navEntry
 	found []check.Finding
 
@@ -25,6 +27,7 @@ type config struct {
 
 // navEntry is an entry as written in a navigation file.
 type navEntry struct {
+	// title is empty if the page's own title is shown.
 	title string
 	// ref names a page by file, id or address. An external ref is a URL. If dir is set, it
 	// is a folder whose pages are all included here.
@@ -149,6 +152,7 @@ func (r *reader) navPage(e navEntry) *Page {
 
 // folder is one level of the navigation derived from folders.
 type folder struct {
+	// path is relative to the documents; index is the page of the folder itself.
 	path  string
 	index *Page
 	pages []*Page
@@ -158,6 +162,8 @@ type folder struct {
 
 // folderLabel is the content of a folder's _category_.json.
 type folderLabel struct {
+	// title, position and hidden are from a file that describes the folder, such as
+	// _category_.json.
 	title      string
 	position   float64
 	positioned bool
@@ -216,6 +222,7 @@ func (r *reader) folderNav(root string, pages []*Page, seen map[*Page]bool) []*N
 
 // placed is an entry with its sort keys.
 type placed struct {
+	// item is an entry to sort, by position where it has one, otherwise by name.
 	item       *NavItem
 	position   float64
 	positioned bool

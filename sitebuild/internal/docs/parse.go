@@ -13,6 +13,7 @@ import (
 
 // parsed is what is extracted from the syntax tree of a document.
 type parsed struct {
+	// headings and anchors are what links can lead to.
 	headings []heading
 	breaks   lineBreaks // of the body, computed on first use
 	code     []span     // ranges of code in the source, in order
@@ -24,6 +25,7 @@ type parsed struct {
 
 // heading is a heading with its position in the source.
 type heading struct {
+	// level is 1 to 6, and text is without markup.
 	level    int
 	text     string
 	id       string // if the author wrote one
@@ -35,6 +37,7 @@ type span struct{ start, end int }
 
 // textPiece is a plain text with its position in the source.
 type textPiece struct {
+	// at is the offset in the source, for findings about the text.
 	at   int
 	text string
 }
@@ -197,6 +200,7 @@ func balance(src []byte, text string, start, end int) {
 
 // walker collects the result of parse.
 type walker struct {
+	// src is the body, source the same as a string; both share offsets.
 	src    []byte
 	source string
 	out    *parsed

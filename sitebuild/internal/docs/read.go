@@ -20,6 +20,7 @@ import (
 
 // reader reads a folder of documents.
 type reader struct {
+	// fsys has the documents, and config what was read about their navigation.
 	fsys   fs.FS
 	opts   *Options
 	prefix string // of names in findings
@@ -29,6 +30,7 @@ type reader struct {
 	markdown *markdown
 	files    map[string]fs.FileInfo // all files that are not documents, by path
 	set      *Set
+	// routes leads from addresses to pages, for links.
 	routes   map[string]*Page
 	names    map[string][]*Page // by file name; built when the first link is broken
 	images   map[string]*Image  // nil for one that is not stored
@@ -99,6 +101,7 @@ func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 
 // document is a file to read.
 type document struct {
+	// file is the path of a document, and size its bytes.
 	file string
 	size int64
 }

@@ -6,6 +6,7 @@ import (
 
 // Set is a collection of documents that have been read. It must not be modified.
 type Set struct {
+	// Title and Description are those of the whole documentation.
 	Title       string
 	Description string
 	// Language is a code such as "en", or empty.
@@ -32,7 +33,9 @@ type Set struct {
 type Page struct {
 	// ID is the path of the page in the folder without its extension; for index.md and
 	// README.md, that of their folder.
-	ID          string
+	ID string
+	// Title is from front matter, the first heading or the file name; Description is a
+	// sentence, or empty.
 	Title       string
 	Description string
 	// File is the file it was read from, with slashes.
@@ -48,6 +51,7 @@ type Page struct {
 	// Unsearched excludes the page from search.
 	Unsearched bool
 
+	// front is kept until the navigation is known, and raw until links are resolved.
 	front *frontMatter
 	lines int             // number of lines of File before Body
 	extra []int           // included lines before each line of Body
@@ -70,6 +74,7 @@ type Section struct {
 
 // NavItem is an entry of the navigation: a page, a group of entries, or both.
 type NavItem struct {
+	// Title is the text of the entry, and Items are the entries below it.
 	Title string
 	Page  *Page  // or nil
 	URL   string // of an external entry
@@ -79,7 +84,8 @@ type NavItem struct {
 // Image is an image on a page.
 type Image struct {
 	// ID is its path in the folder.
-	ID       string
+	ID string
+	// MIMEType is by content; Alt is the text that the first page has for it.
 	MIMEType string
 	Data     []byte
 	Alt      string

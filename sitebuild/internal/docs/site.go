@@ -61,6 +61,7 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 
 // maker builds the site of a set.
 type maker struct {
+	// set is what the site is made from, and nav its navigation as tools show it.
 	set  *Set
 	opts *Options
 	nav  *navTree

@@ -11,6 +11,7 @@ import (
 // slugger names the headings of a page as GitHub does: lower case, spaces as "-", other
 // punctuation dropped, and a number appended to repeated names.
 type slugger struct {
+	// taken are the slugs in use on the page; next avoids trying the same numbers again.
 	taken map[string]bool
 	next  map[string]int
 }

@@ -38,6 +38,7 @@ func findConfig(fsys fs.FS, there files, docs string) *config {
 
 // detector looks for the files of documentation systems.
 type detector struct {
+	// fsys is the folder; there is what it has at the top.
 	fsys  fs.FS
 	there files
 	docs  string
@@ -118,6 +119,7 @@ func (d *detector) Stat(name string) (fs.FileInfo, error) {
 
 // navFile is a configuration file of a documentation system, as a tree.
 type navFile struct {
+	// config is what the file defines.
 	config *config
 	name   string
 	text   string

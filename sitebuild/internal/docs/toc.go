@@ -12,6 +12,8 @@ import (
 
 // navTree is the navigation with names for its groups.
 type navTree struct {
+	// top are the entries of the first level, and groups those with others below them,
+	// which have unique names.
 	top    []*NavItem
 	groups []*NavItem // in order
 	names  map[*NavItem]string

@@ -46,6 +46,7 @@ const defaultMaxFiles = 1000
 
 // Input is an OpenAPI document in a file. It is safe for concurrent use.
 type Input struct {
+	// path is the main file; others are read through its references.
 	path string
 	opts Options
 
@@ -162,12 +163,14 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 
 // api is a document that is being read.
 type api struct {
+	// in is the document; files are all files read so far, by path.
 	in     *Input
 	folder *os.Root
 	files  map[string]*file
 	main   *file
 	report check.Report
 
+	// operations and schemas are in the order of the document.
 	operations []*operation
 	schemas    []*schema
 	targets    map[string]*schema // by file and pointer

@@ -21,6 +21,7 @@ const maxInlined = 4 << 20
 
 // place is a node with its file.
 type place struct {
+	// node is an element of file, which references are relative to.
 	node *tree.Node
 	file *file
 }

@@ -268,6 +268,7 @@ func (a *api) listing(tag string, operations []*operation) []*sitewriter.Answer 
 
 // operationHead identifies an operation in structured content.
 type operationHead struct {
+	// OperationID is the argument of get_operation.
 	OperationID string   `json:"operationId"`
 	Method      string   `json:"method"`
 	Path        string   `json:"path"`
@@ -295,8 +296,10 @@ func (o *operation) head(full bool) operationHead {
 // all others are expanded.
 type operationDetails struct {
 	operationHead
-	Description string            `json:"description,omitempty"`
-	Servers     []string          `json:"servers,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Servers     []string `json:"servers,omitempty"`
+	// Parameters, RequestBody and Responses are as in the document, with references
+	// resolved.
 	Parameters  []json.RawMessage `json:"parameters,omitempty"`
 	RequestBody json.RawMessage   `json:"requestBody,omitempty"`
 	Responses   json.RawMessage   `json:"responses,omitempty"`
@@ -335,6 +338,7 @@ func encode(v any) json.RawMessage {
 
 // schemaHead identifies a schema in structured content.
 type schemaHead struct {
+	// Name is the argument of get_schema.
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 }

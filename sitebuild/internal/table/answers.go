@@ -178,8 +178,11 @@ func (t *tab) label(r row, otherwise string) string {
 
 // writer writes the answers of one table.
 type writer struct {
-	t       *tab
-	send    func(*sitewriter.Answer) error
+	// t is the table; send passes on an answer.
+	t    *tab
+	send func(*sitewriter.Answer) error
+	// list and finders collect rows into pages, so that memory does not grow with the
+	// table.
 	list    *pager
 	finders []map[string]*pager
 	keys    map[uint64]bool // for a key that may be repeated
@@ -353,14 +356,17 @@ func answer(tool string, args json.RawMessage, structured []byte) *sitewriter.An
 
 // pager fills the pages of one list.
 type pager struct {
-	w            *writer
-	tool         string
-	name         string // of the argument with the value, if any
-	value        []byte
+	// w sends the pages of a tool.
+	w     *writer
+	tool  string
+	name  string // of the argument with the value, if any
+	value []byte
+	// total and pages are known from the first pass over the table.
 	total, pages int
 	many         bool // the tool takes a page
-	rows         [][]byte
-	page         int
+	// rows are those of the current page.
+	rows [][]byte
+	page int
 }
 
 // add adds a row, and sends the page if it is full.

@@ -44,18 +44,22 @@ const maxExact = 1<<53 - 1
 
 // columnStats is the result of the first reading for a column.
 type columnStats struct {
+	// name is the title of the column.
 	name string
 	arg  string // as an argument of a tool
 
+	// rows and nulls count cells.
 	rows, nulls int
 	blank       int // empty texts
 	words       int // texts such as NULL that may mean a missing value
 	sorts       int // a bit for each sort but null
+	// could has the kinds that all cells so far permit.
 	could       could
 	huge        bool // an integer beyond maxExact
 	bytes, most int  // of texts: the total, and the longest
 	binaries    int  // cells with binary data
 
+	// unique reports that no value is repeated, which makes the column a possible key.
 	unique bool
 	hashes map[uint64]struct{} // nil once it is known not to be unique
 	twice  int                 // repeated values, while hashes are kept
@@ -66,6 +70,7 @@ type columnStats struct {
 	few    []string       // all values in order, if they are few
 	first  []string       // the first values found
 
+	// kind is the result of the survey; min and max are only for numbers and dates.
 	kind     kind
 	min, max string // of numbers and dates
 	minF     float64

@@ -22,6 +22,7 @@ const sampleBytes = 64 << 10
 
 // dialect is the format of a CSV file.
 type dialect struct {
+	// comma separates the fields; header reports that the first line has the names.
 	comma   rune
 	columns []string
 	header  bool
@@ -188,6 +189,8 @@ func (in *Input) columnNames(first []string, header bool, r *check.Report) []str
 // guard limits the bytes that a reader may consume between two records: otherwise an
 // unclosed quote would consume the rest of the file.
 type guard struct {
+	// r is the input, and limit its largest record: without it, an open quote would read
+	// the rest of the file into memory.
 	r           io.Reader
 	left, limit int
 }

@@ -75,6 +75,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 
 // member is a member of a JSON object: a slice of its text.
 type member struct {
+	// name is the decoded key; at is the offset of the value.
 	name  string
 	value []byte
 	at    int
@@ -248,9 +249,11 @@ func textCell(s string) cell { return cell{text, s} }
 
 // jsonRows makes rows from JSON objects.
 type jsonRows struct {
+	// in is the file, and src the table that it becomes.
 	in     *Input
 	src    *source
 	report *check.Report // nil when the file is read again
+	// cells are reused for each row.
 	cells  []cell
 	filled []int // the row in which each cell was set last
 	count  int
@@ -476,6 +479,7 @@ func (j *jsonRows) walkArray(ctx context.Context, each func(row) error) error {
 
 // lineReader maps offsets of the bytes it has passed on to line numbers.
 type lineReader struct {
+	// r is the input; offset and ends relate positions to lines.
 	r      *bufio.Reader
 	offset int64
 	ends   []int64 // of the lines from line on

@@ -58,6 +58,7 @@ const (
 
 // cell is one value.
 type cell struct {
+	// sort is what kind of value text is.
 	sort sort
 	text string
 }

@@ -97,6 +97,7 @@ func plainSQLite(err error) error {
 
 // sqliteTable is the schema of a table.
 type sqliteTable struct {
+	// name is the table or view, and columns are in its order.
 	name    string
 	columns []string
 	// terms are the SELECT expressions of the columns: the value, or NULL for binary data
@@ -109,9 +110,11 @@ type sqliteTable struct {
 	blobs []string
 	// booleans marks the columns declared as boolean, which SQLite stores as 0 and 1.
 	booleans []bool
-	key      []string
-	refs     map[string]ref
-	order    string
+	// key are the columns of the primary key, refs the foreign keys, and order the ORDER
+	// BY clause that makes builds reproducible.
+	key   []string
+	refs  map[string]ref
+	order string
 }
 
 // quoteName quotes an identifier for SQL.
@@ -324,6 +327,7 @@ func (in *Input) refuseOversized(ctx context.Context, db *sql.DB, query string) 
 
 // sqliteRows walks the rows of one table.
 type sqliteRows struct {
+	// in is the database, and src the table to read.
 	in       *Input
 	src      *source
 	booleans []bool

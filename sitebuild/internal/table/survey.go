@@ -16,15 +16,18 @@ import (
 
 // tab is a table and the choices made for it.
 type tab struct {
+	// src is read twice: for the survey and for the answers.
 	src       *source
 	opts      Table
 	one, many string // names of one row and of several, for tool names
 	rows      int
 	cols      []*columnStats
 
-	key     []int // the columns of the key; if empty, rows are identified by number
-	shown   []int
-	listed  []int
+	key []int // the columns of the key; if empty, rows are identified by number
+	// shown are the columns in answers, listed those in lists.
+	shown  []int
+	listed []int
+	// finders are the tools that find rows by the value of a column.
 	finders []*finder
 	lookups []int // additional columns that identify a row
 	page    int   // rows on a page
@@ -103,6 +106,7 @@ func (t *tab) own(taken map[string]bool) {
 
 // SizeError is the error for a table with too many rows.
 type SizeError struct {
+	// Table is the name of the table, and MaxRows the limit that it exceeds.
 	Table   string
 	MaxRows int
 }

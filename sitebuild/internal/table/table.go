@@ -112,6 +112,7 @@ const (
 
 // Input is a file with tables. It is safe for concurrent use.
 type Input struct {
+	// path is the file, and format how it is read.
 	path   string
 	format format
 	opts   Options
@@ -121,6 +122,7 @@ var _ sitewriter.Input = (*Input)(nil)
 
 // format is a file format.
 type format struct {
+	// name is the ending of files in the format.
 	name string
 	open func(in *Input, ctx context.Context, r *check.Report) ([]*source, func() error, error)
 }
