@@ -12,6 +12,8 @@ import (
 // endpoint serves one call of the API. An error is written as JSON.
 type endpoint func(w http.ResponseWriter, r *http.Request) error
 
+// routes is the complete list of the page's requests. Handlers return a value or an error;
+// how both are written is decided in one place.
 func (in *Inspector) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, serve := range map[string]endpoint{

@@ -16,11 +16,15 @@ import (
 
 // question is a question of a server that waits for the user of the page.
 type question struct {
-	ID     int             `json:"id"`
-	Source int             `json:"src"`
-	Call   int             `json:"call,omitempty"`
-	Method string          `json:"method"`
-	Mode   string          `json:"mode,omitempty"`
+	// ID numbers the questions of all sources, and Call is the page's call that it belongs
+	// to, or 0.
+	ID     int    `json:"id"`
+	Source int    `json:"src"`
+	Call   int    `json:"call,omitempty"`
+	Method string `json:"method"`
+	// Mode is "form" or "url", for an elicitation.
+	Mode string `json:"mode,omitempty"`
+	// Params are as received; Form is what the page shows for a schema in them.
 	Params json.RawMessage `json:"params,omitempty"`
 	Form   *schema.Form    `json:"form,omitempty"`
 	Since  int64           `json:"since"`
@@ -29,6 +33,7 @@ type question struct {
 }
 
 type questionAnswer struct {
+	// result is what the user has entered, or err why there is none.
 	result json.RawMessage
 	err    error
 }
@@ -37,6 +42,7 @@ type questionAnswer struct {
 type askList struct {
 	mu   sync.Mutex
 	next int
+	// open are the questions that wait for the user.
 	open map[int]*question
 }
 

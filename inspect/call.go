@@ -16,20 +16,25 @@ import (
 
 // call is a request made by the page.
 type call struct {
+	// ID numbers the calls of all sources.
 	ID     int    `json:"id"`
 	Source int    `json:"src"`
 	Method string `json:"method"`
-	Name   string `json:"name,omitempty"`
+	// Name is the tool, prompt or URI that is called.
+	Name string `json:"name,omitempty"`
 	// State is running, done, failed, cancelled or timeout.
-	State    string          `json:"state"`
-	Started  int64           `json:"started"`
-	Request  uint64          `json:"request,omitempty"`
-	Answer   uint64          `json:"answer,omitempty"`
-	Took     int64           `json:"took,omitempty"`
-	Bytes    int             `json:"bytes,omitempty"`
-	Tokens   int             `json:"tokens,omitempty"`
-	IsError  bool            `json:"isError,omitempty"`
-	Failure  *Failure        `json:"error,omitempty"`
+	State   string `json:"state"`
+	Started int64  `json:"started"`
+	// Request and Answer are the numbers of the frames, and 0 until they exist.
+	Request uint64 `json:"request,omitempty"`
+	Answer  uint64 `json:"answer,omitempty"`
+	Took    int64  `json:"took,omitempty"`
+	// Bytes and Tokens are the size of the result; tokens are an estimate.
+	Bytes   int      `json:"bytes,omitempty"`
+	Tokens  int      `json:"tokens,omitempty"`
+	IsError bool     `json:"isError,omitempty"`
+	Failure *Failure `json:"error,omitempty"`
+	// Logs counts the log lines that arrived during the call.
 	Logs     int             `json:"logs,omitempty"`
 	Progress json.RawMessage `json:"progress,omitempty"`
 
@@ -41,8 +46,9 @@ type call struct {
 
 // callList is the calls of the page: the running ones, and the latest others.
 type callList struct {
-	mu    sync.Mutex
-	next  int
+	mu   sync.Mutex
+	next int
+	// calls are by id; old ones that have ended are forgotten.
 	calls map[int]*call
 }
 
@@ -141,13 +147,19 @@ func (c *call) notified(kind string, params json.RawMessage) {
 
 // callRequest is the body of POST api/call.
 type callRequest struct {
-	Source     int             `json:"source"`
-	Method     string          `json:"method"`
-	Params     json.RawMessage `json:"params"`
-	Meta       json.RawMessage `json:"meta"`
-	Timeout    float64         `json:"timeout"`
-	SendAnyway bool            `json:"send_anyway"`
-	Cause      string          `json:"cause"`
+	// Source is the id of the source, and Method the method to call.
+	Source int             `json:"source"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	// Meta is added to the request's own _meta.
+	Meta json.RawMessage `json:"meta"`
+	// Timeout is in seconds; 0 means a minute.
+	Timeout float64 `json:"timeout"`
+	// SendAnyway sends arguments that do not follow the schema, to see how the server
+	// reacts.
+	SendAnyway bool `json:"send_anyway"`
+	// Cause is who makes the call, see [Frame.Cause].
+	Cause string `json:"cause"`
 }
 
 // serveCall serves POST api/call.
@@ -266,6 +278,7 @@ func (c *call) copy() *call {
 type limit struct {
 	mu    sync.Mutex
 	timer *time.Timer
+	// after is how long the call may take without progress.
 	after time.Duration
 }
 

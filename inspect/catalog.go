@@ -34,22 +34,26 @@ type counts struct {
 
 // CatalogFacts are the facts about the catalog of a source in its [State].
 type CatalogFacts struct {
-	Counts   counts    `json:"counts"`
+	Counts counts `json:"counts"`
+	// ETag changes with the catalog, so that the page requests it only then.
 	ETag     string    `json:"catalog,omitempty"`
 	Findings []finding `json:"findings"`
-	Bytes    int       `json:"bytes"`
-	Tokens   int       `json:"tokens"`
+	// Bytes and Tokens are the size of all definitions, as a model would receive them.
+	Bytes  int `json:"bytes"`
+	Tokens int `json:"tokens"`
 }
 
 // finding is a finding of check with the name of what it is about.
 type finding struct {
 	Rule     string         `json:"rule"`
 	Severity check.Severity `json:"severity"`
-	Kind     string         `json:"kind"`
-	Name     string         `json:"name,omitempty"`
-	Message  string         `json:"message"`
-	Hint     string         `json:"hint,omitempty"`
-	Pointer  string         `json:"pointer,omitempty"`
+	// Kind and Name are the item that the finding is about.
+	Kind    string `json:"kind"`
+	Name    string `json:"name,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	// Pointer is relative to the item's definition.
+	Pointer string `json:"pointer,omitempty"`
 
 	index int
 }
@@ -158,6 +162,7 @@ func (t *target) changed(live *client.Source, c mcp.Change) {
 
 // listDifference is what changed in a list.
 type listDifference struct {
+	// Added, Removed and Changed are names, since the previous catalog.
 	Added   []string `json:"added,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 	Changed []string `json:"changed,omitempty"`
@@ -166,6 +171,7 @@ type listDifference struct {
 // definitions are the entries of a list by name.
 type definitions map[string]string
 
+// difference compares two lists of definitions by their text.
 func (before definitions) difference(after definitions) listDifference {
 	var d listDifference
 	for name, text := range after {
@@ -217,6 +223,7 @@ func definitionsOf(cat *mcp.Catalog) [4]definitions {
 
 // definition is what all entries of a catalog have.
 type definition struct {
+	// Definition is as the server sent it.
 	Definition json.RawMessage `json:"definition"`
 	Bytes      int             `json:"bytes"`
 	Tokens     int             `json:"tokens"`
@@ -225,18 +232,22 @@ type definition struct {
 
 // toolEntry is a tool as the page shows it.
 type toolEntry struct {
-	Name        string            `json:"name"`
-	Title       string            `json:"title,omitempty"`
-	Description string            `json:"description,omitempty"`
-	Form        *schema.Form      `json:"form,omitempty"`
-	FormError   *Failure          `json:"formError,omitempty"`
-	Output      *schema.Form      `json:"output,omitempty"`
-	UI          *apps.ToolUI      `json:"ui,omitempty"`
-	Visibility  []apps.Visibility `json:"visibility"`
-	ReadOnly    bool              `json:"readOnly"`
-	Destructive bool              `json:"destructive"`
-	Idempotent  bool              `json:"idempotent"`
-	OpenWorld   bool              `json:"openWorld"`
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Form is the input form for the schema, or FormError says why there is none.
+	Form      *schema.Form `json:"form,omitempty"`
+	FormError *Failure     `json:"formError,omitempty"`
+	Output    *schema.Form `json:"output,omitempty"`
+	// UI is the link to an app, and Visibility who may call the tool.
+	UI         *apps.ToolUI      `json:"ui,omitempty"`
+	Visibility []apps.Visibility `json:"visibility"`
+	// ReadOnly and the following are the hints, with the specification's defaults filled
+	// in.
+	ReadOnly    bool `json:"readOnly"`
+	Destructive bool `json:"destructive"`
+	Idempotent  bool `json:"idempotent"`
+	OpenWorld   bool `json:"openWorld"`
 	definition
 }
 
@@ -248,18 +259,20 @@ type resourceEntry struct {
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mimeType,omitempty"`
 	Size        *int64 `json:"size,omitempty"`
-	UI          bool   `json:"ui,omitempty"`
+	// UI reports whether the resource is the user interface of an app.
+	UI bool `json:"ui,omitempty"`
 	definition
 }
 
 // templateEntry is a resource template as the page shows it.
 type templateEntry struct {
-	Template    string   `json:"template"`
-	Name        string   `json:"name,omitempty"`
-	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description,omitempty"`
-	MIMEType    string   `json:"mimeType,omitempty"`
-	Variables   []string `json:"variables"`
+	Template    string `json:"template"`
+	Name        string `json:"name,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mimeType,omitempty"`
+	// Variables are in the order of the template.
+	Variables []string `json:"variables"`
 	definition
 }
 
@@ -328,6 +341,7 @@ func (in *Inspector) serveCatalog(w http.ResponseWriter, r *http.Request) error 
 	})
 }
 
+// toolEntries returns the tools for the page. found has the findings by index.
 func toolEntries(cat *mcp.Catalog, found map[int][]finding) []toolEntry {
 	list := make([]toolEntry, len(cat.Tools))
 	for i := range cat.Tools {
@@ -383,6 +397,7 @@ func schemaFailure(err error, below string) *Failure {
 	return f
 }
 
+// resourceEntries returns the resources for the page.
 func resourceEntries(cat *mcp.Catalog, found map[int][]finding) []resourceEntry {
 	list := make([]resourceEntry, len(cat.Resources))
 	for i := range cat.Resources {
@@ -401,6 +416,8 @@ func resourceEntries(cat *mcp.Catalog, found map[int][]finding) []resourceEntry 
 	return list
 }
 
+// templateEntries returns the templates for the page. One that cannot be parsed has no
+// variables to fill in.
 func templateEntries(cat *mcp.Catalog, found map[int][]finding) []templateEntry {
 	list := make([]templateEntry, len(cat.Templates))
 	for i := range cat.Templates {
@@ -421,6 +438,7 @@ func templateEntries(cat *mcp.Catalog, found map[int][]finding) []templateEntry 
 	return list
 }
 
+// promptEntries returns the prompts for the page.
 func promptEntries(cat *mcp.Catalog, found map[int][]finding) []promptEntry {
 	list := make([]promptEntry, len(cat.Prompts))
 	for i := range cat.Prompts {

@@ -25,6 +25,7 @@ type Problem struct {
 
 // validation is the result of checking a text.
 type validation struct {
+	// Problems are the first violations, and More how many others exist.
 	Problems []Problem `json:"problems"`
 	More     int       `json:"more"`
 	Valid    bool      `json:"valid"`

@@ -8,6 +8,8 @@ import (
 // verb is a command line of Slipway that is useful for a source. The page shows it; it
 // runs none.
 type verb struct {
+	// Verb is the word of the command, Command the whole line to copy, and Does what it
+	// does.
 	Verb    string `json:"verb"`
 	Title   string `json:"title"`
 	Command string `json:"command"`

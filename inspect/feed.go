@@ -21,12 +21,16 @@ const maxQueued = 64 << 20
 // feed turns the events of all taps into frames, in one order. Taps only copy: redacting
 // a message takes longer than a connection should wait.
 type feed struct {
+	// in receives what the messages mean for the page.
 	in       *Inspector
 	redactor *mcplog.Redactor
 
-	mu     sync.Mutex
-	wake   *sync.Cond
-	queue  []job
+	mu   sync.Mutex
+	wake *sync.Cond
+	// queue has what has not been processed: taps must return at once, so the work happens
+	// on the goroutine of run.
+	queue []job
+	// bytes is the size of the queue, which is limited.
 	bytes  int
 	closed bool
 	done   chan struct{}
@@ -39,6 +43,7 @@ type feed struct {
 
 // job is an event to add, or a function to run after all events before it.
 type job struct {
+	// event is a message to process, or do a function to run in order with them.
 	event  *tap.Event
 	source int
 	do     func()
@@ -46,18 +51,21 @@ type job struct {
 
 type requestKey struct {
 	source int
-	sent   bool
-	id     string
+	// sent distinguishes the requests of both directions, which may have the same id.
+	sent bool
+	id   string
 }
 
 type streamKey struct {
 	source int
+	// stream numbers the HTTP exchanges of a source.
 	stream uint64
 }
 
 type sentKey struct {
 	source int
-	id     uint64
+	// id is that of a request that this program has sent.
+	id uint64
 }
 
 func newFeed(in *Inspector, r *mcplog.Redactor) *feed {
@@ -113,6 +121,8 @@ func (f *feed) close() {
 	<-f.done
 }
 
+// run processes the queue in order. Pages are notified once per batch: under load, one
+// notification covers many messages.
 func (f *feed) run() {
 	defer close(f.done)
 	for {
@@ -315,6 +325,8 @@ func (f *feed) notification(frame *Frame) {
 
 // notice is progress or a log line of a server.
 type notice struct {
+	// Call is the page's call that the notification belongs to, or 0, and Seq the number
+	// of its frame.
 	Call   int             `json:"call,omitempty"`
 	Source int             `json:"src"`
 	Seq    uint64          `json:"seq,omitempty"`

@@ -19,6 +19,7 @@ import (
 type filter struct{ terms []term }
 
 type term struct {
+	// negative inverts the term.
 	negative bool
 	applies  func(*exchange) bool
 }
@@ -26,15 +27,18 @@ type term struct {
 // exchange is a frame, and the other half of its request and response if both are kept.
 type exchange struct {
 	*Frame
+	// other is the request of a response, or the response of a request, if known.
 	other  *Frame
 	source string // name
-	now    int64
+	// now is when the filter runs, for the duration of requests without a response.
+	now int64
 }
 
 // filterError is a mistake in a filter, with its range in bytes.
 type filterError struct {
 	text string
-	at   [2]int
+	// at is where in the filter the error is, to underline it.
+	at [2]int
 }
 
 func (e *filterError) Error() string { return e.text }
@@ -57,7 +61,8 @@ func parseFilter(text string) (*filter, *filterError) {
 }
 
 type word struct {
-	text       string
+	text string
+	// start and end are the bytes of the word in the filter.
 	start, end int
 }
 
@@ -85,6 +90,7 @@ func splitWords(text string) []word {
 	return words
 }
 
+// parseTerm parses one word: @source, key:value, or a text to search for.
 func parseTerm(text string) (term, error) {
 	t := term{}
 	if rest, ok := strings.CutPrefix(text, "-"); ok && rest != "" {
@@ -245,6 +251,7 @@ func (x *exchange) duration() time.Duration {
 	return 0
 }
 
+// byDuration parses slow:>200ms, with ">" as the default.
 func byDuration(v string) (func(*exchange) bool, error) {
 	sign := 1
 	rest, less := strings.CutPrefix(v, "<")
@@ -267,6 +274,7 @@ var sizes = []struct {
 	factor float64
 }{{"kib", 1 << 10}, {"mib", 1 << 20}, {"kb", 1000}, {"mb", 1e6}, {"k", 1000}, {"m", 1e6}, {"b", 1}}
 
+// bySize parses larger:10KB and its opposite, by sign.
 func bySize(v string, sign int) (func(*exchange) bool, error) {
 	text := strings.ToLower(strings.TrimLeft(v, "<>"))
 	factor := 1.0

@@ -244,6 +244,7 @@ func (in *Inspector) headOf(f *Frame) *Frame {
 
 // copied is a request to be written for another program.
 type copied struct {
+	// frame is what to copy, and body its whole text.
 	frame    *Frame
 	body     []byte
 	params   json.RawMessage

@@ -25,8 +25,12 @@ func NewToken() string {
 
 // guard decides who may use the handler.
 type guard struct {
+	// token is the hash of the secret in the page's address, so that comparing takes the
+	// same time for every guess.
 	token [sha256.Size]byte
 	open  bool // there is no token
+	// hosts are the accepted values of Host, which keeps pages of other sites from
+	// reaching this one (DNS rebinding).
 	hosts []string
 	now   func() time.Time
 

@@ -14,6 +14,7 @@ import (
 // hub passes what happens to the open pages. Frames are read from the store by each page
 // at its own pace; everything else is queued.
 type hub struct {
+	// store has the frames that pages are sent; each page remembers how far it has read.
 	store *store
 
 	mu    sync.Mutex
@@ -29,6 +30,7 @@ type page struct {
 
 // line is a line of the stream, which follows the frame with the number after.
 type line struct {
+	// after is the number of the last frame before the line.
 	after uint64
 	text  []byte
 }
@@ -160,6 +162,7 @@ func (in *Inspector) followStream(ctx context.Context, s *streamWriter, p *page)
 
 // streamWriter writes the lines of a stream.
 type streamWriter struct {
+	// w is the response, and rc flushes it.
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	in   *Inspector

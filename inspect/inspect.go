@@ -43,15 +43,19 @@ type Options struct {
 
 // Inspector serves the page and its API. It is safe for concurrent use.
 type Inspector struct {
+	// opts are complete, and page has the files of the page.
 	opts    Options
 	started time.Time
 	guard   *guard
 	page    *pageFiles
 	mux     *http.ServeMux
 
+	// store keeps the frames, feed fills it, and hub sends them to the pages.
 	store *store
 	feed  *feed
 	hub   *hub
+	// calls, asks and saved are the calls of the page, the questions to its user, and the
+	// file of saved calls.
 	calls *callList
 	asks  *askList
 	saved *savedCalls

@@ -18,16 +18,19 @@ var dist embed.FS
 
 // pageFiles are the files of the page by name, compressed if they are smaller that way.
 type pageFiles struct {
+	// files are by path; index is the page itself, before its settings are inserted.
 	files map[string]*pageFile
 	index string
 }
 
 type pageFile struct {
+	// kind is the Content-Type, and plain the file uncompressed.
 	kind   string
 	plain  []byte
 	packed []byte // with gzip, or nil
 }
 
+// newPageFiles reads the embedded files, most of which exist plain and compressed.
 func newPageFiles() *pageFiles {
 	p := &pageFiles{files: make(map[string]*pageFile)}
 	_ = fs.WalkDir(dist, "dist", func(name string, d fs.DirEntry, _ error) error {
@@ -95,6 +98,7 @@ func (p *pageFiles) serve(w http.ResponseWriter, r *http.Request, boot *bootData
 
 // bootData is what the page knows before its first request.
 type bootData struct {
+	// Base is the path of the page, with a slash at both ends.
 	Base    string       `json:"base"`
 	By      string       `json:"by,omitempty"`
 	Auth    string       `json:"auth"` // token or none
@@ -102,6 +106,7 @@ type bootData struct {
 }
 
 type bootSource struct {
+	// ID is the number of the source in all other requests.
 	ID    int    `json:"id"`
 	Name  string `json:"name"`
 	Label string `json:"label"`
@@ -115,6 +120,8 @@ func (p *pageFiles) serveIndex(w http.ResponseWriter, boot *bootData) {
 	_, _ = io.WriteString(w, text)
 }
 
+// boot returns the settings that are part of the page, so that it needs no request before
+// it shows something.
 func (in *Inspector) boot() *bootData {
 	b := &bootData{
 		Base: "/" + strings.Trim(in.opts.Base, "/") + "/",

@@ -114,6 +114,7 @@ func serveInMemory(ctx context.Context, name string, src mcp.Source, how *Connec
 // memorySource is a source that is served in memory.
 type memorySource struct {
 	*client.Source
+	// inner is served in memory, to inspect the messages of a source that has none.
 	inner mcp.Source
 	stop  func()
 }
@@ -135,7 +136,8 @@ type pipeEnd struct {
 
 // pipeHalf carries the messages of one direction.
 type pipeHalf struct {
-	mu     sync.Mutex
+	mu sync.Mutex
+	// queue is one direction of a connection in memory.
 	queue  [][]byte
 	ready  chan struct{} // capacity 1
 	closed chan struct{}

@@ -22,10 +22,13 @@ type Frame struct {
 	Call int `json:"call,omitempty"`
 	// Failure is the error in a response.
 	Failure *Failure `json:"err,omitempty"`
-	IsError bool     `json:"isError,omitempty"`
+	// IsError reports that the result is a tool error.
+	IsError bool `json:"isError,omitempty"`
 	// Text is the start of a line on stderr, or of one that is no message.
 	Text string `json:"text,omitempty"`
 
+	// body is the text of the message. It is dropped or moved to a file when the store is
+	// full.
 	body   []byte
 	file   string // has the body instead, if it is large
 	size   int    // of the body
@@ -45,6 +48,7 @@ const (
 
 // store keeps the latest frames.
 type store struct {
+	// maxFrames and maxBytes limit what is kept in memory.
 	maxFrames int
 	maxBytes  int
 
@@ -56,6 +60,7 @@ type store struct {
 	folder  string   // of the files, or "" while there is none
 }
 
+// newStore returns an empty store, with defaults for limits that are not positive.
 func newStore(frames, bytes int) *store {
 	s := &store{
 		maxFrames: frames,

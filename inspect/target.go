@@ -19,20 +19,23 @@ import (
 
 // target is a source with its connection.
 type target struct {
+	// in is informed of changes, and id and src identify the source.
 	in    *Inspector
 	id    int
 	src   *Source
 	dirty atomic.Bool // its state has changed since it was published
 
-	mu       sync.Mutex
-	attempt  int // counts calls of connect
-	stop     context.CancelFunc
-	client   *client.Source // of the current connection, or nil
-	closer   io.Closer
-	memory   bool // it is served in memory
-	phase    string
-	since    time.Time
-	failed   *Failure
+	mu      sync.Mutex
+	attempt int // counts calls of connect
+	stop    context.CancelFunc
+	client  *client.Source // of the current connection, or nil
+	closer  io.Closer
+	memory  bool // it is served in memory
+	// phase is the state of the connection, since when, and failed why there is none.
+	phase  string
+	since  time.Time
+	failed *Failure
+	// steps are the steps of the current attempt to connect.
 	steps    []stepState
 	wanted   wanted
 	catalog  *mcp.Catalog
@@ -44,6 +47,8 @@ type target struct {
 
 // wanted is how the page wants to connect.
 type wanted struct {
+	// Version is the protocol version to request, or empty for the newest; Capabilities
+	// are what to declare.
 	Version      string          `json:"version"`
 	Capabilities json.RawMessage `json:"capabilities"`
 }
@@ -58,6 +63,7 @@ const (
 
 // stepState is a step of connecting.
 type stepState struct {
+	// Seq is the number of the step's frame; NS and Took are in nanoseconds.
 	Seq    uint64 `json:"seq"`
 	Name   string `json:"name"`
 	NS     int64  `json:"ns"`
@@ -279,6 +285,7 @@ func (in *Inspector) step(f *Frame) {
 
 // State is the state of a source.
 type State struct {
+	// ID, Name and Label identify the source, and Argument is what was typed for it.
 	ID       int       `json:"id"`
 	Name     string    `json:"name"`
 	Label    string    `json:"label"`
@@ -286,9 +293,11 @@ type State struct {
 	Kind     string    `json:"kind"`
 	Phase    string    `json:"phase"`
 	Since    time.Time `json:"since"`
-	Waits    string    `json:"waits,omitempty"`
+	// Waits is what connecting is waiting for, such as the first answer.
+	Waits string `json:"waits,omitempty"`
 
-	Version      string          `json:"version,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Modern reports whether Version has no handshake (2026-07-28 and later).
 	Modern       bool            `json:"modern"`
 	Server       json.RawMessage `json:"server,omitempty"`
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`

@@ -29,8 +29,10 @@ const maxSources = 200
 
 // File is a configuration file.
 type File struct {
-	Path     string
-	Text     []byte
+	// Path is the file, and Text its content.
+	Path string
+	Text []byte
+	// Sources and Values are in the order of the file.
 	Sources  []Source
 	Values   []Value
 	Document *stax.Document // the definitions in the same file
@@ -45,8 +47,9 @@ type Source struct {
 	Argument string
 	Command  []string
 	Name     string // "" for the name that follows from the source
-	Pointer  string
-	Line     int
+	// Pointer and Line are where the source is in the file.
+	Pointer string
+	Line    int
 }
 
 // SeveralError is the error of [Find] for a folder with more than one configuration file.
@@ -205,6 +208,8 @@ func (f *File) Probe(report *check.Report) {
 // reader converts the tree of a file.
 type reader struct {
 	check.Reporter
+	// table has the settings that exist, file what was read, and dir the folder that paths
+	// are relative to.
 	table *Table
 	file  *File
 	dir   string
@@ -219,6 +224,7 @@ func (r *reader) wrongKind(n *tree.Node, at, want, hint string) {
 	r.Add(ruleType, at, hint, "this is %s, where %s belongs", n.Kind, want)
 }
 
+// sources reads the list of sources.
 func (r *reader) sources(n *tree.Node) {
 	switch {
 	case n == nil:
@@ -355,6 +361,7 @@ func (r *reader) unknown(at, key string, known []string, hint string) {
 	r.Add(ruleUnknown, at, hint, "there is no %q here", key)
 }
 
+// serve reads the groups of settings.
 func (r *reader) serve(n *tree.Node) {
 	if n == nil {
 		return
@@ -402,6 +409,7 @@ func fold(name string) string {
 	}, name)
 }
 
+// group reads the settings of one group. Each value is verified as its flag would.
 func (r *reader) group(group string, n *tree.Node, at string) {
 	known := make(map[string]*Setting)
 	for _, s := range r.table.Of(group) {
@@ -552,6 +560,7 @@ func (r *reader) refuseSecrets(root *tree.Node) {
 	}
 }
 
+// findSecrets reports values that look like secrets: the file is meant to be shared.
 func (r *reader) findSecrets(n *tree.Node, at, name string) {
 	if n == nil {
 		return

@@ -50,6 +50,7 @@ func Follow(ctx context.Context, path string, text []byte, opts *FollowOptions, 
 
 // reading is the outcome of reading a file.
 type reading struct {
+	// text is the content of the file, or err why it cannot be read.
 	text []byte
 	err  error
 }

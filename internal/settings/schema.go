@@ -13,6 +13,7 @@ const SchemaURL = "https://raw.githubusercontent.com/slipway-mcp/slipway/main/do
 
 // pattern is the syntax of the values of a kind, for the schema and for [Table.Parse].
 type pattern struct {
+	// re is what a value must match, and want describes that.
 	re   *regexp.Regexp
 	want string
 }
@@ -31,6 +32,7 @@ var definitionsSchema []byte
 type object struct{ members []member }
 
 type member struct {
+	// name is the name of a member, whose order is kept.
 	name  string
 	value any
 }
@@ -117,6 +119,7 @@ func closed(about string, properties object) *object {
 	return o
 }
 
+// sourcesSchema returns the schema of the member sources.
 func sourcesSchema() *object {
 	var properties object
 	source := describe("string", "A path, relative to this file, or a URL; see slipway help sources.")

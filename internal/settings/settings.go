@@ -75,6 +75,7 @@ type Group struct {
 
 // Table is all settings, by group.
 type Table struct {
+	// Groups are in the order of the help, and Settings by group.
 	Groups   []Group
 	Settings []Setting
 }
@@ -111,7 +112,8 @@ func ResolvePath(dir, path string) string {
 type Value struct {
 	Setting *Setting
 	// Texts are the values as the flag takes them: several for lists and maps, else one.
-	Texts   []string
+	Texts []string
+	// Pointer and Line are where the value is in the file.
 	Pointer string
 	Line    int
 }
