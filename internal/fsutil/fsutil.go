@@ -41,6 +41,8 @@ func Content[T ~string | ~[]byte](content T) func(io.Writer) error {
 	}
 }
 
+// put writes a temporary file next to name, and renames it when it is complete. A link is
+// followed when replacing, so that it remains a link.
 func put(name string, perm fs.FileMode, write func(io.Writer) error, replace bool) (err error) {
 	if replace {
 		if target, err := filepath.EvalSymlinks(name); err == nil {
@@ -168,6 +170,7 @@ func replaceEmpty(tmp, dir string) error {
 	return rename(tmp, dir)
 }
 
+// vacant returns an error unless dir is missing or empty.
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

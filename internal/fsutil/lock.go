@@ -34,6 +34,8 @@ func LockExclusive(ctx context.Context, name string) (*Lock, error) {
 // [ErrLocked].
 func TryLock(name string) (*Lock, error) { return tryLock(name, true) }
 
+// lockWaiting tries to lock until ctx ends. Locks are held briefly, so polling is simpler
+// than a blocked system call that no context can cancel.
 func lockWaiting(ctx context.Context, name string, exclusive bool) (*Lock, error) {
 	ticker := time.NewTicker(lockInterval)
 	defer ticker.Stop()
@@ -54,6 +56,7 @@ func lockWaiting(ctx context.Context, name string, exclusive bool) (*Lock, error
 	}
 }
 
+// tryLock locks the file, and starts again if it was removed meanwhile.
 func tryLock(name string, exclusive bool) (*Lock, error) {
 	for {
 		f, err := OpenShared(name, os.O_RDWR|os.O_CREATE, 0o600)

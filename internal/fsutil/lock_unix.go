@@ -10,6 +10,8 @@ import (
 	"time"
 )
 
+// lockFile locks an open file without waiting. The system releases the lock when the
+// process ends.
 func lockFile(f *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH
 	if exclusive {

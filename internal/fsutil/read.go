@@ -60,6 +60,7 @@ func ReadText(path string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
+// decodeText returns UTF-8 without a byte order mark. Editors on Windows may write UTF-16.
 func decodeText(text []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {
@@ -98,6 +99,7 @@ func ReadRegular(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return readClose(f, name, limit)
 }
 
+// readClose reads f up to the limit, and closes it.
 func readClose(f io.ReadCloser, name string, limit int64) ([]byte, error) {
 	defer f.Close()
 	text, err := ReadLimited(f, limit)
@@ -125,11 +127,13 @@ func ProgressReader(r io.Reader, all int64, report func(done, all int64)) io.Rea
 }
 
 type progressReader struct {
-	r         io.Reader
+	r io.Reader
+	// done and all are in bytes; all may be an estimate.
 	done, all int64
 	report    func(done, all int64)
 }
 
+// Read reports all as read at the end, even if the file was shorter than expected.
 func (p *progressReader) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	p.done += int64(n)

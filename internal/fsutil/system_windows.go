@@ -28,6 +28,8 @@ func OpenShared(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
+// openShared opens a file so that others can rename or remove it meanwhile, as on Unix. A
+// new private file is created with its access list, not given it later.
 func openShared(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	// os.Root and os.OpenFile convert long names; this call does not.
 	full, err := longName(name)
@@ -65,6 +67,7 @@ func longName(name string) (string, error) {
 	return `\\?\` + full, nil
 }
 
+// accessOf returns the access rights for the flags of os.OpenFile.
 func accessOf(flag int) uint32 {
 	var access uint32
 	switch {
@@ -82,6 +85,7 @@ func accessOf(flag int) uint32 {
 	return access
 }
 
+// dispositionOf returns the creation disposition for the flags of os.OpenFile.
 func dispositionOf(flag int) uint32 {
 	switch {
 	case flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:

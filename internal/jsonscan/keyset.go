@@ -4,6 +4,8 @@ package jsonscan
 // that, so that typical objects cause no allocation. The zero value is empty. The keys
 // must not be modified while the set is in use.
 type KeySet struct {
+	// few has the first keys, which are compared one by one: most objects have fewer, and
+	// need no map.
 	few  [16][]byte
 	n    int
 	many map[string]struct{}
@@ -43,6 +45,7 @@ func Duplicate(raw []byte) (key []byte) {
 	return key
 }
 
+// duplicate scans a value, and reports the first key that an object repeats in found.
 func duplicate(raw []byte, i, depth int, found *[]byte) (int, error) {
 	if i >= len(raw) {
 		return i, unexpected(raw, i)
@@ -68,6 +71,7 @@ func duplicate(raw []byte, i, depth int, found *[]byte) (int, error) {
 // IndexSet is a set of small indexes, such as those of the fields of a struct. Indexes
 // below 128 cause no allocation. The zero value is empty.
 type IndexSet struct {
+	// small has a bit for each index below 128, large those above.
 	small [2]uint64
 	large []uint64
 }

@@ -2,6 +2,7 @@ package jsonscan
 
 // Field is a member of a JSON object. Value is a slice of the object's text.
 type Field struct {
+	// Name is the decoded key, and Value the text of the value.
 	Name  string
 	Value []byte
 }

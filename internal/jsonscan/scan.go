@@ -42,6 +42,7 @@ func fail(offset int, reason string) error {
 	}
 }
 
+// unexpected returns the error for the byte at i.
 func unexpected(b []byte, i int) error {
 	if i >= len(b) {
 		return fail(len(b), "unexpected end of input")
@@ -88,6 +89,8 @@ func Space(b []byte, i int) int {
 	return i
 }
 
+// value scans any value. It is the loop of the whole package, so it calls functions
+// directly rather than through a table.
 func value(b []byte, i, depth int) (int, error) {
 	i = Space(b, i)
 	if i >= len(b) {
@@ -115,6 +118,7 @@ func value(b []byte, i, depth int) (int, error) {
 	}
 }
 
+// skipObject scans an object without calling back for its members.
 func skipObject(b []byte, i, depth int) (int, error) {
 	if depth > MaxDepth {
 		return i, fail(i, "nested too deeply")
@@ -158,6 +162,7 @@ func skipArray(b []byte, i, depth int) (int, error) {
 	})
 }
 
+// array scans an array, and calls element at the start of each element.
 func array(b []byte, i, depth int, element func(i int) (int, error)) (int, error) {
 	if depth > MaxDepth {
 		return i, fail(i, "nested too deeply")
@@ -252,6 +257,7 @@ func Array(b []byte, i, depth int, element func(i int) (end int, err error)) (en
 	return array(b, i, depth+1, element)
 }
 
+// literal scans true, false or null.
 func literal(b []byte, i int, want string) (int, error) {
 	for k := range len(want) {
 		if i+k >= len(b) || b[i+k] != want[k] {
@@ -261,6 +267,8 @@ func literal(b []byte, i int, want string) (int, error) {
 	return i + len(want), nil
 }
 
+// number scans a number as in RFC 8259, section 6: no leading zeros, and digits on both
+// sides of the point.
 func number(b []byte, i int) (int, error) {
 	if b[i] == '-' {
 		i++
@@ -370,6 +378,7 @@ func scanString(b []byte, i int) (end int, escaped bool, err error) {
 	}
 }
 
+// escape scans an escape sequence after its backslash.
 func escape(b []byte, i int) (int, error) {
 	i++
 	if i >= len(b) {
@@ -389,6 +398,7 @@ func escape(b []byte, i int) (int, error) {
 	return i, unexpected(b, i)
 }
 
+// hex returns the value of a hexadecimal digit, or -1.
 func hex(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':

@@ -42,6 +42,8 @@ var unescapes = [256]byte{
 	't':  '\t',
 }
 
+// appendUnescaped appends the text of a valid string body. Unpaired surrogates become
+// U+FFFD.
 func appendUnescaped(dst, body []byte) []byte {
 	for i := 0; i < len(body); {
 		c := body[i]
@@ -127,6 +129,7 @@ func decodeRune[T string | []byte](s T, i int) (rune, int) {
 	return utf8.DecodeRune(w[:n])
 }
 
+// appendEscape appends the shortest escape of a byte that JSON requires to be escaped.
 func appendEscape(dst []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

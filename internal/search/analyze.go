@@ -28,19 +28,24 @@ type token struct {
 
 // analyzer splits texts into tokens. It is not safe for concurrent use.
 type analyzer struct {
+	// lang is the language of the texts, and stops its words that are not indexed.
 	lang  language
 	stops map[string]bool
 	stems map[string]string // cache of stem
+	// env and parts are reused for every text, so an analyzer serves one goroutine.
 	env   *snowball.Env
 	parts []part
 }
 
 // part is a part of a word, between connectors or humps.
 type part struct {
+	// text is a part of a word, which begins at the offset at.
 	text string
 	at   int
 }
 
+// newAnalyzer returns an analyzer for a language. Stop words are also known without their
+// apostrophe.
 func newAnalyzer(code string) *analyzer {
 	l := languageOf(code)
 	a := &analyzer{
@@ -239,6 +244,7 @@ func (a *analyzer) stem(word string) string {
 	return term
 }
 
+// stemmed returns the stem of a word. Words with digits or signs are names, and stay.
 func (a *analyzer) stemmed(word string) string {
 	if a.lang.stem == nil || strings.ContainsFunc(word, func(r rune) bool {
 		return !unicode.IsLetter(r)

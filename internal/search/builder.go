@@ -84,16 +84,19 @@ const (
 // memory until Close: about 12 bytes for each distinct word of each page. It is not safe
 // for concurrent use.
 type Builder struct {
+	// opts are complete, and write receives each file of the index when it is done.
 	opts  Options
 	write Write
 	an    *analyzer
 
+	// terms are the postings by term, and words the words of the texts, for corrections.
 	terms    map[string]*raw
 	words    map[string]*word
 	pages    []span
 	sections []uint32 // lengths in words
 	length   uint64   // of all pages
 
+	// rows are the pages that have not been written yet.
 	rows      []row
 	rowBytes  int
 	rowsFirst int
@@ -114,6 +117,7 @@ type raw struct {
 
 // word holds the counts of a word as written.
 type word struct {
+	// pages counts the pages with the word, and last is the latest of them.
 	pages int
 	last  int
 	// weight is the word's total weight in titles and headings.
@@ -122,6 +126,7 @@ type word struct {
 
 // span locates the sections of a page in Builder.sections.
 type span struct {
+	// first and count are the sections of a page.
 	first, count int
 	length       uint32
 }
@@ -166,6 +171,7 @@ func (o *Options) shardBytes(n, least int) int {
 
 // weights are the weights of a term in one page.
 type weights struct {
+	// page is the weight of the term on the whole page.
 	page     int
 	title    int // number of words in the title, if the term is among them
 	sections []sectionWeight
@@ -219,6 +225,8 @@ func (b *Builder) Add(p Page) error {
 	return b.addRow(p)
 }
 
+// add adds the weight of one occurrence to the page, and to its section unless that is
+// negative.
 func add(found map[string]*weights, term string, section, weight int) {
 	w := found[term]
 	if w == nil {
@@ -310,6 +318,8 @@ func (b *Builder) Close() error {
 	return b.write(HeadName, encode(&b.head))
 }
 
+// writeTerms writes the postings in shards of terms in order, so that a query loads only
+// those that it needs.
 func (b *Builder) writeTerms() error {
 	shard := make(map[string]string)
 	size := 0

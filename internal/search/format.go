@@ -35,11 +35,13 @@ const (
 
 // head is index.json, which is read before any lookup.
 type head struct {
+	// Format is that of all files of the index.
 	Format   int    `json:"format"`
 	Language string `json:"language,omitempty"`
 	Hint     string `json:"hint,omitempty"`
-	Pages    int    `json:"pages"`
-	Sections int    `json:"sections"`
+	// Pages and Sections are the numbers of each, for the weights of terms.
+	Pages    int `json:"pages"`
+	Sections int `json:"sections"`
 	// Words is the checksum of words.json. The checksums let a reader detect files of
 	// different builds, which can occur while a site is being replaced.
 	Words string  `json:"words"`
@@ -50,6 +52,7 @@ type head struct {
 // shard holds the first key of a file, a term or a page number, and the file's checksum.
 // It is encoded as an array of the two.
 type shard struct {
+	// first is the first term or page of the shard, and sum its checksum.
 	first string
 	sum   string
 }
@@ -83,6 +86,7 @@ type rowShard struct {
 
 // row is the displayed data of a page.
 type row struct {
+	// ID and Title are those of the page, and Link is where a reader finds it.
 	ID       string       `json:"id"`
 	Title    string       `json:"title"`
 	Link     string       `json:"link,omitempty"`
@@ -90,6 +94,7 @@ type row struct {
 }
 
 type sectionRow struct {
+	// Slug is the anchor of the section, and Text its beginning, for snippets.
 	Slug    string `json:"slug,omitempty"`
 	Heading string `json:"heading,omitempty"`
 	Text    string `json:"text,omitempty"`
@@ -129,6 +134,7 @@ func decode[T any](data []byte) (*T, error) {
 	return v, json.Unmarshal(data, v)
 }
 
+// check verifies what a reader relies on: an index from a web host is not trusted.
 func (h *head) check() error {
 	switch {
 	case h.Format != format:
@@ -181,6 +187,7 @@ func (h *head) rowShard(page int) (number, place int) {
 
 // posting is the entry of a page for a term.
 type posting struct {
+	// page is the number of a page with the term, and score its weight there.
 	page, score int
 	sections    []sectionScore
 }
@@ -257,6 +264,7 @@ func (b *Builder) addRow(p Page) error {
 	return b.flushRows()
 }
 
+// flushRows writes the collected pages as one shard.
 func (b *Builder) flushRows() error {
 	if len(b.rows) == 0 {
 		return nil

@@ -42,6 +42,7 @@ type Index struct {
 
 // pooled is an analyzer with its language.
 type pooled struct {
+	// language is that of the analyzer; an index in another one needs a new analyzer.
 	language string
 	an       *analyzer
 }
@@ -70,6 +71,7 @@ const (
 
 // Result is the answer to a query.
 type Result struct {
+	// Query is the query as given.
 	Query string
 	// Hits are the best pages, at most 8. Pages is the number of matching pages.
 	Hits  []Hit
@@ -95,12 +97,14 @@ type Hit struct {
 
 // Replacement lists the words that were searched instead of another.
 type Replacement struct {
+	// Word is a word of the query, and Instead what was searched in its place.
 	Word    string
 	Instead []string
 }
 
 // wanted is a term to look up, with its weight.
 type wanted struct {
+	// term is what is looked up, and word what the user typed.
 	term   string
 	word   string
 	weight float64
@@ -122,6 +126,7 @@ func (x *Index) Search(ctx context.Context, query string) (*Result, error) {
 	return r, err
 }
 
+// search answers a query with the files that its store has now.
 func (x *Index) search(ctx context.Context, query string) (*Result, error) {
 	loaded, err := x.store.Load(ctx, HeadName, parseHead)
 	if err != nil {
@@ -150,17 +155,20 @@ func (x *Index) analyzer(language string) *pooled {
 
 // question is the state of one Search.
 type question struct {
+	// index is what is searched; the other fields belong to one query.
 	index  *Index
 	ctx    context.Context
 	head   *head
 	an     *analyzer
 	result *Result
+	// shards has the shards of terms loaded so far, scores the pages found.
 	shards map[int]*termShard
 	scores map[int]*tally
 }
 
 // tally accumulates the scores of a page.
 type tally struct {
+	// page is the number of a page, and score its weight for the query.
 	page     int
 	score    float64
 	groups   uint32 // bit set of the query words on the page
@@ -172,6 +180,8 @@ type sectionTally struct {
 	score   float64
 }
 
+// answer finds the terms of the query, corrects those that no page has, and ranks the
+// pages. Without hits it suggests similar words.
 func (q *question) answer(query string) (*Result, error) {
 	terms := q.terms(clip(query, maxQuery))
 	if err := q.fetchTerms(terms); err != nil {
@@ -307,10 +317,13 @@ func loadAll[T any](q *question, kind string, numbers []int, shards []shard) ([]
 
 // summed is a shard with its checksum.
 type summed[T any] struct {
+	// value is a decoded shard, and sum the checksum of its bytes.
 	value *T
 	sum   string
 }
 
+// loadShard loads a shard. If its checksum differs, the index was replaced between two
+// files: the caller starts again.
 func loadShard[T any](q *question, name, want string) (*T, error) {
 	loaded, err := q.index.store.Load(q.ctx, name, parseShard[T])
 	if errors.Is(err, ErrNoFile) {
@@ -336,6 +349,7 @@ func parseShard[T any](data []byte) (any, int64, error) {
 	return &summed[T]{v, sum(data)}, int64(2 * len(data)), nil
 }
 
+// parseHead decodes and verifies the head. Its size in memory is an estimate.
 func parseHead(data []byte) (any, int64, error) {
 	h, err := decode[head](data)
 	if err == nil {
@@ -457,6 +471,8 @@ func (q *question) score(t wanted) error {
 	})
 }
 
+// add adds to the score of a section. Pages have few sections with hits, so a list is
+// searched.
 func (y *tally) add(section int, score float64) {
 	for i := range y.sections {
 		if y.sections[i].section == section {
@@ -522,6 +538,8 @@ func (q *question) show(best []*tally, terms []wanted) error {
 	return nil
 }
 
+// hit returns a page as a result, with a snippet from its best section, or from the first
+// that has text.
 func (q *question) hit(r *row, y *tally, terms []wanted) Hit {
 	h := Hit{
 		Page:  r.ID,

@@ -27,6 +27,7 @@ import (
 
 // language holds the rules of one language.
 type language struct {
+	// Code is the ISO 639 code.
 	Code string `json:"code"`
 	// Stops are the stop words, separated by spaces. They also serve to detect the language.
 	Stops string `json:"stops"`

@@ -8,6 +8,7 @@ import (
 // Memory is a [Store] of files in memory. Write all files before reading; after that, it
 // is safe for concurrent use.
 type Memory struct {
+	// files are by name, and names in the order of writing.
 	files  map[string][]byte
 	names  []string
 	parsed sync.Map // by name

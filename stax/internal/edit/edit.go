@@ -31,6 +31,7 @@ type Target struct {
 
 // Entry is one entry of a file.
 type Entry struct {
+	// Name is the key of the entry, or its identifying member in a list.
 	Name  string
 	Value *tree.Node
 }
@@ -41,6 +42,7 @@ var ErrShape = errors.New("the servers are written in a form that cannot be edit
 
 // SyntaxError is a fault in the text of a file.
 type SyntaxError struct {
+	// Line and Column count from 1.
 	Line, Column int
 	Message      string
 }
@@ -261,6 +263,7 @@ func find(root *tree.Node, t Target, name string) *tree.Node {
 	return nil
 }
 
+// apply returns text with all splices, which must not overlap.
 func apply(text []byte, splices []splice) []byte {
 	slices.SortStableFunc(splices, func(a, b splice) int {
 		return a.start - b.start

@@ -15,6 +15,7 @@ const maxTries = 256
 // parsers do not report where values end, so all possible positions are tried until the
 // edit parses as intended.
 type inline struct {
+	// text is the file, and old what it contains.
 	text       []byte
 	t          Target
 	old        *tree.Node
@@ -105,6 +106,8 @@ func (in *inline) back(at int) int {
 	return len(bytes.TrimRight(in.text[:at], " \t\r\n"))
 }
 
+// set adds or replaces an entry between braces. It is not known where values end, as the
+// parsers report only where they begin, so each possible end is tried.
 func (in *inline) set(name string, value *tree.Node) ([]splice, error) {
 	var tries [][]splice
 	with := in.entry(name, value)
@@ -126,6 +129,7 @@ func (in *inline) set(name string, value *tree.Node) ([]splice, error) {
 	return in.try(name, value, tries)
 }
 
+// remove removes an entry with one comma, by trying each possible end.
 func (in *inline) remove(name string) ([]splice, error) {
 	m := in.old.Get(in.t.Root).Member(name)
 	var tries [][]splice

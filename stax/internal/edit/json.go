@@ -42,6 +42,7 @@ func unitOf(text []byte, root *tree.Node) string {
 	return "  "
 }
 
+// setJSON adds or replaces an entry in JSON with the indentation that the file uses.
 func setJSON(text []byte, root *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
 	unit := unitOf(text, root)
 	eol := lineEnd(text)

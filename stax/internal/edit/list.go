@@ -67,6 +67,7 @@ func grown(old *tree.Node, name string, item *tree.Node) *tree.Node {
 	return out
 }
 
+// appendJSON adds an item to a list in JSON.
 func appendJSON(text []byte, root *tree.Node, name string, item *tree.Node) ([]splice, error) {
 	unit := unitOf(text, root)
 	eol := lineEnd(text)
@@ -99,6 +100,7 @@ func appendJSON(text []byte, root *tree.Node, name string, item *tree.Node) ([]s
 	return insertAfter(text, last.End, entry), nil
 }
 
+// appendYAML adds an item to a list in YAML, in the style of the existing items.
 func appendYAML(text []byte, root *tree.Node, t Target, item *tree.Node) ([]splice, error) {
 	eol := lineEnd(text)
 	m := root.Member(t.Root)
@@ -129,6 +131,8 @@ func appendYAML(text []byte, root *tree.Node, t Target, item *tree.Node) ([]spli
 	return inserted(b.end, with), nil
 }
 
+// appendTOML adds an item to a list in TOML: to an array in brackets, or as a table of its
+// own.
 func appendTOML(text []byte, list *tree.Node, name string, item *tree.Node) ([]splice, error) {
 	eol := lineEnd(text)
 	if list != nil && list.Kind == tree.Array {

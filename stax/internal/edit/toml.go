@@ -20,6 +20,8 @@ type expression struct {
 	start  int // of its line
 }
 
+// expressions returns the headers and keys of a file in order, with their positions, which
+// the decoder does not report.
 func expressions(text []byte) []expression {
 	skip := 0
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
@@ -110,6 +112,8 @@ func trimComments(text []byte, start, end int) int {
 	return end
 }
 
+// setTOML adds an entry as a table at the end, or replaces all that belongs to it: its
+// table, its subtables and dotted keys.
 func setTOML(text []byte, old *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
 	if in, ok := inlineHolder(text, old, t); ok {
 		return in.set(name, value)
@@ -145,6 +149,8 @@ func setTOML(text []byte, old *tree.Node, t Target, name string, value *tree.Nod
 	return splices, nil
 }
 
+// removeTOML removes everything that belongs to an entry, with one of the blank lines
+// around it.
 func removeTOML(text []byte, old *tree.Node, t Target, name string) ([]splice, error) {
 	if in, ok := inlineHolder(text, old, t); ok {
 		return in.remove(name)
@@ -191,6 +197,7 @@ func tomlTable(path []string, value *tree.Node, eol string) string {
 	return b.String()
 }
 
+// tomlKey returns a key, in quotes if it is not a bare key.
 func tomlKey(key string) string {
 	plain := key != "" &&
 		strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
@@ -204,6 +211,7 @@ func tomlString(s string) string {
 	return strings.ReplaceAll(string(jsonscan.AppendQuote(nil, s)), "\x7f", `\u007F`)
 }
 
+// tomlValue returns a value on one line.
 func tomlValue(n *tree.Node) string {
 	var parts []string
 	switch n.Kind {
