@@ -29,6 +29,7 @@ type Header struct {
 
 // Source is a server in a recording.
 type Source struct {
+	// ID is used in events, and Name is how the source is called in messages.
 	ID   int    `json:"id"`
 	Name string `json:"name"`
 }

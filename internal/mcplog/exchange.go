@@ -13,8 +13,9 @@ type Exchange struct {
 	Request *Event
 	// Response is nil if none was recorded.
 	Response *Event
-	Method   string
-	Params   json.RawMessage
+	// Method and Params are those of the request.
+	Method string
+	Params json.RawMessage
 	// Result or Failure is what the response holds: a result, or an error object.
 	Result  json.RawMessage
 	Failure json.RawMessage
@@ -34,6 +35,8 @@ func (rec *Recording) Exchanges() []*Exchange { return rec.pairs(false) }
 // [Recording.Exchanges].
 func (rec *Recording) Questions() []*Exchange { return rec.pairs(true) }
 
+// pairs returns the requests of clients, or those of servers. If the recording program had
+// clients of its own, only their side is returned, because the other repeats it.
 func (rec *Recording) pairs(byServer bool) []*Exchange {
 	served := false
 	for i := range rec.Events {
@@ -55,6 +58,7 @@ func (rec *Recording) pairs(byServer bool) []*Exchange {
 // requestKey identifies a request that waits for its response.
 type requestKey struct {
 	source int
+	// stream is 0 where the response may be on another stream.
 	stream uint64
 	id     string
 }
@@ -68,6 +72,8 @@ type pairing struct {
 	exact, loose map[requestKey]*Exchange
 }
 
+// add adds a request, or completes the exchange of a response. The stream decides first,
+// since clients may reuse ids on several.
 func (p *pairing) add(e *Event) {
 	var m peer.Message
 	if e.Kind != Request && e.Kind != Response || m.Scan(e.Text()) != nil {

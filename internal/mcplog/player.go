@@ -18,7 +18,8 @@ import (
 
 // Script answers requests as a recording did. It is safe for concurrent use.
 type Script struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// answers are the recorded responses by request.
 	answers map[string]*turns
 	names   map[string][]string // the recorded names, by method
 }
@@ -26,7 +27,8 @@ type Script struct {
 // turns are the recorded responses to equal requests.
 type turns struct {
 	responses []*Exchange
-	next      int
+	// next is the index of the next response; the last one is repeated.
+	next int
 }
 
 // NewScript returns the script of a recording. It skips requests without a
@@ -136,6 +138,7 @@ func (s *Script) missing(m *peer.Message) []byte {
 
 // Conn is a connection to a server that follows a script. It implements server.Conn.
 type Conn struct {
+	// script answers, and out carries the answers to the reader.
 	script *Script
 	out    chan []byte
 	once   sync.Once

@@ -21,6 +21,7 @@ const (
 
 // Recording is a recording in memory.
 type Recording struct {
+	// Header is the first line, and Events are the others.
 	Header Header
 	Events []Event
 	// Cut reports whether the last line is incomplete, as after a crash. Events lacks it.
@@ -29,6 +30,7 @@ type Recording struct {
 
 // FormatError is a fault in the text of a recording.
 type FormatError struct {
+	// Line counts from 1, and Err is what is wrong with it.
 	Line int
 	Err  error
 }

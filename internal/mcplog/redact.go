@@ -15,6 +15,7 @@ import (
 // Redactor converts the events of a tap, and removes secrets from them. It is safe for
 // concurrent use.
 type Redactor struct {
+	// scanner finds secrets, and paths are redacted in any case.
 	scanner *secrets.Scanner
 	paths   [][]string
 }

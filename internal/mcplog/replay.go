@@ -33,7 +33,8 @@ type ReplayOptions struct {
 // Outcome is the outcome of sending a recorded request again.
 type Outcome struct {
 	// Seq is the number of the recorded request.
-	Seq    uint64 `json:"seq"`
+	Seq uint64 `json:"seq"`
+	// Method and Name are those of the recorded request.
 	Method string `json:"method"`
 	Name   string `json:"name,omitempty"`
 	// Skipped says why the request was not sent; it is empty otherwise.
@@ -47,6 +48,8 @@ type Outcome struct {
 
 // Difference is a value that differs between two responses. A missing one is nil.
 type Difference struct {
+	// Pointer is the place in the result, Before the recorded value, and After that of the
+	// replay. Either is nil if it does not exist.
 	Pointer string          `json:"pointer"`
 	Before  json.RawMessage `json:"before,omitempty"`
 	After   json.RawMessage `json:"after,omitempty"`
@@ -114,6 +117,7 @@ func Replay(ctx context.Context, rec *Recording, src mcp.Source, opts *ReplayOpt
 
 // replay is a replay in progress.
 type replay struct {
+	// opts are complete, and ignored are the places whose differences do not count.
 	opts    ReplayOptions
 	catalog *mcp.Catalog
 	ignored [][]string

@@ -31,11 +31,13 @@ var ErrFull = errors.New("the recording has reached its maximum size")
 // Writer writes a recording. It is safe for concurrent use. The first error ends the
 // recording, but not the conversation, and is reported to [WriterOptions.Failed].
 type Writer struct {
+	// opts are complete, and redactor is nil if nothing is redacted.
 	opts     WriterOptions
 	redactor *Redactor
 
-	mu    sync.Mutex
-	w     io.Writer
+	mu sync.Mutex
+	w  io.Writer
+	// seq and bytes count what has been written. After err, nothing more is.
 	seq   uint64
 	bytes int64
 	err   error
@@ -99,6 +101,8 @@ func (l *Writer) Append(e *Event) {
 	}
 }
 
+// line writes one line in a single call, so that a crash leaves at most one incomplete
+// line.
 func (l *Writer) line(value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -38,9 +38,11 @@ func (s *Scanner) FindDocument(doc []byte) []Found {
 
 // walker walks the values of a document.
 type walker struct {
-	scanner   *Scanner
-	doc       []byte
-	found     []Found
+	// scanner has the patterns, and doc is the document.
+	scanner *Scanner
+	doc     []byte
+	found   []Found
+	// seen has what was reported, so that a repeated secret is one finding.
 	seen      map[string]bool
 	variables variableSet
 	dumped    bool

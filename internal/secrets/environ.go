@@ -13,6 +13,7 @@ import (
 
 // needle is a text that reveals a secret of the environment.
 type needle struct {
+	// variable is the environment variable with the secret, and text what to look for.
 	variable string
 	text     string
 	// form is how the secret is encoded in text, or "".

@@ -40,6 +40,7 @@ func findPrivateKeys(text string, add adder) {
 	}
 }
 
+// longestRun returns the length of the longest run of bytes in a class.
 func longestRun(text string, in func(byte) bool) int {
 	longest := 0
 	run := 0

@@ -25,6 +25,7 @@ type wordTable struct {
 
 // tokenFormat is the format of a service's credentials.
 type tokenFormat struct {
+	// What names the kind of token in findings, and Prefixes are how its tokens begin.
 	What     string
 	Prefixes []string
 	// Least is the minimum number of characters after the prefix.

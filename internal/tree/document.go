@@ -70,6 +70,8 @@ func ReadDocument(name string, data []byte) (*Node, error) {
 	return nil, &Error{line, column, p.Message}
 }
 
+// isJSON decides by the name, otherwise by the first character: YAML contains JSON, but
+// its errors would mislead.
 func isJSON(name string, text []byte) bool {
 	lower := strings.ToLower(name)
 	switch {

@@ -100,7 +100,7 @@ func TestDocumentErrors(t *testing.T) {
 		"yaml circle": {
 			"a.yaml",
 			"a: &x\n  b: *x\n",
-			"line 2, column 6: the alias *x stands for nothing that ends before it",
+			"line 2, column 6: the alias *x has no anchor before it",
 		},
 		"yaml unknown": {"a.yaml", "a: *x\n", "unknown anchor 'x' referenced"},
 		"yaml deep": {

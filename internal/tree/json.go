@@ -13,15 +13,20 @@ import (
 
 // jsonReader reads JSON, or JSONC if comments is set.
 type jsonReader struct {
+	// text is read from at; place is the line and column of an earlier position, to count
+	// on from there.
 	text     []byte
 	at       int
 	comments bool
 	limits   limits
+	// nodes counts for the limit.
 	nodes    int
 	problems []Problem
 	place    cursor
 }
 
+// parseJSON reads JSON, with comments and trailing commas if permitted. Errors are found
+// in one pass; the first that prevents reading on ends it.
 func parseJSON(text []byte, comments bool, l limits) (root *Node, problems []Problem) {
 	r := &jsonReader{
 		text:     text,

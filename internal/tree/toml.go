@@ -13,6 +13,7 @@ import (
 
 // tomlReader builds the tree from the expressions of the parser.
 type tomlReader struct {
+	// text is the whole file, which offsets refer to.
 	text  []byte
 	skip  int // bytes of a byte order mark
 	nodes int
@@ -91,6 +92,8 @@ func (r *tomlReader) read(body []byte) (root *Node, failed *Problem) {
 	return root, failed
 }
 
+// expressions reads all headers and keys. The library's decoder would lose their order and
+// positions.
 func (r *tomlReader) expressions(body []byte) (*Node, *Problem) {
 	root := &Node{Kind: Object}
 	table := root
@@ -160,6 +163,7 @@ func (r *tomlReader) twice(key *unstable.Node, pointer string) {
 	r.problems = definitions().repeat(r.problems, start, string(key.Data), pointer)
 }
 
+// syntax converts an error of the library into a problem with its offset.
 func (r *tomlReader) syntax(err error) Problem {
 	var decoding *toml.DecodeError
 	text := strings.TrimPrefix(err.Error(), "toml: ")
@@ -322,6 +326,7 @@ func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) {
 	}
 }
 
+// value converts a value. Dates become strings, as JSON has none.
 func (r *tomlReader) value(v *unstable.Node, at string, depth int) *Node {
 	n := &Node{
 		Kind: String,

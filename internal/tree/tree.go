@@ -91,6 +91,7 @@ type Node struct {
 
 // Member is one name with its value.
 type Member struct {
+	// Key is the decoded name.
 	Key   string
 	Value *Node
 	// KeyStart and KeyEnd are the byte range of the name, including quotes.
@@ -211,7 +212,8 @@ func FromJSON(text []byte) (*Node, error) {
 
 // Problem is a fault in a text.
 type Problem struct {
-	Offset    int // the position in the text
+	Offset int // the position in the text
+	// Message is what is wrong, and Hint how to fix it, or empty.
 	Message   string
 	Hint      string
 	Duplicate bool   // a duplicate name; the rest of the text was read

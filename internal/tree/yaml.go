@@ -18,6 +18,7 @@ import (
 
 // yamlReader converts the nodes of the YAML parser to ours.
 type yamlReader struct {
+	// text is the whole file, which offsets refer to.
 	text     []byte
 	lines    []int  // where each line begins
 	last     cursor // the last place that was looked up
@@ -28,6 +29,8 @@ type yamlReader struct {
 	known map[*yaml.Node]*Node
 }
 
+// parseYAML reads one YAML document of plain data: strings, numbers, booleans, lists and
+// mappings.
 func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 	// A YAML parser is complex enough to panic in corner cases; an untrusted document must
 	// not crash the program.
@@ -103,6 +106,7 @@ func (r *yamlReader) measure(n *Node, depth int, sizes map[*Node]int) int {
 	return total
 }
 
+// lineStarts returns the offset of each line.
 func lineStarts(text []byte) []int {
 	starts := []int{0}
 	for i, c := range text {
@@ -149,6 +153,7 @@ func (r *yamlReader) offset(line, column int) int {
 	return c.at
 }
 
+// node converts a node, and everything below it within the limits.
 func (r *yamlReader) node(y *yaml.Node, pointer string, depth int) *Node {
 	n := &Node{
 		Start:  r.offset(y.Line, y.Column),
@@ -197,6 +202,7 @@ func (r *yamlReader) alias(y *yaml.Node, at *Node) *Node {
 	return &copied
 }
 
+// mapping converts a mapping, with the members that merge keys (<<) inherit after its own.
 func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) {
 	seen := make(map[string]bool, len(y.Content)/2)
 	var inherited []*Node

@@ -141,10 +141,10 @@ func TestParseErrors(t *testing.T) {
 		"x://{a:3}":   "{a:3}: modifiers (level 4) are not supported",
 		"x://{=a}":    "{=a}: the operator '=' is reserved",
 		"x://{a}/{a}": `the variable "a" is given twice`,
-		"x://{a}{b}":  `nothing stands between the variables "a" and "b", so a URI does not tell where one ends`,
+		"x://{a}{b}":  `nothing separates the variables "a" and "b", so it is ambiguous where one ends`,
 		"x://{+a,b}":  "values of {+} may contain the comma that separates them: use one variable",
 		"x://s{?a}/b": "a query must come last: nothing but a fragment may follow it",
-		"x://a b":     "' ' cannot stand in a URI",
+		"x://a b":     "a URI cannot contain ' '",
 		"x://100%":    "a percent sign must begin an escape such as %20",
 		strings.Repeat("a", uritemplate.MaxBytes+1): "the template is longer than 8192 bytes",
 	} {

@@ -54,8 +54,10 @@ type AppMessage struct {
 // RenderedApp is an app that is shown in a browser. Its methods fail the test if the
 // browser does. It is closed when the test ends.
 type RenderedApp struct {
+	// tb receives failures, and timeout limits each wait.
 	tb      testing.TB
 	timeout time.Duration
+	// browser shows the page of host, which shows the app.
 	browser *chromium.Browser
 	host    *apps.Host
 	session string // of the page
@@ -74,6 +76,7 @@ type RenderedApp struct {
 
 // scriptContext is where scripts of one document run.
 type scriptContext struct {
+	// session and origin identify a frame, and id the context of its scripts.
 	session, origin string
 	id              int
 }
@@ -147,6 +150,7 @@ func (a *RenderedApp) Reload() {
 	a.show()
 }
 
+// show opens the page, and waits until the app has received the result.
 func (a *RenderedApp) show() {
 	a.tb.Helper()
 	ctx, cancel := a.context()
@@ -295,6 +299,7 @@ func (r *AppRenderer) settings(view *apps.View, arguments json.RawMessage) any {
 	}
 }
 
+// hostContext returns the description of the host that the app receives.
 func (r *AppRenderer) hostContext() map[string]any {
 	if r.Context != nil {
 		return r.Context
@@ -456,6 +461,7 @@ func (a *RenderedApp) document() (scriptContext, error) {
 	return scriptContext{}, errors.New("the document has not loaded")
 }
 
+// evaluate runs JavaScript in a frame, and decodes its value.
 func (a *RenderedApp) evaluate(in scriptContext, expression string, result any) error {
 	ctx, cancel := a.context()
 	defer cancel()

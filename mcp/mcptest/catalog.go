@@ -189,6 +189,7 @@ func checkDefinitions(s *suite) {
 	}
 }
 
+// checkText requires a text that clients can show.
 func (s *suite) checkText(what, text string) {
 	s.Helper()
 	if text == "" {

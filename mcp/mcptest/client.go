@@ -42,13 +42,15 @@ type ConnectOptions struct {
 // unless a method returns it. Client is safe for concurrent use, but methods that may end
 // the test must be called from the test's goroutine.
 type Client struct {
+	// tb receives failures, so that calls need no error handling in tests.
 	tb      testing.TB
 	version mcp.Version
 	opts    ConnectOptions
 	link    link
 	begun   json.RawMessage // the result of initialize or server/discover
 
-	mu            sync.Mutex
+	mu sync.Mutex
+	// waiting are the requests without a response.
 	waiting       peer.Table[chan message]
 	strays        chan message // responses that no request waits for
 	notifications []Notification
@@ -58,6 +60,7 @@ type Client struct {
 
 // Notification is a notification from the server.
 type Notification struct {
+	// Method and Params are as received.
 	Method string
 	Params json.RawMessage
 }
@@ -108,6 +111,8 @@ func ConnectStdio(tb testing.TB, source mcp.Source, version mcp.Version, opts *C
 	return c.begin()
 }
 
+// newClient returns a client that is not connected. It declares the capabilities for which
+// it has answers.
 func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client {
 	c := &Client{
 		tb:      tb,

@@ -91,6 +91,7 @@ func Golden(tb testing.TB, source mcp.Source, dir string, opts *GoldenOptions) {
 
 // golden sends the requests and collects the files.
 type golden struct {
+	// tb receives differences, and client makes the requests.
 	tb     testing.TB
 	opts   GoldenOptions
 	client *Client
@@ -102,6 +103,7 @@ type golden struct {
 
 // exchange is a request and its answer, in the form of the files.
 type exchange struct {
+	// URI, Arguments or Completion is what was asked.
 	URI        string          `json:"uri,omitempty"`
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
 	Completion any             `json:"completion,omitempty"`
@@ -109,6 +111,7 @@ type exchange struct {
 	Error      *wireError      `json:"error,omitempty"`
 }
 
+// play makes all requests, in an order that does not depend on the source.
 func (g *golden) play() {
 	g.tb.Helper()
 	g.keep("server.json", g.client.Begun())
@@ -257,6 +260,7 @@ func (g *golden) kept(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
+// compare reports the differences of each file, including missing and additional ones.
 func (g *golden) compare(dir string, kept map[string][]byte) {
 	g.tb.Helper()
 	const hint = UpdateVariable + "=1 rewrites the files"

@@ -19,6 +19,7 @@ const sessionHeader = "Mcp-Session-Id"
 
 // httpLink calls a handler as net/http would, without a network.
 type httpLink struct {
+	// client receives the messages that handler sends.
 	client  *Client
 	handler http.Handler
 	session atomic.Pointer[string] // its id, if the server has assigned one
@@ -26,6 +27,7 @@ type httpLink struct {
 
 // statusError is a response without a message, described by its HTTP status.
 type statusError struct {
+	// status and body are those of the response.
 	status int
 	body   string
 }
@@ -67,6 +69,7 @@ func (l *httpLink) receive(resp *http.Response) error {
 	return nil
 }
 
+// receiveEvents passes on the messages of an event stream until its end.
 func (l *httpLink) receiveEvents(body io.Reader) error {
 	events := peer.NewEventReader(body, maxMessage)
 	for {

@@ -145,11 +145,13 @@ func checkWatch(s *suite) {
 
 // watcher is one subscription of a Watcher.
 type watcher struct {
-	stop    func()
+	stop func()
+	// calls counts notifications, and changes has the first thousand.
 	calls   atomic.Int64
 	changes chan mcp.Change
 }
 
+// watch watches a source for the rules about changes.
 func (s *suite) watch(source mcp.Watcher) *watcher {
 	s.Helper()
 	w := &watcher{changes: make(chan mcp.Change, 1000)}
@@ -175,6 +177,7 @@ func (s *suite) stop(w *watcher) {
 	s.finish("stop", w.stop)
 }
 
+// next waits for the next change.
 func (s *suite) next(w *watcher) (mcp.Change, bool) {
 	s.Helper()
 	timer := time.NewTimer(s.opts.Timeout)

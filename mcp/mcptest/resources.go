@@ -40,6 +40,8 @@ func listed(cat *mcp.Catalog, uri string) bool {
 	})
 }
 
+// wantNotFound requires the error of an unknown resource, with its URI as data
+// (specification, resources, error handling).
 func (s *suite) wantNotFound(uri string, out outcome[mcp.ReadResourceResult]) {
 	s.Helper()
 	what := "ReadResource(" + short(uri) + ")"

@@ -57,6 +57,7 @@ type Read struct {
 
 // Prompt is a prompt with a known answer.
 type Prompt struct {
+	// Name and Args are the request.
 	Name      string
 	Args      map[string]string
 	Want      string // part of the result as it is sent, in JSON
@@ -86,6 +87,7 @@ func TestSource(t *testing.T, open func(t *testing.T) mcp.Source, opts *Options)
 
 // rule is one requirement for every Source.
 type rule struct {
+	// name is the name of the subtest, and check its body.
 	name  string
 	check func(*suite)
 }

@@ -15,12 +15,14 @@ const maxMessage = 1 << 30
 
 // streamLink is a pair of pipes to a server.
 type streamLink struct {
+	// client receives what the server writes.
 	client *Client
 	in     *io.PipeWriter // the server's input
 	served chan error
 	read   chan struct{} // closed when everything the server wrote has been read
 }
 
+// newStreamLink serves a client over pipes in memory.
 func newStreamLink(c *Client, server *mcpserver.Server) *streamLink {
 	serverIn, in := io.Pipe()
 	out, serverOut := io.Pipe()
@@ -40,6 +42,7 @@ func newStreamLink(c *Client, server *mcpserver.Server) *streamLink {
 	return l
 }
 
+// readLines passes on each line until the server closes its output.
 func (l *streamLink) readLines(out io.Reader) {
 	defer close(l.read)
 	lines := peer.NewLineReader(out, maxMessage)

@@ -19,8 +19,9 @@ import (
 type suite struct {
 	testing.TB
 	source mcp.Source
-	open   func() mcp.Source
-	opts   Options
+	// open returns a new source, for rules that close it.
+	open func() mcp.Source
+	opts Options
 }
 
 // newSuite opens a source. The rule reports to tb.
@@ -51,6 +52,7 @@ func (s *suite) catalog() *mcp.Catalog {
 
 // outcome is the return values of a method.
 type outcome[T any] struct {
+	// result and err are what the method returned.
 	result *T
 	err    error
 	// ok is false if the method broke the general rules for answers, which ask has reported.
@@ -122,6 +124,8 @@ func call[P, R any](
 	return out
 }
 
+// callTool calls a tool under the rules for all calls, and verifies that the arguments
+// keep their bytes.
 func (s *suite) callTool(ctx context.Context, name string, args json.RawMessage) outcome[mcp.CallToolResult] {
 	s.Helper()
 	what := fmt.Sprintf("CallTool(%s, %s)", short(name), short(string(args)))
@@ -136,6 +140,7 @@ func (s *suite) callTool(ctx context.Context, name string, args json.RawMessage)
 	return out
 }
 
+// read reads a resource under the rules for all calls.
 func (s *suite) read(ctx context.Context, uri string) outcome[mcp.ReadResourceResult] {
 	s.Helper()
 	what := fmt.Sprintf("ReadResource(%s)", short(uri))
@@ -146,6 +151,7 @@ func (s *suite) read(ctx context.Context, uri string) outcome[mcp.ReadResourceRe
 	return out
 }
 
+// getPrompt gets a prompt under the rules for all calls.
 func (s *suite) getPrompt(ctx context.Context, name string, args map[string]string) outcome[mcp.GetPromptResult] {
 	s.Helper()
 	what := fmt.Sprintf("GetPrompt(%s, %v)", short(name), args)
@@ -155,6 +161,7 @@ func (s *suite) getPrompt(ctx context.Context, name string, args map[string]stri
 	})
 }
 
+// complete requests suggestions under the rules for all calls.
 func (s *suite) complete(ctx context.Context, p mcp.CompleteParams) outcome[mcp.CompleteResult] {
 	s.Helper()
 	what := fmt.Sprintf("Complete(%+v)", p)

@@ -198,6 +198,8 @@ func checkReadOnlyTools(s *suite) {
 	}
 }
 
+// readOnly reports whether a tool declares that it changes nothing, so that the suite may
+// call it.
 func (s *suite) readOnly(t mcp.Tool) bool {
 	var wire struct {
 		Annotations struct {
