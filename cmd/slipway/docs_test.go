@@ -71,6 +71,8 @@ func livesIn(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("VISUAL", "")
+	t.Setenv("EDITOR", "vim")
 	weather, err := os.ReadFile("examples/definitions/server.json")
 	if err != nil {
 		t.Fatal(err)

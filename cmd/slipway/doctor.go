@@ -42,15 +42,15 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [CLIENT|SOURCE]",
 		Short: "Find out why a server or a client does not work",
-		Long: `Diagnose why a server does not work, and print the command or the edit that
-fixes each problem.
+		Long: `Diagnose why a server does not work. Where a command fixes a problem, it is
+printed as the hint.
 
 Without an argument, check this installation, your definitions, and the config
 files of all installed clients. CLIENT is the id of one, such as cursor; a
 folder of that name is ./cursor. For a URL, check each step of connecting: name,
 connection, certificate, handshake, token and clock. A command after -- is
-started and must answer. Any other SOURCE, such as a definitions file, is opened
-or checked.
+started and must answer. For a slipway.yaml, the address and the certificate are
+tried, too. Any other SOURCE, such as a definitions file, is opened or checked.
 
 The servers in config files and definitions are neither started nor contacted,
 unless you pass --start: you do not need to trust a project to check it. Only
@@ -113,7 +113,7 @@ func (d *diagnosis) prepare(cmd *cobra.Command) error {
 	d.opts.Live.Source.Roster = d.roster
 	o := &doctor.Options{
 		Version:  thisBuild().Version + ", " + runtime.GOOS + "/" + runtime.GOARCH,
-		Addr:     defaultAddress(os.Getenv),
+		Addr:     defaultAddress(os.Getenv, serve.DefaultAddr),
 		Open:     d.open,
 		Resolver: d.opts.Definitions.Resolver,
 		Start:    d.start,
@@ -132,10 +132,10 @@ func (d *diagnosis) prepare(cmd *cobra.Command) error {
 	return nil
 }
 
-// defaultAddress returns the address of slipway serve without flags, or "" if the
-// environment has an invalid one.
-func defaultAddress(getenv func(string) string) string {
-	addr, err := serve.ParseAddr(cmp.Or(getenv(envPrefix+"ADDR"), serve.DefaultAddr))
+// defaultAddress returns the address of slipway serve without flags, or "" if it is invalid.
+// set is the address of the configuration file, or the default.
+func defaultAddress(getenv func(string) string, set string) string {
+	addr, err := serve.ParseAddr(cmp.Or(getenv(envPrefix+"ADDR"), set))
 	if err != nil {
 		return ""
 	}
@@ -190,6 +190,7 @@ func (d *diagnosis) diagnose(ctx context.Context, arg string) (about string, err
 		return c.ID, nil
 	}
 	if source.IsDefinitions() {
+		d.settings(about, arg)
 		d.Definitions(ctx, about, arg)
 		return about, nil
 	}
@@ -197,6 +198,42 @@ func (d *diagnosis) diagnose(ctx context.Context, arg string) (about string, err
 		return "", noSuchArgument(arg, near, err)
 	}
 	return about, d.source(ctx, about, arg)
+}
+
+// settings checks the configuration of serve in a definitions file: its sources, its
+// settings, its address and its certificate.
+func (d *diagnosis) settings(about, path string) {
+	file, found, err := serveTable().Read(path)
+	if err != nil || !file.Document.ConfiguresServe() {
+		return // the check of the definitions reports the error
+	}
+	var f *serveFlags
+	d.Add(about, "settings", func(r check.Reporter) string {
+		tokens := cmp.Or(os.Getenv(envPrefix+"TOKEN"), os.Getenv(envPrefix+"TOKEN_FILE"))
+		f = checkSettings(r.Report, file, found, tokens)
+		return check.Count(len(file.Sources), "source") + ", " + check.Count(len(file.Values), "setting")
+	})
+	if f == nil {
+		return
+	}
+	addr := defaultAddress(os.Getenv, f.Addr)
+	if addr == "" {
+		return
+	}
+	l := &doctor.Listening{
+		Document: file.Document,
+		Addr:     addr,
+		Cert:     f.TLS.Cert,
+		Key:      f.TLS.Key,
+		AddrAt:   "/serve",
+	}
+	if v := file.Value("addr"); v != nil {
+		l.AddrAt = v.Pointer
+	}
+	if v := file.Value("tls-cert"); v != nil {
+		l.CertAt = v.Pointer
+	}
+	d.Listen(about, l)
 }
 
 // noSuchArgument returns the error for an argument that is neither a client nor a source.

@@ -117,6 +117,7 @@ func TestScript(t *testing.T) {
 			"asker":    hostAsker,
 			"faulty":   hostFaulty,
 			"occupy":   occupyPort,
+			"cure":     runCure,
 			"asks":     beginAsk,
 			"answers":  endAsk,
 		},

@@ -372,6 +372,18 @@ func checkConfig(report *check.Report, path string) bool {
 	if err != nil || !file.Document.ConfiguresServe() {
 		return false
 	}
+	f := checkSettings(report, file, found, "")
+	if f != nil && f.TLS.Cert != "" && f.TLS.Key != "" {
+		if err := f.TLS.Check(); err != nil {
+			file.Missing(report, file.Value("tls-cert").Pointer, "", err.Error())
+		}
+	}
+	return true
+}
+
+// checkSettings adds the findings about the sources and settings of a file, without those
+// about its certificate. It returns the flags with the settings, or nil if one is invalid.
+func checkSettings(report *check.Report, file *settings.File, found *check.Report, tokens string) *serveFlags {
 	for _, f := range found.Findings() {
 		if strings.HasPrefix(f.Rule.ID, "serve/") {
 			report.Add(f)
@@ -383,8 +395,7 @@ func checkConfig(report *check.Report, path string) bool {
 			file.Missing(report, s.Pointer, "", err.Error())
 		}
 	}
-	checkConflicts(report, file)
-	return true
+	return checkConflicts(report, file, tokens)
 }
 
 // inFile replaces flags in a text by the names of their settings.
@@ -397,22 +408,20 @@ func inFile(text string) string {
 	return text
 }
 
-// checkConflicts reports settings that contradict each other.
-func checkConflicts(report *check.Report, file *settings.File) {
+// checkConflicts reports settings that contradict each other. tokens is the value of the
+// variable for tokens. It returns the flags with the settings, or nil if one is invalid.
+func checkConflicts(report *check.Report, file *settings.File, tokens string) *serveFlags {
 	f, cmd := declaredServe()
+	f.tokens = tokens
 	for i := range file.Values {
 		v := &file.Values[i]
 		if setFlag(cmd.Flags().Lookup(v.Setting.Flag), v) != nil {
-			return // reported already
+			return nil // reported already
 		}
 	}
 	arguments, _ := servedBy(file)
 	for _, c := range f.conflicts(arguments) {
 		file.Conflict(report, c.flag, inFile(c.hint), inFile(c.message), c.outside)
 	}
-	if f.TLS.Cert != "" && f.TLS.Key != "" {
-		if err := f.TLS.Check(); err != nil {
-			file.Missing(report, file.Value("tls-cert").Pointer, "", err.Error())
-		}
-	}
+	return f
 }

@@ -44,8 +44,9 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 			"scopes or keys are set, but no tokens are accepted", true})
 	}
 	if !tokens && !f.RemoteWithoutAuth && !f.stdio && f.isRemote() {
-		all = append(all, conflict{"addr", "listen on 127.0.0.1, ask for tokens with --auth-token-file, or set " + envPrefix +
-			"TOKEN", "other machines can reach the address, and no tokens are required", true})
+		all = append(all, conflict{"addr", "export " + envPrefix + "TOKEN=VALUE",
+			"other machines can reach the address, and neither --auth-token-file nor " + envPrefix +
+				"TOKEN requires tokens", true})
 	}
 	return all
 }

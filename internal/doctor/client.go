@@ -11,7 +11,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -30,13 +29,16 @@ type clientFile struct {
 // starts and contacts servers only with [Options.Start]. A client without files is reported.
 func (d *Doctor) Client(ctx context.Context, c *clients.Client) {
 	var read []*clientFile
-	files := 0
+	var seen []string
 	for _, scope := range c.Scopes(d.opts.Place.OS) {
 		path, exists, err := d.opts.Place.Path(c, scope)
 		if err != nil || !exists {
 			continue
 		}
-		files++
+		if slices.ContainsFunc(seen, func(other string) bool { return sameFile(other, path) }) {
+			continue // in the home folder, the file of the project is that of the user
+		}
+		seen = append(seen, path)
 		f := &clientFile{
 			client: c,
 			scope:  scope,
@@ -45,7 +47,7 @@ func (d *Doctor) Client(ctx context.Context, c *clients.Client) {
 		if d.Add(c.ID, string(scope)+" config", func(r check.Reporter) string {
 			r.File = path
 			if f.Imported, _, err = clients.Import(c, path); err != nil {
-				reportUnreadable(r, c, err)
+				d.reportUnreadable(r, c, err)
 				return clients.ShortPath(path)
 			}
 			f.shadowed(r, d, read)
@@ -57,7 +59,7 @@ func (d *Doctor) Client(ctx context.Context, c *clients.Client) {
 			read = append(read, f)
 		}
 	}
-	if files == 0 {
+	if len(seen) == 0 {
 		d.Add(c.ID, "config", func(r check.Reporter) string {
 			r.Add(ruleNoFile, "", "slipway add SOURCE --client "+c.ID, "%s has no config file", c.Name)
 			return "none"
@@ -65,22 +67,27 @@ func (d *Doctor) Client(ctx context.Context, c *clients.Client) {
 	}
 	for _, f := range read {
 		if d.opts.Start {
-			d.start(ctx, c.ID, c.ID, f.merged(), literals(f.Values), f.skip)
+			d.start(ctx, &starting{
+				about:  c.ID,
+				from:   c.ID,
+				values: literals(f.Values),
+				skip:   f.skip,
+				edit:   func(name string) string { return f.edit(d, name) },
+			}, f.merged())
 		}
 	}
 }
 
 // reportUnreadable reports a file that a client cannot read, either, at the place of the
 // fault.
-func reportUnreadable(r check.Reporter, c *clients.Client, err error) {
+func (d *Doctor) reportUnreadable(r check.Reporter, c *clients.Client, err error) {
 	var fault *clients.SyntaxError
 	if errors.As(err, &fault) {
-		r.AtLine(fault.Line, fault.Column).Add(ruleClientFile, "",
-			fmt.Sprintf("correct line %d; until then %s may ignore all servers of the file", fault.Line, c.Name),
-			"%s", fault.Message)
+		r.AtLine(fault.Line, fault.Column).Add(ruleClientFile, "", d.edit(r.File, fault.Line, fault.Column),
+			"%s; until it is corrected, %s may ignore all servers of the file", fault.Message, c.Name)
 		return
 	}
-	r.Add(ruleClientFile, "", "ls -l "+process.ShellWord(r.File), "%s", fsutil.Reason(err))
+	r.Add(ruleClientFile, "", d.unlock(r.File, err), "%s", fsutil.Reason(err))
 }
 
 // shadowed reports entries that replace those of the same name in files read before.
@@ -95,7 +102,7 @@ func (f *clientFile) shadowed(r check.Reporter, d *Doctor, before []*clientFile)
 				continue
 			}
 			place := fmt.Sprintf("%s:%d", clients.ShortPath(other.path), other.Entries[at].Line)
-			r.AtLine(e.Line, e.Column).Add(ruleShadowed, "", d.unshadow(f.client, e.Name, other.scope, place),
+			r.AtLine(e.Line, e.Column).Add(ruleShadowed, "", d.removeEntry(other, e.Name),
 				"server %q replaces another one in the %s's file, %s", e.Name, other.scope, place)
 		}
 	}
@@ -106,21 +113,6 @@ func (f *clientFile) same(other *clientFile, name string) bool {
 	a := f.Config.Server(name)
 	b := other.Config.Server(name)
 	return a != nil && b != nil && reflect.DeepEqual(a, b)
-}
-
-// unshadow returns how to remove the entry that is replaced.
-func (d *Doctor) unshadow(c *clients.Client, name string, scope clients.Scope, place string) string {
-	if state, err := clients.OpenState(d.opts.StateDir); err == nil && d.opts.StateDir != "" {
-		ours := state.Servers(&clients.Selection{
-			Clients: []string{c.ID},
-			Scope:   scope,
-			Servers: []string{name},
-		})
-		if len(ours) > 0 {
-			return fmt.Sprintf("slipway config remove %s --client %s --scope %s", process.ShellWord(name), c.ID, scope)
-		}
-	}
-	return "rename one of them, or delete the entry in " + place
 }
 
 // checkEntry checks an entry of a client's file without starting anything.
@@ -136,13 +128,15 @@ func (d *Doctor) checkEntry(r check.Reporter, f *clientFile, e *clients.FileEntr
 	for _, key := range s.Secrets {
 		_, literal := f.Values[key]
 		if value, _ := d.opts.Place.LookupEnv(key); !literal && value == "" {
-			r.Add(ruleVariable, "", d.setVariable(key)+" where "+f.client.Name+" is started",
-				"server %q refers to the variable %s, which is not set here", s.Name, key)
+			r.Add(ruleVariable, "", d.setVariable(key),
+				"server %q refers to the variable %s, which is not set here; %s needs it where it is started", s.Name, key,
+				f.client.Name)
 		}
 	}
 	if !s.Remote() && d.checkProgram(r, &local{
 		name:   s.Name,
 		client: f.client,
+		scope:  f.scope,
 		argv:   append([]string{s.Command}, s.Args...),
 		env:    s.Env,
 	}) == "" {
@@ -152,10 +146,15 @@ func (d *Doctor) checkEntry(r check.Reporter, f *clientFile, e *clients.FileEntr
 
 // setVariable returns the command that sets a variable.
 func (d *Doctor) setVariable(name string) string {
+	return d.assign(name, "VALUE")
+}
+
+// assign returns the command that gives a variable a value.
+func (d *Doctor) assign(name, value string) string {
 	if d.opts.Place.OS == "windows" {
-		return "setx " + name + " VALUE"
+		return "setx " + name + " " + d.quote(value)
 	}
-	return "export " + name + "=VALUE"
+	return "export " + name + "=" + d.quote(value)
 }
 
 // checkLauncher checks an entry that starts a server of definitions through Slipway, which
@@ -168,12 +167,13 @@ func (d *Doctor) checkLauncher(r check.Reporter, f *clientFile, e *clients.FileE
 		}
 	}
 	if at < 0 {
-		r.Add(ruleEntry, "", removeOrAdd(e.Name, f), "server %q: %s", e.Name, e.Problem)
+		r.Add(ruleEntry, "", d.addAgain(e.Name, f), "server %q: %s", e.Name, e.Problem)
 		return
 	}
 	d.checkProgram(r, &local{
 		name:   e.Name,
 		client: f.client,
+		scope:  f.scope,
 		argv:   e.Command,
 	})
 	var words []string
@@ -192,23 +192,18 @@ func (d *Doctor) checkLauncher(r check.Reporter, f *clientFile, e *clients.FileE
 		return // relative to a folder that only the client knows
 	}
 	if doc, _, err := stax.ReadFile(file); err != nil {
-		r.Add(ruleLauncher, "", removeEntry(e.Name, f), "server %q is started from %s: %s", e.Name, file, fsutil.Reason(err))
+		r.Add(ruleLauncher, "", d.removeEntry(f, e.Name), "server %q is started from %s: %s", e.Name, file,
+			fsutil.Reason(err))
 	} else if doc.Config.Server(server) == nil && len(words) == 2 {
-		r.Add(ruleLauncher, "", removeEntry(e.Name, f), "server %q is started from %s, which has no server %q", e.Name, file,
-			server)
+		r.Add(ruleLauncher, "", d.removeEntry(f, e.Name), "server %q is started from %s, which has no server %q", e.Name,
+			file, server)
 	}
 }
 
-// removeOrAdd returns how to repair an entry that says neither what to start nor where to
-// connect.
-func removeOrAdd(name string, f *clientFile) string {
-	place := "--client " + f.client.ID + " --scope " + string(f.scope)
-	return "delete the entry, then slipway add SOURCE --name " + process.ShellWord(name) + " " + place
-}
-
-// removeEntry returns the command that removes an entry of Slipway.
-func removeEntry(name string, f *clientFile) string {
-	return fmt.Sprintf("slipway config remove %s --client %s --scope %s", process.ShellWord(name), f.client.ID, f.scope)
+// addAgain returns the command that replaces an entry.
+func (d *Doctor) addAgain(name string, f *clientFile) string {
+	return fmt.Sprintf("slipway add SOURCE --name %s --client %s --scope %s --replace", d.quote(name), f.client.ID,
+		f.scope)
 }
 
 // merged returns the servers of the file as definitions.

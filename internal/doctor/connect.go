@@ -32,6 +32,8 @@ type attempt struct {
 	typed    string
 	url      *url.URL // of a typed URL
 	from     string   // the definitions or the client of the server; "" for a typed one
+	edit     string   // the command that opens its entry; "" for a typed one
+	found    string   // the URL of the same host where a server answers, if not at url
 	took     time.Duration
 	err      error
 	offers   string // of the catalog, if opened
@@ -154,10 +156,10 @@ func (a *attempt) reportOld(r check.Reporter) {
 func (a *attempt) slowHint() string {
 	for i, word := range a.server.argv {
 		if i > 0 && baseName(a.server.argv[0]) == "npx" && !strings.HasPrefix(word, "-") {
-			return "npm install --global " + process.ShellWord(word) + ", so that npx downloads nothing"
+			return "npm install --global " + a.d.quote(word)
 		}
 	}
-	return "measure it: time " + a.again()
+	return "time " + a.again()
 }
 
 // again returns the command that shows the problem of the server.
@@ -183,8 +185,8 @@ func (a *attempt) report(r check.Reporter) {
 	is := a.server.is()
 	switch {
 	case errors.As(err, &blocked):
-		again := "slipway doctor " + process.ShellWord(a.from) + " --start --allow-network "
-		r.Add(ruleBlocked, "", "if you trust its author: "+again+blocked.Address.String(), "%snot contacted: %v", is, blocked)
+		again := "slipway doctor " + a.d.quote(a.from) + " --start --allow-network " + blocked.Address.String()
+		r.Add(ruleBlocked, "", again, "%snot contacted: %v; allow it if you trust its author", is, blocked)
 	case a.reportNetwork(r):
 	case errors.As(err, &missing):
 		r.Add(ruleSecret, "", a.d.setVariable(missing.Keys[0]), "%v", missing)
@@ -193,28 +195,28 @@ func (a *attempt) report(r check.Reporter) {
 	case errors.Is(err, syscall.ENOEXEC):
 		r.Add(ruleArchitecture, "", "", "%s%v", is, reason(err))
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &start):
-		r.Add(ruleMode, "", "chmod +x "+process.ShellWord(a.server.argv[0]), "%s%v", is, start)
+		r.Add(ruleMode, "", "chmod +x "+a.d.quote(a.server.argv[0]), "%s%v", is, start)
 	case errors.As(err, &exit):
 		hint := exit.Hint()
 		if hint == "" {
-			hint = "run it in a terminal to see what it reports: " + a.again()
+			hint = a.again()
 		}
 		r.Add(ruleExits, "", hint, "%s%v", is, exit)
 	case errors.Is(err, context.DeadlineExceeded):
 		r.Add(ruleSilent, "", a.silentHint(), "%sno answer in %s", is, a.d.opts.Timeout)
 	case a.webPage():
-		r.Add(ruleWebPage, "", "", "%sthe URL answers with a web page", is)
+		r.Add(ruleWebPage, "", a.pathHint(), "%sthe URL answers with a web page%s", is, a.foundNote())
 	default:
-		r.Add(ruleProtocol, "", "slipway inspect "+a.typed+" shows every message", "%s%v", is, reason(err))
+		r.Add(ruleProtocol, "", a.messagesHint(), "%s%v", is, reason(err))
 	}
 }
 
 // silentHint returns what to do about a server that does not answer.
 func (a *attempt) silentHint() string {
 	if a.server.argv == nil {
-		return "read the log of the server; --timeout 2m waits longer"
+		return a.longer()
 	}
-	return "run it in a terminal to see what it waits for: " + a.again() + "; --timeout 2m waits longer"
+	return a.again()
 }
 
 // reason removes what the check says already from an error.
@@ -232,16 +234,15 @@ func (a *attempt) reportStatus(r check.Reporter, status *client.StatusError) {
 	const variable = "MCP_CLIENT_TOKEN"
 	switch {
 	case status.Refused() && a.from != "":
-		r.Add(ruleToken, "", "add the header Authorization to the entry, or a secret: "+
-			"slipway config add FILE URL --secret TOKEN", "%s%v", is, status)
+		r.Add(ruleToken, "", a.edit, "%s%v; its entry needs a valid header Authorization", is, status)
 	case status.Refused() && status.Token:
-		r.Add(ruleToken, "", a.d.setVariable(variable)+" with a new token: this one is not valid here", "%s%v", is, status)
+		r.Add(ruleToken, "", a.d.setVariable(variable), "%s%v; the token is not valid here", is, status)
 	case status.Refused():
-		r.Add(ruleToken, "", a.d.setVariable(variable)+" with a token of the server", "%s%v", is, status)
+		r.Add(ruleToken, "", a.d.setVariable(variable), "%s%v", is, status)
 	case a.webPage():
-		r.Add(ruleWebPage, "", "", "%sthe URL answers with a web page", is)
+		r.Add(ruleWebPage, "", a.pathHint(), "%sthe URL answers with a web page%s", is, a.foundNote())
 	case status.Status == http.StatusNotFound, status.Status == http.StatusMethodNotAllowed:
-		r.Add(ruleStatus, "", a.pathHint(), "%s%v", is, status)
+		r.Add(ruleStatus, "", a.pathHint(), "%s%v%s", is, status, a.foundNote())
 	default:
 		r.Add(ruleStatus, "", "read the log of the server, or of the proxy in front of it", "%s%v", is, status)
 	}
@@ -249,10 +250,37 @@ func (a *attempt) reportStatus(r check.Reporter, status *client.StatusError) {
 
 // pathHint returns what to do about the path of a URL.
 func (a *attempt) pathHint() string {
-	if a.url != nil && strings.Trim(a.url.Path, "/") == "" {
-		return "slipway doctor " + a.url.Scheme + "://" + a.url.Host + "/mcp: most servers answer there"
+	switch {
+	case a.found != "":
+		return "slipway doctor " + a.d.quote(a.found)
+	case a.edit != "":
+		return a.edit
 	}
-	return "check the path of the URL: most servers answer at /mcp"
+	return "use the URL in the server's documentation: none of the usual paths answers, such as /mcp and /sse"
+}
+
+// foundNote reports the URL that was found in place of a wrong one.
+func (a *attempt) foundNote() string {
+	if a.found == "" {
+		return ""
+	}
+	return "; a server answers at " + a.found
+}
+
+// messagesHint returns the command that shows all messages of the server.
+func (a *attempt) messagesHint() string {
+	if a.from != "" {
+		return "slipway ls " + a.d.quote(a.from) + " -v"
+	}
+	return "slipway inspect " + a.typed
+}
+
+// longer returns the command that waits longer for the server.
+func (a *attempt) longer() string {
+	if a.from != "" {
+		return "slipway doctor " + a.d.quote(a.from) + " --start --timeout 2m"
+	}
+	return "slipway doctor " + a.typed + " --timeout 2m"
 }
 
 // webPage reports whether the last response was HTML.
@@ -283,18 +311,24 @@ func (d *Doctor) Command(ctx context.Context, about, source, typed string, argv 
 // atOnce is how many servers of a file are started at the same time.
 const atOnce = 4
 
-// start starts the enabled servers of definitions, and connects to those at a URL. Servers
-// of the list skip are omitted. from is the argument for the definitions, and values, if not
-// nil, has their secrets.
-func (d *Doctor) start(ctx context.Context, about, from string, m *stax.Merged, values stax.SecretStore,
-	skip []string) {
+// starting is how the servers of a file are started.
+type starting struct {
+	about  string                   // names the file in checks
+	from   string                   // is the argument for it
+	values stax.SecretStore         // has its secrets, if not nil
+	skip   []string                 // are servers to omit
+	edit   func(name string) string // returns the command that opens an entry
+}
+
+// start starts the enabled servers of definitions, and connects to those at a URL.
+func (d *Doctor) start(ctx context.Context, how *starting, m *stax.Merged) {
 	resolver := d.opts.Resolver
-	if values != nil {
-		resolver = resolver.With(values)
+	if how.values != nil {
+		resolver = resolver.With(how.values)
 	}
 	var names []string
 	for i := range m.Config.Servers {
-		if s := &m.Config.Servers[i]; !s.Disabled() && !slices.Contains(skip, s.Name) {
+		if s := &m.Config.Servers[i]; !s.Disabled() && !slices.Contains(how.skip, s.Name) {
 			names = append(names, s.Name)
 		}
 	}
@@ -308,9 +342,10 @@ func (d *Doctor) start(ctx context.Context, about, from string, m *stax.Merged, 
 			a := &attempt{
 				d:      d,
 				server: local{name: name},
-				from:   from,
+				from:   how.from,
+				edit:   how.edit(name),
 			}
-			checks[i] = a.start(ctx, about, resolver, m)
+			checks[i] = a.start(ctx, how.about, resolver, m)
 		})
 	}
 	all.Wait()

@@ -15,6 +15,7 @@ package doctor
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -43,6 +44,9 @@ type Options struct {
 	Program, Version string
 	// Addr is the default address of a server; empty skips its check.
 	Addr string
+
+	// Listen tries an address. Nil means [net.Listen].
+	Listen func(network, addr string) (net.Listener, error)
 
 	// Open opens a source, as on the command line, with the client options of the
 	// diagnosis. It is required by [Doctor.URL] and [Doctor.Command].
@@ -101,6 +105,9 @@ func New(opts *Options) *Doctor {
 	}
 	if d.opts.Slow == 0 {
 		d.opts.Slow = 5 * time.Second
+	}
+	if d.opts.Listen == nil {
+		d.opts.Listen = net.Listen
 	}
 	if d.opts.Place.OS == "" {
 		d.opts.Place.OS = runtime.GOOS

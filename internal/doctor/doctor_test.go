@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log"
@@ -19,6 +20,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +28,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/doctor"
 	"github.com/slipway-mcp/slipway/internal/test/ruletest"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -126,6 +129,20 @@ func TestInstallation(t *testing.T) {
 			o.Place.LookupEnv = func(name string) (string, bool) { return dir, name == "PATH" }
 			o.Program = write(t, filepath.Join(t.TempDir(), "slipway"), "#!/bin/sh\n", 0o700)
 		}, []string{"no-clients", "path-shadowed"}},
+		"not on the PATH": {func(t *testing.T, o *doctor.Options) {
+			o.Program = write(t, filepath.Join(t.TempDir(), "slipway"), "#!/bin/sh\n", 0o700)
+		}, []string{"no-clients", "path-missing"}},
+		"privileged port": {func(_ *testing.T, o *doctor.Options) {
+			o.Addr = "127.0.0.1:443"
+			o.Listen = func(_, addr string) (net.Listener, error) {
+				if addr == o.Addr {
+					return nil, &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}
+				}
+				return net.Listen("tcp", "127.0.0.1:0")
+			}
+		}, []string{"no-clients", "port-privileged"}},
+		"foreign address": {func(_ *testing.T, o *doctor.Options) { o.Addr = "192.0.2.1:8080" },
+			[]string{"address", "no-clients"}},
 		"no config folder": {func(_ *testing.T, o *doctor.Options) { o.Definitions = "" },
 			[]string{"config-folder", "no-clients"}},
 		"a file as config folder": {func(t *testing.T, o *doctor.Options) {
@@ -414,6 +431,69 @@ func TestExpired(t *testing.T) {
 			d := doctor.New(options(t))
 			d.URL(t.Context(), web.URL, web.URL)
 			wantRules(t, d, "tls-expired")
+		})
+	}
+}
+
+// TestServerCertificate verifies each fault of the certificate of a configuration file.
+func TestServerCertificate(t *testing.T) {
+	dir := t.TempDir()
+	doc, _ := stax.Parse("slipway.yaml", []byte("serve: {tls: {cert: c.pem}}\n"), nil)
+	now := time.Now()
+	pair := func(name string, from time.Time) (cert, key string) {
+		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1),
+			NotBefore:    from,
+			NotAfter:     from.AddDate(0, 0, 2),
+			DNSNames:     []string{"localhost"},
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes, err := x509.MarshalPKCS8PrivateKey(private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+		secret := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes})
+		return write(t, filepath.Join(dir, name+".pem"), string(text), 0o600),
+			write(t, filepath.Join(dir, name+".key"), string(secret), 0o600)
+	}
+	valid, key := pair("valid", now.AddDate(0, 0, -1))
+	expired, expiredKey := pair("expired", now.AddDate(0, 0, -9))
+	future, futureKey := pair("future", now.AddDate(0, 0, 5))
+	tests := map[string]struct {
+		cert, key string
+		fault     bool
+	}{
+		"valid":         {valid, key, false},
+		"mismatch":      {valid, expiredKey, true},
+		"expired":       {expired, expiredKey, true},
+		"not valid yet": {future, futureKey, true},
+		"missing":       {filepath.Join(dir, "gone.pem"), key, true},
+		"a folder":      {dir, key, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			want := []string{}
+			if test.fault {
+				want = append(want, "server-certificate")
+			}
+			d := doctor.New(options(t))
+			d.Listen("slipway.yaml", &doctor.Listening{
+				Document: doc,
+				Addr:     "127.0.0.1:0",
+				Cert:     test.cert,
+				Key:      test.key,
+				AddrAt:   "/serve",
+				CertAt:   "/serve/tls/cert",
+			})
+			wantRules(t, d, want...)
 		})
 	}
 }

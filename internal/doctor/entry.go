@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -22,6 +22,7 @@ import (
 type local struct {
 	name   string          // of the server, or "" for a typed command
 	client *clients.Client // that starts it, or nil
+	scope  clients.Scope   // of the client's file
 	argv   []string
 	env    map[string]string
 }
@@ -57,21 +58,36 @@ func (d *Doctor) checkProgram(r check.Reporter, l *local) string {
 func (d *Doctor) missing(r check.Reporter, l *local, err error) {
 	command := l.argv[0]
 	if info, err := os.Stat(command); err == nil && info.Mode().IsRegular() && filepath.Base(command) != command {
-		r.Add(ruleMode, "", "chmod +x "+process.ShellWord(command), "%s%s is not executable", l.is(), command)
+		r.Add(ruleMode, "", "chmod +x "+d.quote(command), "%s%s is not executable", l.is(), command)
 		return
 	}
 	words := strings.Fields(command)
 	if len(words) < 2 {
-		r.Add(ruleProgram, "", d.install(command, false), "%s%v", l.is(), err)
+		r.Add(ruleProgram, "", d.provide(r, command), "%s%v", l.is(), err)
 		return
 	}
 	shown := strings.Join(secrets.Command(words), " ")
 	if _, err := d.lookPath(words[0], l.env); err != nil {
-		r.Add(ruleProgram, "", d.install(words[0], false), "%sthere is no program %q", l.is(), shown)
+		r.Add(ruleProgram, "", d.provide(r, words[0]), "%sthere is no program %q", l.is(), shown)
 		return
 	}
-	r.Add(ruleCommand, "", "split it: the command is "+strconv.Quote(words[0])+", and the rest are its arguments",
+	r.Add(ruleCommand, "", d.split(r, l, words),
 		"%sthere is no program %q; the command contains its arguments", l.is(), shown)
+}
+
+// split returns how to replace an entry whose command contains its arguments. Secrets of the
+// entry are in its variables and arguments, which only the editor can keep.
+func (d *Doctor) split(r check.Reporter, l *local, words []string) string {
+	public := len(l.env) == 0 && slices.Equal(secrets.Command(words), words)
+	if l.client == nil || !public || len(l.argv) > 1 {
+		return d.editAt(r)
+	}
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = d.quote(word)
+	}
+	return fmt.Sprintf("slipway add --name %s --client %s --scope %s --replace -- %s", d.quote(l.name), l.client.ID,
+		l.scope, strings.Join(quoted, " "))
 }
 
 // checkDesktop checks that a desktop app finds the program of a server.
@@ -90,9 +106,9 @@ func (d *Doctor) checkDesktop(r check.Reporter, l *local, file string) {
 		file = node
 	}
 	if !d.onDesktop(file) {
-		r.Add(ruleDesktop, "", d.desktopHint(file, l.client.Name),
-			"%s%s may not find %s: the desktop starts it without %s on the PATH", l.is(), l.client.Name, baseName(file),
-			filepath.Dir(file))
+		r.Add(ruleDesktop, "", d.desktopHint(file),
+			"%s%s may not find %s: the desktop starts it without %s on the PATH%s", l.is(), l.client.Name, baseName(file),
+			filepath.Dir(file), d.desktopNote())
 	}
 }
 
@@ -105,7 +121,7 @@ func (d *Doctor) checkNode(r check.Reporter, l *local) {
 	node, err := d.lookPath("node", l.env)
 	if err != nil {
 		if baseName(l.argv[0]) != "node" {
-			r.Add(ruleProgram, "", d.install("node", false), "%s%s needs node: %v", l.is(), baseName(l.argv[0]), err)
+			r.Add(ruleProgram, "", d.provide(r, "node"), "%s%s needs node: %v", l.is(), baseName(l.argv[0]), err)
 		}
 		return
 	}

@@ -9,11 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
-	"github.com/slipway-mcp/slipway/internal/neterror"
-	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -34,7 +33,7 @@ func (d *Doctor) Installation(ctx context.Context) {
 	found := clients.Installed(&d.opts.Place)
 	d.Add(about, "clients", func(r check.Reporter) string {
 		if len(found) == 0 {
-			r.Add(ruleNoClients, "", "", "no client is installed for this user")
+			r.Add(ruleNoClients, "", "slipway config clients", "no client is installed for this user")
 			return "none"
 		}
 		return check.Count(len(found), "client")
@@ -47,13 +46,14 @@ func (d *Doctor) Installation(ctx context.Context) {
 
 // checkPath checks that the running program is the first of its name on the PATH.
 func (d *Doctor) checkPath(r check.Reporter) string {
+	folder := filepath.Dir(d.opts.Program)
 	first, err := d.lookPath(baseName(d.opts.Program), nil)
 	if err != nil {
-		return "not on the PATH: " + d.opts.Program
+		r.Add(rulePathMissing, "", d.prependPath(folder), "%s is not in a folder of the PATH", d.opts.Program)
+		return "missing"
 	}
 	if !sameFile(first, d.opts.Program) {
-		r.Add(rulePathShadowed, "", "update or remove "+process.ShellWord(first)+
-			", or put "+filepath.Dir(d.opts.Program)+" first on the PATH", "%s runs instead of %s", first, d.opts.Program)
+		r.Add(rulePathShadowed, "", d.prependPath(folder), "%s runs instead of %s", first, d.opts.Program)
 	}
 	return first
 }
@@ -68,8 +68,8 @@ func sameFile(a, b string) bool {
 func (d *Doctor) checkState(r check.Reporter) string {
 	state, err := clients.OpenState(d.opts.StateDir)
 	if err != nil {
-		r.Add(ruleState, "", "mv "+process.ShellWord(d.opts.StateDir)+" "+process.ShellWord(d.opts.StateDir+".old")+
-			"; then slipway config apply --replace takes its entries over again", "%s", fsutil.Reason(err))
+		r.Add(ruleState, "", d.setAside(d.opts.StateDir),
+			"%s; without it, slipway config apply --replace takes over the entries again", fsutil.Reason(err))
 		return clients.ShortPath(d.opts.StateDir)
 	}
 	n := len(state.Servers(&clients.Selection{}))
@@ -78,31 +78,17 @@ func (d *Doctor) checkState(r check.Reporter) string {
 
 // checkPort checks that the address of slipway serve is free.
 func (d *Doctor) checkPort(r check.Reporter) string {
-	l, err := net.Listen("tcp", d.opts.Addr)
-	if err == nil {
-		_ = l.Close() // nothing has connected
-		return d.opts.Addr + " is free"
-	}
-	if !neterror.IsAddressInUse(err) {
-		r.Add(rulePortBusy, "", "slipway serve SOURCE --addr 127.0.0.1:0", "%v", err)
-		return d.opts.Addr
-	}
-	by := listener(d.opts.Addr)
-	if by == "" {
-		by = "another process"
-	}
-	r.Add(rulePortBusy, "", "slipway serve SOURCE --addr "+nextFree(d.opts.Addr), "%s listens on %s", by, d.opts.Addr)
-	return d.opts.Addr + " is in use"
+	return d.tryAddress(r, d.opts.Addr, "slipway serve SOURCE")
 }
 
 // nextFree returns the next address with a free port, or with port 0.
-func nextFree(addr string) string {
+func (d *Doctor) nextFree(addr string) string {
 	const tries = 20
 	host, port, err := net.SplitHostPort(addr)
 	first, _ := strconv.Atoi(port) // it was listened on
 	for n := first + 1; err == nil && n < first+tries; n++ {
 		next := net.JoinHostPort(host, strconv.Itoa(n))
-		if l, err := net.Listen("tcp", next); err == nil {
+		if l, err := d.opts.Listen("tcp", next); err == nil {
 			_ = l.Close() // nothing has connected
 			return next
 		}
@@ -116,7 +102,7 @@ func (d *Doctor) userDefinitions(ctx context.Context) {
 	name := d.opts.Definitions
 	if name == "" {
 		d.Add(about, "file", func(r check.Reporter) string {
-			r.Add(ruleConfigFolder, "", "export HOME=$(echo ~)", "the config folder is unknown: HOME is not set")
+			r.Add(ruleConfigFolder, "", d.setHome(), "the config folder is unknown: %s is not set", d.homeVariable())
 			return "unknown"
 		})
 		return
@@ -124,7 +110,7 @@ func (d *Doctor) userDefinitions(ctx context.Context) {
 	folder := filepath.Dir(name)
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 		d.Add(about, "file", func(r check.Reporter) string {
-			r.Add(ruleConfigFolder, "", "mv "+process.ShellWord(folder)+" "+process.ShellWord(folder+".old"),
+			r.Add(ruleConfigFolder, "", d.setAside(folder),
 				"%s is not a folder", folder)
 			return clients.ShortPath(name)
 		})
@@ -137,14 +123,34 @@ func (d *Doctor) userDefinitions(ctx context.Context) {
 	d.Definitions(ctx, about, name)
 }
 
+// homeVariable returns the variable that locates the config folder.
+func (d *Doctor) homeVariable() string {
+	if d.opts.Place.OS == "windows" {
+		return "APPDATA"
+	}
+	return "HOME"
+}
+
+// setHome returns the command that sets the variable of the config folder. A tilde alone
+// would expand to the missing value.
+func (d *Doctor) setHome() string {
+	if d.opts.Place.OS == "windows" {
+		return `set APPDATA=%USERPROFILE%\AppData\Roaming`
+	}
+	return `export HOME="$(eval echo "~$(id -un)")"`
+}
+
 // Definitions checks the definitions file called name: its syntax, its secrets, and its
 // servers, which are started only with [Options.Start].
 func (d *Doctor) Definitions(ctx context.Context, about, name string) {
 	var merged *stax.Merged
+	var doc *stax.Document
 	if !d.Add(about, "file", func(r check.Reporter) string {
-		doc, report, err := stax.ReadFile(name)
+		var report *check.Report
+		var err error
+		doc, report, err = stax.ReadFile(name)
 		if err != nil {
-			r.In(name).Add(ruleDefinitions, "", "ls -l "+process.ShellWord(name), "%s", fsutil.Reason(err))
+			r.In(name).Add(ruleDefinitions, "", d.unlock(name, err), "%s", fsutil.Reason(err))
 			return clients.ShortPath(name)
 		}
 		merged = stax.Merge(doc)
@@ -153,6 +159,9 @@ func (d *Doctor) Definitions(ctx context.Context, about, name string) {
 		all.Merge(merged.Check())
 		for _, f := range all.Findings() {
 			if f.Severity == check.Error {
+				if f.Rule.ID == "stax/syntax" {
+					f.Hint = d.edit(name, f.Line, f.Column)
+				}
 				r.Report.Add(f)
 			}
 		}
@@ -162,13 +171,19 @@ func (d *Doctor) Definitions(ctx context.Context, about, name string) {
 	}
 	var skip []string // servers without a program
 	d.Add(about, "servers", func(r check.Reporter) string {
-		r.File = name
 		var enabled int
-		enabled, skip = d.checkServers(ctx, r, merged)
+		enabled, skip = d.checkServers(ctx, doc.Reporter(r.Report), merged)
 		return fmt.Sprintf("%d enabled", enabled)
 	})
 	if d.opts.Start {
-		d.start(ctx, about, name, merged, nil, skip)
+		d.start(ctx, &starting{
+			about: about,
+			from:  name,
+			skip:  skip,
+			edit: func(server string) string {
+				return d.editAt(doc.Reporter(&check.Report{}).Under(serverPointer(server)))
+			},
+		}, merged)
 	}
 }
 
@@ -181,7 +196,7 @@ func (d *Doctor) checkServers(ctx context.Context, r check.Reporter, m *stax.Mer
 			continue
 		}
 		enabled++
-		if !s.Remote() && d.checkProgram(r, &local{
+		if !s.Remote() && d.checkProgram(r.Under(serverPointer(s.Name)), &local{
 			name: s.Name,
 			argv: append([]string{s.Command}, s.Args...),
 			env:  s.Env,
@@ -191,10 +206,15 @@ func (d *Doctor) checkServers(ctx context.Context, r check.Reporter, m *stax.Mer
 	}
 	for _, f := range d.opts.Resolver.Find(ctx, m) {
 		if f.Required && f.Source == "" {
-			hint := d.setVariable(f.Key) + ", or name another source: slipway config secrets " +
-				process.ShellWord(r.File) + " --secrets-from keychain"
-			r.Add(ruleSecret, "", hint, "%s needs the secret %s, which is not set", f.Servers[0], f.Key)
+			server := f.Servers[0]
+			r.Under(serverPointer(server)).Add(ruleSecret, "", d.setVariable(f.Key),
+				"%s needs the secret %s, which is not set", server, f.Key)
 		}
 	}
 	return enabled, broken
+}
+
+// serverPointer returns the JSON pointer of a server in definitions.
+func serverPointer(name string) string {
+	return "/servers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

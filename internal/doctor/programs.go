@@ -9,12 +9,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/slipway-mcp/slipway/internal/process"
+	"github.com/slipway-mcp/slipway/check"
 )
 
 // programsTable lists programs that start servers, and how they are installed. Of the
 // commands, the first applies whose "when" is a program on the PATH, or a variable ($NAME)
-// that is set. One that is "old" may install an old version.
+// that is set. One that is "old" may install an old version, and one with "upgrade" needs
+// an installed version.
 //
 //go:embed programs.json
 var programsTable []byte
@@ -25,8 +26,8 @@ type product struct {
 	Programs []string
 	Page     string
 	Install  []struct {
-		When, Run string
-		Old       bool
+		When, Run    string
+		Old, Upgrade bool
 	}
 }
 
@@ -47,22 +48,48 @@ func productOf(program string) *product {
 	return nil
 }
 
-// install returns how to install a program; upgrade, how to get its newest version.
-func (d *Doctor) install(command string, upgrade bool) string {
+// provide returns how to make a missing program available: the command that installs it, or
+// that opens the place with its name.
+func (d *Doctor) provide(r check.Reporter, command string) string {
 	program := baseName(command)
 	if own := d.opts.Program; own != "" && program == baseName(own) {
 		return d.link(own)
 	}
-	p := productOf(program)
-	if p == nil {
-		return "install " + process.ShellWord(program) + ", or replace the command by the full path of the program"
-	}
-	for _, i := range p.Install {
-		if d.available(i.When) && !(upgrade && i.Old) {
-			return i.Run
+	if filepath.Base(command) == command { // a path may be wrong; a name is that of a product
+		if hint := d.install(program, false); hint != "" {
+			return hint
 		}
 	}
+	if r.File != "" {
+		return d.editAt(r)
+	}
+	return "install " + d.quote(program) + ", or type the full path of the program"
+}
+
+// install returns how to install a program, or "" if it is unknown; upgrade, how to get its
+// newest version.
+func (d *Doctor) install(program string, upgrade bool) string {
+	p := productOf(program)
+	if p == nil {
+		return ""
+	}
+	for _, i := range p.Install {
+		if d.available(i.When) && !(upgrade && i.Old) && (upgrade || !i.Upgrade) {
+			return d.asRoot(i.Run)
+		}
+	}
+	if p.Page == "" {
+		return ""
+	}
 	return "install " + p.Name + " from " + p.Page
+}
+
+// asRoot removes sudo from a command where it is not installed, as in containers.
+func (d *Doctor) asRoot(command string) string {
+	if d.available("sudo") {
+		return command
+	}
+	return strings.TrimPrefix(command, "sudo ")
 }
 
 // available reports whether a program is on the PATH, or the variable $NAME is set.
@@ -78,13 +105,15 @@ func (d *Doctor) available(when string) bool {
 // link returns the command that makes programs available to all programs of the system.
 func (d *Doctor) link(files ...string) string {
 	if d.opts.Place.OS == "windows" {
-		return "add the folder " + filepath.Dir(files[0]) + " to the Path variable of your account, and log in again"
+		const set = `powershell -Command "[Environment]::SetEnvironmentVariable('Path', ` +
+			`[Environment]::GetEnvironmentVariable('Path','User') + ';%s', 'User')"`
+		return fmt.Sprintf(set, filepath.Dir(files[0]))
 	}
 	words := []string{"sudo ln -s"}
 	for _, file := range files {
-		words = append(words, process.ShellWord(file))
+		words = append(words, d.quote(file))
 	}
-	return strings.Join(append(words, "/usr/local/bin/"), " ")
+	return d.asRoot(strings.Join(append(words, "/usr/local/bin/"), " "))
 }
 
 // desktopFolders are the folders in which apps started by the desktop find programs, without
@@ -101,10 +130,18 @@ func (d *Doctor) onDesktop(file string) bool {
 	return folders == nil || slices.Contains(folders, filepath.Dir(file))
 }
 
-// desktopHint returns how to make a program available to a desktop app.
-func (d *Doctor) desktopHint(file, client string) string {
+// desktopNote is what to know about the command of desktopHint.
+func (d *Doctor) desktopNote() string {
 	if d.opts.Place.OS == "darwin" {
-		return fmt.Sprintf(`launchctl setenv PATH "$PATH", and restart %s; again after each login`, client)
+		return "; set it again after each login, and restart the app"
+	}
+	return ""
+}
+
+// desktopHint returns the command that makes a program available to desktop apps.
+func (d *Doctor) desktopHint(file string) string {
+	if d.opts.Place.OS == "darwin" {
+		return `launchctl setenv PATH "$PATH"`
 	}
 	files := []string{file}
 	if p := productOf(baseName(file)); p != nil { // npx needs node, and uvx needs uv

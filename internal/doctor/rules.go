@@ -8,12 +8,16 @@ var rules check.RuleSet
 var (
 	rulePathShadowed = rules.Warning("doctor/path-shadowed",
 		"another slipway on the `PATH` runs instead of this one")
-	ruleConfigFolder = rules.Error("doctor/config-folder", "the config folder of the user cannot be used")
-	ruleDefinitions  = rules.Error("doctor/definitions", "a definitions file cannot be read")
-	ruleState        = rules.Error("doctor/state", "the record of the entries that Slipway wrote cannot be read")
-	rulePortBusy     = rules.Warning("doctor/port-busy", "the port of `slipway serve` is in use")
-	ruleNoClients    = rules.Note("doctor/no-clients", "no client is installed for this user",
-		"slipway config clients lists the supported clients and their files")
+	rulePathMissing       = rules.Warning("doctor/path-missing", "slipway is not on the `PATH`")
+	ruleConfigFolder      = rules.Error("doctor/config-folder", "the config folder of the user cannot be used")
+	ruleDefinitions       = rules.Error("doctor/definitions", "a definitions file cannot be read")
+	ruleState             = rules.Error("doctor/state", "the record of the entries that Slipway wrote cannot be read")
+	rulePortBusy          = rules.Warning("doctor/port-busy", "the port of `slipway serve` is in use")
+	rulePortPrivileged    = rules.Error("doctor/port-privileged", "the user must not listen on the port of a server")
+	ruleAddress           = rules.Error("doctor/address", "the address of a server is not one of this machine")
+	ruleServerCertificate = rules.Error("doctor/server-certificate",
+		"the certificate of a server cannot be read, does not match its key, or is not valid now")
+	ruleNoClients = rules.Note("doctor/no-clients", "no client is installed for this user")
 )
 
 // The rules of clients and their servers.

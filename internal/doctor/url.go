@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -39,7 +40,7 @@ func (d *Doctor) URL(ctx context.Context, about, address string) {
 	}
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy != nil {
 		d.Add(about, "proxy", func(r check.Reporter) string {
-			r.Add(ruleProxy, "", "export NO_PROXY="+u.Hostname()+" connects directly", "requests go through the proxy %s",
+			r.Add(ruleProxy, "", d.assign("NO_PROXY", u.Hostname()), "requests go through the proxy %s",
 				proxy.Host)
 			return proxy.Host
 		})
@@ -57,8 +58,49 @@ func (d *Doctor) URL(ctx context.Context, about, address string) {
 		d.Add(about, "site", func(check.Reporter) string { return "StaticMCP site " + site.offers })
 		return
 	}
+	a.found = d.otherPath(ctx, a)
 	d.record(a.check(about, "handshake"))
 	a.recordClock(about)
+}
+
+// usualPaths are where servers answer, relative to the host and to the typed path.
+var usualPaths = []string{"/mcp", "/sse", "/api/mcp", "/v1/mcp", "/"}
+
+// otherPath looks for a server at the usual paths of a host that answers a request with
+// 404, 405 or a web page. It returns its URL without secrets, or "".
+func (d *Doctor) otherPath(ctx context.Context, a *attempt) string {
+	var status *client.StatusError
+	isStatus := errors.As(a.err, &status) &&
+		(status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed)
+	if a.err == nil || !isStatus && !a.webPage() {
+		return ""
+	}
+	const patience = 3 * time.Second
+	quick := &Doctor{opts: d.opts}
+	quick.opts.Timeout = min(patience, d.opts.Timeout)
+	tried := map[string]bool{a.url.Path: true}
+	protected := ""
+	for _, base := range []string{"", strings.TrimSuffix(a.url.Path, "/")} {
+		for _, path := range usualPaths {
+			if path = base + path; tried[path] {
+				continue
+			}
+			tried[path] = true
+			other := *a.url
+			other.Path = path
+			other.RawPath = ""
+			try := &attempt{d: quick}
+			try.try(ctx, d.opener("live:"+other.String()))
+			shown := other.Scheme + "://" + other.Host + other.EscapedPath()
+			switch {
+			case try.err == nil:
+				return shown
+			case errors.As(try.err, &status) && status.Refused() && protected == "":
+				protected = shown
+			}
+		}
+	}
+	return protected
 }
 
 // opener opens a source by its argument.
@@ -142,8 +184,7 @@ func (a *attempt) reportNetwork(r check.Reporter) bool {
 		r.Add(ruleConnect, "", "correct the proxy in HTTP_PROXY or HTTPS_PROXY; NO_PROXY lists hosts to reach without it",
 			"%sthe proxy does not answer: %v", is, op.Err)
 	case neterror.IsRefused(err):
-		r.Add(ruleConnect, "",
-			"start the server, or correct the port of the URL; slipway ps lists the servers of this machine",
+		r.Add(ruleConnect, "", a.refusedHint(),
 			"%s%s refuses connections: no program listens on the port", is, a.remote())
 	case errors.As(err, &op) && op.Op == "dial":
 		r.Add(ruleConnect, "", "check the port and the firewalls, and whether the host needs a VPN", "%s%v", is, op)
@@ -151,6 +192,43 @@ func (a *attempt) reportNetwork(r check.Reporter) bool {
 		return false
 	}
 	return true
+}
+
+// refusedHint returns how to get an answer at an address that refuses connections.
+func (a *attempt) refusedHint() string {
+	if a.url != nil && isThisMachine(a.url.Hostname()) && a.url.Port() != "" {
+		return "slipway serve SOURCE --addr " + a.url.Host
+	}
+	return "start the server, or correct the port of the URL"
+}
+
+// isThisMachine reports whether a host is the loopback interface.
+func isThisMachine(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// plainHint returns how to reach a port that does not speak TLS.
+func (a *attempt) plainHint() string {
+	if a.url == nil {
+		return a.edit
+	}
+	return "slipway doctor " + a.d.quote("http://"+a.url.Host+a.url.EscapedPath())
+}
+
+// namedHint returns how to reach a host by a name of its certificate.
+func (a *attempt) namedHint(c *x509.Certificate) string {
+	for _, name := range names(c) {
+		if a.url == nil || strings.ContainsAny(name, "* ") {
+			continue
+		}
+		host := name
+		if port := a.url.Port(); port != "" {
+			host = net.JoinHostPort(name, port)
+		}
+		return "slipway doctor " + a.d.quote("https://"+host+a.url.EscapedPath())
+	}
+	return cmp.Or(a.edit, "use a name of the certificate in the URL")
 }
 
 // remote returns the address that was connected to.
@@ -175,18 +253,19 @@ func (a *attempt) reportTLS(r check.Reporter) bool {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		a.reportExpired(r, invalid.Cert)
 	case errors.As(err, &host):
-		r.Add(ruleWrongHost, "", "use a name of the certificate in the URL", "%sthe certificate is for %s, not for %s", is,
+		r.Add(ruleWrongHost, "", a.namedHint(host.Certificate), "%sthe certificate is for %s, not for %s", is,
 			strings.Join(names(host.Certificate), ", "), host.Host)
 	case errors.As(err, &authority):
 		what := "its authority is not trusted on this machine"
 		if c := authority.Cert; c != nil && bytes.Equal(c.RawIssuer, c.RawSubject) {
 			what = "it is self-signed"
 		}
-		r.Add(ruleAuthority, "", a.d.trustHint(), "%sthe certificate is not valid: %s", is, what)
+		r.Add(ruleAuthority, "", a.trustHint(),
+			"%sthe certificate is not valid: %s; trust ca.pem only if it is of the server", is, what)
 	case errors.As(err, &verification):
 		r.Add(ruleTLS, "", "replace the certificate of the server", "%s%v", is, verification.Err)
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
-		r.Add(ruleTLS, "", "use http:// in the URL, or the port of the server for TLS", "%sthe port does not speak TLS", is)
+		r.Add(ruleTLS, "", a.plainHint(), "%sthe port does not speak TLS", is)
 	default:
 		return false
 	}
@@ -219,17 +298,29 @@ func names(c *x509.Certificate) []string {
 	return all
 }
 
-// trustHint returns how to trust an authority.
-func (d *Doctor) trustHint() string {
-	const node = "; clients on Node.js need NODE_EXTRA_CA_CERTS=ca.pem"
+// trustHint returns the command that trusts the certificate that the server presents.
+func (a *attempt) trustHint() string {
+	d := a.d
 	switch d.opts.Place.OS {
 	case "darwin":
-		return "sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ca.pem, with the " +
-			"certificate of its authority" + node
+		return a.fetchHint() + "security add-trusted-cert -k ~/Library/Keychains/login.keychain-db ca.pem"
 	case "windows":
-		return "certutil -addstore -f Root ca.pem, with the certificate of its authority" + node
+		return a.fetchHint() + "certutil -user -addstore Root ca.pem"
 	}
-	return "export SSL_CERT_FILE=ca.pem with the certificate of its authority" + node
+	return a.fetchHint() + `export SSL_CERT_FILE="$PWD/ca.pem" NODE_EXTRA_CA_CERTS="$PWD/ca.pem"`
+}
+
+// fetchHint returns the beginning of a command: it writes the first certificate that the
+// server presents to ca.pem.
+func (a *attempt) fetchHint() string {
+	host := a.remote()
+	if a.url != nil {
+		host = net.JoinHostPort(a.url.Hostname(), cmp.Or(a.url.Port(), "443"))
+	}
+	if a.d.opts.Place.OS == "windows" {
+		return "openssl s_client -connect " + host + " <NUL | openssl x509 -out ca.pem && "
+	}
+	return "openssl s_client -connect " + host + " </dev/null | openssl x509 -out ca.pem && "
 }
 
 // clockHint returns how to set the clock.
@@ -260,7 +351,7 @@ func (a *attempt) recordClock(about string) {
 				word = "behind"
 			}
 			difference = difference.Round(time.Minute)
-			r.Add(ruleClock, "", a.d.clockHint()+", unless the clock of the server is wrong",
+			r.Add(ruleClock, "", a.d.clockHint(),
 				"the clock of this machine is %s %s that of the server, so tokens may be rejected", difference.Abs(), word)
 			return fmt.Sprintf("%s %s the server", difference.Abs(), word)
 		})
