@@ -467,7 +467,7 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 		{
 			name:  "one that runs is wrong now",
 			write: []string{entry("a", "1"), "  b: {command: [x]}\n"},
-			fault: "served as it was",
+			fault: "keeping the previous version",
 			tools: "a_tool b_tool",
 		},
 		{name: "two collide", opts: fleet.Options{Prefix: compose.PrefixNever},
@@ -489,7 +489,7 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 			name:  "too many",
 			opts:  fleet.Options{MaxServers: 2},
 			write: []string{entry("a", "1"), entry("b", "1"), entry("c", "1")},
-			fault: "c: it is left out: the file has more than 2 servers",
+			fault: "c: it is skipped: the file has more than 2 servers",
 			tools: "a_tool b_tool",
 		},
 	} {
