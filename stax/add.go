@@ -29,7 +29,7 @@ type ExistsError struct{ Server string }
 
 // Error implements the error interface.
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("there is another server %q", e.Server)
+	return fmt.Sprintf("another server is called %q", e.Server)
 }
 
 // ErrScript is returned when the file is a script: scripts are read, never written.

@@ -206,7 +206,7 @@ func (b *builder) remote(t *Transport) error {
 		s.Transport = stax.SSE
 	case "streamable-http":
 	default:
-		return &UnfitError{Why: fmt.Sprintf("there is no transport %q for a remote server", t.Type)}
+		return &UnfitError{Why: fmt.Sprintf("unknown transport %q for a remote server", t.Type)}
 	}
 	address, secrets, err := b.fill(t.URL, t.Variables, true)
 	if err != nil {

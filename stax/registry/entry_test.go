@@ -317,7 +317,7 @@ func TestEntryRefuses(t *testing.T) {
 			"",
 			"needs a value for host",
 		},
-		"unknown transport": {`"remotes": [{"type": "websocket", "url": "wss://x.example"}]`, "", "no transport"},
+		"unknown transport": {`"remotes": [{"type": "websocket", "url": "wss://x.example"}]`, "", "unknown transport"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := made(t, test.members, &registry.EntryOptions{Package: test.choice})
