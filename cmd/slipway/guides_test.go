@@ -145,7 +145,7 @@ func (g *guide) page(t *testing.T) string {
 	g.members()
 	g.secrets()
 	g.print("\n## After apply\n\n")
-	for _, todo := range slices.Concat(c.Todo, c.ProjectTodo) {
+	for _, todo := range slices.Concat(c.Todo, c.ProjectTodo, c.VariableTodo) {
 		g.print("- %s\n", sentence(todo))
 	}
 	for _, todo := range c.UserTodo {

@@ -79,10 +79,12 @@ type Client struct {
 	// the user's shell.
 	Desktop bool `json:"desktop,omitempty"`
 	// Todo lists the remaining steps for the user after a file is written; ProjectTodo and
-	// UserTodo apply to files of that scope only.
-	Todo        []string `json:"todo,omitempty"`
-	ProjectTodo []string `json:"projectTodo,omitempty"`
-	UserTodo    []string `json:"userTodo,omitempty"`
+	// UserTodo apply to files of that scope only, and VariableTodo to entries that refer to
+	// variables.
+	Todo         []string `json:"todo,omitempty"`
+	ProjectTodo  []string `json:"projectTodo,omitempty"`
+	UserTodo     []string `json:"userTodo,omitempty"`
+	VariableTodo []string `json:"variableTodo,omitempty"`
 	// Checked records how and when this row was verified.
 	Checked string `json:"checked"`
 }
@@ -155,9 +157,14 @@ func ByID(id string) (c *Client, near string) {
 }
 
 // Todos returns the remaining steps for the user after a file of that scope is written.
-func (c *Client) Todos(scope Scope) []string {
+// variables means that its entries refer to variables.
+func (c *Client) Todos(scope Scope, variables bool) []string {
+	all := slices.Concat(c.Todo, c.UserTodo)
 	if scope == Project {
-		return slices.Concat(c.Todo, c.ProjectTodo)
+		all = slices.Concat(c.Todo, c.ProjectTodo)
 	}
-	return slices.Concat(c.Todo, c.UserTodo)
+	if variables {
+		all = append(all, c.VariableTodo...)
+	}
+	return all
 }

@@ -382,7 +382,7 @@ func (f *FilePlan) finish(variables []string) {
 	if variables = slices.Compact(variables); len(variables) > 0 {
 		f.Todo = append(f.Todo, "set "+strings.Join(variables, ", ")+" where "+f.Name+" is started")
 	}
-	f.Todo = append(f.Todo, f.client.Todos(f.Scope)...)
+	f.Todo = append(f.Todo, f.client.Todos(f.Scope, len(variables) > 0)...)
 }
 
 // Short returns [ShortPath] of the path.
