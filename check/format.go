@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
@@ -34,6 +35,9 @@ type WriteOptions struct {
 	// Inputs are the paths, URLs or commands that were checked. Those without findings are
 	// reported as passed (junit).
 	Inputs []string
+	// Cases are the tests that were made. Each is reported, with the findings that belong to
+	// it (junit).
+	Cases []Case
 	// Root is the absolute path of the folder to which paths are made relative, usually that
 	// of the repository (github, sarif). Files outside it, and all files if it is empty, keep
 	// their path.
@@ -46,6 +50,21 @@ type WriteOptions struct {
 	// RulesURL is the address of the page with all rules, whose fragments are [Rule.Anchor]
 	// (sarif).
 	RulesURL string
+}
+
+// Case is a test that was made.
+type Case struct {
+	// File and Pointer are the place of the test. Findings at it or below it belong to it.
+	File    string
+	Pointer string
+	Name    string
+	Took    time.Duration
+}
+
+// owns reports whether a finding belongs to the test.
+func (c *Case) owns(f *Finding) bool {
+	rest, ok := strings.CutPrefix(f.Pointer, c.Pointer)
+	return ok && f.File == c.File && (rest == "" || rest[0] == '/')
 }
 
 // Write writes the report in a format. Nil options mean the defaults. Control and invisible

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/visible"
@@ -31,6 +32,7 @@ type (
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
 		Name    string        `xml:"name,attr"`
+		Time    string        `xml:"time,attr,omitempty"` // in seconds
 		Failure *junitFailure `xml:"failure"`
 		Output  string        `xml:"system-out,omitempty"`
 	}
@@ -43,7 +45,7 @@ type (
 
 // writeJUnit writes one suite per file with a case per finding. A finding that does not fail
 // the check is a passed case with output. An input without findings is a passed case, too,
-// since some readers reject a report without cases.
+// since some readers reject a report without cases. A test is one case with its findings.
 func (r *Report) writeJUnit(w io.Writer, opts *WriteOptions) error {
 	all := junitSuites{Name: "slipway"}
 	suites := make(map[string]*junitSuite)
@@ -56,14 +58,34 @@ func (r *Report) writeJUnit(w io.Writer, opts *WriteOptions) error {
 		return suites[name]
 	}
 	found := r.Findings()
+	tested := func(input string) bool {
+		return slices.ContainsFunc(opts.Cases, func(c Case) bool { return c.File == input })
+	}
 	for _, input := range opts.Inputs {
-		if !concerns(found, input) {
+		if !tested(input) && !concerns(found, input) {
 			s := suite(input)
 			s.Cases = append(s.Cases, junitCase{
 				Class: s.Name,
 				Name:  "no findings",
 			})
 		}
+	}
+	for i := range opts.Cases {
+		one := &opts.Cases[i]
+		s := suite(one.File)
+		c := junitCase{
+			Class: s.Name,
+			Name:  visible.Line(one.Name),
+			Time:  fmt.Sprintf("%.6f", one.Took.Seconds()),
+		}
+		found = slices.DeleteFunc(found, func(f Finding) bool {
+			if !one.owns(&f) {
+				return false
+			}
+			c.add(&f, opts.Strict)
+			return true
+		})
+		s.add(&c)
 	}
 	for i := range found {
 		f := &found[i]
@@ -72,17 +94,8 @@ func (r *Report) writeJUnit(w io.Writer, opts *WriteOptions) error {
 			Class: s.Name,
 			Name:  f.caseName(),
 		}
-		if f.Severity == Error || f.Severity == Warning && opts.Strict {
-			c.Failure = &junitFailure{
-				Type:    f.Rule.ID,
-				Message: visible.Line(f.Message),
-				Text:    visible.Line(f.String()) + hintLine(f),
-			}
-			s.Failures++
-		} else {
-			c.Output = visible.Line(f.String()) + hintLine(f)
-		}
-		s.Cases = append(s.Cases, c)
+		c.add(f, opts.Strict)
+		s.add(&c)
 	}
 	for _, s := range all.Suites {
 		s.Tests = len(s.Cases)
@@ -90,6 +103,31 @@ func (r *Report) writeJUnit(w io.Writer, opts *WriteOptions) error {
 		all.Failures += s.Failures
 	}
 	return writeXML(w, &all)
+}
+
+// add adds a case.
+func (s *junitSuite) add(c *junitCase) {
+	if c.Failure != nil {
+		s.Failures++
+	}
+	s.Cases = append(s.Cases, *c)
+}
+
+// add adds a finding. The first failure is the message, and all are in the text.
+func (c *junitCase) add(f *Finding, strict bool) {
+	text := visible.Line(f.String()) + hintLine(f)
+	switch {
+	case f.Severity != Error && (f.Severity != Warning || !strict):
+		c.Output = strings.TrimPrefix(c.Output+"\n"+text, "\n")
+	case c.Failure != nil:
+		c.Failure.Text += "\n" + text
+	default:
+		c.Failure = &junitFailure{
+			Type:    f.Rule.ID,
+			Message: visible.Line(f.Message),
+			Text:    text,
+		}
+	}
 }
 
 // concerns reports whether one of the findings is about an input or a file below it.

@@ -11,8 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -146,8 +144,8 @@ func (i *inspector) folders() ([]mcp.Root, error) {
 // inspectSources returns the sources for the page. They are opened by the page.
 func inspectSources(cmd *cobra.Command, args []string) ([]*inspect.Source, error) {
 	var sources []*inspect.Source
-	var names []string
-	for _, arg := range args {
+	names := uniqueNames(args)
+	for i, arg := range args {
 		if err := open.Argument(arg).Exists(); err != nil {
 			return nil, err
 		}
@@ -155,11 +153,7 @@ func inspectSources(cmd *cobra.Command, args []string) ([]*inspect.Source, error
 		if err != nil {
 			return nil, err
 		}
-		name := src.Name
-		for n := 2; slices.Contains(names, src.Name); n++ {
-			src.Name = name + "-" + strconv.Itoa(n)
-		}
-		names = append(names, src.Name)
+		src.Name = names[i]
 		sources = append(sources, src)
 	}
 	return sources, nil
@@ -173,7 +167,6 @@ func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
 	}
 	opts.Live.Source.Observe = nil // the page shows problems
 	src := &inspect.Source{
-		Name:     open.Argument(arg).Name(),
 		Label:    open.Argument(arg).Typed(),
 		Argument: open.Argument(arg).Typed(),
 	}

@@ -48,6 +48,8 @@ type reporting struct {
 	formats []reportOutput
 	// own writes text and JSON, for commands that print more than findings.
 	own func(w io.Writer, format check.Format) error
+	// cases are the tests that were made, if the command makes any.
+	cases []check.Case
 }
 
 // reportOutput is a format in which findings are written, and the file to write, or "" for
@@ -147,6 +149,7 @@ func (o *reporting) write(cmd *cobra.Command, out reportOutput, inputs []string,
 	opts := &check.WriteOptions{
 		Strict:   o.strict,
 		Inputs:   inputs,
+		Cases:    o.cases,
 		Root:     repositoryRoot(),
 		Rules:    rules(),
 		RulesURL: rulesPage,

@@ -18,7 +18,8 @@ import (
 // callTest is the flags and the outcome of test.
 type callTest struct {
 	reporting
-	only []string
+	only  []string
+	names []string
 	calltest.Options
 
 	outcomes []*calltest.Outcome
@@ -27,12 +28,15 @@ type callTest struct {
 func newTest() *cobra.Command {
 	var o callTest
 	cmd := &cobra.Command{
-		Use:   "test FILE SOURCE",
+		Use:   "test FILE SOURCE...",
 		Short: "Make saved calls and verify the answers",
 		Long: `Make the calls of a file, one after the other, and verify the answers against
 the expectations in the file. The page of "slipway inspect --calls FILE" writes
 such files; docs/saved-calls.md describes them. A call without expectations must
 succeed. The exit code is 1 if an answer is not as expected.
+
+One source gets all calls. Of several, each call goes to the one that its member
+source names: the name of the folder, file, host or program, or that of --name.
 
 All calls are made, also of tools that change something: use a server for tests.
 
@@ -42,23 +46,32 @@ All calls are made, also of tools that change something: use a server for tests.
       -- slipway serve --stdio examples/http-reference`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
-				args[0], args[1] = args[1], args[0] // the file comes first
+				args = append(args[1:], args[0]) // the file comes first, the command last
 			}
-			return o.run(cmd, args[0], args[1])
+			return o.run(cmd, args[0], args[1:])
 		},
 	}
-	cmd.Args = takes(2, 2)
+	cmd.Args = takes(2, -1)
 	acceptCommand(cmd)
 	bundleFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.only, "only", nil, "make only the call with this `NAME` (repeatable)")
+	flags.StringArrayVar(&o.names, "name", nil,
+		"`NAME` of a source in the file, in the order of the sources (repeatable)")
 	flags.DurationVar(&o.Timeout, "timeout", time.Minute, "maximum `time` for each answer")
 	o.flags(cmd)
 	cmd.Flags().Lookup("json").Usage = "print every call with its answer and its problems as JSON"
 	return cmd
 }
 
-func (o *callTest) run(cmd *cobra.Command, path, source string) error {
+func (o *callTest) run(cmd *cobra.Command, path string, args []string) error {
+	if err := oneTokenOneServer(args); err != nil {
+		return err
+	}
+	names, err := o.sourceNames(args)
+	if err != nil {
+		return err
+	}
 	file, err := readCalls(cmd, path)
 	if err != nil {
 		return err
@@ -66,29 +79,75 @@ func (o *callTest) run(cmd *cobra.Command, path, source string) error {
 	if err := o.choose(file); err != nil {
 		return err
 	}
-	return withSource(cmd, source, func(c *openSource) error {
-		report := &check.Report{}
-		t := newTracker(cmd, countOnly)
-		t.update("testing", 0, int64(len(file.Calls)))
-		t.tick()
-		done := int64(0)
-		o.Done = func(*calltest.Outcome) {
-			done++
-			t.update("testing", done, int64(len(file.Calls)))
+	report := &check.Report{}
+	var servers []calltest.Server
+	for _, name := range names {
+		servers = append(servers, calltest.Server{Name: name})
+	}
+	if file.Assign(servers, report, o.Only) == nil {
+		printFindings(cmd, report)
+		return badInput("", "%s: %s", path, report.Summary())
+	}
+	return withSources(cmd, args, func(opened []*openSource) error {
+		for i, c := range opened {
+			servers[i].Source = c.source
 		}
-		o.outcomes, err = file.Run(cmd.Context(), c.source, report, &o.Options)
-		t.finish()
-		if err != nil {
-			return answered("test", err)
-		}
-		o.own = func(w io.Writer, format check.Format) error {
-			if format == check.JSON {
-				return printJSON(w, map[string]any{"calls": o.outcomes})
-			}
-			return o.list(w, colored(w))
-		}
-		return o.print(cmd, []string{path}, report)
+		return o.test(cmd, file, servers)
 	})
+}
+
+// sourceNames returns the names of the sources: those of --name, then those of the arguments.
+func (o *callTest) sourceNames(args []string) ([]string, error) {
+	if len(o.names) > len(args) {
+		return nil, usage("", "test: %s, but %s", count(len(o.names), "name"), count(len(args), "source"))
+	}
+	names := uniqueNames(args)
+	for i, name := range o.names {
+		if name == "" {
+			return nil, usage("", "test: --name: the name is empty")
+		}
+		names[i] = name
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, usage("give each source a name of its own with --name", "test: two sources are named %q", name)
+		}
+	}
+	return names, nil
+}
+
+// test makes the calls and prints the outcomes.
+func (o *callTest) test(cmd *cobra.Command, file *calltest.File, servers []calltest.Server) error {
+	report := &check.Report{}
+	t := newTracker(cmd, countOnly)
+	t.update("testing", 0, int64(len(file.Calls)))
+	t.tick()
+	done := int64(0)
+	o.Done = func(*calltest.Outcome) {
+		done++
+		t.update("testing", done, int64(len(file.Calls)))
+	}
+	var err error
+	o.outcomes, err = file.Run(cmd.Context(), servers, report, &o.Options)
+	t.finish()
+	if err != nil {
+		return answered("test", err)
+	}
+	for _, c := range o.outcomes {
+		o.cases = append(o.cases, check.Case{
+			File:    file.Name,
+			Pointer: c.Pointer,
+			Name:    c.Name,
+			Took:    c.Took,
+		})
+	}
+	o.own = func(w io.Writer, format check.Format) error {
+		if format == check.JSON {
+			return printJSON(w, map[string]any{"calls": o.outcomes})
+		}
+		return o.list(w, colored(w))
+	}
+	return o.print(cmd, []string{file.Name}, report)
 }
 
 // readCalls reads a file of saved calls, and prints its problems.
@@ -136,7 +195,7 @@ func (o *callTest) list(w io.Writer, color bool) error {
 		}
 		fmt.Fprintf(w, "%s  %-*s  %s\n", verdict, width, visible.Line(c.Name), c.Took.Round(10*time.Microsecond))
 		for _, p := range c.Problems {
-			fmt.Fprintf(w, "      %s\n", visible.Line(p))
+			fmt.Fprintf(w, "      %s\n", visible.Line(p.Message))
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -154,6 +156,33 @@ const (
 // withSource opens the source in arg and closes it after do.
 func withSource(cmd *cobra.Command, arg string, do func(c *openSource) error) error {
 	return withSourceOptions(cmd, arg, func(*open.Options) {}, do)
+}
+
+// withSources opens the sources in args and closes them after do.
+func withSources(cmd *cobra.Command, args []string, do func(opened []*openSource) error) error {
+	var opened []*openSource
+	var next func(*openSource) error
+	next = func(c *openSource) error {
+		opened = append(opened, c)
+		if len(opened) == len(args) {
+			return do(opened)
+		}
+		return withSource(cmd, args[len(opened)], next)
+	}
+	return withSource(cmd, args[0], next)
+}
+
+// uniqueNames returns the names of sources; of equal ones, the later ones get a number.
+func uniqueNames(args []string) (names []string) {
+	for _, arg := range args {
+		base := open.Argument(arg).Name()
+		name := base
+		for n := 2; slices.Contains(names, name); n++ {
+			name = base + "-" + strconv.Itoa(n)
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // withSourceOptions is withSource with options adapted by change.

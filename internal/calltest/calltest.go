@@ -1,9 +1,10 @@
 // Package calltest reads saved calls and verifies what a server answers to them, for
-// slipway test. The page of slipway inspect writes the same file.
+// slipway test and the page of slipway inspect, which writes the same file.
 //
 // A file is an object with the member calls, a list of objects:
 //
 //	name     text, unique in the file
+//	source   name of the server that gets the call, if there are several
 //	method   such as "tools/call", which is the default
 //	params   object, sent as it is written
 //	expect   list of expectations; by default, the answer must be a result that is no error
@@ -13,6 +14,8 @@
 //
 //	equals    value at pointer, where the order of members does not count
 //	contains  text that the text at pointer contains
+//	matches   regular expression that matches a part of the text at pointer
+//	schema    JSON Schema of the value at pointer
 //	exists    whether there is a value at pointer
 //	error     code of a JSON-RPC error
 //	isError   whether the tool reports an error
@@ -28,9 +31,12 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
@@ -42,11 +48,20 @@ var rules check.RuleSet
 var (
 	ruleSyntax = rules.Error("test/syntax", "the file of saved calls cannot be read")
 	ruleCall   = rules.Error("test/call", "a saved call has no unique name, no method, or no object of parameters")
-	ruleExpect = rules.Error("test/expect", "an expectation is not one of those that exist",
-		"use one of equals, contains, exists, error, isError and below")
+	ruleExpect = rules.Error("test/expect", "an expectation is not one of those that exist")
+	ruleSource = rules.Error("test/source", "a saved call belongs to none of the sources",
+		"give the call a source, or name the sources with --name")
 	ruleFailed = rules.Error("test/failed", "an answer is not as expected")
 	ruleLost   = rules.Error("test/no-answer", "a call has no answer")
 )
+
+// kinds are the members of which an expectation has one.
+var kinds = []string{"equals", "contains", "matches", "schema", "exists", "error", "isError", "below"}
+
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
 
 // Rules returns the rules of saved calls.
 func Rules() []check.Rule { return rules.All() }
@@ -60,8 +75,11 @@ type File struct {
 // Call is a saved call.
 type Call struct {
 	Name   string
+	Source string // the server that gets the call, or ""
 	Method string
 	Params json.RawMessage // an object, or nil
+	// Pointer is the JSON pointer to the call in the file.
+	Pointer string
 
 	node   *tree.Node
 	expect []*expectation
@@ -70,9 +88,12 @@ type Call struct {
 // expectation is a condition on the answer. Exactly one of the fields from equals on is set.
 type expectation struct {
 	node     *tree.Node
+	place    string // JSON pointer into the file
 	pointer  string
 	equals   *tree.Node
 	contains *tree.Node
+	matches  *tree.Node
+	schema   *schema.Schema // of schema and of matches
 	exists   *tree.Node
 	code     *tree.Node
 	isError  *tree.Node
@@ -142,15 +163,20 @@ func (r *reader) call(node *tree.Node, pointer string) {
 		return
 	}
 	c := &Call{
-		Name:   node.Get("name").String(),
-		Method: "tools/call",
-		node:   node,
+		Name:    node.Get("name").String(),
+		Source:  node.Get("source").String(),
+		Method:  "tools/call",
+		Pointer: pointer,
+		node:    node,
 	}
 	if c.Name == "" || !node.Get("name").Is(tree.String) {
 		r.at(node).Add(ruleCall, pointer, "", "the call has no name")
 	}
 	if slices.ContainsFunc(r.file.Calls, func(other *Call) bool { return other.Name == c.Name }) {
 		r.at(node.Get("name")).Add(ruleCall, pointer+"/name", "", "there are two calls named %q", c.Name)
+	}
+	if source := node.Get("source"); source != nil && !source.Is(tree.String) {
+		r.at(source).Add(ruleCall, pointer+"/source", "", "the source is no text")
 	}
 	if method := node.Get("method"); method != nil {
 		if c.Method = method.String(); c.Method == "" || !method.Is(tree.String) {
@@ -163,7 +189,11 @@ func (r *reader) call(node *tree.Node, pointer string) {
 		}
 		c.Params = params.AppendJSON(nil)
 	}
-	for i, e := range node.Get("expect").Elements() {
+	expect := node.Get("expect")
+	if expect != nil && !expect.Is(tree.Array) {
+		r.at(expect).Add(ruleExpect, pointer+"/expect", "", "expect is a list of expectations")
+	}
+	for i, e := range expect.Elements() {
 		r.expect(c, e, pointer+"/expect/"+strconv.Itoa(i))
 	}
 	r.file.Calls = append(r.file.Calls, c)
@@ -173,9 +203,11 @@ func (r *reader) call(node *tree.Node, pointer string) {
 func (r *reader) expect(c *Call, node *tree.Node, pointer string) {
 	e := &expectation{
 		node:     node,
+		place:    pointer,
 		pointer:  node.Get("pointer").String(),
 		equals:   node.Get("equals"),
 		contains: node.Get("contains"),
+		matches:  node.Get("matches"),
 		exists:   node.Get("exists"),
 		code:     node.Get("error"),
 		isError:  node.Get("isError"),
@@ -183,18 +215,17 @@ func (r *reader) expect(c *Call, node *tree.Node, pointer string) {
 	invalid := func(at *tree.Node, format string, args ...any) {
 		r.at(at).Add(ruleExpect, pointer, "", format, args...)
 	}
-	kinds := 0
+	found := 0
 	for _, m := range node.Fields() {
-		switch m.Key {
-		case "equals", "contains", "exists", "error", "isError", "below":
-			kinds++
-		case "pointer":
-		default:
-			invalid(m.Value, "there is no %q here", m.Key)
+		switch {
+		case slices.Contains(kinds, m.Key):
+			found++
+		case m.Key != "pointer":
+			r.at(m.Value).Add(ruleExpect, pointer, "use one of "+orList(kinds), "there is no %q here", m.Key)
 		}
 	}
-	if kinds != 1 {
-		invalid(node, "the expectation has %d of equals, contains, exists, error, isError and below, want one", kinds)
+	if found != 1 {
+		invalid(node, "the expectation has %d of %s, want one", found, strings.Join(kinds, ", "))
 	}
 	if e.pointer != "" && e.pointer[0] != '/' {
 		invalid(node.Get("pointer"), "%q is no JSON pointer, which begins with a slash", e.pointer)
@@ -217,5 +248,39 @@ func (r *reader) expect(c *Call, node *tree.Node, pointer string) {
 		}
 		e.below = limit
 	}
+	r.compile(e, node.Get("schema"), invalid)
 	c.expect = append(c.expect, e)
+}
+
+// compile sets the schema of an expectation with matches or schema.
+func (r *reader) compile(e *expectation, source *tree.Node, invalid func(*tree.Node, string, ...any)) {
+	var text []byte
+	switch {
+	case source != nil:
+		text = source.AppendJSON(nil)
+	case e.matches == nil:
+		return
+	case !e.matches.Is(tree.String):
+		invalid(e.matches, "matches wants a regular expression as text")
+		return
+	default:
+		if err := schema.CheckPattern(e.matches.Text); err != nil {
+			invalid(e.matches, "the regular expression cannot be used: %v", err)
+			return
+		}
+		text = append(jsonscan.AppendQuote([]byte(`{"pattern":`), e.matches.Text), '}')
+	}
+	compiled, err := schema.Compile(text)
+	var faulty *schema.CompileError
+	switch {
+	case errors.As(err, &faulty):
+		at, _ := source.Find(faulty.Pointer)
+		if at == nil {
+			at = source
+		}
+		invalid(at, "the schema cannot be used: %v", err)
+	case err == nil && len(compiled.Notes()) > 0:
+		invalid(source, "the schema cannot be verified completely: %s", compiled.Notes()[0])
+	}
+	e.schema = compiled
 }

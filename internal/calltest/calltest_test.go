@@ -62,6 +62,15 @@ func TestRead(t *testing.T) {
 		`{"calls": [{"name": "a", "expect": [{"error": 1, "exists": true}]}]}`:    "test/expect",
 		`{"calls": [{"name": "a", "expect": [{"error": "x"}]}]}`:                  "test/expect",
 		`{"calls": [{"name": "a", "expect": [{"pointer": "x", "exists": 1}]}]}`:   "test/expect test/expect",
+		`{"calls": [{"name": "a", "source": 1}]}`:                                 "test/call",
+		`{"calls": [{"name": "a", "expect": {}}]}`:                                "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"matches": "("}]}]}`:                "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"matches": 1}]}]}`:                  "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"matches": "\\d+"}]}]}`:             "",
+		`{"calls": [{"name": "a", "expect": [{"schema": {"type": "objct"}}]}]}`:   "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"schema": 1}]}]}`:                   "test/expect",
+		`{"calls": [{"name": "a", "expect": [{"schema": {"type": "object"}}]}]}`:  "",
+		`{"calls": [{"name": "a", "expect": [{"schema": true}]}]}`:                "",
 		`{"calls": [{"name": "a", "expect": [{"contains": 1}]}]}`:                 "test/expect",
 		`{"calls": [{"name": "a", "expect": [{"below": "soon"}]}]}`:               "test/expect",
 		`{"calls": [{"name": "a", "expect": [{"below": "1s", "pointre": ""}]}]}`:  "test/expect",
@@ -96,7 +105,7 @@ func TestRun(t *testing.T) {
 	if !report.OK(true) {
 		t.Fatal(report.Findings())
 	}
-	outcomes, err := file.Run(t.Context(), source{}, report, &calltest.Options{Timeout: 100 * time.Millisecond})
+	outcomes, err := file.Run(t.Context(), []calltest.Server{{Source: source{}}}, report, &calltest.Options{Timeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +124,42 @@ func TestRun(t *testing.T) {
 	for _, f := range report.Findings() {
 		if f.Line == 0 {
 			t.Errorf("%s has no line", f)
+		}
+	}
+}
+
+// Of several servers, each call goes to the one that it names, and to no other.
+func TestAssign(t *testing.T) {
+	file, _ := calltest.Read("x.calls.json", []byte(`{"calls": [
+		{"name": "one", "source": "a"}, {"name": "two", "source": "b"}, {"name": "three"}, {"name": "four", "source": "c"}]}`))
+	for _, c := range []struct {
+		names, want, rules string
+	}{
+		{"x", "x x x x", ""},
+		{"a b", "", "test/source test/source"},
+		{"a b c", "", "test/source"},
+	} {
+		var servers []calltest.Server
+		for _, name := range strings.Fields(c.names) {
+			servers = append(servers, calltest.Server{
+				Name:   name,
+				Source: source{},
+			})
+		}
+		report := &check.Report{}
+		outcomes, err := file.Run(t.Context(), servers, report, &calltest.Options{Timeout: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var used []string
+		for _, o := range outcomes {
+			used = append(used, o.Source)
+		}
+		if got := strings.Join(used, " "); got != c.want {
+			t.Errorf("sources %s: used %q, want %q", c.names, got, c.want)
+		}
+		if got := strings.ReplaceAll(rulesOf(report), "test/failed", ""); strings.TrimSpace(got) != c.rules {
+			t.Errorf("sources %s: %q, want %q", c.names, got, c.rules)
 		}
 	}
 }

@@ -4,17 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/loopback"
-	"github.com/slipway-mcp/slipway/internal/mcplog"
-	"github.com/slipway-mcp/slipway/internal/peer"
 	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/mcp"
 )
+
+// Server is a server that gets calls.
+type Server struct {
+	Name   string // by which calls name it
+	Source mcp.Source
+}
 
 // Options configure [File.Run]. Nil and the zero value mean the defaults.
 type Options struct {
@@ -29,49 +32,119 @@ type Options struct {
 // Outcome is the outcome of one call.
 type Outcome struct {
 	Name   string `json:"name"`
+	Source string `json:"source"` // the name of the server
 	Method string `json:"method"`
 	OK     bool   `json:"ok"`
-	// Problems are the expectations that were not met, as text.
-	Problems []string      `json:"problems,omitempty"`
+	// Problems are the expectations that were not met.
+	Problems []Problem     `json:"problems,omitempty"`
 	Took     time.Duration `json:"took"` // in nanoseconds
 	// Result or Error is the answer; neither is set if there was none.
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  json.RawMessage `json:"error,omitempty"`
+	// Pointer is the JSON pointer to the call in the file.
+	Pointer string `json:"pointer"`
+}
+
+// Problem is an expectation that is not met.
+type Problem struct {
+	// Pointer is the JSON pointer in the file to the expectation, or to the call if it has
+	// to succeed, or has no answer.
+	Pointer string `json:"pointer"`
+	// Message says what was expected, and what the answer has.
+	Message string `json:"message"`
+
+	node *tree.Node
+}
+
+// Assign returns the server of each call: with one server it gets all calls; of several,
+// the one that the call names. It adds a finding for each call without a server, and
+// returns nil if there is one. Calls that are not made get nil.
+func (f *File) Assign(servers []Server, report *check.Report, only func(*Call) bool) []*Server {
+	assigned := make([]*Server, len(f.Calls))
+	ok := true
+	for i, c := range f.Calls {
+		if only != nil && !only(c) {
+			continue
+		}
+		at := slices.IndexFunc(servers, func(s Server) bool { return len(servers) == 1 || s.Name == c.Source })
+		if at >= 0 {
+			assigned[i] = &servers[at]
+			continue
+		}
+		ok = false
+		var names []string
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
+		problem := fmt.Sprintf("%s: no source is named %q", c.Name, c.Source)
+		if c.Source == "" {
+			problem = c.Name + ": the call names no source"
+		}
+		placed(report, f.Name, c.node).Add(ruleSource, c.Pointer, "", "%s; want %s", problem, orList(names))
+	}
+	if !ok {
+		return nil
+	}
+	return assigned
 }
 
 // Run makes the calls one after the other, and adds a finding to the report for each
-// expectation that is not met, at its place in the file. An error means that the calls
-// cannot be made at all. opts may be nil.
-func (f *File) Run(ctx context.Context, src mcp.Source, report *check.Report, opts *Options) ([]*Outcome, error) {
+// expectation that is not met, at its place in the file. It makes none if one has no
+// server, see [File.Assign]. An error means that the calls cannot be made at all. opts may
+// be nil.
+func (f *File) Run(ctx context.Context, servers []Server, report *check.Report, opts *Options) ([]*Outcome, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	conn := loopback.Open(ctx, src, &loopback.Options{Timeout: o.Timeout})
-	defer conn.Close()
-	if err := conn.Initialize(ctx, nil); err != nil {
-		return nil, err
+	assigned := f.Assign(servers, report, o.Only)
+	if assigned == nil {
+		return nil, nil
+	}
+	conns := make(map[*Server]*loopback.Conn)
+	defer func() {
+		for _, conn := range conns {
+			conn.Close()
+		}
+	}()
+	for i := range servers {
+		s := &servers[i]
+		if !slices.Contains(assigned, s) {
+			continue
+		}
+		conns[s] = loopback.Open(ctx, s.Source, &loopback.Options{Timeout: o.Timeout})
+		if err := conns[s].Initialize(ctx, nil); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
 	}
 	var outcomes []*Outcome
-	for _, c := range f.Calls {
-		if o.Only != nil && !o.Only(c) {
+	for i, c := range f.Calls {
+		server := assigned[i]
+		if server == nil {
 			continue
 		}
 		outcome := &Outcome{
-			Name:   c.Name,
-			Method: c.Method,
+			Name:    c.Name,
+			Source:  server.Name,
+			Method:  c.Method,
+			Pointer: c.Pointer,
 		}
 		began := time.Now()
-		answer, err := conn.Request(ctx, c.Method, c.Params)
+		answer, err := conns[server].Request(ctx, c.Method, c.Params)
 		outcome.Took = time.Since(began)
 		if ctx.Err() != nil {
 			return outcomes, ctx.Err()
 		}
 		if err != nil {
-			outcome.Problems = []string{err.Error()}
-			placed(report, f.Name, c.node).Add(ruleLost, "", "", "%s: %v", c.Name, err)
+			outcome.Problems = []Problem{{
+				Pointer: c.Pointer,
+				Message: err.Error(),
+			}}
+			placed(report, f.Name, c.node).Add(ruleLost, c.Pointer, "", "%s: %v", c.Name, err)
 		} else {
-			f.verify(c, outcome, answer, report)
+			outcome.Result = answer.Result
+			outcome.Error = answer.Failure
+			f.verify(c, outcome, report)
 		}
 		outcome.OK = len(outcome.Problems) == 0
 		outcomes = append(outcomes, outcome)
@@ -82,126 +155,14 @@ func (f *File) Run(ctx context.Context, src mcp.Source, report *check.Report, op
 	return outcomes, nil
 }
 
-// verify compares an answer with the expectations.
-func (f *File) verify(c *Call, o *Outcome, answer *peer.Message, report *check.Report) {
-	o.Result = answer.Result
-	o.Error = answer.Failure
-	expected := c.expect
-	if !c.expectsFailure() { // first, because the rest follows from it
-		expected = append([]*expectation{{node: c.node}}, expected...)
+// verify adds the problems of an outcome.
+func (f *File) verify(c *Call, o *Outcome, report *check.Report) {
+	o.Problems = c.Verify(&Answer{
+		Result: o.Result,
+		Error:  o.Error,
+		Took:   o.Took,
+	})
+	for _, p := range o.Problems {
+		placed(report, f.Name, p.node).Add(ruleFailed, p.Pointer, "", "%s: %s", c.Name, p.Message)
 	}
-	for _, e := range expected {
-		problem := e.problem(o)
-		if problem == "" {
-			continue
-		}
-		o.Problems = append(o.Problems, problem)
-		placed(report, f.Name, e.node).Add(ruleFailed, "", "", "%s: %s", c.Name, problem)
-		if o.Error != nil {
-			return
-		}
-	}
-}
-
-// expectsFailure reports whether the call is expected to fail, or not to, explicitly.
-func (c *Call) expectsFailure() bool {
-	for _, e := range c.expect {
-		if e.code != nil || e.isError != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// problem returns how the answer differs from what is expected, or "".
-func (e *expectation) problem(o *Outcome) string {
-	if e.code != nil {
-		return e.wrongCode(o)
-	}
-	if o.Error != nil {
-		return "the server answers with the error " + excerpt(o.Error)
-	}
-	failed := string(jsonscan.Member(o.Result, "isError")) == "true"
-	switch {
-	case e.isError != nil && e.isError.True() && !failed:
-		return "the tool reports no error"
-	case (e.isError == nil || !e.isError.True()) && failed && e.unconditional():
-		return "the tool reports an error: " + excerpt(o.Result)
-	case e.below > 0 && o.Took >= e.below:
-		return fmt.Sprintf("the answer took %v, want less than %v", o.Took.Round(time.Microsecond), e.below)
-	case e.unconditional() || e.below > 0:
-		return ""
-	}
-	return e.wrongValue(o)
-}
-
-// unconditional reports whether the expectation is about errors of the tool.
-func (e *expectation) unconditional() bool {
-	return e.equals == nil && e.contains == nil && e.exists == nil && e.below == 0
-}
-
-func (e *expectation) wrongCode(o *Outcome) string {
-	switch got := jsonscan.Member(o.Error, "code"); {
-	case o.Error == nil:
-		return "the server answers with a result, want the error " + e.code.Text
-	case string(got) != e.code.Text:
-		return "the server answers with the error " + excerpt(o.Error) + ", want the code " + e.code.Text
-	}
-	return ""
-}
-
-// wrongValue compares the value at the pointer.
-func (e *expectation) wrongValue(o *Outcome) string {
-	root, err := tree.FromJSON(o.Result)
-	if err != nil {
-		return "the result cannot be read: " + err.Error()
-	}
-	value, _ := root.Find(e.pointer)
-	where := "at " + e.pointer
-	if e.pointer == "" {
-		where = "in the result"
-	}
-	switch {
-	case e.exists != nil && e.exists.True() != (value != nil):
-		return fmt.Sprintf("there is a value %s: %t, want %t", where, value != nil, e.exists.True())
-	case e.exists != nil:
-		return ""
-	case value == nil:
-		return "there is no value " + where
-	case e.contains != nil && !value.Is(tree.String):
-		return "the value " + where + " is no text: " + excerpt(value.AppendJSON(nil))
-	case e.contains != nil && !strings.Contains(value.Text, e.contains.Text):
-		got := excerpt(value.AppendJSON(nil))
-		return fmt.Sprintf("the text %s is %s, which does not contain %q", where, got, e.contains.Text)
-	case e.contains != nil:
-		return ""
-	}
-	differences, err := mcplog.Compare(e.equals.AppendJSON(nil), value.AppendJSON(nil))
-	if err != nil {
-		return "the values cannot be compared: " + err.Error()
-	}
-	if len(differences) == 0 {
-		return ""
-	}
-	d := differences[0]
-	if d.Pointer != "" {
-		where = "at " + e.pointer + d.Pointer
-	}
-	return fmt.Sprintf("the value %s is %s, want %s", where, shownValue(d.After), shownValue(d.Before))
-}
-
-func shownValue(value json.RawMessage) string {
-	if value == nil {
-		return "missing"
-	}
-	return excerpt(value)
-}
-
-// excerpt returns the beginning of a JSON text.
-func excerpt(text []byte) string {
-	const most = 200
-	if len(text) <= most {
-		return string(text)
-	}
-	return strings.ToValidUTF8(string(text[:most]), "") + "..."
 }
