@@ -12,7 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/slipway-mcp/slipway/internal/calltest"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
@@ -22,9 +24,6 @@ type savedCalls struct {
 	file string
 	mu   sync.Mutex // guards the file between reading and replacing it
 }
-
-// maxSaved limits the file.
-const maxSaved = 16 << 20
 
 // state returns what the state of the page says of the file.
 func (s *savedCalls) state() any {
@@ -52,9 +51,9 @@ func (s *savedCalls) read() (text []byte, tag string, err error) {
 		return nil, "", failure(http.StatusInternalServerError, "file", "%s cannot be read: %v", filepath.Base(s.file),
 			errors.Unwrap(err))
 	}
-	if len(text) > maxSaved {
+	if len(text) > calltest.MaxFile {
 		return nil, "", failure(http.StatusRequestEntityTooLarge, "too_large", "%s has more than %d bytes",
-			filepath.Base(s.file), maxSaved)
+			filepath.Base(s.file), calltest.MaxFile)
 	}
 	sum := sha256.Sum256(text)
 	return text, strconv.Quote(hex.EncodeToString(sum[:8])), nil
@@ -77,7 +76,7 @@ func (s *savedCalls) serveGet(w http.ResponseWriter, _ *http.Request) error {
 
 // serveSaveCalls serves PUT api/calls.
 func (in *Inspector) serveSaveCalls(w http.ResponseWriter, r *http.Request) error {
-	text, err := readBody(w, r, maxSaved)
+	text, err := readBody(w, r, calltest.MaxFile)
 	if err != nil {
 		return err
 	}
@@ -115,6 +114,69 @@ func (s *savedCalls) replace(text []byte, expected string) (tag string, err erro
 	}
 	_, tag, err = s.read()
 	return tag, err
+}
+
+// serveVerify serves POST api/verify: what in the answer to a call is not as a saved call
+// expects. The pointers of problems are those in the saved call.
+func (in *Inspector) serveVerify(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Call  int             `json:"call"`
+		Saved json.RawMessage `json:"saved"`
+	}
+	if err := readJSON(w, r, &body); err != nil {
+		return err
+	}
+	made := in.calls.get(body.Call)
+	if made == nil {
+		return notFound("there is no call %d", body.Call)
+	}
+	problems, err := in.verify(made.copy(), body.Saved)
+	if err != nil {
+		return err
+	}
+	return answer(w, map[string]any{"problems": append([]calltest.Problem{}, problems...)})
+}
+
+// verify returns the problems of a call that has ended.
+func (in *Inspector) verify(made *call, saved json.RawMessage) ([]calltest.Problem, error) {
+	const first = "/calls/0" // the only call of the file
+	file, report := calltest.Read("saved call.json", append(append([]byte(`{"calls":[`), saved...), "]}"...))
+	var problems []calltest.Problem
+	for _, f := range report.Findings() {
+		problems = append(problems, calltest.Problem{
+			Pointer: strings.TrimPrefix(f.Pointer, first),
+			Message: f.Message,
+		})
+	}
+	if file == nil {
+		return problems, nil
+	}
+	if len(file.Calls) != 1 {
+		return nil, badRequest("saved is a saved call")
+	}
+	if made.State == stateRunning {
+		return nil, failure(http.StatusConflict, "running", "call %d has no answer yet", made.ID)
+	}
+	if made.Answer == 0 {
+		message := "the call was " + made.State
+		if made.Failure != nil {
+			message = made.Failure.Text
+		}
+		return []calltest.Problem{{Message: message}}, nil
+	}
+	_, text, err := in.frame(strconv.FormatUint(made.Answer, 10))
+	if err != nil {
+		return nil, err
+	}
+	problems = file.Calls[0].Verify(&calltest.Answer{
+		Result: memberOf(text, "result"),
+		Error:  memberOf(text, "error"),
+		Took:   time.Duration(made.Took),
+	})
+	for i := range problems {
+		problems[i].Pointer = strings.TrimPrefix(problems[i].Pointer, first)
+	}
+	return problems, nil
 }
 
 // memberOf returns a member of an object, or nil.

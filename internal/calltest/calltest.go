@@ -216,15 +216,17 @@ func (r *reader) expect(c *Call, node *tree.Node, pointer string) {
 		r.at(at).Add(ruleExpect, pointer, "", format, args...)
 	}
 	found := 0
+	unknown := false
 	for _, m := range node.Fields() {
 		switch {
 		case slices.Contains(kinds, m.Key):
 			found++
 		case m.Key != "pointer":
+			unknown = true
 			r.at(m.Value).Add(ruleExpect, pointer, "use one of "+orList(kinds), "there is no %q here", m.Key)
 		}
 	}
-	if found != 1 {
+	if found != 1 && !unknown {
 		invalid(node, "the expectation has %d of %s, want one", found, strings.Join(kinds, ", "))
 	}
 	if e.pointer != "" && e.pointer[0] != '/' {

@@ -18,13 +18,20 @@ export interface Saved {
   params: string
   star: boolean
   expect: Expectation[]
+  /** The saved call as JSON text, with members that this page does not know. */
+  text: string
 }
+
+/** comparisons are the members of which an expectation has one. */
+export const comparisons = ['equals', 'contains', 'matches', 'schema', 'exists', 'error', 'isError', 'below'] as const
 
 export interface Expectation {
   pointer: string
-  does: 'equals' | 'contains' | 'exists' | 'error' | 'isError' | 'below'
+  does: (typeof comparisons)[number]
   /** JSON text. */
   value: string
+  /** The expectation in the file, if it is there and cannot be shown. */
+  unknown?: Value
 }
 
 const empty: Value = { t: 'object', members: [['calls', { t: 'array', items: [] }]] }
@@ -49,16 +56,17 @@ function savedOf(v: Value): Saved {
     params: params ? json.compact(params) : '{}',
     star: star?.t === 'raw' && star.text === 'true',
     expect: list?.t === 'array' ? list.items.map(expectationOf) : [],
+    text: json.compact(v),
   }
 }
 
 function expectationOf(v: Value): Expectation {
   const pointer = textAt(v, 'pointer')
-  for (const does of ['equals', 'contains', 'exists', 'error', 'isError', 'below'] as const) {
+  for (const does of comparisons) {
     const value = json.at(v, [does])
     if (value) return { pointer, does, value: json.compact(value) }
   }
-  return { pointer, does: 'exists', value: 'true' }
+  return { pointer, does: 'equals', value: json.compact(v), unknown: v }
 }
 
 const items = (v: Value): Value[] => {
@@ -158,6 +166,7 @@ export async function rename(name: string, to: string): Promise<string> {
 
 export function setExpectations(name: string, list: Expectation[]): Promise<void> {
   const values = list.map((e): Value => {
+    if (e.unknown) return e.unknown
     const members: [string, Value][] = []
     if (e.does !== 'error' && e.does !== 'isError' && e.does !== 'below') members.push(['pointer', json.stringValue(e.pointer)])
     members.push([e.does, json.parse(e.value)])
@@ -169,11 +178,10 @@ export function setExpectations(name: string, list: Expectation[]): Promise<void
 /** fileText returns the file as text. */
 export const fileText = (): string => json.print(file.value) + '\n'
 
-/** sourceOf returns the source that a saved call goes to. */
+/** sourceOf returns the source that a saved call goes to: the only one, or the one that it names. */
 export function sourceOf(s: Saved): number | undefined {
   const all = sources.value
-  if (all.length === 1) return all[0]!.id
-  return (s.source ? all.find((t) => t.name === s.source) : all[0])?.id
+  return (all.length === 1 ? all[0] : all.find((t) => t.name === s.source))?.id
 }
 
 /** isDestructive reports whether a call may destroy something: a tool that does not deny it. */

@@ -12,7 +12,7 @@ import {
 } from '../saved'
 import { call, calls, callsVersion, framesBySeq, savedFile, source, sources } from '../store'
 import type { Call, Failure, Frame } from '../types'
-import { run, runAll, runningAll, verdicts } from '../verdict'
+import { type Fault, run, runAll, runningAll, verdicts } from '../run'
 import { CopyButton, Key, layout, Problem, Splitter } from '../ui/kit'
 import { VirtualList } from '../ui/list'
 import { Result } from '../ui/result'
@@ -133,6 +133,15 @@ const addressOf = (method: string, name: string, params: string, src: number | u
   return method === 'resources/read' ? address('r', name, { s }) : undefined
 }
 
+// testCommand returns the command that makes the saved calls. A command as a source comes last, and
+// there can be one only.
+const testCommand = (file: string): string => {
+  const list = sources.value.map((s) => s.argument ?? '')
+  const commands = list.filter((a) => a.startsWith('-- '))
+  if (list.some((a) => !a) || commands.length > 1) return `slipway test ${file}`
+  return ['slipway test', file, ...list.filter((a) => !a.startsWith('-- ')), ...commands].join(' ')
+}
+
 export function History() {
   const chosenSaved = param('saved')
   const chosenSeq = Number(param('call')) || 0
@@ -178,7 +187,7 @@ export function History() {
             <span class="muted">
               {plural(all.length, 'call')} in <code>{file.file}</code>
             </span>
-            <CopyButton quiet label="Copy test command" text={`slipway test ${file.file}${sources.value.length === 1 && sources.value[0]!.argument ? ' ' + sources.value[0]!.argument : ''}`} />
+            <CopyButton quiet label="Copy test command" text={testCommand(file.file)} />
           </>
         ) : (
           <span class="muted">
@@ -431,6 +440,8 @@ function SavedCall({ of }: { of: Saved }) {
 const doesText: Record<Expectation['does'], string> = {
   equals: '=',
   contains: 'contains',
+  matches: 'matches',
+  schema: 'satisfies schema',
   exists: 'exists:',
   error: 'error code',
   isError: 'isError',
@@ -438,10 +449,11 @@ const doesText: Record<Expectation['does'], string> = {
 }
 
 /** Expectations are what the answer of a saved call must be. They come from its last answer by a click. */
-function Expectations({ of, faults, answer }: { of: Saved; faults: string[]; answer: number | undefined }) {
+function Expectations({ of, faults, answer }: { of: Saved; faults: Fault[]; answer: number | undefined }) {
   const leaves = useSignal<{ pointer: string; value: string }[]>([])
   const draft = useSignal<Expectation>({ pointer: '', does: 'equals', value: '' })
   const problem = useSignal('')
+  const editing = useSignal<number | undefined>(undefined)
   useEffect(() => {
     if (!answer) {
       leaves.value = []
@@ -456,7 +468,7 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: string[]; ans
   const add = (e: Expectation) => setExpectations(of.name, [...of.expect, e])
   const addDraft = () => {
     const { does, pointer, value } = draft.value
-    const bare = does === 'contains' || does === 'below'
+    const bare = does === 'contains' || does === 'matches' || does === 'below'
     try {
       json.parse(bare ? JSON.stringify(value) : value || 'true')
     } catch {
@@ -464,8 +476,17 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: string[]; ans
       return
     }
     problem.value = ''
-    void add({ pointer, does, value: bare ? JSON.stringify(value) : value || 'true' })
+    const next = { pointer, does, value: bare ? JSON.stringify(value) : value || 'true' }
+    void (editing.value === undefined ? add(next) : setExpectations(of.name, of.expect.map((e, i) => (i === editing.value ? next : e))))
+    editing.value = undefined
     draft.value = { ...draft.value, value: '' }
+  }
+  const edit = (i: number) => {
+    const e = of.expect[i]!
+    const value = json.parse(e.value)
+    const bare = (e.does === 'contains' || e.does === 'matches' || e.does === 'below') && value.t === 'string'
+    draft.value = { pointer: e.pointer, does: e.does, value: bare ? value.text : e.value }
+    editing.value = i
   }
   return (
     <section class="expectations" aria-label="Expectations">
@@ -474,8 +495,16 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: string[]; ans
         {!of.expect.length && <li class="muted">An answer without an error.</li>}
         {of.expect.map((e, i) => (
           <li key={i}>
-            {e.pointer && <code>{e.pointer}</code>} <span class="muted">{doesText[e.does]}</span> <code>{e.value.slice(0, 200)}</code>
-            <button type="button" class="quiet small" aria-label={`Remove expectation ${i + 1}`} onClick={() => void setExpectations(of.name, of.expect.filter((_, j) => j !== i))}>
+            {e.pointer && <code>{e.pointer}</code>} <span class="muted">{e.unknown ? '⚠ unknown' : doesText[e.does]}</span> <code>{e.value.slice(0, 200)}</code>
+            {!e.unknown && (
+              <button type="button" class="quiet small" aria-label={`Edit expectation ${i + 1}`} onClick={() => edit(i)}>
+                Edit
+              </button>
+            )}
+            <button type="button" class="quiet small" aria-label={`Remove expectation ${i + 1}`} onClick={() => {
+                editing.value = undefined
+                void setExpectations(of.name, of.expect.filter((_, j) => j !== i))
+              }}>
               ✕
             </button>
           </li>
@@ -483,7 +512,7 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: string[]; ans
       </ul>
       {faults.map((fault, i) => (
         <p key={i} class="error-text" data-fault>
-          ✗ {fault.slice(0, 500)}
+          ✗ {fault.message.slice(0, 2000)}
         </p>
       ))}
       <div class="actions">
@@ -495,7 +524,7 @@ function Expectations({ of, faults, answer }: { of: Saved; faults: string[]; ans
         </select>
         <input class="small" aria-label="Expected value" placeholder='12, "open", 200ms' value={draft.value.value} onInput={(e) => (draft.value = { ...draft.value, value: e.currentTarget.value })} />
         <button type="button" class="small" onClick={addDraft}>
-          Add
+          {editing.value === undefined ? 'Add' : 'Replace'}
         </button>
         {problem.value && <span class="error-text">{problem.value}</span>}
       </div>
