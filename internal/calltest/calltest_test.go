@@ -105,7 +105,8 @@ func TestRun(t *testing.T) {
 	if !report.OK(true) {
 		t.Fatal(report.Findings())
 	}
-	outcomes, err := file.Run(t.Context(), []calltest.Server{{Source: source{}}}, report, &calltest.Options{Timeout: 100 * time.Millisecond})
+	servers := []calltest.Server{{Source: source{}}}
+	outcomes, err := file.Run(t.Context(), servers, report, &calltest.Options{Timeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,8 @@ func TestRun(t *testing.T) {
 // Of several servers, each call goes to the one that it names, and to no other.
 func TestAssign(t *testing.T) {
 	file, _ := calltest.Read("x.calls.json", []byte(`{"calls": [
-		{"name": "one", "source": "a"}, {"name": "two", "source": "b"}, {"name": "three"}, {"name": "four", "source": "c"}]}`))
+		{"name": "one", "source": "a"}, {"name": "two", "source": "b"},
+		{"name": "three"}, {"name": "four", "source": "c"}]}`))
 	for _, c := range []struct {
 		names, want, rules string
 	}{
