@@ -30,7 +30,7 @@ func (in *Inspector) routes() *http.ServeMux {
 		"GET /api/commands":            in.serveCommands,
 		"GET /api/calls":               in.saved.serveGet,
 		"PUT /api/calls":               in.serveSaveCalls,
-		"POST /api/verify":            in.serveVerify,
+		"POST /api/verify":             in.serveVerify,
 		"GET /api/record":              in.serveRecord,
 		"POST /api/open":               in.serveOpen,
 		"POST /api/app":                in.serveOpenApp,
