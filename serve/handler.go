@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/internal/clientaddr"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -36,6 +38,7 @@ type Handler struct {
 	landing   http.Handler                 // describes the server to people
 	metrics   http.Handler                 // nil if disabled for good
 	health    health
+	proxies   []netip.Prefix // whose X-Forwarded-For is trusted
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -89,6 +92,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	d := newAdmission(&o)
 	h := &Handler{
 		admission: d,
+		proxies:   o.TrustedProxies,
 		health: health{
 			source:  src,
 			servers: o.upstreams,
@@ -189,6 +193,10 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(h.proxies) > 0 {
+		r = r.WithContext(r.Context()) // a copy: the request belongs to the caller
+		r.RemoteAddr = clientaddr.Behind(h.proxies, r.RemoteAddr, r.Header["X-Forwarded-For"])
+	}
 	switch r.URL.Path {
 	case EndpointPath, EndpointPath + "/":
 		if h.upgrades(r) {

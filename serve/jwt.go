@@ -20,7 +20,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// JWTOptions configure [NewJWT]. Issuer and Audience are required.
+// JWTOptions configure [NewJWT]. Issuer and Audience are required. Tokens of several issuers
+// need one [JWT] each.
 type JWTOptions struct {
 	// Issuer is the required iss of tokens, and where they come from.
 	Issuer string
@@ -35,6 +36,8 @@ type JWTOptions struct {
 	// Algorithms are the accepted signature algorithms; nil means EdDSA and all of ES, PS
 	// and RS. Others, such as none and those with a shared secret, are not supported.
 	Algorithms []string
+	// Claims names the claims that become part of the principal.
+	Claims ClaimOptions
 	// AccessTokensOnly accepts only tokens whose typ is at+jwt (RFC 9068). Otherwise typ may
 	// also be JWT or missing, as with many issuers.
 	AccessTokensOnly bool
@@ -54,10 +57,11 @@ type JWTOptions struct {
 }
 
 // JWT is a [Verifier] for JSON Web Tokens of one issuer (RFC 7519, RFC 9068). The
-// principal's name is the issuer, "#" and the token's sub, or client_id if it has none;
-// its scopes are those of the scope or scp claim.
+// principal's name is the issuer, "#" and the token's sub; its scopes are those of the scope
+// or scp claim, and the rest is as [ClaimOptions] says.
 type JWT struct {
-	opts JWTOptions
+	opts  JWTOptions
+	paths *claimPaths
 	// algorithms are those that the options permit. The header of a token never widens
 	// them (RFC 8725, section 3.1).
 	algorithms []jose.SignatureAlgorithm
@@ -88,6 +92,10 @@ func NewJWT(opts *JWTOptions) (*JWT, error) {
 	}
 	if len(o.Audience) == 0 || slices.Contains(o.Audience, "") {
 		return nil, errors.New("jwt: without an audience, tokens for other servers would be accepted")
+	}
+	var err error
+	if v.paths, err = o.Claims.parse(); err != nil {
+		return nil, fmt.Errorf("jwt: %w", err)
 	}
 	if o.JWKSURL != "" {
 		if _, err := secureURL(o.JWKSURL); err != nil {
@@ -142,6 +150,13 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	if err := v.checkType(header); err != nil {
 		return nil, err
 	}
+	// A token of another issuer must not make this one fetch keys. The claim is verified below.
+	var unverified struct {
+		Issuer string `json:"iss"`
+	}
+	if parsed.UnsafeClaimsWithoutVerification(&unverified) != nil || unverified.Issuer != v.opts.Issuer {
+		return nil, invalid("not a token of %s", v.opts.Issuer)
+	}
 	// A token is verified against one version of the keys, even while new ones arrive.
 	if keys == nil || !keys.has(header.KeyID) {
 		if keys, err = v.keys.with(ctx, header.KeyID); err != nil {
@@ -149,14 +164,18 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 		}
 	}
 	var c claims
-	if err := checkSignature(parsed, keys.candidates(header), &c); err != nil {
+	var all map[string]json.RawMessage
+	if err := checkSignature(parsed, keys.candidates(header), &c, &all); err != nil {
 		return nil, err
 	}
 	if err := v.checkClaims(&c, now); err != nil {
 		return nil, err
 	}
-	p, err := c.principal()
+	p, err := v.principal(&c)
 	if err != nil {
+		return nil, err
+	}
+	if err := v.paths.apply(p, all); err != nil {
 		return nil, err
 	}
 	v.seen.add(token, keys, p, c.Expiry.Time())
@@ -194,13 +213,17 @@ func (v *JWT) checkType(header jose.Header) error {
 	return invalid("typ %.40q is not that of an access token", typ)
 }
 
-// checkSignature reads the claims with the first key that has signed the token.
-func checkSignature(token *jwt.JSONWebToken, keys []jose.JSONWebKey, c *claims) error {
+// checkSignature reads the claims with the first key that has signed the token. all are the
+// same claims by name.
+func checkSignature(
+	token *jwt.JSONWebToken, keys []jose.JSONWebKey, c *claims, all *map[string]json.RawMessage,
+) error {
 	for i := range keys {
-		if token.Claims(keys[i].Key, c) == nil {
+		if token.Claims(keys[i].Key, c, all) == nil {
 			return nil
 		}
 		*c = claims{}
+		*all = nil
 	}
 	return invalid("no key of the issuer's has signed it so")
 }
@@ -215,6 +238,9 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 		Issuer:      v.opts.Issuer,
 		AnyAudience: v.opts.Audience,
 		Time:        now,
+	}
+	if v.opts.Claims.AllowNoAudience && len(c.Audience) == 0 {
+		expected.AnyAudience = nil
 	}
 	if err := c.ValidateWithLeeway(expected, v.opts.Leeway); err != nil {
 		return invalid("%w", err)
@@ -253,8 +279,9 @@ func isAccessUse(raw json.RawMessage) bool {
 // claims are the claims used here.
 type claims struct {
 	jwt.Claims
-	// ClientID is from RFC 9068.
-	ClientID string `json:"client_id"`
+	// ClientID is from RFC 9068, and AuthorizedParty what OpenID Connect has in its place.
+	ClientID        string `json:"client_id"`
+	AuthorizedParty string `json:"azp"`
 	// Scope is a text of words (RFC 9068), and Scp what some issuers use in its place: a
 	// text or a list.
 	Scope json.RawMessage `json:"scope"`
@@ -274,13 +301,20 @@ type claims struct {
 const maxName = 512
 
 // principal returns the holder of a token that has been verified.
-func (c *claims) principal() (*mcp.Principal, error) {
-	holder := cmp.Or(c.Subject, c.ClientID)
-	if holder == "" || len(c.Issuer)+len(holder) >= maxName {
+func (v *JWT) principal(c *claims) (*mcp.Principal, error) {
+	client := cmp.Or(c.ClientID, c.AuthorizedParty)
+	holder := c.Subject
+	if v.opts.Claims.AllowNoSubject {
+		holder = cmp.Or(holder, client)
+	}
+	if holder == "" || len(c.Issuer)+len(holder) >= maxName || len(client) >= maxName {
 		return nil, invalid("no sub, or one that is too long")
 	}
 	return &mcp.Principal{
 		Name:    c.Issuer + "#" + holder,
+		Issuer:  c.Issuer,
+		Subject: holder,
+		Client:  client,
 		Scopes:  append(scopesIn(c.Scope), scopesIn(c.Scp)...),
 		Expires: c.Expiry.Time(),
 	}, nil

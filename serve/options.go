@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/slipway-mcp/slipway/apps"
@@ -123,6 +124,10 @@ type Connections struct {
 	// IdleTimeout is how long a connection may wait for its next request; 0 means two
 	// minutes.
 	IdleTimeout time.Duration
+	// TrustedProxies are the networks of reverse proxies. The address of a client whose request
+	// comes from one of them is taken from X-Forwarded-For, for limits, logs and policies.
+	// Otherwise the header is ignored.
+	TrustedProxies []netip.Prefix
 	// DrainDelay is how long requests are still accepted after shutdown has begun, while
 	// /readyz already returns 503: the time a load balancer needs to notice. 0 means no
 	// delay.

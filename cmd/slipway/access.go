@@ -2,6 +2,8 @@ package main
 
 import (
 	"log/slog"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/serve"
@@ -12,10 +14,13 @@ import (
 type accessFlags struct {
 	serve.Options
 	auth serve.Auth
-	jwt  serve.JWTOptions
+	jwt  serve.JWTOptions // of every issuer, except for Issuer and JWKSURL
 
 	tokenFile           string
+	issuers, jwksURLs   []string
+	claims              []string // NAME=PATH
 	toolScopes, implies []string
+	trustProxy          []string
 	tokens, tokenPath   string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
 
@@ -31,8 +36,25 @@ func (f *accessFlags) complete(log *slog.Logger) (err error) {
 	if f.Server.RequestTimeout <= 0 {
 		f.Server.RequestTimeout = -1 // 0 would mean the default
 	}
+	f.TrustedProxies = nil
+	for _, text := range f.trustProxy {
+		proxies, err := parseProxy(text)
+		if err != nil {
+			return usage("--trust-proxy 10.0.0.0/8", "serve: --trust-proxy: %v", err)
+		}
+		f.TrustedProxies = append(f.TrustedProxies, proxies)
+	}
 	f.Auth, err = f.authentication(log)
 	return err
+}
+
+// parseProxy parses an address or a network in CIDR form.
+func parseProxy(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.Prefix(addr.BitLen())
+	}
+	p, err := netip.ParsePrefix(text)
+	return p.Masked(), err
 }
 
 // authentication returns the authentication settings, or nil if none are configured.
@@ -47,22 +69,22 @@ func (f *accessFlags) authentication(log *slog.Logger) (a *serve.Auth, err error
 	if a.Verifiers, err = f.lists(log); err != nil {
 		return nil, err
 	}
-	if f.jwt.Issuer != "" {
-		v, err := f.tokenIssuer()
+	for _, issuer := range f.issuers {
+		v, err := f.tokenIssuer(issuer)
 		if err != nil {
 			return nil, err
 		}
 		a.Verifiers = append(a.Verifiers, v)
-		if len(a.AuthorizationServers) == 0 {
-			a.AuthorizationServers = []string{f.jwt.Issuer}
-		}
+	}
+	if len(a.AuthorizationServers) == 0 {
+		a.AuthorizationServers = slices.Clone(f.issuers)
 	}
 	if len(a.Verifiers) > 0 {
 		return a, nil
 	}
 	for _, list := range [][]string{a.Scopes, f.toolScopes, f.implies, a.AuthorizationServers, f.jwt.Audience,
-		f.jwt.Algorithms} {
-		if len(list) > 0 || f.jwt.JWKSURL != "" {
+		f.jwt.Algorithms, f.jwksURLs, f.claims} {
+		if len(list) > 0 {
 			return nil, usage("add --auth-token-file or --auth-issuer",
 				"serve: scopes or keys are set, but no tokens are accepted")
 		}
@@ -95,8 +117,8 @@ func (f *accessFlags) lists(log *slog.Logger) (all []serve.Verifier, err error) 
 	return nil, usage("set it to a token, or lines of NAME TOKEN [SCOPE...]", "%sTOKEN: %v", envPrefix, err)
 }
 
-// tokenIssuer returns the verifier for the tokens of the issuer.
-func (f *accessFlags) tokenIssuer() (*serve.JWT, error) {
+// tokenIssuer returns the verifier for the tokens of an issuer.
+func (f *accessFlags) tokenIssuer(issuer string) (*serve.JWT, error) {
 	if len(f.jwt.Audience) == 0 && f.PublicURL != "" {
 		f.jwt.Audience = []string{strings.TrimSuffix(f.PublicURL, "/") + serve.EndpointPath}
 	}
@@ -104,11 +126,64 @@ func (f *accessFlags) tokenIssuer() (*serve.JWT, error) {
 		return nil, usage("--public-url https://mcp.example.com, or --auth-audience",
 			"serve: --auth-issuer requires an audience")
 	}
-	v, err := serve.NewJWT(&f.jwt)
+	o := f.jwt
+	o.Issuer = issuer
+	var err error
+	if o.JWKSURL, err = f.jwksURL(issuer); err != nil {
+		return nil, err
+	}
+	if err := f.mapClaims(&o.Claims); err != nil {
+		return nil, err
+	}
+	v, err := serve.NewJWT(&o)
 	if err != nil {
 		return nil, usage("", "serve: %v", err)
 	}
 	return v, nil
+}
+
+// jwksURL returns the address of the keys of an issuer, or "" for that in its metadata.
+func (f *accessFlags) jwksURL(issuer string) (string, error) {
+	for _, given := range f.jwksURLs {
+		if url, ok := strings.CutPrefix(given, issuer+"="); ok {
+			return url, nil
+		}
+		of, _, named := strings.Cut(given, "=http")
+		switch {
+		case named && slices.Contains(f.issuers, of):
+		case len(f.issuers) > 1:
+			return "", usage("--auth-jwks-url "+issuer+"="+given,
+				"serve: with several issuers, --auth-jwks-url must be ISSUER=URL")
+		default:
+			return given, nil
+		}
+	}
+	return "", nil
+}
+
+// mapClaims adds the paths of --auth-claim.
+func (f *accessFlags) mapClaims(o *serve.ClaimOptions) error {
+	paths, err := pairs("--auth-claim", f.claims)
+	if err != nil {
+		return err
+	}
+	o.Groups, o.Roles, o.Other = paths["groups"], paths["roles"], nil
+	if tenant := paths["tenant"]; len(tenant) > 1 {
+		return usage("leave one of them out", "serve: --auth-claim: tenant has %d paths", len(tenant))
+	} else if len(tenant) == 1 {
+		o.Tenant = tenant[0]
+	}
+	for name, of := range paths {
+		switch name {
+		case "groups", "roles", "tenant":
+		default:
+			if o.Other == nil {
+				o.Other = make(map[string][]string)
+			}
+			o.Other[name] = of
+		}
+	}
+	return nil
 }
 
 // pairs parses a flag of NAME=VALUE pairs; a name may have several values.

@@ -21,7 +21,7 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 			all = append(all, conflict{flag, hint, message, false})
 		}
 	}
-	tokens := f.tokenFile != "" || f.tokenPath != "" || f.tokens != "" || f.jwt.Issuer != ""
+	tokens := f.tokenFile != "" || f.tokenPath != "" || f.tokens != "" || len(f.issuers) > 0
 	add((f.TLS.Cert == "") != (f.TLS.Key == ""), "tls-cert", "set both", "--tls-cert and --tls-key require each other")
 	add(f.fallback.source != "" && f.prefix != "", "prefix", "leave one of them out",
 		"--prefix is for several sources, and --fallback for one site")
@@ -34,9 +34,10 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		"the other --audit flags require an audit log")
 	add(f.recorder.output == "" && len(f.recorder.redact) > 0, "redact", "add --record FILE.mcplog",
 		"--redact requires --record")
-	add(f.jwt.Issuer == "" && (f.jwt.JWKSURL != "" || len(f.jwt.Audience)+len(f.jwt.Algorithms) > 0), "auth-issuer",
-		"add --auth-issuer", "keys or audiences are set, but no issuer")
-	add(f.jwt.Issuer != "" && len(f.jwt.Audience) == 0 && f.PublicURL == "", "auth-issuer",
+	forIssuers := len(f.jwksURLs)+len(f.jwt.Audience)+len(f.jwt.Algorithms)+len(f.claims) > 0
+	add(len(f.issuers) == 0 && forIssuers, "auth-issuer", "add --auth-issuer",
+		"keys, claims or audiences are set, but no issuer")
+	add(len(f.issuers) > 0 && len(f.jwt.Audience) == 0 && f.PublicURL == "", "auth-issuer",
 		"--public-url https://mcp.example.com, or --auth-audience", "--auth-issuer requires an audience")
 	unused := len(f.auth.Scopes)+len(f.toolScopes)+len(f.implies)+len(f.auth.AuthorizationServers) > 0
 	if unused && !tokens {

@@ -128,6 +128,18 @@ func (f *serveFlags) addressSettings() []setting {
 			field: &f.HTTP.AllowedOrigins,
 			usage: "additional `origin` whose web pages may use the server, such as https://app.example.com; * means any",
 		},
+		{
+			key:   "address.trustProxy",
+			flag:  "trust-proxy",
+			field: &f.trustProxy,
+			usage: "take the address of clients from X-Forwarded-For if the request comes from this `CIDR`, such as " +
+				"10.0.0.0/8",
+			restart: true,
+			probe: func(text string) error {
+				_, err := parseProxy(text)
+				return err
+			},
+		},
 	}
 }
 
@@ -204,8 +216,8 @@ func (f *serveFlags) accessSettings() []setting {
 		{
 			key:   "access.issuer",
 			flag:  "auth-issuer",
-			field: &f.jwt.Issuer,
-			usage: "accept JSON Web Tokens from the authorization server at this `URL`",
+			field: &f.issuers,
+			usage: "accept JSON Web Tokens from the authorization server at this `URL`; repeat it for several",
 		},
 		{
 			key:   "access.audiences",
@@ -216,14 +228,36 @@ func (f *serveFlags) accessSettings() []setting {
 		{
 			key:   "access.jwksURL",
 			flag:  "auth-jwks-url",
-			field: &f.jwt.JWKSURL,
-			usage: "`URL` of the issuer's keys (default: from its metadata)",
+			field: &f.jwksURLs,
+			usage: "`URL` of the issuer's keys, or ISSUER=URL if there are several issuers (default: from their metadata)",
 		},
 		{
 			key:   "access.algorithms",
 			flag:  "auth-algorithm",
 			field: &f.jwt.Algorithms,
 			usage: "accepted signature `algorithm`, such as ES256 (default: EdDSA and all ES, PS and RS)",
+		},
+		{
+			key:   "access.claims",
+			flag:  "auth-claim",
+			field: &f.claims,
+			usage: "use a claim of these tokens, as `NAME=PATH`: NAME is groups, roles, tenant or any other name, PATH " +
+				"such as realm_access.roles",
+			about: "the claims of these tokens to use, as paths such as realm_access.roles, by name: groups, roles, tenant " +
+				"or any other name",
+			kind: settings.Groups,
+		},
+		{
+			key:   "access.allowNoAudience",
+			flag:  "auth-allow-no-audience",
+			field: &f.jwt.Claims.AllowNoAudience,
+			usage: "accept JSON Web Tokens without aud, which their issuer may have issued for another server",
+		},
+		{
+			key:   "access.allowNoSubject",
+			flag:  "auth-allow-no-subject",
+			field: &f.jwt.Claims.AllowNoSubject,
+			usage: "accept JSON Web Tokens without sub; the client that they were issued to is then the caller",
 		},
 		{
 			key:   "access.requireAccessTokenType",
