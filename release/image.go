@@ -119,7 +119,7 @@ func newImage(s *Stamp, p Platform, labels map[string]string, layers ...v1.Layer
 		User:       imageUser,
 		WorkingDir: "/tmp",
 		Entrypoint: []string{"/usr/local/bin/" + projectName},
-		Cmd:        []string{"serve", "/etc/slipway/mcp.yaml"},
+		Cmd:        []string{"serve", "--config", "/etc/slipway/slipway.yaml"},
 		Env: []string{
 			"PATH=/usr/local/bin",
 			"HOME=/tmp",

@@ -121,7 +121,8 @@ func TestDeployKubernetes(t *testing.T) {
 	}
 	p := all["Deployment"].Spec.Template.Spec
 	c := p.Containers[0]
-	flags := serveArgs(t, c.Args)
+	files := mounted(t, &p, &c, all)
+	flags := serveArgs(t, c.Args, files)
 	if grace := time.Duration(p.Grace) * time.Second; grace < draining(t, flags)+10*time.Second {
 		t.Errorf("terminationGracePeriodSeconds is %v, draining alone takes %v", grace, draining(t, flags))
 	}
@@ -141,15 +142,12 @@ func TestDeployKubernetes(t *testing.T) {
 		t.Errorf("enableServiceLinks %v, automountServiceAccountToken %v, limits %v", p.ServiceLinks, p.ServiceTokens,
 			c.Resources.Limits)
 	}
-	files := mounted(t, &p, &c, all)
 	tokens, _ := flags.GetString("auth-token-file")
-	source := flags.Arg(0)
-	for _, name := range []string{tokens, source} {
-		if _, ok := files[name]; !ok {
-			t.Errorf("%s is not mounted: there are %v", name, slices.Sorted(maps.Keys(files)))
-		}
+	if _, ok := files[tokens]; !ok {
+		t.Errorf("%s is not mounted: there are %v", tokens, slices.Sorted(maps.Keys(files)))
 	}
-	for _, s := range definitionsIn(t, source, files[source]).Config.Servers {
+	config, _ := flags.GetString("config")
+	for _, s := range definitionsIn(t, config, files[config]).Config.Servers {
 		for _, key := range s.Secrets {
 			from, _ := flags.GetStringArray("secrets-from")
 			if len(from) != 1 || files[strings.TrimPrefix(from[0], "file:")+"/"+key] != key {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,8 +24,9 @@ import (
 const deploy = "../../examples/deploy"
 
 // serveArgs parses the slipway arguments of a file in examples/deploy with their command,
-// and returns its flags.
-func serveArgs(t *testing.T, args []string) *pflag.FlagSet {
+// and returns its flags, with the settings of the file that --config names: files has its
+// text by path.
+func serveArgs(t *testing.T, args []string, files map[string]string) *pflag.FlagSet {
 	t.Helper()
 	cmd, rest, err := newRoot().Find(args)
 	if err != nil || cmd.Name() != "serve" {
@@ -33,10 +35,32 @@ func serveArgs(t *testing.T, args []string) *pflag.FlagSet {
 	if err := cmd.ParseFlags(rest); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+	flags := cmd.Flags()
+	if err := cmd.ValidateArgs(flags.Args()); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	return cmd.Flags()
+	path, err := flags.GetString("config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path == "" {
+		return flags
+	}
+	text, ok := files[path]
+	if !ok {
+		t.Fatalf("%q: %s does not exist: there are %v", args, path, slices.Sorted(maps.Keys(files)))
+	}
+	file, report := serveTable().Parse(path, []byte(text))
+	checkConflicts(report, file, "")
+	if !report.OK(true) {
+		t.Fatalf("%s: %v", path, report.Findings())
+	}
+	config := configFlags{file: file}
+	config.note(flags, "flag")
+	if err := config.overlay(flags); err != nil {
+		t.Fatal(err)
+	}
+	return flags
 }
 
 // draining returns how long a server with these flags may take to exit.
@@ -70,8 +94,10 @@ func TestDeploySystemd(t *testing.T) {
 			unit[name] = append(unit[name], value)
 		}
 	}
+	const config = "/etc/slipway/slipway.yaml"
+	files := map[string]string{config: readDeploy(t, "slipway.yaml")}
 	start := strings.Fields(unit["ExecStart"][0])
-	flags := serveArgs(t, start[1:])
+	flags := serveArgs(t, start[1:], files)
 	stop, err := time.ParseDuration(unit["TimeoutStopSec"][0] + "s")
 	if err != nil || stop < draining(t, flags)+10*time.Second {
 		t.Errorf("TimeoutStopSec is %v, %v; draining alone takes %v", stop, err, draining(t, flags))
@@ -84,11 +110,10 @@ func TestDeploySystemd(t *testing.T) {
 			t.Errorf("no credential is called %s", found[1])
 		}
 	}
-	definitions := stax.Merge(definitionsIn(t, "mcp.yaml", readFile(t, "../../examples/definitions/mcp.yaml")))
-	for _, s := range definitions.Config.Servers {
+	for _, s := range definitionsIn(t, config, files[config]).Config.Servers {
 		for _, key := range s.Secrets {
 			if !slices.ContainsFunc(unit["LoadCredential"], func(c string) bool { return strings.HasPrefix(c, key+":") }) {
-				t.Errorf("the secret %s of examples/definitions/mcp.yaml is not a credential", key)
+				t.Errorf("the secret %s of examples/deploy/slipway.yaml is not a credential", key)
 			}
 		}
 	}
@@ -107,15 +132,6 @@ func TestDeploySystemd(t *testing.T) {
 	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
-}
-
-func readFile(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func definitionsIn(t *testing.T, name, text string) *stax.Document {
@@ -148,7 +164,7 @@ func TestDeployContainer(t *testing.T) {
 		if err := json.Unmarshal([]byte(instructions["CMD"][0]), &args); err != nil {
 			t.Errorf("CMD %s: %v", instructions["CMD"], err)
 		}
-		flags := serveArgs(t, args)
+		flags := serveArgs(t, args, map[string]string{"/etc/slipway/slipway.yaml": readDeploy(t, "slipway.yaml")})
 		variables := map[string]string{}
 		for word := range strings.FieldsSeq(instructions["ENV"][0]) {
 			name, value, _ := strings.Cut(word, "=")
@@ -191,7 +207,7 @@ func TestDeployReverseProxies(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(readDeploy(t, "traefik.yaml")), &traefik); err != nil {
 		t.Error(err)
 	}
-	patience, err := serveArgs(t, []string{"serve", "x"}).GetDuration("request-timeout")
+	patience, err := serveArgs(t, []string{"serve", "x"}, nil).GetDuration("request-timeout")
 	if err != nil || patience >= 660*time.Second {
 		t.Errorf("a request may take %v, %v: longer than the proxies wait", patience, err)
 	}
