@@ -28,6 +28,8 @@ func (in *Inspector) routes() *http.ServeMux {
 		"GET /api/form":                in.serveForm,
 		"GET /api/expand":              in.serveExpand,
 		"GET /api/commands":            in.serveCommands,
+		"GET /api/lock":                in.serveLock,
+		"POST /api/lock":               in.serveLockDiff,
 		"GET /api/calls":               in.saved.serveGet,
 		"PUT /api/calls":               in.serveSaveCalls,
 		"POST /api/verify":             in.serveVerify,

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// verb is a command line of Slipway that is useful for a source. The page shows it; it
-// runs none.
+// verb is a command line of Slipway that is useful for a source. The page shows it, and has
+// a button that does the same where that needs neither a command nor the file system.
 type verb struct {
 	// Verb is the word of the command, Command the whole line to copy, and Does what it
 	// does.
@@ -14,6 +14,8 @@ type verb struct {
 	Title   string `json:"title"`
 	Command string `json:"command"`
 	Does    string `json:"does"`
+	// Here reports whether the page does it, too.
+	Here bool `json:"here,omitempty"`
 }
 
 // serveCommands serves GET api/commands.
@@ -22,29 +24,32 @@ func (in *Inspector) serveCommands(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	return answer(w, map[string]any{"commands": commandsFor(t.src.Argument)})
+	return answer(w, map[string]any{"commands": commandsFor(t.src)})
 }
 
 // commandsFor returns the commands for a source, as it is named on the command line.
-func commandsFor(argument string) []verb {
-	if argument == "" {
+func commandsFor(src *Source) []verb {
+	source := src.Argument
+	if source == "" || src.isRecording() {
 		return []verb{}
 	}
-	source, program := argument, ""
-	if strings.HasPrefix(argument, "-- ") {
+	program := ""
+	if strings.HasPrefix(source, "-- ") {
+		program = " " + source
 		source = ""
-		program = " " + argument
 	}
 	line := func(before, after string) string {
-		words := strings.Join(strings.Fields(before+" "+source+" "+after), " ")
-		return words + program
+		return strings.Join(strings.Fields(before+" "+source+" "+after), " ") + program
 	}
+	lockable := src.Lock.Name != "" && src.Lock.Definitions == ""
+	freeze := line("slipway site freeze", "-o site")
 	return []verb{
-		{"check", "Check", line("slipway check", ""), "Check names, schemas, descriptions and apps"},
-		{"freeze", "Freeze", line("slipway site freeze", "-o site"), "Write a static site that answers the same"},
-		{"lock", "Lock", line("slipway lock", ""), "Pin the tools; a later change is reported or blocked"},
-		{"diff", "Compare with the lock", line("slipway lock diff", ""), "Show what changed since the lock"},
-		{"add", "Add to a client", line("slipway add", ""), "Add the server to the config files of clients"},
-		{"record", "Record", line("slipway record", "-o session.mcplog"), "Serve it to one client and record everything"},
+		{"check", "Check", line("slipway check", ""), "Check names, schemas, descriptions and apps", true},
+		{"lock", "Lock", line("slipway lock", ""), "Pin the tools; a later change is reported or blocked", lockable},
+		{"diff", "Compare with a lock", line("slipway lock diff", ""), "Show what changed since the lock", lockable},
+		{"freeze", "Freeze", freeze, "Write a static site that answers the same", false},
+		{"pack", "Pack", freeze + " && slipway bundle pack site", "Make a bundle that people install with a click", false},
+		{"add", "Add to a client", line("slipway add", ""), "Add the server to the config files of clients", false},
+		{"record", "Record", line("slipway record", "-o session.mcplog"), "Serve it to one client and record everything", false},
 	}
 }

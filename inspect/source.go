@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
+	"github.com/slipway-mcp/slipway/lock"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/mcp/tap"
@@ -28,11 +29,17 @@ type Source struct {
 	// source is served in memory, and the page shows the messages of that connection. The
 	// Inspector closes the source if it is an io.Closer.
 	Open func(ctx context.Context, how *Connect) (mcp.Source, error)
+	// Lock is what a lock calls the source; see [lock.Target]. Without a name, the page offers
+	// no lock.
+	Lock lock.Target
 	// Recording is a file to show instead of a source, see "slipway record".
 	Recording string
 
 	recording *mcplog.Recording // instead of the file
 }
+
+// isRecording reports whether the source is a recording, which has no server.
+func (s *Source) isRecording() bool { return s.Recording != "" || s.recording != nil }
 
 // Served returns a Source for a source that is already open. The Inspector does not close
 // it.
@@ -40,6 +47,7 @@ func Served(name string, src mcp.Source) *Source {
 	return &Source{
 		Name:  name,
 		Label: name,
+		Lock:  lock.Target{Name: name},
 		Open:  func(context.Context, *Connect) (mcp.Source, error) { return unclosed{src}, nil },
 	}
 }

@@ -154,6 +154,7 @@ func inspectSources(cmd *cobra.Command, args []string) ([]*inspect.Source, error
 			return nil, err
 		}
 		src.Name = names[i]
+		src.Lock = targetsOf([]string{arg})[0]
 		sources = append(sources, src)
 	}
 	return sources, nil
