@@ -60,7 +60,7 @@ function Chip({ state }: { state: State }) {
   return (
     <a data-in class="chip" href={address('o')} title="Overview">
       {inner}
-      {state.label !== state.name && <span class="chip-label">{state.label}</span>}
+      {state.label !== state.name && <span class="chip-label">{state.label.replace(/^-- /, '')}</span>}
     </a>
   )
 }

@@ -2,9 +2,10 @@
 // writes JSON-RPC itself, since no library would send what some of them send.
 //
 //	testserver large       1,000 tools, floods of notifications, results of megabytes, on stdio
+//	testserver zoo         every kind of field, content, question and notification, on stdio
 //	testserver hostile     every string tries to break out of the page, on stdio
 //	testserver dies        writes to stderr and exits
-//	testserver http        prints the URL of a folder: /mcp, /401, /hang, /404, /dies
+//	testserver http        prints the URL of a folder: /mcp, /zoo, /401, /hang, /404, /dies
 package main
 
 import (
@@ -28,6 +29,8 @@ func main() {
 	switch mode {
 	case "large":
 		serveStdio(newLarge("1.4.0", "open"))
+	case "zoo":
+		serveStdio(newZoo())
 	case "hostile":
 		serveStdio(newHostile())
 	case "dies":
@@ -36,7 +39,7 @@ func main() {
 	case "http":
 		serveHTTP()
 	default:
-		fmt.Fprintln(os.Stderr, "usage: testserver large|hostile|dies|http")
+		fmt.Fprintln(os.Stderr, "usage: testserver large|zoo|hostile|dies|http")
 		os.Exit(2)
 	}
 }
@@ -57,6 +60,16 @@ type message struct {
 		} `json:"_meta"`
 		ProtocolVersion string `json:"protocolVersion"`
 	} `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+
+	raw    []byte // the whole message
+	modern bool   // of 2026-07-28
+}
+
+// asker is a service that asks the client. ask returns the result, or the error, of the answer.
+type asker interface {
+	attach(ask func(method string, params object) json.RawMessage)
 }
 
 // service answers requests. send writes a message to the client; it may be called at any time.
@@ -76,16 +89,64 @@ func serveStdio(s service) {
 		_, _ = out.Write(append(text, '\n')) // without a reader, the process ends soon
 		_ = out.Flush()
 	}
+	questions := &questions{send: send, open: make(map[string]chan json.RawMessage)}
+	if a, ok := s.(asker); ok {
+		a.attach(questions.ask)
+	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<16)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return
 		}
-		var m message
-		if json.Unmarshal(line, &m) == nil && m.Method != "" && m.ID != nil {
+		m := message{raw: line}
+		switch {
+		case json.Unmarshal(line, &m) != nil || m.ID == nil:
+		case m.Method == "":
+			questions.answered(&m)
+		default:
+			m.modern = isModern(&m)
 			go reply(s, &m, send)
 		}
+	}
+}
+
+// isModern reports whether a request carries the envelope of 2026-07-28.
+func isModern(m *message) bool {
+	return strings.Contains(string(m.raw), `"io.modelcontextprotocol/protocolVersion"`)
+}
+
+// questions are the requests of the server that wait for an answer.
+type questions struct {
+	send func(object)
+
+	mu   sync.Mutex // guards the following
+	next int
+	open map[string]chan json.RawMessage
+}
+
+func (q *questions) ask(method string, params object) json.RawMessage {
+	q.mu.Lock()
+	q.next++
+	id := fmt.Sprintf(`"question-%d"`, q.next)
+	answer := make(chan json.RawMessage, 1)
+	q.open[id] = answer
+	q.mu.Unlock()
+	q.send(object{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params})
+	return <-answer
+}
+
+func (q *questions) answered(m *message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	answer := q.open[string(m.ID)]
+	delete(q.open, string(m.ID))
+	switch {
+	case answer == nil:
+	case m.Error != nil:
+		answer <- m.Error
+	default:
+		answer <- m.Result
 	}
 }
 
@@ -128,6 +189,8 @@ func serveHTTP() {
 	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	large := newLarge("1.5.0-rc", "new")
 	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) { post(large, w, r) })
+	zoo := newZoo()
+	mux.HandleFunc("POST /zoo", func(w http.ResponseWriter, r *http.Request) { post(zoo, w, r) })
 	fmt.Printf("http://%s\n", listener.Addr())
 	fmt.Fprintln(os.Stderr, http.Serve(listener, mux))
 	os.Exit(1)
@@ -136,10 +199,13 @@ func serveHTTP() {
 // post answers with a stream of events if there are notifications, and else with JSON.
 func post(s service, w http.ResponseWriter, r *http.Request) {
 	var m message
-	if json.NewDecoder(io.LimitReader(r.Body, 64<<20)).Decode(&m) != nil {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+	if err != nil || json.Unmarshal(raw, &m) != nil {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
+	m.raw = raw
+	m.modern = isModern(&m)
 	if m.ID == nil {
 		w.WriteHeader(http.StatusAccepted)
 		return

@@ -264,7 +264,8 @@ export function Differences({ a, b }: { a: number; b: number }) {
   }, [a, b])
   if (problem.value) return <Problem of={problem.value} />
   if (!list.value) return null
-  if (!list.value.length) return <p class="ok-text pad">✓ Frames {count(a)} and {count(b)} are equal.</p>
+  const shown = list.value.filter((d) => d.pointer !== '/id') // every request has another
+  if (!shown.length) return <p class="ok-text pad">✓ Frames {count(a)} and {count(b)} are equal{list.value.length > 0 && ', except for the id'}.</p>
   const short = (v: unknown) => (v === undefined ? '' : (JSON.stringify(v) ?? '').slice(0, 400))
   return (
     <div class="diff" tabIndex={0} role="region" aria-label={`Differences of frames ${a} and ${b}`}>
@@ -277,7 +278,7 @@ export function Differences({ a, b }: { a: number; b: number }) {
           </tr>
         </thead>
         <tbody>
-          {list.value.slice(0, 500).map((d) => (
+          {shown.slice(0, 500).map((d) => (
             <tr key={d.pointer}>
               <td>
                 <code>{d.pointer || '/'}</code>
@@ -288,7 +289,7 @@ export function Differences({ a, b }: { a: number; b: number }) {
           ))}
         </tbody>
       </table>
-      {list.value.length > 500 && <p class="muted">{count(list.value.length - 500)} more</p>}
+      {shown.length > 500 && <p class="muted">{count(shown.length - 500)} more</p>}
     </div>
   )
 }

@@ -1,8 +1,7 @@
 // Overview: how the connection came about, or why not, and what the server is.
 import { useComputed, useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
-import { failureOf, get, post } from '../api'
+import { useMemo } from 'preact/hooks'
+import { failureOf, post } from '../api'
 import { bytes, clock, count, duration, plural } from '../format'
 import { phaseText, toneOf } from '../phase'
 import { useKeys } from '../keys'
@@ -11,24 +10,15 @@ import { catalogs, frames, framesVersion, logCounts, logs, logsVersion, say, sou
 import type { Finding, State, Step } from '../types'
 import { now } from '../ui/clock'
 import { CodeArea } from '../ui/editor'
-import { Badge, Command, Fact, Problem, toneOfSeverity } from '../ui/kit'
+import { Badge, Card, Fact, Problem, toneOfSeverity } from '../ui/kit'
 import { VirtualList } from '../ui/list'
 import { levels, Log } from '../ui/log'
 import { Link, Markdown } from '../ui/markdown'
+import { Verbs } from './verbs'
 
 const here = (s: State, more: Record<string, string> = {}) => (sources.value.length > 1 ? { s: s.name, ...more } : more)
 
 const report = (error: unknown): void => say(failureOf(error).text)
-
-const Card = ({ title, extra, children, wide }: { title: string; extra?: ComponentChildren; children: ComponentChildren; wide?: boolean }) => (
-  <section class={wide ? 'card wide' : 'card'} aria-label={title}>
-    <header>
-      <h3>{title}</h3>
-      {extra}
-    </header>
-    {children}
-  </section>
-)
 
 /** Overview is the room. With several sources, one is chosen. */
 export function Overview() {
@@ -100,8 +90,8 @@ function Source({ of: s }: { of: State }) {
         <Tile room="p" s={s} n={s.counts?.prompts} noun="prompt" />
         <Tile room="a" s={s} n={s.counts?.apps} noun="app" />
         <div class="tile">
-          <strong>{s.phase === 'ready' || s.tokens ? `≈ ${count(s.tokens ?? 0)}` : '–'}</strong>
-          <span>tokens, {bytes(s.bytes ?? 0)}: what the definitions cost in each conversation</span>
+          <strong>{isKnown(s) ? `≈ ${count(s.tokens ?? 0)}` : '–'}</strong>
+          <span>tokens{isKnown(s) && <>, {bytes(s.bytes ?? 0)}</>}: what the definitions cost in each conversation</span>
         </div>
       </div>
       <div class="cards">
@@ -117,16 +107,19 @@ function Source({ of: s }: { of: State }) {
           </Card>
         )}
         <Lines of={s} />
-        <Commands of={s} />
+        <Verbs of={s} />
         {canConnect && <Wanted of={s} />}
       </div>
     </div>
   )
 }
 
+// isKnown reports whether the lists of a source were read, now or before the connection ended.
+const isKnown = (s: State): boolean => s.phase === 'ready' || s.phase === 'recording' || !!s.catalog
+
 const Tile = ({ room, s, n, noun }: { room: string; s: State; n: number | undefined; noun: string }) => (
   <a data-in class="tile" href={address(room)}>
-    <strong>{s.phase === 'connecting' && !n ? '–' : count(n ?? 0)}</strong>
+    <strong>{isKnown(s) || n ? count(n ?? 0) : '–'}</strong>
     <span>{n === 1 ? noun : `${noun}s`}</span>
   </a>
 )
@@ -473,38 +466,6 @@ function Lines({ of: s }: { of: State }) {
         </Card>
       )}
     </>
-  )
-}
-
-interface Verb {
-  verb: string
-  title: string
-  command: string
-  does: string
-}
-
-// Commands are Slipway's other verbs, ready to copy. The page runs none.
-function Commands({ of: s }: { of: State }) {
-  const list = useSignal<Verb[]>([])
-  useEffect(() => {
-    get<{ commands: Verb[] | null }>(`commands?source=${s.id}`).then((c) => (list.value = c.commands ?? []), () => undefined)
-  }, [s.id])
-  if (!list.value.length) return null
-  return (
-    <Card title="In the terminal">
-      <dl class="verbs">
-        {list.value.map((v) => (
-          <div>
-            <dt>
-              {v.title} <span class="muted">{v.does}</span>
-            </dt>
-            <dd>
-              <Command text={v.command} />
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </Card>
   )
 }
 

@@ -38,7 +38,8 @@ function Elicit({ ask, answer }: { ask: Ask; answer: Answer }) {
   const view = useSignal<'form' | 'json'>('form')
   const attempted = useSignal(false)
   const refused = attempted.value && draft.problems.value.length > 0
-  const accept = (anyway: boolean) => {
+  const accept = async (anyway: boolean) => {
+    await draft.checkNow() // what was typed a moment ago is not checked yet
     attempted.value = true
     if (draft.broken.value || (!anyway && draft.problems.value.length)) return
     void answer.send(`"action":"accept","content":${draft.oneLine()}`)
@@ -50,11 +51,11 @@ function Elicit({ ask, answer }: { ask: Ask; answer: Answer }) {
         <Editor draft={draft} form={ask.form} view={view.value} label="Answer" attempted={attempted} />
       </div>
       <div class="buttons">
-        <button type="button" class="primary" disabled={answer.busy.value} onClick={() => accept(false)}>
+        <button type="button" class="primary" disabled={answer.busy.value} onClick={() => void accept(false)}>
           Accept
         </button>
         {refused && (
-          <button type="button" class="warn-button" onClick={() => accept(true)}>
+          <button type="button" class="warn-button" onClick={() => void accept(true)}>
             Send anyway
           </button>
         )}

@@ -81,7 +81,7 @@ export function Entries(props: EntriesProps) {
   const sum = (of: keyof ListDiff) => changes.reduce((n, d) => props.kinds.reduce((m, k) => m + (d[k]?.[of]?.length ?? 0), n), 0)
   return (
     <>
-      <div class="list-pane" style={{ width: sizeOf('list', 340) }} data-region="list">
+      <div class="list-pane" style={{ width: sizeOf('list', 340), '--rows': `${list.length * 30 + 72}px` }} data-region="list">
         <div class="list-head">
           <input
             type="search"

@@ -105,7 +105,11 @@ function Label({ form, id, name, as }: { form: Form; id: string; name: string; a
   return (
     <div class="field-label">
       {as ? <span id={`${id}-label`}>{text}</span> : <label for={id} id={`${id}-label`}>{text}</label>}
-      <span class="field-type">{types[form.kind] ?? form.kind}</span>
+      <span class="field-type">
+        {types[form.kind] ?? form.kind}
+        {form.nullable && ' or null'}
+      </span>
+      {form.readOnly && <Badge title="readOnly: the server sets it">read-only</Badge>}
       {form.header && <Badge title="Also sent as this HTTP header">{form.header}</Badge>}
     </div>
   )
@@ -122,7 +126,6 @@ export function Field(props: FieldProps) {
   const own = value === undefined && !state.attempted?.value ? [] : state.problems.value.filter((p) => p.pointer === pointer)
   const nested = ['object', 'map', 'array', 'tuple', 'choice'].includes(form.kind)
   const name = form.label && form.label !== form.key ? `${form.key ?? ''}` || form.label : (form.key ?? form.label ?? String(path.at(-1) ?? ''))
-  const limit = limits(form)
   const body = value === undefined && nested ? null : <Control {...props} id={id} value={value} />
   return (
     <div class={`field ${nested ? 'nested' : ''} ${value === undefined ? 'absent' : ''} ${own.length ? 'wrong' : ''}`} role={nested ? 'group' : undefined} aria-labelledby={nested ? `${id}-label` : undefined}>
@@ -134,37 +137,51 @@ export function Field(props: FieldProps) {
             Add {name}
           </button>
         )}
-                <StateSelect {...props} value={value} name={name} />
+        <StateSelect {...props} value={value} name={name} />
         {props.remove && (
           <button type="button" class="quiet small" aria-label={`Remove ${name}`} title="Remove" onClick={props.remove}>
             <Icon name="close" />
           </button>
         )}
       </div>
-      {(form.help || limit || form.default !== undefined || form.more || form.examples?.length) && (
-        <div class="field-help">
-          {form.label && form.label !== name && <strong>{form.label} </strong>}
-          {form.help}
-          {limit && <span class="limit">{limit}</span>}
-          {form.default !== undefined && value === undefined && (
-            <button type="button" class="link" onClick={() => write(state, path, json.from(form.default), order)}>
-              default {show(form.default).slice(0, 60)}
-            </button>
-          )}
-          {form.examples?.slice(0, 3).map((e) => (
-            <button type="button" class="link" onClick={() => write(state, path, json.from(e), order)}>
-              {show(e).slice(0, 60)}
-            </button>
-          ))}
-          {form.more && <span class="more">also checked: {form.more}</span>}
-        </div>
-      )}
+      <Help form={form} name={name} offersDefault={value === undefined} write={(v) => write(state, path, v, order)} />
       {own.map((p) => (
         <div class="field-problem" id={`${id}-problem`}>
           <span aria-hidden="true">⚠</span> {p.text}
         </div>
       ))}
       {nested && value !== undefined && <div class="field-body">{body}</div>}
+    </div>
+  )
+}
+
+// Help is what the schema says about a value besides its kind.
+function Help({ form, name, offersDefault, write: set }: {
+  form: Form
+  name: string
+  offersDefault?: boolean
+  write?: (value: json.Value) => void
+}) {
+  const limit = limits(form)
+  const label = form.label && form.label !== name
+  const offered = offersDefault && form.default !== undefined
+  if (!form.help && !limit && !offered && !form.more && !label && !form.examples?.length) return null
+  return (
+    <div class="field-help">
+      {label && <strong>{form.label} </strong>}
+      {form.help}
+      {limit && <span class="limit">{limit}</span>}
+      {offered && (
+        <button type="button" class="link" onClick={() => set?.(json.from(form.default))}>
+          default {show(form.default).slice(0, 60)}
+        </button>
+      )}
+      {set && form.examples?.slice(0, 3).map((e) => (
+        <button type="button" class="link" onClick={() => set(json.from(e))}>
+          {show(e).slice(0, 60)}
+        </button>
+      ))}
+      {form.more && <span class="more">also checked: {form.more}</span>}
     </div>
   )
 }
@@ -454,7 +471,7 @@ function Members({ form, path, state, value }: ControlProps) {
       ))}
       {canAdd && !open.value && (
         <button type="button" class="link small-text adder" onClick={() => (open.value = true)}>
-          {form.kind === 'map' ? 'Add an entry' : 'Add a member that the schema does not name'}
+          {form.kind === 'map' ? 'Add an entry' : 'Add another field'}
         </button>
       )}
       {canAdd && open.value && (
@@ -462,8 +479,8 @@ function Members({ form, path, state, value }: ControlProps) {
           <input
             ref={focusNow}
             class="small"
-            placeholder={form.keyPattern ? `name, ${form.keyPattern}` : 'additional name'}
-            aria-label={`Name of an additional member of ${form.key ?? 'the arguments'}`}
+            placeholder={form.keyPattern ? `name, ${form.keyPattern}` : 'name'}
+            aria-label={`Name of another field of ${form.key ?? 'the arguments'}`}
             value={adding.value}
             onInput={(e) => (adding.value = e.currentTarget.value)}
             onKeyDown={(e) => {
@@ -489,6 +506,8 @@ const maxShown = 100
 function Items({ form, path, state, value }: ControlProps) {
   const items = value?.t === 'array' ? value.items : []
   const fixed = form.children ?? []
+  // JSON can still send more items than the schema accepts.
+  const isFull = form.kind === 'tuple' && !form.open && items.length >= fixed.length
   const rest = form.items ?? { kind: 'any', pointer: '' }
   const options = form.kind === 'array' && form.unique && form.items?.kind === 'enum' ? (form.items.options ?? []) : []
   if (options.length && options.length <= 40) {
@@ -517,20 +536,22 @@ function Items({ form, path, state, value }: ControlProps) {
       {items.slice(0, maxShown).map((_, i) => (
         <Field
           key={i}
-          form={{ ...(fixed[i] ?? rest), key: String(i) }}
+          form={{ ...(fixed[i] ?? rest), key: fixed[i]?.label ?? String(i) }}
           path={[...path, i]}
           state={state}
           remove={() => write(state, [...path, i], undefined)}
         />
       ))}
       {items.length > maxShown && <p class="muted">{items.length - maxShown} more items: edit them as JSON</p>}
-      <button
-        type="button"
-        class="small ghost"
-        onClick={() => write(state, [...path, items.length], initial(fixed[items.length] ?? rest))}
-      >
-        Add an item
-      </button>
+      {!isFull && (
+        <button
+          type="button"
+          class="small ghost"
+          onClick={() => write(state, [...path, items.length], initial(fixed[items.length] ?? rest))}
+        >
+          Add an item
+        </button>
+      )}
     </div>
   )
 }
@@ -595,6 +616,7 @@ function Choice(props: ControlProps) {
       {branch && (
         <div class="branch">
           <Control {...props} id={`${id}-branch`} form={{ ...branch, ...(form.key !== undefined ? { key: form.key } : {}) }} />
+          <Help form={branch} name={branch.label ?? ''} />
         </div>
       )}
     </div>
@@ -635,6 +657,7 @@ export function FormView({ form, state }: { form: Form; state: FormState }) {
           <span aria-hidden="true">⚠</span> {p.text}
         </div>
       ))}
+      <Help form={{ kind: form.kind, pointer: '', ...(form.help ? { help: form.help } : {}), ...(form.more ? { more: form.more } : {}) }} name="" />
       {form.kind === 'object' && !form.children?.length && !form.open && !form.items ? (
         <p class="muted">No arguments.</p>
       ) : (

@@ -109,6 +109,17 @@ export const Command = ({ text, does }: { text: string; does?: string }) => (
   </div>
 )
 
+/** Card is a titled part of Overview. */
+export const Card = ({ title, extra, children, wide }: { title: string; extra?: ComponentChildren; children: ComponentChildren; wide?: boolean }) => (
+  <section class={wide ? 'card wide' : 'card'} aria-label={title} tabIndex={-1}>
+    <header>
+      <h3>{title}</h3>
+      {extra}
+    </header>
+    {children}
+  </section>
+)
+
 export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div>
     <dt>{name}</dt>

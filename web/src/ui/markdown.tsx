@@ -103,14 +103,16 @@ function table(lines: string[], i: number): Block | undefined {
   if (!lines[i]!.includes('|') || !isRule(lines[i + 1])) return undefined
   let end = i + 2
   while (end < lines.length && lines[end]!.includes('|')) end++
+  const sides = splitRow(lines[i + 1]!).map((c) => (c.endsWith(':') ? (c.startsWith(':') ? 'center' : 'right') : 'left'))
+  const style = (column: number) => ({ textAlign: sides[column] ?? 'left' })
   const element = (
     <div class="table-box" tabIndex={0} role="region" aria-label="Table">
       <table>
         <thead>
-          <tr>{splitRow(lines[i]!).map((c) => <th><Inline text={c} /></th>)}</tr>
+          <tr>{splitRow(lines[i]!).map((c, n) => <th style={style(n)}><Inline text={c} /></th>)}</tr>
         </thead>
         <tbody>
-          {lines.slice(i + 2, end).map((l) => <tr>{splitRow(l).map((c) => <td><Inline text={c} /></td>)}</tr>)}
+          {lines.slice(i + 2, end).map((l) => <tr>{splitRow(l).map((c, n) => <td style={style(n)}><Inline text={c} /></td>)}</tr>)}
         </tbody>
       </table>
     </div>
@@ -134,9 +136,11 @@ function list(lines: string[], i: number): Block | undefined {
       items.at(-1)!.push(line.replace(/^\s{1,4}/, ''))
     } else break
   }
-  const children = items.map((text) => (
-    <li>{text.length === 1 ? <Inline text={text[0]!} /> : blocks(text)}</li>
-  ))
+  const children = items.map((text) => {
+    const task = /^\[([ xX])\] /.exec(text[0]!)
+    if (task) text[0] = `${task[1] === ' ' ? '☐' : '☑'} ${text[0]!.slice(4)}`
+    return <li class={task ? 'task' : undefined}>{text.length === 1 ? <Inline text={text[0]!} /> : blocks(text)}</li>
+  })
   return { element: ordered ? <ol start={parseInt(first[2]!, 10)}>{children}</ol> : <ul>{children}</ul>, next: end }
 }
 

@@ -1,16 +1,16 @@
 // The result of a call: what a person wants to see, the structure, and the bytes.
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { type Body, download, failureOf, loadBody, post, request } from '../api'
+import { type Body, download, failureOf, loadBody, post, request, saveAs } from '../api'
 import { bytes, clock, count, duration, plural, tokens } from '../format'
 import { childrenOf, follow, type Node, rootOf, stringOf, textOf } from '../json'
 import { address, param, setParams } from '../route'
-import { calls, callsVersion, cancel, logCounts, logs, logsVersion, progress, say } from '../store'
+import { calls, callsVersion, cancel, catalogs, logCounts, logs, logsVersion, progress, say } from '../store'
 import type { Call, Failure, Problem as Finding } from '../types'
 import { now } from './clock'
 import { Log } from './log'
 import { CopyButton, copy, Key, layout, Menu, Problem, setLayout, Tabs } from './kit'
-import { looksLikeMarkdown, Markdown } from './markdown'
+import { canOpen, Link, looksLikeMarkdown, Markdown } from './markdown'
 import { TextView } from './text'
 import { JSONTree } from './tree'
 
@@ -49,13 +49,53 @@ const base64 = /^[A-Za-z0-9+/=\s]*$/
 
 /** Media shows an image or a sound that came in the message, and nothing from elsewhere. */
 function Media({ mime, data, what }: { mime: string; data: string; what: string }) {
-  if (!data || !base64.test(data)) return <p class="muted">{what}: no data that can be shown</p>
   if (imageType.test(mime)) return <img class="media" src={`data:${mime};base64,${data}`} alt={`${what}, ${mime}`} />
   if (audioType.test(mime)) return <audio class="media" controls src={`data:${mime};base64,${data}`} aria-label={what} />
+  return null
+}
+
+// sizeOf returns how many bytes base64 text encodes.
+const sizeOf = (data: string): number => Math.floor((data.replace(/[\s=]/g, '').length * 3) / 4)
+
+// saveData downloads what base64 text encodes.
+function saveData(data: string, mime: string, uri: string): void {
+  const binary = Uint8Array.from(atob(data.replace(/\s/g, '')), (c) => c.charCodeAt(0))
+  const kind = /^\w+\/([\w-]{1,12})/.exec(mime)?.[1] ?? 'bin'
+  const name = uri.split('/').pop()?.replace(/[^\w.-]/g, '') || 'content'
+  saveAs(name.includes('.') ? name : `${name}.${kind}`, new Blob([binary]))
+}
+
+// Annotations are for whom a server means its content, and how important it is.
+function Annotations({ node }: { node: Node }) {
+  const list = follow(node, 'annotations')
+  if (list?.kind !== 'object') return null
   return (
-    <p class="muted">
-      {what}, {mime || 'no type'}, {bytes(Math.floor((data.length * 3) / 4))}
-    </p>
+    <>
+      {childrenOf(list, 8).list.map((a) => (
+        <span class="badge" title="annotations">
+          {String(a.key)} {textOf(a).replace(/["[\]]/g, '').slice(0, 60)}
+        </span>
+      ))}
+    </>
+  )
+}
+
+// ContentLink is a resource_link: the server reads it, and a web address can be opened as well.
+function ContentLink({ node }: { node: Node }) {
+  const uri = part(node, 'uri')
+  const size = follow(node, 'size')
+  return (
+    <div class="content-link">
+      <span class="badge">link</span>
+      <a data-in href={address('r', uri)}>{part(node, 'title') || part(node, 'name') || uri}</a>
+      <code>{uri.slice(0, 300)}</code>
+      <span class="muted small-text">
+        {[part(node, 'mimeType'), size?.kind === 'number' ? bytes(Number(textOf(size))) : ''].filter(Boolean).join(', ')}
+      </span>
+      <Annotations node={node} />
+      {canOpen(uri) && <Link url={uri}>Open</Link>}
+      {part(node, 'description') && <p class="muted">{part(node, 'description')}</p>}
+    </div>
   )
 }
 
@@ -70,38 +110,57 @@ function jsonOf(text: string | undefined): Node | undefined {
   }
 }
 
-export function Content({ item, index }: { item: Item; index: number }) {
+export function Content({ item, index, several }: { item: Item; index: number; several?: boolean }) {
   const { node } = item
   const inner = follow(node, 'resource') ?? node
   const mime = part(inner, 'mimeType')
   const uri = part(inner, 'uri')
   const plain = useSignal(false)
   const value = useMemo(() => jsonOf(item.text), [item.text])
-  if (item.type === 'resource_link') {
+  if (item.type === 'resource_link') return <ContentLink node={node} />
+  const blob = part(inner, 'blob') || part(node, 'data')
+  const isData = item.text === undefined && blob !== ''
+  const isBinary = isData && base64.test(blob)
+  const size = isBinary ? sizeOf(blob) : node.to - node.from
+  const bar = (rich: boolean) =>
+    (uri || rich || several || isData || follow(node, 'annotations')) && (
+      <div class="content-bar">
+        {several && <span class="badge">{item.type}</span>}
+        {uri && <code>{uri.slice(0, 300)}</code>}
+        {mime && <span class="muted">{mime}</span>}
+        {(several || isData) && (
+          <span class="muted figure" title="Tokens are estimated: four bytes each, and base64 is not decoded">
+            {bytes(size)} · {tokens(Math.ceil((node.to - node.from) / 4))}
+          </span>
+        )}
+        <Annotations node={node} />
+        {isData && !isBinary && <span class="error-text">✗ not base64</span>}
+        <span class="spacer" />
+        {isBinary && (
+          <button type="button" class="quiet small" onClick={() => saveData(blob, mime, uri)}>
+            Save {mime ? mime.split('/')[0] : 'data'}
+          </button>
+        )}
+        {rich && (
+          <button type="button" class="quiet small" aria-pressed={plain.value} onClick={() => (plain.value = !plain.value)}>
+            {plain.value ? 'Show formatted' : 'Show source'}
+          </button>
+        )}
+      </div>
+    )
+  if (isData) {
     return (
-      <div class="content-link">
-        <span class="badge">link</span> <a data-in href={address('r', uri)}>{part(node, 'title') || part(node, 'name') || uri}</a>{' '}
-        <code>{uri.slice(0, 300)}</code>
+      <div class="content-text">
+        {bar(false)}
+        {isBinary && <Media mime={mime} data={blob} what={uri || `Content ${index + 1}`} />}
       </div>
     )
   }
-  const blob = part(inner, 'blob') || part(node, 'data')
-  if (item.text === undefined && blob) return <Media mime={mime} data={blob} what={uri || `Content ${index + 1}`} />
   if (item.text === undefined) return <JSONTree root={node} label={`Content ${index + 1}`} id={`content-${index}`} />
   const rich = value !== undefined || ((mime === 'text/markdown' || looksLikeMarkdown(item.text)) && item.text.length < 60_000)
   return (
     <div class="content-text">
-      {(uri || rich) && (
-        <div class="content-bar">
-          {uri && <code>{uri.slice(0, 300)}</code>}
-          {mime && <span class="muted">{mime}</span>}
-          {rich && (
-            <button type="button" class="quiet small" aria-pressed={plain.value} onClick={() => (plain.value = !plain.value)}>
-              {plain.value ? 'Show formatted' : 'Show source'}
-            </button>
-          )}
-        </div>
-      )}
+      {bar(rich)}
       {value && !plain.value ? (
         <JSONTree root={value} label={`JSON in text ${index + 1}`} id={`text-${index}`} depth={3} />
       ) : rich && !plain.value ? (
@@ -113,23 +172,34 @@ export function Content({ item, index }: { item: Item; index: number }) {
   )
 }
 
-/** Structured shows structuredContent, as a table if it is a list of objects. */
-function Structured({ node, call }: { node: Node; call: Call }) {
+const outputOf = (call: Call) => catalogs.value.get(call.src)?.tools.find((t) => t.name === call.name)?.output
+
+// useOutputCheck verifies structuredContent against the tool's output schema, in Go.
+function useOutputCheck(node: Node | undefined, call: Call | undefined) {
   const problems = useSignal<Finding[] | undefined>(undefined)
-  const asTable = useSignal(false)
   useEffect(() => {
-    if (node.cut || call.method !== 'tools/call' || node.to - node.from > 2 << 20) return
-    post<{ problems: Finding[] | null }>('check', { source: call.src, output: call.name, text: textOf(node) }).then(
+    problems.value = undefined
+    if (!node || !call || node.cut || call.method !== 'tools/call' || node.to - node.from > 2 << 20) return undefined
+    if (!outputOf(call)) return undefined
+    const abort = new AbortController()
+    post<{ problems: Finding[] | null }>('check', { source: call.src, output: call.name, text: textOf(node) }, abort.signal).then(
       (a) => (problems.value = a.problems ?? []),
       () => undefined,
     )
-  }, [node.text])
+    return () => abort.abort()
+  }, [node?.text])
+  return problems.value
+}
+
+/** Structured shows structuredContent, as a table if it is a list of objects. */
+function Structured({ node, problems }: { node: Node; problems: Finding[] | undefined }) {
+  const asTable = useSignal(false)
   const rows = useMemo(() => tableOf(node), [node.text])
   return (
     <>
       <div class="content-bar">
-        {problems.value && !problems.value.length && <span class="ok-text">✓ matches the output schema</span>}
-        {problems.value?.length ? <span class="error-text">✗ {plural(problems.value.length, 'problem')} with the output schema</span> : null}
+        {problems && !problems.length && <span class="ok-text">✓ matches the output schema</span>}
+        {problems?.length ? <span class="error-text">✗ {plural(problems.length, 'problem')} with the output schema</span> : null}
         {rows && (
           <button type="button" class="quiet small" aria-pressed={asTable.value} onClick={() => (asTable.value = !asTable.value)}>
             {asTable.value ? 'Show as tree' : 'Show as table'}
@@ -137,7 +207,7 @@ function Structured({ node, call }: { node: Node; call: Call }) {
         )}
         {rows && asTable.value && <CopyButton quiet label="Copy as CSV" text={() => rows.map((r) => r.map(csv).join(',')).join('\n')} />}
       </div>
-      {problems.value?.slice(0, 10).map((p) => (
+      {problems?.slice(0, 10).map((p) => (
         <div class="field-problem">
           <code>{p.pointer || '/'}</code> {p.text}
         </div>
@@ -306,6 +376,8 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
     return { root, result, items: contents(result), structured: follow(result, 'structuredContent'), hasMessages: !!follow(result, 'messages') }
   }, [body.value])
 
+  const output = useOutputCheck(parsed?.structured, shownCall)
+
   if (!call) {
     return (
       <div class="nothing">
@@ -319,10 +391,18 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
     if (answer) loadBody(answer, true).then((b) => (body.value = b), (e) => (problem.value = failureOf(e)))
   }
   const lines = logs.get(call.id) ?? []
+  const lacksOutput =
+    !!parsed?.result && !parsed.structured && !!body.value?.whole && shownCall?.method === 'tools/call' && shownCall.state === 'done' &&
+    !shownCall.isError && !!outputOf(shownCall)
+  const mark = output && (
+    <span class={output.length ? 'error-text' : 'ok-text'} title={output.length ? 'Does not match the output schema' : 'Matches the output schema'}>
+      {output.length ? ' ✗' : ' ✓'} schema
+    </span>
+  )
   const hasText = (parsed?.items.length ?? 0) > 0 || parsed?.hasMessages
   const tabs = [
     { id: 'text', label: parsed?.hasMessages ? 'Messages' : 'Content', hidden: !hasText },
-    { id: 'structured', label: 'Structured', hidden: !parsed?.structured },
+    { id: 'structured', label: <>Structured{mark}</>, hidden: !parsed?.structured },
     { id: 'raw', label: 'JSON' },
     { id: 'bytes', label: 'Bytes' },
     { id: 'log', label: `Log ${count(logCounts.get(call.id) ?? 0)}`, hidden: !logCounts.get(call.id) },
@@ -382,10 +462,15 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
               </button>
             </div>
           )}
+          {lacksOutput && (
+            <div class="partial" role="note">
+              The tool declares an output schema, but its result has no structuredContent.
+            </div>
+          )}
           <div class={isRunning ? 'result-body dimmed' : 'result-body'} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
             {tab === 'text' && parsed.hasMessages && parsed.result && <Messages result={parsed.result} />}
-            {tab === 'text' && parsed.items.map((item, i) => <Content key={i} item={item} index={i} />)}
-            {tab === 'structured' && parsed.structured && <Structured node={parsed.structured} call={call} />}
+            {tab === 'text' && parsed.items.map((item, i) => <Content key={i} item={item} index={i} several={parsed.items.length > 1} />)}
+            {tab === 'structured' && parsed.structured && <Structured node={parsed.structured} problems={output} />}
             {tab === 'raw' && <JSONTree root={parsed.root} label="Response" id={`${id2}-json`} depth={3} />}
             {tab === 'bytes' && <TextView text={body.value!.text} label="Bytes" wrap={layout.value['wrap'] !== 'no'} />}
             {tab === 'log' && <Log lines={lines} total={logCounts.get(call.id) ?? 0} />}
