@@ -43,6 +43,7 @@ func commandsFor(src *Source) []verb {
 	}
 	lockable := src.Lock.Name != "" && src.Lock.Definitions == ""
 	freeze := line("slipway site freeze", "-o site")
+	record := line("slipway record", "-o session.mcplog")
 	return []verb{
 		{"check", "Check", line("slipway check", ""), "Check names, schemas, descriptions and apps", true},
 		{"lock", "Lock", line("slipway lock", ""), "Pin the tools; a later change is reported or blocked", lockable},
@@ -50,6 +51,6 @@ func commandsFor(src *Source) []verb {
 		{"freeze", "Freeze", freeze, "Write a static site that answers the same", false},
 		{"pack", "Pack", freeze + " && slipway bundle pack site", "Make a bundle that people install with a click", false},
 		{"add", "Add to a client", line("slipway add", ""), "Add the server to the config files of clients", false},
-		{"record", "Record", line("slipway record", "-o session.mcplog"), "Serve it to one client and record everything", false},
+		{"record", "Record", record, "Serve it to one client and record everything", false},
 	}
 }

@@ -1,13 +1,13 @@
 // The frame of the page: bar, rail, room, questions and dock. It never moves.
 import type { ComponentType, TargetedEvent } from 'preact'
 import { useEffect, useErrorBoundary } from 'preact/hooks'
-import { boot, useToken } from './api'
+import { boot, failureOf, post, useToken } from './api'
 import { helpOpen, paletteOpen, visited } from './keys'
 import { later, rooms, viewOf } from './rooms'
 import { Dock } from './rooms/dock'
 import { phaseText, toneOf } from './phase'
 import { address, go, place, room } from './route'
-import { asks, by, hidden, link, linkError, said, sources, start } from './store'
+import { asks, by, hidden, link, linkError, said, say, shown, sources, start } from './store'
 import { nextTheme, themeOf } from './theme'
 import type { State } from './types'
 import { Icon, Key } from './ui/kit'
@@ -65,7 +65,7 @@ function Chip({ state }: { state: State }) {
   )
 }
 
-// lostText explains that the program behind the page is gone.
+// Banner says that the program behind the page is gone, or servers that are started again.
 function Banner() {
   if (link.value === 'lost') {
     return (
@@ -75,7 +75,22 @@ function Banner() {
       </div>
     )
   }
-  return null
+  return (
+    <>
+      {shown.value.filter((s) => s.phase === 'waiting').slice(0, 3).map((s) => (
+        <div class="banner warn" role="status" key={s.id}>
+          <span aria-hidden="true">▲</span>
+          <strong>
+            {s.name} {phaseText(s)}
+          </strong>
+          <span class="banner-text">{s.error?.text.slice(0, 500)}</span>
+          <button type="button" class="small" onClick={() => void post('reconnect', { source: s.id, version: s.wanted?.version ?? '', capabilities: s.wanted?.capabilities ?? null }).catch((e) => say(failureOf(e).text))}>
+            Now
+          </button>
+        </div>
+      ))}
+    </>
+  )
 }
 
 function Locked() {

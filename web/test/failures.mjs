@@ -1,5 +1,7 @@
 // Servers that fail: the page names the step and one thing to do.
-import { check, connected, inspect, must, none, ready, testserver, urls, visit } from './lab.mjs'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { check, connected, inspect, must, none, ready, temporary, testserver, urls, visit } from './lab.mjs'
 
 const overview = async (sources, options) => {
   const lab = await inspect(sources, options)
@@ -67,6 +69,45 @@ check('a server that is lost: the form and the results stay usable', async () =>
   must((await page.locator('[data-list=tools] .row').count()) > 10, 'the tools are gone')
   await ready(page) // it is started again
   none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('a server that ends again and again: why, the next attempt, and a button to try now', async () => {
+  const file = join(temporary, 'crashed')
+  const lab = await inspect(['--', testserver, 'zoo', file])
+  const { page, clean, close } = await visit(lab, { path: 't/crash' })
+  await ready(page)
+  await page.getByRole('button', { name: /^Call/ }).click()
+  const banner = page.locator('.banner.warn')
+  await banner.waitFor()
+  await page.waitForFunction(() => /ended, attempt \d+ in \d+ s.*FATAL: the licence has expired/s.test(document.querySelector('.banner.warn')?.innerText ?? ''))
+  must((await page.locator('[data-list=tools] .row').count()) > 5, 'the tools are gone')
+  const now = banner.getByRole('button', { name: 'Now' })
+  await now.waitFor()
+  rmSync(file)
+  await now.click({ timeout: 2000 }).catch(() => undefined) // the next attempt may be faster
+  await banner.waitFor({ state: 'detached' })
+  await ready(page)
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('links: arguments that are too long for an address are those of a call', async () => {
+  const lab = await inspect(['--', testserver, 'zoo'])
+  const { page, clean, close } = await visit(lab, { path: 't/echo_fields' })
+  await ready(page)
+  const long = 'x'.repeat(6000)
+  await page.locator('[id="f/name"]').fill(long)
+  await page.locator('.call-bar').getByRole('button', { name: /^Call/ }).click()
+  await page.getByRole('button', { name: 'Send anyway' }).click()
+  await page.waitForURL('**c=1*')
+  const other = await visit(lab, { path: page.url().slice(lab.base.length) })
+  await ready(other.page)
+  await other.page.waitForFunction((n) => document.getElementById('f/name')?.value.length === n, long.length)
+  none([...(await clean()), ...(await other.clean())])
+  await other.close()
   await close()
   lab.stop()
 })

@@ -2,7 +2,8 @@
 // writes JSON-RPC itself, since no library would send what some of them send.
 //
 //	testserver large       1,000 tools, floods of notifications, results of megabytes, on stdio
-//	testserver zoo         every kind of field, content, question and notification, on stdio
+//	testserver zoo [FILE]  every kind of field, content, question and notification, on stdio;
+//	                       it does not start while FILE exists, which its tool crash creates
 //	testserver hostile     every string tries to break out of the page, on stdio
 //	testserver dies        writes to stderr and exits
 //	testserver http        prints the URL of a folder: /mcp, /zoo, /401, /hang, /404, /dies
@@ -30,7 +31,7 @@ func main() {
 	case "large":
 		serveStdio(newLarge("1.4.0", "open"))
 	case "zoo":
-		serveStdio(newZoo())
+		serveStdio(newZoo(os.Args[2:]...))
 	case "hostile":
 		serveStdio(newHostile())
 	case "dies":

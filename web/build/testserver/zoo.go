@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -15,13 +16,31 @@ import (
 type zoo struct {
 	ask func(method string, params object) json.RawMessage // nil if the server cannot ask
 
+	crashed string // the file that the tool crash creates, or empty
+
 	mu         sync.Mutex // guards the following
 	changed    bool       // the lists have changed
 	subscribed map[string]bool
 	reads      int // of the counter
 }
 
-func newZoo() *zoo { return &zoo{subscribed: make(map[string]bool)} }
+// newZoo takes the name of the file that the tool crash creates.
+func newZoo(file ...string) *zoo {
+	z := &zoo{subscribed: make(map[string]bool)}
+	if len(file) == 0 {
+		return z
+	}
+	z.crashed = file[0]
+	if _, err := os.Stat(z.crashed); err == nil {
+		crash()
+	}
+	return z
+}
+
+func crash() {
+	fmt.Fprintln(os.Stderr, "FATAL: the licence has expired")
+	os.Exit(1)
+}
 
 func (z *zoo) attach(ask func(string, object) json.RawMessage) { z.ask = ask }
 
@@ -82,7 +101,8 @@ var wav = base64.StdEncoding.EncodeToString([]byte("RIFF\x2c\x00\x00\x00WAVEfmt 
 
 const markdown = "# Weekly report\n\nSales **rose** by `12 %`, see [the site](https://example.com/report).\n\n" +
 	"| region | sold |\n| --- | ---: |\n| north | 120 |\n| south | 80 |\n\n" +
-	"1. check the *numbers*\n2. send it\n\n> One line of a quote\n\n```go\nfmt.Println(\"hello\")\n```\n\n- [x] done\n- [ ] open\n"
+	"1. check the *numbers*\n2. send it\n\n> One line of a quote\n\n```go\nfmt.Println(\"hello\")\n```\n\n" +
+	"- [x] done\n- [ ] open\n"
 
 func (z *zoo) tools() []object {
 	tool := func(name, about, schema string) object {
@@ -103,6 +123,9 @@ func (z *zoo) tools() []object {
 		tool("log", "Sends log messages and progress", none),
 		tool("change", "Changes its lists", none),
 		tool("touch", "Changes the counter", none),
+	}
+	if z.crashed != "" {
+		list = append(list, tool("crash", "Ends the server", none))
 	}
 	list[1]["outputSchema"] = object{"type": "object", "required": []string{"total"},
 		"properties": object{"total": object{"type": "integer"}}}
@@ -222,8 +245,10 @@ func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 		return z.question(m, r, kind), nil
 	case "log":
 		for i, level := range []string{"debug", "info", "notice", "warning", "error"} {
-			notify("message", object{"level": level, "logger": "zoo", "data": object{"step": i, "text": "the " + level + " line"}})
-			notify("progress", object{"progressToken": m.Params.Meta.Token, "progress": i + 1, "total": 5, "message": level})
+			data := object{"step": i, "text": "the " + level + " line"}
+			notify("message", object{"level": level, "logger": "zoo", "data": data})
+			done := object{"progressToken": m.Params.Meta.Token, "progress": i + 1, "total": 5, "message": level}
+			notify("progress", done)
 			time.Sleep(200 * time.Millisecond)
 		}
 		return text("logged"), nil
@@ -243,8 +268,17 @@ func (z *zoo) call(m *message, r *request, send func(object)) (any, object) {
 		return text("touched"), nil
 	case "added":
 		return text("new"), nil
+	case "crash":
+		if os.WriteFile(z.crashed, nil, 0o600) == nil {
+			crash()
+		}
 	}
 	return nil, object{"code": -32602, "message": "no tool " + m.Params.Name}
+}
+
+// embedded returns a resource as content.
+func embedded(member, data, uri, mimeType string) object {
+	return object{"type": "resource", "resource": object{"uri": uri, "mimeType": mimeType, member: data}}
 }
 
 // show returns content of one kind.
@@ -257,7 +291,8 @@ func show(kind string) object {
 	case "html":
 		result = text("<h1>Not a heading</h1>\n<script>window.owned=1</script>")
 	case "json":
-		result = text(`{"list":[{"id":9007199254740993,"name":"needle"},{"id":2,"name":"hay"}],"deep":{"a":{"b":{"c":"found"}}}}`)
+		result = text(`{"list":[{"id":9007199254740993,"name":"needle"},{"id":2,"name":"hay"}],` +
+			`"deep":{"a":{"b":{"c":"found"}}}}`)
 	case "image":
 		result = items(object{"type": "image", "mimeType": "image/png", "data": png})
 	case "audio":
@@ -267,13 +302,14 @@ func show(kind string) object {
 			object{"type": "resource_link", "uri": "zoo://report", "name": "report", "description": "The report of the week",
 				"mimeType": "text/markdown", "size": 1234},
 			object{"type": "resource_link", "uri": "https://example.com/a?b=c", "name": "a web page"},
-			object{"type": "text", "text": "See https://example.com/page for more.", "annotations": object{"audience": []string{"user"}, "priority": 0.9}},
+			object{"type": "text", "text": "See https://example.com/page for more.",
+				"annotations": object{"audience": []string{"user"}, "priority": 0.9}},
 		)
 	case "resources":
 		result = items(
-			object{"type": "resource", "resource": object{"uri": "zoo://report", "mimeType": "text/markdown", "text": markdown}},
-			object{"type": "resource", "resource": object{"uri": "zoo://logo", "mimeType": "image/png", "blob": png}},
-			object{"type": "resource", "resource": object{"uri": "zoo://data", "mimeType": "application/zip", "blob": "UEsFBgAAAAAAAAAAAAAAAAAAAAAAAA=="}},
+			embedded("text", markdown, "zoo://report", "text/markdown"),
+			embedded("blob", png, "zoo://logo", "image/png"),
+			embedded("blob", "UEsFBgAAAAAAAAAAAAAAAAAAAAAAAA==", "zoo://data", "application/zip"),
 		)
 	case "table":
 		result["structuredContent"] = object{"total": 2, "rows": []object{

@@ -1,12 +1,13 @@
 // Tools: the list, a form drawn from the schema, and the result, all at once.
 import { signal, useComputed } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
+import { failureOf, get, loadBody } from '../api'
 import { bytes, count } from '../format'
 import * as json from '../json'
 import { address, go, param, place, setParams } from '../route'
 import { Session, sessionOf } from '../session'
-import { catalogs, shown, source, sources } from '../store'
-import type { Catalog, Tool } from '../types'
+import { catalogs, say, shown, source, sources } from '../store'
+import type { Catalog, Frame, Tool } from '../types'
 import { Editor, CodeArea } from '../ui/editor'
 import { Entries, type Item, Nothing } from '../ui/entries'
 import { initial } from '../ui/form'
@@ -117,6 +118,14 @@ const isLoaded = (): boolean => shown.peek().every((s) => s.phase !== 'ready' ||
 
 const maxLink = 4096
 
+// argumentsOf returns the arguments of a call of this run.
+async function argumentsOf(call: string): Promise<string | undefined> {
+  const { frames } = await get<{ frames: Frame[] }>(`search?limit=1&q=${encodeURIComponent(`call:${Number(call)} method:tools/call kind:request`)}`)
+  if (!frames[0]) throw new Error(`The arguments of call ${call} are no longer kept`)
+  const given = json.at(json.parse((await loadBody(frames[0].seq, true)).text), ['params', 'arguments'])
+  return given && json.print(given)
+}
+
 function ToolWork({ src, tool }: { src: number; tool: Tool }) {
   const session = useMemo(
     () =>
@@ -124,6 +133,11 @@ function ToolWork({ src, tool }: { src: number; tool: Tool }) {
         const linked = param('a')
         const made = new Session(src, linked ? pretty(linked) : '{}', tool.formError ? undefined : { source: src, tool: tool.name })
         made.fromLink = linked !== ''
+        const earlier = param('c')
+        if (earlier && !linked) {
+          made.fromLink = true
+          argumentsOf(earlier).then((text) => text && made.draft.setText(text), (error) => say(failureOf(error).text))
+        }
         return made
       }),
     [src, tool.name],
@@ -134,10 +148,13 @@ function ToolWork({ src, tool }: { src: number; tool: Tool }) {
   useEffect(() => {
     const timer = setTimeout(() => {
       const text = draft.oneLine()
-      setParams({ a: text === '{}' || text.length > maxLink ? undefined : text })
+      const fits = text.length <= maxLink
+      // Longer arguments are in History: the link names the last call.
+      const { id } = session.shown.peek()
+      setParams({ a: text === '{}' || !fits ? undefined : text, c: fits || id === undefined ? undefined : String(id) })
     }, 250)
     return () => clearTimeout(timer)
-  }, [draft.text.value, tool.name])
+  }, [draft.text.value, session.shown.value, tool.name])
 
   const fill = (how: 'defaults' | 'all' | 'clear') => {
     if (!tool.form || how === 'clear') return draft.setText('{}')
