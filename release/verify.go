@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"debug/buildinfo"
+	"debug/macho"
 	"errors"
 	"fmt"
 	"io"
@@ -155,8 +156,30 @@ func (o *Output) verifyPlatforms() error {
 		if a, _ := o.find(kindBinary, p); a.Size > maxBinary {
 			return fmt.Errorf("%s: %d bytes, at most %d", a.Path, a.Size, maxBinary)
 		}
+		if p.OS == "darwin" && p.Arch == "arm64" {
+			if err := verifyMacSignature(o.path(o.binary(p))); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// verifyMacSignature verifies that a program is signed, if only by the linker: Apple silicon
+// runs no others.
+func verifyMacSignature(file string) error {
+	program, err := macho.Open(file)
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	const codeSignature = 0x1d // LC_CODE_SIGNATURE
+	for _, load := range program.Loads {
+		if program.ByteOrder.Uint32(load.Raw()) == codeSignature {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: not signed", file)
 }
 
 // verifyArchive verifies that an archive has the program and everything that comes with it.
