@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -58,11 +59,17 @@ func openShared(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return os.NewFile(uintptr(handle), name), nil
 }
 
-// longName returns the absolute form that is not limited to 260 bytes.
+// longName returns the absolute form that is not limited to 260 bytes. Names of devices and
+// those that have this form already stay as they are.
 func longName(name string) (string, error) {
 	full, err := filepath.Abs(name)
-	if err != nil || len(full) < windows.MAX_PATH-20 || full[0] == '\\' {
+	switch {
+	case err != nil, len(full) < windows.MAX_PATH-20:
 		return full, err
+	case strings.HasPrefix(full, `\\?\`), strings.HasPrefix(full, `\\.\`), strings.HasPrefix(full, `\??\`):
+		return full, nil
+	case strings.HasPrefix(full, `\\`): // on a server
+		return `\\?\UNC` + full[1:], nil
 	}
 	return `\\?\` + full, nil
 }
