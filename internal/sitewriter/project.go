@@ -99,8 +99,10 @@ func ProjectFolder(dir string) string {
 // ProjectVersion returns the version of the project that a folder belongs to, from the first
 // of these that has one:
 //
-//   - a Git tag of the current commit,
+//   - a Git tag of the current commit, if the project is a repository,
 //   - package.json, pyproject.toml or Cargo.toml,
+//   - a Git tag of the current commit of the repository that the project is a folder of, which
+//     may have other projects,
 //   - the greatest Git tag of a release, since projects without such a file are rarely at
 //     the commit of a tag.
 //
@@ -108,8 +110,30 @@ func ProjectFolder(dir string) string {
 // would change the site with every commit.
 func ProjectVersion(dir string) string {
 	root := ProjectFolder(dir)
-	here, greatest := gitVersions(filepath.Join(root, ".git"), filepath.Base(root))
-	return cmp.Or(here, packageVersion(root), greatest)
+	repository := repositoryOf(root)
+	here, greatest := gitVersions(filepath.Join(repository, ".git"), filepath.Base(root))
+	if repository == root {
+		return cmp.Or(here, packageVersion(root), greatest)
+	}
+	return cmp.Or(packageVersion(root), here, greatest)
+}
+
+// repositoryOf returns the nearest folder at or above dir that is a Git repository, or dir if
+// none is. The home folder and what is above it belong to no project.
+func repositoryOf(dir string) string {
+	home, _ := os.UserHomeDir()
+	folder := dir
+	for range 32 {
+		if info, err := os.Stat(filepath.Join(folder, ".git")); err == nil && info.IsDir() {
+			return folder
+		}
+		up := filepath.Dir(folder)
+		if up == folder || up == home {
+			break
+		}
+		folder = up
+	}
+	return dir
 }
 
 // packageFiles are files with the version of a project, and where it is in them.

@@ -90,9 +90,43 @@ func TestProjectVersion(t *testing.T) {
 					t.Errorf("ProjectVersion(%q) = %q, want %q", dir, got, test.want)
 				}
 			}
-			if got := sitewriter.ProjectVersion(filepath.Join(root, "examples")); got != "" {
-				t.Errorf("version of another folder = %q, want none", got)
-			}
 		})
+	}
+}
+
+// TestVersionOfRepository verifies that a folder in a repository has its own version, or that of the
+// repository.
+func TestVersionOfRepository(t *testing.T) {
+	const commit = "1111111111111111111111111111111111111111"
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	for file, text := range map[string]string{
+		".git/HEAD":                       commit, // of the home folder
+		".git/refs/tags/v9.9.9":           commit,
+		"work/repo/.git/HEAD":             commit,
+		"work/repo/.git/refs/tags/v2.3.4": commit,
+		"work/repo/package.json":          `{"version": "8.8.8"}`,
+		"work/repo/tool/package.json":     `{"version": "4.5.6"}`,
+		"work/repo/handbook/index.md":     "# Home\n",
+		"notes/index.md":                  "# Home\n",
+	} {
+		path := filepath.Join(home, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir, want := range map[string]string{
+		"work/repo":          "2.3.4",
+		"work/repo/handbook": "2.3.4",
+		"work/repo/tool":     "4.5.6",
+		"notes":              "",
+	} {
+		if got := sitewriter.ProjectVersion(filepath.Join(home, filepath.FromSlash(dir))); got != want {
+			t.Errorf("ProjectVersion(%q) = %q, want %q", dir, got, want)
+		}
 	}
 }
