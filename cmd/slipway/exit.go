@@ -136,20 +136,17 @@ func writeJSONError(w io.Writer, f *failure) error {
 }
 
 // jsonErrors reports whether errors are printed as JSON: with --json, also if the command
-// line was invalid before the flag was parsed.
+// line was invalid before the flag was parsed, or has no such command.
 func jsonErrors(cmd *cobra.Command, args []string) bool {
-	if cmd == nil || cmd.Flags().Lookup("json") == nil {
-		return false
-	}
 	for _, arg := range args {
-		switch arg {
-		case "--":
-			return wantsJSON(cmd)
-		case "--json", "--json=true":
+		if arg == "--" {
+			break
+		}
+		if arg == "--json" || arg == "--json=true" {
 			return true
 		}
 	}
-	return wantsJSON(cmd)
+	return cmd != nil && wantsJSON(cmd)
 }
 
 // explain returns the failure for err.

@@ -81,8 +81,12 @@ Results go to stdout, messages to stderr. Exit codes:
 }
 
 // invalidFlag returns the failure for an error of a flag. The parser of its value may have
-// a better hint than the help.
+// a better hint than the help. After the name of a command that does not exist, no flag is
+// known: the name is the mistake.
 func invalidFlag(cmd *cobra.Command, err error) error {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		return cmd.RunE(cmd, words)
+	}
 	hint := "see " + cmd.CommandPath() + " --help"
 	text := err.Error()
 	if f := new(failure); errors.As(err, &f) && f.hint != "" {
