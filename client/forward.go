@@ -22,6 +22,10 @@ type errand struct {
 	params    json.RawMessage
 	meta      json.RawMessage // of a program's request, see [Source.Do]
 
+	// upstream describes it to the server that serves the client; its Trace replaces the
+	// client's trace context. It is nil for a request of a program.
+	upstream *mcp.Upstream
+
 	again bool // it is safe to repeat it
 	// unavailable is the code of the error if the server is not available, which differs
 	// between tools and resources.
@@ -55,6 +59,33 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	if s.opts.Name != "" {
 		mcp.RequestFrom(ctx).ServedBy(&s.opts.Name)
 	}
+	req := mcp.RequestFrom(ctx)
+	if req == nil {
+		return s.sendInTime(ctx, e)
+	}
+	e.upstream = &mcp.Upstream{
+		Server:    s.opts.Name,
+		Method:    e.method,
+		Name:      e.name,
+		Transport: s.kind(),
+	}
+	ctx = req.StartUpstream(ctx, e.upstream)
+	result, err := s.sendInTime(ctx, e)
+	failed := err == nil && e.method == "tools/call" && (&mcp.CallToolResult{Raw: result}).Failed()
+	req.EndUpstream(ctx, e.upstream, err, failed)
+	return result, err
+}
+
+// trace returns the trace context to send, or nil for the client's.
+func (e *errand) trace() *mcp.Trace {
+	if e.upstream == nil || e.upstream.Trace.Parent == "" {
+		return nil
+	}
+	return &e.upstream.Trace
+}
+
+// sendInTime sends a request, and gives up after Timeouts.Call.
+func (s *Source) sendInTime(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	if s.opts.Timeouts.Call <= 0 {
 		return s.sendUntilSeen(ctx, e)
 	}
@@ -85,6 +116,9 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 		ses, err := s.acquire(ctx)
 		if err != nil {
 			return nil, s.unavailable(ctx, e.unavailable, err)
+		}
+		if e.upstream != nil {
+			e.upstream.Version = ses.version
 		}
 		result, err := ses.do(ctx, e)
 		if err == nil {
@@ -229,12 +263,18 @@ func (ses *session) encode(e *errand, c *call, req *mcp.Request, extra []byte) [
 	if !c.notify.wantsProgress() && jsonscan.Member(meta, "progressToken") == nil {
 		token = 0
 	}
-	if meta != nil || token != 0 || ses.version.Modern() {
+	if meta != nil || token != 0 || ses.version.Modern() || e.trace() != nil {
 		level, logs := wantedLevel(req)
 		if req == nil {
 			level, logs = c.notify.level()
 		}
-		dst = append(ses.appendMeta(dst, metaParts{token, level, logs, meta}, req), ',')
+		dst = append(ses.appendMeta(dst, metaParts{
+			token: token,
+			level: level,
+			logs:  logs,
+			trace: e.trace(),
+			meta:  meta,
+		}, req), ',')
 	}
 	if dst[len(dst)-1] == ',' {
 		dst = dst[:len(dst)-1]

@@ -493,6 +493,7 @@ type metaParts struct {
 	token uint64       // the progress token, or 0 for none
 	level mcp.LogLevel // the level of log lines wanted from a 2026-07-28 server, if logs
 	logs  bool
+	trace *mcp.Trace      // replaces the client's trace context, if not nil
 	meta  json.RawMessage // the client's own
 }
 
@@ -513,7 +514,13 @@ func (ses *session) appendMeta(dst []byte, p metaParts, req *mcp.Request) []byte
 		dst = strconv.AppendUint(append(dst, `"progressToken":"`+tokenPrefix...), p.token, 10)
 		dst = append(dst, '"', ',')
 	}
-	dst = appendForeignMeta(dst, p.meta)
+	if p.trace != nil {
+		dst = append(jsonscan.AppendQuote(append(dst, `"traceparent":`...), p.trace.Parent), ',')
+		if p.trace.State != "" {
+			dst = append(jsonscan.AppendQuote(append(dst, `"tracestate":`...), p.trace.State), ',')
+		}
+	}
+	dst = appendForeignMeta(dst, p.meta, p.trace != nil)
 	if len(dst) > open {
 		dst = dst[:len(dst)-1] // remove the last comma
 	}
@@ -521,13 +528,15 @@ func (ses *session) appendMeta(dst []byte, p metaParts, req *mcp.Request) []byte
 }
 
 // appendForeignMeta appends the members of a client's _meta that are meant for the
-// server, each followed by a comma. It omits those that describe the client to us.
-func appendForeignMeta(dst []byte, meta json.RawMessage) []byte {
+// server, each followed by a comma. It omits those that describe the client to us and,
+// if traced, the client's trace context, which has been replaced.
+func appendForeignMeta(dst []byte, meta json.RawMessage, traced bool) []byte {
 	if len(meta) == 0 {
 		return dst
 	}
 	for _, m := range jsonscan.Members(meta) {
-		if m.Name != "progressToken" && !ours(m.Name) {
+		replaced := traced && (m.Name == "traceparent" || m.Name == "tracestate")
+		if m.Name != "progressToken" && !ours(m.Name) && !replaced {
 			dst = append(jsonscan.AppendQuote(dst, m.Name), ':')
 			dst = append(append(dst, m.Value...), ',')
 		}

@@ -25,6 +25,8 @@ type served interface {
 	Client() string
 	Share(limit int) int
 	ServedBy(name *string)
+	StartUpstream(ctx context.Context, u *Upstream) context.Context
+	EndUpstream(ctx context.Context, u *Upstream, err error, toolError bool)
 	Keep(size int, giveUp func()) (release func(), err error)
 
 	Progress(progress, total float64, message string)

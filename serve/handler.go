@@ -37,8 +37,10 @@ type Handler struct {
 	view      atomic.Pointer[http.Handler] // handles all other paths
 	landing   http.Handler                 // describes the server to people
 	metrics   http.Handler                 // nil if disabled for good
-	health    health
-	proxies   []netip.Prefix // whose X-Forwarded-For is trusted
+	// operations are the metrics for operators, at Features.AdminAddr.
+	operations http.Handler
+	health     health
+	proxies    []netip.Prefix // whose X-Forwarded-For is trusted
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -57,6 +59,8 @@ type surface struct {
 	// postOnly, webSocket, legacy, metrics and files say which of the optional parts are
 	// served; they can change while the server runs.
 	postOnly, webSocket, legacy, metrics, files bool
+	// admin means that the metrics are served to operators.
+	admin bool
 
 	discovery discovery
 }
@@ -67,7 +71,8 @@ func (o *Options) surface(src mcp.Source) *surface {
 		postOnly:  o.HTTP.PostOnly,
 		webSocket: !o.NoWebSocket,
 		legacy:    o.LegacySSE,
-		metrics:   !o.NoMetrics,
+		metrics:   !o.NoMetrics && o.AdminAddr == "",
+		admin:     !o.NoMetrics,
 		files:     !o.NoFiles,
 		discovery: discovery{
 			source: src,
@@ -145,6 +150,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		m.audit = func() *Audit { return d.policy.Load().audit }
 		m.upstreams = o.upstreams
 		h.metrics = h.endpoint.Protect(d.protect(m))
+		h.operations = m
 	}
 	return h
 }
@@ -175,7 +181,8 @@ func (o *Options) observe(d *admission) *metrics {
 }
 
 // Drain makes /readyz and /healthz answer 503 from now on, so that no more traffic is
-// routed here. Requests are still served.
+// routed here. Requests are still served, but each answer closes its connection, so that
+// clients and proxies with kept-alive connections go elsewhere before the listener closes.
 func (h *Handler) Drain() { h.health.draining.Store(true) }
 
 // Shutdown closes the WebSockets and the open event streams, cancels the tasks, and waits
@@ -196,6 +203,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(h.proxies) > 0 {
 		r = r.WithContext(r.Context()) // a copy: the request belongs to the caller
 		r.RemoteAddr = clientaddr.Behind(h.proxies, r.RemoteAddr, r.Header["X-Forwarded-For"])
+	}
+	if h.health.draining.Load() {
+		w.Header().Set("Connection", "close") // over HTTP/2 it becomes GOAWAY
 	}
 	switch r.URL.Path {
 	case EndpointPath, EndpointPath + "/":

@@ -25,10 +25,11 @@ type metrics struct {
 
 	mu       sync.Mutex // guards the fields below
 	inFlight int
-	// operations and sessions are the histograms, by label.
-	operations map[operationLabels]*histogram
-	sessions   map[sessionLabels]*histogram
-	refusals   [len(refusalStatus)]int
+	// operations, upstreamOps and sessions are the histograms, by label.
+	operations  map[operationLabels]*histogram
+	upstreamOps map[upstreamLabels]*histogram
+	sessions    map[sessionLabels]*histogram
+	refusals    [len(refusalStatus)]int
 	// known limits the values of labels that clients choose: any further value counts as
 	// "other".
 	known struct{ methods, tools, failures map[string]bool }
@@ -37,6 +38,13 @@ type metrics struct {
 type operationLabels struct {
 	method, tool, failure, transport string
 	version                          mcp.Version
+}
+
+// upstreamLabels are those of a request to another server, or of a question to a client,
+// whose server is "".
+type upstreamLabels struct {
+	server string
+	operationLabels
 }
 
 type sessionLabels struct {
@@ -56,9 +64,10 @@ const (
 
 func newMetrics() *metrics {
 	m := &metrics{
-		began:      time.Now(),
-		operations: make(map[operationLabels]*histogram),
-		sessions:   make(map[sessionLabels]*histogram),
+		began:       time.Now(),
+		operations:  make(map[operationLabels]*histogram),
+		upstreamOps: make(map[upstreamLabels]*histogram),
+		sessions:    make(map[sessionLabels]*histogram),
 	}
 	m.known.methods = make(map[string]bool)
 	m.known.tools = make(map[string]bool)
@@ -78,17 +87,20 @@ func (m *metrics) Observe(_ context.Context, e server.Event) {
 	case server.EventAnswer:
 		m.inFlight--
 		if e.Outcome != server.OutcomeStream { // its duration is up to the client
-			observe(m.operations, m.labels(&e), e.Duration)
+			observe(m.operations, m.labels(&e), e.Duration, e.Span)
 		}
+	case server.EventUpstream:
+		observe(m.upstreamOps, upstreamLabels{e.Server, m.labels(&e)}, e.Duration, e.Span)
 	case server.EventRefused:
 		m.refuse(e.Status)
 	case server.EventSessionEnd:
-		observe(m.sessions, sessionLabels{network(e.Transport), e.Version}, e.Duration)
+		observe(m.sessions, sessionLabels{server.Network(e.Transport), e.Version}, e.Duration, nil)
 	}
 }
 
 // observe adds a duration to the histogram with those labels, unless there are too many.
-func observe[L comparable](all map[L]*histogram, labels L, d time.Duration) {
+// span may be nil.
+func observe[L comparable](all map[L]*histogram, labels L, d time.Duration, span server.Span) {
 	h := all[labels]
 	if h == nil {
 		if len(all) >= maxSeries {
@@ -97,7 +109,7 @@ func observe[L comparable](all map[L]*histogram, labels L, d time.Duration) {
 		h = &histogram{}
 		all[labels] = h
 	}
-	h.observe(d)
+	h.observe(d, span)
 }
 
 // labels returns the labels of a request. Values that clients choose are bounded. mu is
@@ -105,8 +117,8 @@ func observe[L comparable](all map[L]*histogram, labels L, d time.Duration) {
 func (m *metrics) labels(e *server.Event) operationLabels {
 	labels := operationLabels{
 		method:    e.Method,
-		failure:   bounded(m.known.failures, failureOf(e), maxFailures),
-		transport: network(e.Transport),
+		failure:   bounded(m.known.failures, e.Failure(), maxFailures),
+		transport: server.Network(e.Transport),
 		version:   e.Version,
 	}
 	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
@@ -134,29 +146,6 @@ func bounded(known map[string]bool, name string, most int) string {
 	return name
 }
 
-// failureOf returns the value of error.type: the code of an error, the outcome of other
-// failures, "" for success.
-func failureOf(e *server.Event) string {
-	switch {
-	case e.Err != nil:
-		return strconv.Itoa(int(e.Err.Code))
-	case e.Outcome == server.OutcomeCancelled, e.Outcome == server.OutcomeToolError:
-		return string(e.Outcome)
-	}
-	return ""
-}
-
-// network returns the value of network.transport.
-func network(transport string) string {
-	switch transport {
-	case "":
-		return otherName
-	case server.TransportStdio:
-		return "pipe"
-	}
-	return "tcp"
-}
-
 // refusalStatus are the statuses that are counted separately.
 var refusalStatus = [...]string{"400", "401", "403", "404", "429", otherName}
 
@@ -181,30 +170,31 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isGet(w, r) {
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	t := exposition{openMetrics: acceptsOpenMetrics(r.Header)}
+	w.Header().Set("Content-Type", t.contentType())
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(m.text()))
+	m.write(&t)
+	_, _ = w.Write([]byte(t.String()))
 }
 
-// text returns all metrics in the text format of Prometheus.
-func (m *metrics) text() string {
-	var t exposition
-	m.requests(&t)
+// write adds all metrics.
+func (m *metrics) write(t *exposition) {
+	m.requests(t)
 	if m.stats != nil {
 		st := m.stats()
 		t.gauge("mcp_server_sessions", "Sessions started over HTTP.", float64(st.Sessions))
 		t.gauge("mcp_server_streams", "Open event streams over HTTP.", float64(st.Streams))
 		t.gauge("mcp_server_tasks", "Running tasks.", float64(st.Tasks))
-		keptMetrics(&t, &st)
+		keptMetrics(t, &st)
 	}
 	if audit := m.audit(); audit != nil {
-		audit.metrics(&t)
+		audit.metrics(t)
 	}
 	if m.upstreams != nil {
-		upstreamMetrics(&t, m.upstreams())
+		upstreamMetrics(t, m.upstreams())
 	}
-	m.process(&t)
-	return t.String()
+	m.process(t)
+	t.end()
 }
 
 // requests reports what the observer has counted.
@@ -214,6 +204,14 @@ func (m *metrics) requests(t *exposition) {
 	t.family("mcp_server_operation_duration_seconds", "histogram", "Duration of served requests.")
 	for labels, h := range m.operations {
 		t.histogram("mcp_server_operation_duration_seconds", h,
+			"mcp_method_name", labels.method, "gen_ai_tool_name", labels.tool, "error_type", labels.failure,
+			"network_transport", labels.transport, "mcp_protocol_version", labels.version.String())
+	}
+	t.family("mcp_client_operation_duration_seconds", "histogram",
+		"Duration of requests to upstream servers, and of questions to clients.")
+	for labels, h := range m.upstreamOps {
+		t.histogram("mcp_client_operation_duration_seconds", h,
+			"server", labels.server,
 			"mcp_method_name", labels.method, "gen_ai_tool_name", labels.tool, "error_type", labels.failure,
 			"network_transport", labels.transport, "mcp_protocol_version", labels.version.String())
 	}

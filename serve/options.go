@@ -96,6 +96,10 @@ type Live struct {
 type Features struct {
 	// NoMetrics disables /metrics.
 	NoMetrics bool
+	// AdminAddr, if not empty, is a second address for operators, as host:port, where [Run]
+	// and [Serve] serve /metrics, the health checks and the profiles of /debug/pprof/ without
+	// authentication. Keep it away from clients. /metrics is then served only there.
+	AdminAddr string
 	// NoFiles disables serving the files of the Source, such as those of a site, next to the
 	// endpoint. Files are subject to Auth, Limits, Audit and Server.Gate like the requests
 	// with the same content.
@@ -162,6 +166,7 @@ type Info struct {
 	Public    string // the endpoint below [Options.PublicURL], or ""
 	WebSocket string // for MCP clients, such as "ws://127.0.0.1:8080/ws", or ""
 	Health    string // for people and monitors
+	Admin     string // the base of the addresses for operators, or ""
 }
 
 // withDefaults returns a copy of o, which may be nil, with the defaults filled in.

@@ -99,6 +99,15 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		return err
 	}
 	defer forget()
+	admin, err := o.startAdmin(ctx, handler)
+	if err != nil {
+		_ = ln.Close()
+		return err
+	}
+	defer admin.close()
+	if admin != nil {
+		info.Admin = "http://" + admin.addr.String()
+	}
 	hs.RegisterOnShutdown(fresh.close)
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()

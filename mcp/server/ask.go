@@ -121,13 +121,21 @@ func (rc *request) askOnce(ctx context.Context, q *question) (json.RawMessage, e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(rc, func() { cancel(rc.Err()) })()
-	return rc.session.askOnce(ctx, q, params, func(msg []byte) error {
+	u := &mcp.Upstream{
+		Method:    q.Method(),
+		Transport: rc.transport,
+		Version:   rc.version,
+	}
+	ctx = rc.StartUpstream(ctx, u)
+	answer, err := rc.session.askOnce(ctx, q, params, func(msg []byte) error {
 		// This sends nothing if the request itself has ended.
 		rc.notify(func(dst []byte) ([]byte, bool) {
 			return append(dst, msg...), true
 		})
 		return nil
 	})
+	rc.EndUpstream(ctx, u, err, false)
+	return answer, err
 }
 
 // Keep implements [mcp.Request.Keep].

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -38,6 +39,10 @@ const (
 	EventSession
 	// EventSessionEnd: a session has ended; Duration is how long it was in use.
 	EventSessionEnd
+	// EventUpstream: a request that the Source made to another server on behalf of the
+	// request has finished. Method, Name, Server, Transport and Version are those of the
+	// upstream request.
+	EventUpstream
 )
 
 // The transports of an [Event] or an [Operation].
@@ -95,6 +100,21 @@ type Event struct {
 	Status int
 	// Received and Sent are the sizes of the message and the answer in bytes.
 	Received, Sent int
+	// Span is the span of the request, for EventAnswer and EventUpstream with
+	// [Options.Tracer], or nil.
+	Span Span
+}
+
+// Failure returns why a request failed, as OpenTelemetry's error.type: the code of the
+// error, or the outcome if there is none. It returns "" for success.
+func (e *Event) Failure() string {
+	switch {
+	case e.Err != nil:
+		return strconv.Itoa(int(e.Err.Code))
+	case e.Outcome == OutcomeCancelled, e.Outcome == OutcomeToolError:
+		return string(e.Outcome)
+	}
+	return ""
 }
 
 // event returns an event with the fields common to all events of a request.
@@ -120,7 +140,11 @@ func (rc *request) methodName() string {
 
 // observed serves a request and reports it to the observer.
 func (s *Server) observed(rc *request, a *answer) {
-	s.opts.Observer.Observe(rc, rc.event(EventRequest))
+	started := rc.event(EventRequest)
+	if s.opts.Tracer != nil {
+		rc.traced, rc.span = s.opts.Tracer.StartRequest(rc, rc.parent, started)
+	}
+	s.observe(rc, started)
 	failed := s.request(rc, a)
 	e := rc.event(EventAnswer)
 	e.Duration = time.Since(rc.began)
@@ -137,7 +161,17 @@ func (s *Server) observed(rc *request, a *answer) {
 	if rc.header != nil && e.Outcome != OutcomeCancelled {
 		e.Status = cmp.Or(a.status, http.StatusOK)
 	}
-	s.opts.Observer.Observe(rc, e)
+	if e.Span = rc.span; e.Span != nil {
+		e.Span.End(e)
+	}
+	s.observe(rc, e)
+}
+
+// observe passes an event to the observer, if there is one.
+func (s *Server) observe(ctx context.Context, e Event) {
+	if s.opts.Observer != nil {
+		s.opts.Observer.Observe(ctx, e)
+	}
 }
 
 // refused reports a message that did not become a request.

@@ -78,6 +78,9 @@ type observation struct {
 	// outcome is set by the method, if it is neither a plain result nor an error. After
 	// OutcomeStream, the surface answers the request later.
 	outcome Outcome
+	// span is that of [Options.Tracer], or nil, and traced the context with its values.
+	span   Span
+	traced context.Context
 }
 
 // newRequest returns a request without a message, from the client at an address.
@@ -112,7 +115,15 @@ func (rc *request) Value(key any) any {
 	case clientKey{}:
 		return rc.Client()
 	}
-	return rc.parent.Value(key)
+	return rc.values().Value(key)
+}
+
+// values returns the context with the values of the request and of its span.
+func (rc *request) values() context.Context {
+	if rc.traced != nil {
+		return rc.traced
+	}
+	return rc.parent
 }
 
 // clientKey is the context key for the name of the client to which kept memory is

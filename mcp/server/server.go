@@ -54,6 +54,9 @@ type Options struct {
 	Gate Gate
 	// Observer, if not nil, receives the server's events.
 	Observer Observer
+	// Tracer, if not nil, starts a span for each request, and for each request that the
+	// Source makes to other servers.
+	Tracer Tracer
 	// Tap, if not nil, receives everything that crosses the connections to clients: every
 	// message, and the heads of HTTP requests and responses.
 	Tap tap.Func
@@ -179,7 +182,7 @@ func (s *Server) handle(rc *request, a *answer) {
 	if s.opts.RequestTimeout > 0 {
 		rc.deadline = time.Now().Add(s.opts.RequestTimeout)
 	}
-	if s.opts.Observer != nil {
+	if s.opts.Observer != nil || s.opts.Tracer != nil {
 		rc.began = time.Now()
 		s.observed(rc, a)
 		return
@@ -242,7 +245,7 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 	if s.opts.View != nil && !rc.msg.is("initialize") && !rc.msg.is("server/discover") {
 		cat = s.opts.View(rc, cat)
 	}
-	if s.opts.Gate != nil || s.opts.Observer != nil {
+	if s.opts.Gate != nil || s.opts.Observer != nil || s.opts.Tracer != nil {
 		rc.about = rc.aboutOf(cat)
 	}
 	if g := s.opts.Gate; g != nil {

@@ -143,7 +143,7 @@ func (r *taskRunner) start(
 		news:   make(chan struct{}),
 		ended:  make(chan struct{}),
 	}
-	t.rc = r.server.newRequest(context.WithoutCancel(rc.parent), rc.remote, rc.transport)
+	t.rc = r.server.newRequest(context.WithoutCancel(rc.values()), rc.remote, rc.transport)
 	t.rc.detached = true
 	t.rc.task = t
 	t.rc.version = rc.version
