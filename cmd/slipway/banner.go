@@ -20,6 +20,10 @@ func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
 		endpoint = info.Public
 		public = "\n  Public URL    " + info.Public
 	}
+	admin := ""
+	if info.Admin != "" {
+		admin = "\n  Operators     " + info.Admin + "/metrics"
+	}
 	header := ""
 	if needsToken {
 		header = ` --header "Authorization: Bearer TOKEN"`
@@ -27,13 +31,13 @@ func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
 	fmt.Fprintf(w, `slipway: serving %s: %s
 
   MCP endpoint  %s%s
-  Health        %s
+  Health        %s%s
 
   Claude Code   claude mcp add --transport http %s %s%s
   mcp.json      %s
 
 Ctrl-C stops it.
-`, visible.Line(cat.Server.Name), counts(cat), info.Endpoint, public, info.Health, name, endpoint, header,
+`, visible.Line(cat.Server.Name), counts(cat), info.Endpoint, public, info.Health, admin, name, endpoint, header,
 		snippet(name, endpoint, needsToken))
 }
 

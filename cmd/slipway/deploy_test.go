@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -223,6 +224,26 @@ func TestDeployAlerts(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(readDeploy(t, "alerts.yaml")), &rules); err != nil {
 		t.Fatal(err)
 	}
+	expressions := make(map[string]string) // by the name of what uses them
+	for _, group := range rules.Groups {
+		for _, rule := range group.Rules {
+			expressions[rule.Alert] = rule.Expr
+		}
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal([]byte(readDeploy(t, "grafana-dashboard.json")), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		for i, target := range panel.Targets {
+			expressions[fmt.Sprintf("panel %q, query %d", panel.Title, i)] = target.Expr
+		}
+	}
 	t.Chdir(workplace(t))
 	s := newServer(exec.Command("slipway", "serve", "examples/definitions/site.yaml", "--addr", "127.0.0.1:0"))
 	if err := s.start(); err != nil {
@@ -246,17 +267,20 @@ func TestDeployAlerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := 0
-	for _, group := range rules.Groups {
-		for _, rule := range group.Rules {
-			for _, name := range regexp.MustCompile(`\b(?:mcp|process|go|slipway)_\w+`).FindAllString(rule.Expr, -1) {
-				if count++; name != "mcp_method_name" && !regexp.MustCompile(`(?m)^(?:# TYPE )?`+name+`[ {]`).Match(metrics) {
-					t.Errorf("%s uses %s, which does not exist:\n%s", rule.Alert, name, metrics)
-				}
+	if len(expressions) < 20 {
+		t.Errorf("only %d expressions in the rules and the dashboard", len(expressions))
+	}
+	family := regexp.MustCompile(`\b(?:mcp|process|go|slipway)_\w+`)
+	for user, expr := range expressions {
+		names := family.FindAllString(expr, -1)
+		if len(names) == 0 && user != "SlipwayDown" {
+			t.Errorf("%s uses no metric: %s", user, expr)
+		}
+		for _, name := range names {
+			name = regexp.MustCompile(`_(bucket|count)$`).ReplaceAllString(name, "")
+			if name != "mcp_method_name" && !regexp.MustCompile(`(?m)^# TYPE `+name+` `).Match(metrics) {
+				t.Errorf("%s uses %s, which does not exist:\n%s", user, name, metrics)
 			}
 		}
-	}
-	if count == 0 {
-		t.Error("the rules use no metric")
 	}
 }

@@ -37,6 +37,7 @@ type serveFlags struct {
 	fallback  fallbackFlags
 	audit     auditFlags
 	recorder  recorder
+	telemetry telemetryFlags
 	recording currentAudit
 	// closeAudit closes the log that recording returns.
 	closeAudit func()
@@ -151,6 +152,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.logged.Set(logLevel(cmd, slog.Level(f.logLevel), cmd.Flags().Changed("log-level")))
 	log := f.logger(loud(stderr))
+	log, stopTelemetry, err := f.telemetry.start(cmd.Context(), &f.Options, log, &f.logged)
+	if err != nil {
+		return err
+	}
+	defer stopTelemetry()
 	for _, c := range f.conflicts(args) {
 		if !c.outside {
 			return usage(c.hint, "serve: %s", c.message)
@@ -329,6 +335,11 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 	var err error
 	if f.Addr, err = address(f.Addr); err != nil {
 		return err
+	}
+	if f.AdminAddr != "" {
+		if f.AdminAddr, err = address(f.AdminAddr); err != nil {
+			return err
+		}
 	}
 	cat, err := src.Catalog(ctx)
 	if err != nil {

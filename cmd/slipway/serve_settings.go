@@ -104,6 +104,16 @@ func (f *serveFlags) addressSettings() []setting {
 			probe:   probeAddress,
 		},
 		{
+			key:   "address.admin",
+			flag:  "admin-addr",
+			field: &f.AdminAddr,
+			usage: "second `address`, for operators: /metrics, health checks and /debug/pprof/, without tokens; keep it away " +
+				"from clients",
+			kind:    settings.Address,
+			restart: true,
+			probe:   probeAddress,
+		},
+		{
 			flag:  "stdio",
 			field: &f.stdio,
 			usage: "serve one client over stdin and stdout",
@@ -412,6 +422,15 @@ func (f *serveFlags) loggingSettings() []setting {
 			field:   optional(&f.logFormat, logText, logJSON),
 			usage:   "log `format`: text or json",
 			restart: true,
+		},
+		{
+			key:   "logging.otlp",
+			flag:  "otlp",
+			field: &f.telemetry.endpoint,
+			usage: "base `URL` of an OpenTelemetry collector for traces, metrics and logs, such as http://127.0.0.1:4318; " +
+				"OTEL_* variables configure the rest",
+			restart: true,
+			probe:   probeCollector,
 		},
 	}, append(f.audit.settings(), []setting{
 		{

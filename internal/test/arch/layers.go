@@ -60,7 +60,7 @@ func Layers() *Plan {
 				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
 				"internal/sitewriter", "ws"},
 			5: {
-				"internal/mcplog", "mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
+				"internal/mcplog", "internal/telemetry", "mcpb", "stax", "staticmcp/freeze", "sitebuild/internal/docs",
 				"sitebuild/internal/data", "sitebuild/internal/gopkg", "sitebuild/internal/openapi", "sitebuild/internal/table",
 				"internal/test/registrytest", "internal/test/sitetest", "internal/test/tabletest",
 			},
@@ -162,6 +162,46 @@ func Layers() *Plan {
 				Rooms:  []string{"stax"},
 				Saves:  "the keychains of three operating systems, without cgo",
 				Brings: []string{"github.com/danieljoos/wincred", "github.com/godbus/dbus/v5"},
+			},
+			{
+				Module: "go.opentelemetry.io/otel",
+				Rooms:  []string{"internal/telemetry"},
+				Saves:  "spans, samplers, attributes and W3C Trace Context, as other OpenTelemetry programs have them",
+				Brings: []string{
+					"github.com/cespare/xxhash/v2", "github.com/go-logr/logr", "github.com/go-logr/stdr",
+					"go.opentelemetry.io/auto/sdk",
+				},
+			},
+			{
+				Module: "go.opentelemetry.io/otel/metric",
+				Rooms:  []string{"internal/telemetry"},
+				Saves:  "the interfaces of metrics; part of OpenTelemetry",
+			},
+			{
+				Module: "go.opentelemetry.io/otel/trace",
+				Rooms:  []string{"internal/telemetry"},
+				Saves:  "the interfaces of traces; part of OpenTelemetry",
+			},
+			{
+				Module: "go.opentelemetry.io/otel/sdk",
+				Rooms:  []string{"internal/telemetry"},
+				Saves:  "sampling, batching and resources of traces, with the variables of the standard",
+			},
+			{
+				Module: "go.opentelemetry.io/otel/sdk/metric",
+				Rooms:  []string{"internal/telemetry"},
+				Saves:  "aggregation of metrics, limits of cardinality, and exemplars",
+			},
+			{
+				Module: "go.opentelemetry.io/otel/sdk/log",
+				Rooms:  []string{"internal/telemetry"},
+				Saves:  "batching of log records",
+				Brings: []string{"go.opentelemetry.io/otel/log"},
+			},
+			{
+				Module: "go.opentelemetry.io/contrib/bridges/otelslog",
+				Rooms:  []string{"internal/telemetry"},
+				Saves:  "the conversion of slog records to those of OpenTelemetry",
 			},
 			{
 				Module: "github.com/google/jsonschema-go",

@@ -1,0 +1,211 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// tracing starts spans. The zero value starts none.
+type tracing struct{ tracer trace.Tracer }
+
+// propagator reads and writes traceparent, tracestate and baggage.
+var propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+
+// StartRequest implements [server.Tracer].
+func (t *tracing) StartRequest(ctx, parent context.Context, e server.Event) (context.Context, server.Span) {
+	if t.tracer == nil {
+		return parent, nil
+	}
+	req := mcp.RequestFrom(ctx)
+	options := []trace.SpanStartOption{
+		trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(requestAttributes(req, &e)...),
+	}
+	values := parent
+	header := propagation.HeaderCarrier(req.Header())
+	if sent, ok := contextIn(req.Meta()); ok {
+		values = propagator.Extract(parent, sent)
+		around := trace.SpanContextFromContext(propagator.Extract(context.Background(), header))
+		if around.IsValid() {
+			options = append(options, trace.WithLinks(trace.Link{SpanContext: around}))
+		}
+	} else if len(header) > 0 {
+		values = propagator.Extract(parent, header)
+	}
+	values, started := t.tracer.Start(values, methodOf(&e), options...)
+	return values, newSpan(started)
+}
+
+// contextIn returns the trace context in _meta. ok is false if it has no traceparent.
+func contextIn(meta json.RawMessage) (c propagation.MapCarrier, ok bool) {
+	if len(meta) == 0 {
+		return nil, false
+	}
+	var sent struct {
+		Traceparent string `json:"traceparent"`
+		Tracestate  string `json:"tracestate"`
+		Baggage     string `json:"baggage"`
+	}
+	if json.Unmarshal(meta, &sent) != nil || sent.Traceparent == "" {
+		return nil, false
+	}
+	return propagation.MapCarrier{
+		"traceparent": sent.Traceparent,
+		"tracestate":  sent.Tracestate,
+		"baggage":     sent.Baggage,
+	}, true
+}
+
+// requestAttributes returns what is known of a request when it starts.
+func requestAttributes(req *mcp.Request, e *server.Event) []attribute.KeyValue {
+	all := make([]attribute.KeyValue, 0, 8)
+	all = append(all,
+		attribute.String("mcp.method.name", methodOf(e)),
+		attribute.String("network.transport", server.Network(e.Transport)),
+	)
+	if e.Version != 0 {
+		all = append(all, attribute.String("mcp.protocol.version", e.Version.String()))
+	}
+	if e.Session != nil && e.Session.ID() != "" {
+		sum := sha256.Sum256([]byte(e.Session.ID())) // the id itself is the client's secret
+		all = append(all, attribute.String("mcp.session.id", hex.EncodeToString(sum[:8])))
+	}
+	host, port, err := net.SplitHostPort(req.RemoteAddr())
+	if err == nil {
+		all = append(all, attribute.String("client.address", host))
+		if n, err := strconv.Atoi(port); err == nil {
+			all = append(all, attribute.Int("client.port", n))
+		}
+	}
+	return all
+}
+
+// StartUpstream implements [server.Tracer].
+func (t *tracing) StartUpstream(ctx context.Context, u *mcp.Upstream) (context.Context, server.Span) {
+	if t.tracer == nil {
+		return ctx, nil
+	}
+	attributes := make([]attribute.KeyValue, 0, 5)
+	attributes = append(attributes,
+		attribute.String("mcp.method.name", u.Method),
+		attribute.String("network.transport", server.Network(u.Transport)),
+	)
+	if u.Server != "" {
+		attributes = append(attributes, attribute.String("slipway.server", u.Server))
+	}
+	ctx, started := t.tracer.Start(ctx, u.Method,
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
+	return ctx, newSpan(started)
+}
+
+// span is a [server.Span].
+type span struct {
+	trace.Span
+	sent mcp.Trace // computed once, because it is read several times
+}
+
+func newSpan(started trace.Span) *span {
+	c := started.SpanContext()
+	var carrier propagation.MapCarrier = make(map[string]string, 2)
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), c), carrier)
+	return &span{
+		Span: started,
+		sent: mcp.Trace{
+			TraceID: c.TraceID().String(),
+			SpanID:  c.SpanID().String(),
+			Sampled: c.IsSampled(),
+			Parent:  carrier["traceparent"],
+			State:   carrier["tracestate"],
+		},
+	}
+}
+
+// Trace implements [server.Span].
+func (s *span) Trace() mcp.Trace { return s.sent }
+
+// End implements [server.Span].
+func (s *span) End(e server.Event) {
+	if s.IsRecording() {
+		s.describe(&e)
+	}
+	s.Span.End()
+}
+
+// describe adds what is known at the end.
+func (s *span) describe(e *server.Event) {
+	all := make([]attribute.KeyValue, 0, 8)
+	method := methodOf(e)
+	if target := targetOf(e); target != "" {
+		s.SetName(method + " " + target)
+	} else if method != e.Method {
+		s.SetName(method)
+		all = append(all, attribute.String("mcp.method.name", method))
+	}
+	switch {
+	case e.Name == "":
+	case e.Method == "tools/call":
+		all = append(all,
+			attribute.String("gen_ai.operation.name", "execute_tool"),
+			attribute.String("gen_ai.tool.name", e.Name))
+	case e.Method == "prompts/get":
+		all = append(all, attribute.String("gen_ai.prompt.name", e.Name))
+	default:
+		all = append(all, attribute.String("mcp.resource.uri", e.Name))
+	}
+	if e.Server != "" {
+		all = append(all, attribute.String("slipway.server", e.Server))
+	}
+	if e.Version != 0 {
+		all = append(all, attribute.String("mcp.protocol.version", e.Version.String()))
+	}
+	if e.Status != 0 {
+		all = append(all, attribute.Int("http.response.status_code", e.Status))
+	}
+	if e.Err != nil {
+		all = append(all, attribute.String("rpc.response.status_code", strconv.Itoa(int(e.Err.Code))))
+	}
+	if failure := e.Failure(); failure != "" {
+		all = append(all, attribute.String("error.type", failure))
+		s.SetStatus(codes.Error, statusText(e))
+	}
+	s.SetAttributes(all...)
+}
+
+// statusText describes a failure. The message of an error is what the client received; its
+// cause is only logged.
+func statusText(e *server.Event) string {
+	if e.Err != nil {
+		return e.Err.Message
+	}
+	return string(e.Outcome)
+}
+
+// methodOf returns the method of a request. A name that the client invented is not used,
+// since the names of spans must be few.
+func methodOf(e *server.Event) string {
+	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
+		return "other"
+	}
+	return e.Method
+}
+
+// targetOf returns the tool or prompt of a request. URIs of resources are too many for
+// the names of spans.
+func targetOf(e *server.Event) string {
+	if e.Method == "tools/call" || e.Method == "prompts/get" {
+		return e.Name
+	}
+	return ""
+}
