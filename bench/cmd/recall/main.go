@@ -1,0 +1,194 @@
+// Command recall compares the search of Slipway with other search libraries, on documents
+// of public packages. It prints recall@1, recall@5 and recall@10 of each, with one phrasing
+// of a question and with three, and the misses of Slipway with -v.
+//
+//	go -C bench run ./cmd/recall
+//
+// It requires Go, npm and, for one corpus, apt-get. Documents and libraries are downloaded
+// once, into bench/.cache.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/slipway-mcp/slipway/bench/install"
+	"github.com/slipway-mcp/slipway/bench/recall"
+)
+
+var (
+	verbose = flag.Bool("v", false, "print the questions whose page Slipway does not have among the first five")
+	noPeers = flag.Bool("no-peers", false, "skip the libraries that need Node")
+)
+
+func main() {
+	flag.Parse()
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "recall:", err)
+		os.Exit(1)
+	}
+}
+
+// engine is a search with its scores, one for each corpus.
+type engine struct {
+	name   string
+	scores []recall.Score
+}
+
+func run(ctx context.Context) error {
+	var engines []*engine
+	record := func(name string, s recall.Score) {
+		at := slices.IndexFunc(engines, func(e *engine) bool { return e.name == name })
+		if at < 0 {
+			at = len(engines)
+			engines = append(engines, &engine{name: name})
+		}
+		engines[at].scores = append(engines[at].scores, s)
+	}
+	for i := range recall.Corpora {
+		c := &recall.Corpora[i]
+		if err := measure(ctx, c, record); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%s: measured\n", c.Name)
+	}
+	print(engines)
+	return nil
+}
+
+// measure asks every engine the questions about one corpus.
+func measure(ctx context.Context, c *recall.Corpus, record func(string, recall.Score)) error {
+	questions, err := c.Questions()
+	if err != nil {
+		return err
+	}
+	dir, err := c.Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	built, err := recall.Build(ctx, c.Name, dir)
+	if err != nil {
+		return err
+	}
+	defer built.Site.Close()
+	var one, three [][]string
+	for _, q := range questions {
+		first, err := built.Search(ctx, q.Phrasings[0])
+		if err != nil {
+			return err
+		}
+		all, err := built.Search(ctx, q.Phrasings...)
+		if err != nil {
+			return err
+		}
+		one = append(one, first)
+		three = append(three, all)
+		if *verbose && !slices.ContainsFunc(first[:min(5, len(first))], q.Answers) {
+			fmt.Printf("%s: %s: %s\n", c.Name, q.Phrasings[0], first)
+		}
+	}
+	record("slipway", recall.Rate(questions, one))
+	record("slipway, 3 phrasings", recall.Rate(questions, three))
+	others := map[string]func(query string) []string{
+		"BM25 of pages":    recall.NewBaseline(built.Pages, false).Search,
+		"BM25 of sections": recall.NewBaseline(built.Pages, true).Search,
+	}
+	names := []string{"BM25 of pages", "BM25 of sections"}
+	if !*noPeers {
+		peers, err := rankPeers(ctx, built.Pages, questions)
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"minisearch", "lunr", "pagefind"} {
+			names = append(names, name)
+			others[name] = func(query string) []string { return peers[name][query] }
+		}
+	}
+	for _, name := range names {
+		one, three = nil, nil
+		for _, q := range questions {
+			var each [][]string
+			for _, phrasing := range q.Phrasings {
+				each = append(each, others[name](phrasing))
+			}
+			one = append(one, each[0])
+			three = append(three, recall.Fuse(each))
+		}
+		record(name, recall.Rate(questions, one))
+		record(name+", 3 phrasings", recall.Rate(questions, three))
+	}
+	return nil
+}
+
+// rankPeers asks the libraries that run in Node. It returns the pages by library and
+// phrasing.
+func rankPeers(ctx context.Context, pages []recall.Page, questions []recall.Question) (
+	map[string]map[string][]string, error) {
+	dir, node, err := install.Node(ctx, "recall/peers", "minisearch", "rank.mjs")
+	if err != nil {
+		return nil, err
+	}
+	var queries []string
+	for _, q := range questions {
+		queries = append(queries, q.Phrasings...)
+	}
+	input, err := json.Marshal(map[string]any{"pages": pages, "queries": queries})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, node.Command[0], filepath.Join(dir, "rank.mjs"))
+	cmd.Stdin = bytes.NewReader(input)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("rank.mjs: %w", err)
+	}
+	var ranked map[string][][]string
+	if err := json.Unmarshal(out, &ranked); err != nil {
+		return nil, err
+	}
+	found := make(map[string]map[string][]string)
+	for name, lists := range ranked {
+		found[name] = make(map[string][]string)
+		for i, list := range lists {
+			found[name][queries[i]] = list
+		}
+	}
+	return found, nil
+}
+
+// print writes the table: one column for each corpus, and the means of the tuned and of the
+// held ones.
+func print(engines []*engine) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "recall@1 / @5 / @10")
+	for _, c := range recall.Corpora {
+		name := c.Name
+		if c.Tuned {
+			name += " (tuned)"
+		}
+		fmt.Fprintf(w, "\t%s", name)
+	}
+	fmt.Fprintln(w, "\tmean of held")
+	for _, e := range engines {
+		fmt.Fprint(w, e.name)
+		var held []recall.Score
+		for i, s := range e.scores {
+			fmt.Fprintf(w, "\t%.2f / %.2f / %.2f", s.At1, s.At5, s.At10)
+			if !recall.Corpora[i].Tuned {
+				held = append(held, s)
+			}
+		}
+		m := recall.Mean(held)
+		fmt.Fprintf(w, "\t%.3f / %.3f / %.3f\n", m.At1, m.At5, m.At10)
+	}
+	w.Flush()
+}
