@@ -81,6 +81,15 @@ func (b *Baseline) Search(query string) []string {
 	return ranked[:min(len(ranked), 10)]
 }
 
+// Question returns the best pages for a question, fused if it has several phrasings.
+func (b *Baseline) Question(q *Question) []string {
+	var each [][]string
+	for _, phrasing := range q.Phrasings {
+		each = append(each, b.Search(phrasing))
+	}
+	return Fuse(each)
+}
+
 // stems returns the stems of the words of a text.
 func stems(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {

@@ -187,10 +187,7 @@ var pathLine = regexp.MustCompile(`(?m)^   path: (\S+)$`)
 // Search returns the pages in the search results for some phrasings, in order, as a client
 // would see them.
 func (b *Built) Search(ctx context.Context, phrasings ...string) ([]string, error) {
-	given := map[string]any{"query": phrasings[0]}
-	if len(phrasings) > 1 {
-		given = map[string]any{"queries": phrasings}
-	}
+	given := map[string]any{"query": phrasings[0], "queries": phrasings[1:]}
 	arguments, err := json.Marshal(given)
 	if err != nil {
 		return nil, err
