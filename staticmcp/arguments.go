@@ -15,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -31,6 +32,8 @@ type tool struct {
 	learnt atomic.Uint32
 	// searchDir is the folder of the search index that answers calls, or empty.
 	searchDir string
+	indexing  sync.Once
+	searcher  *search.Index
 	// page describes the argument that is the path of a page, or is nil.
 	page *pageArgument
 

@@ -2,13 +2,13 @@ package staticmcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path"
 	"time"
 
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -18,29 +18,59 @@ import (
 //
 //	{"index": ".staticmcp/search", "argument": "query"}
 //
-// index is the folder of the index in the site, argument the name of the one argument
-// with the search words. If the index does not exist, as when the site was uploaded
+// index is the folder of the index in the site, argument the name of the argument with the
+// search words. The tool may also have arguments called queries (other phrasings), limit,
+// offset and section. If the index does not exist, as when the site was uploaded
 // without it, only the stored answers are used.
 const MetaSearch = site.MetaSearch
 
 // errSearchBroken is the error of a search whose index exists but cannot be used.
 var errSearchBroken = errors.New("the search index is broken")
 
+// query returns the query of a call. ok is false if it has none.
+func (t *tool) query(p *plan) (q *search.Query, ok bool) {
+	q = new(search.Query)
+	var others []string
+	for _, v := range p.values {
+		name := t.params[v.param].name
+		var err error
+		switch name {
+		case "queries":
+			err = json.Unmarshal(v.raw, &others)
+		case "limit":
+			err = json.Unmarshal(v.raw, &q.Limit)
+		case "offset":
+			err = json.Unmarshal(v.raw, &q.Offset)
+		case "section":
+			err = json.Unmarshal(v.raw, &q.Section)
+		default:
+			var text string
+			err = json.Unmarshal(v.raw, &text)
+			q.Phrasings = append(q.Phrasings, text)
+		}
+		if err != nil {
+			return nil, false
+		}
+	}
+	ok = len(q.Phrasings) == 1
+	q.Phrasings = append(q.Phrasings, others...)
+	return q, ok
+}
+
 // search answers a call from the index of its tool. The result is nil if there is no
 // index, or if the call is not a search.
 func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResult, error) {
-	if len(p.values) != 1 {
-		return nil, nil
-	}
-	query, ok := jsonscan.Unquote(p.values[0].raw)
+	query, ok := t.query(p)
 	if !ok {
 		return nil, nil
 	}
-	x := search.New(&indexFiles{s, t.searchDir})
-	found, err := x.Search(ctx, query)
+	var section *search.SectionError
+	found, err := t.index(s).Find(ctx, query)
 	switch {
 	case errors.Is(err, search.ErrNoFile):
 		return nil, nil
+	case errors.As(err, &section):
+		return toolError(section.Error()), nil
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && isUnavailable(err):
@@ -54,6 +84,12 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 		return nil, errSearchBroken
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(found.Text())}}, nil
+}
+
+// index returns the reader of the tool's index, which keeps memory for later searches.
+func (t *tool) index(s *Site) *search.Index {
+	t.indexing.Do(func() { t.searcher = search.New(&indexFiles{s, t.searchDir}) })
+	return t.searcher
 }
 
 // indexFiles are the files of a search index in a site.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -20,18 +22,25 @@ type Options struct {
 	// Hint is appended to results that have hits, to tell the model how to use them.
 	// Default: none.
 	Hint string
-	// ShardBytes is the approximate size of one index file. Default: small at first, as a
-	// search over the web loads up to eight page files to show one line of each; then the
-	// size doubles every thousand files, up to 64 KiB, to limit the number of files of
-	// large sites.
-	ShardBytes int
-	// MaxWords is the number of distinct words, by frequency, that are kept to correct
-	// typing errors. Default: 30,000.
-	MaxWords int
+	// RowsPerFile is the number of rows in one file: a row is a page, or 8 sections of a
+	// long one. Use more for short pages. Default: 1. It doubles after each thousand files.
+	RowsPerFile int
+	// TermBytes is the approximate size of a file of terms. Default: 24 KiB.
+	TermBytes int
 	// MaxSectionText is the number of bytes of a section's text that are kept for
-	// snippets; the whole text is searchable. Default: 4,000. When more than 12,000 bytes
-	// of a page are kept, later sections keep a tenth of it.
+	// snippets; the whole text is searchable. Default: 3,000.
 	MaxSectionText int
+	// Synonyms are groups of words or phrases with the same meaning for these pages. A
+	// query with one of them also finds pages with the others.
+	Synonyms [][]string
+	// Pins are pages that come first for queries that contain some words.
+	Pins []Pin
+}
+
+// Pin puts a page first for queries that contain all words of a phrase.
+type Pin struct {
+	// Phrase is what users search for, and Page the ID of the page.
+	Phrase, Page string
 }
 
 // Page is a searchable page.
@@ -43,6 +52,8 @@ type Page struct {
 	// Keywords are additional words that describe the page, such as tags and a
 	// description.
 	Keywords []string
+	// Anchors are the texts of links to the page, from other pages.
+	Anchors []string
 	// Sections are the sections of the page, in order. The first may lack a heading.
 	Sections []Section
 }
@@ -59,9 +70,6 @@ type Section struct {
 // Write stores an index file under its name. It may retain data.
 type Write func(name string, data []byte) error
 
-// forTitle is the score bonus for a word of the title; longer titles get less.
-const forTitle = 1.5
-
 // Weights of a word by where it occurs.
 const (
 	weighsText    = 1
@@ -69,15 +77,16 @@ const (
 	weighsKeyword = 5
 	weighsTitle   = 10
 	weighsID      = 4
+	weighsAnchor  = 2
 )
 
-// The parameters of BM25, and the factor that makes its scores integers.
+// Limits of what is kept for one page and term.
 const (
-	k1     = 1.4
-	b      = 0.6
-	scale  = 32
-	kMost  = 3  // sections of a page stored per term
-	kHeard = 16 // candidate sections of a page per term
+	maxAnchors = 20 // texts of links to a page
+	maxFolders = 4  // nesting of folders that searches can be limited to
+	maxPins    = 1000
+
+	maxSynonyms = 1000 // groups of the owner
 )
 
 // Builder writes an index. It writes pages as they are added, and keeps the terms in
@@ -90,29 +99,34 @@ type Builder struct {
 	an    *analyzer
 
 	// terms are the postings by term, and words the words of the texts, for corrections.
-	terms    map[string]*raw
-	words    map[string]*word
-	pages    []span
-	sections []uint32 // lengths in words
-	length   uint64   // of all pages
+	terms map[string]*raw
+	words map[string]*word
 
-	// rows are the pages that have not been written yet.
-	rows      []row
-	rowBytes  int
-	rowsFirst int
-	head      head
-	closed    bool
+	ids      []string
+	numbers  map[string]int // of pages, by ID
+	sections []byte         // as in the head
+	folders  map[string]*folder
+
+	// rows are those that are not in a file yet: files know the list of all pages.
+	rows   []row
+	head   head
+	closed bool
+}
+
+// folder collects the pages in and below a folder.
+type folder struct {
+	data []byte
+	last int
 }
 
 // raw is the data of a term before all pages are known.
 type raw struct {
 	pages int // number of pages with the term
 	last  int // the last of them, plus one
-	// data contains for each page: the distance from the previous page, the term's weight
-	// in it, the number of words in its title if the term is one of them (else 0), the
-	// number of sections with the term, and for each of those the distance from the
-	// previous one and the weight.
-	data []byte
+	data  []byte
+	// word is the most frequent word of the term, which is on the number of pages in on.
+	word string
+	on   int
 }
 
 // word holds the counts of a word as written.
@@ -120,15 +134,9 @@ type word struct {
 	// pages counts the pages with the word, and last is the latest of them.
 	pages int
 	last  int
-	// weight is the word's total weight in titles and headings.
+	// weight is the word's total weight in titles and headings, and term its term.
 	weight int
-}
-
-// span locates the sections of a page in Builder.sections.
-type span struct {
-	// first and count are the sections of a page.
-	first, count int
-	length       uint32
+	term   string
 }
 
 // NewBuilder returns a Builder that writes index files with write. opts may be nil.
@@ -137,11 +145,14 @@ func NewBuilder(opts *Options, write Write) *Builder {
 	if opts != nil {
 		o = *opts
 	}
-	if o.MaxWords <= 0 {
-		o.MaxWords = 30_000
+	if o.RowsPerFile <= 0 {
+		o.RowsPerFile = 1
+	}
+	if o.TermBytes <= 0 {
+		o.TermBytes = 24 << 10
 	}
 	if o.MaxSectionText <= 0 {
-		o.MaxSectionText = 4_000
+		o.MaxSectionText = 3_000
 	}
 	return &Builder{
 		opts:  o,
@@ -149,24 +160,10 @@ func NewBuilder(opts *Options, write Write) *Builder {
 		an:    newAnalyzer(o.Language),
 		terms: make(map[string]*raw),
 		words: make(map[string]*word),
-	}
-}
 
-// File sizes: of the first file of each kind, and the maximum.
-const (
-	leastRowShard  = 8 << 10
-	leastTermShard = 16 << 10
-	largestShard   = 64 << 10
-	sizeStep       = 1000 // files after which the size doubles
-)
-
-// shardBytes returns the approximate size of the nth file of its kind.
-func (o *Options) shardBytes(n, least int) int {
-	if o.ShardBytes > 0 {
-		return o.ShardBytes
+		numbers: make(map[string]int),
+		folders: make(map[string]*folder),
 	}
-	const most = 8 // keeps the shift within an int
-	return min(largestShard, least<<min(most, n/sizeStep))
 }
 
 // weights are the weights of a term in one page.
@@ -177,19 +174,13 @@ type weights struct {
 	sections []sectionWeight
 }
 
-type sectionWeight struct{ section, weight int }
-
 // Add appends a page. It returns only errors of write.
 func (b *Builder) Add(p Page) error {
 	if b.closed {
 		return errors.New("the index is closed")
 	}
-	number := len(b.pages)
+	number := len(b.ids)
 	found := make(map[string]*weights)
-	s := span{
-		first: len(b.sections),
-		count: len(p.Sections),
-	}
 	count := func(text string, section, weight int) (length int) {
 		b.an.tokens(text, func(t token) {
 			if !t.compound {
@@ -211,18 +202,62 @@ func (b *Builder) Add(p Page) error {
 	for _, k := range p.Keywords {
 		count(k, -1, weighsKeyword)
 	}
-	for i, section := range p.Sections {
-		length := count(section.Heading, i,
-			weighsHeading) + count(section.Text, i, weighsText)
-		b.sections = append(b.sections, uint32(length))
-		s.length += uint32(length)
+	for _, a := range p.Anchors[:min(len(p.Anchors), maxAnchors)] {
+		count(a, -1, weighsAnchor)
 	}
-	b.pages = append(b.pages, s)
-	b.length += uint64(s.length)
+	p.Sections = p.Sections[:min(len(p.Sections), maxSections)]
+	lengths := make([]byte, len(p.Sections))
+	length := 0
+	for i, section := range p.Sections {
+		n := count(section.Heading, i, weighsHeading) + count(section.Text, i, weighsText)
+		lengths[i] = lengthCode(n)
+		length += n
+	}
+	b.sections = binary.AppendUvarint(b.sections, uint64(len(lengths)))
+	b.sections = append(append(b.sections, lengthCode(length)), lengths...)
+	b.numbers[p.ID] = number
+	b.ids = append(b.ids, p.ID)
+	b.addFolders(p.ID, number)
 	for _, term := range slices.Sorted(maps.Keys(found)) {
 		b.keep(term, number, found[term])
 	}
-	return b.addRow(p)
+	b.addRows(p)
+	return nil
+}
+
+// addFolders notes that a page is in and below the folders of its ID.
+func (b *Builder) addFolders(id string, number int) {
+	for i, depth := 0, 0; i <= len(id) && depth < maxFolders; i++ {
+		if i < len(id) && id[i] != '/' {
+			continue
+		}
+		f := b.folders[id[:i]]
+		if f == nil {
+			f = &folder{}
+			b.folders[id[:i]] = f
+		}
+		f.data = binary.AppendUvarint(f.data, uint64(number+1-f.last))
+		f.last = number + 1
+		depth++
+	}
+}
+
+// addRows stores the displayed data of a page.
+func (b *Builder) addRows(p Page) {
+	for first := 0; first == 0 || first < len(p.Sections); first += perUnit {
+		r := row{
+			ID:       p.ID,
+			Title:    p.Title,
+			Link:     p.Link,
+			First:    first,
+			Sections: make([]sectionRow, 0, perUnit),
+		}
+		for _, s := range p.Sections[first:min(len(p.Sections), first+perUnit)] {
+			text := clip(strings.Join(strings.Fields(s.Text), " "), b.opts.MaxSectionText)
+			r.Sections = append(r.Sections, sectionRow{Slug: s.Slug, Heading: s.Heading, Text: text})
+		}
+		b.rows = append(b.rows, r)
+	}
 }
 
 // add adds the weight of one occurrence to the page, and to its section unless that is
@@ -252,7 +287,7 @@ func (b *Builder) note(t token, page, weight int) {
 	}
 	w := b.words[t.word]
 	if w == nil {
-		w = &word{}
+		w = &word{term: strings.Clone(t.term)}
 		b.words[strings.Clone(t.word)] = w
 	}
 	if w.last != page+1 {
@@ -271,146 +306,189 @@ func (b *Builder) keep(term string, page int, w *weights) {
 		r = &raw{}
 		b.terms[strings.Clone(term)] = r
 	}
+	slices.SortStableFunc(w.sections, func(a, b sectionWeight) int { return b.weight - a.weight })
+	w.sections = w.sections[:min(len(w.sections), kMost)]
+	slices.SortFunc(w.sections, func(a, b sectionWeight) int { return a.section - b.section })
+	r.data = appendPosting(r.data, page+1-r.last, posting{page, w.page, w.title, w.sections})
 	r.pages++
-	r.data = binary.AppendUvarint(r.data, uint64(page+1-r.last))
 	r.last = page + 1
-	r.data = binary.AppendUvarint(r.data, uint64(w.page))
-	r.data = binary.AppendUvarint(r.data, uint64(w.title))
-	if len(w.sections) > kHeard {
-		slices.SortStableFunc(w.sections, func(a, b sectionWeight) int {
-			return b.weight - a.weight
-		})
-		w.sections = w.sections[:kHeard]
-		slices.SortFunc(w.sections, func(a, b sectionWeight) int {
-			return a.section - b.section
-		})
-	}
-	r.data = binary.AppendUvarint(r.data, uint64(len(w.sections)))
-	before := 0
-	for _, s := range w.sections {
-		r.data = binary.AppendUvarint(r.data, uint64(s.section-before))
-		r.data = binary.AppendUvarint(r.data, uint64(s.weight))
-		before = s.section
-	}
 }
 
-// Close writes the remaining files, the head last. It returns only errors of write. After
-// Close, only [Builder.Words] may be used.
+// Close writes the files, the head last. It returns only errors of write. After Close,
+// only [Builder.Words] may be used.
 func (b *Builder) Close() error {
 	if b.closed {
 		return nil
 	}
 	b.closed = true
-	if err := b.flushRows(); err != nil {
+	b.spellTerms()
+	b.head = head{
+		Format:      format,
+		Language:    b.an.lang.Code,
+		Hint:        b.opts.Hint,
+		Pages:       len(b.ids),
+		Sections:    base64.RawStdEncoding.EncodeToString(b.sections),
+		Terms:       b.termFiles(),
+		RowsPerFile: b.opts.RowsPerFile,
+		Folders:     b.encodeFolders(),
+	}
+	b.addSynonyms()
+	b.addPins()
+	b.head.Of = b.identify()
+	if err := b.head.prepare(); err != nil {
 		return err
 	}
-	if err := b.writeTerms(); err != nil {
+	if err := errors.Join(b.writeRows(), b.writeTerms()); err != nil {
 		return err
 	}
 	b.terms = nil
-	if err := b.writeWords(); err != nil {
-		return err
-	}
-	b.head.Format = format
-	b.head.Language = b.an.lang.Code
-	b.head.Hint = b.opts.Hint
-	b.head.Pages, b.head.Sections = len(b.pages), len(b.sections)
 	return b.write(HeadName, encode(&b.head))
 }
 
-// writeTerms writes the postings in shards of terms in order, so that a query loads only
-// those that it needs.
-func (b *Builder) writeTerms() error {
-	shard := make(map[string]string)
-	size := 0
-	first := ""
-	flush := func() error {
-		if len(shard) == 0 {
-			return nil
-		}
-		data := encode(&termShard{Terms: shard})
-		name := shardName("terms", len(b.head.Terms))
-		b.head.Terms = append(b.head.Terms, shardOf(first, data))
-		shard = make(map[string]string)
-		size = 0
-		return b.write(name, data)
-	}
-	for _, term := range slices.Sorted(maps.Keys(b.terms)) {
-		postings := base64.RawStdEncoding.EncodeToString(b.postings(b.terms[term]))
-		b.terms[term] = nil // frees its memory
-		if len(shard) == 0 {
-			first = term
-		}
-		shard[term] = postings
-		if size += len(term) + len(postings) + 6; size >= b.opts.shardBytes(len(b.head.Terms), leastTermShard) {
-			if err := flush(); err != nil {
-				return err
-			}
+// spellTerms determines how to write each term: as the word that is on most pages.
+func (b *Builder) spellTerms() {
+	for text, w := range b.words {
+		r := b.terms[w.term]
+		if r != nil && (w.pages > r.on || w.pages == r.on && text < r.word) {
+			r.word = text
+			r.on = w.pages
 		}
 	}
-	return flush()
 }
 
-// postings encodes the entries of a term: for each page, the distance from the previous
-// page, its score, the number of sections, and for each section the distance from the
-// previous one and the score.
-func (b *Builder) postings(r *raw) []byte {
-	n := float64(len(b.pages))
-	idf := math.Log(1 + (n-float64(r.pages)+0.5)/(float64(r.pages)+0.5))
-	pageMean := max(1, float64(b.length)/n)
-	sectionMean := max(1, float64(b.length)/max(1, float64(len(b.sections))))
-	var out []byte
-	page := -1
-	read := uvarints(r.data)
-	for len(read) > 0 {
-		step := read.next()
-		page += step
-		s := b.pages[page]
-		out = binary.AppendUvarint(out, uint64(step))
-		said := score(idf, read.next(), float64(s.length)/pageMean)
-		if words := read.next(); words > 0 {
-			said += uint64(scale * idf * forTitle / math.Sqrt(float64(words)))
-		}
-		out = binary.AppendUvarint(out, said)
-		var sections []sectionWeight
-		at := 0
-		for range read.next() {
-			at += read.next()
-			length := float64(b.sections[s.first+at]) / sectionMean
-			sections = append(sections, sectionWeight{at, int(score(idf,
-				read.next(), length))})
-		}
-		slices.SortStableFunc(sections, func(a, b sectionWeight) int {
-			return b.weight - a.weight
-		})
-		sections = sections[:min(len(sections), kMost)]
-		slices.SortFunc(sections, func(a, b sectionWeight) int {
-			return a.section - b.section
-		})
-		out = binary.AppendUvarint(out, uint64(len(sections)))
-		at = 0
-		for _, s := range sections {
-			out = binary.AppendUvarint(out, uint64(s.section-at))
-			out = binary.AppendUvarint(out, uint64(s.weight))
-			at = s.section
+// termFiles returns the number of files of terms: a power of two, so that it changes
+// rarely.
+func (b *Builder) termFiles() int {
+	size := 0
+	for term, r := range b.terms {
+		size += len(term) + base64.RawStdEncoding.EncodedLen(len(r.data)) + 6
+	}
+	files := 1
+	for files < maxTermFiles && size > files*b.opts.TermBytes {
+		files *= 2
+	}
+	return files
+}
+
+const maxTermFiles = 4096
+
+// encodeFolders returns the folders that do not contain all pages, or only one.
+func (b *Builder) encodeFolders() map[string]string {
+	out := make(map[string]string)
+	for name, f := range b.folders {
+		if len(f.data) > 1 {
+			out[name] = base64.RawStdEncoding.EncodeToString(f.data)
 		}
 	}
 	return out
 }
 
-// score returns the BM25 score of one term, as an integer.
-func score(idf float64, weight int, length float64) uint64 {
-	w := float64(weight)
-	return max(1, uint64(math.Round(scale*idf*w*(k1+1)/(w+k1*(1-b+b*length)))))
+// addSynonyms adds the groups of synonyms, as terms: the owner's first, as a word belongs
+// to the first group that has it.
+func (b *Builder) addSynonyms() {
+	own := b.opts.Synonyms[:min(len(b.opts.Synonyms), maxSynonyms)]
+	for i, group := range slices.Concat(own, thesaurus(b.an.lang.Code)) {
+		var members []string
+		for _, phrase := range group {
+			member := strings.Join(b.an.phrase(phrase), " ")
+			if member != "" && !slices.Contains(members, member) {
+				members = append(members, member)
+			}
+		}
+		if len(members) < 2 {
+			continue
+		}
+		b.head.Synonyms = append(b.head.Synonyms, members)
+		if i < len(own) {
+			b.head.OwnSynonyms++
+		}
+	}
 }
 
-// uvarints decodes numbers encoded by this package.
-type uvarints []byte
+// addPins adds the pins whose page exists.
+func (b *Builder) addPins() {
+	for _, p := range b.opts.Pins[:min(len(b.opts.Pins), maxPins)] {
+		terms := b.an.phrase(p.Phrase)
+		if number, ok := b.numbers[p.Page]; ok && len(terms) > 0 {
+			b.head.Pins = append(b.head.Pins, pin{strings.Join(terms, " "), number})
+		}
+	}
+}
 
-func (u *uvarints) next() int {
-	v, n := binary.Uvarint(*u)
-	*u = (*u)[n:]
-	return int(v)
+// phrase returns the terms of a phrase that a query looks up.
+func (a *analyzer) phrase(text string) []string {
+	var terms []string
+	a.tokens(text, func(t token) {
+		if !t.stop && !t.compound {
+			terms = append(terms, t.term)
+		}
+	})
+	return terms
+}
+
+// identify returns the value of Of: a checksum of all that other files rely on.
+func (b *Builder) identify() string {
+	var list strings.Builder
+	fmt.Fprintf(&list, "%s %d %d", b.head.Language, b.head.Terms, b.head.RowsPerFile)
+	for at := b.sections; len(at) > 0; {
+		count, n := binary.Uvarint(at)
+		at = at[n+1+int(count):]
+		fmt.Fprintf(&list, " %d", count)
+	}
+	for _, id := range b.ids {
+		list.WriteString("\n" + id)
+	}
+	homes, _ := json.Marshal(b.head.Synonyms)
+	list.Write(homes)
+	return sum([]byte(list.String()))
+}
+
+// writeRows writes the displayed data of all pages.
+func (b *Builder) writeRows() error {
+	for at := 0; at < len(b.rows); {
+		file, _ := b.head.rowFileOf(at)
+		end := at
+		for end < len(b.rows) {
+			if next, _ := b.head.rowFileOf(end); next != file {
+				break
+			}
+			end++
+		}
+		if err := b.write(fileName("pages", file), encode(&rowFile{Of: b.head.Of, Rows: b.rows[at:end]})); err != nil {
+			return err
+		}
+		at = end
+	}
+	b.rows = nil
+	return nil
+}
+
+// writeTerms writes the postings, each file with the terms that begin alike, so that a
+// query loads only those that it needs.
+func (b *Builder) writeTerms() error {
+	files := make([]strings.Builder, b.head.Terms)
+	for _, term := range slices.Sorted(maps.Keys(b.terms)) {
+		r := b.terms[term]
+		b.terms[term] = nil // frees its memory
+		data := append(binary.AppendUvarint(nil, uint64(r.pages)), r.data...)
+		postings := base64.RawStdEncoding.EncodeToString(data)
+		spelling := ""
+		if r.word != "" {
+			spelling = spell(term, r.word)
+		}
+		home := b.head.termFileOf(term)
+		fmt.Fprintf(&files[home], "\n%s %s %s", term, spelling, postings)
+		if own := b.head.wordFileOf(term); own != home {
+			fmt.Fprintf(&files[own], "\n%s %s %s", term, spelling, elsewhere)
+		}
+	}
+	for i := range files {
+		data := encode(&termFile{Of: b.head.Of, Terms: files[i].String()})
+		if err := b.write(fileName("terms", i), data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Words returns at most limit words that deserve a stored answer, best first: words of
@@ -421,7 +499,7 @@ func (b *Builder) Words(limit int) []string {
 		rank float64
 	}
 	var all []ranked
-	n := float64(len(b.pages))
+	n := float64(len(b.ids))
 	for text, w := range b.words {
 		idf := math.Log(1 + (n-float64(w.pages)+0.5)/(float64(w.pages)+0.5))
 		all = append(all, ranked{text, float64(w.weight+w.pages) * idf})
@@ -435,20 +513,4 @@ func (b *Builder) Words(limit int) []string {
 		words = append(words, r.word)
 	}
 	return words
-}
-
-// writeWords writes the words for correcting typing errors, most frequent first.
-func (b *Builder) writeWords() error {
-	var list []string
-	for text := range b.words {
-		if len(text) >= 3 {
-			list = append(list, text)
-		}
-	}
-	slices.SortFunc(list, func(x, y string) int {
-		return cmp.Or(b.words[y].pages-b.words[x].pages, strings.Compare(x, y))
-	})
-	data := encode(&wordList{Words: strings.Join(list[:min(len(list), b.opts.MaxWords)], " ")})
-	b.head.Words = sum(data)
-	return b.write(wordsName, data)
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,8 +22,10 @@ const (
 )
 
 const (
-	format    = 1
-	wordsName = "words.json"
+	format   = 2
+	kMost    = 3 // sections of a page stored per term
+	perUnit  = 8 // sections of a page in one row
+	sizeStep = 1000
 )
 
 // Limits for reading an index, which may come from any source.
@@ -31,6 +33,7 @@ const (
 	maxPages    = 10_000_000
 	maxSections = 1 << 16 // of a page
 	maxShards   = 1 << 20
+	maxWeight   = 1 << 24
 )
 
 // head is index.json, which is read before any lookup.
@@ -39,57 +42,76 @@ type head struct {
 	Format   int    `json:"format"`
 	Language string `json:"language,omitempty"`
 	Hint     string `json:"hint,omitempty"`
-	// Pages and Sections are the numbers of each, for the weights of terms.
-	Pages    int `json:"pages"`
-	Sections int `json:"sections"`
-	// Words is the checksum of words.json. The checksums let a reader detect files of
-	// different builds, which can occur while a site is being replaced.
-	Words string  `json:"words"`
-	Terms []shard `json:"terms"`
-	Rows  []shard `json:"rows"`
+	// Of identifies the list of pages and how it is cut into files. Every other file
+	// repeats it, so that a reader detects files of another build, as while a site is
+	// replaced. It does not depend on texts: files of builds that differ only in texts fit
+	// together.
+	Of string `json:"of"`
+	// Pages is the number of pages, and Sections in base64 for each page: the number of
+	// its sections, its length, and the length of each section. Lengths are in words and
+	// encoded in one byte each.
+	Pages    int    `json:"pages"`
+	Sections string `json:"sections"`
+	// Terms is the number of files of terms, and RowsPerFile the number of rows in each of
+	// the first thousand files of rows.
+	Terms       int `json:"terms"`
+	RowsPerFile int `json:"rowsPerFile"`
+	// Synonyms are groups of terms with the same meaning. A member of several words has
+	// spaces. The first OwnSynonyms are those of the owner.
+	Synonyms    [][]string `json:"synonyms,omitempty"`
+	OwnSynonyms int        `json:"ownSynonyms,omitempty"`
+	// Pins are pages that come first for queries with certain terms.
+	Pins []pin `json:"pins,omitempty"`
+	// Folders maps each folder to the numbers of the pages in and below it, as distances
+	// in base64.
+	Folders map[string]string `json:"folders,omitempty"`
+
+	layout layout
+	homes  map[string]string // of single terms in Synonyms: the first member
 }
 
-// shard holds the first key of a file, a term or a page number, and the file's checksum.
-// It is encoded as an array of the two.
-type shard struct {
-	// first is the first term or page of the shard, and sum its checksum.
-	first string
-	sum   string
+// pin is a page that comes first for queries that have all of some terms.
+type pin struct {
+	// Terms are separated by spaces.
+	Terms string `json:"terms"`
+	Page  int    `json:"page"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (s shard) MarshalJSON() ([]byte, error) {
-	return append(jsonscan.AppendQuote(append(jsonscan.AppendQuote([]byte{'['}, s.first), ','), s.sum), ']'), nil
+// layout is the decoded form of head.Sections.
+type layout struct {
+	// lengths are those of pages; first is the number of the first section of each page,
+	// and unit that of its first row. Both have one more entry, for the end.
+	lengths  []int
+	first    []int
+	unit     []int
+	sections []int   // lengths of all sections
+	page     []int32 // of each section
+	// pageMean and sectionMean are the mean lengths, at least 1.
+	pageMean, sectionMean float64
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *shard) UnmarshalJSON(text []byte) error {
-	var pair []string
-	err := json.Unmarshal(text, &pair)
-	if err != nil || len(pair) != 2 {
-		return errors.New("want a pair of texts")
-	}
-	s.first = pair[0]
-	s.sum = pair[1]
-	return nil
+// termFile is terms-N.json. Terms has a line for each term, sorted: the term, how to write
+// it, and its postings in base64, separated by spaces.
+type termFile struct {
+	Of    string `json:"of"`
+	Terms string `json:"terms"`
+
+	vocabulary vocabulary
 }
 
-// termShard is terms-N.json. Postings are in base64.
-type termShard struct {
-	Terms map[string]string `json:"terms"`
+// rowFile is pages-N.json.
+type rowFile struct {
+	Of   string `json:"of"`
+	Rows []row  `json:"rows"`
 }
 
-// rowShard is pages-N.json.
-type rowShard struct {
-	Pages []row `json:"pages"`
-}
-
-// row is the displayed data of a page.
+// row is the displayed data of a page: of its sections from First, at most perUnit.
 type row struct {
 	// ID and Title are those of the page, and Link is where a reader finds it.
 	ID       string       `json:"id"`
 	Title    string       `json:"title"`
 	Link     string       `json:"link,omitempty"`
+	First    int          `json:"first,omitempty"`
 	Sections []sectionRow `json:"sections"`
 }
 
@@ -98,24 +120,13 @@ type sectionRow struct {
 	Slug    string `json:"slug,omitempty"`
 	Heading string `json:"heading,omitempty"`
 	Text    string `json:"text,omitempty"`
+
+	marks marks
 }
 
-// wordList is words.json: words separated by spaces, most frequent first.
-type wordList struct {
-	Words string `json:"words"`
-}
+func fileName(kind string, n int) string { return kind + "-" + strconv.Itoa(n) + ".json" }
 
-func shardName(kind string, n int) string {
-	return kind + "-" + strconv.Itoa(n) + ".json"
-}
-
-func shardOf(first string, data []byte) shard {
-	return shard{first, sum(data)}
-}
-
-func sum(data []byte) string {
-	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data))
-}
+func sum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) }
 
 // encode encodes an index file. encoding/json sorts map keys.
 func encode(v any) []byte {
@@ -134,148 +145,312 @@ func decode[T any](data []byte) (*T, error) {
 	return v, json.Unmarshal(data, v)
 }
 
-// check verifies what a reader relies on: an index from a web host is not trusted.
-func (h *head) check() error {
+// lengthCode encodes a length in one byte, with three significant bits after the first.
+func lengthCode(n int) byte {
+	if n < 16 {
+		return byte(n)
+	}
+	shift := bits.Len(uint(n)) - 4
+	return byte(min(255, 8*shift+n>>shift))
+}
+
+// lengthOf decodes a length.
+func lengthOf(code byte) int {
+	if code < 16 {
+		return int(code)
+	}
+	return int(code&7+8) << (code>>3 - 1)
+}
+
+// rowFileOf returns the file that has a row, and the position of the row in it. The number
+// of rows in a file doubles after each thousand files, to limit the files of large sites.
+func (h *head) rowFileOf(unit int) (file, place int) {
+	each := h.RowsPerFile
+	for unit >= sizeStep*each && each < maxShards {
+		unit -= sizeStep * each
+		file += sizeStep
+		each *= 2
+	}
+	return file + unit/each, unit % each
+}
+
+// termFileOf returns the file that has a term: all terms of a group of synonyms are in that
+// of its first member.
+func (h *head) termFileOf(term string) int {
+	if home, ok := h.homes[term]; ok {
+		term = home
+	}
+	return h.wordFileOf(term)
+}
+
+// wordFileOf returns the file with the words that begin like a word, to correct it.
+func (h *head) wordFileOf(word string) int {
+	if h.Terms <= 1 {
+		return 0
+	}
+	return int(crc32.ChecksumIEEE([]byte(beginningOf(word))) % uint32(h.Terms))
+}
+
+// beginningOf returns the first two characters of a word.
+func beginningOf(word string) string {
+	_, n := utf8.DecodeRuneInString(word)
+	_, m := utf8.DecodeRuneInString(word[n:])
+	return word[:n+m]
+}
+
+// prepare verifies what a reader relies on, as an index from a web host is not trusted, and
+// decodes the layout.
+func (h *head) prepare() error {
 	switch {
 	case h.Format != format:
-		return fmt.Errorf("the index has format %d, and this program reads %d", h.Format, format)
-	case h.Pages < 0 || h.Pages > maxPages || len(h.Terms) > maxShards ||
-		len(h.Rows) > maxShards:
+		return fmt.Errorf("the index has format %d, and this program reads 1 and %d", h.Format, format)
+	case h.Pages < 0 || h.Pages > maxPages || h.Terms < 0 || h.Terms > maxShards ||
+		h.RowsPerFile < 1 || h.RowsPerFile > maxShards:
 		return errors.New("the head of the index is beyond its limits")
-	case !slices.IsSortedFunc(h.Terms, func(a, b shard) int {
-		return strings.Compare(a.first, b.first)
-	}):
-		return errors.New("the shards of the index are not sorted")
 	}
-	before := -1
-	for _, s := range h.Rows {
-		n, err := strconv.Atoi(s.first)
-		if err != nil || n <= before || n >= h.Pages {
-			return errors.New("the shards of the index are not sorted")
+	if err := h.layout.decode(h.Sections, h.Pages); err != nil {
+		return err
+	}
+	for _, p := range h.Pins {
+		if p.Page < 0 || p.Page >= h.Pages {
+			return errors.New("the head of the index pins a page that it does not have")
 		}
-		before = n
+	}
+	h.homes = make(map[string]string)
+	for _, group := range h.Synonyms {
+		home := ""
+		for _, member := range group {
+			if strings.Contains(member, " ") {
+				continue
+			}
+			if home == "" {
+				home = member
+			}
+			if _, ok := h.homes[member]; !ok {
+				h.homes[member] = home
+			}
+		}
 	}
 	return nil
 }
 
-// termShard returns the number of the shard that would contain the term, or -1.
-func (h *head) termShard(term string) int {
-	at, exact := slices.BinarySearchFunc(h.Terms, term, func(s shard, t string) int {
-		return strings.Compare(s.first, t)
-	})
-	if exact {
-		return at
-	}
-	return at - 1
-}
+var errSections = errors.New("the sections in the head of the index are damaged")
 
-// rowShard returns the number of the shard with a page, and its position there.
-func (h *head) rowShard(page int) (number, place int) {
-	at, exact := slices.BinarySearchFunc(h.Rows, page, func(s shard, p int) int {
-		n, _ := strconv.Atoi(s.first) // validated by check
-		return n - p
-	})
-	if !exact {
-		at--
+// decode decodes head.Sections.
+func (l *layout) decode(encoded string, pages int) error {
+	data, err := base64.RawStdEncoding.DecodeString(encoded)
+	if err != nil || len(data) < 2*pages {
+		return errSections
 	}
-	if at < 0 {
-		return -1, 0
+	l.lengths = make([]int, pages)
+	l.first = make([]int, pages+1)
+	l.unit = make([]int, pages+1)
+	total := 0
+	all := 0
+	for p := range pages {
+		count, n := binary.Uvarint(data)
+		if n <= 0 || count > maxSections || uint64(len(data)-n) < count+1 {
+			return errSections
+		}
+		l.lengths[p] = lengthOf(data[n])
+		total += l.lengths[p]
+		for _, code := range data[n+1 : n+1+int(count)] {
+			l.sections = append(l.sections, lengthOf(code))
+			l.page = append(l.page, int32(p))
+			all += lengthOf(code)
+		}
+		data = data[n+1+int(count):]
+		l.first[p+1] = len(l.sections)
+		l.unit[p+1] = l.unit[p] + max(1, (int(count)+perUnit-1)/perUnit)
 	}
-	first, _ := strconv.Atoi(h.Rows[at].first)
-	return at, page - first
+	if len(data) > 0 {
+		return errSections
+	}
+	l.pageMean = max(1, float64(total)/float64(max(1, pages)))
+	l.sectionMean = max(1, float64(all)/float64(max(1, len(l.sections))))
+	return nil
 }
 
 // posting is the entry of a page for a term.
 type posting struct {
-	// page is the number of a page with the term, and score its weight there.
-	page, score int
-	sections    []sectionScore
+	// page is the number of a page with the term, and weight the term's weight there.
+	page, weight int
+	// title is the number of words in the title if the term is one of them, else 0.
+	title    int
+	sections []sectionWeight
 }
 
-type sectionScore struct{ section, score int }
+// sectionWeight is the weight of a term in a section, which is numbered within its page.
+type sectionWeight struct{ section, weight int }
 
 var errPostings = errors.New("the postings of a term are damaged")
 
+// The last bits of a posting's second number.
+const (
+	sectionBits  = 7      // the number of sections, or sameWeight
+	sameWeight   = 4      // one section, with the weight of the page
+	titleBit     = 1 << 3 // the term is in the title
+	postingShift = 4
+)
+
+// appendPosting encodes the entry of a page; step is the distance from the page before.
+func appendPosting(out []byte, step int, p posting) []byte {
+	flags := len(p.sections)
+	if flags == 1 && p.sections[0].weight == p.weight {
+		flags = sameWeight
+	}
+	if p.title > 0 {
+		flags |= titleBit
+	}
+	out = binary.AppendUvarint(out, uint64(step))
+	out = binary.AppendUvarint(out, uint64(p.weight<<postingShift|flags))
+	if p.title > 0 {
+		out = binary.AppendUvarint(out, uint64(p.title))
+	}
+	at := 0
+	for _, s := range p.sections {
+		out = binary.AppendUvarint(out, uint64(s.section-at))
+		if flags&sectionBits != sameWeight {
+			out = binary.AppendUvarint(out, uint64(s.weight))
+		}
+		at = s.section
+	}
+	return out
+}
+
+// pagesWith returns the number of pages that postings begin with.
+func pagesWith(encoded string) int {
+	var start [6]byte
+	n, err := base64.RawStdEncoding.Decode(start[:], []byte(encoded[:min(len(encoded), 8)]))
+	if count, m := binary.Uvarint(start[:n]); err == nil && m > 0 {
+		return int(min(count, maxPages))
+	}
+	return 0
+}
+
 // eachPosting calls visit for the pages of a term, in order. The sections are valid until
-// visit returns.
-func eachPosting(encoded string, pages int, visit func(posting)) error {
-	data, err := base64.RawStdEncoding.DecodeString(encoded)
-	if err != nil {
+// visit returns. buffer is reused.
+func eachPosting(encoded string, l *layout, buffer *[]byte, visit func(posting)) error {
+	size := base64.RawStdEncoding.DecodedLen(len(encoded))
+	if cap(*buffer) < size {
+		*buffer = make([]byte, size)
+	}
+	data := (*buffer)[:size]
+	if _, err := base64.RawStdEncoding.Decode(data, []byte(encoded)); err != nil {
 		return errPostings
 	}
-	var sections [kMost]sectionScore
+	bad := false
 	next := func(limit int) int {
+		if len(data) > 0 && data[0] < 0x80 && int(data[0]) <= limit {
+			v := int(data[0])
+			data = data[1:]
+			return v
+		}
 		v, n := binary.Uvarint(data)
 		if n <= 0 || v > uint64(limit) {
-			err = errPostings
+			bad = true
 			return 0
 		}
 		data = data[n:]
 		return int(v)
 	}
+	var sections [kMost]sectionWeight
+	pages := len(l.lengths)
+	next(maxPages) // how many
 	page := -1
-	for len(data) > 0 && err == nil {
+	for len(data) > 0 && !bad {
 		step := next(pages)
+		coded := next(maxWeight << postingShift)
 		p := posting{
-			page:  page + step,
-			score: next(1 << 24),
+			page:   page + step,
+			weight: coded >> postingShift,
 		}
-		count := next(kMost)
+		if coded&titleBit != 0 {
+			p.title = next(maxWeight)
+		}
+		count := coded & sectionBits
+		same := count == sameWeight
+		if same {
+			count = 1
+		}
+		if bad || step == 0 || p.page >= pages || count > kMost {
+			return errPostings
+		}
+		has := l.first[p.page+1] - l.first[p.page]
 		at := 0
 		for i := range count {
 			at += next(maxSections)
-			sections[i] = sectionScore{at, next(1 << 24)}
+			sections[i] = sectionWeight{at, p.weight}
+			if !same {
+				sections[i].weight = next(maxWeight)
+			}
+			if at >= has {
+				return errPostings
+			}
 		}
-		if err != nil || step == 0 || p.page >= pages || at >= maxSections {
+		if bad {
 			return errPostings
 		}
 		page = p.page
 		p.sections = sections[:count]
 		visit(p)
 	}
-	return err
+	if bad {
+		return errPostings
+	}
+	return nil
 }
 
-// addRow stores the displayed data of a page.
-func (b *Builder) addRow(p Page) error {
-	r := row{
-		ID:       p.ID,
-		Title:    p.Title,
-		Link:     p.Link,
-		Sections: make([]sectionRow, 0, len(p.Sections)),
+// line returns the line of a term in a file of terms: how to write it, and its postings.
+func (f *termFile) line(term string) (spelling, postings string, ok bool) {
+	if term == "" || strings.ContainsAny(term, " \n") {
+		return "", "", false
 	}
-	b.rowBytes += len(p.ID) + len(p.Title) + len(p.Link) + 40
-	const fullTexts, later = 12_000, 10
-	kept := 0
-	for _, s := range p.Sections[:min(len(p.Sections), maxSections)] {
-		most := b.opts.MaxSectionText
-		if kept > fullTexts {
-			most /= later
-		}
-		text := clip(strings.Join(strings.Fields(s.Text), " "), most)
-		kept += len(text)
-		b.rowBytes += len(s.Slug) + len(s.Heading) + len(text) + 40
-		r.Sections = append(r.Sections, sectionRow{s.Slug, s.Heading, text})
+	at := strings.Index(f.Terms, "\n"+term+" ")
+	if at < 0 {
+		return "", "", false
 	}
-	b.rows = append(b.rows, r)
-	if b.rowBytes < b.opts.shardBytes(len(b.head.Rows), leastRowShard) {
-		return nil
+	rest := f.Terms[at+len(term)+2:]
+	if end := strings.IndexByte(rest, '\n'); end >= 0 {
+		rest = rest[:end]
 	}
-	return b.flushRows()
+	spelling, postings, ok = strings.Cut(rest, " ")
+	return spelling, postings, ok
 }
 
-// flushRows writes the collected pages as one shard.
-func (b *Builder) flushRows() error {
-	if len(b.rows) == 0 {
-		return nil
+// elsewhere stands for the postings of a term that are in the file of its synonyms.
+const elsewhere = "@"
+
+// spell encodes how to turn a term into a word: the number of characters to remove at the
+// end if there are any, and what to append.
+func spell(term, word string) string {
+	same := 0
+	for same < len(term) && same < len(word) && term[same] == word[same] {
+		same++
 	}
-	data := encode(&rowShard{b.rows})
-	name := shardName("pages", len(b.head.Rows))
-	b.head.Rows = append(b.head.Rows, shardOf(strconv.Itoa(b.rowsFirst), data))
-	b.rowsFirst += len(b.rows)
-	b.rows = nil
-	b.rowBytes = 0
-	return b.write(name, data)
+	for same > 0 && (same < len(term) && !utf8.RuneStart(term[same]) ||
+		same < len(word) && !utf8.RuneStart(word[same])) {
+		same--
+	}
+	cut := utf8.RuneCountInString(term[same:])
+	if cut == 0 {
+		return word[same:]
+	}
+	return strconv.Itoa(cut) + word[same:]
+}
+
+// spelled reverses spell.
+func spelled(term, spelling string) string {
+	digits := 0
+	for digits < len(spelling) && '0' <= spelling[digits] && spelling[digits] <= '9' {
+		digits++
+	}
+	cut, _ := strconv.Atoi(spelling[:digits])
+	for ; cut > 0 && term != ""; cut-- {
+		_, n := utf8.DecodeLastRuneInString(term)
+		term = term[:len(term)-n]
+	}
+	return term + spelling[digits:]
 }
 
 // clip returns at most n bytes of text, without splitting characters.

@@ -1,13 +1,22 @@
 package search
 
 import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
-// FuzzRead feeds untrusted files to the reader. Their checksums are correct, as an
-// attacker would write those, too.
+// FuzzRead feeds untrusted files to the reader, as an attacker would write them.
 func FuzzRead(f *testing.F) {
 	m := &Memory{}
 	b := NewBuilder(nil, m.Write)
@@ -22,42 +31,41 @@ func FuzzRead(f *testing.F) {
 	if err := b.Close(); err != nil {
 		f.Fatal(err)
 	}
-	f.Add(m.files["terms-0.json"], m.files["pages-0.json"], m.files[wordsName], "rate limit", 2)
-	f.Add([]byte(`{"terms":{"a":"AQEBAQE"}}`),
-		[]byte(`{"pages":[{"id":"","sections":[]}]}`), []byte(`{"words":"a b"}`), "a", 1)
-	f.Add([]byte(`{"terms":{"a":"AQEBAQE/////////////AQ"}}`), []byte(`{"pages":null}`), []byte(`[]`), "a", 1<<40)
-	fuzzbound.Fuzz(f, func(t *testing.T, terms, rows, words []byte, query string, pages int) {
+	f.Add(m.files[HeadName], m.files["terms-0.json"], m.files["pages-0.json"], "rate limit", "a")
+	f.Add([]byte(`{"format":2,"of":"","pages":1,"sections":"AQEB","terms":1,"rowsPerFile":1}`),
+		[]byte(`{"of":"","terms":"\na  AQEU/////////////wE"}`), []byte(`{"of":"","rows":null}`), "a", "")
+	f.Add([]byte(`{"format":1,"pages":1,"terms":[["","0"]],"rows":[["0","0"]],"words":""}`),
+		[]byte(`{"terms":{"a":"AQEBAQE"}}`), []byte(`{"pages":[{"id":"","sections":[]}]}`), "a b", "")
+	fuzzbound.Fuzz(f, func(t *testing.T, head, terms, rows []byte, query, section string) {
 		m := &Memory{}
-		h := head{
-			Format: format,
-			Pages:  pages,
-			Words:  sum(words),
-			Terms:  []shard{{"", sum(terms)}},
-			Rows:   []shard{{"0", sum(rows)}},
-		}
 		for name, data := range map[string][]byte{
-			HeadName:       encode(&h),
+			HeadName:       head,
 			"terms-0.json": terms,
 			"pages-0.json": rows,
-			wordsName:      words,
+			words1Name:     terms,
 		} {
 			_ = m.Write(name, data)
 		}
-		r, err := New(m).Search(t.Context(), query)
-		if err == nil && len(r.Hits) > maxHits {
+		r, err := New(m).Find(t.Context(), &Query{Phrasings: []string{query, query + " b"}, Section: section})
+		if err == nil && len(r.Hits) > weigh().MaxHits {
 			t.Errorf("%d hits", len(r.Hits))
 		}
+		_ = New(m).Verify(t.Context(), 10, func(string, error) {})
 	})
 }
 
 func TestHeadIsChecked(t *testing.T) {
 	for name, text := range map[string]string{
-		"another format":    `{"format":2}`,
+		"another format":    `{"format":3}`,
 		"unsorted terms":    `{"format":1,"pages":1,"terms":[["b",""],["a",""]]}`,
 		"unsorted pages":    `{"format":1,"pages":9,"rows":[["5",""],["3",""]]}`,
 		"pages beyond last": `{"format":1,"pages":1,"rows":[["1",""]]}`,
 		"not a pair":        `{"format":1,"pages":1,"rows":[["1"]]}`,
-		"too many":          `{"format":1,"pages":99999999999}`,
+		"too many":          `{"format":2,"pages":99999999999,"rowsPerFile":1}`,
+		"no rows":           `{"format":2,"pages":0,"rowsPerFile":0}`,
+		"sections missing":  `{"format":2,"pages":2,"rowsPerFile":1,"sections":"AQE"}`,
+		"sections left":     `{"format":2,"pages":1,"rowsPerFile":1,"sections":"AAEB"}`,
+		"a pin to nowhere":  `{"format":2,"pages":0,"rowsPerFile":1,"pins":[{"terms":"a","page":0}]}`,
 		"not JSON":          `{"format":1`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,5 +73,213 @@ func TestHeadIsChecked(t *testing.T) {
 				t.Error("no error")
 			}
 		})
+	}
+}
+
+// TestFormat1 answers from an index that an earlier release wrote.
+func TestFormat1(t *testing.T) {
+	m := &Memory{}
+	files, err := filepath.Glob("testdata/format1/*.json")
+	if err != nil || len(files) != 4 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = m.Write(filepath.Base(file), data)
+	}
+	for query, want := range map[string]string{
+		"delete old files": "reference/settings",
+		"registy":          "home",
+	} {
+		r, err := New(m).Search(t.Context(), query)
+		if err != nil || len(r.Hits) == 0 || r.Hits[0].Page != want || r.Hits[0].Snippet == "" {
+			t.Errorf("Search(%q) = %+v, %v, want %s first", query, r, err, want)
+		}
+	}
+	r, err := New(m).Find(t.Context(), &Query{Phrasings: []string{"delete", "remove"}, Limit: 2, Offset: 1})
+	if err != nil || len(r.Hits) == 0 || len(r.Hits) > 2 {
+		t.Errorf("Find = %+v, %v", r, err)
+	}
+	if err := New(m).Verify(t.Context(), 0, func(name string, err error) { t.Error(name, err) }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLengthCode(t *testing.T) {
+	before := -1
+	for n := range 100_000 {
+		code := int(lengthCode(n))
+		got := lengthOf(byte(code))
+		if code < before || got > n || n-got > n/8 {
+			t.Fatalf("lengthCode(%d) = %d, which is %d", n, code, got)
+		}
+		before = code
+	}
+}
+
+func TestSpell(t *testing.T) {
+	for term, word := range map[string]string{
+		"instal": "installation", "librari": "library", "cafe": "café", "x": "x", "東京": "東京", "naiv": "naïve",
+	} {
+		if got := spelled(term, spell(term, word)); got != word {
+			t.Errorf("spelled(%q, %q) = %q, want %q", term, spell(term, word), got, word)
+		}
+	}
+}
+
+func TestLn(t *testing.T) {
+	for x, want := range map[float64]string{
+		1: "0.0000000000", 2: "0.6931471806", 10: "2.3025850930", 12345.5: "9.4210469032",
+	} {
+		if got := strconv.FormatFloat(ln(x), 'f', 10, 64); got != want {
+			t.Errorf("ln(%v) = %s, want %s", x, got, want)
+		}
+	}
+}
+
+func TestPostings(t *testing.T) {
+	l := &layout{}
+	data := []byte{3, 40, 10, 20, 10, 0, 0, 1, 16, 16}
+	if err := l.decode(base64.RawStdEncoding.EncodeToString(data), 3); err != nil {
+		t.Fatal(err)
+	}
+	want := []posting{
+		{page: 0, weight: 7, title: 2, sections: []sectionWeight{{0, 1}, {2, 6}}},
+		{page: 1, weight: 200},
+		{page: 2, weight: 1, sections: []sectionWeight{{0, 1}}},
+	}
+	out := []byte{3}
+	for _, p := range want {
+		out = appendPosting(out, 1, p)
+	}
+	encoded := base64.RawStdEncoding.EncodeToString(out)
+	var got []posting
+	var buffer []byte
+	err := eachPosting(encoded, l, &buffer, func(p posting) {
+		p.sections = append([]sectionWeight(nil), p.sections...)
+		got = append(got, p)
+	})
+	opts := []cmp.Option{cmp.AllowUnexported(posting{}, sectionWeight{})}
+	if diff := cmp.Diff(got, want, opts...); diff != "" || err != nil || pagesWith(encoded) != 3 {
+		t.Error(diff, err, pagesWith(encoded))
+	}
+}
+
+// bulk returns pages whose words repeat, as those of documentation do.
+func bulk(count int) []Page {
+	list := strings.Fields("install server config network cache proxy limit token deploy cluster metric log error retry " +
+		"client header cookie route query index storage backup restore secret policy role group user")
+	pages := make([]Page, count)
+	for i := range pages {
+		p := Page{ID: list[i%28] + "/" + list[i/28%28], Title: list[i%28] + " and " + list[i/28%28]}
+		for k := range 12 {
+			var text strings.Builder
+			for n := range 30 {
+				text.WriteString(list[(i*7+k*3+n*n)%28] + " ")
+			}
+			text.WriteString("item" + string(rune('a'+i%26)) + string(rune('a'+k)) + ". One more sentence. ")
+			p.Sections = append(p.Sections, Section{Slug: list[k], Heading: list[k], Text: text.String()})
+		}
+		pages[i] = p
+	}
+	return pages
+}
+
+func build(t *testing.T, pages []Page) map[string][]byte {
+	t.Helper()
+	m := &Memory{}
+	b := NewBuilder(&Options{Language: "en", TermBytes: 2000}, m.Write)
+	for _, p := range pages {
+		if err := b.Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := New(m).Verify(context.Background(), 0, func(name string, err error) { t.Error(name, err) }); err != nil {
+		t.Error(err)
+	}
+	return m.files
+}
+
+// TestEditRewritesFewFiles edits one word of one sentence. The row, the file of each word,
+// and the head if a length changes: three files at most.
+func TestEditRewritesFewFiles(t *testing.T) {
+	pages := bulk(400)
+	before := build(t, pages)
+	if len(before) < 500 {
+		t.Fatalf("%d files, want a larger index", len(before))
+	}
+	for name, edit := range map[string][2]string{
+		"replace a word": {"One more sentence", "One more paragraph"},
+		"add a word":     {"One more sentence", "One more final sentence"},
+		"remove a word":  {"One more sentence", "One more"},
+		"correct a name": {"item", "itam"},
+	} {
+		for _, number := range []int{0, 7, 399} {
+			edited := slices.Clone(pages)
+			edited[number].Sections = slices.Clone(edited[number].Sections)
+			text := &edited[number].Sections[4].Text
+			*text = strings.Replace(*text, edit[0], edit[1], 1)
+			after := build(t, edited)
+			var changed []string
+			for file := range maps.Keys(after) {
+				if string(after[file]) != string(before[file]) {
+					changed = append(changed, file)
+				}
+			}
+			if len(changed) == 0 || len(changed) > 3 || len(after) != len(before) {
+				t.Errorf("%s on page %d rewrites %q", name, number, changed)
+			}
+		}
+	}
+}
+
+// TestOldAndNewFilesFitTogether: files of builds that differ only in a text can be mixed,
+// those of builds with other pages cannot.
+func TestOldAndNewFilesFitTogether(t *testing.T) {
+	pages := bulk(50)
+	mixed := build(t, pages)
+	edited := slices.Clone(pages)
+	edited[3].Sections = slices.Clone(edited[3].Sections)
+	edited[3].Sections[0].Text += "zeppelin"
+	for name, data := range build(t, edited) {
+		if name != HeadName {
+			mixed[name] = data
+		}
+	}
+	r, err := New(&Memory{files: mixed}).Search(t.Context(), "zeppelin")
+	if err != nil || len(r.Hits) != 1 || r.Hits[0].Page != pages[3].ID {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	mixed[HeadName] = build(t, pages[:40])[HeadName]
+	if _, err := New(&Memory{files: mixed}).Search(t.Context(), "zeppelin"); err == nil {
+		t.Error("a head of other pages was accepted")
+	}
+}
+
+// TestVerifyFindsDamage changes each file in ways that readers would not notice.
+func TestVerifyFindsDamage(t *testing.T) {
+	files := build(t, bulk(30))
+	for name, damage := range map[string]func(string) string{
+		"terms-0.json": func(s string) string { return strings.Replace(s, `"terms":"\n`, `"terms":"\nzzz  AQEU\n`, 1) },
+		"pages-1.json": func(s string) string { return strings.Replace(s, `"first":8`, `"first":0`, 1) },
+		"pages-0.json": func(s string) string { return strings.Replace(s, `"rows":[{`, `"rows":[{},{`, 1) },
+	} {
+		m := &Memory{files: maps.Clone(files)}
+		changed := damage(string(files[name]))
+		if changed == string(files[name]) {
+			t.Fatalf("%s was not changed", name)
+		}
+		m.files[name] = []byte(changed)
+		var broken []string
+		_ = New(m).Verify(t.Context(), 0, func(name string, _ error) { broken = append(broken, name) })
+		if !slices.Equal(broken, []string{name}) {
+			t.Errorf("broken = %q, want %s", broken, name)
+		}
 	}
 }

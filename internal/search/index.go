@@ -1,17 +1,13 @@
 package search
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/barrier"
-	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
 // Store provides the files of an [Index]. It may cache values returned by parse for as
@@ -38,6 +34,7 @@ var errStale = errors.New("the files of the index are not of one build")
 type Index struct {
 	store     Store
 	analyzers sync.Pool // of *pooled
+	scratch   sync.Pool // of *scratch
 }
 
 // pooled is an analyzer with its language.
@@ -50,30 +47,23 @@ type pooled struct {
 // New returns an Index of the files in store. It does not read anything yet.
 func New(store Store) *Index { return &Index{store: store} }
 
-// Limits of a query.
-const (
-	maxQuery   = 1 << 10 // bytes of the query considered
-	maxTerms   = 24      // terms looked up
-	maxHits    = 8
-	maxNear    = 8
-	maxPrefix  = 5
-	snippetLen = 240
-)
-
-// Weights of terms that do not occur literally in the query.
-const (
-	asCompound = 0.6
-	asPrefix   = 0.6
-	asNear     = 0.7
-	// forSection is the weight of a page's best section relative to the page.
-	forSection = 0.4
-)
+// Query is what to search for.
+type Query struct {
+	// Phrasings are one or several ways to ask for the same thing. The ranks of a page for
+	// each are fused. At most 4 are used.
+	Phrasings []string
+	// Limit is the maximum number of hits. Default: 10, at most 30. Offset is how many
+	// better hits to skip, at most 200.
+	Limit, Offset int
+	// Section limits the search to a page and the pages below it, such as "reference".
+	Section string
+}
 
 // Result is the answer to a query.
 type Result struct {
 	// Query is the query as given.
-	Query string
-	// Hits are the best pages, at most 8. Pages is the number of matching pages.
+	Query Query
+	// Hits are the best pages. Pages is the number of matching pages.
 	Hits  []Hit
 	Pages int
 	// Replaced lists words that occur on no page, with the words searched instead.
@@ -102,32 +92,40 @@ type Replacement struct {
 	Instead []string
 }
 
-// wanted is a term to look up, with its weight.
-type wanted struct {
-	// term is what is looked up, and word what the user typed.
-	term   string
-	word   string
-	weight float64
-	// group is the index of the query word that the term represents.
-	group    int
-	compound bool
-	literal  bool // digits or a short word: not corrected as a typing error
+// SectionError reports that a query is limited to a section that the index does not have.
+type SectionError struct {
+	// Section is the one asked for, and Near those with a similar name.
+	Section string
+	Near    []string
 }
 
-// Search answers a query. Errors come from the store or ctx, or report a damaged index;
-// if there is no index, the error wraps [ErrNoFile].
+// Error implements error.
+func (e *SectionError) Error() string {
+	if len(e.Near) > 0 {
+		return fmt.Sprintf("no pages below %q; did you mean %s?", e.Section, quoted(e.Near))
+	}
+	return fmt.Sprintf("no pages below %q", e.Section)
+}
+
+// Search answers a query of one phrasing. See [Index.Find].
 func (x *Index) Search(ctx context.Context, query string) (*Result, error) {
-	r, err := x.search(ctx, query)
+	return x.Find(ctx, &Query{Phrasings: []string{query}})
+}
+
+// Find answers a query. Errors come from the store or ctx, are a [*SectionError], or report
+// a damaged index; if there is no index, the error wraps [ErrNoFile].
+func (x *Index) Find(ctx context.Context, query *Query) (*Result, error) {
+	r, err := x.find(ctx, query)
 	if errors.Is(err, errStale) {
 		// The site was replaced after its head was read.
 		x.store.Forget(HeadName)
-		r, err = x.search(ctx, query)
+		r, err = x.find(ctx, query)
 	}
 	return r, err
 }
 
-// search answers a query with the files that its store has now.
-func (x *Index) search(ctx context.Context, query string) (*Result, error) {
+// find answers a query with the files that its store has now.
+func (x *Index) find(ctx context.Context, query *Query) (*Result, error) {
 	loaded, err := x.store.Load(ctx, HeadName, parseHead)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", HeadName, err)
@@ -135,14 +133,26 @@ func (x *Index) search(ctx context.Context, query string) (*Result, error) {
 	q := &question{
 		index:  x,
 		ctx:    ctx,
-		head:   loaded.(*head),
-		result: &Result{Query: query},
+		result: &Result{Query: *query},
 	}
-	q.result.Hint = q.head.Hint
-	p := x.analyzer(q.head.Language)
+	var language string
+	switch h := loaded.(type) {
+	case *head1:
+		q.answerer = &answer1{question: q, head: h}
+		language, q.result.Hint = h.Language, h.Hint
+	case *head:
+		a := &answer2{question: q, head: h}
+		if a.scratch, _ = x.scratch.Get().(*scratch); a.scratch == nil {
+			a.scratch = new(scratch)
+		}
+		defer x.scratch.Put(a.scratch)
+		q.answerer = a
+		language, q.result.Hint = h.Language, h.Hint
+	}
+	p := x.analyzer(language)
 	defer x.analyzers.Put(p)
 	q.an = p.an
-	return q.answer(query)
+	return q.answer()
 }
 
 func (x *Index) analyzer(language string) *pooled {
@@ -153,157 +163,61 @@ func (x *Index) analyzer(language string) *pooled {
 	return &pooled{language, newAnalyzer(language)}
 }
 
-// question is the state of one Search.
-type question struct {
-	// index is what is searched; the other fields belong to one query.
-	index  *Index
-	ctx    context.Context
-	head   *head
-	an     *analyzer
-	result *Result
-	// shards has the shards of terms loaded so far, scores the pages found.
-	shards map[int]*termShard
-	scores map[int]*tally
-}
-
-// tally accumulates the scores of a page.
-type tally struct {
-	// page is the number of a page, and score its weight for the query.
-	page     int
-	score    float64
-	groups   uint32 // bit set of the query words on the page
-	sections []sectionTally
-}
-
-type sectionTally struct {
-	section int
-	score   float64
-}
-
-// answer finds the terms of the query, corrects those that no page has, and ranks the
-// pages. Without hits it suggests similar words.
-func (q *question) answer(query string) (*Result, error) {
-	terms := q.terms(clip(query, maxQuery))
-	if err := q.fetchTerms(terms); err != nil {
-		return nil, err
-	}
-	terms, err := q.replaceUnknown(terms)
+// parseHead decodes and verifies the head, of either format. Its size in memory is an
+// estimate.
+func parseHead(data []byte) (any, int64, error) {
+	version, err := decode[struct{ Format int }](data)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	q.scores = make(map[int]*tally)
-	groups := 0
-	for _, t := range terms {
-		groups = max(groups, t.group+1)
-		if err := q.score(t); err != nil {
-			return nil, err
+	if version.Format == 1 {
+		h := new(head1)
+		if err = json.Unmarshal(data, h); err == nil {
+			err = h.check()
 		}
+		return h, int64(3 * len(data)), err
 	}
-	best := q.rank(groups)
-	q.result.Pages = len(q.scores)
-	if err := q.show(best, terms); err != nil {
-		return nil, err
+	h := new(head)
+	if err = json.Unmarshal(data, h); err == nil {
+		err = h.prepare()
 	}
-	if len(q.result.Hits) == 0 {
-		return q.result, q.suggest()
-	}
-	return q.result, nil
+	return h, int64(10 * len(data)), err
 }
 
-// terms returns the terms to look up: the words that are not stop words, or all words if
-// there are no others.
-func (q *question) terms(query string) []wanted {
-	var all, telling []wanted
-	seen := make(map[string]bool)
-	group := 0
-	q.an.tokens(query, func(t token) {
-		if seen[t.term] || len(all) >= maxTerms {
-			return
-		}
-		seen[t.term] = true
-		w := wanted{
-			term:     t.term,
-			word:     t.word,
-			weight:   1,
-			group:    group,
-			compound: t.compound,
-		}
-		w.literal = strings.ContainsAny(t.word, "0123456789") ||
-			utf8.RuneCountInString(t.word) < 4
-		if t.compound {
-			w.weight = asCompound
-			w.group = max(0, group-1)
-		} else {
-			group++
-		}
-		all = append(all, w)
-		if !t.stop {
-			telling = append(telling, w)
-		}
-	})
-	if len(telling) == 0 {
-		return all
+// load loads a file of the index. A missing file means that the head is of another build,
+// or that the upload is incomplete.
+func (q *question) load(name string, parse Parse) (any, error) {
+	loaded, err := q.index.store.Load(q.ctx, name, parse)
+	if errors.Is(err, ErrNoFile) {
+		return nil, fmt.Errorf("%s: %w", name, errStale)
 	}
-	renumber(telling)
-	return telling
-}
-
-// renumber closes the gaps left by stop words.
-func renumber(terms []wanted) {
-	numbers := make(map[int]int)
-	for i := range terms {
-		n, ok := numbers[terms[i].group]
-		if !ok {
-			n = len(numbers)
-			numbers[terms[i].group] = n
-		}
-		terms[i].group = n
-	}
-}
-
-// fetchTerms loads the shards of the terms concurrently.
-func (q *question) fetchTerms(terms []wanted) error {
-	if q.shards == nil {
-		q.shards = make(map[int]*termShard)
-	}
-	var numbers []int
-	for _, t := range terms {
-		n := q.head.termShard(t.term)
-		if n >= 0 && q.shards[n] == nil && !slices.Contains(numbers, n) {
-			numbers = append(numbers, n)
-		}
-	}
-	loaded, err := loadAll[termShard](q, "terms", numbers, q.head.Terms)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	for i, n := range numbers {
-		q.shards[n] = loaded[i]
-	}
-	return nil
+	return loaded, nil
 }
 
-// loadAll loads several shards concurrently.
-func loadAll[T any](q *question, kind string, numbers []int, shards []shard) ([]*T, error) {
-	loaded := make([]*T, len(numbers))
+// stale forgets a file of another build, and returns the error for it.
+func (q *question) stale(name string) error {
+	q.index.store.Forget(name)
+	return fmt.Errorf("%s: %w", name, errStale)
+}
+
+// each calls load for several numbers, concurrently if there are two or more.
+func each[T any](numbers []int, load func(n int) (T, error)) ([]T, error) {
+	loaded := make([]T, len(numbers))
 	errs := make([]error, len(numbers))
-	load := func(i int) {
-		name := shardName(kind, numbers[i])
-		loaded[i], errs[i] = loadShard[T](q, name, shards[numbers[i]].sum)
-	}
 	if len(numbers) == 1 {
-		load(0)
+		loaded[0], errs[0] = load(numbers[0])
 		return loaded, errs[0]
 	}
 	var all sync.WaitGroup
-	for i := range numbers {
+	for i, n := range numbers {
 		all.Go(func() {
-			if err := barrier.Run("read "+shardName(kind, numbers[i]), func() error {
-				load(i)
-				return nil
-			}); err != nil {
-				errs[i] = err
-			}
+			errs[i] = barrier.Run("read the search index", func() (err error) {
+				loaded[i], err = load(n)
+				return err
+			})
 		})
 	}
 	all.Wait()
@@ -313,268 +227,4 @@ func loadAll[T any](q *question, kind string, numbers []int, shards []shard) ([]
 		}
 	}
 	return loaded, nil
-}
-
-// summed is a shard with its checksum.
-type summed[T any] struct {
-	// value is a decoded shard, and sum the checksum of its bytes.
-	value *T
-	sum   string
-}
-
-// loadShard loads a shard. If its checksum differs, the index was replaced between two
-// files: the caller starts again.
-func loadShard[T any](q *question, name, want string) (*T, error) {
-	loaded, err := q.index.store.Load(q.ctx, name, parseShard[T])
-	if errors.Is(err, ErrNoFile) {
-		// The head is of another build, or the upload is incomplete.
-		return nil, fmt.Errorf("%s: %w", name, errStale)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	s := loaded.(*summed[T])
-	if s.sum != want {
-		q.index.store.Forget(name)
-		return nil, fmt.Errorf("%s: %w", name, errStale)
-	}
-	return s.value, nil
-}
-
-func parseShard[T any](data []byte) (any, int64, error) {
-	v, err := decode[T](data)
-	if err != nil {
-		return nil, 0, err
-	}
-	return &summed[T]{v, sum(data)}, int64(2 * len(data)), nil
-}
-
-// parseHead decodes and verifies the head. Its size in memory is an estimate.
-func parseHead(data []byte) (any, int64, error) {
-	h, err := decode[head](data)
-	if err == nil {
-		err = h.check()
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return h, int64(3 * len(data)), nil
-}
-
-// postings returns the postings of a term, or "".
-func (q *question) postings(term string) string {
-	if s := q.shards[q.head.termShard(term)]; s != nil {
-		return s.Terms[term]
-	}
-	return ""
-}
-
-// replaceUnknown replaces words that occur on no page with words that do: those with the
-// same prefix, or else similar ones.
-func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
-	var known, unknown []wanted
-	for _, t := range terms {
-		switch {
-		case q.postings(t.term) != "":
-			known = append(known, t)
-		case !t.compound:
-			unknown = append(unknown, t)
-		}
-	}
-	if len(unknown) == 0 {
-		return known, nil
-	}
-	words, err := q.words()
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range unknown {
-		found := beginning(t.word, words)
-		weight := asPrefix
-		if len(found) == 0 && !t.literal {
-			found, weight = near(t.word, words, 3), asNear
-		}
-		if len(found) == 0 {
-			continue
-		}
-		q.result.Replaced = append(q.result.Replaced, Replacement{t.word, found})
-		for _, word := range found {
-			q.an.tokens(word, func(n token) {
-				known = append(known, wanted{
-					term:   n.term,
-					word:   word,
-					weight: weight,
-					group:  t.group,
-				})
-			})
-		}
-	}
-	slices.SortStableFunc(known,
-		func(a, b wanted) int {
-			return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(b.weight, a.weight))
-		})
-	known = slices.CompactFunc(known, func(a, b wanted) bool {
-		return a.term == b.term
-	})
-	return known, q.fetchTerms(known)
-}
-
-// words returns the words of the index, most frequent first.
-func (q *question) words() ([]string, error) {
-	list, err := loadShard[wordList](q, wordsName, q.head.Words)
-	if err != nil {
-		return nil, err
-	}
-	return strings.Fields(list.Words), nil
-}
-
-// near returns words similar to word. It skips words with digits unless word has some, as
-// they are names rather than corrections of typing errors.
-func near(word string, words []string, limit int) []string {
-	found := nearest.Nearest(word, words, 4*limit)
-	found = slices.DeleteFunc(found, func(w string) bool {
-		return strings.ContainsAny(w, "0123456789") &&
-			!strings.ContainsAny(word, "0123456789")
-	})
-	return found[:min(len(found), limit)]
-}
-
-// beginning returns the most frequent words that begin with word.
-func beginning(word string, words []string) []string {
-	if utf8.RuneCountInString(word) < 3 {
-		return nil
-	}
-	var found []string
-	for _, w := range words {
-		if strings.HasPrefix(w, word) && w != word {
-			if found = append(found, w); len(found) == maxPrefix {
-				break
-			}
-		}
-	}
-	return found
-}
-
-// score adds the scores of one term.
-func (q *question) score(t wanted) error {
-	return eachPosting(q.postings(t.term), q.head.Pages, func(p posting) {
-		y := q.scores[p.page]
-		if y == nil {
-			y = &tally{page: p.page}
-			q.scores[p.page] = y
-		}
-		y.score += t.weight * float64(p.score)
-		y.groups |= 1 << min(t.group, 31)
-		for _, s := range p.sections {
-			y.add(s.section, t.weight*float64(s.score))
-		}
-	})
-}
-
-// add adds to the score of a section. Pages have few sections with hits, so a list is
-// searched.
-func (y *tally) add(section int, score float64) {
-	for i := range y.sections {
-		if y.sections[i].section == section {
-			y.sections[i].score += score
-			return
-		}
-	}
-	y.sections = append(y.sections, sectionTally{section, score})
-}
-
-// best returns the best section, or -1 if the words occur only in the title.
-func (y *tally) best() (section int, score float64) {
-	section = -1
-	for _, s := range y.sections {
-		if s.score > score || s.score == score && section > s.section {
-			section = s.section
-			score = s.score
-		}
-	}
-	return section, score
-}
-
-// rank returns the best pages.
-func (q *question) rank(groups int) []*tally {
-	all := make([]*tally, 0, len(q.scores))
-	for _, y := range q.scores {
-		_, section := y.best()
-		y.score += forSection * section
-		on := 0
-		for g := range min(groups, 32) {
-			on += int(y.groups >> g & 1)
-		}
-		y.score *= 0.4 + 0.6*float64(on)/float64(max(1, groups))
-		all = append(all, y)
-	}
-	slices.SortFunc(all, func(a, b *tally) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), a.page-b.page)
-	})
-	return all[:min(len(all), maxHits)]
-}
-
-// show adds the best pages to the result.
-func (q *question) show(best []*tally, terms []wanted) error {
-	var numbers []int
-	for _, y := range best {
-		n, _ := q.head.rowShard(y.page)
-		if n >= 0 && !slices.Contains(numbers, n) {
-			numbers = append(numbers, n)
-		}
-	}
-	loaded, err := loadAll[rowShard](q, "pages", numbers, q.head.Rows)
-	if err != nil {
-		return err
-	}
-	for _, y := range best {
-		n, place := q.head.rowShard(y.page)
-		at := slices.Index(numbers, n)
-		if at < 0 || place >= len(loaded[at].Pages) {
-			return fmt.Errorf("page %d: %w", y.page, errPostings)
-		}
-		q.result.Hits = append(q.result.Hits, q.hit(&loaded[at].Pages[place], y, terms))
-	}
-	return nil
-}
-
-// hit returns a page as a result, with a snippet from its best section, or from the first
-// that has text.
-func (q *question) hit(r *row, y *tally, terms []wanted) Hit {
-	h := Hit{
-		Page:  r.ID,
-		Title: r.Title,
-		Link:  r.Link,
-	}
-	section, _ := y.best()
-	if section >= 0 && section < len(r.Sections) {
-		s := r.Sections[section]
-		h.Slug = s.Slug
-		h.Heading = s.Heading
-		h.Snippet = s.Text
-	}
-	for i := 0; h.Snippet == "" && i < len(r.Sections); i++ {
-		h.Snippet = r.Sections[i].Text
-	}
-	h.Snippet = q.snippet(h.Snippet, terms)
-	return h
-}
-
-// suggest adds similar words to a result without hits.
-func (q *question) suggest() error {
-	words, err := q.words()
-	if err != nil {
-		return err
-	}
-	q.an.tokens(q.result.Query, func(t token) {
-		if t.stop || t.compound {
-			return
-		}
-		for _, w := range near(t.word, words, 4) {
-			if len(q.result.Near) < maxNear && !slices.Contains(q.result.Near, w) {
-				q.result.Near = append(q.result.Near, w)
-			}
-		}
-	})
-	return nil
 }

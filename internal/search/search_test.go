@@ -188,7 +188,7 @@ func TestSameBytes(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			files := func() map[string]string {
 				got := make(map[string]string)
-				index(t, &search.Options{Language: "en", ShardBytes: size}, pages()).Each(func(name string, data []byte) bool {
+				index(t, &search.Options{Language: "en", TermBytes: size}, pages()).Each(func(name string, data []byte) bool {
 					got[name] = string(data)
 					return true
 				})
@@ -201,7 +201,7 @@ func TestSameBytes(t *testing.T) {
 			if size == 1 && len(first) < 40 {
 				t.Errorf("%d files: %v", len(first), slices.Sorted(maps.Keys(first)))
 			}
-			m := index(t, &search.Options{Language: "en", ShardBytes: size}, pages())
+			m := index(t, &search.Options{Language: "en", TermBytes: size}, pages())
 			if r := ask(t, m, "unpack archive"); r.Hits[0].Page != "install" {
 				t.Errorf("got %+v", r.Hits)
 			}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -44,6 +45,9 @@ type Search struct {
 	words []string
 }
 
+// rowsPerFile is the number of entries in one file for results: they are short.
+const rowsPerFile = 16
+
 // fewEntries is the number of entries below which listing is as good as searching.
 const fewEntries = 10
 
@@ -59,8 +63,9 @@ func NewSearch(tool string, entries iter.Seq[SearchEntry], opts *SearchOptions) 
 		s.opts.Words = defaultWords
 	}
 	b := search.NewBuilder(&search.Options{
-		Language: "en",
-		Hint:     s.opts.Hint,
+		Language:    "en",
+		Hint:        s.opts.Hint,
+		RowsPerFile: rowsPerFile,
 	}, s.files.Write)
 	n := 0
 	for e := range entries {
@@ -118,11 +123,26 @@ func (s *Search) definition() mcp.Tool {
 		Title:       s.opts.Title,
 		Description: s.opts.Description,
 		Meta:        meta,
-		InputSchema: json.RawMessage(
-			`{"type":"object","properties":{"query":{"type":"string",
-		"description":"A few words to look for; there are no operators","minLength":1}},
-		"required":["query"],"additionalProperties":false}`),
+		InputSchema: SearchSchema("A few words to look for; there are no operators.", ""),
 	}
+}
+
+// SearchSchema returns the inputSchema of a search tool. words describes the query, and
+// section the argument that limits the search to a part of the pages; if that is empty,
+// the tool does not have it.
+func SearchSchema(words, section string) json.RawMessage {
+	quote := func(text string) string { return string(jsonscan.AppendQuote(nil, text)) }
+	if section != "" {
+		section = `"section":{"type":"string","minLength":1,"description":` + quote(section) + `},`
+	}
+	return json.RawMessage(`{"type":"object","properties":{` +
+		`"query":{"type":"string","minLength":1,"description":` + quote(words) + `},` +
+		`"queries":{"type":"array","items":{"type":"string","minLength":1},"maxItems":3,"default":[],` +
+		`"description":` + quote("The same question in other words, such as synonyms and technical terms; "+
+		"the results for all of them are combined. Finds more than one phrasing.") + `},` + section +
+		`"limit":{"type":"integer","minimum":1,"maximum":30,"default":10,"description":"How many results."},` +
+		`"offset":{"type":"integer","minimum":0,"maximum":200,"default":0,"description":"How many results to skip."}` +
+		`},"required":["query"],"additionalProperties":false}`)
 }
 
 // answers yields the answers to single words, and the files of the index.

@@ -120,15 +120,15 @@ func squeezed(text string) string {
 // linkText writes Body[start:end] with its links replaced, and without attributes.
 func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 	body := p.Body
-	var open []bool // for each open bracket, whether it belongs to an image
+	var open []bracket
 	line := bracketLine{
 		body: body,
 		text: start,
 		at:   start,
 	}
 	done := start
-	replace := func(from, to int, image bool) {
-		target, ok := r.target(p, body[from:to], from, image)
+	replace := func(from, to int, l link) {
+		target, ok := r.target(p, body[from:to], from, l)
 		if !ok {
 			return
 		}
@@ -147,12 +147,15 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 			}
 			switch body[i] {
 			case '[':
-				open = append(open, i > start && body[i-1] == '!')
+				open = append(open, bracket{i + 1, i > start && body[i-1] == '!'})
 			case ']':
-				image := len(open) > 0 && open[len(open)-1]
-				open = open[:max(0, len(open)-1)]
+				var l link
+				if last := len(open) - 1; last >= 0 {
+					l = link{text: body[open[last].at:i], image: open[last].image}
+					open = open[:last]
+				}
 				if from, to := destination(body[:end], i, &line); to > from {
-					replace(from, to, image)
+					replace(from, to, l)
 					i = to - 1
 				}
 			case '{':
@@ -164,7 +167,7 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 			case '<':
 				m := htmlTarget().FindStringSubmatchIndex(body[i:min(end, i+2000)])
 				if m != nil {
-					replace(i+m[4], i+m[5], body[i+m[2]:i+m[3]] == "src")
+					replace(i+m[4], i+m[5], link{image: body[i+m[2]:i+m[3]] == "src"})
 				}
 			}
 		case '\n':
@@ -172,6 +175,39 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 		}
 	}
 	out.WriteString(body[done:end])
+}
+
+// bracket is an open bracket: where the text after it begins, and whether it belongs to an
+// image.
+type bracket struct {
+	at    int
+	image bool
+}
+
+// link is what surrounds the target of a link: its text, if that is known, and whether the
+// target is an image.
+type link struct {
+	text  string
+	image bool
+}
+
+// Limits of the texts of links to a page that are kept for search.
+const (
+	maxAnchors    = 20
+	maxAnchorText = 100
+)
+
+// addAnchor keeps the text of a link to the page, unless it says no more than the title.
+func (p *Page) addAnchor(text string) {
+	if len(text) > maxAnchorText || len(p.Anchors) == maxAnchors {
+		return
+	}
+	text = strings.Join(strings.Fields(strings.Trim(text, "`*_ ")), " ")
+	if text == "" ||
+		strings.EqualFold(text, p.Title) || slices.Contains(p.Anchors, text) {
+		return
+	}
+	p.Anchors = append(p.Anchors, text)
 }
 
 // htmlTarget matches the target in an HTML tag.
@@ -262,7 +298,7 @@ func destination(body string, i int, line *bracketLine) (from, to int) {
 
 // target returns the replacement for the target of a link, and whether to replace it at
 // all.
-func (r *reader) target(p *Page, target string, at int, image bool) (string, bool) {
+func (r *reader) target(p *Page, target string, at int, l link) (string, bool) {
 	if isExternal(target) {
 		return "", false
 	}
@@ -272,7 +308,7 @@ func (r *reader) target(p *Page, target string, at int, image bool) (string, boo
 		address = unescaped
 	}
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "@site/"), "pathname://")
-	if image || isImage(address) {
+	if l.image || isImage(address) {
 		return r.imageTarget(p, address, at)
 	}
 	to := p
@@ -280,6 +316,9 @@ func (r *reader) target(p *Page, target string, at int, image bool) (string, boo
 		if to = r.resolve(p, address); to == nil {
 			r.broken(p, address, at)
 			return "", false
+		}
+		if to != p {
+			to.addAnchor(l.text)
 		}
 	}
 	if hasFragment && fragment != "" {

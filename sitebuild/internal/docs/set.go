@@ -48,6 +48,8 @@ type Page struct {
 	Sections []Section
 	// Keywords are additional words by which search finds the page.
 	Keywords []string
+	// Anchors are the texts of links to the page from other pages.
+	Anchors []string
 	// Unsearched excludes the page from search.
 	Unsearched bool
 

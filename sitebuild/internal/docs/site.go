@@ -126,6 +126,7 @@ func (m *maker) index(ctx context.Context) error {
 			ID:       p.ID,
 			Title:    p.Title,
 			Keywords: p.Keywords,
+			Anchors:  p.Anchors,
 			Link:     m.link(p),
 		}
 		for _, s := range p.Sections {
@@ -214,7 +215,8 @@ func (m *maker) tools() []mcp.Tool {
 			Description: "Search the documentation of " + title +
 				" for pages and the sections that fit best. Use a few words that the page itself would use, such as " +
 				"\"rate limit header\"; there are no operators. The best page comes first.",
-			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty)),
+			InputSchema: sitewriter.SearchSchema("The words to look for.",
+				"Search only the page with this path and those below it, such as reference/configuration."),
 		},
 		{
 			Name:        toolPage,

@@ -252,6 +252,10 @@ func StatedParameters(envelope []byte) []byte {
 	return nil
 }
 
+// SearchOptions are the arguments that a tool with a search index may have besides the
+// query.
+var SearchOptions = []string{"queries", "limit", "offset", "section"}
+
 // SearchFolder returns the folder of the search index that the _meta of a tool with these
 // arguments declares, or "".
 func SearchFolder(arguments []string, meta []byte) (string, error) {
@@ -267,9 +271,13 @@ func SearchFolder(arguments []string, meta []byte) (string, error) {
 			return "", fmt.Errorf("%s: %w", MetaSearch, err)
 		}
 		switch {
-		case len(arguments) != 1 || arguments[0] != said.Argument:
-			return "", fmt.Errorf("%s: %q is not the tool's only argument",
-				MetaSearch, said.Argument)
+		case !slices.Contains(arguments, said.Argument) || slices.Contains(SearchOptions, said.Argument):
+			return "", fmt.Errorf("%s: the tool has no argument %q for the query", MetaSearch, said.Argument)
+		case slices.ContainsFunc(arguments, func(name string) bool {
+			return name != said.Argument && !slices.Contains(SearchOptions, name)
+		}):
+			return "", fmt.Errorf("%s: a search takes %q and %s, and no other arguments", MetaSearch, said.Argument,
+				strings.Join(SearchOptions, ", "))
 		case !fs.ValidPath(said.Index) || said.Index == "." || !IsSafePath(said.Index):
 			return "", fmt.Errorf("%s: %q is not a folder of the site", MetaSearch, said.Index)
 		}

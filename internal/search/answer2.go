@@ -1,0 +1,372 @@
+package search
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// answer2 answers one question from an index of format 2.
+type answer2 struct {
+	*question
+	head    *head
+	files   map[int]*termFile
+	scratch *scratch
+}
+
+var _ answerer = (*answer2)(nil)
+
+// scratch is the memory of one ranking: a score for each page and section, zero except
+// during a ranking, and the numbers of those that are not.
+type scratch struct {
+	pages    []tally
+	sections []float64
+	touched  []int32 // pages
+	parts    []int32 // sections
+	buffer   []byte
+}
+
+// tally accumulates the score of a page.
+type tally struct {
+	score float64
+	has   uint32 // bit set of the query words on the page
+	// best is the number of the best section and second the score of the next.
+	best           int32
+	first, second2 float64
+	allowed        bool
+}
+
+func parseTerms(data []byte) (any, int64, error) {
+	f, err := decode[termFile](data)
+	return f, int64(3 * len(data)), err
+}
+
+func parseRows(data []byte) (any, int64, error) {
+	f, err := decode[rowFile](data)
+	return f, int64(4 * len(data)), err
+}
+
+// termFile loads a file of terms.
+func (a *answer2) termFile(n int) (*termFile, error) {
+	name := fileName("terms", n)
+	loaded, err := a.load(name, parseTerms)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := loaded.(*termFile)
+	if !ok || f.Of != a.head.Of {
+		return nil, a.stale(name)
+	}
+	return f, nil
+}
+
+// rowFile loads a file of rows.
+func (a *answer2) rowFile(n int) (*rowFile, error) {
+	name := fileName("pages", n)
+	loaded, err := a.load(name, parseRows)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := loaded.(*rowFile)
+	if !ok || f.Of != a.head.Of {
+		return nil, a.stale(name)
+	}
+	return f, nil
+}
+
+func (a *answer2) fetch(terms []wanted) error {
+	if a.files == nil {
+		a.files = make(map[int]*termFile)
+	}
+	var numbers []int
+	for _, t := range terms {
+		n := a.head.termFileOf(t.term)
+		if a.files[n] == nil && !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	if a.head.Terms == 0 || len(numbers) == 0 {
+		return nil
+	}
+	loaded, err := each(numbers, a.termFile)
+	if err != nil {
+		return err
+	}
+	for i, n := range numbers {
+		a.files[n] = loaded[i]
+	}
+	return nil
+}
+
+// postings returns the postings of a term whose file is loaded, or "".
+func (a *answer2) postings(term string) string {
+	f := a.files[a.head.termFileOf(term)]
+	if f == nil {
+		return ""
+	}
+	_, postings, _ := f.line(term)
+	if postings == elsewhere {
+		return ""
+	}
+	return postings
+}
+
+func (a *answer2) has(term string) bool { return a.postings(term) != "" }
+
+func (a *answer2) idf(term string) float64 {
+	return idf(a.head.Pages, pagesWith(a.postings(term)))
+}
+
+func (a *answer2) synonyms() ([][]string, int) { return a.head.Synonyms, a.head.OwnSynonyms }
+
+func (a *answer2) pinned(terms []wanted) []int {
+	var pages []int
+	for _, p := range a.head.Pins {
+		if findPhrase(terms, p.Terms) >= 0 && !slices.Contains(pages, p.Page) {
+			pages = append(pages, p.Page)
+		}
+	}
+	return pages
+}
+
+// words returns the words of the file that has words beginning like word, those of about
+// the same length or longer first letters.
+func (a *answer2) words(word string) ([]string, error) {
+	if a.head.Terms == 0 {
+		return nil, nil
+	}
+	f, err := a.termFile(a.head.wordFileOf(plain(word)))
+	if err != nil {
+		return nil, err
+	}
+	return f.vocabulary.like(f, word), nil
+}
+
+// vocabulary are the words of a file of terms, by their first character.
+type vocabulary struct {
+	once  sync.Once
+	words map[rune][]spelledWord
+}
+
+type spelledWord struct {
+	word  string
+	pages int
+}
+
+// like returns the words with the same first character as word that are at least as long
+// as a correction of it can be, most frequent first.
+func (v *vocabulary) like(f *termFile, word string) []string {
+	v.once.Do(func() {
+		v.words = make(map[rune][]spelledWord)
+		for line := range strings.SplitSeq(f.Terms, "\n") {
+			term, rest, _ := strings.Cut(line, " ")
+			spelling, postings, ok := strings.Cut(rest, " ")
+			if !ok || len(term) < 3 {
+				continue
+			}
+			w := spelled(term, spelling)
+			first, _ := utf8.DecodeRuneInString(w)
+			v.words[first] = append(v.words[first], spelledWord{w, pagesWith(postings)})
+		}
+		for _, list := range v.words {
+			slices.SortStableFunc(list, func(a, b spelledWord) int {
+				return cmp.Or(b.pages-a.pages, strings.Compare(a.word, b.word))
+			})
+		}
+	})
+	first, _ := utf8.DecodeRuneInString(word)
+	list := make([]string, 0, len(v.words[first]))
+	for _, w := range v.words[first] {
+		if len(w.word) > len(word)-4 {
+			list = append(list, w.word)
+		}
+	}
+	return list
+}
+
+// rank ranks pages by BM25 of the whole page, and of its two best sections.
+func (a *answer2) rank(terms []wanted, groups int, section string) ([]candidate, error) {
+	s := a.scratch
+	l := &a.head.layout
+	s.reset(len(l.lengths), len(l.sections))
+	defer s.clear()
+	allowed, err := a.allow(section)
+	if err != nil {
+		return nil, err
+	}
+	r := weigh()
+	for _, t := range terms {
+		encoded := a.postings(t.term)
+		if encoded == "" {
+			continue
+		}
+		weight := float64(t.weight * idf(a.head.Pages, pagesWith(encoded)))
+		bit := uint32(1) << min(t.group, 31)
+		err := eachPosting(encoded, l, &s.buffer, func(p posting) {
+			if allowed != nil && !allowed[p.page] {
+				return
+			}
+			y := &s.pages[p.page]
+			if y.has == 0 {
+				s.touched = append(s.touched, int32(p.page))
+			}
+			y.has |= bit
+			part := saturate(r.K1, r.LengthPage, float64(p.weight), float64(l.lengths[p.page])/l.pageMean)
+			if p.title > 0 {
+				part += r.TitleBonus / math.Sqrt(float64(p.title))
+			}
+			y.score += float64(weight * part)
+			for _, sw := range p.sections {
+				at := l.first[p.page] + sw.section
+				if s.sections[at] == 0 {
+					s.parts = append(s.parts, int32(at))
+				}
+				length := float64(l.sections[at]) / l.sectionMean
+				s.sections[at] += float64(weight * saturate(r.K1, r.LengthSection, float64(sw.weight), length))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return a.collect(groups), nil
+}
+
+// collect returns the pages of a ranking, best first.
+func (a *answer2) collect(groups int) []candidate {
+	s := a.scratch
+	l := &a.head.layout
+	r := weigh()
+	for _, p := range s.touched {
+		s.pages[p].best = -1
+	}
+	for _, at := range s.parts {
+		y := &s.pages[l.page[at]]
+		score := s.sections[at]
+		switch {
+		case y.best < 0 || score > y.first || score == y.first && at < y.best:
+			y.second2 = y.first
+			y.first = score
+			y.best = at
+		case score > y.second2:
+			y.second2 = score
+		}
+	}
+	out := make([]candidate, 0, len(s.touched))
+	for _, p := range s.touched {
+		y := &s.pages[p]
+		c := candidate{page: int(p), section: -1}
+		if y.best >= 0 {
+			c.section = int(y.best) - l.first[p]
+		}
+		score := y.score + float64(r.BestSection*y.first)
+		score += float64(r.SecondSection * y.second2)
+		c.score = float64(score * coverage(r.CoverageBase, y.has, groups))
+		out = append(out, c)
+	}
+	slices.SortFunc(out, byScore)
+	return out
+}
+
+// reset makes room for a ranking.
+func (s *scratch) reset(pages, sections int) {
+	if len(s.pages) < pages {
+		s.pages = make([]tally, pages)
+	}
+	if len(s.sections) < sections {
+		s.sections = make([]float64, sections)
+	}
+}
+
+// clear makes all scores zero again.
+func (s *scratch) clear() {
+	for _, p := range s.touched {
+		s.pages[p] = tally{}
+	}
+	for _, at := range s.parts {
+		s.sections[at] = 0
+	}
+	s.touched = s.touched[:0]
+	s.parts = s.parts[:0]
+}
+
+// allow returns the pages in and below a section, or nil for all.
+func (a *answer2) allow(section string) ([]bool, error) {
+	if section == "" {
+		return nil, nil
+	}
+	data, err := base64.RawStdEncoding.DecodeString(a.head.Folders[section])
+	if err != nil {
+		return nil, errSections
+	}
+	allowed := make([]bool, a.head.Pages)
+	for at := -1; len(data) > 0; {
+		step, n := binary.Uvarint(data)
+		if n <= 0 || step == 0 || step > uint64(a.head.Pages-1-at) {
+			return nil, errSections
+		}
+		at += int(step)
+		allowed[at] = true
+		data = data[n:]
+	}
+	return allowed, nil
+}
+
+func (a *answer2) inFolder(section string) error {
+	if _, ok := a.head.Folders[section]; ok {
+		return nil
+	}
+	e := &SectionError{Section: section}
+	names := make([]string, 0, len(a.head.Folders))
+	for name := range a.head.Folders {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	e.Near = nearest.Nearest(section, names, 3)
+	if len(e.Near) == 0 {
+		for _, name := range names {
+			if len(e.Near) < 5 && !strings.Contains(name, "/") {
+				e.Near = append(e.Near, name)
+			}
+		}
+	}
+	return e
+}
+
+func (a *answer2) rows(found []candidate) ([]*row, error) {
+	l := &a.head.layout
+	place := func(c candidate) (file, place int) {
+		return a.head.rowFileOf(l.unit[c.page] + max(0, c.section)/perUnit)
+	}
+	var numbers []int
+	for _, c := range found {
+		if n, _ := place(c); !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	loaded, err := each(numbers, a.rowFile)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*row, len(found))
+	for i, c := range found {
+		n, at := place(c)
+		f := loaded[slices.Index(numbers, n)]
+		if at >= len(f.Rows) {
+			return nil, fmt.Errorf("page %d: %w", c.page, errPostings)
+		}
+		list[i] = &f.Rows[at]
+	}
+	return list, nil
+}

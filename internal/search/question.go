@@ -1,0 +1,411 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// question is the state of one query.
+type question struct {
+	// answerer reads the index; the other fields belong to one query.
+	answerer
+	index  *Index
+	ctx    context.Context
+	an     *analyzer
+	result *Result
+}
+
+// answerer reads an index of one format.
+type answerer interface {
+	// fetch loads what is needed to look up terms.
+	fetch(terms []wanted) error
+	// has reports whether a page has a term whose file is loaded, and idf is its weight.
+	has(term string) bool
+	idf(term string) float64
+	// words returns the words that may be meant by one that no page has, most frequent
+	// first.
+	words(word string) ([]string, error)
+	// synonyms returns the groups of terms with the same meaning, the first own of them
+	// chosen by the owner.
+	synonyms() (groups [][]string, own int)
+	// pinned returns the pages that come first for terms.
+	pinned(terms []wanted) []int
+	// rank returns the pages that have one of the terms, best first; groups is the number
+	// of words of the query, and section limits the pages.
+	rank(terms []wanted, groups int, section string) ([]candidate, error)
+	// rows returns what to show of pages.
+	rows(found []candidate) ([]*row, error)
+	// inFolder returns a SectionError unless the index has pages in and below a section.
+	inFolder(section string) error
+}
+
+// wanted is a term to look up, with its weight.
+type wanted struct {
+	// term is what is looked up, and word what the user typed.
+	term   string
+	word   string
+	weight float64
+	// group is the index of the query word that the term represents.
+	group    int
+	compound bool
+	literal  bool // digits or a short word: not corrected as a typing error
+}
+
+// candidate is a page with its score for the query.
+type candidate struct {
+	page int
+	// section is the best section, or -1 if the words are only in the title.
+	section int
+	score   float64
+}
+
+// answer finds the pages for each phrasing, fuses them, and shows the best. Without hits
+// it suggests similar words.
+func (q *question) answer() (*Result, error) {
+	r := weigh()
+	asked := &q.result.Query
+	phrasings := asked.Phrasings[:min(len(asked.Phrasings), r.MaxQueries)]
+	asked.Section = strings.Trim(asked.Section, "/")
+	if asked.Section != "" {
+		if err := q.inFolder(asked.Section); err != nil {
+			return nil, err
+		}
+	}
+	var lists [][]candidate
+	var all []wanted
+	for _, phrasing := range phrasings {
+		found, terms, err := q.rankPhrasing(clip(phrasing, r.MaxQueryBytes))
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, found)
+		all = append(all, terms...)
+	}
+	found := fuse(lists)
+	q.result.Pages = len(found)
+	limit := asked.Limit
+	if limit <= 0 {
+		limit = r.MaxHits
+	}
+	from := min(max(0, asked.Offset), r.MaxOffset, len(found))
+	found = found[from:min(len(found), from+min(limit, r.MaxLimit))]
+	rows, err := q.rows(found)
+	if err != nil {
+		return nil, err
+	}
+	show := q.newShower(all)
+	for i, row := range rows {
+		q.result.Hits = append(q.result.Hits, show.hit(row, found[i]))
+	}
+	if q.result.Pages == 0 {
+		return q.result, q.suggest(phrasings)
+	}
+	return q.result, nil
+}
+
+// rankPhrasing ranks the pages for one phrasing, and returns the terms that were looked
+// up.
+func (q *question) rankPhrasing(query string) ([]candidate, []wanted, error) {
+	terms := q.terms(query)
+	if err := q.fetch(terms); err != nil {
+		return nil, nil, err
+	}
+	pinned := q.pinned(terms)
+	terms, err := q.replaceUnknown(terms)
+	if err != nil {
+		return nil, nil, err
+	}
+	groups := 0
+	for _, t := range terms {
+		groups = max(groups, t.group+1)
+	}
+	if terms, err = q.addSynonyms(terms); err != nil {
+		return nil, nil, err
+	}
+	found, err := q.rank(terms, groups, q.result.Query.Section)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := len(pinned) - 1; i >= 0; i-- {
+		at := slices.IndexFunc(found, func(c candidate) bool { return c.page == pinned[i] })
+		c := candidate{page: pinned[i], section: -1}
+		if at >= 0 {
+			c = found[at]
+			found = slices.Delete(found, at, at+1)
+		} else if q.result.Query.Section != "" {
+			continue
+		}
+		found = slices.Insert(found, 0, c)
+	}
+	return found, terms, nil
+}
+
+// fuse joins the rankings for several phrasings by reciprocal rank: what is good for one of
+// them, and fair for the others, comes first.
+func fuse(lists [][]candidate) []candidate {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	const deepest = 100 // ranks of each list that count
+	k := weigh().Fuse
+	places := make(map[int]int)
+	best := make(map[int]int)
+	var out []candidate
+	for _, list := range lists {
+		for rank, c := range list {
+			at, ok := places[c.page]
+			if !ok {
+				at = len(out)
+				places[c.page] = at
+				best[c.page] = rank
+				out = append(out, candidate{page: c.page, section: c.section})
+			}
+			if rank < best[c.page] && c.section >= 0 {
+				best[c.page] = rank
+				out[at].section = c.section
+			}
+			if rank < deepest {
+				out[at].score += 1 / (k + float64(rank))
+			}
+		}
+	}
+	slices.SortFunc(out, byScore)
+	return out
+}
+
+// byScore orders candidates, the best first.
+func byScore(a, b candidate) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), a.page-b.page)
+}
+
+// coverage returns the factor for a page that has some of the words of a query.
+func coverage(base float64, has uint32, groups int) float64 {
+	on := 0
+	if groups > 0 {
+		on = bits.OnesCount32(has)
+	}
+	share := float64(on) / float64(max(1, min(groups, 32)))
+	return base + float64((1-base)*share)
+}
+
+// terms returns the terms to look up: the words that are not stop words, or all words if
+// there are no others.
+func (q *question) terms(query string) []wanted {
+	var all, telling []wanted
+	seen := make(map[string]bool)
+	group := 0
+	q.an.tokens(query, func(t token) {
+		if seen[t.term] || len(all) >= weigh().MaxTerms {
+			return
+		}
+		seen[t.term] = true
+		w := wanted{
+			term:     t.term,
+			word:     t.word,
+			weight:   1,
+			group:    group,
+			compound: t.compound,
+		}
+		w.literal = strings.ContainsAny(t.word, "0123456789") ||
+			utf8.RuneCountInString(t.word) < 4
+		if t.compound {
+			w.weight = weigh().AsCompound
+			w.group = max(0, group-1)
+		} else {
+			group++
+		}
+		all = append(all, w)
+		if !t.stop {
+			telling = append(telling, w)
+		}
+	})
+	if len(telling) == 0 {
+		return all
+	}
+	renumber(telling)
+	return telling
+}
+
+// renumber closes the gaps left by stop words.
+func renumber(terms []wanted) {
+	numbers := make(map[int]int)
+	for i := range terms {
+		n, ok := numbers[terms[i].group]
+		if !ok {
+			n = len(numbers)
+			numbers[terms[i].group] = n
+		}
+		terms[i].group = n
+	}
+}
+
+// replaceUnknown replaces words that occur on no page with words that do: those with the
+// same prefix, or else similar ones.
+func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
+	var known, unknown []wanted
+	for _, t := range terms {
+		switch {
+		case q.has(t.term):
+			known = append(known, t)
+		case q.has(plain(t.word)):
+			t.term = plain(t.word) // a name of several parts, written as one
+			known = append(known, t)
+		case !t.compound:
+			unknown = append(unknown, t)
+		}
+	}
+	if len(unknown) == 0 {
+		return known, nil
+	}
+	for _, t := range unknown {
+		words, err := q.words(t.word)
+		if err != nil {
+			return nil, err
+		}
+		found := beginning(t.word, words)
+		weight := weigh().AsPrefix
+		if len(found) == 0 && !t.literal {
+			found, weight = near(t.word, words, 3), weigh().AsNear
+		}
+		if len(found) == 0 {
+			continue
+		}
+		q.result.replaced(t.word, found)
+		for _, word := range found {
+			q.an.tokens(word, func(n token) {
+				known = append(known, wanted{
+					term:   n.term,
+					word:   word,
+					weight: weight,
+					group:  t.group,
+				})
+			})
+		}
+	}
+	return q.distinct(known)
+}
+
+// replaced notes what was searched instead of a word, once.
+func (r *Result) replaced(word string, instead []string) {
+	if !slices.ContainsFunc(r.Replaced, func(x Replacement) bool { return x.Word == word }) {
+		r.Replaced = append(r.Replaced, Replacement{word, instead})
+	}
+}
+
+// distinct keeps the entry of each term with the largest weight, and fetches all.
+func (q *question) distinct(terms []wanted) ([]wanted, error) {
+	slices.SortStableFunc(terms, func(a, b wanted) int {
+		return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(b.weight, a.weight))
+	})
+	terms = slices.CompactFunc(terms, func(a, b wanted) bool { return a.term == b.term })
+	return terms, q.fetch(terms)
+}
+
+// addSynonyms adds the other members of the groups of synonyms that the terms belong to.
+func (q *question) addSynonyms(terms []wanted) ([]wanted, error) {
+	groups, own := q.synonyms()
+	var added []wanted
+	for n, group := range groups {
+		factor := weigh().AsSynonym
+		if n < own {
+			factor = weigh().AsOwnSynonym
+		}
+		for i, member := range group {
+			at := findPhrase(terms, member)
+			if at < 0 {
+				continue
+			}
+			for j, other := range group {
+				if j == i {
+					continue
+				}
+				for term := range strings.FieldsSeq(other) {
+					if findPhrase(terms, term) < 0 {
+						added = append(added, wanted{
+							term:   term,
+							word:   term,
+							weight: float64(factor * terms[at].weight),
+							group:  terms[at].group,
+						})
+					}
+				}
+			}
+			break
+		}
+	}
+	if len(added) == 0 {
+		return terms, nil
+	}
+	return q.distinct(append(terms, added...))
+}
+
+// findPhrase returns the place of the first word of a phrase among terms, if they have all
+// of its words, or -1.
+func findPhrase(terms []wanted, phrase string) int {
+	first := -1
+	for term := range strings.FieldsSeq(phrase) {
+		at := slices.IndexFunc(terms, func(t wanted) bool { return t.term == term })
+		if at < 0 {
+			return -1
+		}
+		if first < 0 {
+			first = at
+		}
+	}
+	return first
+}
+
+// near returns words similar to word. It skips words with digits unless word has some, as
+// they are names rather than corrections of typing errors.
+func near(word string, words []string, limit int) []string {
+	found := nearest.Nearest(word, words, 4*limit)
+	found = slices.DeleteFunc(found, func(w string) bool {
+		return strings.ContainsAny(w, "0123456789") &&
+			!strings.ContainsAny(word, "0123456789")
+	})
+	return found[:min(len(found), limit)]
+}
+
+// beginning returns the most frequent words that begin with word.
+func beginning(word string, words []string) []string {
+	if utf8.RuneCountInString(word) < 3 {
+		return nil
+	}
+	var found []string
+	for _, w := range words {
+		if strings.HasPrefix(w, word) && w != word {
+			if found = append(found, w); len(found) == weigh().MaxPrefix {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// suggest adds similar words to a result without hits.
+func (q *question) suggest(phrasings []string) (err error) {
+	for _, phrasing := range phrasings {
+		q.an.tokens(phrasing, func(t token) {
+			if t.stop || t.compound || err != nil {
+				return
+			}
+			words, failed := q.words(t.word)
+			if failed != nil {
+				err = failed
+				return
+			}
+			for _, w := range near(t.word, words, 4) {
+				if len(q.result.Near) < weigh().MaxNear && !slices.Contains(q.result.Near, w) {
+					q.result.Near = append(q.result.Near, w)
+				}
+			}
+		})
+	}
+	return err
+}
