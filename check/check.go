@@ -49,7 +49,7 @@ func (s Severity) String() string {
 // MarshalText implements encoding.TextMarshaler with [Severity.String].
 func (s Severity) MarshalText() ([]byte, error) {
 	if s > Note {
-		return nil, fmt.Errorf("no severity has the number %d", uint8(s))
+		return nil, fmt.Errorf("unknown severity %d", uint8(s))
 	}
 	return []byte(s.String()), nil
 }
@@ -62,7 +62,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no severity is called %q", text)
+	return fmt.Errorf("unknown severity %q", text)
 }
 
 // Finding is one result of a check.
@@ -128,7 +128,7 @@ const DefaultLimit = 10_000
 // Report collects findings. The zero value is ready to use. It is not safe for
 // concurrent use.
 type Report struct {
-	// Limit is the number of findings of each severity to keep; any more are only counted.
+	// Limit is the number of findings of each severity to keep; others are only counted.
 	// Zero means [DefaultLimit], a negative value no limit.
 	Limit int
 

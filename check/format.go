@@ -88,7 +88,7 @@ func (r *Report) Write(w io.Writer, f Format, opts *WriteOptions) error {
 	return fmt.Errorf("unknown format %q", string(f))
 }
 
-// place is where a finding is, in the terms of tools that show it beside the file.
+// place is where a finding is, in the terms of tools that show it next to the line.
 type place struct {
 	file  string // path with slashes, relative to the root if possible, or URL
 	entry string // name inside the archive file, or empty
@@ -96,7 +96,6 @@ type place struct {
 	line, column, endColumn int
 }
 
-// placeOf returns the place of a finding.
 func (o *WriteOptions) placeOf(f *Finding) place {
 	p := place{
 		line:      f.Line,

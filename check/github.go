@@ -11,7 +11,7 @@ import (
 )
 
 // maxAnnotations is the number of annotations of each severity that GitHub shows for one
-// step. It drops any more.
+// step. It drops all others.
 const maxAnnotations = 10
 
 // workflowCommands are the commands that annotate, by severity.

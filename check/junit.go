@@ -105,7 +105,6 @@ func (r *Report) writeJUnit(w io.Writer, opts *WriteOptions) error {
 	return writeXML(w, &all)
 }
 
-// add adds a case.
 func (s *junitSuite) add(c *junitCase) {
 	if c.Failure != nil {
 		s.Failures++

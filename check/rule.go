@@ -7,7 +7,7 @@ import (
 
 // Rule is one kind of problem that a check reports. Every format declares its rules in a
 // [RuleSet] and returns them from a function Rules, from which the reference page is
-// generated. A [Finding] can only be made from a Rule.
+// generated. Every [Finding] has a Rule.
 type Rule struct {
 	// ID is the format, a slash and a slug, such as "mcpb/entry-point". It never changes,
 	// because users list the rules that they accept.

@@ -184,7 +184,7 @@ func (ses *session) queueLocked(c *call) error {
 		return nil
 	}
 	if limit := ses.src.opts.Limits.InFlight; len(ses.queue) >= limit {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for their turn at the server already", limit)
+		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are already queued for the server", limit)
 	}
 	ses.queue = append(ses.queue, c)
 	return nil

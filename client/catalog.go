@@ -50,7 +50,7 @@ func (ses *session) dropToolsWithInvalidHeaders(cat *mcp.Catalog) {
 	for _, name := range slices.Sorted(maps.Keys(invalid)) {
 		ses.src.report(Event{
 			What:   EventLog,
-			Detail: fmt.Sprintf("tool %q is left out: %v", name, invalid[name]),
+			Detail: fmt.Sprintf("tool %q is skipped: %v", name, invalid[name]),
 		})
 	}
 }
@@ -200,7 +200,7 @@ func (l *listReader) addPage(entries, result []byte) (cursor []byte, err error) 
 	case last:
 		return nil, nil
 	case l.cursors[string(cursor)]:
-		return nil, errors.New("the same cursor is given twice")
+		return nil, errors.New("the server repeats a cursor")
 	case l.empty >= maxEmptyPages:
 		return nil, fmt.Errorf("%d empty pages in a row, each with a cursor for another", l.empty)
 	case l.pages >= limits.Pages:
@@ -218,7 +218,7 @@ const maxDropsLogged = 10
 func (l *listReader) addOrDrop(raw []byte) {
 	why := "is invalid"
 	if key := jsonscan.Duplicate(raw); key != nil {
-		why = fmt.Sprintf("has the member %.64q twice", key)
+		why = fmt.Sprintf("has a duplicate member %.64q", key)
 	} else if l.add(compact(raw)) {
 		return
 	}

@@ -138,7 +138,7 @@ func inherits(pattern, name string) bool {
 // command returns the process to start.
 func (c *Command) command() (*exec.Cmd, error) {
 	if c.Path == "" {
-		return nil, permanent{&CommandError{errors.New("no command is given")}}
+		return nil, permanent{&CommandError{errors.New("missing command")}}
 	}
 	env := c.environment()
 	path, err := process.LookPath(c.Path, runtime.GOOS, func(name string) (string, bool) {

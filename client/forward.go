@@ -160,7 +160,7 @@ func (s *Source) lostText(e *errand, lost *lostError) error {
 	text := fmt.Sprintf("%s was lost while it served this request: %v",
 		s.subject(), lost.cause)
 	if !e.again && !lost.unseen {
-		text += " (the request may have been carried out; the next one will find the server restarted)"
+		text += " (the request may have run; the next one restarts the server)"
 	}
 	return &mcp.Error{
 		Code:    e.unavailable,

@@ -217,7 +217,7 @@ func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, 
 	}
 	if principal == "" {
 		return key, "", mcp.Errorf(mcp.CodeInvalidRequest,
-			"the server runs for each session, and this request belongs to none: begin with initialize, or authenticate")
+			"the server runs for each session, and this request belongs to none: send initialize first, or authenticate")
 	}
 	return tenantKey{principal: principal}, principal, nil
 }
@@ -233,12 +233,12 @@ func (i *Isolated) makeRoomLocked(principal string) error {
 	if own >= i.opts.MaxPerPrincipal && !i.stopIdlestLocked(func(t *tenant) bool {
 		return t.principal == principal
 	}) {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server run for this principal already", own)
+		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server are already running for this principal", own)
 	}
 	if n := len(i.tenants); n >= i.opts.MaxTotal && !i.stopIdlestLocked(func(*tenant) bool {
 		return true
 	}) {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server run already", n)
+		return mcp.Errorf(mcp.CodeToolBusy, "%d processes of this server are already running", n)
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (i *Isolated) freeSlotLocked() int {
 	return slot
 }
 
-// stopIfIdle stops the server of a client, unless a request has arrived meanwhile.
+// stopIfIdle stops the server of a client, unless a new request has arrived.
 func (i *Isolated) stopIfIdle(t *tenant) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

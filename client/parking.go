@@ -79,7 +79,7 @@ func (l *parkingLot) put(p *parked, req *mcp.Request) (ticket string, err error)
 		release()
 		p.cancel()
 		return "", mcp.Errorf(mcp.CodeToolBusy,
-			"%d requests wait for their clients to answer already", maxParked)
+			"%d requests are already waiting for their clients to answer", maxParked)
 	}
 	if l.all == nil {
 		l.all = make(map[string]*parked)

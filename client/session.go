@@ -158,7 +158,7 @@ func (ses *session) retire() bool {
 	return true
 }
 
-var errIdle = errors.New("the server was stopped because it had nothing to do")
+var errIdle = errors.New("the server was stopped because it was idle")
 
 func (ses *session) lostError() error {
 	ses.mu.Lock()

@@ -17,7 +17,7 @@ func (ses *session) checkShare(c *call) error {
 	}
 	limit := ses.src.opts.Limits.InFlight
 	if ses.calls.Len() >= limit {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight to the server already", limit)
+		return mcp.Errorf(mcp.CodeToolBusy, "%d requests to the server are already in flight", limit)
 	}
 	share := c.request.Load().Share(limit)
 	if ses.calls.Len() < share || share == limit {
@@ -31,7 +31,7 @@ func (ses *session) checkShare(c *call) error {
 		}
 	}
 	if own >= share {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d requests of this client are in flight to the server already", share)
+		return mcp.Errorf(mcp.CodeToolBusy, "%d requests of this client to the server are already in flight", share)
 	}
 	return nil
 }
@@ -58,10 +58,10 @@ func (q *queue) enter(req *mcp.Request, limit int) (client string, err error) {
 	switch share := req.Share(limit); {
 	case q.n >= limit:
 		return "", mcp.Errorf(mcp.CodeToolBusy,
-			"%d requests wait for the server already", limit)
+			"%d requests are already waiting for the server", limit)
 	case q.clients[client] >= share:
 		return "", mcp.Errorf(mcp.CodeToolBusy,
-			"%d requests of this client wait for the server already", share)
+			"%d requests of this client are already waiting for the server", share)
 	}
 	if q.clients == nil {
 		q.clients = make(map[string]int)

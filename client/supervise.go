@@ -374,7 +374,7 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	default:
 		s.report(Event{
 			What:   EventStopped,
-			Detail: "it had nothing to do",
+			Detail: "it was idle",
 		})
 	}
 	return done

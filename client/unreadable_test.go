@@ -290,9 +290,9 @@ func TestEntriesWithDuplicateMembers(t *testing.T) {
 	defer mu.Unlock()
 	text := strings.Join(logged, "\n")
 	for _, want := range []string{
-		`tools/list: entry 2 ("evil") has the member "name" twice and is dropped`,
-		`tools/list: entry 3 ("deep") has the member "x" twice and is dropped`,
-		`prompts/list: entry 1 ("q") has the member "name" twice and is dropped`,
+		`tools/list: entry 2 ("evil") has a duplicate member "name" and is dropped`,
+		`tools/list: entry 3 ("deep") has a duplicate member "x" and is dropped`,
+		`prompts/list: entry 1 ("q") has a duplicate member "name" and is dropped`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log lacks %q:\n%s", want, text)

@@ -55,7 +55,7 @@ func (ses *session) refresh() {
 				ses.src.report(Event{
 					What:   EventLog,
 					Err:    err,
-					Detail: "the lists could not be read again",
+					Detail: "the lists could not be refreshed",
 				})
 			default:
 				ses.src.show(cat)
@@ -109,7 +109,7 @@ func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
 }
 
 // Subscribe subscribes to changes of a resource, and renews the subscription after each
-// restart of the server. Subscribing twice has no further effect. The error is an
+// restart of the server. Subscribing twice has no additional effect. The error is an
 // [*mcp.Error]: that of the server, or [mcp.CodeResourceUnavailable].
 func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	ses, err := s.acquire(ctx)

@@ -69,7 +69,7 @@ func (w *writer) write(msg []byte) (position int64, err error) {
 }
 
 // mayHaveSent reports whether a whole message may have reached the server. If not, it never
-// will, because nothing is written any more. It is called when the server has stopped, so
+// will, because nothing is written after that. It is called when the server has stopped, so
 // that a batch being written completes or fails.
 func (w *writer) mayHaveSent(position int64) bool {
 	w.mu.Lock()

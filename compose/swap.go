@@ -183,7 +183,7 @@ func subscribe(src mcp.Source, ctx context.Context, uri string) (none struct{}, 
 // call on the current source.
 var ErrRetired error = &mcp.Error{
 	Code:    mcp.CodeToolUnavailable,
-	Message: "the server is not offered any more",
+	Message: "the server is no longer offered",
 }
 
 // Retirable is a Source that can be taken out of use without interrupting calls. It

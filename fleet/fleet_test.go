@@ -547,7 +547,7 @@ func TestServerThatSaysNothing(t *testing.T) {
 	if got := p.tools(); got != "a_tool" {
 		t.Errorf("tools are %q, want that of a alone", got)
 	}
-	if got, want := p.troubles.String(), "b: it is not there yet, and not waited for any longer\n"; got != want {
+	if got, want := p.troubles.String(), "b: it has not started yet, and is no longer waited for\n"; got != want {
 		t.Errorf("told of %q, want %q", got, want)
 	}
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

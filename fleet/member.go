@@ -27,7 +27,7 @@ import (
 //	changed   the change collides with others             aside
 //
 // Other events do not change the state. A member is pending in the states up to aside; it
-// may meanwhile have a predecessor of the same name that is shown. It leaves the fleet
+// may have a predecessor of the same name that is still shown. It leaves the fleet
 // from any state.
 type state int
 
@@ -175,7 +175,7 @@ func (f *fleet) reportSlowStart(m *member, limit time.Duration) *time.Timer {
 			after = min(after, limit)
 		}
 		return time.AfterFunc(after, func() {
-			f.delay(m, errors.New("it is not there yet, and not waited for any longer"))
+			f.delay(m, errors.New("it has not started yet, and is no longer waited for"))
 		})
 	case limit > 0 && limit <= after:
 		return nil // the failure itself will be reported
@@ -183,7 +183,7 @@ func (f *fleet) reportSlowStart(m *member, limit time.Duration) *time.Timer {
 	return time.AfterFunc(after, func() {
 		if m.current() == starting {
 			f.opts.reportUnavailable(m.name,
-				errors.New("it is not there yet; requests still wait for it"))
+				errors.New("it has not started yet; requests still wait for it"))
 		}
 	})
 }

@@ -76,7 +76,7 @@ func (f *fleet) update(ctx context.Context, d *Definitions, first bool) (*plan, 
 	if !first {
 		// Requests may be waiting for servers that the file no longer has.
 		f.starting.endPhase()
-		f.opts.Logger.Info("the definitions have been read", "file", f.file,
+		f.opts.Logger.Info("definitions reloaded", "file", f.file,
 			"added", len(p.fresh)-p.changed, "changed", p.changed, "removed", len(p.gone))
 	}
 	return p, nil

@@ -101,7 +101,7 @@ func (f *File) Verify(ctx context.Context, subjects []Subject, only []string) (*
 		if f.Sources[name] == nil && !slices.ContainsFunc(subjects, func(s Subject) bool {
 			return s.Name == name
 		}) {
-			return nil, &SelectionError{Message: fmt.Sprintf("there is no server or source %q", name)}
+			return nil, &SelectionError{Message: fmt.Sprintf("no server or source is named %q", name)}
 		}
 	}
 	now, report, err := RecordAll(ctx, subjects)
@@ -204,7 +204,7 @@ func (c *Comparison) Select(sources []string, items []Item) (selected []Drift, e
 	}
 	for _, item := range items {
 		if !found[item] {
-			return nil, &SelectionError{item.String() + " is as it was locked, or is nowhere",
+			return nil, &SelectionError{item.String() + " matches the lock, or does not exist",
 				"slipway lock diff shows what is different"}
 		}
 	}

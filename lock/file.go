@@ -227,7 +227,7 @@ func Parse(text []byte) (*File, error) {
 		return nil, err
 	}
 	if !bytes.Equal(again, form) {
-		return nil, fmt.Errorf("it has members that a lock does not have, near %q",
+		return nil, fmt.Errorf("unknown member near %q",
 			difference(form, again))
 	}
 	return f, nil
@@ -282,7 +282,7 @@ func (p Pin) check(item Item) error {
 		return fmt.Errorf("%.80q is not a digest: %s and 64 hexadecimal digits", p.Digest, digestPrefix)
 	case item.Kind == Origin || item.Kind == UI:
 		if p.Definition != nil {
-			return fmt.Errorf("it has a definition, where only a digest belongs")
+			return fmt.Errorf("it has a definition, want only a digest")
 		}
 		return nil
 	case p.Definition == nil:

@@ -129,7 +129,6 @@ func (p *restricted) closedView(lock *File) *view {
 	return v
 }
 
-// emptyCatalog returns an empty catalog.
 func emptyCatalog(name string) *mcp.Catalog {
 	return &mcp.Catalog{Server: mcp.Implementation{
 		Name:    name,
@@ -317,4 +316,4 @@ func isRefusal(err error) bool {
 	return errors.As(err, &e) && e.Cause == errDrift
 }
 
-var errDrift = errors.New("it is not as it was locked")
+var errDrift = errors.New("it no longer matches the lock")

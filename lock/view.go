@@ -296,7 +296,7 @@ func (v *view) resource(uri string) error {
 	if why != "" {
 		return denied(mcp.CodeResourceDenied, why)
 	}
-	return mcp.ResourceNotFound(uri, "there is no such resource in "+FileName)
+	return mcp.ResourceNotFound(uri, "no such resource in "+FileName)
 }
 
 // ui is resource for ui:// resources, which clients run: only their contents matter.
@@ -309,5 +309,5 @@ func (v *view) ui(uri, why string) error {
 	case v.listed[uri]:
 		return denied(mcp.CodeResourceDenied, "refused by "+FileName+": what this resource yields was not locked")
 	}
-	return mcp.ResourceNotFound(uri, "there is no such resource in "+FileName)
+	return mcp.ResourceNotFound(uri, "no such resource in "+FileName)
 }

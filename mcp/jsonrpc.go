@@ -156,7 +156,6 @@ func (e *Error) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// rpcMembers returns the members of a JSON-RPC 2.0 message.
 func rpcMembers(what string, text []byte) (map[string]json.RawMessage, error) {
 	members, err := objectMembers(what, text)
 	if err != nil {

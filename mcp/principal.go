@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Principal is the authenticated caller of a request. The surface in front of the server
+// Principal is the authenticated caller of a request. The surface
 // sets it ([WithPrincipal]). The server binds sessions and request state to it, and a
 // Source may use it for authorization. It is read-only once a request has it.
 type Principal struct {

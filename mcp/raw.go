@@ -53,7 +53,7 @@ func (r *Raw) scan() error {
 	var seen jsonscan.KeySet
 	end, err := jsonscan.Object(r.doc, 0, 0, func(key []byte, i int) (int, error) {
 		if !seen.Add(key) {
-			return i, fmt.Errorf("member %q is given twice", key)
+			return i, fmt.Errorf("duplicate member %q", key)
 		}
 		return r.note(key, i)
 	})

@@ -68,7 +68,7 @@ type ToolAnnotations struct {
 	ReadOnlyHint bool
 	// DestructiveHint reports that the tool may delete or overwrite.
 	DestructiveHint *bool
-	// IdempotentHint reports that a repeated call with the same arguments has no further
+	// IdempotentHint reports that a repeated call with the same arguments has no additional
 	// effect.
 	IdempotentHint bool
 	// OpenWorldHint reports that the tool interacts with systems outside the server, such

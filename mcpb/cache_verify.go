@@ -27,7 +27,6 @@ type layout struct {
 // bundle has none.
 const uvLock = "uv.lock"
 
-// newLayout returns the layout of an archive with the manifest m.
 func newLayout(a *Archive, m *Manifest) *layout {
 	l := &layout{
 		archive: a,

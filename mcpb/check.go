@@ -124,7 +124,7 @@ func referenceOnly(all *check.Report) *check.Report {
 	kept := &check.Report{}
 	for _, f := range all.Findings() {
 		switch {
-		case f.Rule.Is(ruleReference) && strings.Contains(f.Message, "refuses"):
+		case f.Rule.Is(ruleReference):
 			f.Severity = check.Error
 		case f.Severity != check.Error || !isReferenceRule(f.Rule):
 			continue
@@ -162,13 +162,13 @@ func cleanPath(name string) (clean, why string) {
 		return "", "it is empty"
 	case strings.HasPrefix(name, "/"), strings.HasPrefix(name, `\`), len(name) > 1 &&
 		name[1] == ':':
-		return "", "it is absolute, and only the bundle itself is there on other machines"
+		return "", "it is absolute, but other machines have only the bundle itself"
 	case strings.ContainsRune(name, 0):
 		return "", "it contains a NUL character"
 	}
 	clean = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if clean == ".." || strings.HasPrefix(clean, "../") {
-		return "", "it leads out of the bundle"
+		return "", "it points outside the bundle"
 	}
 	return clean, ""
 }

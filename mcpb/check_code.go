@@ -213,7 +213,7 @@ func (k *code) followRelative(name string, text []byte, i *jsImport, module stri
 	target := path.Join(path.Dir(name), module)
 	if target == ".." || strings.HasPrefix(target, "../") {
 		if !i.optional {
-			k.inCode(name, text).At(i.at).Add(ruleImport.As(i.severity()), "", "", "%q leads out of the bundle",
+			k.inCode(name, text).At(i.at).Add(ruleImport.As(i.severity()), "", "", "%q points outside the bundle",
 				module)
 		}
 		return
@@ -232,7 +232,7 @@ func (k *code) followRelative(name string, text []byte, i *jsImport, module stri
 		message = fmt.Sprintf("%q names no file, and import adds neither an extension nor an index to it", module)
 		hint = "write the whole name, as in " + strconv.Quote(module+strings.TrimPrefix(found, target))
 	} else if k.isSkipped(target) {
-		message = fmt.Sprintf("%s is left out by packing, and this file loads it", target)
+		message = fmt.Sprintf("%s is excluded by packing, and this file loads it", target)
 		hint = "slipway bundle pack --explain " + target + " names the rule"
 	}
 	k.inCode(name, text).At(i.at).Add(ruleImport.As(i.severity()), "", hint, "%s", message)
@@ -301,7 +301,7 @@ func (k *code) checkInstalled(name string, text []byte, i *jsImport, module stri
 	_, development := top.DevDependencies[pkg]
 	switch {
 	case k.ignoredPackage(pkg) != "":
-		message = fmt.Sprintf("the package %s is left out by packing, and this file loads it", pkg)
+		message = fmt.Sprintf("the package %s is excluded by packing, and this file loads it", pkg)
 		hint = "slipway bundle pack --explain " + k.ignoredPackage(pkg) + " names the rule"
 	case wanted:
 		hint = "npm install --omit=dev; package.json names it and node_modules does not have it"
@@ -359,7 +359,7 @@ func (k *code) readPackage(dir string) *packageJSON {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && !k.opts.Skip(name, false) {
 		k.inCode(name, text).At(int(syntax.Offset)).Add(ruleDependency, "", "",
-			"it is not JSON, so Node does not start what is beside it")
+			"it is not JSON, so Node does not start the files next to it")
 	}
 	k.packages[dir] = p
 	return p

@@ -127,7 +127,7 @@ func (c *checker) checkPlatforms() {
 		message := fmt.Sprintf("%s is for %s, but according to the manifest the bundle runs on %s", n.name, n, platform)
 		if !explicit {
 			severity, hint = check.Warning, fmt.Sprintf(`"compatibility": {"platforms": [%q]}`, n.platform)
-			message = fmt.Sprintf("%s is for %s, and the manifest does not say that %s is left out", n.name, n, platform)
+			message = fmt.Sprintf("%s is for %s, and the manifest does not exclude %s", n.name, n, platform)
 		}
 		c.Add(ruleBinaryPlatform.As(severity), pointer, hint, "%s", message)
 	}

@@ -77,7 +77,7 @@ func (c *checker) checkCompatibility() {
 	for i, p := range compatibility.Platforms {
 		if seen[p] {
 			c.Add(rulePlatforms, "/compatibility/platforms/"+strconv.Itoa(i), "",
-				"%q is in the list twice", p)
+				"%q is listed twice", p)
 		}
 		seen[p] = true
 	}
@@ -125,10 +125,10 @@ func (c *checker) checkPrivacy() {
 	for i, policy := range c.m.PrivacyPolicies {
 		pointer := "/privacy_policies/" + strconv.Itoa(i)
 		if strings.HasPrefix(strings.ToLower(policy), "http:") {
-			c.Add(rulePrivacy, pointer, "use https", "a policy that is read over http can be changed on the way")
+			c.Add(rulePrivacy, pointer, "use https", "a policy served over http can be changed in transit")
 		}
 		if seen[policy] {
-			c.Add(rulePrivacy, pointer, "", "%q is in the list twice", policy)
+			c.Add(rulePrivacy, pointer, "", "%q is listed twice", policy)
 		}
 		seen[policy] = true
 	}

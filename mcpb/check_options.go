@@ -20,16 +20,16 @@ func (c *checker) checkOptions() {
 			warn("", "no ${user_config.KEY} can name it")
 		}
 		if o.Multiple && !o.isPath() {
-			warn("/multiple", "only directories and files can be several")
+			warn("/multiple", "only directories and files can be multiple")
 		}
 		if o.Sensitive && o.Type != OptionString {
 			warn("/sensitive", "only a string can be sensitive")
 		}
 		if o.Type != OptionNumber && o.Min != nil {
-			warn("/min", "only a number has a least value")
+			warn("/min", "only a number can have a minimum")
 		}
 		if o.Type != OptionNumber && o.Max != nil {
-			warn("/max", "only a number has a greatest value")
+			warn("/max", "only a number can have a maximum")
 		}
 		if o.Min != nil && o.Max != nil && *o.Min > *o.Max {
 			warn("/min", "min %s is greater than max %s", formatNumber(*o.Min),
@@ -90,10 +90,10 @@ func explainMisfit(o *Option, value any) string {
 		case o.Type != OptionNumber:
 			return "is a number, and must be " + withArticle(o.Type)
 		case o.Min != nil && v < *o.Min:
-			return fmt.Sprintf("is %s, and the least is %s", formatNumber(v),
+			return fmt.Sprintf("is %s, less than the minimum %s", formatNumber(v),
 				formatNumber(*o.Min))
 		case o.Max != nil && v > *o.Max:
-			return fmt.Sprintf("is %s, and the greatest is %s", formatNumber(v),
+			return fmt.Sprintf("is %s, more than the maximum %s", formatNumber(v),
 				formatNumber(*o.Max))
 		}
 	default:

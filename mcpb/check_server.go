@@ -40,7 +40,7 @@ func (c *checker) checkServer() {
 		case l.platform == "":
 		case !slices.Contains(platforms(), l.platform):
 			c.Add(ruleOverride, l.pointer, c.hintPlatform(l.platform),
-				"no platform is called %q, so this is never used", l.platform)
+				"unknown platform %q, so this is never used", l.platform)
 		case explicit && !slices.Contains(declared, l.platform):
 			c.Add(ruleOverride, l.pointer, "", "compatibility.platforms does not name %q, so this is never used",
 				l.platform)
@@ -81,7 +81,7 @@ func (c *checker) checkEntryPoint(s *Server) {
 	switch {
 	case missing && c.isSkipped(name):
 		c.Add(ruleEntryPoint.As(c.missingSeverity()), pointer, "slipway bundle pack --explain "+name+" says which rule does",
-			"the entry point %s is there, and packing leaves it out", name)
+			"the entry point %s exists, but packing excludes it", name)
 	case missing:
 		hint := c.hintSimilar(name)
 		if hint == "" {

@@ -114,8 +114,8 @@ func (k *code) checkScriptCommand(pointer, script, command string) {
 		return
 	}
 	k.Add(ruleCommand, pointer+"/args",
-		`start the server with "node" and "${__dirname}/" in front of its file; compile TypeScript before you pack`,
-		"the script %q of package.json runs %s from node_modules/.bin, which packing leaves out", script, command)
+		`start the server with "node" and "${__dirname}/" before the path of its file; compile TypeScript before you pack`,
+		"the script %q of package.json runs %s from node_modules/.bin, which packing excludes", script, command)
 }
 
 // isTool reports whether npm installs the command, in some cases from a package of
@@ -179,7 +179,7 @@ func (k *code) checkLaunched(launcher, name string) {
 	why := "is not in the bundle"
 	switch {
 	case strings.HasPrefix(name, "node_modules/.bin/"):
-		why = "is left out by packing, as are all links in node_modules/.bin"
+		why = "is excluded by packing, as are all links in node_modules/.bin"
 	case k.resolveFile(name) != "" ||
 		k.findPackage(path.Dir(launcher), strings.TrimPrefix(name, "node_modules/")) != "":
 		return
@@ -204,7 +204,7 @@ func (k *code) followLiterals(name string, literals []string) {
 	for _, text := range literals {
 		switch {
 		case text == ".bin" || strings.Contains(text, "node_modules/.bin"):
-			k.addUncertainty(false, "%s starts programs of node_modules/.bin, which packing leaves out", name)
+			k.addUncertainty(false, "%s starts programs of node_modules/.bin, which packing excludes", name)
 		case text == "npx" || text == "tsx" || text == "ts-node":
 			k.addUncertainty(false, "%s starts %s", name, text)
 		case codePath.FindString(text) == text:

@@ -505,7 +505,7 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	_, r, err := mcpb.CheckPath(dir, nil)
-	if err != nil || r.OK(false) || !strings.Contains(text(r), "index.js is there, and packing leaves it out") {
+	if err != nil || r.OK(false) || !strings.Contains(text(r), "index.js exists, but packing excludes it") {
 		t.Errorf("%v\n%s", err, text(r))
 	}
 }

@@ -37,7 +37,7 @@ func (c *checker) checkTexts(l *commandLine, used map[string]bool) {
 	c.checkText(at, l.Command, used)
 	for _, key := range optionsIn(l.Command) {
 		if c.options[key].Multiple {
-			c.Add(ruleCommandList, at, `take "multiple" out of the option, or pass its values in args`,
+			c.Add(ruleCommandList, at, `remove "multiple" from the option, or pass its values in args`,
 				"option %q may have several values, and a command is one program", key)
 		}
 	}
@@ -77,7 +77,7 @@ func (c *checker) checkText(pointer, s string, used map[string]bool) {
 			}
 		case !slices.Contains(variables(), p.name):
 			c.Add(ruleVariable, pointer, c.nearVariable(p.name),
-				"no variable is called %s, so the server gets that text", p.text)
+				"unknown variable %s, so the server gets that text", p.text)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	switch {
 	case errors.As(err, &link):
 		more = append(more, check.Reporter{File: o.Where(link.Name)}.Finding(rulePackLink, "",
-			"slipway bundle pack --links skip leaves links out", "%s", link.Reason))
+			"slipway bundle pack --links skip excludes links", "%s", link.Reason))
 	case err != nil:
 		return nil, nil, err
 	default:
@@ -133,7 +133,7 @@ func checkArchive(name string, o CheckOptions) (*Manifest, *check.Report, error)
 			Report: report,
 			File:   name,
 		}.Add(ruleNoManifest, "", "slipway bundle pack DIR puts it there",
-			"there is no manifest.json at the root of the bundle")
+			"no manifest.json at the root of the bundle")
 		return nil, report, nil
 	}
 	if err != nil {

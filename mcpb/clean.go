@@ -204,7 +204,7 @@ func (c *cleaning) compare(packed *PackReport) error {
 // remove adds an entry to the removed files of its exclusion.
 func (c *cleaning) remove(e Entry, excluded []Exclusion) {
 	name := e.Name
-	reason := "packing leaves it out"
+	reason := "packing excludes it"
 	for _, x := range excluded {
 		if x.Name == e.Name || strings.HasPrefix(e.Name, x.Name+"/") {
 			name = x.Name

@@ -94,7 +94,7 @@ func TestClean(t *testing.T) {
 		about = append(about, f.About)
 	}
 	if want := []string{
-		`removed "scripts", which no field is called`,
+		`removed the unknown field "scripts"`,
 		`renamed "displayName" to "display_name"`,
 	}; !slices.Equal(about, want) {
 		t.Errorf("repairs %q, want %q", about, want)

@@ -59,7 +59,7 @@ func (d *document) version() (version string, known bool) {
 		}
 		if n != nil && (i == 0 || d.root.Member("manifest_version") == nil) {
 			pointer = "/" + name
-			message = "no version of the manifest is called " + string(d.text[n.Start:n.End])
+			message = "unknown manifest version " + string(d.text[n.Start:n.End])
 		}
 	}
 	d.Add(ruleVersion, pointer, "the versions are the strings "+oneOf(versions),

@@ -61,7 +61,7 @@ func (d *drift) tools() {
 				"the server has no tool %q", t.Name)
 		case t.Description != "" && t.Description != live.Description:
 			d.Add(ruleDriftDescription, pointer+"/description", "",
-				"the server describes the tool %q in other words", t.Name)
+				"the server's description of the tool %q differs", t.Name)
 		}
 	}
 	var unknown, silent []string
@@ -78,7 +78,7 @@ func (d *drift) tools() {
 	}
 	if unknown != nil && !d.m.ToolsGenerated {
 		d.Add(ruleDriftTool, "/tools", `slipway bundle test --update lists them; or set "tools_generated": true`,
-			"the manifest leaves out tools of the server: %s", firstNames(unknown, 5))
+			"the manifest omits tools of the server: %s", firstNames(unknown, 5))
 	}
 	if silent != nil {
 		d.Add(ruleDriftHint, "/tools", "annotate them in the server",
@@ -123,7 +123,7 @@ func (d *drift) prompts() {
 	if unknown != nil && !d.m.PromptsGenerated {
 		d.Add(ruleDriftPrompt, "/prompts",
 			`slipway bundle test --update lists them; or set "prompts_generated": true`,
-			"the manifest leaves out prompts of the server: %s", firstNames(unknown, 5))
+			"the manifest omits prompts of the server: %s", firstNames(unknown, 5))
 	}
 }
 
@@ -161,7 +161,7 @@ func (d *drift) static() {
 			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "",
 				"the server has no tool %q", t.Name)
 		} else if text := definition(live); !bytes.Equal(t.Raw, text) {
-			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "", "the server defines the tool %q otherwise",
+			d.Add(ruleDriftStatic, fmt.Sprintf("%s/%d", pointer, i), "", "the server's definition of the tool %q differs",
 				t.Name)
 		}
 	}

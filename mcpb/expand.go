@@ -366,7 +366,7 @@ func (e *expansion) part(pointer string, p part) expanded {
 	key, isOption := p.option()
 	if !isOption {
 		e.Add(ruleVariable, pointer, "",
-			"no variable is called %s, so it stays as it is", p.text)
+			"unknown variable %s, so it stays as it is", p.text)
 		return same
 	}
 	if v, ok := e.values[key]; ok {

@@ -165,7 +165,7 @@ func TestExpand(t *testing.T) {
 		"an unknown variable": {
 			config: node(`, "args": ["${PORT}"]`),
 			args:   []string{"${PORT}"},
-			warns:  "no variable is called ${PORT}",
+			warns:  "unknown variable ${PORT}",
 		},
 		"a brace that is not closed": {config: node(`, "args": ["${HOME"]`), args: []string{"${HOME"}},
 		"a default expands": {
@@ -252,13 +252,13 @@ func TestExpand(t *testing.T) {
 			config:  node(""),
 			options: option("n", `"type": "number", "min": 1`),
 			values:  map[string]any{"n": 0.5},
-			fails:   "is 0.5, and the least is 1",
+			fails:   "is 0.5, less than the minimum 1",
 		},
 		"too great": {
 			config:  node(""),
 			options: option("n", `"type": "number", "max": 9`),
 			values:  map[string]any{"n": 10},
-			fails:   "is 10, and the greatest is 9",
+			fails:   "is 10, more than the maximum 9",
 		},
 		"several for one": {
 			config:  node(""),
@@ -296,8 +296,8 @@ func TestExpand(t *testing.T) {
 			values:  map[string]any{"d": []any{map[string]any{}}},
 			fails:   "is a list or an object of others, and must be the path of a directory",
 		},
-		"a command that leads out": {config: `{"command": "${__dirname}/../x"}`, fails: "leads out of the bundle"},
-		"a relative one":           {config: `{"command": "bin/../../x"}`, fails: "leads out of the bundle"},
+		"a command that leads out": {config: `{"command": "${__dirname}/../x"}`, fails: "points outside the bundle"},
+		"a relative one":           {config: `{"command": "bin/../../x"}`, fails: "points outside the bundle"},
 		"no command":               {config: `{"command": ""}`, fails: "the command is empty"},
 		"a command that is not there": {
 			config: `{"command": "bin/x"}`,

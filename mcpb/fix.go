@@ -229,7 +229,7 @@ func (f *fixer) fixName(n *tree.Node, m *tree.Member, known []string, pointer st
 	case slices.Contains(known, to) && n.Member(to) == nil:
 		f.rename(m, pointer, to)
 	case f.drop:
-		f.remove(m, pointer, fmt.Sprintf("removed %q, which no field is called", m.Key))
+		f.remove(m, pointer, fmt.Sprintf("removed the unknown field %q", m.Key))
 	}
 }
 
@@ -274,7 +274,7 @@ func (f *fixer) fixString(n *tree.Node, s *valueSchema, pointer string) {
 		f.replace(n, pointer, "["+string(f.text[n.Start:n.End])+"]",
 			"turned the string into a list")
 	case s.kind == tree.Bool && isBool, s.kind == tree.Number && isNumber:
-		f.replace(n, pointer, n.Text, "took the quotes from "+n.Text)
+		f.replace(n, pointer, n.Text, "removed the quotes from "+n.Text)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestFix(t *testing.T) {
 			head +
 				`, "keywords": ["k"], "tools_generated": true, "user_config": {"n": {"type": "number", "title": "t",
 "description": "d", "max": 2}}}`,
-			"turned the string into a list; took the quotes from true; took the quotes from 2"},
+			"turned the string into a list; removed the quotes from true; removed the quotes from 2"},
 		"null": {
 			head + ",\n  \"icon\": null,\n  \"license\": null\n}",
 			head + "\n}",

@@ -158,7 +158,7 @@ func authorityFault(authority string, special bool) string {
 	case port != "" && !digits(port):
 		return "the port is not a number"
 	case port != "" && (err != nil || n > 65535):
-		return "there is no such port"
+		return "the port is out of range"
 	case host == "":
 		return ""
 	}

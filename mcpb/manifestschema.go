@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/tree"
 )
 
-// valueSchema describes valid values. It is made from a Go type, and the tag "manifest" of its
+// valueSchema describes valid values. It is derived from a Go type, and the tag "manifest" of its
 // fields, a list of these words:
 //
 //	required     the field must exist
@@ -318,7 +318,7 @@ func (v *validator) object(n *tree.Node, s *valueSchema, pointer string) {
 			if renamed := renamedField(m.Key); slices.Contains(known, renamed) {
 				hint = fmt.Sprintf("did you mean %q?", renamed)
 			}
-			at.Add(ruleUnknown, below, hint, "no field is called %q here", m.Key)
+			at.Add(ruleUnknown, below, hint, "unknown field %q", m.Key)
 		}
 	}
 	for _, f := range s.fields {

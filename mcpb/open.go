@@ -84,9 +84,9 @@ type DigestError struct {
 // Error implements the error interface.
 func (e *DigestError) Error() string {
 	if e.Got == "" {
-		return "a folder has no SHA-256, and a bundle with " + e.Want + " was asked for"
+		return "a folder has no SHA-256, but the bundle with " + e.Want + " is required"
 	}
-	return "it is not the bundle that was meant: its SHA-256 is " + e.Got + ", and not " + e.Want
+	return "it is another bundle: its SHA-256 is " + e.Got + ", not " + e.Want
 }
 
 // Source is a bundle whose server is running, or starts on demand.

@@ -127,7 +127,7 @@ func (l *placement) realPath(name string) (string, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", &LinkError{
 				Name:   name,
-				Reason: "it is a link that leads nowhere",
+				Reason: "it is a broken link",
 			}
 		}
 		return "", err
@@ -136,7 +136,7 @@ func (l *placement) realPath(name string) (string, error) {
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", &LinkError{
 			Name: name,
-			Reason: "it is a link that leads out of the folder; in a workspace, " +
+			Reason: "it is a link that points outside the folder; in a workspace, " +
 				"pnpm deploy --prod DIR makes a folder that has everything",
 		}
 	}
@@ -207,7 +207,7 @@ func (l *placement) copy(at, real string) error {
 		if err != nil {
 			return &LinkError{
 				Name:   source,
-				Reason: "it is a link that leads out of the folder, or nowhere",
+				Reason: "it is a link that is broken or points outside the folder",
 			}
 		}
 		rule := s.rules.match(name, info.IsDir())

@@ -79,7 +79,7 @@ func (s *Selection) development(where func(name string) string) (found []check.F
 	}
 	names := sortedKeys(unneeded)
 	return []check.Finding{check.Reporter{File: where("package.json")}.Finding(ruleDevelopment, "",
-		"slipway bundle pack --prune leaves out what only development needs",
+		"slipway bundle pack --prune excludes what only development needs",
 		"no dependency leads to %s (%.1f MB), which the bundle has", firstNames(names, 3), float64(bytes)/1e6)}
 }
 

@@ -19,7 +19,7 @@ type Links string
 
 const (
 	// LinksFollow packs the targets of links within the folder, and refuses links that
-	// lead out of it.
+	// point outside it.
 	LinksFollow Links = "follow"
 	// LinksSkip omits links.
 	LinksSkip Links = "skip"
@@ -212,10 +212,10 @@ func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above
 		}
 	}
 	if target.Mode()&fs.ModeSymlink != 0 {
-		reason := "it is a link that leads out of the folder"
+		reason := "it is a link that points outside the folder"
 		_, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
 		if err != nil {
-			reason = "it is a link that leads nowhere"
+			reason = "it is a broken link"
 		}
 		return nil, &LinkError{
 			Name:   name,
@@ -315,7 +315,7 @@ func (s *Selection) warnings() []check.Finding {
 		f := check.Reporter{File: filepath.Join(s.dir, IgnoreName)}.Finding(ruleIgnored, "",
 			fmt.Sprintf("write /%s for the one next to the manifest",
 				strings.TrimPrefix(e.Rule.Pattern, "/")),
-			"the rule %q also leaves out %s, which was installed and may be needed", e.Rule.Pattern, e.Name)
+			"the rule %q also excludes %s, which was installed and may be needed", e.Rule.Pattern, e.Name)
 		f.Line = e.Rule.Line
 		f.Column = 1
 		found = append(found, f)

@@ -172,9 +172,9 @@ func TestPackRefuses(t *testing.T) {
 		"link out": {
 			server(t, "x", "->../../../../../../etc/passwd"),
 			nil,
-			"x: it is a link that leads out of the folder",
+			"x: it is a link that points outside the folder",
 		},
-		"link to nowhere":  {server(t, "x", "->nowhere"), nil, "x: it is a link that leads nowhere"},
+		"link to nowhere":  {server(t, "x", "->nowhere"), nil, "x: it is a broken link"},
 		"link in a circle": {server(t, "lib/x", "->../lib"), nil, "it is a link to a folder that it is in"},
 		"any link": {
 			server(t, "x", "->server/index.js"),

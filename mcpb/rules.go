@@ -107,7 +107,7 @@ var (
 
 // Packing.
 var (
-	rulePackLink    = rules.Error("mcpb/pack-link", "a symbolic link that is broken or leads out of the folder")
+	rulePackLink    = rules.Error("mcpb/pack-link", "a symbolic link that is broken or points outside the folder")
 	ruleDevelopment = rules.Note("mcpb/dev-dependency", "packed packages that only development needs")
 	ruleIgnored     = rules.Warning("mcpb/pack-ignored",
 		"a line of .mcpbignore that also excludes files of installed packages")

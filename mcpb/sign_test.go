@@ -280,7 +280,7 @@ func der(t testing.TB, data []byte) []byte {
 	t.Helper()
 	i := bytes.LastIndex(data, []byte("MCPB_SIG_V1"))
 	if i < 0 {
-		t.Fatal("there is no signature")
+		t.Fatal("no signature")
 	}
 	return data[i+15 : len(data)-12]
 }

@@ -87,7 +87,7 @@ func SiteManifest(ctx context.Context, dir string, platforms []string, opts *Sit
 func siteServer(platforms []string) (s Server, err error) {
 	for _, platform := range platforms {
 		if _, ok := siteProgram(platform); !ok {
-			return s, fmt.Errorf("no program can be for %q: the platforms are darwin, linux and win32", platform)
+			return s, fmt.Errorf("unknown platform %q: the platforms are darwin, linux and win32", platform)
 		}
 	}
 	s.Type = TypeBinary

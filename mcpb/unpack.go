@@ -52,7 +52,7 @@ func Unpack(ctx context.Context, name, dir string, opts *UnpackOptions) (*Unpack
 	if dir == "" {
 		m, err := ReadManifest(a.FS())
 		if err != nil {
-			return nil, fmt.Errorf("the archive does not say how it is called, name a folder: %w", err)
+			return nil, fmt.Errorf("the archive has no usable name, specify a folder: %w", err)
 		}
 		dir = strings.TrimSuffix(m.FileName(), ".mcpb")
 	}

@@ -152,7 +152,7 @@ func verify(ctx context.Context, f io.ReaderAt, size int64, name string, opts *V
 	}
 	switch {
 	case v.Dialect == "":
-		v.set(StatusTampered, "the bundle is not what was signed")
+		v.set(StatusTampered, "the bundle was modified after signing")
 	case s.Check() != nil:
 		v.set(StatusTampered, "the signature is not by the key of its certificate")
 	case broken != nil:
@@ -166,7 +166,7 @@ func verify(ctx context.Context, f io.ReaderAt, size int64, name string, opts *V
 // setUnsigned sets the result for a file without a block at its end.
 func (v *Verification) setUnsigned(f io.ReaderAt, size int64, broken error) error {
 	if broken == nil {
-		v.set(StatusUnsigned, "there is no signature")
+		v.set(StatusUnsigned, "no signature")
 		return nil
 	}
 	lost, err := zip.HasLostBlock(f, size)

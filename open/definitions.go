@@ -45,7 +45,6 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 	return nil, e
 }
 
-// invalidDefinitions returns the error for definitions with errors.
 func invalidDefinitions(arg string, report *check.Report) *Error {
 	for _, f := range report.Findings() {
 		if f.Severity == check.Error {

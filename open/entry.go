@@ -191,7 +191,6 @@ func (e *entries) path(ctx context.Context, path string, info fs.FileInfo) (*Add
 const entryHint = "name a folder, a file, a package such as npm:NAME, a name in a registry, the URL of a server or a " +
 	"server.json, or a command after --"
 
-// officialHost is the host of the official registry.
 const officialHost = "registry.modelcontextprotocol.io"
 
 // entries creates one Addition.

@@ -101,11 +101,11 @@ func (e *entries) options(entry *registry.Entry, options []mcpb.Option) error {
 				Key:         key,
 				Description: o.Title,
 			}
-			word := "give the secret " + key
+			word := "set the secret " + key
 			if d.ExposeAs.Env = variable; !o.Required {
 				no := false
 				d.Required = &no
-				word = word + ", if it is wanted"
+				word = word + ", if needed"
 			}
 			s.Secrets = append(s.Secrets, key)
 			entry.Config.Secrets = append(entry.Config.Secrets, d)

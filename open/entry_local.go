@@ -125,7 +125,7 @@ func (e *entries) command(t *target) (*Addition, error) {
 	if t.argv == nil {
 		return nil, &Error{
 			Arg:  e.arg,
-			Why:  "what follows exec: is not a JSON array of strings",
+			Why:  "the text after exec: is not a JSON array of strings",
 			Hint: "type the command as it is after --",
 		}
 	}
@@ -206,7 +206,7 @@ func (e *entries) definitions(path string) (*Addition, error) {
 	case n == 1:
 		entry.Server().Name = cmp.Or(e.opts.Document.Name, entry.Server().Name)
 	case e.opts.Document.Name != "":
-		return nil, e.fail(fmt.Errorf("it defines %d servers, which have names of their own", n), "omit --name")
+		return nil, e.fail(fmt.Errorf("it defines %d servers, which have their own names", n), "omit --name")
 	}
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -225,7 +225,7 @@ func (e *entries) extend(a *Addition) error {
 	}
 	s := a.Server()
 	if len(a.Config.Servers) > 1 {
-		return e.fail(errors.New("it defines several servers, which have settings of their own"),
+		return e.fail(errors.New("it defines several servers, which have their own settings"),
 			"omit --title, --env and --secret")
 	}
 	s.Description = cmp.Or(e.opts.Title, s.Description)

@@ -111,7 +111,7 @@ func reasonOf(err error) string {
 
 // supported is the hint of every error about an unsupported format.
 const supported = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), " +
-	"what sites are built of, and MCP servers, at a URL or as a command after --"
+	"input for sites, and MCP servers, at a URL or as a command after --"
 
 func unsupported(arg, what string) *Error {
 	return &Error{

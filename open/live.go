@@ -61,7 +61,7 @@ func openCommand(ctx context.Context, t *target, o *LiveOptions) (mcp.Source, er
 	if t.argv == nil {
 		return nil, &Error{
 			Arg:  t.arg,
-			Why:  "what follows exec: is not a JSON array of strings",
+			Why:  "the text after exec: is not a JSON array of strings",
 			Hint: "type the command as it is after --",
 		}
 	}

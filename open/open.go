@@ -207,7 +207,7 @@ func (t *target) wantSiteURL() error {
 	case !isWeb(t.rest):
 		return &Error{
 			Arg:  t.arg,
-			Why:  "what follows site: is not an http or https URL",
+			Why:  "the text after site: is not an http or https URL",
 			Hint: "a folder or a .zip file needs no prefix",
 		}
 	case t.url == nil:

@@ -141,7 +141,7 @@ func (b *builder) write(ctx context.Context) error {
 	}
 	r := &result.Report
 	if r.Count(check.Error)+r.Count(check.Warning) > 0 {
-		b.log.Warn("the input has faults: slipway site build "+b.arg+" -o DIR --dry-run lists them", "found", r.Summary())
+		b.log.Warn("the input has errors: slipway site build "+b.arg+" -o DIR --dry-run lists them", "found", r.Summary())
 	}
 	return nil
 }

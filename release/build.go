@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildOptions are the options of build.
 type buildOptions struct {
 	Out       string   // output folder
 	Root      string   // folder of the repository

@@ -89,7 +89,6 @@ func imageLabels(s *Stamp) map[string]string {
 	}
 }
 
-// newImage returns the image of a platform.
 func newImage(s *Stamp, p Platform, labels map[string]string, layers ...v1.Layer) (v1.Image, error) {
 	image := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
 	image = mutate.ConfigMediaType(image, types.OCIConfigJSON)
@@ -153,7 +152,7 @@ func baseFiles(shared []File) []File {
 }
 
 // rootCertificates returns Mozilla's root certificates as of the required version of the
-// module. It leaves out roots that are trusted with constraints only, such as those about to
+// module. It omits roots that are trusted with constraints only, such as those about to
 // be removed: a file cannot express these.
 func rootCertificates() []byte {
 	out := &bytes.Buffer{}

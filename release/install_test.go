@@ -79,7 +79,7 @@ func prepare(t testing.TB) *installation {
 	return in
 }
 
-// install returns an installation made from the tarballs, offline.
+// install returns an installation of the tarballs, offline.
 func install(t testing.TB) *installation {
 	t.Helper()
 	in := prepare(t)

@@ -183,7 +183,6 @@ func (o *Output) sums() (string, error) {
 	return out.String(), nil
 }
 
-// find returns the artefact of a kind for a platform.
 func (o *Output) find(kind string, p Platform) (Artefact, bool) {
 	for _, a := range o.Artefacts {
 		if a.Kind == kind && a.OS == p.OS && a.Arch == p.Arch {

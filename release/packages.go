@@ -113,7 +113,7 @@ func writePackage(out *Output, p Platform, shared []File, format packageFormat) 
 }
 
 // installedName returns where a package installs a shared file, or "" for a file that Linux
-// packages leave out.
+// packages omit.
 func installedName(name string, format packageFormat) string {
 	switch {
 	case name == "LICENSE":

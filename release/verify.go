@@ -25,7 +25,6 @@ import (
 // maxBinary is the largest size of a program. People download it on slow lines.
 const maxBinary = 40 << 20
 
-// verifyOptions are the options of verify.
 type verifyOptions struct {
 	Out            string // output folder
 	AllowedSigners string // file as in ssh-keygen(1); without it no signature is required

@@ -106,7 +106,6 @@ func Group(prefix string, features ...Feature) Feature {
 	return &groupFeature{caller(), prefix, features}
 }
 
-// groupFeature is a [Group].
 type groupFeature struct {
 	place
 	prefix   string
@@ -144,7 +143,6 @@ func Filter(allowed func(ctx context.Context, item Item) bool) Feature {
 	return &filterFeature{caller(), allowed}
 }
 
-// filterFeature is a [Filter].
 type filterFeature struct {
 	place
 	allowed func(context.Context, Item) bool

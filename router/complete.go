@@ -60,7 +60,7 @@ func (f *feature) compileCompletion(e *entry, in *input, noun string, names []st
 		case !slices.Contains(names, c.argument):
 			f.fault("Complete(%q): no such %s (has %s)", c.argument, noun, listNames(names))
 		case findCompleter(f.completers[:i], c.argument) != nil:
-			f.fault("Complete(%q) is given twice", c.argument)
+			f.fault("duplicate Complete(%q)", c.argument)
 		}
 	}
 	e.completers = f.completers

@@ -153,7 +153,7 @@ func (f *feature) encodedMeta() []byte {
 		case m.Key == "":
 			f.fault("a member of Meta has no key")
 		case twice:
-			f.fault("Meta %q is given twice", m.Key)
+			f.fault("duplicate Meta %q", m.Key)
 		}
 		members[m.Key] = m.Value
 	}

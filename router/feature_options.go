@@ -59,7 +59,7 @@ type AppOption interface {
 
 // Options of features. The comment of each type names the features that accept it; another
 // feature does not compile with it. [Complete], [CompleteFrom], [UI] and [VisibleTo] return
-// further options.
+// additional options.
 type (
 	// Title is a name for display. It is an option of every kind of feature.
 	Title string
@@ -137,7 +137,7 @@ type (
 const (
 	ReadOnly       Hint = iota + 1 // changes nothing; implies NonDestructive
 	NonDestructive                 // only adds
-	Idempotent                     // repeating a call with the same arguments has no further effect
+	Idempotent                     // repeating a call with the same arguments has no additional effect
 	ClosedWorld                    // interacts only with a known set of entities
 )
 

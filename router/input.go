@@ -136,7 +136,7 @@ func compileSchema(text string) (json.RawMessage, *schema.Schema, error) {
 	}
 	raw := jsonscan.AppendCompact(nil, []byte(text))
 	if name := jsonscan.Duplicate(raw); name != nil {
-		return nil, nil, fmt.Errorf("%q is given twice", name)
+		return nil, nil, fmt.Errorf("duplicate %q", name)
 	}
 	s, err := schema.Compile(raw)
 	return raw, s, err

@@ -121,7 +121,7 @@ func TestMistakes(t *testing.T) {
 			`tool "t": the input must be a struct, or a map with string keys, not int`},
 		{"json option", []router.Feature{takes[struct {
 			A int `json:"a,string"`
-		}]()}, `tool "t": A: the option "string" of its json tag is for outputs alone`},
+		}]()}, `tool "t": A: the option "string" of its json tag is only for outputs`},
 		{"output type", []router.Feature{gives[func()]()}, `tool "t": the output: a func (func()) cannot be a JSON value`},
 		{"panic in a type's method", []router.Feature{takes[struct{ P panics }]()}, `tool "t": panic: no schema today`},
 		{"a type's schema", []router.Feature{takes[struct{ P badSchema }]()},
@@ -182,7 +182,7 @@ func TestMistakes(t *testing.T) {
 		}]()}, `tool "t": n: multipleOf:"0": want a number above 0`},
 		{"enum twice", []router.Feature{takes[struct {
 			S string `json:"s" enum:"a,a"`
-		}]()}, `tool "t": s: enum:"a,a": "a" is given twice`},
+		}]()}, `tool "t": s: enum:"a,a": duplicate "a"`},
 		{"enum of numbers", []router.Feature{takes[struct {
 			N int `json:"n" enum:"1,x"`
 		}]()}, `tool "t": n: enum:"1,x": unexpected character 'x' at byte 0`},
@@ -208,7 +208,7 @@ func TestMistakes(t *testing.T) {
 		{
 			"schema, twice",
 			[]router.Feature{takes[map[string]any](router.Schema(`{"type":"object","properties":{"a":{},"a":{}}}`))},
-			`tool "t": Schema: "a" is given twice`,
+			`tool "t": Schema: duplicate "a"`,
 		},
 		{"output schema", []router.Feature{gives[map[string]any](router.OutputSchema(`{"type":1}`))},
 			`tool "t": the output schema: `},
@@ -248,7 +248,7 @@ template "x": the variable "city" has no field`},
 		{"complete an argument", []router.Feature{prompt[one](router.Complete("b", cities))},
 			`prompt "p": Complete("b"): no such argument (has a)`},
 		{"complete twice", []router.Feature{prompt[one](router.Complete("a", cities), router.Complete("a", cities))},
-			`prompt "p": Complete("a") is given twice`},
+			`prompt "p": duplicate Complete("a")`},
 		{"complete with nil", []router.Feature{prompt[one](router.Complete("a", nil))},
 			`prompt "p": Complete("a"): the function is nil`},
 		{"complete nothing", []router.Feature{router.Options{RequireCompletion: true}, prompt[one]()},
@@ -276,7 +276,7 @@ template "x": the variable "city" has no field`},
 			`app "ui://x/y": "a; b" is not a source of a content security policy`},
 
 		{"options twice", []router.Feature{router.Options{}, router.Options{}, router.Tool("t", "", nothing)},
-			`options: they are given twice`},
+			`options: given twice`},
 		{"options in a group", []router.Feature{router.Group("g", router.Options{}), router.Tool("t", "", nothing)},
 			`group "g": Options belong to New`},
 		{"extensions", []router.Feature{
@@ -367,7 +367,7 @@ func TestDuplicatesOfWrongFeatures(t *testing.T) {
 	for _, want := range []string{
 		`tool "t": a member of Meta has no key`,
 		`tool "t": is already the name of a tool at mistakes_test.go:`,
-		`: options: they are given twice`,
+		`: options: given twice`,
 		`options: PageSize is -1, and 0 is the default`,
 	} {
 		if !strings.Contains(err.Error(), want) {

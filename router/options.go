@@ -94,7 +94,7 @@ func (b *builder) findOptions(at place, features []Feature) {
 	for _, f := range features {
 		if o, ok := f.(Options); ok {
 			if b.options != nil {
-				b.faults = append(b.faults, &mistake{at, "options: they are given twice"})
+				b.faults = append(b.faults, &mistake{at, "options: given twice"})
 			}
 			b.options = &o
 		}

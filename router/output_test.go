@@ -157,7 +157,7 @@ func TestOutputErrors(t *testing.T) {
 			return answer(t, report{Score: 11})
 		}, `the answer of tool "t" violates its output schema: score: must be at most 10 (got 11)`},
 		{"no number", func(t testing.TB) (string, error) { return answer(t, report{Score: math.NaN()}) },
-			`the answer of tool "t" violates its output schema: score: NaN is not a number that JSON has`},
+			`the answer of tool "t" violates its output schema: score: NaN cannot be represented in JSON`},
 		{"broken raw", func(t testing.TB) (string, error) { return answer(t, report{Raw: json.RawMessage(`{`)}) },
 			`the answer of tool "t" violates its output schema: raw: unexpected end of input at byte 1`},
 		{"nothing structured", func(t testing.TB) (string, error) {

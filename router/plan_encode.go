@@ -59,7 +59,7 @@ func (n *node) append(dst []byte, v reflect.Value) ([]byte, error) {
 // appendFloat writes the shortest text that parses as f, formatted as in ECMAScript.
 func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return dst, fmt.Errorf("%v is not a number that JSON has", f)
+		return dst, fmt.Errorf("%v cannot be represented in JSON", f)
 	}
 	return decimal.AppendFloat(dst, f, bits), nil
 }

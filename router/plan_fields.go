@@ -125,7 +125,7 @@ func (c *compiler) named(sf reflect.StructField, name, options string, path []in
 			f.omitZero = true
 		case "string":
 			if f.quoted = c.output; !c.output {
-				c.fault("%s: the option %q of its json tag is for outputs alone", sf.Name, option)
+				c.fault("%s: the option %q of its json tag is only for outputs", sf.Name, option)
 			}
 		default:
 			c.fault("%s: the option %q of its json tag is not supported", sf.Name, option)

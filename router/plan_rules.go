@@ -233,7 +233,7 @@ func enumValue(c *compiler, n *node, text string) (json.RawMessage, error) {
 		if slices.ContainsFunc(n.enum, func(e json.RawMessage) bool {
 			return string(e) == string(raw)
 		}) {
-			return nil, fmt.Errorf("%s is given twice", raw)
+			return nil, fmt.Errorf("duplicate %s", raw)
 		}
 		n.enum = append(n.enum, raw)
 	}

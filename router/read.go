@@ -165,7 +165,7 @@ func readJSON(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, 
 	return r.one(c), nil
 }
 
-// readAsIs returns what a function built itself, and fills in what it left out of single
+// readAsIs returns what a function built itself, and fills in what it omitted from single
 // contents.
 func readAsIs(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
 	switch value := v.Interface().(type) {

@@ -118,7 +118,7 @@ const (
 // Write writes site to out.
 //
 // It collects and checks all answers first: a site with errors, or one whose sequences
-// fail, leaves out unchanged. The error is then an [*InvalidError] or that of the
+// fail, leaves the output unchanged. The error is then an [*InvalidError] or that of the
 // sequence. The Result is never nil, and contains the findings even if there is an error.
 // Write may be called again with the same Output, but not concurrently.
 func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {

@@ -224,7 +224,7 @@ func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
 		if slices.ContainsFunc(values, func(v value) bool {
 			return v.param == place
 		}) {
-			return nil, fmt.Errorf("argument %q is given twice", m.Name)
+			return nil, fmt.Errorf("duplicate argument %q", m.Name)
 		}
 		if string(m.Value) != "null" {
 			values = append(values, value{place, m.Value, spellings(m.Value)[:1]})

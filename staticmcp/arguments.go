@@ -152,7 +152,7 @@ func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
 		case slices.ContainsFunc(values, func(v value) bool {
 			return v.param == i
 		}):
-			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is given twice", m.Name))
+			return nil, mcp.InvalidArguments(fmt.Sprintf("duplicate argument %q", m.Name))
 		case len(m.Value) > site.MaxText:
 			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is longer than %d bytes", m.Name, site.MaxText))
 		}

@@ -257,4 +257,4 @@ func without(doc []byte, name string) []byte {
 // isString reports whether a member exists and is a string.
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
-var errShape = errors.New("not in the form that the standard demands")
+var errShape = errors.New("not in the form that the standard requires")

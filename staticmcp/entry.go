@@ -51,7 +51,7 @@ func (m *manifestReader) list(kind int) error {
 			err = m.add(kind, e)
 		}
 		if err != nil {
-			err = m.complain("%s[%d] is left out: %v", site.ListNames[kind], place, err)
+			err = m.complain("%s[%d] is skipped: %v", site.ListNames[kind], place, err)
 		}
 		place++
 		return end, err
@@ -103,7 +103,7 @@ func (m *manifestReader) entry(i int) (*entry, int, error) {
 			return end, nil
 		}
 		if e.has&bit != 0 {
-			return end, fmt.Errorf("member %q is given twice", key)
+			return end, fmt.Errorf("duplicate member %q", key)
 		}
 		e.has |= bit
 		if raw != nil {

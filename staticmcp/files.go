@@ -85,7 +85,7 @@ func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string,
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "not available now", http.StatusServiceUnavailable)
 	default:
-		s.opts.Logger.Error("a file of the site cannot be shown", "path", path, "error", err)
+		s.opts.Logger.Error("a file of the site cannot be served", "path", path, "error", err)
 		http.Error(w, "cannot be read", http.StatusInternalServerError)
 	}
 }

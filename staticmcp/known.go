@@ -87,7 +87,7 @@ func (s *Site) asIndexPart(path string, loaded *site.File) (any, int64, error) {
 	case err != nil && len(loaded.Data) > 0 && loaded.Data[0] == '<':
 		return nil, 0, site.ErrMissing // a web page
 	case err != nil:
-		return nil, 0, errors.New("the index is not in its format")
+		return nil, 0, errors.New("the index is malformed")
 	case path == IndexPath && index.Format != 1:
 		return nil, 0, site.ErrMissing
 	}

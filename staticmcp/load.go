@@ -70,7 +70,7 @@ func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit i
 		return s.absent(key, old), nil
 	case err != nil && since != nil && isUnavailable(err) &&
 		time.Now().UnixNano() < old.staleUntil.Load():
-		s.opts.Logger.Warn("an older answer is given", "path", path, "error", err)
+		s.opts.Logger.Warn("serving an older answer", "path", path, "error", err)
 		old.freshUntil.Store(time.Now().Add(retryPause).UnixNano())
 		return old, nil
 	case err != nil:

@@ -131,7 +131,7 @@ func (m *manifestReader) sections(i int, standard bool) (map[string]int, error) 
 	_, err := jsonscan.Object(m.doc, i, 0, func(key []byte, i int) (int, error) {
 		name := string(key)
 		if _, twice := found[name]; twice {
-			return i, fmt.Errorf("member %q is given twice", name)
+			return i, fmt.Errorf("duplicate member %q", name)
 		}
 		found[name] = i
 		for kind, list := range site.ListNames {

@@ -23,7 +23,7 @@ func Open(ctx context.Context, fsys fs.FS, opts *Options) (*Site, error) {
 	}, o)
 }
 
-// OpenDir opens the site in the folder dir. No name and no symbolic link leads out of
+// OpenDir opens the site in the folder dir. No name and no symbolic link points outside
 // dir. Changes are noticed within [Options.Poll] and [Options.Recheck].
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)

@@ -147,7 +147,6 @@ func positive[T int | int64 | time.Duration](value *T, standard T) {
 	}
 }
 
-// store returns the options of the store.
 func (o *Options) store() *site.Options {
 	return &site.Options{
 		MaxEntries:   o.MaxEntries,

@@ -112,7 +112,7 @@ func (s *Site) poll(ctx context.Context, manifest *seen) {
 	case err != nil:
 		if text := err.Error(); text != manifest.failed {
 			manifest.failed = text
-			s.opts.Logger.Warn("the manifest cannot be used; the one before stays in force", "error", err)
+			s.opts.Logger.Warn("the manifest cannot be used, keeping the previous one", "error", err)
 		}
 		return
 	}
@@ -179,7 +179,7 @@ func (s *Site) withoutManifest(ctx context.Context, manifest *seen, current *off
 
 func (s *Site) logWarnings(o *offer) {
 	for _, w := range o.warnings {
-		s.opts.Logger.Warn("the site departs from the standard", "warning", w)
+		s.opts.Logger.Warn("the site deviates from the standard", "warning", w)
 	}
 }
 

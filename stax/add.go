@@ -29,11 +29,11 @@ type ExistsError struct{ Server string }
 
 // Error implements the error interface.
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("another server is called %q", e.Server)
+	return fmt.Sprintf("server %q already exists", e.Server)
 }
 
 // ErrScript is returned when the file is a script: scripts are read, never written.
-var ErrScript = errors.New("a script is read and not written")
+var ErrScript = errors.New("scripts cannot be edited")
 
 // Added is a definitions file with servers added to it.
 type Added struct {
@@ -265,7 +265,7 @@ func Diff(name string, before, after []byte) string {
 }
 
 // ErrChanged is returned when a file no longer has its expected content.
-var ErrChanged = errors.New("it was changed meanwhile")
+var ErrChanged = errors.New("it was changed in the meantime")
 
 // WriteFile atomically replaces the content of a file with after, provided that it still
 // is before. Mode and symbolic links are kept; a new file gets mode 0644. If the content

@@ -186,7 +186,7 @@ func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 // expose reads the name of the variable that contains a secret.
 func (d *decoder) expose(into *string, n *tree.Node, at string) {
 	if d.read(n, at, into) && !variableName(*into) {
-		d.Add(ruleSecretDeclaration, at, "", "no variable can be called %q", *into)
+		d.Add(ruleSecretDeclaration, at, "", "invalid variable name %q", *into)
 	}
 }
 

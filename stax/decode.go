@@ -168,7 +168,7 @@ func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]
 		hint = "remove it: command or url determines the kind, and transport the protocol of a url"
 	}
 	d.Add(ruleUnknownField, under+check.Pointer(m.Key), hint,
-		"the format has no %q here", m.Key)
+		"unknown member %q", m.Key)
 	*extra = append(*extra, Field{m.Key, m.Value.AppendJSON(nil)})
 }
 
@@ -194,7 +194,7 @@ func (d *decoder) specVersion(n *tree.Node, at string) {
 			version)
 	case major < 1:
 		d.Add(ruleSpecVersion, at, `write "1.0.0"`,
-			"the format has no version %s", version)
+			"unknown format version %s", version)
 	case version != SpecVersion:
 		d.Add(ruleSpecVersion.As(check.Warning), at, "",
 			"version %s may have members that this program does not know", version)
@@ -322,7 +322,7 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 func (d *decoder) kindOf(s *Server, n *tree.Node, at string, local, remote bool) {
 	switch {
 	case local && remote:
-		d.Add(ruleKind, at, "make two servers of it, or take one out",
+		d.Add(ruleKind, at, "make two servers of it, or remove one",
 			"server %q has command and url; it can have one of them", s.Name)
 	case !local && !remote:
 		hint := `write "command", or "url" with "transport"`
@@ -380,11 +380,11 @@ func (d *decoder) kind(n *tree.Node, at string, want tree.Kind) bool {
 	case want == tree.Array && n.Kind == tree.String:
 		hint = "put it into brackets, one string for each element"
 	case n.Kind == tree.Null:
-		hint = "leave it out"
+		hint = "remove it"
 	case want == tree.String && n.Kind == tree.Array && strings.HasSuffix(at, "/command"):
 		hint = "the program is command, the rest goes into args"
 	}
-	d.Add(ruleType, at, hint, "this is %s, where %s belongs", n.Kind, want)
+	d.Add(ruleType, at, hint, "got %s, want %s", n.Kind, want)
 	return false
 }
 

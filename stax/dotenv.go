@@ -96,7 +96,7 @@ func (d *dotenv) value() (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", errors.New("a quote is not closed")
+	return "", errors.New("unterminated quote")
 }
 
 // behind consumes the rest of the line after a closing quote.
@@ -104,7 +104,7 @@ func (d *dotenv) behind(text string) error {
 	line, rest, _ := strings.Cut(text, "\n")
 	d.text = rest
 	if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-		return errors.New("text behind the closing quote")
+		return errors.New("text after the closing quote")
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func TestDotenv(t *testing.T) {
 		"empty":             {"A=\n", "", ""},
 		"another key":       {"B=A=b\n", "", ""},
 		"no assignment":     {"B=c\nA\n", "", "line 2 is not KEY=VALUE"},
-		"an open quote":     {"B='x\ny'\n\nA='b\n", "", "line 4: a quote is not closed"},
-		"more behind quote": {"A='b'c\n", "", "line 1: text behind the closing quote"},
+		"an open quote":     {"B='x\ny'\n\nA='b\n", "", "line 4: unterminated quote"},
+		"more behind quote": {"A='b'c\n", "", "line 1: text after the closing quote"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

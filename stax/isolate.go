@@ -61,7 +61,7 @@ func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
 		return
 	}
 	if n.Get("by") == nil {
-		d.Add(ruleIsolate, at, `write "by": "session", or "principal"`, "isolate does not say by what")
+		d.Add(ruleIsolate, at, `write "by": "session", or "principal"`, "isolate has no \"by\"")
 	}
 }
 

@@ -317,7 +317,7 @@ func (l *secretLookup) resolve(ctx context.Context, m *Merged, name string) (*Ta
 	s := m.Config.Server(name)
 	switch {
 	case s == nil:
-		return nil, fmt.Errorf("there is no server %q", name)
+		return nil, fmt.Errorf("no server is named %q", name)
 	case s.Disabled() && !l.resolver.Disabled:
 		return nil, &ServerError{
 			Server: name,

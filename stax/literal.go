@@ -20,7 +20,7 @@ func LooksSecret(name, value string) string {
 		return "because of its name"
 	}
 	if secrets.Random(value) && !secrets.Identity(name) {
-		return "it reads like chance"
+		return "it looks random"
 	}
 	return ""
 }

@@ -81,7 +81,6 @@ type serverItem interface {
 	server() string
 }
 
-// ofServer returns the items of a server.
 func ofServer[T serverItem](list []T, server string) (all []T) {
 	for _, item := range list {
 		if item.server() == server {
@@ -193,16 +192,16 @@ func (m *Merged) Check() *check.Report {
 			}
 		}
 		if len(m.Unbound(s)) > 0 {
-			hint := fmt.Sprintf(`beside the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`,
+			hint := fmt.Sprintf(`next to the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`,
 				s.Name, shown(s.Secrets[0]))
 			from.Reporter(report).Add(RuleSecretUnbound, check.Pointer("servers",
 				s.Name, "secrets"), hint,
-				"server %q has several secrets, and it is not said which header each goes in", s.Name)
+				"server %q has several secrets, and nothing binds them to headers", s.Name)
 		}
 	}
 	if unknown != "" {
 		m.Origin(unknown).Reporter(report).Add(ruleSecretsUnknown, check.Pointer("servers", unknown, "secrets"),
-			"give the declarations with --secrets FILE", "no file declares secrets, so their keys are not checked")
+			"pass the declarations with --secrets FILE", "no file declares secrets, so their keys are not checked")
 	}
 	m.checkBindings(report)
 	m.checkOverrides(report)
@@ -237,7 +236,7 @@ func (m *Merged) checkBindings(report *check.Report) {
 		message := ""
 		switch {
 		case s == nil:
-			message = fmt.Sprintf("there is no server %q to bind a secret for", b.Server)
+			message = fmt.Sprintf("no server is named %q, so nothing can be bound to it", b.Server)
 		case !s.Remote():
 			message = fmt.Sprintf("server %q is started here; its secrets are variables and not headers", b.Server)
 		default:

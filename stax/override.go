@@ -48,7 +48,7 @@ func (d *decoder) override(o *Override, n *tree.Node, at string) {
 		"name": func(n *tree.Node, at string) {
 			if d.read(n, at, &o.Name) && !compose.ValidToolName(o.Name) {
 				d.Add(ruleOverride, at, `1 to 128 letters, digits, and "_", "-", ".", "/"`,
-					"no tool can be called %q", o.Name)
+					"invalid tool name %q", o.Name)
 			}
 		},
 		"title":       &o.Title,
@@ -105,7 +105,7 @@ func (m *Merged) checkOverrides(report *check.Report) {
 		switch {
 		case s == nil:
 			r.Add(ruleOverride, at, "",
-				"there is no server %q whose tools could be shown otherwise", o.Server)
+				"no server is named %q, so its override has no effect", o.Server)
 			continue
 		case slices.Contains(s.DisabledTools, o.Tool) ||
 			s.EnabledTools != nil && !slices.Contains(s.EnabledTools, o.Tool):

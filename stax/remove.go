@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNoServer is returned when a definitions file has no server of that name.
-var ErrNoServer = errors.New("there is no server of that name")
+var ErrNoServer = errors.New("no server has that name")
 
 // Remove removes a server from the definitions file with the given text: its entry, its
 // bindings and overrides, and the declarations of secrets that no other server of the file

@@ -128,7 +128,7 @@ func (d *decoder) address(s *Server, at string) {
 		return
 	}
 	if _, given := u.User.Password(); given {
-		d.literal(check.Warning, at, "a password in front of the host")
+		d.literal(check.Warning, at, "a password before the host")
 	}
 	for name, values := range u.Query() {
 		if why := LooksSecret(name, strings.Join(values, "")); why != "" {
@@ -156,7 +156,7 @@ func (d *decoder) lists(s *Server, at string) {
 		seen := map[string]bool{}
 		for i, item := range list {
 			if item == "" && name != "secrets" {
-				d.Add(ruleType, at+check.Pointer(name, i), "take it out",
+				d.Add(ruleType, at+check.Pointer(name, i), "remove it",
 					"the name of a tool is empty")
 			}
 			if seen[item] {

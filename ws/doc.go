@@ -20,7 +20,7 @@
 //
 // # Close codes
 //
-//	1001  the server is ending
+//	1001  the server is shutting down
 //	1002  the client broke the WebSocket protocol
 //	1003  a binary frame
 //	1007  a text frame that is not UTF-8

@@ -38,7 +38,7 @@ func (h *Handler) closeInvalid() {
 		workers.Go(func() {
 			for s := range sockets {
 				if !h.opts.Revalidate(s.ctx) {
-					s.close(websocket.StatusPolicyViolation, "the token is not valid any more")
+					s.close(websocket.StatusPolicyViolation, "the token is no longer valid")
 				}
 			}
 		})

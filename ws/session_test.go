@@ -232,7 +232,7 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("an upgrade while ending: status %d, want 503", response.StatusCode)
 		}
 		for _, c := range clients {
-			c.untilRefused("the server is ending")
+			c.untilRefused("the server is shutting down")
 		}
 		select {
 		case err := <-done:

@@ -160,7 +160,7 @@ func (s *socket) ended(err error) {
 	switch {
 	case s.ctx.Err() != nil:
 		<-s.wire.flushed()
-		s.close(websocket.StatusGoingAway, "the server is ending")
+		s.close(websocket.StatusGoingAway, "the server is shutting down")
 	case errors.As(err, &refused):
 		s.close(websocket.StatusTryAgainLater, refused.Message)
 	}
@@ -206,7 +206,7 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 		if int64(cap(msg)) < size {
 			if size > uncounted &&
 				!s.handler.server.ReserveBody(s.ctx, s.remote, &memory, size) {
-				s.close(websocket.StatusTryAgainLater, "the requests in flight use as much memory as they may")
+				s.close(websocket.StatusTryAgainLater, "the requests in flight have reached their memory limit")
 				return nil, io.EOF
 			}
 			msg = append(make([]byte, 0, size), msg...)

@@ -117,7 +117,7 @@ func (k *soak) slow(ctx context.Context, srv *server, before reading) error {
 	if err != nil {
 		return err
 	}
-	k.table.Note(what, "RSS meanwhile", float64(now.rss)/(1<<20), "MiB")
+	k.table.Note(what, "RSS during it", float64(now.rss)/(1<<20), "MiB")
 	if k.short {
 		return nil
 	}

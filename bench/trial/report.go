@@ -83,7 +83,7 @@ func (t *Trial) Heading() string {
 }
 
 // Table returns a Markdown table under a title. All columns but the first are aligned to
-// the right, except the given number of further ones.
+// the right, except the given number of additional ones.
 func Table(title string, left int, head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {

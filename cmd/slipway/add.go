@@ -165,7 +165,7 @@ func (a *installing) begin(cmd *cobra.Command) (warning string, err error) {
 	}
 	switch {
 	case a.Via == clients.Direct && len(a.secretsFrom) > 0:
-		return "", usage("leave --via out, or use --via launcher", "add: --secrets-from requires the launcher")
+		return "", usage("omit --via, or use --via launcher", "add: --secrets-from requires the launcher")
 	case len(a.secretsFrom) > 0:
 		a.Via = clients.Launcher
 	case a.Via == "":
@@ -201,7 +201,7 @@ func (a *installing) define() (*stax.Added, *stax.Merged, error) {
 	added, err := stax.Add(a.file, a.before, &a.entry.Config, &a.AddOptions)
 	if errors.Is(err, stax.ErrScript) {
 		return nil, nil, notExact("slipway config add "+a.file+" SOURCE prints what to paste",
-			"%s: a script is read and not written", a.file)
+			"%s: scripts cannot be edited", a.file)
 	}
 	if err != nil {
 		return nil, nil, notWritten(a.file, err)
@@ -260,7 +260,7 @@ func (a *installing) definitionsPlan() *clients.FilePlan {
 }
 
 // takenHint is the hint for entries that others wrote.
-const takenHint = "--replace takes the entries over; --name gives the new one another name"
+const takenHint = "--replace takes over the entries; --name adds the new one under another name"
 
 // changes reports whether any file would change.
 func (a *installing) changes() bool {
@@ -324,7 +324,7 @@ func (a *installing) write() error {
 		return f.Problem != ""
 	}) {
 		return badInput("slipway config apply tries again",
-			"add: %s is written, and no client file: %v", a.file, err)
+			"add: %s was written, but no client file: %v", a.file, err)
 	}
 	return nil
 }

@@ -287,7 +287,7 @@ func stringArguments(pairs []string) (map[string]string, error) {
 			return nil, usage("", "argument %q is not key=value", pair)
 		}
 		if _, ok := arguments[key]; ok {
-			return nil, usage("", "argument %s is given twice", key)
+			return nil, usage("", "duplicate argument %s", key)
 		}
 		arguments[key] = value
 	}

@@ -70,7 +70,7 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 		}
 	}
 	if audit, err = serve.OpenAudit(f.path, opts); err != nil {
-		return nil, nil, badInput("its folder must be there, and a key long: openssl rand -hex 32 makes a good one", "%v",
+		return nil, nil, badInput("its folder must exist; openssl rand -hex 32 creates a key that is long enough", "%v",
 			err)
 	}
 	hup := make(chan os.Signal, 1)
@@ -80,9 +80,9 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 		defer close(ended)
 		for range hup {
 			if err := audit.Reopen(); err == nil {
-				log.Info("the audit log has been opened again")
+				log.Info("audit log reopened")
 			} else {
-				log.Error("the audit log cannot be opened again", "error", err)
+				log.Error("cannot reopen the audit log", "error", err)
 			}
 		}
 	}()

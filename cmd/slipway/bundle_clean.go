@@ -53,7 +53,7 @@ func notCleaned(cmd *cobra.Command, name string, r *mcpb.CleanReport, err error)
 		return denied("--drop-signature, and then slipway bundle sign", "%s: %v", name, err)
 	case errors.As(err, &invalid):
 		printFindings(cmd, r.Findings)
-		return no("slipway bundle unpack, put it right, and pack it again", "%s: not cleaned: %v", name, err)
+		return no("slipway bundle unpack, fix it, and pack it again", "%s: not cleaned: %v", name, err)
 	}
 	return bundleError(name, err)
 }

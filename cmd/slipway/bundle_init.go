@@ -44,16 +44,16 @@ manifest is only replaced with --force.`,
 				dir = args[0]
 			}
 			if said.Type != "" && !slices.Contains(serverTypes(), said.Type) {
-				return usage(meant(said.Type, serverTypes()), "bundle init: no type of server is called %q", said.Type)
+				return usage(meant(said.Type, serverTypes()), "bundle init: unknown server type %q", said.Type)
 			}
 			if said.SpecVersion != "" && !slices.Contains(mcpb.Versions(), said.SpecVersion) {
 				return usage("the versions are "+strings.Join(mcpb.Versions(), ", "),
-					"bundle init: no version of the manifest is called %q", said.SpecVersion)
+					"bundle init: unknown manifest version %q", said.SpecVersion)
 			}
 			name := filepath.Join(dir, mcpb.ManifestName)
 			if _, err := os.Stat(name); err == nil && !force {
 				return badInput("slipway bundle validate "+dir+", or --force to replace it",
-					"%s: there is a manifest already", name)
+					"%s: a manifest already exists", name)
 			}
 			draft, err := drafted(dir, &said)
 			if err != nil {
@@ -184,7 +184,7 @@ func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 			fmt.Fprintf(out, "%s [%s]: ", q.question, *q.field)
 			if !lines.Scan() {
 				fmt.Fprintln(out)
-				return no("--yes asks nothing", "bundle init: given up, nothing was written")
+				return no("--yes asks nothing", "bundle init: cancelled, nothing was written")
 			}
 			answer := strings.TrimSpace(lines.Text())
 			if q.field == &d.Type && answer != "" && !slices.Contains(serverTypes(), answer) {

@@ -92,7 +92,6 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *s
 	})
 }
 
-// openBundle opens a bundle.
 func openBundle(ctx context.Context, name string, opts *mcpb.OpenOptions) (*mcpb.Source, error) {
 	src, err := mcpb.Open(ctx, name, opts)
 	if err != nil {

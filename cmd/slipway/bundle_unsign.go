@@ -23,9 +23,9 @@ byte. An unsigned bundle is not changed.`,
 			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"bundle": args[0], "wasSigned": had})
 			}
-			what := "the signature is off"
+			what := "removed the signature"
 			if !had {
-				what = "it was not signed"
+				what = "not signed"
 			}
 			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", args[0], what)
 			return err

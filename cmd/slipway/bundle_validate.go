@@ -37,7 +37,7 @@ Rules: docs/reference/rules.md.`,
   slipway bundle validate examples/clock-bundle/manifest.json --strict --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if compat != "" && compat != "reference" {
-				return usage("the only one is --compat reference", "bundle validate: no program is called %q", compat)
+				return usage("the only one is --compat reference", "bundle validate: unknown program %q", compat)
 			}
 			all := &check.Report{}
 			for _, name := range args {

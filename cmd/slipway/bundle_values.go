@@ -154,7 +154,7 @@ func askFor(in *os.File, lines *bufio.Reader, out io.Writer, o mcpb.Option) (any
 		case text == "":
 			fmt.Fprintln(out, "it is required; Ctrl-C leaves")
 		case o.Type == mcpb.OptionNumber && !isNumber(text):
-			fmt.Fprintln(out, "a number is wanted")
+			fmt.Fprintln(out, "enter a number")
 		default:
 			return text, nil
 		}

@@ -89,7 +89,7 @@ func printVerification(w io.Writer, v *mcpb.Verification) error {
 			c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly), c.SHA256)
 	}
 	if v.SignedAt != nil {
-		fmt.Fprintf(out, "  signed: %s, says the signer\n", v.SignedAt.Format(time.RFC3339))
+		fmt.Fprintf(out, "  signed: %s (claimed by the signer)\n", v.SignedAt.Format(time.RFC3339))
 	}
 	return out.Flush()
 }

@@ -237,8 +237,8 @@ func notAdded(err error) error {
 func notWritten(file string, err error) error {
 	var exists *stax.ExistsError
 	if errors.As(err, &exists) {
-		return no("--replace takes its place, --name gives the new one another",
-			"%s: another server is called %q", file, exists.Server)
+		return no("--replace overwrites it, --name adds the new one under another name",
+			"%s: server %q already exists", file, exists.Server)
 	}
 	return badInput("the file stays as it is", "%s: %v", file, err)
 }
@@ -309,7 +309,7 @@ func (a *adding) paste(cmd *cobra.Command, file string, entry *open.Addition) er
 	if err := printJSON(cmd.OutOrStdout(), &entry.Config); err != nil {
 		return err
 	}
-	return notExact("paste the server and its secrets into defineMcp({...})", "%s: a script is read and not written", file)
+	return notExact("paste the server and its secrets into defineMcp({...})", "%s: scripts cannot be edited", file)
 }
 
 // addedJSON is the output of config add --json.
@@ -356,7 +356,7 @@ func (a *adding) tell(w io.Writer, file string, before []byte, added *stax.Added
 	word := "added to"
 	switch {
 	case bytes.Equal(before, added.Text):
-		word = "nothing to do, it is in"
+		word = "already in"
 	case a.dryRun:
 		word = "would be added to"
 	}

@@ -135,7 +135,7 @@ func (a *applying) run(cmd *cobra.Command, files []string) error {
 			return badInput("", "config apply: %v", err)
 		}
 	}
-	return outcome("config apply", plan.Files, plan.Conflicts(), "--replace takes the entries over")
+	return outcome("config apply", plan.Files, plan.Conflicts(), "--replace takes over the entries")
 }
 
 // losses returns the findings about what clients cannot represent: it omits those about

@@ -39,14 +39,14 @@ func printClients(w io.Writer, all []clients.Client) error {
 				cannot = append(cannot, what)
 			}
 		}
-		heeds := func(name string) bool {
+		supports := func(name string) bool {
 			return name != "" && !slices.Contains(c.Ignores, name)
 		}
 		note(c.HTTP != nil, "http")
 		note(c.SSE != nil, "sse")
-		note(c.Stdio != nil && heeds(c.Stdio.Cwd), "cwd")
-		note(heeds(c.EnabledTools), "enabledTools")
-		note(heeds(c.DisabledTools), "disabledTools")
+		note(c.Stdio != nil && supports(c.Stdio.Cwd), "cwd")
+		note(supports(c.EnabledTools), "enabledTools")
+		note(supports(c.DisabledTools), "disabledTools")
 		note(c.References.Value != "" || c.References.EnvList != "", "secrets")
 		words := strings.Join(can, ", ")
 		if len(cannot) > 0 {

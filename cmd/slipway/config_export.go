@@ -55,7 +55,7 @@ name. Description and version default to those of the definition or the package.
 			}
 			for _, name := range args[1:] {
 				if merged.Config.Server(name) == nil {
-					return no("slipway config merge "+args[0]+" prints what there is", "config export: there is no server %q", name)
+					return no("slipway config merge "+args[0]+" lists them", "config export: no server is named %q", name)
 				}
 			}
 			doc, report, err := registry.Export(merged, args[1:], &o)

@@ -55,7 +55,7 @@ func defaultFiles(cmd *cobra.Command, files []string, scope *clients.Scope) ([]s
 	}
 	if _, err := os.Stat(own); err != nil || typed && *scope != clients.User {
 		return nil, usage("name one, or add a server: slipway add SOURCE",
-			"%s: there are no definitions in this folder or in %s", cmd.Name(), filepath.Dir(own))
+			"%s: no definitions in this folder or in %s", cmd.Name(), filepath.Dir(own))
 	}
 	if scope != nil {
 		*scope = clients.User

@@ -118,7 +118,6 @@ func (t *translating) inexact(what string, report *check.Report) error {
 		"%s: not representable: %s", what, report.Summary())
 }
 
-// clientNamed returns the client with that id.
 func clientNamed(id string) (clients.Client, error) {
 	c, near := clients.ByID(id)
 	if c != nil {
@@ -128,7 +127,7 @@ func clientNamed(id string) (clients.Client, error) {
 	if near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return clients.Client{}, usage(hint, "no client is called %q", id)
+	return clients.Client{}, usage(hint, "unknown client %q", id)
 }
 
 // knownClient is clientNamed for commands that only need the id.

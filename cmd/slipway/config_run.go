@@ -74,7 +74,7 @@ it crashes. Client configs written with --via launcher start this command.
 				if near := nearest.DidYouMean(args[last], names); near != "" {
 					hint = "did you mean " + near + "?"
 				}
-				return no(hint, "config run: there is no server %q", args[last])
+				return no(hint, "config run: no server is named %q", args[last])
 			}
 			ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 			defer stop()

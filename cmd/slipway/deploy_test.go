@@ -108,7 +108,7 @@ func TestDeploySystemd(t *testing.T) {
 	}
 	for _, found := range regexp.MustCompile(`\$\{CREDENTIALS_DIRECTORY\}/(\w+)`).FindAllStringSubmatch(text, -1) {
 		if !slices.ContainsFunc(unit["LoadCredential"], func(c string) bool { return strings.HasPrefix(c, found[1]+":") }) {
-			t.Errorf("no credential is called %s", found[1])
+			t.Errorf("unknown credential %s", found[1])
 		}
 	}
 	for _, s := range definitionsIn(t, config, files[config]).Config.Servers {
@@ -120,7 +120,7 @@ func TestDeploySystemd(t *testing.T) {
 	}
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("the flags are right; systemd-analyze is not there for the rest")
+		t.Skip("the flags are right; systemd-analyze is missing for the rest")
 	}
 	self, err := os.Executable()
 	if err != nil {

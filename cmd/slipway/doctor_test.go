@@ -92,7 +92,7 @@ func hostFaulty(ts *testscript.TestScript, neg bool, args []string) {
 		certify(ts, web, args[0], now.Add(-day), now.Add(day), "192.0.2.1")
 	default:
 		if faults[kind] == nil {
-			ts.Fatalf("no fault is called %q", kind)
+			ts.Fatalf("unknown fault %q", kind)
 		}
 		web.Config.Handler = http.HandlerFunc(faults[kind])
 		web.Start()

@@ -149,7 +149,6 @@ func jsonErrors(cmd *cobra.Command, args []string) bool {
 	return cmd != nil && wantsJSON(cmd)
 }
 
-// explain returns the failure for err.
 func explain(err error) *failure {
 	var known *failure
 	if errors.As(err, &known) {

@@ -94,7 +94,7 @@ func setPort(flags *pflag.FlagSet, port string) error {
 		host, _, _ = net.SplitHostPort(serve.DefaultAddr)
 	}
 	if own != "" && own != port {
-		return usage("set the port in one of them", "%sADDR says port %s, %sPORT says %s", envPrefix, own, envPrefix, port)
+		return usage("set the port in one of them", "%sADDR has port %s, %sPORT has %s", envPrefix, own, envPrefix, port)
 	}
 	if !serve.IsPort(port) {
 		return usage("", "%sPORT: %q is not a port", envPrefix, port)
@@ -159,7 +159,7 @@ func (d *duration) Set(text string) error {
 	case err != nil:
 		return errors.New("want a time such as 10s or 5m")
 	case value < 0:
-		return errors.New("a time is not negative")
+		return errors.New("a time cannot be negative")
 	}
 	*d = duration(value)
 	return nil

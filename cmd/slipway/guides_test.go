@@ -86,11 +86,11 @@ func index(page string) string {
 		"| --- | --- | --- | --- |\n")
 	for _, c := range clients.All() {
 		lists := strings.Join(slices.DeleteFunc([]string{
-			ifThen(heeds(&c, c.EnabledTools), "allow"), ifThen(heeds(&c, c.DisabledTools), "deny")}, empty), ", ")
+			ifThen(supports(&c, c.EnabledTools), "allow"), ifThen(supports(&c, c.DisabledTools), "deny")}, empty), ", ")
 		fmt.Fprintf(&b,
 			"| [%s](%s.md) | %s | %s | %s | %s | %s | %s | "+
 				"%s |\n", c.Name, c.ID, yes(c.Stdio != nil), yes(c.HTTP != nil), yes(c.SSE != nil),
-			secretForm(&c), yes(c.Stdio != nil && heeds(&c, c.Stdio.Cwd)), cmp.Or(lists, "-"), yes(len(c.Files.Project) > 0))
+			secretForm(&c), yes(c.Stdio != nil && supports(&c, c.Stdio.Cwd)), cmp.Or(lists, "-"), yes(len(c.Files.Project) > 0))
 	}
 	return head + "<!-- clients -->\n" + b.String() + "<!-- end of clients -->" + tail
 }
@@ -106,7 +106,7 @@ func ifThen(condition bool, text string) string {
 
 func yes(is bool) string { return cmp.Or(ifThen(is, "yes"), "-") }
 
-func heeds(c *clients.Client, member string) bool {
+func supports(c *clients.Client, member string) bool {
 	return member != "" && !slices.Contains(c.Ignores, member)
 }
 
@@ -281,7 +281,7 @@ func (g *guide) heeded(member string) string {
 	switch {
 	case member == "":
 		return ""
-	case !heeds(g.client, member):
+	case !supports(g.client, member):
 		return "`" + member + "`, which it ignores: use the [launcher](README.md#the-launcher)"
 	}
 	return codes(member)

@@ -118,7 +118,6 @@ func (i *inspector) serve(cmd *cobra.Command, ln net.Listener, sources []*inspec
 	return page.Serve(ctx, ln)
 }
 
-// folders returns the folders of --root.
 func (i *inspector) folders() ([]mcp.Root, error) {
 	var roots []mcp.Root
 	for _, name := range i.roots {

@@ -56,7 +56,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if len(subjects) == 0 {
-		return no("", "lock: there is no source to lock")
+		return no("", "lock: no sources to lock")
 	}
 	wait := waitForSubjects(cmd, subjects)
 	now, report, err := lock.RecordAll(cmd.Context(), subjects)
@@ -76,7 +76,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	err = fsutil.Create(path, 0o644, file.Write)
 	if errors.Is(err, fs.ErrExist) {
 		return badInput(reviewHint(args...),
-			"%s: there is a lock already", path)
+			"%s: a lock already exists", path)
 	}
 	if err != nil {
 		return badInput("", "%s: %s", path, fsutil.Reason(err))

@@ -56,7 +56,7 @@ A source that no longer exists is removed from the lock if --server names it.`,
 // acceptedText names the accepted items.
 func acceptedText(accepted []lock.Drift) string {
 	if len(accepted) == 0 {
-		return "everything is as it was locked"
+		return "nothing to approve: everything matches the lock"
 	}
 	var words []string
 	for _, d := range accepted {

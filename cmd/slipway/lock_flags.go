@@ -56,7 +56,6 @@ func lockPath(cmd *cobra.Command, args []string) (path string, found bool, err e
 	return path, true, err
 }
 
-// isDefinitionsFile reports whether arg is a definitions file.
 func isDefinitionsFile(arg string) bool {
 	if strings.Contains(arg, "://") || strings.HasPrefix(arg, "exec:") || stax.FormatOf(arg) == 0 {
 		return false

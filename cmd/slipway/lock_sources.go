@@ -86,7 +86,7 @@ func (l *locking) path(cmd *cobra.Command, args []string) (string, error) {
 	switch l.file {
 	case "":
 	case lockOff, lockRequired:
-		return "", usage("name a file, or leave --lock out for slipway.lock",
+		return "", usage("name a file, or omit --lock for slipway.lock",
 			"%s: --lock %s is for commands that open sources", cmd.Name(), l.file)
 	default:
 		return l.file, nil
@@ -124,8 +124,8 @@ func (l *locking) subjects(cmd *cobra.Command, args []string) (all []lock.Subjec
 	seen := make(map[string]bool)
 	for _, s := range all {
 		if seen[s.Name] {
-			return nil, usage("lock them in files of their own: -o FILE",
-				"%s: two sources are called %q", cmd.Name(), s.Name)
+			return nil, usage("lock them in separate files: -o FILE",
+				"%s: two sources are named %q", cmd.Name(), s.Name)
 		}
 		seen[s.Name] = true
 	}
@@ -228,7 +228,7 @@ func unrecorded(err error) error {
 	if f := blocked(text, err); f != nil {
 		return f
 	}
-	next := cmp.Or(serverHint(err, "FILE"), "--server NAME leaves the others alone")
+	next := cmp.Or(serverHint(err, "FILE"), "--server NAME skips the others")
 	f := remoteFailed(next, "%s", text)
 	var missing *stax.MissingError
 	var command *client.CommandError

@@ -46,7 +46,7 @@ them, or only the given kinds.
 				o.Live.Source.Observe = func(e client.Event) {
 					if observe(e); e.What == client.EventUnstarted {
 						say(cmd.ErrOrStderr(), "%s: listed from its manifest, as required options have no values", e.Name)
-						hint(cmd.ErrOrStderr(), "give them with --set or in the environment to list what its server answers")
+						hint(cmd.ErrOrStderr(), "set them with --set or in the environment to list what its server answers")
 					}
 				}
 			}

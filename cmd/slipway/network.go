@@ -13,7 +13,6 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// allowNetworkUsage is the usage of --allow-network.
 const allowNetworkUsage = "also permit servers and redirects in this `network`: 10.1.0.0/16, private, loopback or " +
 	"any (repeatable)"
 
@@ -90,7 +89,6 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 	}
 }
 
-// offersNothing reports whether a catalog offers nothing.
 func offersNothing(cat *mcp.Catalog) bool {
 	return len(cat.Tools) == 0 && len(cat.Resources) == 0 && len(cat.Templates) == 0 && len(cat.Prompts) == 0
 }

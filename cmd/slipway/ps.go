@@ -30,7 +30,7 @@ another folder. A process that does not answer within two seconds is reported.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir := runDir()
 			if dir == "" {
-				return badInput("SLIPWAY_STATE_DIR names one", "ps: there is no folder to look in")
+				return badInput("SLIPWAY_STATE_DIR names one", "ps: no state folder")
 			}
 			all, err := serve.Processes(cmd.Context(), dir)
 			if err != nil {

@@ -159,7 +159,7 @@ func (r *removing) unknown(name string) error {
 	case len(known) == 0:
 		hint = "slipway add SOURCE adds a server; slipway config remove removes entries of other definitions"
 	}
-	return no(hint, "remove: there is no server %q in %s", name, r.file)
+	return no(hint, "remove: no server is named %q in %s", name, r.file)
 }
 
 // definitionsPlan returns the change of the definitions file in the form of a plan.

@@ -164,7 +164,7 @@ func (o *reporting) write(cmd *cobra.Command, out reportOutput, inputs []string,
 }
 
 // repositoryRoot returns the nearest folder with .git above the working directory, to which
-// tools that show findings beside files relate paths, or else the working directory.
+// tools that show findings in files relate paths, or else the working directory.
 func repositoryRoot() string {
 	wd, err := os.Getwd()
 	if err != nil {

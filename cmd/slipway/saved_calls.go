@@ -110,7 +110,7 @@ func (o *callTest) sourceNames(args []string) ([]string, error) {
 	}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, usage("give each source a name of its own with --name", "test: two sources are named %q", name)
+			return nil, usage("give each source its own name with --name", "test: two sources are named %q", name)
 		}
 	}
 	return names, nil

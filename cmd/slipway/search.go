@@ -112,7 +112,6 @@ func registryFailed(client *registry.Client, err error) error {
 		"registry %s: %v", secrets.URL(client.URL), reason(err))
 }
 
-// printSearch prints the result of a search.
 func printSearch(cmd *cobra.Command, client *registry.Client, words []string, found *registry.Results) error {
 	out := searchJSON{
 		Registry: client.URL,

@@ -123,7 +123,7 @@ health checks. With --public-url the server publishes a card at
 // file.
 func (f *serveFlags) prepare(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
-		return usage("leave one of them out", "serve: --stdio has no --addr")
+		return usage("omit one of them", "serve: --stdio has no --addr")
 	}
 	if wantsJSON(cmd) && !f.config.print {
 		return usage("--log-format json is for logs", "serve: --json requires --print-config")

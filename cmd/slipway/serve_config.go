@@ -57,7 +57,6 @@ func (f *configFlags) note(flags *pflag.FlagSet, origin string) {
 	})
 }
 
-// serveTable returns the settings of serve.
 func serveTable() *settings.Table {
 	f, cmd := declaredServe()
 	return tableOf(cmd, f.settings())

@@ -23,9 +23,9 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 	}
 	tokens := f.tokenFile != "" || f.tokenPath != "" || f.tokens != "" || len(f.issuers) > 0
 	add((f.TLS.Cert == "") != (f.TLS.Key == ""), "tls-cert", "set both", "--tls-cert and --tls-key require each other")
-	add(f.fallback.source != "" && f.prefix != "", "prefix", "leave one of them out",
+	add(f.fallback.source != "" && f.prefix != "", "prefix", "omit one of them",
 		"--prefix is for several sources, and --fallback for one site")
-	add(f.fallback.source != "" && f.fallback.source != "-" && len(args) > 1, "fallback", "leave one of them out",
+	add(f.fallback.source != "" && f.fallback.source != "-" && len(args) > 1, "fallback", "omit one of them",
 		"--fallback goes with one site")
 	add(f.fallback.write && f.fallback.source == "", "fallback-write", "add --fallback SOURCE",
 		"--fallback-write requires --fallback")

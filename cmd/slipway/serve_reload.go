@@ -431,7 +431,6 @@ func (r *reloading) retire(ctx context.Context, p *reloadingPart) {
 	})
 }
 
-// firstError returns the first error of a report.
 func firstError(report *check.Report) error {
 	for _, f := range report.Findings() {
 		if f.Severity == check.Error {

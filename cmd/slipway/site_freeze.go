@@ -328,7 +328,7 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 // compare queries the source again and compares the answers with the site.
 func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *openSource) error {
 	if site == nil {
-		return badInput("freeze one without --verify first", "%s: there is no site to compare with", f.writing.output)
+		return badInput("freeze one without --verify first", "%s: no site to compare with", f.writing.output)
 	}
 	t := newTracker(cmd, countOnly)
 	f.Compared = t.compared

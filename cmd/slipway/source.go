@@ -314,7 +314,6 @@ func closeParts(parts []compose.Named) {
 	}
 }
 
-// tool returns the tool with that name.
 func (c *openSource) tool(name string) (*mcp.Tool, error) {
 	if t := c.cat.Tool(name); t != nil {
 		return t, nil
@@ -325,7 +324,6 @@ func (c *openSource) tool(name string) (*mcp.Tool, error) {
 	return nil, no(c.meant(name, toolNames(c), "--tools"), "%s: no tool %q", c.arg, name)
 }
 
-// prompt returns the prompt with that name.
 func (c *openSource) prompt(name string) (*mcp.Prompt, error) {
 	if p := c.cat.Prompt(name); p != nil {
 		return p, nil

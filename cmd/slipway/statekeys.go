@@ -48,10 +48,10 @@ func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func
 		defer close(ended)
 		for range hangups {
 			if err := keys.Reload(); err != nil {
-				log.Error("state keys cannot be read, keeping the previous ones", "error", err)
+				log.Error("state keys not reloaded, keeping the previous ones", "error", err)
 				continue
 			}
-			log.Info("state keys read again")
+			log.Info("state keys reloaded")
 		}
 	}()
 	return keys, func() {

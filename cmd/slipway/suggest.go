@@ -128,7 +128,7 @@ func valuesOf(f *pflag.Flag, suggestions map[string]cobra.CompletionFunc) cobra.
 	return nil
 }
 
-// namesFile reports whether the placeholder of a flag stands for a file, folder or source.
+// namesFile reports whether the placeholder of a flag means a file, folder or source.
 func namesFile(placeholder string) bool {
 	for word := range strings.SplitSeq(strings.ToLower(placeholder), "|") {
 		if slices.Contains([]string{"file", "folder", "dir", "path", "program", "source"}, word) {

@@ -47,7 +47,7 @@ type module struct {
 	Version string `json:"version"`
 }
 
-// thisBuild identifies this binary. It runs at each start of a server, so it leaves out the
+// thisBuild identifies this binary. It runs at each start of a server, so it omits the
 // lists that [build.addContents] adds.
 func thisBuild() build {
 	b := build{

@@ -133,7 +133,7 @@ func (w *writer) object(i, depth int) (int, error) {
 	}
 	for k := 1; k < len(members) && !w.exact; k++ {
 		if members[k].name == members[k-1].name {
-			return end, fmt.Errorf("member %q is given twice", members[k].name)
+			return end, fmt.Errorf("duplicate member %q", members[k].name)
 		}
 	}
 	w.out = append(w.out, '}')

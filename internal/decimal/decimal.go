@@ -140,7 +140,7 @@ func (d *Number) Int(most int) int {
 }
 
 // IntegerText returns an integer without fraction and exponent. Beyond 32 digits, which
-// exceed every Go integer, further zeros are omitted.
+// exceed every Go integer, additional zeros are omitted.
 func (d *Number) IntegerText() string {
 	if d.n == 0 {
 		return "0"

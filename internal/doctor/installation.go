@@ -64,7 +64,6 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(one, other)
 }
 
-// checkState checks the state.
 func (d *Doctor) checkState(r check.Reporter) string {
 	state, err := clients.OpenState(d.opts.StateDir)
 	if err != nil {

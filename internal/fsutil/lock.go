@@ -56,7 +56,7 @@ func lockWaiting(ctx context.Context, name string, exclusive bool) (*Lock, error
 	}
 }
 
-// tryLock locks the file, and starts again if it was removed meanwhile.
+// tryLock locks the file, and starts again if it was removed in between.
 func tryLock(name string, exclusive bool) (*Lock, error) {
 	for {
 		f, err := OpenShared(name, os.O_RDWR|os.O_CREATE, 0o600)

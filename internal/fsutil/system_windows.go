@@ -29,7 +29,7 @@ func OpenShared(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// openShared opens a file so that others can rename or remove it meanwhile, as on Unix. A
+// openShared opens a file so that others can rename or remove it while it is open, as on Unix. A
 // new private file is created with its access list, not given it later.
 func openShared(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	// os.Root and os.OpenFile convert long names; this call does not.

@@ -119,7 +119,6 @@ func ofString() map[string]func(string) string {
 	}
 }
 
-// method is a method of a list.
 type method = func(r *reader, at int, list *tree.Node, args []value) value
 
 // ofArray returns the methods of lists.

@@ -174,7 +174,6 @@ func isKind(v value, k tree.Kind) bool {
 	return v.node != nil && v.node.Kind == k
 }
 
-// number returns the value of a number.
 func number(v value) float64 {
 	f, _ := strconv.ParseFloat(v.node.Text, 64)
 	return f
@@ -463,7 +462,7 @@ func (r *reader) template() value {
 			r.at++
 		}
 	}
-	panic(fail(start, "the template is not closed", ""))
+	panic(fail(start, "unterminated template", ""))
 }
 
 // array reads a list. Elements that cannot be evaluated are reported and unknown.
@@ -558,7 +557,7 @@ func (r *reader) property(o *object, written map[string]bool) {
 	if again {
 		r.problem(tree.Problem{
 			Offset:    at,
-			Message:   fmt.Sprintf("the name %q is given twice", name),
+			Message:   fmt.Sprintf("duplicate name %q", name),
 			Hint:      "JavaScript uses the last one only; give each its own name",
 			Duplicate: true,
 		})

@@ -158,7 +158,7 @@ func (r *reader) stringLiteral() string {
 			r.at++
 		}
 	}
-	panic(fail(start, "the string is not closed", ""))
+	panic(fail(start, "unterminated string", ""))
 }
 
 // escape reads an escape sequence.
@@ -282,5 +282,5 @@ func (r *reader) skipTemplate() {
 			leave()
 		}
 	}
-	panic(fail(start, "the template is not closed", ""))
+	panic(fail(start, "unterminated template", ""))
 }

@@ -257,7 +257,7 @@ func TestImportsRefused(t *testing.T) {
 		"an open template": {map[string]string{
 			"main.mjs": "import { a } from './a.mjs';\nexport default { a: `${a}`, b: `",
 			"a.mjs":    "export const a = 1; // `",
-		}, []string{"2:32 the template is not closed"}},
+		}, []string{"2:32 unterminated template"}},
 		"a prototype": {map[string]string{"main.mjs": `export default { a: 1, __proto__: { b: 2 } }`},
 			[]string{"1:24 the name __proto__ is not supported"}},
 		"a module as value": {map[string]string{

@@ -48,7 +48,7 @@ const Unknown = tree.Object + 1
 type Options struct {
 	// Files is the folder that the script may import files from, by relative paths. Nil
 	// means that it can import nothing but "stax". Use the FS of an [os.Root], so that
-	// symbolic links do not lead out of it.
+	// symbolic links do not point outside it.
 	Files fs.FS
 	// Name is the path of the script in Files.
 	Name string
@@ -258,7 +258,6 @@ func (r *reader) tolerant(stops string) (v value) {
 	return r.unknown(start)
 }
 
-// get returns the value of a name.
 func (r *reader) get(at int, name string) value {
 	v, ok := r.lookup(name)
 	if r.dry > 0 {

@@ -60,7 +60,6 @@ func (r *reader) skipTypeStatement() {
 	r.skipType()
 }
 
-// skipType skips a type.
 func (r *reader) skipType() {
 	defer r.step()()
 	r.punct("|")

@@ -22,7 +22,7 @@ type ReplayOptions struct {
 	// readOnlyHint. Nil skips such calls.
 	Changes func(tool string) bool
 	// Ignore are paths into results that are not compared, such as $.content.0.text. A *
-	// stands for every member or element.
+	// matches every member or element.
 	Ignore []string
 	// Timeout is how long to wait for a response; 0 means a minute.
 	Timeout time.Duration

@@ -15,7 +15,7 @@ type WriterOptions struct {
 	// wherever they occur, in addition to credentials in known formats.
 	Environment []string
 	// Redact are paths into messages whose values are redacted, such as
-	// $.params.arguments.password. A * stands for every member or element.
+	// $.params.arguments.password. A * matches every member or element.
 	Redact []string
 	// MaxBytes is the maximum size of the recording; 0 means 1 GiB. When it is reached, a
 	// [Gap] is written and recording ends.

@@ -70,7 +70,7 @@ func (g *Guard) Judge(addr netip.Addr) error {
 func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return &BlockedError{Kind: "nothing that can be judged"}
+		return &BlockedError{Kind: "an unknown kind of address"}
 	}
 	return g.Judge(at.Addr())
 }

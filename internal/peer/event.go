@@ -32,7 +32,7 @@ func NewEventReader(r io.Reader, maxEvent int) *EventReader {
 
 // Event is one event with data, in separate memory.
 type Event struct {
-	Name string // empty stands for message
+	Name string // empty means message
 	Data []byte
 }
 

@@ -46,7 +46,7 @@ func LookPath(name, goos string, lookup func(name string) (string, bool)) (strin
 			return found, nil
 		}
 	}
-	return "", &MissingError{fmt.Sprintf("there is no program %q on the PATH", name)}
+	return "", &MissingError{fmt.Sprintf("program %q not found on the PATH", name)}
 }
 
 // startable returns the extensions of programs that Windows starts without a shell.
@@ -85,5 +85,5 @@ func findExecutable(path string, endings []string, goos string) (string, error) 
 		}
 		return path + ending, nil
 	}
-	return "", &MissingError{fmt.Sprintf("there is no program %q", path)}
+	return "", &MissingError{fmt.Sprintf("program %q not found", path)}
 }

@@ -48,7 +48,7 @@ type Form struct {
 	MediaType    string `json:"mediaType,omitempty"`
 
 	// Children are the members of an object or the first items of a tuple, Items is the form
-	// of each further one, and Open reports whether there may be further ones.
+	// of each additional one, and Open reports whether there may be more.
 	Children   []*Form `json:"children,omitempty"`
 	Items      *Form   `json:"items,omitempty"`
 	Open       bool    `json:"open,omitempty"`
@@ -470,7 +470,7 @@ func (m *formMaker) choice(f *Form, p *part, word string, opened []string) bool 
 			b.Label = b.name(i)
 		}
 	}
-	if p.order != nil { // the members apply beside each branch
+	if p.order != nil { // the members apply along with each branch
 		shared := &Form{Pointer: f.Pointer}
 		m.object(shared, p, opened)
 		f.Children = shared.Children

@@ -133,7 +133,7 @@ func (c *compiler) target(r pendingRef) (*node, error) {
 		uri.Fragment = ""
 		uri.RawFragment = ""
 		if base, ok = c.ids[uri.String()]; !ok {
-			return nil, fmt.Errorf("%s leads out of the schema, and is not followed", Quote(r.text))
+			return nil, fmt.Errorf("%s points outside the schema and is not followed", Quote(r.text))
 		}
 	}
 	place, ok := c.anchors[anchor{base, fragment}]
@@ -141,7 +141,7 @@ func (c *compiler) target(r pendingRef) (*node, error) {
 		place, base, ok = c.follow(base, fragment)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s leads nowhere", Quote(r.text))
+		return nil, fmt.Errorf("%s does not exist", Quote(r.text))
 	}
 	c.base = base
 	c.depth = 0
@@ -233,7 +233,7 @@ func (c *compiler) visit(n *node, done map[*node]bool) error {
 		if finished, visited := done[e.to]; visited && !finished {
 			return &CompileError{
 				Pointer: e.pointer,
-				Message: "leads back to itself",
+				Message: "refers to itself",
 			}
 		}
 		if err := c.visit(e.to, done); err != nil {

@@ -56,7 +56,7 @@ func (s *Scanner) run(text string, start, end, depth int, add adder, variables *
 	at := start
 	for part := range strings.SplitSeq(word, "/") {
 		if chance(part) && !inURL(text, at) && !(end-start > maxRandom) {
-			add(Entropy, "a string that reads like chance", at, at+len(part))
+			add(Entropy, "a random-looking string", at, at+len(part))
 		}
 		at += len(part) + 1
 	}

@@ -54,7 +54,7 @@ func userinfo(s string) string {
 		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 			_, password, _ := strings.Cut(authority[:i], ":")
 			if password != "" && !Placeholder(password) {
-				return "a password in front of a host"
+				return "a password before a host"
 			}
 		}
 		rest = behind
@@ -65,7 +65,7 @@ func userinfo(s string) string {
 	}
 	if _, password, colon := strings.Cut(user, ":"); ok && colon && host != "" && password != "" &&
 		!strings.Contains(user, " ") && !Placeholder(password) {
-		return "a password in front of a host"
+		return "a password before a host"
 	}
 	return ""
 }

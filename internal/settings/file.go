@@ -221,7 +221,7 @@ func (r *reader) line(pointer string) int {
 }
 
 func (r *reader) wrongKind(n *tree.Node, at, want, hint string) {
-	r.Add(ruleType, at, hint, "this is %s, where %s belongs", n.Kind, want)
+	r.Add(ruleType, at, hint, "got %s, want %s", n.Kind, want)
 }
 
 // sources reads the list of sources.

@@ -138,7 +138,6 @@ func (t tarPacking) add(name string, size int64) (io.Writer, error) {
 	return t, err
 }
 
-// archiveFile is an archive in a file.
 type archiveFile struct {
 	// name is the path of the archive.
 	name string

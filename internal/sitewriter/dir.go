@@ -35,9 +35,9 @@ type ForeignError struct {
 // Error implements the error interface.
 func (e *ForeignError) Error() string {
 	if e.Files > 1 {
-		return fmt.Sprintf("%s and %d other files are there already and were not written by slipway", e.Path, e.Files-1)
+		return fmt.Sprintf("%s and %d other files already exist and were not written by slipway", e.Path, e.Files-1)
 	}
-	return e.Path + " is there already and was not written by slipway"
+	return e.Path + " already exists and was not written by slipway"
 }
 
 // Dir returns an output that writes a folder, creating it if necessary.

@@ -108,7 +108,7 @@ func (w *writer) limits(files []file) {
 		all += f.size
 		if p.MaxFileBytes > 0 && f.size > p.MaxFileBytes {
 			w.in(f.path).Add(ruleFileLimit, "", p.About,
-				"%d bytes are more than the host takes", f.size)
+				"%d bytes are more than the host accepts", f.size)
 		}
 	}
 	if p.MaxFiles > 0 && len(files) > p.MaxFiles {

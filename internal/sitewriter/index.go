@@ -107,7 +107,6 @@ func (w *writer) shards(files []file, index *staticmcp.Index) error {
 	return nil
 }
 
-// entry returns the index entry of a file.
 func (w *writer) entry(f *file) (staticmcp.IndexEntry, error) {
 	e := staticmcp.IndexEntry{
 		Path:   f.path,

@@ -17,7 +17,7 @@ var (
 	ruleResult          = rules.Error("site/result", "a result that violates the definition")
 	ruleUnnameable      = rules.Error("site/unnameable", "an answer whose file can have no name")
 	rulePath            = rules.Error("site/path", "a path outside the site, or one that is not free")
-	ruleCompletion      = rules.Error("site/completion", "values of one argument that are given twice")
+	ruleCompletion      = rules.Error("site/completion", "duplicate values of one argument")
 	ruleEmptyAnswer     = rules.Error("site/empty-answer", "an answer without a question")
 	ruleDuplicateAnswer = rules.Error("site/duplicate-answer", "two different answers to the same question")
 	ruleCollision       = rules.Error("site/collision",

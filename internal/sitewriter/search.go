@@ -84,7 +84,7 @@ func NewSearch(tool string, entries iter.Seq[SearchEntry], opts *SearchOptions) 
 		return nil, err
 	}
 	for _, w := range b.Words(s.opts.Words) {
-		// The file name must stand for this word only.
+		// The file name must belong to this word only.
 		if len(w) > 2 && staticmcp.EncodeName(w) == w && w[0] >= 'a' && w[0] <= 'z' {
 			s.words = append(s.words, w)
 		}

@@ -29,7 +29,7 @@ func (e *InvalidError) Error() string {
 // Write writes site to out.
 //
 // It collects and checks all answers first: a site with errors, or one whose sequences
-// fail, leaves out unchanged. The error is then an [*InvalidError] or that of the
+// fail, leaves the output unchanged. The error is then an [*InvalidError] or that of the
 // sequence. The Result is never nil, and contains the findings even if there is an error.
 // Write may be called again with the same Output, but not concurrently.
 func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {
@@ -106,7 +106,7 @@ type writer struct {
 func (w *writer) settings() error {
 	for _, form := range w.opts.Precompress {
 		if form != "gzip" {
-			return fmt.Errorf("unknown compression %q: gzip is known", form)
+			return fmt.Errorf("unknown compression %q, want gzip", form)
 		}
 	}
 	if _, err := w.opts.Host.profile(); err != nil {

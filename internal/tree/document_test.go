@@ -92,11 +92,11 @@ func TestDocumentPlaces(t *testing.T) {
 func TestDocumentErrors(t *testing.T) {
 	tests := map[string]struct{ name, text, want string }{
 		"json end":    {"a.json", "{\"a\":\n 1", "line 2, column 3: unexpected end of input"},
-		"json twice":  {"a.json", "{\"a\": 1,\n \"a\": 2}", `line 2, column 2: "a" is there twice`},
+		"json twice":  {"a.json", "{\"a\": 1,\n \"a\": 2}", `line 2, column 2: duplicate "a"`},
 		"json empty":  {"a.json", "", "line 1, column 1: unexpected end of input"},
 		"json deep":   {"a.json", strings.Repeat("[", 1000), "line 1, column 201: arrays and objects nest deeper than 200"},
 		"yaml indent": {"a.yaml", "a:\n\tb: 1\n", "line 2, column 1: found character that cannot start any token"},
-		"yaml twice":  {"a.yaml", "a: 1\na: 2\n", `line 2, column 1: "a" is there twice`},
+		"yaml twice":  {"a.yaml", "a: 1\na: 2\n", `line 2, column 1: duplicate "a"`},
 		"yaml circle": {
 			"a.yaml",
 			"a: &x\n  b: *x\n",

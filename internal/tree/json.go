@@ -67,7 +67,7 @@ func (r *jsonReader) unexpected() *fault {
 	c, _ := utf8.DecodeRune(r.text[r.at:])
 	hint := ""
 	if c == '\'' {
-		hint = "JSON has double quotes only"
+		hint = "JSON allows only double quotes"
 	}
 	return failure(r.at, fmt.Sprintf("unexpected character %q", c), hint)
 }
@@ -83,7 +83,7 @@ func (r *jsonReader) space() {
 		case !line && !block:
 			return
 		case !r.comments:
-			panic(failure(r.at, "JSON has no comments", "name the file .jsonc, or take the comment out"))
+			panic(failure(r.at, "JSON does not allow comments", "name the file .jsonc, or remove the comment"))
 		case line:
 			end := bytes.IndexByte(rest, '\n')
 			if end < 0 {
@@ -93,7 +93,7 @@ func (r *jsonReader) space() {
 		default:
 			end := bytes.Index(rest[2:], []byte("*/"))
 			if end < 0 {
-				panic(failure(r.at, "the comment is not closed", ""))
+				panic(failure(r.at, "unterminated comment", ""))
 			}
 			r.at += end + 4
 		}
@@ -215,14 +215,14 @@ func (r *jsonReader) next(closing byte, comma bool) bool {
 	case r.at >= len(r.text):
 		panic(r.unexpected())
 	case r.text[r.at] == closing && trailing >= 0 && !r.comments:
-		panic(failure(trailing, "JSON has no comma behind the last element",
-			"take the comma out, or name the file .jsonc"))
+		panic(failure(trailing, "JSON does not allow a trailing comma",
+			"remove the comma, or name the file .jsonc"))
 	case r.text[r.at] == closing:
 		r.at++
 		return false
 	case comma:
 		missing := r.unexpected()
-		missing.Hint = "a comma is missing in front of it"
+		missing.Hint = "missing comma before it"
 		panic(missing)
 	}
 	return true

@@ -66,9 +66,9 @@ func parseTOML(text []byte) (*Node, []Problem) {
 		return nil, []Problem{*fault}
 	}
 	// Consequences of the duplicates were already reported.
-	further := r.decode(r.without(body))
-	if further != nil && !further.Duplicate {
-		return nil, append(r.problems, *further)
+	second := r.decode(r.without(body))
+	if second != nil && !second.Duplicate {
+		return nil, append(r.problems, *second)
 	}
 	return root, r.problems
 }

@@ -248,11 +248,11 @@ func (l limits) tooMany() string {
 // reading.
 func (l limits) repeat(problems []Problem, at int, key, pointer string) []Problem {
 	if l.document {
-		panic(failure(at, fmt.Sprintf("%q is there twice", key), ""))
+		panic(failure(at, fmt.Sprintf("duplicate %q", key), ""))
 	}
 	return append(problems, Problem{
 		Offset:    at,
-		Message:   fmt.Sprintf("the name %q is given twice", key),
+		Message:   fmt.Sprintf("duplicate name %q", key),
 		Hint:      "most readers would use the last one only; give each its own name",
 		Duplicate: true,
 		Pointer:   pointer,

@@ -37,7 +37,7 @@ func parseYAML(text []byte, l limits) (root *Node, problems []Problem) {
 	defer func() {
 		if recover() != nil {
 			root = nil
-			problems = []Problem{{Offset: unplaced, Message: "this YAML cannot be read"}}
+			problems = []Problem{{Offset: unplaced, Message: "invalid YAML"}}
 		}
 	}()
 	r := &yamlReader{

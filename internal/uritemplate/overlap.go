@@ -17,7 +17,7 @@ type token struct {
 const maxForms = 64
 
 // forms returns t as patterns, one for each combination of expressions that a URI may
-// omit. Beyond maxForms, all further expressions are assumed to be present.
+// omit. Beyond maxForms, all other expressions are assumed to be present.
 func (t *Template) forms() [][]token {
 	forms := [][]token{nil}
 	for _, p := range t.parts {

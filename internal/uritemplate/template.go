@@ -189,7 +189,7 @@ func (t *Template) collect() error {
 	for _, p := range t.parts {
 		for _, name := range p.names {
 			if slices.Contains(t.names, name) {
-				return fmt.Errorf("the variable %q is given twice", name)
+				return fmt.Errorf("duplicate variable %q", name)
 			}
 			t.names = append(t.names, name)
 		}

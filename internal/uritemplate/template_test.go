@@ -140,7 +140,7 @@ func TestParseErrors(t *testing.T) {
 		"x://{a*}":    "{a*}: modifiers (level 4) are not supported",
 		"x://{a:3}":   "{a:3}: modifiers (level 4) are not supported",
 		"x://{=a}":    "{=a}: the operator '=' is reserved",
-		"x://{a}/{a}": `the variable "a" is given twice`,
+		"x://{a}/{a}": `duplicate variable "a"`,
 		"x://{a}{b}":  `nothing separates the variables "a" and "b", so it is ambiguous where one ends`,
 		"x://{+a,b}":  "values of {+} may contain the comma that separates them: use one variable",
 		"x://s{?a}/b": "a query must come last: nothing but a fragment may follow it",

@@ -168,7 +168,7 @@ func checkDefinitions(s *suite) {
 		if strings.ContainsFunc(r.URI, func(r rune) bool {
 			return unicode.IsSpace(r) || unicode.IsControl(r)
 		}) {
-			s.Errorf("resource %s: a URI has no white space", short(r.URI))
+			s.Errorf("resource %s: a URI cannot contain white space", short(r.URI))
 		}
 	}
 	for _, t := range cat.Templates {

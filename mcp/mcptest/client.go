@@ -334,7 +334,7 @@ func answerDue(msg []byte) bool {
 	return m.Scan(msg) != nil || m.Method != nil && m.ID != nil
 }
 
-var errNoAnswer = errors.New("no answer came")
+var errNoAnswer = errors.New("no answer")
 
 // wait waits for an answer. If all is true, no more can arrive.
 func (c *Client) wait(answer <-chan message, all bool) (message, error) {

@@ -104,7 +104,7 @@ func list[T any](c *Client, method, member string) ([]T, error) {
 		case "":
 			return all, nil
 		case params["cursor"]:
-			return nil, errors.New("the cursor does not move on")
+			return nil, errors.New("the cursor does not advance")
 		}
 		params["cursor"] = cursor
 	}

@@ -103,7 +103,7 @@ func eachElement(text []byte, each func(element []byte)) {
 	})
 }
 
-var errInFlight = invalidRequest("a request with this id is in flight already")
+var errInFlight = invalidRequest("a request with this id is already in flight")
 
 // handleTracked serves a request that can be cancelled by its id in the meantime.
 func (s *Server) handleTracked(session *session, rc *request, a *answer) {

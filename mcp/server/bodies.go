@@ -33,7 +33,7 @@ type heldBody struct {
 	client string
 }
 
-var errBodies = unavailable("the requests in flight use as much memory as they may: try again later")
+var errBodies = unavailable("the requests in flight have reached their memory limit: try again later")
 
 // init sets the limits and their defaults.
 func (b *bodies) init(o *Budget) {

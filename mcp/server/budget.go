@@ -252,7 +252,7 @@ func (l *ledger) bytesOf(a *account) int64 {
 	return min(l.share, l.bytes)
 }
 
-var errBudget = unavailable("the server keeps as much as it may: try again later")
+var errBudget = unavailable("the server's memory for sessions and tasks is full: try again later")
 
 // unavailable returns an error for a request that may succeed a second later.
 func unavailable(message string) *mcp.Error {
@@ -534,7 +534,7 @@ func (l *ledger) open(a *account) {
 	}
 }
 
-// closeIfEmpty drops the account of a client for which nothing is kept any more.
+// closeIfEmpty drops the account of a client for which nothing is kept.
 func (l *ledger) closeIfEmpty(a *account) {
 	if a.all != (tally{}) || l.accounts[a.name] != a {
 		return

@@ -21,7 +21,7 @@ func (f fields) decode(raw []byte) error {
 	var seen jsonscan.KeySet
 	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
 		if !seen.Add(key) {
-			return i, fmt.Errorf("%q is given twice", key)
+			return i, fmt.Errorf("duplicate %q", key)
 		}
 		end, err := jsonscan.Value(raw, i)
 		if err != nil {
@@ -68,7 +68,7 @@ func decodeStrings(into *map[string]string, raw []byte) error {
 	m := make(map[string]string)
 	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
 		if _, ok := m[string(key)]; ok {
-			return i, fmt.Errorf("%q is given twice", key)
+			return i, fmt.Errorf("duplicate %q", key)
 		}
 		end, err := jsonscan.Value(raw, i)
 		if err != nil {

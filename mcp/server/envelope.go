@@ -135,7 +135,7 @@ func (m *message) member(text, key []byte, i int, s *shape) (int, error) {
 		return jsonscan.ValueAt(text, i, 1)
 	}
 	if s.seen&bit != 0 {
-		s.fail(invalidRequest("member %q is given twice", key))
+		s.fail(invalidRequest("duplicate member %q", key))
 		if bit == keyID {
 			m.id = nil // ambiguous, so the answer contains neither
 		}
@@ -234,7 +234,7 @@ func (m *message) scanParams(text []byte, start int, s *shape) (int, error) {
 			return jsonscan.ValueAt(text, i, 2)
 		}
 		if *slot != nil {
-			s.fail(invalidRequest("params: member %q is given twice", key))
+			s.fail(invalidRequest("params: duplicate member %q", key))
 		}
 		end, err := jsonscan.ValueAt(text, i, 2)
 		if err == nil {
@@ -305,7 +305,7 @@ func (r *requestMeta) scan(raw []byte) *mcp.Error {
 	var seen jsonscan.KeySet
 	_, err := jsonscan.Object(raw, 0, 2, func(key []byte, i int) (int, error) {
 		if !seen.Add(key) {
-			return i, invalidParams("params._meta: member %q is given twice", key)
+			return i, invalidParams("params._meta: duplicate member %q", key)
 		}
 		end, err := jsonscan.ValueAt(raw, i, 3)
 		if err != nil {

@@ -388,7 +388,7 @@ func newResponse(w http.ResponseWriter) *response {
 	}
 }
 
-var errConnectionOver = errors.New("the connection is over")
+var errConnectionOver = errors.New("the connection is closed")
 
 // writeEvents writes b, after the header unless that has been sent. b may be empty.
 func (p *response) writeEvents(b []byte) error {

@@ -179,7 +179,7 @@ func (x *exchange) admit(rc *request) *mcp.Error {
 		rc.version = mcp.LatestVersion
 		rc.listChanged = x.handler.server.hub.watched()
 		if rc.msg.response {
-			return statusError(invalidRequest("a client sends no responses in %s", rc.version), http.StatusBadRequest)
+			return statusError(invalidRequest("clients send no responses in %s", rc.version), http.StatusBadRequest)
 		}
 		return nil
 	}

@@ -82,7 +82,7 @@ func (s *Server) mayFollow(ctx context.Context, f followed, transport string) er
 		return nil
 	}
 	if f.method == "" || f.method == methodCallTool && f.name == "" {
-		return mcp.Errorf(mcp.CodeToolDenied, "what the client asks for the outcome of is not known")
+		return mcp.Errorf(mcp.CodeToolDenied, "the operation behind this request is unknown")
 	}
 	cat, err := s.source.Catalog(ctx)
 	if err != nil {

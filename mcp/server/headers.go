@@ -124,7 +124,7 @@ func (rc *request) checkParamHeaders(params []mcp.HeaderParam, arguments []byte)
 		where := strings.Join(p.Path, ".")
 		value, unique := argumentAt(arguments, p.Path)
 		if !unique {
-			return headerMismatch("the argument %s is given twice, so that no %s header can repeat it", where, p.Name)
+			return headerMismatch("the argument %s is duplicated, so that no %s header can repeat it", where, p.Name)
 		}
 		headers := rc.header[p.Name]
 		switch {

@@ -380,7 +380,7 @@ func (h *HTTPHandler) readLong(
 // bodyFailed answers a request whose body could not be read.
 func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	e := parseError(errors.New("the body ended early"))
+	e := parseError(errors.New("the body is truncated"))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.Is(err, errTooLarge), errors.As(err, &tooLarge):

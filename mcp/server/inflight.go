@@ -16,7 +16,7 @@ type inflight struct {
 // begin counts one more, and reports whether it may start: not after close.
 func (f *inflight) begin() bool { return f.n.Add(1) > 0 }
 
-// close prevents further starts if the count is zero, and reports whether it is.
+// close prevents new starts if the count is zero, and reports whether it is.
 func (f *inflight) close() bool {
 	return f.n.CompareAndSwap(0, math.MinInt32)
 }

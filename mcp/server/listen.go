@@ -173,7 +173,7 @@ func (s *subscriber) deliver(c change) {
 	}
 }
 
-var errEnding = mcp.Errorf(mcp.CodeInternalError, "the server is ending")
+var errEnding = mcp.Errorf(mcp.CodeInternalError, "the server is shutting down")
 
 // supported returns the part of a filter for which this server can send notifications.
 func (s *Server) supported(f listenFilter, cat *mcp.Catalog) listenFilter {

@@ -170,10 +170,10 @@ func (c *pipe) windUp() {
 const stuckAfter = time.Second
 
 var errStuck = errors.New(
-	"the connection could not be wound up in time: its client does not read, or a request does not end")
+	"the connection could not be closed in time: its client does not read, or a request does not end")
 
 // drain waits for the requests in flight, and cancels them on timeout or when the client
-// has disconnected. Meanwhile the leader continues reading, because the requests may wait
+// has disconnected. The leader continues reading, because the requests may wait
 // for answers from the client.
 func (c *pipe) drain() {
 	c.draining.Store(true)
@@ -318,7 +318,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong *tooLongError) (leads bool)
 // waits for a free slot instead.
 func (c *pipe) busy(held *heldBody, size int) *mcp.Error {
 	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
-		return busy("%d requests are in flight already", cap(c.slots))
+		return busy("%d requests are already in flight", cap(c.slots))
 	}
 	if !c.server.bodies.reserve(c.ctx, c.opts.Remote, held, int64(size)) {
 		return errBodies
@@ -486,7 +486,7 @@ func (t *notifier) run(send func()) {
 	}
 }
 
-// close prevents further runs and waits for the current one.
+// close prevents new runs and waits for the current one.
 func (t *notifier) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

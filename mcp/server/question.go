@@ -72,7 +72,7 @@ func Forward(key, method string, params json.RawMessage) (mcp.Question, error) {
 	}
 	err := json.Unmarshal(q.forwarded, q.Question)
 	if err != nil || !jsonscan.IsObject(q.forwarded) {
-		return nil, invalidParams("the params of %s make no sense", method)
+		return nil, invalidParams("invalid params of %s", method)
 	}
 	return q, nil
 }

@@ -188,7 +188,7 @@ func (s *requestSet) add(f *requestContext) {
 	}
 }
 
-// cancelAll cancels all requests because the server is ending.
+// cancelAll cancels all requests because the server is shutting down.
 func (s *requestSet) cancelAll() {
 	for _, f := range s.all() {
 		f.cancelBecause(errEnding)

@@ -297,7 +297,7 @@ func (st *sessionStore) end(s *session) {
 
 var errSessionOver = statusError(invalidRequest("the session has ended, initialize again"), http.StatusNotFound)
 
-// close releases everything kept for the session, and prevents further additions.
+// close releases everything kept for the session, and prevents additions.
 func (s *session) close(l *ledger) (notifications *notificationStream, logs []*eventLog) {
 	s.mu.Lock()
 	s.over = true

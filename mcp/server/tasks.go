@@ -201,7 +201,7 @@ func (r *taskRunner) launch(rc *request, t *task, work func(context.Context) (*m
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return busy("the server is ending")
+		return busy("the server is shutting down")
 	}
 	if err := r.store.PutTask(rc, t.record); err != nil {
 		return notStored(err)
@@ -330,7 +330,7 @@ func isFinal(status string) bool {
 	return status == TaskCompleted || status == TaskFailed || status == TaskCancelled
 }
 
-// ask sends questions to the client and waits for the answers. Meanwhile the task is in
+// ask sends questions to the client and waits for the answers. Until then the task is in
 // state input_required.
 func (t *task) ask(ctx context.Context, questions []*question) ([]json.RawMessage, error) {
 	keys, err := t.addQuestions(questions)

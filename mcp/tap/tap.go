@@ -21,7 +21,7 @@ import (
 
 // Func receives events on the goroutine that reads or writes: right after reading, right
 // before writing, and from many goroutines at once. It must return quickly, because the
-// message waits meanwhile. It must not change e, nor keep e.Body after it returns.
+// message waits until it returns. It must not change e, nor keep e.Body after it returns.
 type Func func(e *Event)
 
 // Event is one message, or another event of a connection.

@@ -137,7 +137,7 @@ func compare(record string, old, now []byte) error {
 	return nil
 }
 
-// install installs the CLI into .cache unless it is there already, and returns the
+// install installs the CLI into .cache unless it exists, and returns the
 // folder.
 func install() (string, error) {
 	dir, err := filepath.Abs(filepath.Join(".cache", "mcpb-"+pinned))

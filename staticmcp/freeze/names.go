@@ -44,7 +44,7 @@ func (p *Plan) checkNames() error {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		p.reporter().Add(ruleUnknownTool, "", hint,
-			"calls of %s are skipped: there is no such tool", q.Tool)
+			"calls of %s are skipped: no such tool", q.Tool)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	began := time.Now()
 	catalog, err := src.Catalog(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list what there is: %w", err)
+		return nil, fmt.Errorf("list the source: %w", err)
 	}
 	p := &Plan{
 		source:       src,
@@ -230,7 +230,7 @@ func (p *Plan) refusal(name string) string {
 	t := p.catalog.Tool(name)
 	switch {
 	case t == nil:
-		return "there is no such tool"
+		return "no such tool"
 	case slices.Contains(p.opts.Skip, name), p.opts.Only != nil &&
 		!slices.Contains(p.opts.Only, name):
 		return notChosen
@@ -441,14 +441,14 @@ func (p *Plan) finish() {
 				return x.Tool == s.Name
 			})
 			if expanded && !s.Skipped {
-				s.Note = "more calls come out of other answers"
+				s.Note = "more calls may follow from other answers"
 			} else if s.Calls == 0 {
-				s.Skipped, s.Note = true, cmp.Or(s.Note, "nothing is known to call it with")
+				s.Skipped, s.Note = true, cmp.Or(s.Note, "no arguments are known for it")
 				if s.Note == notChosen {
 					continue
 				}
 				p.reporter().Add(ruleLeftOut, "", hintFor(s.Note),
-					"the tool %s is left out: %s", s.Name, s.Note)
+					"the tool %s is skipped: %s", s.Name, s.Note)
 			}
 		case "prompt":
 			s.Calls = calls["\x00"+s.Name]
@@ -456,7 +456,7 @@ func (p *Plan) finish() {
 	}
 	if p.full {
 		p.reporter().Add(ruleTooMany, "", "raise --max-calls",
-			"there are more than %d questions; the others are left out", p.opts.Limits.Calls)
+			"there are more than %d questions; the others are skipped", p.opts.Limits.Calls)
 	}
 }
 
@@ -464,7 +464,7 @@ func hintFor(note string) string {
 	if note == notReadOnly {
 		return "name it with --tool if calling it does no harm"
 	}
-	return "give calls with --calls FILE, or a rule with --expand"
+	return "pass calls with --calls FILE, or a rule with --expand"
 }
 
 // reporter returns a reporter that keeps secrets out of its findings.

@@ -95,7 +95,6 @@ type run struct {
 	refused    int
 }
 
-// newRun returns a run of a plan.
 func newRun(p *Plan) *run {
 	r := &run{
 		plan:   p,
@@ -401,7 +400,7 @@ func (r *run) collect(o *outcome) *sitewriter.Answer {
 		report.Unstable++
 		hint := "skip such answers with --skip-unstable, or replace the part that changes with --replace"
 		r.found(ruleUnstable, o.q, hint,
-			"the answer is not the same when it is asked for again")
+			"the answer differs when the request is repeated")
 		if r.plan.opts.Repeat.SkipUnstable {
 			return nil
 		}
@@ -564,7 +563,7 @@ func request(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.Ra
 		arguments := make(map[string]string)
 		if q.Arguments != nil {
 			if err := json.Unmarshal(q.Arguments, &arguments); err != nil {
-				return nil, mcp.Errorf(mcp.CodeInvalidParams, "the arguments of a prompt are texts")
+				return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt arguments must be strings")
 			}
 		}
 		result, err = src.GetPrompt(ctx, &mcp.GetPromptParams{

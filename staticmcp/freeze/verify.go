@@ -119,7 +119,7 @@ func withArguments(prompt *mcp.Prompt) []staticmcp.Question {
 	return list
 }
 
-var errDifferent = errors.New("the source gives another answer now")
+var errDifferent = errors.New("the source now gives a different answer")
 
 // compare requests an answer again. The error is errDifferent if it differs from the stored
 // one.

@@ -18,7 +18,7 @@ func (c *checker) answerFile(f *contents) {
 	switch {
 	case content.is('[') && f.isListing():
 		f.At(0).Add(ruleReservedName, "", "some readers treat it as a listing and never return it",
-			"the answer is called %q", f.listingName())
+			"the answer is named %q", f.listingName())
 	case content.is('['):
 	case f.isListing():
 		return // a listing, or the definition of the tool

@@ -89,7 +89,7 @@ func Check(ctx context.Context, fsys fs.FS, opts *Options) (*check.Report, error
 	})
 }
 
-// CheckDir is [Check] for the site in the folder dir. Symbolic links that lead out of it
+// CheckDir is [Check] for the site in the folder dir. Symbolic links that point outside it
 // are not followed.
 func CheckDir(ctx context.Context, dir string, opts *Options) (*check.Report, error) {
 	c, err := newChecker(opts, inside(dir))

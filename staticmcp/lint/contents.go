@@ -32,7 +32,7 @@ func (c *checker) resourceFile(f *contents) {
 	}
 	if f.isListing() {
 		f.At(0).Add(ruleReservedName, "", "some readers treat it as a listing",
-			"the resource is called %q", f.listingName())
+			"the resource is named %q", f.listingName())
 	}
 	c.checkShared(f)
 }

@@ -117,7 +117,7 @@ func (s *fileReport) reportDuplicates(at int) {
 	_, _ = walk.value(at, 0)
 	for _, m := range walk.found {
 		s.At(m.at).Add(ruleDuplicateKey, "", "remove one of them",
-			"an object has two members called %q", m.name)
+			"duplicate member %q", m.name)
 	}
 }
 

@@ -111,7 +111,7 @@ func (o *opener) open(file string) (fs.File, error) {
 	}
 	opened, err := o.at.Open(name)
 	if err != nil {
-		// It may be a link that leads out of this folder but stays within the site.
+		// It may be a link that points outside this folder but stays within the site.
 		return o.folder.FS.Open(file)
 	}
 	return opened, nil

@@ -188,7 +188,7 @@ func editFile(root *os.Root, file string, list []repair, note func(repair)) erro
 		}
 	}
 	if len(text) != list[0].size {
-		return fmt.Errorf("%s: the file has changed meanwhile", file)
+		return fmt.Errorf("%s: the file was changed in the meantime", file)
 	}
 	changed := apply(text, edits)
 	err = fsutil.Replace(filepath.Join(root.Name(), filepath.FromSlash(file)),

@@ -25,7 +25,7 @@ func (c *checker) checkHosts(ctx context.Context, f *site.Folder) error {
 	}
 	for _, host := range c.hosts {
 		if host.NeedsNotFoundPage && c.tree.find("404.html") == nil {
-			c.in(site.ManifestName).Add(ruleNotFoundPage, "", "write a 404.html beside mcp.json",
+			c.in(site.ManifestName).Add(ruleNotFoundPage, "", "write a 404.html next to mcp.json",
 				"%s answers with a page and status 200 for what is missing: there is no 404.html", host.Name)
 		}
 		c.holdLimits(host, sizes)
@@ -42,7 +42,7 @@ func (c *checker) checkNoJekyll() {
 		return
 	}
 	s := c.newFileReport(".nojekyll", nil)
-	s.At(0).Add(ruleNoJekyll, "", "write an empty file with that name beside mcp.json",
+	s.At(0).Add(ruleNoJekyll, "", "write an empty file with that name next to mcp.json",
 		"there is no .nojekyll, and names begin with _: GitHub Pages omits those files")
 	s.repair(repair{
 		does:   "create an empty .nojekyll",
@@ -101,16 +101,16 @@ func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
 func (c *checker) holdLimits(host staticmcp.Host, all sizes) {
 	if host.MaxFiles > 0 && all.files > host.MaxFiles {
 		c.in(site.ManifestName).Add(ruleHostLimit, "", host.About,
-			"the site has %d files, and %s carries %d", all.files, host.Name, host.MaxFiles)
+			"the site has %d files, and %s accepts %d", all.files, host.Name, host.MaxFiles)
 	}
 	if host.MaxBytes > 0 && all.bytes > host.MaxBytes {
 		c.in(site.ManifestName).Add(ruleHostLimit, "", host.About,
-			"the site has %d MB, and %s carries %d", all.bytes/1e6, host.Name, host.MaxBytes/1e6)
+			"the site has %d MB, and %s accepts %d", all.bytes/1e6, host.Name, host.MaxBytes/1e6)
 	}
 	for _, f := range all.largest {
 		if host.MaxFileBytes > 0 && f.bytes > host.MaxFileBytes {
 			c.in(f.path).Add(ruleHostLimit, "", host.About,
-				"the file has %d MB, and %s carries %d", f.bytes/1e6, host.Name, host.MaxFileBytes/1e6)
+				"the file has %d MB, and %s accepts %d", f.bytes/1e6, host.Name, host.MaxFileBytes/1e6)
 		}
 	}
 }

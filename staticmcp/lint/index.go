@@ -43,7 +43,7 @@ func (c *checker) readIndex(ctx context.Context, st site.Store) ([]staticmcp.Ind
 		}
 		if !ok {
 			c.in(staticmcp.IndexPath).Add(ruleIndexStale, "", "build the site again",
-				"a part of the index is not there: %s", shard.Path)
+				"a part of the index is missing: %s", shard.Path)
 		}
 		entries = append(entries, part...)
 	}
@@ -67,7 +67,7 @@ func (c *checker) findSearch(ctx context.Context, st site.Store) error {
 		if t.searched = err == nil; !t.searched {
 			c.site.fileReport.At(t.entry.at).Add(ruleSearchIndex, t.entry.path()+"/_meta",
 				"publish it too: without it there are answers to single words alone",
-				"the search index of tool %q is not there: %s", t.name, head)
+				"the search index of tool %q is missing: %s", t.name, head)
 			continue
 		}
 		if err := c.verifySearch(ctx, st, t.searchDir); err != nil {

@@ -236,7 +236,7 @@ var entryNames = [site.ManifestLists]string{"resource", "tool", "resource templa
 var identities = [site.ManifestLists]string{"uri", "name", "uriTemplate", "name"}
 
 // nameEntry fills in the name of an entry and reports whether it has one. An entry
-// without a name is not checked further.
+// without a name is not checked any deeper.
 func (s *fileReport) nameEntry(kind int, e *entryAt, list members) bool {
 	member := identities[kind]
 	m := list.get(member)

@@ -180,7 +180,7 @@ func (r *reader) shapeHint() string {
 	if r.needs()&traitFlat == 0 {
 		return `it passes the file on as a result, which needs {"contents":[...]}; the standard has no contents`
 	}
-	return "it makes a text of the whole file"
+	return "it returns the whole file as text"
 }
 
 // exists reports whether a file exists at a path that another reader computed.

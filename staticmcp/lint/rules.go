@@ -67,7 +67,7 @@ var (
 		"a file in a folder of the site without the extension `.json`")
 	ruleLargeFolder = rules.Note("staticmcp/large-folder", "a folder with more than 10,000 entries")
 	ruleSpecialFile = rules.Error("staticmcp/special-file",
-		"a symbolic link that is broken or leads out of the site, or a special file")
+		"a symbolic link that is broken or points outside the site, or a special file")
 	ruleUnreadable  = rules.Error("staticmcp/unreadable", "an unreadable file or folder")
 	ruleTooLarge    = rules.Error("staticmcp/too-large", "a file larger than readers accept")
 	ruleLargeAnswer = rules.Warning("staticmcp/large-answer",

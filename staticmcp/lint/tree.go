@@ -170,7 +170,7 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 	})
 	c.sameButForCase(b)
 	if depth == maxTreeDepth && len(b.dirs) > 0 {
-		c.in(dir).Add(ruleSpecialFile, "", "look for a symbolic link that leads back",
+		c.in(dir).Add(ruleSpecialFile, "", "find the symbolic link that points back to a parent folder",
 			"the folders are nested more than %d deep", maxTreeDepth)
 		return nil
 	}
@@ -193,7 +193,7 @@ func (c *checker) plantEntry(f *site.Folder, t *tree, b *branch, e fs.DirEntry) 
 		info, err := fs.Stat(f.FS, where)
 		if err != nil {
 			c.in(where).Add(ruleSpecialFile, "", "put the file itself there",
-				"a symbolic link that leads out of the site, or nowhere")
+				"a symbolic link that is broken or points outside the site")
 			return
 		}
 		mode = info.Mode().Type()
@@ -202,7 +202,7 @@ func (c *checker) plantEntry(f *site.Folder, t *tree, b *branch, e fs.DirEntry) 
 	case mode.IsDir():
 		b.dirs = append(b.dirs, name)
 	case !mode.IsRegular():
-		c.in(where).Add(ruleSpecialFile, "", "", "no regular file")
+		c.in(where).Add(ruleSpecialFile, "", "", "not a regular file")
 	default:
 		b.leaves = append(b.leaves, leaf{
 			name: name,
@@ -224,7 +224,7 @@ func (c *checker) portable(where, stem string) {
 		device[3] <= '9'
 	if numbered || slices.Contains([]string{"con", "prn", "aux", "nul"}, device) {
 		c.in(where).Add(ruleWindowsName, "", "a zip can contain it, but a folder on Windows cannot",
-			"Windows keeps the name %q for a device", device)
+			"Windows reserves the name %q for a device", device)
 	}
 }
 

@@ -104,7 +104,7 @@ func (c *checker) checkResponses(ctx context.Context, w *site.Web) error {
 		kind, _, _ := mime.ParseMediaType(missing.Header.Get("Content-Type"))
 		c.in(absentPath).Add(ruleWebNotFound, "",
 			"some readers take that for an answer: put a 404.html at the root, or switch off the fallback page",
-			"the host answers with status 200 and %q for a file that is not there", kind)
+			"the host answers with status 200 and %q for a missing file", kind)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (c *checker) probes() []probe {
 		candidates := site.ResourcePaths(r.name, false)
 		list = append(list, probe{job{resource: i + 1}, candidates, func() {
 			c.site.fileReport.At(r.at).Add(ruleFileMissing, r.path()+"/uri",
-				"publish "+candidates[0].Path+", or take the entry out of the manifest",
+				"publish "+candidates[0].Path+", or remove the entry from the manifest",
 				"there is no file for resource %q", site.Shorten(r.name))
 		}})
 	}

@@ -115,9 +115,9 @@ func (p *Plan) next(f *FilePlan) *record {
 }
 
 // errChanged is returned when a file was modified concurrently.
-var errChanged = errors.New("it was changed meanwhile; it stays as it is")
+var errChanged = errors.New("it was changed in the meantime, so it was not written")
 
-// put replaces a file, provided it still has the content the plan was made from, and
+// put replaces a file, provided it still has the content that the plan is based on, and
 // reads it back. Mode, owner and symbolic links are kept. The state records the intent
 // before the write and the outcome after it.
 func (l *State) put(f *FilePlan, next *record) error {

@@ -144,13 +144,13 @@ func TestC14C19C20C21(t *testing.T) {
 				return f.Rule.ID == "stax/lossy" && strings.HasSuffix(f.Pointer, "/"+member)
 			})
 		}
-		heeds := func(name string) bool { return name != "" && !slices.Contains(c.Ignores, name) }
+		supports := func(name string) bool { return name != "" && !slices.Contains(c.Ignores, name) }
 		for member, place := range map[string]string{
 			"cwd":           c.Stdio.Cwd,
 			"enabledTools":  c.EnabledTools,
 			"disabledTools": c.DisabledTools,
 		} {
-			if lost(member) == heeds(place) {
+			if lost(member) == supports(place) {
 				t.Errorf("%s: %s has the place %q, and is reported as lost: %v", c.ID, member, place, lost(member))
 			}
 		}

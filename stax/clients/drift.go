@@ -94,7 +94,7 @@ func (l *State) Drift(s *Selection) []Drift {
 				Client: r.Client,
 				Path:   path,
 				Change: "unreadable",
-				Why:    "this program does not know the client any more",
+				Why:    "this version of slipway does not support the client",
 			}
 			if c != nil {
 				d.Why = fsutil.Reason(err)

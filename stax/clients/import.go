@@ -106,7 +106,7 @@ func (i *importer) entry(e edit.Entry) {
 	}
 	if shape == nil {
 		i.out.Entries[len(i.out.Entries)-1].Problem = why
-		i.lost(e.Value, "server %q is left out: %s", e.Name, why)
+		i.lost(e.Value, "server %q is skipped: %s", e.Name, why)
 		return
 	}
 	known := map[string]bool{"name": i.client.List, shape.Name: true, "type": true}
@@ -315,7 +315,7 @@ func (i *importer) starts(n *tree.Node) (shape *Shape, why string) {
 	}
 	base := strings.TrimSuffix(words[0][strings.LastIndexAny(words[0], `/\`)+1:], ".exe")
 	if base == "slipway" && len(words) > 3 && words[1] == "config" && words[2] == "run" {
-		return nil, "it is started by slipway config run, from definitions that are there already"
+		return nil, "it is started by slipway config run, from existing definitions"
 	}
 	return shape, ""
 }
@@ -403,7 +403,7 @@ func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 		a, _ := json.Marshal(old)
 		b, _ := json.Marshal(&s)
 		if string(a) != string(b) {
-			warn("server %q is another here than in a file before; the first stays", s.Name)
+			warn("server %q differs from the one in an earlier file; the first is kept", s.Name)
 		}
 	}
 	other.drop(dropped)

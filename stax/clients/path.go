@@ -186,12 +186,12 @@ func (p *Place) leadsOut(path string, scope Scope) string {
 		if real, err = filepath.EvalSymlinks(there); err == nil {
 			rel, relErr := filepath.Rel(root, real)
 			if relErr != nil || !filepath.IsLocal(rel) && rel != "." {
-				return "it leads out of the project, by way of a link"
+				return "it points outside the project through a link"
 			}
 			return ""
 		}
 		if _, gone := os.Lstat(there); gone == nil {
-			return "it is a link that leads nowhere"
+			return "it is a broken link"
 		}
 		if up := filepath.Dir(there); up != there {
 			there = up

@@ -302,7 +302,7 @@ func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 		step.Action, step.Fields = Update, differing(there, e.Value)
 	default:
 		step.Action, step.Fields = Conflict, differing(there, e.Value)
-		step.Why = "an entry that is not ours has the name"
+		step.Why = "an entry that slipway did not write has the name"
 		if kept != nil {
 			if _, was := kept.Servers[e.Name]; was {
 				step.Why = "it was changed since it was written"
@@ -351,14 +351,14 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 			steps = append(steps, Step{
 				Server: e.Name,
 				Action: Delete,
-				Why:    "it is not defined any more",
+				Why:    "it is no longer defined",
 			})
 		} else {
 			steps = append(steps,
 				Step{
 					Server: e.Name,
 					Action: Conflict,
-					Why:    "it is not defined any more, and was changed since it was written",
+					Why:    "it is no longer defined, and was changed since it was written",
 				})
 		}
 	}

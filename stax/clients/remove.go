@@ -64,7 +64,7 @@ func (l *State) removeFrom(path string, r *record, s *Selection) *FilePlan {
 	}
 	f.client, _ = ByID(r.Client)
 	if f.client == nil {
-		f.Problem = "this program does not know the client any more"
+		f.Problem = "this version of slipway does not support the client"
 		return f
 	}
 	f.Name = f.client.Name
@@ -117,7 +117,7 @@ func (l *State) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) 
 			f.Steps = append(f.Steps, Step{
 				Server: name,
 				Action: Unchanged,
-				Why:    "it is gone already",
+				Why:    "already removed",
 			})
 			continue
 		case !r.pristine(name, entry):
@@ -140,7 +140,7 @@ func (l *State) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) 
 			step = Step{
 				Server: name,
 				Action: Update,
-				Why:    "it becomes what it was before",
+				Why:    "its previous content is restored",
 				Fields: differing(entry, old),
 			}
 			text, err = edit.Set(f.after, f.client.target(), name, old)

@@ -82,7 +82,6 @@ type translator struct {
 	findings []check.Finding
 }
 
-// pair is a name with its value.
 type pair struct{ name, value string }
 
 // Translate converts all servers to entries for one client and reports what is lost.
@@ -211,7 +210,7 @@ func (t *translator) leaveOut(rule check.Rule, member, why string) {
 	t.add(rule, member, "does not get server %q: %s", t.server.Name, why)
 }
 
-// run translates the server. An entry that the client could not use is left out.
+// run translates the server. An entry that the client could not use is omitted.
 func (t *translator) run() (Entry, []check.Finding) {
 	t.entry = &Entry{Name: t.server.Name}
 	if bad := t.badName(); bad != "" {
@@ -307,7 +306,7 @@ func (t *translator) wouldExpand() {
 			if member == "" {
 				where = "the name of the server"
 			}
-			t.add(ruleWouldExpand, member, "takes %s in %s for a reference, and has no way to write it as it is", form,
+			t.add(ruleWouldExpand, member, "reads %s in %s as a reference, and cannot escape it", form,
 				where)
 		}
 		if form[0] == '{' { // expanded anywhere in the text of the file
@@ -539,7 +538,7 @@ func (t *translator) build() {
 
 func (t *translator) ignored(member, name string) {
 	if slices.Contains(t.client.Ignores, name) {
-		t.lost(member, "does not heed %s", name)
+		t.lost(member, "ignores %s", name)
 	}
 }
 

@@ -252,7 +252,7 @@ func (b *builder) header(h *KeyValue) {
 	case len(secrets) > 0:
 		b.bind(h.Name, value)
 	case stax.LooksSecretHeader(h.Name, value) != "" && !strings.Contains(value, "<"):
-		b.lost(check.Warning, "the header %s is left out: its value looks like a secret, and is there for all to read",
+		b.lost(check.Warning, "the header %s is omitted: its value looks like a secret, and is there for all to read",
 			h.Name)
 	default:
 		b.static(h.Name, value)
@@ -291,9 +291,9 @@ func (b *builder) declare(key string, in *Input) string {
 		d.Required = &no
 	}
 	b.out.Config.Secrets = append(b.out.Config.Secrets, d)
-	word := "give the secret " + key
+	word := "set the secret " + key
 	if !in.IsRequired {
-		word = "give the secret " + key + ", if it is wanted"
+		word = "set the secret " + key + ", if needed"
 	}
 	b.todo("%s", about(word, in.Description))
 	return key

@@ -83,7 +83,7 @@ func TestEntry(t *testing.T) {
 				`"isRequired": true}], ` + stdio + `}]`,
 			`"command":"docker","args":["run","-i","--rm","-e","LOG","-e","W_KEY","-v","/a:/b","--mount=x","docker.io/me/` +
 				`w:1","/p"],"env":{"LOG":"info"},"secrets":["W_KEY"]`,
-			"give the secret W_KEY", "",
+			"set the secret W_KEY", "",
 		},
 		"an image that says run": {
 			`"packages": [{"registryType": "oci", "identifier": "w", "version": "2", "runtimeArguments": [{"type": ` +
@@ -102,7 +102,7 @@ func TestEntry(t *testing.T) {
 				`{"type": "positional", "valueHint": "image_name", "value": "ghcr.io/me/w"}], ` + stdio + `}]`,
 			`"command":"docker","args":["run","-e","W_TOKEN","-i","--rm","-p","127.0.0.1:1:1","-e","PORT=1","ghcr.io/me/` +
 				`w:1"],"secrets":["W_TOKEN"]`,
-			"give the secret W_TOKEN, if it is wanted", "",
+			"set the secret W_TOKEN, if needed", "",
 		},
 		"the whole header": {
 			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", ` +
@@ -140,7 +140,7 @@ func TestEntry(t *testing.T) {
 			stdio + `}]`,
 			`"command":"npx","args":["-y","w"],"env":{"FIXED":"f","PLACE":"\u003cPLACE\u003e"},"secrets":["PLAIN_TOKEN",` +
 				`"W_OTHER"]`,
-			"put a value in place of <PLACE>, such as a or b|give the secret PLAIN_TOKEN, if it is wanted: Not said to " +
+			"put a value in place of <PLACE>, such as a or b|set the secret PLAIN_TOKEN, if needed: Not said to " +
 				"be a secret|give the secret W_OTHER",
 			""},
 		"text around a secret": {
@@ -184,7 +184,7 @@ func TestEntry(t *testing.T) {
 				`{"default": "eu"}}, "headers": [{"name": "X-Plain", "value": "1"}, {"name": "X-Api-Key", "isSecret": true, ` +
 				`"isRequired": true}, {"name": "X-Maybe"}]}]`,
 			`"url":"https://eu.x.example/","transport":"http","headers":{"X-Plain":"1"},"secrets":["W_X_API_KEY"]`,
-			"give the secret W_X_API_KEY", "",
+			"set the secret W_X_API_KEY", "",
 		},
 		"a header with a secret for all to read": {
 			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", ` +
@@ -197,7 +197,7 @@ func TestEntry(t *testing.T) {
 			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", ` +
 				`"value": "Bearer {token}", "variables": {"token": {"isSecret": true, "isRequired": true}}}]}]`,
 			`"url":"https://x.example/","transport":"http","secrets":["W_TOKEN"]`,
-			"give the secret W_TOKEN",
+			"set the secret W_TOKEN",
 			"",
 		},
 	}

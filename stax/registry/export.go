@@ -65,7 +65,7 @@ func Export(m *stax.Merged, servers []string, opts *ExportOptions) (*Document, *
 	for _, name := range servers {
 		s := m.Config.Server(name)
 		if s == nil {
-			return nil, nil, fmt.Errorf("there is no server %q", name)
+			return nil, nil, fmt.Errorf("no server is named %q", name)
 		}
 		e.server = s
 		e.export()
@@ -135,7 +135,7 @@ func (e *exporter) complete() error {
 		return &NeedError{"a title of at most 100 characters", "--title shorter"}
 	}
 	if utf8.RuneCountInString(d.Description) > maxDescription {
-		e.lost("description", "a registry takes 100 characters of the description; the rest is left out")
+		e.lost("description", "a registry takes 100 characters of the description; the rest is omitted")
 		d.Description = string([]rune(d.Description)[:maxDescription-1]) + "…"
 	}
 	return nil
@@ -286,7 +286,7 @@ func (e *exporter) remote() {
 		t.Headers = append(t.Headers, KeyValue{b.Header, in})
 	}
 	for _, key := range e.merged.Unbound(s) {
-		e.lost("secrets", "it is not said in which header the secret %s goes", key)
+		e.lost("secrets", "the header for the secret %s is not specified", key)
 	}
 	e.doc.Remotes = append(e.doc.Remotes, t)
 }

@@ -196,7 +196,7 @@ func TestExportLoses(t *testing.T) {
 			"url: https://x.example\n    transport: http\n    secrets: [F, K]",
 			"not said in which header the secret F goes|not said in which header the secret K goes",
 		},
-		"a path": {"command: /opt/bin/npx\n    args: [-y, w@1]", "the path of npx is left out"},
+		"a path": {"command: /opt/bin/npx\n    args: [-y, w@1]", "the path of npx is omitted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -131,7 +131,7 @@ func (b *builder) pack(p *Package) error {
 			SHA256: p.FileSHA256,
 		}
 		if len(l.runtime)+len(l.own) > 0 {
-			b.lost(check.Warning, "arguments of a bundle are left out: it has those of its own manifest")
+			b.lost(check.Warning, "arguments of a bundle are omitted: it has those of its own manifest")
 		}
 	case p.RegistryType == "cargo":
 		s.Command = p.Identifier
@@ -139,7 +139,7 @@ func (b *builder) pack(p *Package) error {
 		b.todo("cargo install %s", strings.ReplaceAll(l.what, "@", " --version "))
 	case kind == nil:
 		return &UnfitError{
-			Why:  fmt.Sprintf("it is not known how to start a package of %q", p.RegistryType),
+			Why:  fmt.Sprintf("unknown package type %q: it cannot be started", p.RegistryType),
 			Hint: "it offers " + strings.Join(b.doc.Choices(), ", "),
 		}
 	default:
@@ -273,7 +273,7 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 		if a.IsRequired {
 			return "", false, b.secretArgument(name)
 		}
-		b.lost(check.Warning, "the argument %s is left out: it is a secret, and others can read command lines", name)
+		b.lost(check.Warning, "the argument %s is omitted: it is a secret, and others can read command lines", name)
 		return "", false, nil
 	}
 	in := b.input(name, &a.Input, stax.LooksSecret)
@@ -320,7 +320,7 @@ func (b *builder) environment(variables []KeyValue) (names []string) {
 		case len(secrets) == 1 && value == "{"+secrets[0]+"}":
 			b.expose(secrets[0], v.Name)
 		default:
-			b.lost(check.Warning, "the variable %s is left out: a definition does not support text around a secret",
+			b.lost(check.Warning, "the variable %s is omitted: a definition does not support text around a secret",
 				v.Name)
 			s.Secrets = named
 			b.out.Config.Secrets = declared

@@ -29,7 +29,7 @@ func (e *exporter) packageOf() *Package {
 	s := e.server
 	name := program(s.Command)
 	if strings.ContainsAny(s.Command, `/\`) && name != "slipway" {
-		e.lost("command", "the path of %s is left out", name)
+		e.lost("command", "the path of %s is omitted", name)
 	}
 	switch name {
 	case "npx", "bunx":
@@ -72,7 +72,7 @@ func (e *exporter) runner(kind, name string, args, flags []string) *Package {
 		i++
 	}
 	if i == len(args) {
-		e.lost("args", "%s is given no package", name)
+		e.lost("args", "%s has no package", name)
 		return nil
 	}
 	p := &Package{
@@ -198,13 +198,13 @@ func (e *exporter) image(name string, args []string) *Package {
 			}
 			p.RuntimeArguments = append(p.RuntimeArguments, wordsOf([]string{flag, args[i]})...)
 		default:
-			e.lost("args", "it is not known whether %s of %s run takes a value, and so which word is the image", flag,
+			e.lost("args", "unknown option %s of %s run: the image cannot be determined", flag,
 				name)
 			return nil
 		}
 	}
 	if i == len(args) {
-		e.lost("args", "%s run is given no image", name)
+		e.lost("args", "%s run has no image", name)
 		return nil
 	}
 	// The tag is part of the identifier, so Version stays empty.
@@ -237,7 +237,7 @@ func (e *exporter) provides(name string) bool {
 // tool returns the NuGet package in a command line of dnx or dotnet tool exec.
 func (e *exporter) tool(name string, args []string) *Package {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		e.lost("args", "%s is given no package", name)
+		e.lost("args", "%s has no package", name)
 		return nil
 	}
 	p := &Package{

@@ -164,7 +164,7 @@ func selectRows(o *options) ([]*row, error) {
 		if o.rows != "" && !slices.ContainsFunc(rows, func(r *row) bool {
 			return r.isCalled(name)
 		}) {
-			return nil, fmt.Errorf("no row is called %q; -list prints their names", name)
+			return nil, fmt.Errorf("unknown row %q; -list prints their names", name)
 		}
 	}
 	return slices.DeleteFunc(rows, func(r *row) bool {

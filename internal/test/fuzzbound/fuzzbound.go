@@ -146,7 +146,7 @@ func LinearFrom(t *testing.T, size int, fragment string, wrap func(repeated stri
 	}
 }
 
-// collectRarely lets the heap grow further between collections of garbage until the test
+// collectRarely lets the heap grow more between collections of garbage until the test
 // ends: they are half of the cost of a parser that allocates, and noise.
 func collectRarely(t testing.TB) {
 	const percent = 400

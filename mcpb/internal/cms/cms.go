@@ -186,7 +186,7 @@ func Parse(der []byte) (*Signature, error) {
 		}
 	}
 	if s.Certificate == nil {
-		return nil, errors.New("the certificate of its signer is not there")
+		return nil, errors.New("the certificate of its signer is missing")
 	}
 	if err := s.readAttributes(signer.Attributes); err != nil {
 		return s, err

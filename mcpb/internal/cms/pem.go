@@ -25,7 +25,7 @@ func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 		found = append(found, c)
 	}
 	if len(found) == 0 {
-		return nil, errors.New("there is no certificate (-----BEGIN CERTIFICATE-----)")
+		return nil, errors.New("no certificate found (-----BEGIN CERTIFICATE-----)")
 	}
 	return found, nil
 }
@@ -59,5 +59,5 @@ func ParseKey(text []byte) (crypto.Signer, error) {
 		}
 		return nil, errors.New("the private key cannot sign")
 	}
-	return nil, errors.New("there is no private key (-----BEGIN PRIVATE KEY-----)")
+	return nil, errors.New("no private key found (-----BEGIN PRIVATE KEY-----)")
 }

@@ -24,12 +24,11 @@ type scheme struct {
 	parameters        asn1.RawValue // of both
 }
 
-// schemeOf returns the scheme for a key.
 func schemeOf(key crypto.PublicKey) (s scheme, err error) {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
 		if key.N.BitLen() < 2048 {
-			return s, fmt.Errorf("an RSA key of %d bits is too weak, 2048 is the least", key.N.BitLen())
+			return s, fmt.Errorf("an RSA key of %d bits is too weak, want at least 2048", key.N.BitLen())
 		}
 		return scheme{crypto.SHA256, oidSHA256, oidRSA, asn1.NullRawValue}, nil
 	case *ecdsa.PublicKey:

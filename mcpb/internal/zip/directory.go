@@ -178,7 +178,7 @@ func (a *Archive) findDirectory() (*directory, error) {
 func (a *Archive) readZip64(dir *directory, locator *zip64Locator) error {
 	at := dir.end - zip64LocatorLen - zip64EndLen
 	if at < 0 || locator.Offset != uint64(at) {
-		return unsafef(RuleAmbiguous, "", "its zip64 record does not lie in front of the locator")
+		return unsafef(RuleAmbiguous, "", "its zip64 record is not directly before the locator")
 	}
 	b := make([]byte, zip64EndLen)
 	if err := readFull(a.r, b, at); err != nil {
@@ -239,7 +239,7 @@ func (a *Archive) readEntries(dir *directory) error {
 
 // read reads one header of the central directory.
 func (e *Entry) read(in *bufio.Reader) error {
-	tooEarly := damagedf("", "its directory ends too early")
+	tooEarly := damagedf("", "its directory is truncated")
 	fixed := make([]byte, centralLen)
 	if _, err := io.ReadFull(in, fixed); err != nil {
 		return tooEarly
@@ -247,7 +247,7 @@ func (e *Entry) read(in *bufio.Reader) error {
 	var h centralRecord
 	decode(fixed, &h)
 	if h.Signature != centralSignature {
-		return damagedf("", "an entry of its directory does not begin as one")
+		return damagedf("", "an entry of its directory has no valid signature")
 	}
 	rest := make([]byte, int(h.NameLen)+int(h.ExtraLen))
 	if _, err := io.ReadFull(in, rest); err != nil {
@@ -268,7 +268,7 @@ func (e *Entry) read(in *bufio.Reader) error {
 		header:     int64(h.Offset),
 	}
 	if h.Disk != 0 {
-		return unsafef(RuleUnsupported, name, "it lies in another part of the archive")
+		return unsafef(RuleUnsupported, name, "it is in another part of the archive")
 	}
 	if err := readExtra(rest[h.NameLen:], name, &e.Size, &e.PackedSize, &e.header); err != nil {
 		return err
@@ -315,7 +315,7 @@ func (e *Entry) check() error {
 		return unsafef(RuleUnsupported, e.Name, "it is packed with method %d; only 0 (stored) and 8 (deflated) are allowed",
 			e.method)
 	case e.method == methodStore && e.Size != e.PackedSize:
-		return unsafef(RuleAmbiguous, e.Name, "it is stored, and yet has two sizes")
+		return unsafef(RuleAmbiguous, e.Name, "it is stored, but its two sizes differ")
 	case e.Mode.IsDir() && (e.Size != 0 || e.PackedSize > 2):
 		return unsafef(RuleAmbiguous, e.Name, "it is a folder with content")
 	}
@@ -346,9 +346,9 @@ func (a *Archive) readLocals(end int64) error {
 			return unsafef(RuleOverlap, e.Name, "it shares bytes with another entry")
 		case e.header > at:
 			return unsafef(RuleAmbiguous, e.Name,
-				"%d bytes in front of it belong to no file", e.header-at)
+				"%d bytes before it belong to no file", e.header-at)
 		case next > end:
-			return damagedf(e.Name, "the entry behind it lies behind the end of the files")
+			return damagedf(e.Name, "the entry after it is beyond the end of the files")
 		}
 		var err error
 		if at, err = a.readLocal(e, next); err != nil {
@@ -356,7 +356,7 @@ func (a *Archive) readLocals(end int64) error {
 		}
 	}
 	if at != end {
-		return unsafef(RuleAmbiguous, "", "%d bytes in front of its directory belong to no file", end-at)
+		return unsafef(RuleAmbiguous, "", "%d bytes before its directory belong to no file", end-at)
 	}
 	return nil
 }
@@ -404,7 +404,7 @@ func (e *Entry) compare(h *localRecord, rest []byte) error {
 	name := string(rest[:h.NameLen])
 	switch {
 	case name != e.raw:
-		return unsafef(RuleAmbiguous, e.Name, "its own header calls it %q", name)
+		return unsafef(RuleAmbiguous, e.Name, "its own header names it %q", name)
 	case h.Flags&flagEncrypted != 0:
 		return unsafef(RuleUnsupported, e.Name, "it is encrypted")
 	case h.Method != e.method:
@@ -488,7 +488,7 @@ func readExtra(extra []byte, name string, fields ...*int64) error {
 		}
 	}
 	if len(extra) >= 4 || len(bytes.Trim(extra, "\x00")) > 0 {
-		return damagedf(name, "its extra fields are longer than their room")
+		return damagedf(name, "its extra fields exceed their length")
 	}
 	return nil
 }
@@ -528,7 +528,7 @@ func readFull(r io.ReaderAt, b []byte, at int64) error {
 	case n == len(b):
 		return nil
 	case err == io.EOF:
-		return damagedf("", "it ends too early")
+		return damagedf("", "it is truncated")
 	}
 	return err
 }

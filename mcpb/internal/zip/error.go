@@ -17,7 +17,7 @@ var (
 	RuleUnsupported = rules.Error("mcpb/archive-unsupported",
 		"an archive that is encrypted, split, or compressed with an unsupported method")
 	RuleName = rules.Error("mcpb/archive-name",
-		"a name that leads out of the archive, or has another meaning on some systems")
+		"a name that points outside the archive, or has another meaning on some systems")
 	RuleCollision = rules.Error("mcpb/archive-collision",
 		"two entries with the same name, also ignoring case and Unicode form")
 	RuleLink      = rules.Error("mcpb/archive-link", "an entry that is neither a file nor a folder")

@@ -41,7 +41,7 @@ func CheckName(name string) error {
 	for segment := range strings.SplitSeq(name, "/") {
 		switch {
 		case segment == "..":
-			return refuse("its name leads out of the archive")
+			return refuse("its name points outside the archive")
 		case segment == "" || segment == ".":
 			return refuse("its name has an empty part")
 		case trimOnWindows(segment) == "":

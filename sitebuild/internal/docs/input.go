@@ -23,7 +23,7 @@ type Folder struct {
 
 var _ sitewriter.Input = (*Folder)(nil)
 
-// Dir returns the folder of documents called dir. Links that lead out of it are not
+// Dir returns the folder of documents called dir. Links that point outside it are not
 // followed. If dir is the documents folder of a project, the navigation files next to it
 // in the project are read as well.
 func Dir(dir string, opts *Options) (*Folder, error) {

@@ -70,7 +70,7 @@ func (r *reader) route(pages []*Page) {
 }
 
 // link replaces the targets of links in a page that lead to pages and images of the set,
-// and reports those that lead nowhere.
+// and reports broken ones.
 func (r *reader) link(p *Page) {
 	var out strings.Builder
 	out.Grow(len(p.Body) + len(p.Body)/16)
@@ -416,7 +416,7 @@ func (r *reader) warn(rule check.Rule, p *Page, at int, hint, format string, arg
 	r.set.Report.Add(finding(rule, r.place(p.File), p.lineOf(at), hint, format, args...))
 }
 
-// broken reports a link that leads nowhere. Addresses from the root of a web site may
+// broken reports a broken link. Addresses from the root of a web site may
 // lead to other content than documents.
 func (r *reader) broken(p *Page, address string, at int) {
 	_, ok := r.files[path.Join(path.Dir(p.File), address)]
@@ -428,7 +428,7 @@ func (r *reader) broken(p *Page, address string, at int) {
 	}
 	if outside(p, address) {
 		r.warn(ruleBrokenLink.As(check.Note), p, at, "",
-			"the link to %s leads out of the folder", address)
+			"the link to %s points outside the folder", address)
 		return
 	}
 	severity := check.Warning

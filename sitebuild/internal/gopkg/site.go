@@ -250,7 +250,6 @@ func (p *pkg) json() json.RawMessage {
 	return value(out)
 }
 
-// symbolText returns the text of a symbol.
 func (p *pkg) symbolText(s *symbol) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s // import %q\n\n%s\n", p.name, p.path, s.declaration)

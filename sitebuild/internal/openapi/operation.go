@@ -11,7 +11,7 @@ import (
 
 // operation is an operation of the API.
 type operation struct {
-	// id is unique: the operationId, or made from method and path.
+	// id is unique: the operationId, or built from method and path.
 	id, method, path string
 	webhook          bool
 	place

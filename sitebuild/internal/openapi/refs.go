@@ -88,7 +88,7 @@ func (a *api) target(ref string, f *file) (*file, string, error) {
 	return other, pointer, err
 }
 
-// brokenRef is a reference that leads nowhere.
+// brokenRef is a reference without a target.
 type brokenRef struct{ message, hint string }
 
 // resolve returns the place that a reference in f leads to, and its pointer.

@@ -320,7 +320,6 @@ func (c *columnStats) appendBrief(dst []byte, v cell) []byte {
 	return jsonscan.AppendQuote(dst, fmt.Sprintf("%s, %d bytes", kind, len(data)))
 }
 
-// appendJSON appends a cell as JSON.
 func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 	switch v.sort {
 	case null:

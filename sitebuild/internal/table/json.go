@@ -244,7 +244,6 @@ func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*s
 	return []*source{src}
 }
 
-// textCell returns a cell with a text.
 func textCell(s string) cell { return cell{text, s} }
 
 // jsonRows makes rows from JSON objects.

@@ -288,7 +288,6 @@ func (in *Input) survey(ctx context.Context, sources []*source, report *check.Re
 	return tables, nil
 }
 
-// optionsOf returns the options of a table.
 func (in *Input) optionsOf(src *source) Table {
 	if o, ok := in.opts.Tables[src.name]; ok {
 		return o

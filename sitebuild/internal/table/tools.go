@@ -169,7 +169,6 @@ func input(names []string, schemas []json.RawMessage, required int) json.RawMess
 	return o.raw("additionalProperties", []byte("false")).end()
 }
 
-// objectSchema returns the schema of an object.
 func objectSchema(properties *object, required []string) *object {
 	var o object
 	o.text("type", "object")

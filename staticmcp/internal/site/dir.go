@@ -32,7 +32,7 @@ var _ Store = (*Folder)(nil)
 // with the next write. Two seconds is the coarsest file system clock in use.
 const RacyAge = 2 * time.Second
 
-// OpenFolder opens a directory so that no name and no symbolic link leads out of it.
+// OpenFolder opens a directory so that no name and no symbolic link points outside it.
 func OpenFolder(dir string, o *Options) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -92,14 +92,14 @@ func zipTop(files []*zip.File) (string, error) {
 	return "", nil
 }
 
-// zipName returns the path of an entry. A name that leads out of the archive rejects the
+// zipName returns the path of an entry. A name that points outside the archive rejects the
 // whole archive: such a name is never a mistake.
 func zipName(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	clean := path.Clean(slashed)
 	if !fs.ValidPath(clean) || strings.Contains("/"+slashed+"/", "/../") ||
 		strings.Contains(name, "\x00") {
-		return "", fmt.Errorf("the zip has a file with the name %q, which leads out of it", name)
+		return "", fmt.Errorf("the zip has a file with the name %q, which points outside it", name)
 	}
 	return clean, nil
 }

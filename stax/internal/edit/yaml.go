@@ -123,7 +123,7 @@ func yamlBlock(text []byte, holder *tree.Node, t Target) (block, error) {
 }
 
 // behind returns the end of the entry whose line begins at start: the end of the last
-// line that is indented further. Trailing blank lines and comments are excluded.
+// line that has a deeper indentation. Trailing blank lines and comments are excluded.
 func (b *block) behind(text []byte, start int) int {
 	end := nextLine(text, start)
 	for at := end; at < len(text); at = nextLine(text, at) {
