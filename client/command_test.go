@@ -119,10 +119,10 @@ func TestCommandErrors(t *testing.T) {
 		{
 			"no program",
 			&client.Command{Path: "no-such-program-here"},
-			[]string{`no program "no-such-program-here" on the PATH`},
+			[]string{`program "no-such-program-here" not found on the PATH`},
 			"",
 		},
-		{"no file", &client.Command{Path: "./no-such"}, []string{`no program "./no-such"`}, ""},
+		{"no file", &client.Command{Path: "./no-such"}, []string{`program "./no-such" not found`}, ""},
 		{"folder", &client.Command{Path: dir}, []string{"is a folder"}, ""},
 		{"not executable", &client.Command{Path: plain}, []string{"not executable"}, ""},
 		{"no folder", nowhere, []string{"not a folder to run it in"}, ""},

@@ -107,7 +107,7 @@ func TestCallsOfOthersPass(t *testing.T) {
 	var calls sync.WaitGroup
 	for range n {
 		calls.Go(func() {
-			if strings.Contains(callAs("alice", "wait"), "requests of this client are in flight") {
+			if strings.Contains(callAs("alice", "wait"), "requests of this client to the server are already in flight") {
 				refused.Add(1)
 			}
 		})

@@ -670,11 +670,11 @@ func TestReloadOnDemand(t *testing.T) {
 	}
 	reload := func() {
 		t.Helper()
-		before := strings.Count(p.log.String(), "have been read")
+		before := strings.Count(p.log.String(), "definitions reloaded")
 		if err := self.Signal(syscall.SIGHUP); err != nil {
 			t.Skip(err) // Windows
 		}
-		until(t, "read again", func() bool { return strings.Count(p.log.String(), "have been read") > before })
+		until(t, "read again", func() bool { return strings.Count(p.log.String(), "definitions reloaded") > before })
 	}
 	reload()
 	if now, _, _ := p.call("a_tool", "{}"); now != pid {

@@ -121,16 +121,16 @@ func TestParseLockRefuses(t *testing.T) {
 		{"no version", `"lockVersion": 1,`, ``, "lockVersion is 0"},
 		{
 			"a member that a lock does not have", `"lockVersion": 1`,
-			`"lockVersion": 1, "policy": "warn"`, "members that a lock does not have",
+			`"lockVersion": 1, "policy": "warn"`, "unknown member",
 		},
-		{"one of a source", `"version": "1.0.0"`, `"trusted": true, "version": "1.0.0"`, "members that a lock does not have"},
-		{"a member in capitals", `"tools": {`, `"Tools": {`, "members that a lock does not have"},
-		{"a member given twice", `"lockVersion": 1`, `"lockVersion": 1, "lockVersion": 1`, "given twice"},
+		{"one of a source", `"version": "1.0.0"`, `"trusted": true, "version": "1.0.0"`, "unknown member"},
+		{"a member in capitals", `"tools": {`, `"Tools": {`, "unknown member"},
+		{"a member given twice", `"lockVersion": 1`, `"lockVersion": 1, "lockVersion": 1`, "duplicate member"},
 		{
 			"a description that was edited", `"description": "sells"`,
 			`"description": "sells more"`, "its digest is not that of its definition",
 		},
-		{"a definition of another kind", `"prompts": {`, `"prompts_": {`, "members"},
+		{"a definition of another kind", `"prompts": {`, `"prompts_": {`, "unknown member"},
 		{"a digest of another way", "sha256/v1:", "sha256/v2:", "is not a digest"},
 		{"a source that is null", whole, `{"lockVersion":1,"sources":{"x":null}}`, `source "x" is null`},
 		{

@@ -145,8 +145,8 @@ func TestArchiveRefused(t *testing.T) {
 		"file and folder by case": {named("A/b", "a"), "is the same as"},
 		"folder with content":     {changed(func(e *rawEntry) { e.name = "a/" }), "folder with content"},
 		"folder mode on a file":   {changed(func(e *rawEntry) { e.mode = 0o040755 << 16 }), "whether it is a folder"},
-		"local name differs":      {changed(func(e *rawEntry) { e.localName = "z" }), `own header calls it "z"`},
-		"local name is longer":    {changed(func(e *rawEntry) { e.localName = "../../z" }), "own header calls it"},
+		"local name differs":      {changed(func(e *rawEntry) { e.localName = "z" }), `own header names it "z"`},
+		"local name is longer":    {changed(func(e *rawEntry) { e.localName = "../../z" }), "own header names it"},
 		"Unicode path differs": {
 			changed(func(e *rawEntry) { e.extra = []byte("\x75\x70\x06\x00\x01\x00\x00\x00\x00z") }),
 			"second name",

@@ -110,7 +110,7 @@ func TestOpenLive(t *testing.T) {
 			open.Command([]string{"no-such-program"}),
 			nil,
 			open.Unreadable,
-			`no program "no-such-program"`,
+			`program "no-such-program" not found`,
 			"",
 		},
 		{"no command", "exec:[]", nil, open.Unreadable, "not a JSON array of strings", "after --"},

@@ -253,7 +253,7 @@ func TestImportsRefused(t *testing.T) {
 		"a fault in JSON": {map[string]string{
 			"main.mjs": "import a from './a.json';\nexport default { a }",
 			"a.json":   "{\n  \"a\": 1,\n}",
-		}, []string{"1:15 a.json:2:9: JSON has no comma"}},
+		}, []string{"1:15 a.json:2:9: JSON does not allow a trailing comma"}},
 		"an open template": {map[string]string{
 			"main.mjs": "import { a } from './a.mjs';\nexport default { a: `${a}`, b: `",
 			"a.mjs":    "export const a = 1; // `",

@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 		"text times two":      {"export default { a: 'x' * 2 }", 1, 25, "requires numbers"},
 		"nothing":             {"const a = 1", 1, 12, "exports nothing"},
 		"not an object":       {"import {defineMcp} from 'stax'\nexport default defineMcp([])", 2, 16, "takes one object"},
-		"an open string":      {"export default { a: 'x\n }", 1, 21, "not closed"},
+		"an open string":      {"export default { a: 'x\n }", 1, 21, "unterminated"},
 		"an open comment":     {"export default { a: 1 /* }", 1, 27, "unexpected end"},
 		"a function":          {"export default { a: x => 1 }", 1, 18, "is a function"},
 		"twice declared":      {"const a = 1; const a = 2", 1, 24, "declared twice"},

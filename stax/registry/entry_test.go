@@ -108,7 +108,7 @@ func TestEntry(t *testing.T) {
 			`"remotes": [{"type": "streamable-http", "url": "https://x.example/", "headers": [{"name": "Authorization", ` +
 				`"isSecret": true, "isRequired": true, "description": "With a token"}]}]`,
 			`"url":"https://x.example/","transport":"http","secrets":["W_AUTHORIZATION"]`,
-			"give the whole value of the header Authorization as the secret W_AUTHORIZATION: With a token",
+			"set the whole value of the header Authorization as the secret W_AUTHORIZATION: With a token",
 			"",
 		},
 		"nuget": {
@@ -141,7 +141,7 @@ func TestEntry(t *testing.T) {
 			`"command":"npx","args":["-y","w"],"env":{"FIXED":"f","PLACE":"\u003cPLACE\u003e"},"secrets":["PLAIN_TOKEN",` +
 				`"W_OTHER"]`,
 			"put a value in place of <PLACE>, such as a or b|set the secret PLAIN_TOKEN, if needed: Not said to " +
-				"be a secret|give the secret W_OTHER",
+				"be a secret|set the secret W_OTHER",
 			""},
 		"text around a secret": {
 			`"packages": [{"registryType": "npm", "identifier": "w", "environmentVariables": [{"name": "A", "value": ` +
@@ -271,7 +271,7 @@ func TestEntryRefuses(t *testing.T) {
 		"unknown type": {
 			`"packages": [{"registryType": "brew", "identifier": "w", ` + stdio + `}]`,
 			"",
-			"not known how to start",
+			"unknown package type",
 		},
 		"an option": {
 			`"packages": [{"registryType": "npm", "identifier": "--call=evil", ` + stdio + `}]`,
@@ -361,7 +361,7 @@ func TestParse(t *testing.T) {
 			"a/b and a/c",
 		},
 		"none":           {`{"servers": []}`, "", "describes no server"},
-		"given twice":    {`{"name": "a/b", "name": "c/d", "remotes": []}`, "", "given twice"},
+		"given twice":    {`{"name": "a/b", "name": "c/d", "remotes": []}`, "", "duplicate"},
 		"no JSON":        {`<html>`, "", "unexpected"},
 		"a list":         {`[]`, "", "a list"},
 		"an older one":   {`{"name": "a/b", "packages": [{"registry_name": "npm", "name": "x"}]}`, "", "before 2025-12-11"},

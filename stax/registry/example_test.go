@@ -26,5 +26,5 @@ func Example() {
 	fmt.Println(entry.Todo)
 	// Output:
 	// weather uvx [weather-mcp@1.4.0]
-	// [give the secret WEATHER_API_KEY]
+	// [set the secret WEATHER_API_KEY]
 }

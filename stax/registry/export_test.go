@@ -194,7 +194,7 @@ func TestExportLoses(t *testing.T) {
 		},
 		"unbound": {
 			"url: https://x.example\n    transport: http\n    secrets: [F, K]",
-			"not said in which header the secret F goes|not said in which header the secret K goes",
+			"the header for the secret F is not specified|the header for the secret K is not specified",
 		},
 		"a path": {"command: /opt/bin/npx\n    args: [-y, w@1]", "the path of npx is omitted"},
 	}
