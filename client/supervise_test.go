@@ -455,7 +455,7 @@ func TestLazyAndMissing(t *testing.T) {
 	for range 2 {
 		_, err := call(t, src, "pid", "")
 		var e *mcp.Error
-		if !errors.As(err, &e) || e.Code != mcp.CodeToolUnavailable || !strings.Contains(e.Message, "no program") {
+		if !errors.As(err, &e) || e.Code != mcp.CodeToolUnavailable || !strings.Contains(e.Message, "not found on the PATH") {
 			t.Errorf("call = %v, want CodeToolUnavailable with the reason", err)
 		}
 	}
