@@ -23,6 +23,7 @@
 //	read, merge and render definitions                 slipway/stax, slipway/stax/clients
 //	keep the servers of definitions running            slipway/fleet
 //	show a user interface next to a tool's result      slipway/apps
+//	put the inspector into my own program              slipway/inspect
 //
 // The smallest server:
 //

@@ -169,7 +169,7 @@ func (f *accessFlags) mapClaims(o *serve.ClaimOptions) error {
 	}
 	o.Groups, o.Roles, o.Other = paths["groups"], paths["roles"], nil
 	if tenant := paths["tenant"]; len(tenant) > 1 {
-		return usage("leave one of them out", "serve: --auth-claim: tenant has %d paths", len(tenant))
+		return usage("omit one of them", "serve: --auth-claim: tenant has %d paths", len(tenant))
 	} else if len(tenant) == 1 {
 		o.Tenant = tenant[0]
 	}

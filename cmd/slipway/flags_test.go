@@ -77,7 +77,7 @@ func TestFromEnvironment(t *testing.T) {
 		{"host and port", map[string]string{"ADDR": "localhost", "PORT": "9000"}, nil, "localhost:9000"},
 		{"IPv6 host and port", map[string]string{"ADDR": "::1", "PORT": "9000"}, nil, "[::1]:9000"},
 		{"the same port twice", map[string]string{"ADDR": "localhost:9000", "PORT": "9000"}, nil, "localhost:9000"},
-		{"two ports", map[string]string{"ADDR": "localhost:9001", "PORT": "9000"}, nil, "MCP_SERVER_ADDR says port 9001"},
+		{"two ports", map[string]string{"ADDR": "localhost:9001", "PORT": "9000"}, nil, "MCP_SERVER_ADDR has port 9001"},
 		{"the flag wins over both", map[string]string{"ADDR": "x", "PORT": "1"}, []string{"--addr", "127.0.0.1:7"},
 			"127.0.0.1:7"},
 		{"an empty variable is none", map[string]string{"ADDR": "", "PORT": ""}, nil, "127.0.0.1:8080"},

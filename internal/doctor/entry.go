@@ -68,11 +68,11 @@ func (d *Doctor) missing(r check.Reporter, l *local, err error) {
 	}
 	shown := strings.Join(secrets.Command(words), " ")
 	if _, err := d.lookPath(words[0], l.env); err != nil {
-		r.Add(ruleProgram, "", d.provide(r, words[0]), "%sthere is no program %q", l.is(), shown)
+		r.Add(ruleProgram, "", d.provide(r, words[0]), "%sprogram %q not found", l.is(), shown)
 		return
 	}
 	r.Add(ruleCommand, "", d.split(r, l, words),
-		"%sthere is no program %q; the command contains its arguments", l.is(), shown)
+		"%sprogram %q not found; the command contains its arguments", l.is(), shown)
 }
 
 // split returns how to replace an entry whose command contains its arguments. Secrets of the

@@ -38,7 +38,7 @@ failing('status 404', async () => [`${await urls()}/404`], { step: '404', action
 failing('refused port', async () => ['http://127.0.0.1:1/mcp'], { step: 'connection refused', action: /try again/ })
 failing('a connection that is cut', async () => [`${await urls()}/dies`], { step: 'eof', action: /try again/ })
 failing('a process that dies', async () => ['--', testserver, 'dies'], { step: 'FATAL: missing environment variable API_KEY', action: /exit status 1/ })
-failing('a program that does not exist', async () => ['--', '/nowhere/server'], { step: 'there is no program', action: /try again/ })
+failing('a program that does not exist', async () => ['--', '/nowhere/server'], { step: 'not found', action: /try again/ })
 
 check('fails: a server that never answers has a clock and a way to stop', async () => {
   const { lab, page, clean, close, text } = await overview([`${await urls()}/hang`])
