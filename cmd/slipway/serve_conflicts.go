@@ -39,7 +39,7 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 		"keys, claims or audiences are set, but no issuer")
 	add(len(f.issuers) > 0 && len(f.jwt.Audience) == 0 && f.PublicURL == "", "auth-issuer",
 		"--public-url https://mcp.example.com, or --auth-audience", "--auth-issuer requires an audience")
-	add(f.stdio && f.AdminAddr != "", "admin-addr", "leave one of them out", "--stdio has no --admin-addr")
+	add(f.stdio && f.AdminAddr != "", "admin-addr", "omit one of them", "--stdio has no --admin-addr")
 	unused := len(f.auth.Scopes)+len(f.toolScopes)+len(f.implies)+len(f.auth.AuthorizationServers) > 0
 	if unused && !tokens {
 		all = append(all, conflict{"require-scope", "add --auth-token-file or --auth-issuer, or set " + envPrefix + "TOKEN",
