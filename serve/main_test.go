@@ -400,7 +400,7 @@ func TestFreeze(t *testing.T) {
 	got := command{args: []string{"-freeze", dir}}.run(context.Background(), readable{newQuay()}, nil)
 	if got.code != exitOK ||
 		!strings.Contains(got.stdout, "1 answers in 5 files: 5 created") ||
-		!strings.Contains(got.stderr, "moor is left out") {
+		!strings.Contains(got.stderr, "moor is skipped") {
 		t.Errorf("got %+v", got)
 	}
 	if file, err := os.ReadFile(filepath.Join(dir, "resources",
