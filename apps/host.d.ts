@@ -20,6 +20,7 @@ export interface View {
   id: string;
   proxyURL: string;
   fallbackURL?: string;
+  checks?: boolean;
   allow: string;
   tool: { name: string; [member: string]: unknown };
   resource: string;
@@ -27,6 +28,18 @@ export interface View {
   grant: { csp: Record<string, string[]>; permissions: Record<string, object>; dropped?: Violation[]; mode: "strict" | "compatible" };
   policy: string;
   prefersBorder?: boolean;
+}
+
+/** AccessibilityFinding is a rule of axe-core that elements of a document violate. */
+export interface AccessibilityFinding {
+  rule: string;
+  /** minor, moderate, serious, critical, or "" */
+  impact: string;
+  help: string;
+  helpURL: string;
+  /** How many elements there are; nodes has the first five. */
+  count: number;
+  nodes: { html: string; target: string }[];
 }
 
 /** HostContext is what the app knows about its surroundings. */
@@ -87,6 +100,8 @@ export declare class AppHost {
   teardown(reason?: string, timeout?: number): Promise<unknown>;
   close(): void;
   ping(): Promise<unknown>;
+  /** Runs axe-core in the document; rejects if the view cannot (checks), or at the fallback address. */
+  checkAccessibility(timeout?: number): Promise<AccessibilityFinding[]>;
   listTools(): Promise<{ tools: unknown[] }>;
   callTool(name: string, args?: Params): Promise<unknown>;
   request(method: string, params?: Params, timeout?: number): Promise<unknown>;

@@ -27,6 +27,9 @@ type HostOptions struct {
 	MaxHTML int
 	// OnViolation is called for each violation that a browser reports, from any goroutine.
 	OnViolation func(*View, Violation)
+	// Axe is the script of axe-core (https://github.com/dequelabs/axe-core), which checks documents
+	// for accessibility when the page asks for it. Without it, there is no such check.
+	Axe string
 	// Sampling answers sampling/createMessage of documents. Nil refuses it.
 	Sampling func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 }
@@ -98,6 +101,8 @@ type View struct {
 	// *.localhost: there, the document has an opaque origin.
 	ProxyURL    string `json:"proxyURL"`
 	FallbackURL string `json:"fallbackURL,omitempty"`
+	// Checks reports whether the page can check the document for accessibility.
+	Checks bool `json:"checks,omitempty"`
 	// Allow is the allow attribute for the frame.
 	Allow string `json:"allow"`
 	// Tool is the definition of the tool, Resource the URI of its user interface.
@@ -168,6 +173,7 @@ func (h *Host) Open(ctx context.Context, src mcp.Source, params *OpenParams) (*V
 		Tool:       tool,
 		Resource:   link.ResourceURI,
 		Bytes:      len(html),
+		Checks:     h.opts.Axe != "",
 		Allow:      grant.Permissions.Allow(),
 		Grant:      grant,
 		Policy:     grant.Policy(),

@@ -33,6 +33,7 @@ export class AppHost {
   #hasInput = false;
   #isDone = false;
   #result;
+  #checked;
   #lastId = 0;
   #waiting = new Map();
   #stop = [];
@@ -133,6 +134,22 @@ export class AppHost {
     return this.request("ping");
   }
 
+  // checkAccessibility runs axe-core in the document, and returns what it finds.
+  checkAccessibility(timeout = this.#options.timeout) {
+    if (!this.#options.view.checks) return Promise.reject(new Error("this host has no accessibility check"));
+    if (this.usesFallback) return Promise.reject(new Error("not possible at the fallback address"));
+    if (this.phase === "closed" || this.phase === "loading") return Promise.reject(new Error("the document is not open"));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`no result within ${timeout} ms`)), timeout);
+      this.#checked = ({ findings, error }) => {
+        clearTimeout(timer);
+        if (Array.isArray(findings)) resolve(findings);
+        else reject(new Error(String(error)));
+      };
+      this.notify(notification("sandbox-check"));
+    });
+  }
+
   // listTools and callTool use the tools of the app itself.
   async listTools() {
     return this.#declared.tools ? this.request("tools/list") : { tools: [] };
@@ -229,6 +246,8 @@ export class AppHost {
     switch (method) {
       case notification("sandbox-proxy-ready"):
         return this.#proxyReady();
+      case notification("sandbox-checked"):
+        return this.#checked?.(params);
       case notification("initialized"):
         return this.#initialized();
       case notification("size-changed"):

@@ -17,11 +17,19 @@ import (
 //go:embed proxy.js
 var proxyScript string
 
-// proxyHash is the source of the proxy's script in a policy.
-var proxyHash = func() string {
-	sum := sha256.Sum256([]byte(proxyScript))
+//go:embed checker.js
+var checkerScript string
+
+// proxyHash and checkerHash are the sources of scripts in policies.
+var (
+	proxyHash   = scriptHash(proxyScript)
+	checkerHash = scriptHash(checkerScript)
+)
+
+func scriptHash(script string) string {
+	sum := sha256.Sum256([]byte(script))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}()
+}
 
 // Owns reports whether r is for a document or its proxy page.
 func (h *Host) Owns(r *http.Request) bool {
@@ -64,13 +72,15 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this address does not serve the document", http.StatusMisdirectedRequest)
 	case rest == "report":
 		v.receiveReport(w, r)
-	case rest != "":
+	case rest != "" && (isFallback || !v.checks(rest)):
 		http.NotFound(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 	case isFallback:
 		v.serveFallback(w)
+	case rest != "":
+		v.serveChecker(w, rest)
 	case strings.HasPrefix(name, "proxy-"):
 		v.serveProxy(w)
 	default:
@@ -108,6 +118,32 @@ func (v *View) serveDocument(w http.ResponseWriter) {
 	setHeaders(w.Header(), policy, v.Grant.Permissions.Header())
 	w.Header().Set("Origin-Agent-Cluster", "?1")
 	io.WriteString(w, v.html)
+}
+
+// The paths of the accessibility check below that of the document.
+const (
+	checkerPage = "check"
+	axePath     = "axe.js"
+)
+
+// checks reports whether a path belongs to the accessibility check.
+func (v *View) checks(path string) bool {
+	return v.host.opts.Axe != "" && (path == checkerPage || path == axePath)
+}
+
+// serveChecker serves the page that runs axe-core in the document, or axe-core itself. Both
+// have the document's origin, where the document could do the same.
+func (v *View) serveChecker(w http.ResponseWriter, path string) {
+	policy := "default-src 'none'; script-src " + checkerHash + "; frame-ancestors " + v.proxy + " " + v.page
+	setHeaders(w.Header(), policy, v.Grant.Permissions.Header())
+	w.Header().Set("Origin-Agent-Cluster", "?1")
+	if path == axePath {
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		io.WriteString(w, v.host.opts.Axe)
+		return
+	}
+	io.WriteString(w, "<!doctype html><meta charset=utf-8><title>Accessibility check</title>"+
+		`<script data-script="/`+v.ID+"/"+axePath+`">`+checkerScript+"</script>")
 }
 
 // proxyConfig is what proxy.js reads.

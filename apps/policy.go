@@ -37,6 +37,26 @@ type Violation struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// AccessibilityFinding is a rule of axe-core that elements of a document violate.
+type AccessibilityFinding struct {
+	// Rule is the id of the rule, such as color-contrast.
+	Rule string `json:"rule"`
+	// Impact is minor, moderate, serious or critical.
+	Impact string `json:"impact"`
+	// Help says what to do, and HelpURL leads to an explanation.
+	Help    string `json:"help"`
+	HelpURL string `json:"helpURL"`
+	// Count is the number of elements; Nodes has the first five.
+	Count int                 `json:"count"`
+	Nodes []AccessibilityNode `json:"nodes"`
+}
+
+// AccessibilityNode is an element that violates a rule.
+type AccessibilityNode struct {
+	HTML   string `json:"html"`   // truncated
+	Target string `json:"target"` // CSS selector
+}
+
 // Grant is what a host allows a document.
 type Grant struct {
 	// CSP are the declared origins that were accepted.

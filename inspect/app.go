@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/internal/axe"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -71,6 +72,7 @@ type violation struct {
 
 func (in *Inspector) newAppHost() *apps.Host {
 	return apps.NewHost(&apps.HostOptions{
+		Axe: axe.Script(),
 		OnViolation: func(v *apps.View, blocked apps.Violation) {
 			in.publish("violation", violation{v.ID, blocked})
 		},

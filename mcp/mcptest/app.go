@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/internal/axe"
 	"github.com/slipway-mcp/slipway/internal/chromium"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -110,7 +111,7 @@ func (r *AppRenderer) Render(tb testing.TB, source mcp.Source, tool string, args
 	a := &RenderedApp{
 		tb:      tb,
 		timeout: r.Timeout,
-		host:    apps.NewHost(nil),
+		host:    apps.NewHost(&apps.HostOptions{Axe: axe.Script()}),
 		tool:    tool,
 		parents: map[string]string{},
 	}
@@ -640,6 +641,16 @@ func (a *RenderedApp) Screenshot() []byte {
 // Violations returns what the app was refused: declared origins that are invalid, and loads
 // that the browser blocked. A report arrives a moment after the load.
 func (a *RenderedApp) Violations() []apps.Violation { return a.currentView().Violations() }
+
+// Accessibility checks the app with axe-core as it is now, and returns what violates its
+// rules. Rules about whole pages, such as landmarks, are left out. It is not available with
+// [AppRenderer.Fallback].
+func (a *RenderedApp) Accessibility() []apps.AccessibilityFinding {
+	a.tb.Helper()
+	var found []apps.AccessibilityFinding
+	a.EvalHost("host.checkAccessibility()", &found)
+	return found
+}
 
 // Console returns the lines that the app and the page around it have logged, each with its
 // level: "error: ...".

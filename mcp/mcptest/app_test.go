@@ -213,6 +213,53 @@ func TestAppOrderOfInput(t *testing.T) {
 	}
 }
 
+// TestAppAccessibility checks a document with two barriers, under the strict policy, then
+// one without any. The app must not notice the check.
+func TestAppAccessibility(t *testing.T) {
+	barriers := `document.body.insertAdjacentHTML("beforeend",
+		'<p style="color:#ccc;background:#fff">pale</p><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">');
+		document.documentElement.lang = "en"; document.getElementById("field").ariaLabel = "Field";`
+	for name, try := range map[string]struct {
+		script string
+		want   []string
+	}{
+		"two barriers": {barriers, []string{"color-contrast", "image-alt"}},
+		"none":         {strings.Replace(strings.Replace(barriers, "<img ", "<img alt=x ", 1), "#ccc", "#000", 1), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := mcptest.RenderApp(t, &appSource{html: fixturePage(try.script)}, "show", nil)
+			app.WaitText("result")
+			before := len(app.Messages())
+			for range 2 {
+				var got []string
+				for _, f := range app.Accessibility() {
+					got = append(got, f.Rule)
+					if f.Impact == "" || f.Help == "" || f.Count != 1 || len(f.Nodes) != 1 || f.Nodes[0].Target == "" {
+						t.Errorf("finding %+v is incomplete", f)
+					}
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, try.want) {
+					t.Errorf("findings %q, want %q", got, try.want)
+				}
+			}
+			for _, m := range app.Messages()[before:] {
+				if m.Method != "ui/notifications/size-changed" && !strings.HasPrefix(m.Method, "ui/notifications/sandbox-check") {
+					t.Errorf("the app sent or received %s", m.Message)
+				}
+			}
+			var left string
+			app.Eval(`typeof axe + document.querySelectorAll("script[src]").length`, &left)
+			if left != "undefined0" {
+				t.Errorf("the check leaves %s behind", left)
+			}
+			if v := app.Violations(); len(v) > 0 {
+				t.Errorf("violations: %+v", v)
+			}
+		})
+	}
+}
+
 // hostile tries to leave the sandbox. Each line must report "blocked".
 const hostile = `(async () => {
 	const foreign = %q, page = %q;

@@ -1,4 +1,5 @@
-// Command build bundles the page of slipway inspect from web/src into inspect/dist.
+// Command build bundles the page of slipway inspect from web/src into inspect/dist, and copies axe-core
+// into internal/axe.
 //
 //	npm ci --prefix web
 //	go run -C web/build .
@@ -61,7 +62,7 @@ func main() {
 	} else {
 		err = p.write(files)
 	}
-	if err != nil {
+	if err := errors.Join(err, newAxe(*root).update(*check)); err != nil {
 		fail(err)
 	}
 }

@@ -1,18 +1,8 @@
 // The room Apps with the app of examples/weather.
-import { check, inspect, must, none, ready, visit } from './lab.mjs'
+import { check, inApp, inspect, must, none, ready, testserver, violations, visit } from './lab.mjs'
+import { chromium } from 'playwright-core'
 
 const weather = process.env.SLIPWAY_WEATHER ?? 'weather'
-
-// inApp returns the frame of the app inside the frame that keeps it apart.
-async function inApp(page, before) {
-  for (let i = 0; i < 200; i++) {
-    for (const frame of page.frames()) {
-      if (frame !== before && new URL(frame.url() || 'about:blank').hostname.startsWith('app-')) return frame
-    }
-    await page.waitForTimeout(50)
-  }
-  throw new Error(`no app among ${page.frames().map((f) => f.url())}`)
-}
 
 check('apps: call a tool, see its app, change the host, and close it', async () => {
   const lab = await inspect(['--', weather, '-stdio'])
@@ -57,4 +47,87 @@ check('apps: call a tool, see its app, change the host, and close it', async () 
   await close()
   lab.stop()
   return `color scheme ${light}`
+})
+
+check('apps: sizes, safe area, touch, partial input, a file, and accessibility', async () => {
+  const lab = await inspect(['--', testserver, 'app'])
+  const { page, clean, close } = await visit(lab, { path: 'a/show' })
+  await ready(page)
+  const controls = page.locator('.app-controls')
+  await controls.getByLabel('Device').selectOption('Phone')
+  await controls.getByLabel('Width').fill('500')
+  await controls.getByLabel('Width').blur()
+  await page.locator('#app-panel input').first().fill('a text that a model writes')
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.badge.ok', { hasText: 'ready' }).waitFor()
+  let app = await inApp(page)
+  const context = () => app.evaluate(() => JSON.parse(document.getElementById('context').textContent))
+  const is = async (want) => {
+    for (let i = 0; ; i++) {
+      const got = JSON.stringify(await context())
+      if (got.includes(want)) return
+      must(i < 100, `the context is ${got}, want ${want}`)
+      await page.waitForTimeout(50)
+    }
+  }
+  await is('"containerDimensions":{"width":500,"maxHeight":844}')
+  await is('"safeAreaInsets":{"top":47,"right":0,"bottom":34,"left":0}')
+  await is('"deviceCapabilities":{"touch":true,"hover":false}')
+  must((await page.locator('.app-frame').evaluate((f) => f.getBoundingClientRect().width)) === 500, 'the frame is not 500 px wide')
+  // Changes reach the open app.
+  await controls.getByLabel('Height').fill('300')
+  await controls.getByLabel('Safe area').fill('1 2 3 4')
+  await controls.getByLabel('Safe area').blur()
+  await controls.getByLabel('Touch').uncheck()
+  await controls.getByLabel('Hover').check()
+  await is('"containerDimensions":{"width":500,"maxHeight":300}')
+  await is('"safeAreaInsets":{"top":1,"right":2,"bottom":3,"left":4}')
+  await is('"deviceCapabilities":{"touch":false,"hover":true}')
+  await page.waitForURL(/w=500.*ht=300|ht=300.*w=500/)
+  // A file of the app is offered, and its name has no folder.
+  await app.click('#file')
+  const offered = page.locator('.app-link', { hasText: 'notes.txt' })
+  await offered.waitFor()
+  const [download] = await Promise.all([page.waitForEvent('download'), offered.getByRole('button', { name: 'Save' }).click()])
+  must(download.suggestedFilename() === 'notes.txt', download.suggestedFilename())
+  // Accessibility, found in the app and shown beside it.
+  await page.getByRole('tab', { name: 'Accessibility' }).click()
+  await page.getByRole('button', { name: 'Check the app' }).click()
+  await page.locator('#app-panel', { hasText: 'image-alt' }).waitFor({ timeout: 30_000 })
+  none(await violations(page), 'the page')
+  // Input in parts, step by step, then whole.
+  await page.getByRole('tab', { name: 'Input' }).click()
+  for (let i = 1; i <= 3; i++) {
+    await page.getByRole('button', { name: `Open with a part of it, step ${i}` }).click()
+    await page.getByRole('button', { name: `Open with a part of it, step ${i + 1}` }).waitFor()
+  }
+  app = await inApp(page, app)
+  await app.waitForFunction(() => document.getElementById('log').textContent.split('tool-input-partial').length === 4)
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('apps: where *.localhost does not resolve, the app is shown at the fallback address', async () => {
+  const lab = await inspect(['--', testserver, 'app'])
+  const browser = await chromium.launch({
+    executablePath: process.env.SLIPWAY_CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--host-resolver-rules=MAP *.localhost ~NOTFOUND'],
+  })
+  const page = await browser.newPage()
+  await page.goto(lab.base + 'a/show#' + lab.token)
+  await ready(page)
+  await page.getByRole('button', { name: /^Call and open/ }).click()
+  await page.locator('.badge', { hasText: 'fallback address' }).waitFor({ timeout: 30_000 })
+  await page.locator('.badge.ok', { hasText: 'ready' }).waitFor()
+  let shown = ''
+  for (let i = 0; i < 200 && !shown.includes('tool-result'); i++) {
+    for (const frame of page.frames()) if (frame.url() === 'about:srcdoc') shown = await frame.evaluate(() => document.body.innerText + origin)
+    await page.waitForTimeout(50)
+  }
+  must(shown.includes('tool-result') && shown.endsWith('null'), shown)
+  await page.getByRole('tab', { name: 'Accessibility' }).click()
+  await page.locator('#app-panel', { hasText: 'Not possible at the fallback address' }).waitFor()
+  await browser.close()
+  lab.stop()
 })

@@ -1,5 +1,5 @@
 // A server whose every string tries to break out of the page.
-import { call, check, inspect, must, none, ready, testserver, visit } from './lab.mjs'
+import { call, check, inApp, inspect, must, none, ready, testserver, visit } from './lab.mjs'
 
 const fits = (page) =>
   page.evaluate(() => {
@@ -99,4 +99,48 @@ check('hostile server: nothing runs, the layout stands, nothing is asked for', a
   await close()
   lab.stop()
   return `${seen} results`
+})
+
+check('hostile app: nothing leaves its frame, and what it says is text', async () => {
+  const lab = await inspect(['--', testserver, 'hostile'])
+  const { page, refusals, clean, close } = await visit(lab, { path: 'a/attack', quiet: [/attacker\.example/, /api\//, /frame-ancestors/, /Refused|Content Security Policy|Blocked|Unsafe attempt/i] })
+  await ready(page)
+  const look = async (where) => {
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+    const is = await fits(page)
+    must(is.owned === undefined, `${where}: a script ran`)
+    must(is.sideways <= 0 && is.stands && !is.hidden, `${where}: the layout is broken: ${JSON.stringify(is)}`)
+    must(!is.images && is.frames <= 1, `${where}: ${is.images} foreign images, ${is.frames} frames`)
+    none(is.links, `${where}: links`)
+  }
+  await page.getByRole('button', { name: /^Open only/ }).click()
+  const app = await inApp(page)
+  await app.waitForFunction(() => document.body.innerText.startsWith('done'), null, { timeout: 60_000 })
+  const outcome = JSON.parse((await app.evaluate(() => document.body.innerText)).slice(5))
+  must(Object.keys(outcome).length === 10, JSON.stringify(outcome))
+  for (const [name, result] of Object.entries(outcome)) must(result === 'blocked', `${name}: ${result}`)
+  const height = await page.locator('.app-frame').evaluate((f) => f.getBoundingClientRect().height)
+  must(height >= 60 && height <= 900, `the frame is ${height} px high`)
+  await look('open')
+  await page.locator('.app-link', { hasText: 'attacker.example' }).waitFor()
+  for (const tab of await page.locator('.app-work [role=tab]').all()) {
+    await tab.click()
+    await look(`tab ${await tab.textContent()}`)
+    const list = page.getByRole('button', { name: 'List the tools of the app' })
+    if (await list.count()) {
+      await list.click()
+      await look('tools of the app')
+    }
+    for (const message of (await page.locator('.app-messages li button').all()).slice(0, 30)) {
+      await message.click()
+      await look('a message')
+    }
+  }
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
+  must(page.context().pages().length === 1, 'a window was opened')
+  none(refusals.filter((r) => !/ http:\/\/app-/.test(r)))
+  none(await clean())
+  await close()
+  lab.stop()
+  return `${Object.keys(outcome).length} attempts`
 })

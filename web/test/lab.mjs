@@ -163,6 +163,17 @@ export async function ready(page, names = 1) {
   )
 }
 
+/** inApp returns the frame of an app inside the frame that keeps it apart; not the one before. */
+export async function inApp(page, before) {
+  for (let i = 0; i < 200; i++) {
+    for (const frame of page.frames()) {
+      if (frame !== before && new URL(frame.url() || 'about:blank').hostname.startsWith('app-')) return frame
+    }
+    await page.waitForTimeout(50)
+  }
+  throw new Error(`no app among ${page.frames().map((f) => f.url())}`)
+}
+
 /** violations runs axe-core, with best practices. */
 export async function violations(page) {
   await page.evaluate(axeSource)

@@ -43,8 +43,8 @@ func Layers() *Plan {
 	return &Plan{
 		Floors: [][]string{
 			0: {
-				"internal/barrier", "internal/base64url", "internal/canonical", "internal/chromium", "internal/clientaddr",
-				"internal/decimal",
+				"internal/axe", "internal/barrier", "internal/base64url", "internal/canonical", "internal/chromium",
+				"internal/clientaddr", "internal/decimal",
 				"internal/fsutil",
 				"internal/js", "internal/jsonscan", "internal/lines", "internal/nearest", "internal/neterror",
 				"internal/netguard", "internal/peer",

@@ -5,6 +5,7 @@
 //	testserver zoo [FILE]  every kind of field, content, question and notification, on stdio;
 //	                       it does not start while FILE exists, which its tool crash creates
 //	testserver hostile     every string tries to break out of the page, on stdio
+//	testserver app         a tool with a user interface, on stdio
 //	testserver dies        writes to stderr and exits
 //	testserver http        prints the URL of a folder: /mcp, /zoo, /401, /hang, /404, /dies
 package main
@@ -34,13 +35,15 @@ func main() {
 		serveStdio(newZoo(os.Args[2:]...))
 	case "hostile":
 		serveStdio(newHostile())
+	case "app":
+		serveStdio(withApp{})
 	case "dies":
 		fmt.Fprintln(os.Stderr, "FATAL: missing environment variable API_KEY")
 		os.Exit(1)
 	case "http":
 		serveHTTP()
 	default:
-		fmt.Fprintln(os.Stderr, "usage: testserver large|zoo|hostile|dies|http")
+		fmt.Fprintln(os.Stderr, "usage: testserver large|zoo|hostile|app|dies|http")
 		os.Exit(2)
 	}
 }

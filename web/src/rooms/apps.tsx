@@ -2,8 +2,8 @@
 // its border beside it.
 import { signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { AppHost, styleVariables, partialInputs, type Controls, type DisplayMode, type HostContext, type Params, type Phase, type Traffic, type View, type Violation as Blocked } from '../../../apps/host.js'
-import { ApiError, boot, failureOf, get, loadBody, post, request } from '../api'
+import { AppHost, styleVariables, partialInputs, type AccessibilityFinding, type Controls, type DisplayMode, type HostContext, type Params, type Phase, type Traffic, type View, type Violation as Blocked } from '../../../apps/host.js'
+import { ApiError, boot, failureOf, get, loadBody, post, request, saveAs } from '../api'
 import { bytes, count, plural } from '../format'
 import * as json from '../json'
 import { useKeys } from '../keys'
@@ -89,7 +89,9 @@ class Running {
   readonly model = signal<unknown>(undefined)
   readonly said = signal<unknown[]>([])
   readonly links = signal<string[]>([])
+  readonly files = signal<(Params & { fileName: string })[]>([])
   readonly tools = signal<unknown[] | undefined>(undefined)
+  readonly barriers = signal<AccessibilityFinding[] | 'running' | undefined>(undefined)
   readonly error = signal<Failure | undefined>(undefined)
   host?: AppHost
 
@@ -124,7 +126,12 @@ class Running {
       this.links.value = [...this.links.value, url].slice(-20)
       return undefined
     }
-    host.ondownload = () => false
+    host.ondownload = ({ contents }) => {
+      // A link would be a request to another host: it is refused.
+      const given = contents.filter((c) => c.type === 'resource')
+      this.files.value = [...this.files.value, ...given].slice(-20)
+      return given.length === contents.length
+    }
     host.onmessage = (message) => {
       this.said.value = [...this.said.value, message].slice(-50)
       return undefined
@@ -159,6 +166,16 @@ class Running {
     try {
       this.tools.value = (await this.host!.listTools()).tools
     } catch (error) {
+      this.error.value = failureOf(error)
+    }
+  }
+
+  async check(): Promise<void> {
+    this.barriers.value = 'running'
+    try {
+      this.barriers.value = await this.host!.checkAccessibility()
+    } catch (error) {
+      this.barriers.value = undefined
       this.error.value = failureOf(error)
     }
   }
@@ -203,6 +220,12 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
   const locale = param('locale') || 'en-US'
   const device = set?.devices.find((d) => d.name === param('device')) ?? set?.devices[0]
   const app = opened.value
+  // What is set by hand goes before what the device has.
+  const width = sizeOf('w', device?.width ?? 720)
+  const height = sizeOf('ht', device?.height ?? 480)
+  const insets = insetsOf(param('safe'), device?.safeAreaInsets)
+  const touch = flagOf('touch', device?.deviceCapabilities.touch)
+  const hover = flagOf('hover', device?.deviceCapabilities.hover)
 
   useEffect(() => {
     if (!controls.peek()) void get<Controls>('app/controls').then((c) => (controls.value = c), (error) => (failure.value = failureOf(error)))
@@ -219,12 +242,12 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       styles: { variables: styleVariables(set, theme) },
       displayMode: (param('mode') || 'inline') as DisplayMode,
       availableDisplayModes: set.displayModes,
-      containerDimensions: { width: device.width, maxHeight: device.height },
+      containerDimensions: { width, maxHeight: height },
       platform: device.platform,
-      deviceCapabilities: device.deviceCapabilities,
-      safeAreaInsets: device.safeAreaInsets,
+      deviceCapabilities: { touch, hover },
+      safeAreaInsets: insets,
     }
-  }, [set, device, theme, locale, param('mode')])
+  }, [set, device, theme, locale, param('mode'), width, height, touch, hover, param('safe')])
   // A change of the controls reaches the open app, as in a chat.
   useEffect(() => {
     if (app?.phase.peek() === 'ready') app.adopt(context)
@@ -288,7 +311,8 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       const args = JSON.parse(draft.oneLine()) as Params
       const given = what === 'result' ? (JSON.parse(result.value) as unknown) : undefined
       const parts = partialInputs(args, 8)
-      const begins = what !== 'partial' || step.value === 0 || opened.peek()?.phase.peek() !== 'ready'
+      const isOpen = !['closed', 'failed', undefined].includes(opened.peek()?.phase.peek())
+      const begins = what !== 'partial' || step.value === 0 || !isOpen
       const host = await frameOf(begins ? await draw() : opened.peek()!)
       if (what === 'partial' && step.value < parts.length) {
         host.toolInputPartial(parts[begins ? 0 : step.value])
@@ -317,6 +341,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
     { id: 'messages', label: `Messages ${count(app?.traffic.length ?? 0)}` },
     { id: 'violations', label: `Violations ${count(blocked.value.length + dropped.length)}` },
     { id: 'policy', label: 'Policy' },
+    { id: 'access', label: Array.isArray(app?.barriers.value) ? `Accessibility ${count(app.barriers.value.length)}` : 'Accessibility' },
     { id: 'tools', label: app?.tools.value ? `App tools ${count(app.tools.value.length)}` : 'App tools' },
     { id: 'model', label: `For the model ${count((app?.said.value.length ?? 0) + (app?.model.value ? 1 : 0))}` },
   ]
@@ -364,7 +389,36 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
         {choose('theme', 'Theme', theme, [{ id: 'light' }, { id: 'dark' }])}
         {set && choose('locale', 'Language', locale, set.locales.map((id) => ({ id })))}
         {set && choose('mode', 'Mode', param('mode') || 'inline', set.displayModes.map((id) => ({ id })))}
-        {set && device && choose('device', 'Device', device.name, set.devices.map((d) => ({ id: d.name, label: `${d.name}, ${d.width} × ${d.height}` })))}
+        {set && device && (
+          <label class="control">
+            Device{' '}
+            <select
+              class="small"
+              value={device.name}
+              onChange={(e) => setParams({ device: (e.currentTarget as HTMLSelectElement).value, w: undefined, ht: undefined, safe: undefined, touch: undefined, hover: undefined })}
+            >
+              {set.devices.map((d) => (
+                <option key={d.name} value={d.name}>{`${d.name}, ${d.width} × ${d.height}`}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Measure label="Width" name="w" value={width} />
+        <Measure label="Height" name="ht" value={height} />
+        <label class="control" title="Top, right, bottom, left">
+          Safe area{' '}
+          <input
+            class="small insets"
+            value={sides.map((side) => insets[side]).join(' ')}
+            onChange={(e) => setParams({ safe: (e.currentTarget as HTMLInputElement).value.trim() || undefined })}
+          />
+        </label>
+        <label class="control">
+          <input type="checkbox" checked={touch} onChange={() => setParams({ touch: touch ? '0' : '1' })} /> Touch
+        </label>
+        <label class="control">
+          <input type="checkbox" checked={hover} onChange={() => setParams({ hover: hover ? '0' : '1' })} /> Hover
+        </label>
       </div>
       {failure.value && <Problem of={failure.value} />}
       {app?.error.value && <Problem of={app.error.value} />}
@@ -376,9 +430,17 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
           </a>
         </p>
       ))}
+      {app?.files.value.map((file, i) => (
+        <p class="app-link" key={i}>
+          The app offers a file: <code>{file.fileName}</code>{' '}
+          <button type="button" class="small" onClick={() => saveFile(file)}>
+            Save
+          </button>
+        </p>
+      ))}
       <div class="app-stage" tabIndex={0} role="region" aria-label="The app">
         {app && app.phase.value !== 'closed' ? (
-          <Stage key={app.view.id} app={app} context={context} width={device?.width ?? 720} height={device?.height ?? 480} />
+          <Stage key={app.view.id} app={app} context={context} width={width} height={height} />
         ) : (
           <p class="muted">{app ? 'The app is closed.' : 'The app is not open. Opening it calls the tool once, with the input below.'}</p>
         )}
@@ -414,6 +476,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
         {tab === 'messages' && <Messages of={app?.traffic ?? []} version={app?.version.value ?? 0} />}
         {tab === 'violations' && <Violations of={[...dropped, ...blocked.value]} />}
         {tab === 'policy' && (app ? <Tree of={{ 'Content-Security-Policy': app.view.policy, 'Permissions-Policy': app.view.allow, granted: app.view.grant }} id="policy" /> : <NotYet />)}
+        {tab === 'access' && <Barriers app={app} />}
         {tab === 'tools' &&
           (app?.tools.value ? (
             <Tree of={app.tools.value} id="app-tools" />
@@ -424,6 +487,77 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
           ))}
         {tab === 'model' && (app ? <Tree of={{ context: app.model.value ?? null, messages: app.said.value }} id="model" /> : <NotYet />)}
       </div>
+    </div>
+  )
+}
+
+const sides = ['top', 'right', 'bottom', 'left'] as const
+type Insets = Record<(typeof sides)[number], number>
+
+/** insetsOf reads "47 0 34 0". Anything else means the insets of the device. */
+function insetsOf(text: string, device: Insets = { top: 0, right: 0, bottom: 0, left: 0 }): Insets {
+  const numbers = text.split(/[ ,]+/).map(Number)
+  if (!text || numbers.length !== 4 || numbers.some((n) => !(n >= 0 && n <= 500))) return device
+  const [top = 0, right = 0, bottom = 0, left = 0] = numbers
+  return { top, right, bottom, left }
+}
+
+/** sizeOf is a size from the address, in pixels, or that of the device. */
+function sizeOf(name: string, device: number): number {
+  const n = Math.round(Number(param(name)))
+  return n >= 60 && n <= 4000 ? n : device
+}
+
+const flagOf = (name: string, device = false): boolean => (param(name) ? param(name) === '1' : device)
+
+const Measure = ({ label, name, value }: { label: string; name: string; value: number }) => (
+  <label class="control">
+    {label}{' '}
+    <input
+      class="small measure"
+      type="number"
+      min={60}
+      max={4000}
+      value={value}
+      onChange={(e) => setParams({ [name]: (e.currentTarget as HTMLInputElement).value || undefined })}
+    />
+  </label>
+)
+
+// saveFile writes an embedded resource of an app into a file that the user chooses.
+function saveFile(file: Params & { fileName: string }): void {
+  const { text, blob } = (file.resource ?? {}) as { text?: string; blob?: string }
+  const content = blob === undefined ? (text ?? '') : Uint8Array.from(atob(blob), (c) => c.charCodeAt(0))
+  saveAs(file.fileName, new Blob([content]))
+}
+
+// What axe-core finds in the document of the app, as it is now.
+function Barriers({ app }: { app: Running | undefined }) {
+  if (!app) return <NotYet />
+  const found = app.barriers.value
+  return (
+    <div class="pad">
+      <p>
+        <button type="button" class="small" disabled={app.phase.value !== 'ready' || found === 'running' || !app.view.checks || app.host?.usesFallback} onClick={() => void app.check()}>
+          {found === 'running' ? 'Checking' : found ? 'Check again' : 'Check the app'}
+        </button>{' '}
+        <span class="muted">{app.host?.usesFallback ? 'Not possible at the fallback address.' : 'axe-core, in the app as it is now.'}</span>
+      </p>
+      {Array.isArray(found) && !found.length && <p>No violations.</p>}
+      {Array.isArray(found) && (
+        <ul class="app-violations">
+          {found.map((f) => (
+            <li key={f.rule}>
+              <Badge tone={/serious|critical/.test(f.impact) ? 'error' : 'warn'}>{f.impact}</Badge> <b>{f.rule}</b> {f.help}, {plural(f.count, 'element')}
+              {f.nodes.map((n, i) => (
+                <pre class="snippet" key={i} title={n.target}>
+                  {n.html}
+                </pre>
+              ))}
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   )
 }
