@@ -35,16 +35,29 @@ func (h *hosted) Catalog(context.Context) (*mcp.Catalog, error) {
 		}
 		return t
 	}
-	return &mcp.Catalog{Tools: []mcp.Tool{
-		from("a", "a_show", "show", &apps.ToolUI{ResourceURI: "ui://a/page"}),
-		from("a", "a_poll", "poll", &apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}}),
-		from("a", "a_think", "think", &apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToModel}}),
-		from("b", "b_poll", "b_poll", nil),
-		{
-			Name: "broken",
-			Meta: json.RawMessage(`{"ui":7}`),
+	of := func(source, name string) []mcp.Origin { return []mcp.Origin{{Source: source, Name: name}} }
+	return &mcp.Catalog{
+		Sources: []mcp.JoinedSource{{Name: "a"}, {Name: "b"}},
+		Resources: []mcp.Resource{
+			{URI: "a+file:///data", Origins: of("a", "file:///data")},
+			{URI: "file:///secret", Origins: of("b", "file:///secret")},
 		},
-	}}, nil
+		Templates: []mcp.ResourceTemplate{
+			{URITemplate: "a:///{name}", Origins: of("a", "a:///{name}")},
+			{URITemplate: "b:///{name}", Origins: of("b", "b:///{name}")},
+		},
+		Prompts: []mcp.Prompt{{Name: "ask_a", Origins: of("a", "ask")}, {Name: "ask_b", Origins: of("b", "ask")}},
+		Tools: []mcp.Tool{
+			from("a", "a_show", "show", &apps.ToolUI{ResourceURI: "ui://a/page"}),
+			from("a", "a_poll", "poll", &apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}}),
+			from("a", "a_think", "think", &apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToModel}}),
+			from("b", "b_poll", "b_poll", nil),
+			{
+				Name: "broken",
+				Meta: json.RawMessage(`{"ui":7}`),
+			},
+		},
+	}, nil
 }
 
 func (h *hosted) CallTool(_ context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -258,6 +271,38 @@ func TestViewCallsOnlyToolsOfItsServerForApps(t *testing.T) {
 	if !strings.Contains(list, "a_show") || !strings.Contains(list, "a_poll") ||
 		strings.Contains(list, "a_think") || strings.Contains(list, "b_poll") || strings.Contains(list, "broken") {
 		t.Errorf("tools/list: %s", list)
+	}
+}
+
+// A document of server a gets nothing of server b, which is joined with it.
+func TestViewReadsOnlyFromItsServer(t *testing.T) {
+	v := openView(t, apps.NewHost(nil), &hosted{}, apps.OpenParams{})
+	for uri, allowed := range map[string]bool{
+		"ui://a/page":    true, // the document itself, which need not be listed
+		"a+file:///data": true,
+		"file:///data":   true, // as its server calls it
+		"a:///x":         true,
+		"file:///secret": false,
+		"b:///x":         false,
+		"other://x":      false,
+	} {
+		params, err := json.Marshal(mcp.ReadResourceParams{URI: uri})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Call(t.Context(), "resources/read", params); (err == nil) != allowed {
+			t.Errorf("%s: %v, want allowed = %t", uri, err, allowed)
+		}
+	}
+	for method, want := range map[string]string{
+		"resources/list":           `{"resources":[{"name":"","uri":"a+file:///data"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[{"name":"","uriTemplate":"a:///{name}"}]}`,
+		"prompts/list":             `{"prompts":[{"name":"ask_a","description":"","arguments":[]}]}`,
+	} {
+		got, err := v.Call(t.Context(), method, nil)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v, want %s", method, got, err, want)
+		}
 	}
 }
 

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // Call answers a request of the document to its server. Errors are, or wrap, [*mcp.Error].
 //
 // Only tools of the same server that are visible to user interfaces are listed and can be
-// called. If a layer renamed a tool, the document can also use the name that its server
-// gave it. Methods of the page itself, such as ui/open-link, are unknown here.
+// called, and only resources of the same server can be read. If a layer renamed a tool or
+// resource, the document can also use the name that its server gave it. Methods of the
+// page itself, such as ui/open-link, are unknown here.
 func (v *View) Call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	switch method {
 	case "ping":
@@ -25,7 +27,7 @@ func (v *View) Call(ctx context.Context, method string, params json.RawMessage) 
 		if err := json.Unmarshal(params, &read); err != nil || read.URI == "" {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/read needs a uri")
 		}
-		return encode(v.source.ReadResource(ctx, &read))
+		return v.readResource(ctx, &read)
 	case "sampling/createMessage":
 		if v.host.opts.Sampling != nil {
 			return v.host.opts.Sampling(ctx, params)
@@ -39,11 +41,11 @@ func (v *View) Call(ctx context.Context, method string, params json.RawMessage) 
 	case "tools/list":
 		return list("tools", v.appTools(catalog))
 	case "resources/list":
-		return list("resources", catalog.Resources)
+		return list("resources", ownItems(v, catalog.Resources, resourceOrigins))
 	case "resources/templates/list":
-		return list("resourceTemplates", catalog.Templates)
+		return list("resourceTemplates", ownItems(v, catalog.Templates, templateOrigins))
 	case "prompts/list":
-		return list("prompts", catalog.Prompts)
+		return list("prompts", ownItems(v, catalog.Prompts, promptOrigins))
 	}
 	return nil, mcp.MethodNotFound(method)
 }
@@ -109,10 +111,66 @@ func (v *View) appTools(catalog *mcp.Catalog) []mcp.Tool {
 	return tools
 }
 
-// sameServer reports whether two tools come from the same joined source.
+// readResource reads a resource of the document's own server. Where several servers are
+// joined, that is the document itself, what its server lists, and what its templates match.
+func (v *View) readResource(ctx context.Context, read *mcp.ReadResourceParams) (json.RawMessage, error) {
+	catalog, err := v.source.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if read.URI != v.Resource && len(catalog.Sources) > 1 {
+		uri, ok := v.ownURI(catalog, read.URI)
+		if !ok {
+			return nil, mcp.ResourceNotFound(read.URI, "the server of this user interface does not offer it")
+		}
+		read.URI = uri
+	}
+	return encode(v.source.ReadResource(ctx, read))
+}
+
+// ownURI returns the visible URI of a resource of the document's server.
+func (v *View) ownURI(catalog *mcp.Catalog, uri string) (string, bool) {
+	for i := range catalog.Resources {
+		if r := &catalog.Resources[i]; r.URI == uri {
+			return uri, sameServer(r.Origins, v.Tool.Origins)
+		}
+	}
+	for _, r := range ownItems(v, catalog.Resources, resourceOrigins) {
+		if len(r.Origins) > 0 && r.Origins[0].Name == uri {
+			return r.URI, true
+		}
+	}
+	for _, t := range ownItems(v, catalog.Templates, templateOrigins) {
+		parsed, err := uritemplate.Parse(t.URITemplate)
+		if err != nil {
+			continue
+		}
+		if _, matches := parsed.Match(uri); matches {
+			return uri, true
+		}
+	}
+	return "", false
+}
+
+func resourceOrigins(r *mcp.Resource) []mcp.Origin         { return r.Origins }
+func templateOrigins(t *mcp.ResourceTemplate) []mcp.Origin { return t.Origins }
+func promptOrigins(p *mcp.Prompt) []mcp.Origin             { return p.Origins }
+
+// ownItems returns the items that come from the document's server.
+func ownItems[T any](v *View, items []T, origins func(*T) []mcp.Origin) []T {
+	var own []T
+	for i := range items {
+		if sameServer(origins(&items[i]), v.Tool.Origins) {
+			own = append(own, items[i])
+		}
+	}
+	return own
+}
+
+// sameServer reports whether two items come from the same joined source.
 func sameServer(a, b []mcp.Origin) bool { return slices.Equal(joinedFrom(a), joinedFrom(b)) }
 
-// joinedFrom returns the joined sources that a tool passed through.
+// joinedFrom returns the joined sources that an item passed through.
 func joinedFrom(origins []mcp.Origin) []string {
 	var sources []string
 	for _, o := range origins {

@@ -92,6 +92,11 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	if m.catalog.Prompts, m.prompts, err = join(u, "prompt", prompts, promptLabel); err != nil {
 		return nil, err
 	}
+	for i := range m.catalog.Prompts {
+		p := &m.catalog.Prompts[i]
+		from := m.prompts[p.Name]
+		p.Origins = originOf(u.parts[from.part].Name, from.name).After(p.Origins)
+	}
 	if err := u.mergeResources(m); err != nil {
 		return nil, err
 	}

@@ -1,13 +1,25 @@
 package compose
 
-import "github.com/slipway-mcp/slipway/mcp"
+import (
+	"slices"
 
-// originOf returns the origin of the tool that source calls name.
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// originOf returns the origin of what source calls name.
 func originOf(source, name string) mcp.Origin {
 	return mcp.Origin{
 		Source:   source,
 		Name:     name,
 		Prefixed: prefixed(source, name),
+	}
+}
+
+// uriOrigin returns the origin of a resource or template of source.
+func uriOrigin(source, uri string) mcp.Origin {
+	return mcp.Origin{
+		Source: source,
+		Name:   uri,
 	}
 }
 
@@ -52,7 +64,7 @@ func checkOrigin(params *mcp.CallToolParams, source, name string) error {
 		"tool %q is another tool now: list the tools again", params.Name)
 }
 
-// Label returns src with name as the origin of its tools ([mcp.Tool.Origins]), as
+// Label returns src with name as the origin of its tools ([mcp.Tool.Origins]) and other items, as
 // [Union] does for the sources it joins. others names sources that belong to it but
 // offer nothing yet. The returned Source implements io.Closer, which closes src.
 func Label(name string, src mcp.Source, others ...string) mcp.Source {
@@ -66,11 +78,27 @@ func Label(name string, src mcp.Source, others ...string) mcp.Source {
 	return e
 }
 
-// addLabel adds the label to the tools and sources of the edited catalog result.
+// addLabel adds the label to the items and sources of the edited catalog result. Lists that
+// no edit has copied are still those of the source.
 func (e *edited) addLabel(result *mcp.Catalog) {
+	result.Prompts = slices.Clone(result.Prompts)
+	result.Resources = slices.Clone(result.Resources)
+	result.Templates = slices.Clone(result.Templates)
 	for i := range result.Tools {
 		t := &result.Tools[i]
 		t.Origins = originOf(e.label, t.Name).After(t.Origins)
+	}
+	for i := range result.Prompts {
+		p := &result.Prompts[i]
+		p.Origins = originOf(e.label, p.Name).After(p.Origins)
+	}
+	for i := range result.Resources {
+		r := &result.Resources[i]
+		r.Origins = uriOrigin(e.label, r.URI).After(r.Origins)
+	}
+	for i := range result.Templates {
+		t := &result.Templates[i]
+		t.Origins = uriOrigin(e.label, t.URITemplate).After(t.Origins)
 	}
 	sources := []mcp.JoinedSource{{Name: e.label}}
 	sources = append(sources, result.Sources...)

@@ -88,6 +88,59 @@ func TestOriginsThroughLayers(t *testing.T) {
 	}
 }
 
+// offering offers one resource, one template and one prompt.
+type offering struct {
+	mcp.Unimplemented
+	name string
+}
+
+func (s *offering) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Resources: []mcp.Resource{{Name: "r", URI: s.name + "://r"}},
+		Templates: []mcp.ResourceTemplate{{Name: "t", URITemplate: s.name + "://{x}"}},
+		Prompts:   []mcp.Prompt{{Name: "p"}},
+	}, nil
+}
+
+// TestOriginsOfOtherItems: hosts of user interfaces need to know whose resources and prompts
+// they are. The lists of the sources themselves stay unchanged.
+func TestOriginsOfOtherItems(t *testing.T) {
+	ctx := context.Background()
+	labelled := compose.Label("a", &offering{name: "a"})
+	joined, err := compose.Union(ctx,
+		[]compose.Named{{Name: "x", Source: labelled}, {Name: "b", Source: &offering{name: "b"}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // labels are not added twice
+		cat, err := joined.Catalog(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]mcp.Origin{}
+		for _, r := range cat.Resources {
+			got[r.URI] = r.Origins
+		}
+		for _, tm := range cat.Templates {
+			got[tm.URITemplate] = tm.Origins
+		}
+		for _, p := range cat.Prompts {
+			got[p.Name] = p.Origins
+		}
+		want := map[string][]mcp.Origin{
+			"a://r":   {{Source: "a", Name: "a://r"}, {Source: "x", Name: "a://r"}},
+			"a://{x}": {{Source: "a", Name: "a://{x}"}, {Source: "x", Name: "a://{x}"}},
+			"b://r":   {{Source: "b", Name: "b://r"}},
+			"b://{x}": {{Source: "b", Name: "b://{x}"}},
+			"x_p":     {{Source: "a", Name: "p", Prefixed: "a_p"}, {Source: "x", Name: "p", Prefixed: "x_p"}},
+			"b_p":     {{Source: "b", Name: "p", Prefixed: "b_p"}},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("origins (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestCallOfAnotherTool moves a tool name to another source after a call was admitted and
 // before it runs.
 func TestCallOfAnotherTool(t *testing.T) {

@@ -119,6 +119,7 @@ func (u *union) mergeResources(m *merged) error {
 				continue // listed twice by its own part
 			}
 			m.resources[shown] = ownName{i, r.URI}
+			r.Origins = uriOrigin(u.parts[i].Name, r.URI).After(r.Origins)
 			r.URI, r.Raw = shown, withText(r.Raw, "uri", r.URI, shown)
 			m.catalog.Resources = append(m.catalog.Resources, r)
 		}
@@ -135,6 +136,7 @@ func (u *union) mergeResources(m *merged) error {
 				continue
 			}
 			m.templates[shown] = ownName{i, t.URITemplate}
+			t.Origins = uriOrigin(u.parts[i].Name, t.URITemplate).After(t.Origins)
 			t.URITemplate, t.Raw = shown, withText(t.Raw, "uriTemplate",
 				t.URITemplate, shown)
 			m.catalog.Templates = append(m.catalog.Templates, t)

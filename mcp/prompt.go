@@ -19,8 +19,9 @@ type Prompt struct {
 	// Meta is the _meta object, or nil, sent from 2025-06-18 on.
 	Meta json.RawMessage `json:"_meta,omitempty"`
 
-	// Raw is as in [Tool].
-	Raw json.RawMessage `json:"-"`
+	// Raw and Origins are as in [Tool].
+	Raw     json.RawMessage `json:"-"`
+	Origins []Origin        `json:"-"`
 }
 
 // PromptArgument is one argument of a [Prompt]. Its value is always a string.

@@ -24,8 +24,9 @@ type Resource struct {
 	// Meta is the _meta object, or nil, sent from 2025-06-18 on.
 	Meta json.RawMessage `json:"_meta,omitempty"`
 
-	// Raw is as in [Tool].
-	Raw json.RawMessage `json:"-"`
+	// Raw and Origins are as in [Tool].
+	Raw     json.RawMessage `json:"-"`
+	Origins []Origin        `json:"-"`
 }
 
 // ResourceTemplate is the definition of a family of resources whose URIs match an RFC
@@ -49,8 +50,9 @@ type ResourceTemplate struct {
 	// Meta is the _meta object, or nil, sent from 2025-06-18 on.
 	Meta json.RawMessage `json:"_meta,omitempty"`
 
-	// Raw is as in [Tool].
-	Raw json.RawMessage `json:"-"`
+	// Raw and Origins are as in [Tool].
+	Raw     json.RawMessage `json:"-"`
+	Origins []Origin        `json:"-"`
 }
 
 // Annotations describe the intended audience of content, and its importance.

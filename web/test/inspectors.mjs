@@ -441,6 +441,7 @@ async function measure(key, urls, report) {
     })
   }
   stop(run.child)
+  set('load average of the machine meanwhile', loadavg()[0].toFixed(1))
   for (const [name, path, wait] of [
     ['status 401', `${urls}/401`, 6000],
     ['a server that never answers, after 12 s', `${urls}/hang`, 12_000],
