@@ -373,10 +373,9 @@ func (l *httpLink) decodeAnswer(ctx context.Context, resp *http.Response, c *cal
 	if err != nil {
 		return nil, &UnreadableError{err}
 	}
-	return nil, &StatusError{
-		Status: resp.StatusCode,
-		Body:   "it does not contain an answer to the request: " + l.endpoint.excerpt(resp, text),
-	}
+	status := l.endpoint.statusError(resp, text)
+	status.Body = "it does not contain an answer to the request: " + status.Body
+	return nil, status
 }
 
 // takeAnswer returns the outcome of c if text is the answer to it. It passes any other

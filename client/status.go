@@ -12,7 +12,12 @@ import (
 // StatusError is an HTTP response that is not part of the protocol.
 type StatusError struct {
 	Status int
-	Body   string // truncated
+	// Body is the first line of a body of text, for messages. It is empty for HTML.
+	Body string
+	// Start is the first 500 bytes of the body, whatever its type, without secrets.
+	Start string
+	// ContentType is the Content-Type of the response, truncated and printable.
+	ContentType string
 	// Challenge is the server's requirement with 401 or 403 (WWW-Authenticate): a scheme,
 	// and its realm, scope and resource_metadata. It is truncated and printable.
 	Challenge string
@@ -85,14 +90,32 @@ func (e *StatusError) markDoubt(err error) error {
 	return err
 }
 
+// Limits of what errors keep of a response, in bytes.
+const (
+	maxStart       = 500
+	maxContentType = 200
+)
+
+// start returns the beginning of a body. Secrets are redacted before it is truncated, so
+// that none is cut into something else.
+func (e *Endpoint) start(text []byte) string {
+	shown := e.redact(strings.ToValidUTF8(string(text), "?"))
+	if len(shown) > maxStart {
+		shown = strings.ToValidUTF8(shown[:maxStart], "")
+	}
+	return shown
+}
+
 // maxChallenge is the maximum length of a WWW-Authenticate header in errors.
 const maxChallenge = 400
 
 // statusError returns the error for a response, whose body begins with text.
 func (e *Endpoint) statusError(resp *http.Response, text []byte) *StatusError {
 	status := &StatusError{
-		Status: resp.StatusCode,
-		Body:   e.excerpt(resp, text),
+		Status:      resp.StatusCode,
+		Body:        e.excerpt(resp, text),
+		Start:       e.start(text),
+		ContentType: visible.Line(truncate(resp.Header.Get("Content-Type"), maxContentType)),
 	}
 	if resp.Request != nil {
 		status.Token = resp.Request.Header.Get("Authorization") != ""

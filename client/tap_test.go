@@ -237,6 +237,30 @@ func TestTapHTTP(t *testing.T) {
 	}
 }
 
+// The error of a proxy's page has its type and its start, without the token that it repeats.
+func TestStatusErrorStart(t *testing.T) {
+	const token = "a-very-secret-token-0123456789"
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(http.StatusBadGateway)
+		fmt.Fprintf(w, "<html><title>No upstream</title>%s%s", r.Header.Get("Authorization"), strings.Repeat("x", 2000))
+	}))
+	defer web.Close()
+	endpoint := &client.Endpoint{URL: web.URL, Header: http.Header{"Authorization": {"Bearer " + token}}}
+	_, err := client.Open(t.Context(), endpoint, nil)
+	var status *client.StatusError
+	if !errors.As(err, &status) {
+		t.Fatalf("error = %v", err)
+	}
+	if status.Status != http.StatusBadGateway || status.ContentType != "text/html; charset=utf-8" ||
+		len(status.Start) != 500 || !strings.HasPrefix(status.Start, "<html><title>No upstream") {
+		t.Errorf("error = %+v", status)
+	}
+	if status.Body != "" || strings.Contains(status.Start, token) {
+		t.Errorf("error = %+v, with HTML or a secret", status)
+	}
+}
+
 // An endpoint that is none: the status and the body are tapped, and so are the failed
 // steps.
 func TestTapFailures(t *testing.T) {

@@ -22,10 +22,12 @@ type Failure struct {
 	// RPC is the code of a JSON-RPC error, and Data its data.
 	RPC  int             `json:"rpc,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
-	// Status, Challenge (WWW-Authenticate) and Body are those of an HTTP response.
-	Status    int    `json:"status,omitempty"`
-	Challenge string `json:"challenge,omitempty"`
-	Body      string `json:"body,omitempty"`
+	// Status, Challenge (WWW-Authenticate), ContentType and the start of the Body are those of
+	// an HTTP response.
+	Status      int    `json:"status,omitempty"`
+	Challenge   string `json:"challenge,omitempty"`
+	ContentType string `json:"contentType,omitempty"`
+	Body        string `json:"body,omitempty"`
 	// Step is the step of connecting that failed.
 	Step string `json:"step,omitempty"`
 
@@ -75,7 +77,8 @@ func (in *Inspector) explain(err error) *Failure {
 	if errors.As(err, &status) {
 		f.Status = status.Status
 		f.Challenge = in.clean(status.Challenge)
-		f.Body = in.clean(status.Body)
+		f.ContentType = in.clean(status.ContentType)
+		f.Body = in.clean(status.Start)
 		f.Hint = statusHint(status)
 	}
 	var h hinter
