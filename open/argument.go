@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/process"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -196,7 +197,7 @@ func normalize(arg string) string {
 			return "http://" + arg
 		}
 	}
-	return arg
+	return fsutil.PlainPath(arg)
 }
 
 // filePath returns the path in a file: URL of this machine.

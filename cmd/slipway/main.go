@@ -11,6 +11,9 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 func main() {
@@ -18,6 +21,7 @@ func main() {
 	releaseMemoryLater()
 	restoreConsole := enableEscapes()
 	root := newRoot()
+	root.SetArgs(plainPaths(os.Args[1:]))
 	suggestWords(root, os.Args)
 	out := stdout()
 	stderr := newScreen(os.Stderr)
@@ -35,4 +39,17 @@ func main() {
 	_ = stderr.Flush()
 	restoreConsole()
 	os.Exit(code)
+}
+
+// plainPaths returns arguments with paths in the form that all of our code accepts. Those of
+// other programs, after --, stay as they are.
+func plainPaths(args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		args[i] = fsutil.PlainPath(arg)
+	}
+	return args
 }
