@@ -140,7 +140,8 @@ func terminal(t *testing.T, args []string) (lines []string, code int) {
 	root.SetIn(strings.NewReader(""))
 	root.SetOut(&out)
 	root.SetErr(&out)
-	code = report(&out, root.ExecuteContext(t.Context()))
+	cmd, err := root.ExecuteContextC(t.Context())
+	code = reportAs(&out, err, jsonErrors(cmd, args))
 	text := strings.TrimSuffix(out.String(), "\n")
 	if text == "" {
 		return nil, code
