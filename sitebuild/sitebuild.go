@@ -113,6 +113,11 @@ const (
 	CloudflarePages = sitewriter.CloudflarePages
 	Netlify         = sitewriter.Netlify
 	S3              = sitewriter.S3
+	Cloudflare      = sitewriter.Cloudflare
+	Vercel          = sitewriter.Vercel
+	Deno            = sitewriter.Deno
+	Node            = sitewriter.Node
+	Lambda          = sitewriter.Lambda
 )
 
 // Write writes site to out.

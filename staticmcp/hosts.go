@@ -29,8 +29,32 @@ type Host struct {
 	// _headers file.
 	ReadsNotFoundPage bool `json:"readsNotFoundPage"`
 	ReadsHeaders      bool `json:"readsHeaders"`
+	// Code are the limits of an endpoint, or nil if the host runs no code.
+	Code *CodeLimits `json:"code"`
 	// About states the source of the limits, in half a sentence.
 	About string `json:"about"`
+}
+
+// CodeLimits are the limits that a host sets for an endpoint on its free plan. A limit of
+// zero means no relevant limit.
+type CodeLimits struct {
+	// MaxBytes is the size of the code, and CPUMillis the CPU time of a request.
+	MaxBytes  int64 `json:"maxBytes"`
+	CPUMillis int   `json:"cpuMillis"`
+}
+
+// Exceeded returns which limit a site exceeds, in a few words, or "" if it fits. largest is
+// the size of its largest file.
+func (h *Host) Exceeded(files int, largest, bytes int64) string {
+	switch {
+	case h.MaxFiles > 0 && files > h.MaxFiles:
+		return fmt.Sprintf("%d of %d files", files, h.MaxFiles)
+	case h.MaxFileBytes > 0 && largest > h.MaxFileBytes:
+		return fmt.Sprintf("a file of %d bytes, %d allowed", largest, h.MaxFileBytes)
+	case h.MaxBytes > 0 && bytes > h.MaxBytes:
+		return fmt.Sprintf("%d of %d bytes", bytes, h.MaxBytes)
+	}
+	return ""
 }
 
 // hostsText is the table of hosts; hosts.schema.json explains its members.

@@ -7,12 +7,13 @@ func newSite() *cobra.Command {
 		Use:   "site",
 		Short: "Build, freeze, check and compare StaticMCP sites",
 		Long: `Build, freeze, check and compare StaticMCP sites: MCP servers whose answers are
-precomputed and stored as files.`,
+precomputed and stored as files. Write endpoints for hosts that run code.`,
 		Example: `  slipway site check examples/http-reference`,
 	},
 		newSiteBuild(),
 		newSiteCheck(),
 		newSiteDiff(),
+		newSiteEndpoint(),
 		newSiteFreeze(),
 	)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/sitebuild"
+	"github.com/slipway-mcp/slipway/sitebuild/edge"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -22,6 +23,10 @@ type writing struct {
 	output, format string
 	dryRun, check  bool
 	json, quiet    bool
+
+	// endpoint is the path of the endpoint and project the folder for its configuration.
+	endpoint, project string
+	noEndpoint        bool
 }
 
 func (o *writing) flags(cmd *cobra.Command) {
@@ -36,6 +41,8 @@ func (o *writing) flags(cmd *cobra.Command) {
 		"add files that a web `host` needs and check its limits: "+strings.Join(hosts, ", "))
 	f.StringVar(&o.SiteRoot, "site-root", "",
 		"published `DIR` that contains the output, for files that hosts read at its root (default: the output)")
+	endpointFlags(f, &o.endpoint, &o.project)
+	f.BoolVar(&o.noEndpoint, "no-endpoint", false, "omit the MCP endpoint for hosts that run code")
 	f.Var(someOf(&o.Precompress, "gzip"), "precompress", "also write compressed files in this `format`: gzip")
 	f.BoolVar(&o.Compact, "compact", false, "write JSON on one line")
 	f.BoolVar(&o.NoAliases, "no-aliases", false, "omit the second file of long names, for bridges with a 32-bit hash")
@@ -118,14 +125,19 @@ func (o *writing) target(stdout io.Writer) sitebuild.Output {
 func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) error {
 	stderr := cmd.ErrOrStderr()
 	findings := r.Report.Findings()
+	var endpoint *edge.Result
+	if err == nil {
+		endpoint, err = o.writeEndpoint(cmd)
+	}
 	switch {
 	case o.json && (err == nil || len(findings) > 0):
 		r.Changes = append([]sitebuild.Change{}, r.Changes...)
 		r.Kept = append([]string{}, r.Kept...)
 		output := struct {
 			*sitebuild.Result
+			Endpoint *edge.Result    `json:"endpoint,omitempty"`
 			Findings []check.Finding `json:"findings"`
-		}{r, append([]check.Finding{}, findings...)}
+		}{r, endpoint, append([]check.Finding{}, findings...)}
 		if err := printJSON(cmd.OutOrStdout(), output); err != nil {
 			return err
 		}
@@ -151,8 +163,15 @@ func (o *writing) finish(cmd *cobra.Command, r *sitebuild.Result, err error) err
 		return no("build it again without --check", "%s: %s is stale: %d to create, %d to update, %d to delete",
 			cmd.Name(), o.output, r.Created, r.Changed, r.Deleted)
 	}
+	if o.check && endpoint != nil && endpoint.Stale() {
+		return no("build it again without --check", "%s: the endpoint is stale", cmd.Name())
+	}
 	if !o.quiet {
 		o.summary(stderr, r)
+		fmt.Fprintln(stderr, fitsHosts(o.output, r))
+	}
+	if endpoint != nil && !o.json {
+		printEndpoint(stderr, endpoint, string(o.Host), o.endpoint, o.quiet)
 	}
 	return nil
 }

@@ -18,6 +18,11 @@ const (
 	CloudflarePages Host = "cloudflare-pages"
 	Netlify         Host = "netlify"
 	S3              Host = "s3"
+	Cloudflare      Host = "cloudflare"
+	Vercel          Host = "vercel"
+	Deno            Host = "deno"
+	Node            Host = "node"
+	Lambda          Host = "lambda"
 )
 
 // profile returns the requirements and limits of a host.
@@ -106,6 +111,7 @@ func (w *writer) limits(files []file) {
 	for i := range files {
 		f := &files[i]
 		all += f.size
+		w.result.Largest = max(w.result.Largest, f.size)
 		if p.MaxFileBytes > 0 && f.size > p.MaxFileBytes {
 			w.in(f.path).Add(ruleFileLimit, "", p.About,
 				"%d bytes are more than the host accepts", f.size)

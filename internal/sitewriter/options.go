@@ -96,6 +96,8 @@ type Result struct {
 	Answers int   `json:"answers"`
 	Files   int   `json:"files"`
 	Bytes   int64 `json:"bytes"`
+	// Largest is the size of the largest file.
+	Largest int64 `json:"largest"`
 	// Created, Changed and Unchanged count files of the site; Deleted counts obsolete
 	// files that were removed.
 	Created   int `json:"created"`

@@ -1,0 +1,243 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// Marker is the first line of the files that Write may replace.
+const Marker = "// Written by slipway. Remove this line to keep changes: files without it are never replaced."
+
+// DefaultPath is the path of the endpoint.
+const DefaultPath = "/mcp"
+
+// maxFile limits the size of an existing file that is read.
+const maxFile = 4 << 20
+
+// Options describe an endpoint and its host.
+type Options struct {
+	// Host is one of [Hosts]. Required.
+	Host string
+
+	// Published is the folder that the host publishes, and Site the path of the site below it,
+	// with slashes, such as "mcp" or "" for the folder itself.
+	Published, Site string
+	// URL is the address of a site that another host publishes, instead of Published and Site.
+	URL string
+	// Project is the folder in which the host looks for its configuration. Default: the parent
+	// of Published, or the current folder for a site elsewhere.
+	Project string
+
+	// Path is the path of the endpoint. Default: [DefaultPath].
+	Path string
+	// Name is the name of the site, for the configuration of the host.
+	Name string
+	// Language is the language of the search index, such as "en"; see [Language].
+	Language string
+	// AllowedHosts are the host names that requests may use. Default: all, as the host
+	// decides which requests reach the endpoint; on a loopback address only its names.
+	AllowedHosts []string
+
+	// DryRun determines the changes without making them.
+	DryRun bool
+}
+
+// Result lists what Write has done.
+type Result struct {
+	// Files are the files of the endpoint.
+	Files []File `json:"files"`
+	// Bytes is the size of the module.
+	Bytes int `json:"bytes"`
+}
+
+// File is a file of an endpoint.
+type File struct {
+	Path   string `json:"path"`
+	Action Action `json:"action"`
+	// Lines are what the owner of a foreign file has to add to it.
+	Lines string `json:"lines,omitempty"`
+}
+
+// Action is what was done to a file, or with DryRun what would be done.
+type Action string
+
+// The actions. A foreign file is left alone.
+const (
+	Created   Action = "create"
+	Updated   Action = "update"
+	Unchanged Action = "unchanged"
+	Foreign   Action = "foreign"
+)
+
+// Foreign returns the files that someone else wrote and that lack what the endpoint needs.
+func (r *Result) Foreign() []File {
+	var list []File
+	for _, f := range r.Files {
+		if f.Action == Foreign {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Stale reports whether a file was or would be written.
+func (r *Result) Stale() bool {
+	for _, f := range r.Files {
+		if f.Action == Created || f.Action == Updated {
+			return true
+		}
+	}
+	return false
+}
+
+// Write writes the endpoint of a site. Files that it has not written are left alone: the
+// result contains the lines to add to them. If the module itself is such a file, nothing
+// is written, and the error wraps fs.ErrExist.
+func Write(opts *Options) (*Result, error) {
+	o := *opts
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	p := &plan{opts: &o}
+	for i := range hosts {
+		if hosts[i].name == o.Host {
+			p.host = &hosts[i]
+		}
+	}
+	if err := p.host.plan(p); err != nil {
+		return nil, err
+	}
+	r := &Result{Bytes: len(p.files[0].text)}
+	for i := range p.files {
+		f, err := compare(&p.files[i])
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 && f.Action == Foreign {
+			return nil, fmt.Errorf("write %s: %w, and was not written by slipway", f.Path, fs.ErrExist)
+		}
+		r.Files = append(r.Files, f)
+	}
+	if o.DryRun {
+		return r, nil
+	}
+	for i, f := range r.Files {
+		if f.Action != Created && f.Action != Updated {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := fsutil.Replace(f.Path, 0o644, fsutil.Content(p.files[i].text)); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// endpointPath matches the paths that every host can route.
+var endpointPath = regexp.MustCompile(`^(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+
+// complete checks the options and fills in the defaults.
+func (o *Options) complete() error {
+	if !Runs(o.Host) {
+		hint := ""
+		if near := nearest.DidYouMean(o.Host, Hosts()); near != "" {
+			hint = fmt.Sprintf("did you mean %q? ", near)
+		}
+		return fmt.Errorf("the host %q cannot run an endpoint: %sthe hosts are %s", o.Host, hint, strings.Join(Hosts(), ", "))
+	}
+	if o.Path == "" {
+		o.Path = DefaultPath
+	}
+	if !endpointPath.MatchString(o.Path) || len(o.Path) > 200 {
+		return fmt.Errorf("the path %q of the endpoint: want one such as /mcp", o.Path)
+	}
+	if o.URL != "" {
+		u, err := url.Parse(o.URL)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+			return fmt.Errorf("the address %q of the site: want an https URL", o.URL)
+		}
+		u.RawQuery, u.Fragment = "", ""
+		o.URL = strings.TrimSuffix(u.String(), "/") + "/"
+		if o.Project == "" {
+			o.Project = "."
+		}
+		return nil
+	}
+	if o.Published == "" {
+		return errors.New("no published folder")
+	}
+	if o.Site != "" && !fs.ValidPath(o.Site) {
+		return fmt.Errorf("the site %q is not below the published folder", o.Site)
+	}
+	if o.Project == "" {
+		absolute, err := filepath.Abs(o.Published)
+		if err != nil {
+			return err
+		}
+		o.Project = filepath.Dir(absolute)
+	}
+	return nil
+}
+
+// compare determines what to do with a file.
+func compare(p *plannedFile) (File, error) {
+	f := File{Path: p.name}
+	info, err := os.Lstat(p.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Action = Created
+		return f, nil
+	case err != nil:
+		return f, err
+	case !info.Mode().IsRegular():
+		return f, fmt.Errorf("write %s: it exists and is not a file", p.name)
+	}
+	old, err := fsutil.ReadFile(p.name, maxFile)
+	switch {
+	case err != nil:
+		return f, err
+	case bytes.Equal(old, p.text):
+		f.Action = Unchanged
+	case bytes.HasPrefix(old, []byte(Marker)):
+		f.Action = Updated
+	case p.present != nil && p.present(old):
+		f.Action = Unchanged
+	default:
+		f.Action = Foreign
+		f.Lines = p.lines
+	}
+	return f, nil
+}
+
+// searchHead is the entry file of a search index.
+const searchHead = ".staticmcp/search/index.json"
+
+// Language returns the language of the search index of a site, or "" if it has none. read
+// returns a file of the site, and an error that matches fs.ErrNotExist if it is missing.
+func Language(read func(path string) ([]byte, error)) (string, error) {
+	data, err := read(searchHead)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var head struct{ Language string }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return "", fmt.Errorf("%s: %w", searchHead, err)
+	}
+	return head.Language, nil
+}

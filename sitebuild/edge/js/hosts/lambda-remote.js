@@ -1,0 +1,3 @@
+// AWS Lambda with a function URL.
+
+const lambdaEndpoint = remoteEndpoint;

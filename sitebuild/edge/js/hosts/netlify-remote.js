@@ -1,0 +1,5 @@
+// A Netlify Edge Function.
+
+export default (request) => remoteEndpoint(request);
+
+export const config = { path: CONFIG.path };

@@ -1,0 +1,7 @@
+// A server for Node.js, Bun and containers.
+// Usage: node mcp-server.mjs [PORT [ADDRESS]]; the environment variables PORT and ADDRESS also count.
+
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+
+listenOn(endpointOf(remoteFiles, { seconds: 60, checksums: true }, ownHosts()), () => new Response('Not found\n', { status: 404 }));

@@ -1,0 +1,38 @@
+function ownAddress() {
+  return process.argv[3] ?? process.env.ADDRESS ?? '127.0.0.1';
+}
+
+/** Returns the names that requests may use: on loopback only those of loopback, which stops rebound DNS names. */
+function ownHosts() {
+  const loopback = ['127.0.0.1', 'localhost', '[::1]', '::1'];
+  return CONFIG.hosts ?? (loopback.includes(ownAddress()) ? loopback : undefined);
+}
+
+/** Serves the endpoint, and everything else with others. */
+function listenOn(endpoint, others) {
+  const server = createServer(async (incoming, outgoing) => {
+    try {
+      const request = toRequest(incoming);
+      const response = await (new URL(request.url).pathname === CONFIG.path ? endpoint(request) : others(request));
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      outgoing.end(Buffer.from(await response.arrayBuffer()));
+    } catch (e) {
+      console.error(e);
+      outgoing.writeHead(outgoing.headersSent ? 0 : 400);
+      outgoing.end();
+    }
+  });
+  server.requestTimeout = 30_000;
+  server.listen(Number(process.argv[2] ?? process.env.PORT ?? 8080), ownAddress(), () => {
+    const { address, port } = server.address();
+    console.log(`http://${address.includes(':') ? `[${address}]` : address}:${port}${CONFIG.path}`);
+  });
+}
+
+function toRequest(incoming) {
+  const headers = new Headers();
+  for (let i = 0; i < incoming.rawHeaders.length; i += 2) headers.append(incoming.rawHeaders[i], incoming.rawHeaders[i + 1]);
+  const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
+  const url = new URL(incoming.url, 'http://localhost');
+  return new Request(url, { method: incoming.method, headers, ...(hasBody && { body: Readable.toWeb(incoming), duplex: 'half' }) });
+}
