@@ -222,6 +222,17 @@ func (b *builtSite) searches(t *testing.T) []probe {
 				"name": tool.Name, "arguments": map[string]string{layout.Arguments()[0].Name: phrase},
 			})))
 		}
+		if len(layout.Arguments()) == 1 {
+			continue
+		}
+		for _, options := range []map[string]any{
+			{"queries": []string{"limit of a file", "maximum size", "how large"}}, {"limit": 2}, {"limit": 3, "offset": 4},
+			{"limit": 0}, {"offset": 500}, {"section": "reference"}, {"section": "/reference/"}, {"section": "refrence"},
+			{"section": "zzz"}, {"queries": []any{7}}, {"limit": 2.0}, {"limit": "2"}, {"queries": []string{}},
+		} {
+			options[layout.Arguments()[0].Name] = "file size limit"
+			list = append(list, legacy(call("tools/call", map[string]any{"name": tool.Name, "arguments": options})))
+		}
 	}
 	return list
 }

@@ -16,7 +16,7 @@ var scripts embed.FS
 // language goes between both lists.
 var (
 	partsBefore = []string{"tables", "text", "json", "names", "nearest", "snowball"}
-	partsAfter  = []string{"words", "search", "arguments", "site", "protocol"}
+	partsAfter  = []string{"words", "search1", "search2", "search", "arguments", "site", "protocol"}
 )
 
 // noLanguage replaces the stemmer for texts in other languages.
@@ -67,7 +67,7 @@ func module(language string, c *config, hosts ...string) ([]byte, error) {
 }
 
 var (
-	partImport = regexp.MustCompile(`(?m)^import .* from '\./[a-z]+\.js';\n`)
+	partImport = regexp.MustCompile(`(?m)^import .* from '\./[a-z0-9]+\.js';\n`)
 	partExport = regexp.MustCompile(`(?m)^export `)
 )
 

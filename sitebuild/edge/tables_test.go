@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,12 +145,17 @@ var messages = map[string][]textAt{
 		{"kindNumber", "kindNames", "a number"}, {"kindBoolean", "kindNames", "a boolean"},
 	},
 	"internal/search": {
-		{"searchReplaced", "Result.Text", "No page has"}, {"searchNear", "Result.Text", "No page matches %q. Words"},
-		{"searchNone", "Result.Text", "No page matches %q. Try"}, {"searchOne", "Result.Text", "1 page"},
-		{"searchBest", "Result.Text", "%d pages match %q;"}, {"searchAll", "Result.Text", "%d pages match %q,"},
+		{"searchReplaced", "Result.Text", "No page has"}, {"searchNear", "Result.Text", "No page matches %s. Words"},
+		{"searchNone", "Result.Text", "No page matches %s. Try"}, {"searchOne", "Result.Text", "1 page"},
+		{"searchBeyond", "Result.Text", "%d pages match %s, none"},
+		{"searchNumbers", "Result.Text", "%d pages match %s; numbers"},
+		{"searchBest", "Result.Text", "%d pages match %s; the best"},
+		{"searchAll", "Result.Text", "%d pages match %s, the best"},
 		{"searchHit", "Result.Text", "\n%d. "}, {"searchHeading", "Result.Text", "   heading"},
 		{"searchLink", "Result.Text", "   url"}, {"searchSnippet", "Result.Text", "   %s"},
 		{"searchHint", "Result.Text", "\n%s"},
+		{"searchSection", "SectionError.Error#0", "no pages below %q"},
+		{"searchSectionMean", "SectionError.Error", "no pages below %q;"},
 	},
 }
 
@@ -173,14 +179,14 @@ var limits = []constantAt{
 
 var searchConstants = []constantAt{
 	{"format", "internal/search", "format"}, {"head", "internal/search", "HeadName"},
-	{"words", "internal/search", "wordsName"},
+	{"words1", "internal/search", "words1Name"},
 	{"maxWord", "internal/search", "maxWord"}, {"maxParts", "internal/search", "maxParts"},
-	{"maxQuery", "internal/search", "maxQuery"}, {"maxTerms", "internal/search", "maxTerms"},
-	{"maxHits", "internal/search", "maxHits"}, {"maxNear", "internal/search", "maxNear"},
-	{"maxPrefix", "internal/search", "maxPrefix"}, {"maxSections", "internal/search", "maxSections"},
-	{"sections", "internal/search", "kMost"}, {"snippet", "internal/search", "snippetLen"},
-	{"asCompound", "internal/search", "asCompound"}, {"asPrefix", "internal/search", "asPrefix"},
-	{"asNear", "internal/search", "asNear"}, {"forSection", "internal/search", "forSection"},
+	{"maxPages", "internal/search", "maxPages"}, {"maxSections", "internal/search", "maxSections"},
+	{"maxWeight", "internal/search", "maxWeight"}, {"sections", "internal/search", "kMost"},
+	{"perUnit", "internal/search", "perUnit"}, {"sizeStep", "internal/search", "sizeStep"},
+	{"sectionBits", "internal/search", "sectionBits"}, {"sameWeight", "internal/search", "sameWeight"},
+	{"titleBit", "internal/search", "titleBit"}, {"postingShift", "internal/search", "postingShift"},
+	{"elsewhere", "internal/search", "elsewhere"}, {"ln2", "internal/search", "ln2"},
 	{"accented", "internal/search", "accented"}, {"bare", "internal/search", "bare"},
 }
 
@@ -242,11 +248,29 @@ func tables(t *testing.T) []byte {
 	for _, c := range searchConstants {
 		fmt.Fprintf(&b, "  %s: %s,\n", c.name, sources.constant(t, c))
 	}
-	b.WriteString("  anyWord: 0.4,\n  allWords: 0.6,\n};\n\n")
+	writeRanking(t, &b)
+	b.WriteString("};\n\n")
 
 	writeNames(t, &b, sources)
 	writeTexts(t, &b, sources)
 	return b.Bytes()
+}
+
+// writeRanking writes the weights and limits of the ranking.
+func writeRanking(t *testing.T, b *bytes.Buffer) {
+	text, err := os.ReadFile("../../internal/search/ranking.json")
+	var table map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &table)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if name != "$comment" {
+			fmt.Fprintf(b, "  %s: %s,\n", name, script(table[name]))
+		}
+	}
 }
 
 // writeNames writes the tables of the file name encoder.

@@ -1,9 +1,12 @@
 // Answers queries from the search index of a site. The weights, limits and texts come from
-// the tables of the Go implementation, and the order of every step is the same.
+// the tables of the Go implementation, and the order of every step is the same. Both formats
+// of an index are read: search1.js and search2.js are their readers.
 
-import { clip, compareBytes, format, lastNotAfter, quote } from './text.js';
+import { clip, compareBytes, format, quote } from './text.js';
 import { nearest } from './nearest.js';
-import { newAnalyzer, tokens } from './words.js';
+import { newAnalyzer, plain, tokens } from './words.js';
+import { Reader1 } from './search1.js';
+import { Reader2 } from './search2.js';
 import { LANGUAGE, SEARCH, TEXTS } from './tables.js';
 
 /** A file of the index that does not exist. */
@@ -12,9 +15,12 @@ export class NoFile extends Error {}
 /** A file of another build of the index. */
 export class Stale extends Error {}
 
+/** A section that the index does not have. The message is for the client. */
+export class SectionError extends Error {}
+
 /**
- * Answers a query. files.load(name, sum) returns a parsed file of the index, or throws NoFile or
- * Stale; files.forget(name) drops a cached one.
+ * Answers a query {phrasings, limit, offset, section}. files.load(name, sum) returns a parsed
+ * file of the index, or throws NoFile or Stale; files.forget(name) drops a cached one.
  */
 export async function search(files, query) {
   try {
@@ -26,37 +32,74 @@ export async function search(files, query) {
   }
 }
 
-async function searchOnce(files, query) {
-  const head = checkHead(await files.load(SEARCH.head));
-  const q = { files, head, analyzer: newAnalyzer(LANGUAGE), shards: new Map(), scores: new Map() };
-  q.result = { query, hits: [], pages: 0, replaced: [], near: [], hint: head.hint ?? '' };
-  let terms = wantedTerms(q, clip(query, SEARCH.maxQuery));
-  await fetchTerms(q, terms);
-  terms = await replaceUnknown(q, terms);
-  let groups = 0;
-  for (const t of terms) {
-    groups = Math.max(groups, t.group + 1);
-    addScores(q, t);
-  }
-  q.result.pages = q.scores.size;
-  await show(q, rank(q, groups), terms);
-  if (q.result.hits.length === 0) await suggest(q);
+async function searchOnce(files, asked) {
+  const head = await files.load(SEARCH.head);
+  const reader = head.format === 1 ? new Reader1(files, head) : new Reader2(files, head);
+  const section = asked.section.replace(/^\/+|\/+$/g, '');
+  const q = { reader, section, analyzer: newAnalyzer(LANGUAGE), terms: [] };
+  const phrasings = asked.phrasings.slice(0, SEARCH.maxQueries);
+  q.result = { asked: { ...asked, section }, hits: [], pages: 0, replaced: [], near: [], hint: head.hint ?? '' };
+  if (section !== '') reader.inFolder(section);
+  const lists = [];
+  for (const phrasing of phrasings) lists.push(await rankPhrasing(q, clip(phrasing, SEARCH.maxQueryBytes)));
+  const found = lists.length === 1 ? lists[0] : fuse(lists);
+  q.result.pages = found.length;
+  const from = Math.min(Math.max(0, asked.offset), SEARCH.maxOffset, found.length);
+  const limit = asked.limit <= 0 ? SEARCH.maxHits : asked.limit;
+  const shown = found.slice(from, from + Math.min(limit, SEARCH.maxLimit));
+  const rows = await reader.rows(shown);
+  const weights = new Map();
+  for (const t of q.terms) weights.set(t.term, Math.max(weights.get(t.term) ?? 0, t.weight * reader.idf(t.term)));
+  rows.forEach((row, i) => q.result.hits.push(hit(q, row, shown[i], weights)));
+  if (q.result.pages === 0) await suggest(q, phrasings);
   return q.result;
 }
 
-function checkHead(head) {
-  if (head.format !== SEARCH.format) throw new Error(`index of format ${head.format}`);
-  head.starts ??= { terms: head.terms.map((s) => s[0]), rows: head.rows.map((s) => Number(s[0])) };
-  return head;
+/** Ranks the pages for one phrasing. */
+async function rankPhrasing(q, query) {
+  let terms = wantedTerms(q, query);
+  await q.reader.fetch(terms);
+  const pinned = q.reader.pinned(terms);
+  terms = await replaceUnknown(q, terms);
+  let groups = 0;
+  for (const t of terms) groups = Math.max(groups, t.group + 1);
+  terms = await addSynonyms(q, terms);
+  const found = q.reader.rank(terms, groups, q.section);
+  for (const page of pinned.reverse()) {
+    const at = found.findIndex((c) => c.page === page);
+    if (at < 0 && q.section !== '') continue;
+    const [c] = at >= 0 ? found.splice(at, 1) : [{ page, section: -1, score: 0 }];
+    found.unshift(c);
+  }
+  q.terms.push(...terms);
+  return found;
 }
 
-/** Returns a shard, which must be of the build of the head. */
-async function loadShard(q, name, sum) {
-  try {
-    return await q.files.load(name, sum);
-  } catch (e) {
-    throw e instanceof NoFile ? new Stale(name) : e;
+export const byScore = (a, b) => b.score - a.score || a.page - b.page;
+
+/** Joins the rankings for several phrasings by reciprocal rank. */
+function fuse(lists) {
+  const deepest = 100;
+  const places = new Map();
+  for (const list of lists) {
+    list.forEach((c, rank) => {
+      let y = places.get(c.page);
+      if (!y) places.set(c.page, (y = { page: c.page, section: c.section, score: 0, best: rank }));
+      if (rank < y.best && c.section >= 0) {
+        y.best = rank;
+        y.section = c.section;
+      }
+      if (rank < deepest) y.score += 1 / (SEARCH.fuse + rank);
+    });
   }
+  return [...places.values()].sort(byScore);
+}
+
+/** Returns the factor for a page that has some of the words of a query. */
+export function coverage(base, has, groups) {
+  let on = 0;
+  for (let n = groups > 0 ? has : 0; n !== 0; n &= n - 1) on++;
+  return base + (1 - base) * (on / Math.max(1, Math.min(groups, 32)));
 }
 
 /** Returns the terms to look up: the words that are not stop words, or all words if there are no others. */
@@ -86,28 +129,18 @@ function wantedTerms(q, query) {
   return telling;
 }
 
-const shardOf = (q, term) => lastNotAfter(q.head.starts.terms, term, compareBytes);
-
-/** Loads the shards of the terms, side by side. */
-async function fetchTerms(q, terms) {
-  const numbers = new Set(terms.map((t) => shardOf(q, t.term)));
-  await Promise.all([...numbers].filter((n) => n >= 0 && !q.shards.has(n)).map(async (n) => {
-    q.shards.set(n, await loadShard(q, `terms-${n}.json`, q.head.terms[n][1]));
-  }));
-}
-
-function postings(q, term) {
-  const terms = q.shards.get(shardOf(q, term))?.terms;
-  return terms && Object.hasOwn(terms, term) ? terms[term] : '';
-}
-
 /** Replaces words that no page has by words that begin with them or are similar. */
 async function replaceUnknown(q, terms) {
-  const known = terms.filter((t) => postings(q, t.term) !== '');
-  const unknown = terms.filter((t) => postings(q, t.term) === '' && !t.compound);
+  const known = [];
+  const unknown = [];
+  for (const t of terms) {
+    if (q.reader.has(t.term)) known.push(t);
+    else if (q.reader.has(plain(t.word))) known.push({ ...t, term: plain(t.word) });
+    else if (!t.compound) unknown.push(t);
+  }
   if (unknown.length === 0) return known;
-  const words = await loadWords(q);
   for (const t of unknown) {
+    const words = await q.reader.words(t.word);
     let found = beginning(t.word, words);
     let weight = SEARCH.asPrefix;
     if (found.length === 0 && !t.literal) {
@@ -115,21 +148,47 @@ async function replaceUnknown(q, terms) {
       weight = SEARCH.asNear;
     }
     if (found.length === 0) continue;
-    q.result.replaced.push({ word: t.word, instead: found });
+    if (!q.result.replaced.some((x) => x.word === t.word)) q.result.replaced.push({ word: t.word, instead: found });
     for (const word of found) {
       for (const n of tokens(q.analyzer, word)) known.push({ term: n.term, word, weight, group: t.group });
     }
   }
-  known.sort((a, b) => compareBytes(a.term, b.term) || b.weight - a.weight);
-  const distinct = known.filter((t, i) => i === 0 || known[i - 1].term !== t.term);
-  await fetchTerms(q, distinct);
-  return distinct;
+  return distinct(q, known);
 }
 
-async function loadWords(q) {
-  const list = await loadShard(q, SEARCH.words, q.head.words);
-  list.split ??= list.words.split(/\s+/).filter(Boolean);
-  return list.split;
+/** Keeps the entry of each term with the largest weight, and fetches all. */
+async function distinct(q, terms) {
+  terms.sort((a, b) => compareBytes(a.term, b.term) || b.weight - a.weight);
+  terms = terms.filter((t, i) => i === 0 || terms[i - 1].term !== t.term);
+  await q.reader.fetch(terms);
+  return terms;
+}
+
+/** Adds the other members of the groups of synonyms that the terms belong to. */
+async function addSynonyms(q, terms) {
+  const { groups, own } = q.reader.synonyms();
+  const added = [];
+  groups.forEach((group, n) => {
+    const factor = n < own ? SEARCH.asOwnSynonym : SEARCH.asSynonym;
+    const i = group.findIndex((member) => findPhrase(terms, member) >= 0);
+    if (i < 0) return;
+    const from = terms[findPhrase(terms, group[i])];
+    group.forEach((other, j) => {
+      if (j === i) return;
+      for (const term of fields(other)) {
+        if (findPhrase(terms, term) < 0) added.push({ term, word: term, weight: factor * from.weight, group: from.group });
+      }
+    });
+  });
+  return added.length === 0 ? terms : distinct(q, [...terms, ...added]);
+}
+
+export const fields = (text) => text.split(/\s+/).filter(Boolean);
+
+/** Returns the place of the first word of a phrase among terms, if they have all of its words, or -1. */
+export function findPhrase(terms, phrase) {
+  const places = fields(phrase).map((term) => terms.findIndex((t) => t.term === term));
+  return places.length === 0 || places.includes(-1) ? -1 : places[0];
 }
 
 function near(word, words, limit) {
@@ -146,132 +205,55 @@ function beginning(word, words) {
   return found;
 }
 
-/** Adds the scores of one term. */
-function addScores(q, t) {
-  eachPosting(postings(q, t.term), q.head.pages, (page, score, sections) => {
-    let tally = q.scores.get(page);
-    if (!tally) q.scores.set(page, (tally = { page, score: 0, groups: 0, sections: [] }));
-    tally.score += t.weight * score;
-    tally.groups |= 1 << Math.min(t.group, 31);
-    for (const [section, points] of sections) {
-      const known = tally.sections.find((s) => s.section === section);
-      if (known) known.score += t.weight * points;
-      else tally.sections.push({ section, score: t.weight * points });
+/** Adds similar words to a result without hits. */
+async function suggest(q, phrasings) {
+  for (const phrasing of phrasings) {
+    for (const t of tokens(q.analyzer, phrasing)) {
+      if (t.stop || t.compound) continue;
+      for (const w of near(t.word, await q.reader.words(t.word), 4)) {
+        if (q.result.near.length < SEARCH.maxNear && !q.result.near.includes(w)) q.result.near.push(w);
+      }
     }
-  });
-}
-
-/** Calls visit for the pages of a term: unsigned varints in base64. */
-function eachPosting(encoded, pages, visit) {
-  const data = atob(encoded);
-  let i = 0;
-  const next = (limit) => {
-    let value = 0;
-    for (let shift = 1; ; shift *= 128) {
-      const byte = data.charCodeAt(i++);
-      if (!(byte >= 0)) throw new Error('damaged postings');
-      value += (byte & 127) * shift;
-      if (byte < 128) break;
-    }
-    if (value > limit) throw new Error('damaged postings');
-    return value;
-  };
-  let page = -1;
-  while (i < data.length) {
-    const step = next(pages);
-    page += step;
-    const score = next(1 << 24);
-    const sections = [];
-    let at = 0;
-    for (let count = next(SEARCH.sections); count > 0; count--) {
-      at += next(SEARCH.maxSections);
-      sections.push([at, next(1 << 24)]);
-    }
-    if (step === 0 || page >= pages) throw new Error('damaged postings');
-    visit(page, score, sections);
   }
 }
 
-/** Returns the best section of a page, or -1 if the words occur only in the title. */
-function best(tally) {
-  let section = -1;
-  let score = 0;
-  for (const s of tally.sections) {
-    if (s.score > score || (s.score === score && section > s.section)) ({ section, score } = s);
-  }
-  return { section, score };
-}
-
-function rank(q, groups) {
-  const all = [...q.scores.values()];
-  for (const tally of all) {
-    tally.score += SEARCH.forSection * best(tally).score;
-    let on = 0;
-    for (let g = 0; g < Math.min(groups, 32); g++) on += (tally.groups >>> g) & 1;
-    tally.score *= SEARCH.anyWord + (SEARCH.allWords * on) / Math.max(1, groups);
-  }
-  all.sort((a, b) => b.score - a.score || a.page - b.page);
-  return all.slice(0, SEARCH.maxHits);
-}
-
-/** Adds the best pages to the result. */
-async function show(q, pages, terms) {
-  const shards = await Promise.all(pages.map(async (tally) => {
-    const n = lastNotAfter(q.head.starts.rows, tally.page, (a, b) => a - b);
-    if (n < 0) throw new Error('damaged index');
-    const shard = await loadShard(q, `pages-${n}.json`, q.head.rows[n][1]);
-    return shard.pages[tally.page - q.head.starts.rows[n]];
-  }));
-  pages.forEach((tally, i) => q.result.hits.push(hit(q, shards[i], tally, terms)));
-}
-
-function hit(q, row, tally, terms) {
+/** Returns a page as a result, with a snippet from its best section, or from the first that has text. */
+function hit(q, row, c, weights) {
   const h = { page: row.id, title: row.title, link: row.link ?? '', slug: '', heading: '', snippet: '' };
-  const s = row.sections[best(tally).section];
+  const s = c.section >= 0 ? row.sections[c.section - (row.first ?? 0)] : undefined;
   if (s) {
     h.slug = s.slug ?? '';
     h.heading = s.heading ?? '';
-    h.snippet = s.text ?? '';
+    h.snippet = snippet(q, s.text ?? '', weights);
   }
-  for (let i = 0; h.snippet === '' && i < row.sections.length; i++) h.snippet = row.sections[i].text ?? '';
-  h.snippet = snippet(q, h.snippet, terms);
+  for (let i = 0; h.snippet === '' && i < row.sections.length; i++) h.snippet = snippet(q, row.sections[i].text ?? '', weights);
   return h;
 }
 
-async function suggest(q) {
-  const words = await loadWords(q);
-  for (const t of tokens(q.analyzer, q.result.query)) {
-    if (t.stop || t.compound) continue;
-    for (const w of near(t.word, words, 4)) {
-      if (q.result.near.length < SEARCH.maxNear && !q.result.near.includes(w)) q.result.near.push(w);
-    }
-  }
-}
-
-/** Returns the part of a text with most of the terms, with "…" at the cuts. Sizes are bytes. */
-function snippet(q, text, terms) {
+/** Returns the part of a text with the most of the terms, with "…" at the cuts. Sizes are bytes. */
+function snippet(q, text, weights) {
+  const most = SEARCH.snippetBytes;
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= SEARCH.snippet) return text;
-  const weights = new Map(terms.map((t) => [t.term, t.weight]));
+  if (bytes.length <= most) return text;
   const found = tokens(q.analyzer, text).filter((t) => weights.get(t.term) > 0);
   const offset = byteOffsets(text, bytes);
   for (const t of found) t.at = offset(t.at);
   let start = 0;
-  let most = 0;
+  let best = 0;
   for (let i = 0; i < found.length; i++) {
     let sum = 0;
     const seen = new Set();
-    for (let j = i; j < found.length && found[j].at < found[i].at + (SEARCH.snippet * 3) / 4; j++) {
+    for (let j = i; j < found.length && found[j].at < found[i].at + Math.floor((most * 3) / 4); j++) {
       if (seen.has(found[j].term)) continue;
       seen.add(found[j].term);
       sum += weights.get(found[j].term);
     }
-    if (sum > most) {
+    if (sum > best) {
       start = found[i].at;
-      most = sum;
+      best = sum;
     }
   }
-  return cut(bytes, start);
+  return cut(bytes, sentenceStart(bytes, start, Math.floor(most / 3)), most);
 }
 
 /** Returns a function from rising offsets in UTF-16 units to offsets in UTF-8. */
@@ -290,38 +272,54 @@ function byteOffsets(text, bytes) {
   };
 }
 
-function cut(bytes, start) {
-  const length = bytes.length;
-  const isStart = (i) => (bytes[i] & 0xc0) !== 0x80;
-  let from = Math.max(0, start - Math.floor(SEARCH.snippet / 6));
-  if (from + SEARCH.snippet > length) from = Math.max(0, length - SEARCH.snippet);
-  let to = Math.min(length, from + SEARCH.snippet);
-  if (from > 0) {
-    const i = bytes.subarray(from, to).indexOf(0x20);
-    if (i >= 0 && from + i < Math.max(start, from + 20)) from += i + 1;
-    while (from < length && !isStart(from)) from++;
+/** Returns the beginning of the sentence that contains at, if that is near, and otherwise a word before at. */
+function sentenceStart(bytes, at, limit) {
+  for (let i = at; i > Math.max(1, at - limit); i--) {
+    if (bytes[i - 1] === 0x20 && '.!?:;'.includes(String.fromCharCode(bytes[i - 2]))) return i;
   }
-  if (to < length) {
+  if (at <= limit) return 0;
+  const from = at - Math.floor(limit / 2);
+  const i = bytes.subarray(from, at).indexOf(0x20);
+  return i >= 0 ? from + i + 1 : at;
+}
+
+/** Returns about size bytes from start, in whole words. */
+function cut(bytes, start, size) {
+  const isStart = (i) => (bytes[i] & 0xc0) !== 0x80;
+  let from = start;
+  if (from + size > bytes.length) {
+    from = Math.max(0, bytes.length - size);
+    const i = bytes.subarray(from).indexOf(0x20);
+    if (from > 0 && i >= 0 && from + i < start) from += i + 1;
+  }
+  while (from < bytes.length && !isStart(from)) from++;
+  let to = Math.min(bytes.length, from + size);
+  if (to < bytes.length) {
     const i = bytes.subarray(from, to).lastIndexOf(0x20);
-    if (i > SEARCH.snippet / 2) to = from + i;
+    if (i > Math.floor(size / 2)) to = from + i;
     while (to > from && !isStart(to)) to--;
   }
   const middle = new TextDecoder().decode(bytes.subarray(from, to));
-  return (from > 0 ? '…' : '') + middle + (to < length ? '…' : '');
+  return (from > 0 ? '…' : '') + middle + (to < bytes.length ? '…' : '');
 }
 
 /** Formats a result for a model. */
 export function resultText(r) {
+  const asked = r.asked.phrasings.map(quote).join(', ');
+  const { pages } = r;
+  const shown = r.hits.length;
+  const first = r.asked.offset + 1;
   let out = '';
   for (const x of r.replaced) out += format(TEXTS.searchReplaced, x.word, x.instead.map(quote).join(', '));
-  const shown = r.hits.length;
-  if (shown === 0 && r.near.length > 0) out += format(TEXTS.searchNear, r.query, r.near.join(', '));
-  else if (shown === 0) out += format(TEXTS.searchNone, r.query);
-  else if (r.pages === 1) out += format(TEXTS.searchOne, r.query);
-  else if (r.pages > shown) out += format(TEXTS.searchBest, r.pages, r.query, shown);
-  else out += format(TEXTS.searchAll, r.pages, r.query);
+  if (pages === 0 && r.near.length > 0) out += format(TEXTS.searchNear, asked, r.near.join(', '));
+  else if (pages === 0) out += format(TEXTS.searchNone, asked);
+  else if (shown === 0) out += format(TEXTS.searchBeyond, pages, asked, first);
+  else if (r.asked.offset > 0) out += format(TEXTS.searchNumbers, pages, asked, first, r.asked.offset + shown);
+  else if (pages === 1) out += format(TEXTS.searchOne, asked);
+  else if (pages > shown) out += format(TEXTS.searchBest, pages, asked, shown);
+  else out += format(TEXTS.searchAll, pages, asked);
   r.hits.forEach((h, i) => {
-    out += format(TEXTS.searchHit, i + 1, h.title, h.page);
+    out += format(TEXTS.searchHit, first + i, h.title, h.page);
     if (h.slug) out += format(TEXTS.searchHeading, h.slug, h.heading);
     if (h.link) out += format(TEXTS.searchLink, h.link);
     if (h.snippet) out += format(TEXTS.searchSnippet, h.snippet);

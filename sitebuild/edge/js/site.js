@@ -5,7 +5,7 @@ import { canonical, compact, elements, isObject, member, members, unquote, witho
 import { answerPath, distinctName, encodeName, isSafePath, splitSlashes, uriRest } from './names.js';
 import { didYouMean, nearest } from './nearest.js';
 import { isAbsent, plainText, readArguments, readParams } from './arguments.js';
-import { NoFile, Stale, resultText, search } from './search.js';
+import { NoFile, SectionError, Stale, resultText, search } from './search.js';
 import { CODES, LIMITS, META, TEXTS } from './tables.js';
 
 /** An error for the client: a JSON-RPC code, a message, and data as JSON text or undefined. */
@@ -130,6 +130,8 @@ const readNamed = (key) => (raw, value) => {
   return { ...pick(value, [key, 'mimeType']), values: value._meta?.[META.values], raw };
 };
 
+const searchOptions = ['queries', 'limit', 'offset', 'section'];
+
 function readTool(raw, value) {
   if (value.inputSchema === undefined) raw = splice(raw, 'inputSchema', '{"type":"object"}');
   else if (value.inputSchema === null || typeof value.inputSchema !== 'object') return undefined;
@@ -137,7 +139,9 @@ function readTool(raw, value) {
   const inputSchema = member(raw, 'inputSchema');
   const tool = { name: value.name, inputSchema, params: readParams(inputSchema), raw };
   const said = value._meta?.[META.search];
-  if (said && tool.params.length === 1 && tool.params[0].name === said.argument && isSafePath(said.index ?? '')) {
+  const names = tool.params.map((p) => p.name);
+  if (said && names.includes(said.argument) && !searchOptions.includes(said.argument) &&
+      names.every((name) => name === said.argument || searchOptions.includes(name)) && isSafePath(said.index ?? '')) {
     tool.searchFolder = said.index;
   }
   const page = value._meta?.[META.page];
@@ -195,10 +199,12 @@ export async function callTool(site, name, argumentsText) {
   if (!tool) throw new RPCError(CODES.invalidParams, didMean(format(TEXTS.unknownTool, name), name, site.tools.keys()));
   const values = readArguments(tool, argumentsText).filter((v) => !isAbsent(v));
   let broken = false;
-  if (tool.searchFolder && values.length === 1 && values[0].raw[0] === '"') {
+  const query = tool.searchFolder ? queryOf(tool, values) : undefined;
+  if (query) {
     try {
-      return textResult(resultText(await search(indexFiles(site, tool.searchFolder), values[0].text)), false);
+      return textResult(resultText(await search(indexFiles(site, tool.searchFolder), query)), false);
     } catch (e) {
+      if (e instanceof SectionError) return textResult(e.message, true);
       broken = !(e instanceof NoFile);
       if (broken) console.error(`search index broken, using stored answers alone: ${e.message}`);
     }
@@ -210,6 +216,28 @@ export async function callTool(site, name, argumentsText) {
   }
   if (broken) return textResult(tool.name + TEXTS.searchBroken, true);
   return textResult(await noAnswer(site, tool, values), true);
+}
+
+/** Returns the query of a call, or undefined if it has none. */
+function queryOf(tool, values) {
+  const query = { phrasings: [], limit: 0, offset: 0, section: '' };
+  let others = [];
+  for (const v of values) {
+    const name = tool.params[v.at].name;
+    const value = JSON.parse(v.raw);
+    if (name === 'queries') {
+      if (!Array.isArray(value) || !value.every((text) => typeof text === 'string' || text === null)) return undefined;
+      others = value.map((text) => text ?? '');
+    } else if (name === 'limit' || name === 'offset') {
+      if (!/^-?\d+$/.test(v.raw) || !Number.isSafeInteger(value)) return undefined;
+      query[name] = value;
+    } else if (typeof value !== 'string') return undefined;
+    else if (name === 'section') query.section = value;
+    else query.phrasings.push(value);
+  }
+  if (query.phrasings.length !== 1) return undefined;
+  query.phrasings.push(...others);
+  return query;
 }
 
 /** Adds the name that was probably meant to a message. */
@@ -403,13 +431,13 @@ async function knownValues(site, tool, values) {
     const matching = calls.filter((c) => c.get(name) === want);
     if (matching.length === 0) {
       if (tool.page?.at === v.at) want = pagePath(tool.page, want);
-      return describeKnown(name, want, distinct(calls, name));
+      return describeKnown(name, want, distinctTexts(calls, name));
     }
     calls = matching;
   }
   for (const [at, p] of tool.params.entries()) {
     if (values.some((v) => v.at === at)) continue;
-    const known = describeKnown(p.name, '', distinct(calls, p.name));
+    const known = describeKnown(p.name, '', distinctTexts(calls, p.name));
     if (known) return known;
   }
   return '';
@@ -447,7 +475,7 @@ function indexPart(index) {
   return { calls, shards };
 }
 
-function distinct(calls, name) {
+function distinctTexts(calls, name) {
   return [...new Set(calls.map((c) => c.get(name)).filter((text) => text !== undefined))].sort(compareBytes);
 }
 

@@ -1,0 +1,271 @@
+// Indexes of format 2: files repeat the build of the head, scores are computed while reading.
+
+import { byteLength, compareBytes, format, quote } from './text.js';
+import { nearest } from './nearest.js';
+import { plain } from './words.js';
+import { SectionError, Stale, byScore, coverage, fields, findPhrase } from './search.js';
+import { Numbers, loadOf } from './search1.js';
+import { SEARCH, TEXTS } from './tables.js';
+
+/** Returns a length from its code of one byte. */
+function lengthOf(code) {
+  return code < 16 ? code : ((code & 7) + 8) * 2 ** ((code >> 3) - 1);
+}
+
+/** Decodes the sections of the head: for each page their number, its length and theirs. */
+function layoutOf(head) {
+  const numbers = new Numbers(head.sections);
+  const l = { lengths: [], first: [0], unit: [0], sections: [], page: [] };
+  let total = 0;
+  let all = 0;
+  for (let p = 0; p < head.pages; p++) {
+    const count = numbers.next(SEARCH.maxSections);
+    l.lengths.push(lengthOf(numbers.byte()));
+    total += l.lengths[p];
+    for (let i = 0; i < count; i++) {
+      const length = lengthOf(numbers.byte());
+      l.sections.push(length);
+      l.page.push(p);
+      all += length;
+    }
+    l.first.push(l.sections.length);
+    l.unit.push(l.unit[p] + Math.max(1, Math.floor((count + SEARCH.perUnit - 1) / SEARCH.perUnit)));
+  }
+  if (numbers.more) throw new Error('damaged index');
+  l.pageMean = Math.max(1, total / Math.max(1, head.pages));
+  l.sectionMean = Math.max(1, all / Math.max(1, l.sections.length));
+  return l;
+}
+
+/** Returns the file of the first single term of each group, by its members. */
+function homesOf(head) {
+  const homes = new Map();
+  for (const group of head.synonyms ?? []) {
+    const single = group.filter((member) => !member.includes(' '));
+    for (const member of single) if (!homes.has(member)) homes.set(member, single[0]);
+  }
+  return homes;
+}
+
+// The natural logarithm, with operations that are rounded alike everywhere.
+function ln(x) {
+  let halvings = 0;
+  for (; x >= 2; halvings++) x /= 2;
+  const y = (x - 1) / (x + 1);
+  const square = y * y;
+  let sum = 0;
+  for (let n = 15; n >= 1; n -= 2) sum = sum * square + 1 / n;
+  return halvings * SEARCH.ln2 + 2 * y * sum;
+}
+
+function saturate(flatten, weight, length) {
+  const norm = SEARCH.k1 * (1 - flatten + flatten * length);
+  return (weight * (SEARCH.k1 + 1)) / (weight + norm);
+}
+
+/** Returns the number of pages that postings begin with. */
+function pagesWith(encoded) {
+  try {
+    return Math.min(new Numbers(encoded.slice(0, 8)).next(Number.MAX_SAFE_INTEGER), SEARCH.maxPages);
+  } catch {
+    return 0;
+  }
+}
+
+export class Reader2 {
+  constructor(files, head) {
+    if (head.format !== SEARCH.format) throw new Error(`index of format ${head.format}`);
+    Object.assign(this, { files, head, loaded: new Map() });
+    head.layout ??= layoutOf(head);
+    head.homes ??= homesOf(head);
+  }
+
+  async load(name) {
+    const file = await loadOf(this.files, name);
+    if (file.of !== this.head.of) {
+      this.files.forget(name);
+      throw new Stale(name);
+    }
+    return file;
+  }
+
+  wordFileOf(word) {
+    if (this.head.terms <= 1) return 0;
+    const beginning = Array.from(word).slice(0, 2).join('');
+    return parseInt(crc32(new TextEncoder().encode(beginning)), 16) % this.head.terms;
+  }
+
+  termFileOf(term) {
+    return this.wordFileOf(this.head.homes.get(term) ?? term);
+  }
+
+  async fetch(terms) {
+    if (this.head.terms === 0) return;
+    const numbers = new Set(terms.map((t) => this.termFileOf(t.term)));
+    await Promise.all([...numbers].filter((n) => !this.loaded.has(n)).map(async (n) => {
+      this.loaded.set(n, await this.load(`terms-${n}.json`));
+    }));
+  }
+
+  postings(term) {
+    const file = this.loaded.get(this.termFileOf(term));
+    if (!file || term === '' || /[ \n]/.test(term)) return '';
+    const at = file.terms.indexOf(`\n${term} `);
+    if (at < 0) return '';
+    const start = at + term.length + 2;
+    const end = file.terms.indexOf('\n', start);
+    const line = file.terms.slice(start, end < 0 ? undefined : end);
+    const space = line.indexOf(' ');
+    const found = space < 0 ? '' : line.slice(space + 1);
+    return found === SEARCH.elsewhere ? '' : found;
+  }
+
+  has(term) {
+    return this.postings(term) !== '';
+  }
+
+  idf(term) {
+    return this.weightOf(this.postings(term));
+  }
+
+  weightOf(encoded) {
+    return ln(Math.max(1, (this.head.pages + 1) / (pagesWith(encoded) + 0.5)));
+  }
+
+  synonyms() {
+    return { groups: this.head.synonyms ?? [], own: this.head.ownSynonyms ?? 0 };
+  }
+
+  pinned(terms) {
+    return [...new Set((this.head.pins ?? []).filter((p) => findPhrase(terms, p.terms) >= 0).map((p) => p.page))];
+  }
+
+  /** Returns the words with the same first character that are not much shorter, most frequent first. */
+  async words(word) {
+    if (this.head.terms === 0) return [];
+    const file = await this.load(`terms-${this.wordFileOf(plain(word))}.json`);
+    file.vocabulary ??= vocabularyOf(file);
+    const least = byteLength(word) - 4;
+    return (file.vocabulary.get(Array.from(word)[0]) ?? []).filter((w) => w.size > least).map((w) => w.word);
+  }
+
+  inFolder(section) {
+    const folders = this.head.folders ?? {};
+    if (Object.hasOwn(folders, section)) return;
+    const names = Object.keys(folders).sort(compareBytes);
+    let near = nearest(section, names, 3);
+    if (near.length === 0) near = names.filter((name) => !name.includes('/')).slice(0, 5);
+    if (near.length === 0) throw new SectionError(format(TEXTS.searchSection, section));
+    throw new SectionError(format(TEXTS.searchSectionMean, section, near.map(quote).join(', ')));
+  }
+
+  /** Returns the pages in and below a section, or undefined for all. */
+  allowed(section) {
+    if (section === '') return undefined;
+    const numbers = new Numbers(this.head.folders[section]);
+    const pages = new Set();
+    for (let at = -1; numbers.more; ) pages.add((at += numbers.next(this.head.pages - 1 - at)));
+    return pages;
+  }
+
+  /** Ranks pages by BM25 of the whole page, and of its two best sections. */
+  rank(terms, groups, section) {
+    const allowed = this.allowed(section);
+    const pages = new Map();
+    const sections = new Map();
+    for (const t of terms) this.addScores(t, allowed, pages, sections);
+    const l = this.head.layout;
+    for (const [at, score] of sections) {
+      const y = pages.get(l.page[at]);
+      if (y.best < 0 || score > y.first || (score === y.first && at < y.best)) {
+        y.second = y.first;
+        y.first = score;
+        y.best = at;
+      } else if (score > y.second) y.second = score;
+    }
+    const out = [];
+    for (const [page, y] of pages) {
+      let score = y.score + SEARCH.bestSection * y.first;
+      score += SEARCH.secondSection * y.second;
+      out.push({ page, section: y.best >= 0 ? y.best - l.first[page] : -1, score: score * coverage(SEARCH.coverageBase, y.has, groups) });
+    }
+    return out.sort(byScore);
+  }
+
+  addScores(t, allowed, pages, sections) {
+    const encoded = this.postings(t.term);
+    if (encoded === '') return;
+    const l = this.head.layout;
+    const weight = t.weight * this.weightOf(encoded);
+    const numbers = new Numbers(encoded);
+    numbers.next(SEARCH.maxPages);
+    for (let page = -1; numbers.more; ) {
+      const step = numbers.next(this.head.pages);
+      page += step;
+      const coded = numbers.next(SEARCH.maxWeight * 2 ** SEARCH.postingShift);
+      const own = Math.floor(coded / 2 ** SEARCH.postingShift);
+      const title = coded & SEARCH.titleBit ? numbers.next(SEARCH.maxWeight) : 0;
+      const flags = coded & SEARCH.sectionBits;
+      const same = flags === SEARCH.sameWeight;
+      const count = same ? 1 : flags;
+      if (step === 0 || page >= this.head.pages || count > SEARCH.sections) throw new Error('damaged postings');
+      const found = [];
+      let at = 0;
+      for (let i = 0; i < count; i++) {
+        at += numbers.next(SEARCH.maxSections);
+        found.push([at, same ? own : numbers.next(SEARCH.maxWeight)]);
+        if (at >= l.first[page + 1] - l.first[page]) throw new Error('damaged postings');
+      }
+      if (allowed && !allowed.has(page)) continue;
+      let y = pages.get(page);
+      if (!y) pages.set(page, (y = { score: 0, has: 0, best: -1, first: 0, second: 0 }));
+      y.has |= 1 << Math.min(t.group, 31);
+      let part = saturate(SEARCH.lengthPage, own, l.lengths[page] / l.pageMean);
+      if (title > 0) part += SEARCH.titleBonus / Math.sqrt(title);
+      y.score += weight * part;
+      for (const [section, points] of found) {
+        const n = l.first[page] + section;
+        const score = weight * saturate(SEARCH.lengthSection, points, l.sections[n] / l.sectionMean);
+        sections.set(n, (sections.get(n) ?? 0) + score);
+      }
+    }
+  }
+
+  rows(found) {
+    const l = this.head.layout;
+    return Promise.all(found.map(async (c) => {
+      const { file, place } = this.rowFileOf(l.unit[c.page] + Math.floor(Math.max(0, c.section) / SEARCH.perUnit));
+      const row = (await this.load(`pages-${file}.json`)).rows[place];
+      if (!row) throw new Error('damaged index');
+      return row;
+    }));
+  }
+
+  /** The number of rows in a file doubles after each thousand files. */
+  rowFileOf(unit) {
+    let each = this.head.rowsPerFile;
+    let file = 0;
+    for (; unit >= SEARCH.sizeStep * each; each *= 2) {
+      unit -= SEARCH.sizeStep * each;
+      file += SEARCH.sizeStep;
+    }
+    return { file: file + Math.floor(unit / each), place: unit % each };
+  }
+}
+
+/** Returns the words of a file of terms, by their first character. */
+function vocabularyOf(file) {
+  const words = new Map();
+  for (const line of file.terms.split('\n')) {
+    const [term, spelling, ...rest] = line.split(' ');
+    if (rest.length === 0 || byteLength(term) < 3) continue;
+    const [, digits, ending] = /^(\d*)(.*)$/s.exec(spelling);
+    const letters = Array.from(term);
+    const word = letters.slice(0, Math.max(0, letters.length - Number(digits))).join('') + ending;
+    const first = Array.from(word)[0];
+    if (!words.has(first)) words.set(first, []);
+    words.get(first).push({ word, size: byteLength(word), pages: pagesWith(rest.join(' ')) });
+  }
+  for (const list of words.values()) list.sort((a, b) => b.pages - a.pages || compareBytes(a.word, b.word));
+  return words;
+}
