@@ -108,7 +108,8 @@ func (in *Inspector) serveLockDiff(w http.ResponseWriter, r *http.Request) error
 func (in *Inspector) drift(d lock.Drift) drift {
 	var out bytes.Buffer
 	_ = lock.WriteDiff(&out, []lock.Drift{d}) // a Buffer takes everything
-	_, lines, _ := strings.Cut(out.String(), "\n")
+	_, lines, _ := strings.Cut(strings.TrimRight(out.String(), "\n"), "\n")
+	lines = strings.TrimPrefix(lines, "--- locked\n+++ now\n")
 	return drift{
 		Item:          in.clean(d.Item.String()),
 		Text:          in.clean(d.String()),

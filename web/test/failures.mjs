@@ -75,13 +75,13 @@ check('a server that is lost: the form and the results stay usable', async () =>
 
 check('a server that ends again and again: why, the next attempt, and a button to try now', async () => {
   const file = join(temporary, 'crashed')
-  const lab = await inspect(['--', testserver, 'zoo', file])
+  const lab = await inspect(['--', testserver, 'zoo'], { env: { ZOO_CRASHED: file } })
   const { page, clean, close } = await visit(lab, { path: 't/crash' })
   await ready(page)
   await page.getByRole('button', { name: /^Call/ }).click()
   const banner = page.locator('.banner.warn')
   await banner.waitFor()
-  await page.waitForFunction(() => /ended, attempt \d+ in \d+ s.*FATAL: the licence has expired/s.test(document.querySelector('.banner.warn')?.innerText ?? ''))
+  await page.waitForFunction(() => /ended, attempt \d+ in \d+ s.*FATAL: the license has expired/s.test(document.querySelector('.banner.warn')?.innerText ?? ''))
   must((await page.locator('[data-list=tools] .row').count()) > 5, 'the tools are gone')
   const now = banner.getByRole('button', { name: 'Now' })
   await now.waitFor()

@@ -99,7 +99,7 @@ check('hostile server: nothing runs, the layout stands, nothing is asked for', a
   await close()
   lab.stop()
   return `${seen} results`
-})
+}, { seconds: 300 })
 
 check('hostile app: nothing leaves its frame, and what it says is text', async () => {
   const lab = await inspect(['--', testserver, 'hostile'])
@@ -143,4 +143,4 @@ check('hostile app: nothing leaves its frame, and what it says is text', async (
   await close()
   lab.stop()
   return `${Object.keys(outcome).length} attempts`
-})
+}, { seconds: 300 })

@@ -266,10 +266,11 @@ export async function quit() {
 
 /**
  * checks are the tests, in the order of their registration. One that measures runs alone; a long
- * one runs only if it is asked for.
+ * one runs only if it is asked for. Each may take some seconds, also on a busy machine.
  */
 export const checks = []
-export const check = (name, run, { long = false, alone = false } = {}) => checks.push({ name, run, long, alone })
+export const check = (name, run, { long = false, alone = false, seconds = long ? 600 : 120 } = {}) =>
+  checks.push({ name, run, long, alone, seconds })
 
 /** must throws unless a condition holds. */
 export function must(condition, text) {

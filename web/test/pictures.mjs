@@ -4,7 +4,8 @@
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { call, connected, inspect, none, quit, ready, temporary, testserver, urls, visit, weather as weatherProgram } from './lab.mjs'
+import { useDesktopFonts } from './fonts.mjs'
+import { call, connected, inspect, none, photograph, quit, ready, temporary, testserver, urls, visit, weather as weatherProgram } from './lab.mjs'
 
 const [folder, ...names] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
@@ -12,11 +13,15 @@ mkdirSync(folder, { recursive: true })
 // The pictures show names that a reader may have, and no folders of this machine.
 const programs = mkdtempSync(join(temporary, 'bin-'))
 copyFileSync(testserver, join(programs, 'tracker'))
+copyFileSync(testserver, join(programs, 'zoo'))
 copyFileSync(weatherProgram, join(programs, 'weather'))
+
+useDesktopFonts(temporary)
 const modules = fileURLToPath(new URL('../node_modules/.bin', import.meta.url))
 process.env.PATH = [programs, modules, dirname(process.execPath), process.env.PATH].join(delimiter)
 const tracker = ['--', 'tracker', 'large']
 const weather = ['--', 'weather']
+const zoo = ['--', 'zoo', 'zoo']
 const everything = ['--', 'mcp-server-everything']
 
 const settle = (page) => page.waitForTimeout(400)
@@ -70,6 +75,58 @@ const pictures = {
     act: async (page) => {
       await page.locator('.call-bar .primary').click()
       await page.waitForTimeout(1700)
+    },
+  },
+  form: {
+    sources: async () => zoo,
+    path: `t/echo_fields?a=${encodeURIComponent('{"name":"Ann","note":null,"level":"high","pet":{"kind":"dog","barks":-2},"point":[3,4]}')}`,
+    act: async (page) => {
+      await page.locator('.call-bar .primary').click()
+      await page.locator('.field-problem').first().waitFor()
+    },
+  },
+  result: {
+    sources: async () => zoo,
+    path: `t/show?a=${encodeURIComponent('{"kind":"resources"}')}`,
+    act: async (page) => {
+      await page.locator('.call-bar .primary').click()
+      await page.locator('.result .pill').waitFor()
+    },
+  },
+  changes: {
+    sources: async () => zoo,
+    path: 't/change',
+    act: async (page) => {
+      await page.locator('.call-bar .primary').click()
+      await page.getByRole('button', { name: /changed$/ }).click()
+      await page.locator('.changes').getByRole('button', { name: '~ log' }).click()
+      await page.locator('.splitter.vertical').first().focus()
+      for (let i = 0; i < 12; i++) await press(page, 'ArrowRight')
+    },
+  },
+  lost: {
+    sources: async () => zoo,
+    env: () => ({ ZOO_CRASHED: join(mkdtempSync(join(temporary, 'state-')), 'crashed') }),
+    path: `t/show?a=${encodeURIComponent('{"kind":"markdown"}')}`,
+    act: async (page, lab) => {
+      await page.locator('.call-bar .primary').click()
+      await page.locator('.result .pill').waitFor()
+      await call(lab, 'crash')
+      await page.locator('.banner.warn').waitFor()
+      await page.waitForFunction(() => /attempt [2-9].*FATAL/s.test(document.querySelector('.banner.warn')?.innerText ?? ''))
+    },
+  },
+  lock: {
+    sources: async () => zoo,
+    path: 'o',
+    act: async (page, lab) => {
+      const file = join(mkdtempSync(join(temporary, 'lock-')), 'slipway.lock')
+      writeFileSync(file, await (await lab.api('lock?source=1')).text())
+      await call(lab, 'change')
+      await page.waitForTimeout(700)
+      await page.locator('input[type=file]').setInputFiles(file)
+      await page.locator('.drifts').waitFor()
+      await page.locator('.drifts').scrollIntoViewIfNeeded()
     },
   },
   resources: {
@@ -158,6 +215,7 @@ const pictures = {
     count: 2,
     path: `cmp?t=get_issue_10&a=${encodeURIComponent('{"title":"Crash on start"}')}`,
     act: async (page) => {
+      await page.getByText('tools are in both').waitFor() // before, it asks whether the tool is destructive
       await page.getByRole('button', { name: /Call both/ }).click()
       await page.waitForFunction(() => document.querySelectorAll('.compare-sides .result .pill').length === 2)
     },
@@ -191,7 +249,7 @@ const wrong = []
 for (const [name, p] of Object.entries(pictures)) {
   if (names.length && !names.includes(name)) continue
   for (const colorScheme of ['light', 'dark']) {
-    const lab = await inspect(await p.sources(), { flags: p.flags?.() ?? [] })
+    const lab = await inspect(await p.sources(), { flags: p.flags?.() ?? [], env: p.env?.() ?? {} })
     try {
       if (!name.startsWith('connection')) await connected(lab)
       await p.prepare?.(lab)
@@ -204,7 +262,8 @@ for (const [name, p] of Object.entries(pictures)) {
       })
       if (!name.startsWith('connection')) await ready(page, p.count ?? 1)
       await settle(page)
-      await p.act?.(page)
+      page.setDefaultTimeout(30_000)
+      await p.act?.(page, lab)
       await settle(page)
       await page.screenshot({ path: join(folder, `inspect-${name}-${colorScheme}.jpg`), type: 'jpeg', quality: 74 })
       for (const fault of await clean()) wrong.push(`${name} ${colorScheme}: ${fault}`)
@@ -212,6 +271,7 @@ for (const [name, p] of Object.entries(pictures)) {
       console.log(`inspect-${name}-${colorScheme}.jpg`)
     } catch (error) {
       wrong.push(`${name} ${colorScheme}: ${error.message}`)
+      if (process.env.SLIPWAY_PICTURES) await photograph(process.env.SLIPWAY_PICTURES, `${name}-${colorScheme}`)
     }
     lab.stop()
   }

@@ -31,12 +31,12 @@ let failed = 0
 const limit = (milliseconds) =>
   new Promise((_, reject) => setTimeout(() => reject(new Error(`took more than ${milliseconds / 1000} s`)), milliseconds).unref())
 
-async function runOne({ name, run, long: isLong }) {
+async function runOne({ name, run, seconds }) {
   const start = performance.now()
   let mark = '✓'
   let result
   try {
-    result = await Promise.race([run(), limit(isLong ? 600_000 : 120_000)])
+    result = await Promise.race([run(), limit(seconds * 1000)])
   } catch (error) {
     failed++
     mark = '✗'

@@ -47,6 +47,42 @@ check('1,000 tools: few rows, and the filter answers at once', async () => {
   return `${rows} rows, ${each.toFixed(1)} ms of script and layout a key`
 }, { alone: true })
 
+check('10,000 frames are received and drawn at once', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  await call(lab, 'flood')
+  const { page, clean, close } = await visit(lab, { path: 'o' })
+  await ready(page)
+  const start = performance.now()
+  const spent = await tasks(page, async () => {
+    await page.goto(`${lab.base}f`)
+    await page.waitForFunction(() => document.body.innerText.includes('×10,000'), null, { timeout: 30_000 })
+  })
+  const clock = performance.now() - start
+  // Frames come while the page loads, so its whole work counts. A machine that is busy with
+  // other tests needs more for the same: 500 ms is the limit of an idle one.
+  must(spent.total <= 750, `${spent.total} ms of the processor`)
+  none(await clean())
+  await close()
+  lab.stop()
+  return `${spent.total} ms of the processor with loading the page, ${clock.toFixed(0)} ms by the clock`
+}, { alone: true })
+
+check('1,000 tools are drawn at once', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, { path: 'o' })
+  await ready(page)
+  const spent = await tasks(page, async () => {
+    await page.goto(`${lab.base}t`)
+    await page.locator('[data-list=tools] .row').first().waitFor()
+  })
+  const painted = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime)
+  must(spent.total <= 450, `${spent.total} ms of the processor`) // 300 ms on an idle machine
+  none(await clean())
+  await close()
+  lab.stop()
+  return `${spent.total} ms of the processor with loading the page; first paint after ${painted.toFixed(0)} ms`
+}, { alone: true })
+
 check('10,000 notifications: no task over 100 ms, a click is answered, none is lost', async () => {
   const lab = await inspect(['--', testserver, 'large'])
   const { page, clean, close } = await visit(lab, { path: 't/flood' })
@@ -126,6 +162,8 @@ for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of 
       await page.getByText('Show all').waitFor()
     })
     must(spent.processor <= longest, `the longest task took ${spent.processor} ms of the processor (${spent.clock} ms)`)
+    // 300 ms on an idle machine. While a busy one waits, the clock of the call is drawn.
+    must(spent.total <= 600, `the first screen took ${spent.total} ms of the processor`)
     const all = await tasks(page, async () => {
       await page.getByRole('button', { name: 'Show all' }).click()
       await page.getByText('Show all').waitFor({ state: 'detached', timeout: 20_000 })
@@ -139,7 +177,7 @@ for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of 
     none(await clean())
     await close()
     lab.stop()
-    return `longest task ${spent.processor} ms of the processor, ${spent.clock} ms by the clock; all of it: ${all.processor} and ${all.clock} ms`
+    return `first screen ${spent.total} ms of the processor; longest task ${spent.processor} ms of it, ${spent.clock} ms by the clock; all of it: ${all.processor} and ${all.clock} ms`
   }, { alone: true })
 }
 

@@ -9,12 +9,14 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { useDesktopFonts } from '../../web/test/fonts.mjs'
 import { pictures } from '../pictures.mjs'
 import { launch, serve, website } from './browser.mjs'
 
 const [site, slipway, folder, word = ''] = process.argv.slice(2)
 const home = mkdtempSync(join(tmpdir(), 'slipway-pictures-'))
 const inspectors = new Map()
+useDesktopFonts(home)
 
 /** inspect starts slipway inspect for a source once, and returns the address of its page. */
 function inspect(source) {

@@ -2,8 +2,8 @@
 // writes JSON-RPC itself, since no library would send what some of them send.
 //
 //	testserver large       1,000 tools, floods of notifications, results of megabytes, on stdio
-//	testserver zoo [FILE]  every kind of field, content, question and notification, on stdio;
-//	                       it does not start while FILE exists, which its tool crash creates
+//	testserver zoo         every kind of field, content, question and notification, on stdio; it
+//	                       does not start while $ZOO_CRASHED exists, which its tool crash creates
 //	testserver hostile     every string tries to break out of the page, on stdio
 //	testserver app         a tool with a user interface, on stdio
 //	testserver dies        writes to stderr and exits
@@ -32,7 +32,7 @@ func main() {
 	case "large":
 		serveStdio(newLarge("1.4.0", "open"))
 	case "zoo":
-		serveStdio(newZoo(os.Args[2:]...))
+		serveStdio(newZoo(os.Getenv("ZOO_CRASHED")))
 	case "hostile":
 		serveStdio(newHostile())
 	case "app":
@@ -193,7 +193,7 @@ func serveHTTP() {
 	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	large := newLarge("1.5.0-rc", "new")
 	mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) { post(large, w, r) })
-	zoo := newZoo()
+	zoo := newZoo("")
 	mux.HandleFunc("POST /zoo", func(w http.ResponseWriter, r *http.Request) { post(zoo, w, r) })
 	fmt.Printf("http://%s\n", listener.Addr())
 	fmt.Fprintln(os.Stderr, http.Serve(listener, mux))

@@ -24,21 +24,19 @@ type zoo struct {
 	reads      int // of the counter
 }
 
-// newZoo takes the name of the file that the tool crash creates.
-func newZoo(file ...string) *zoo {
-	z := &zoo{subscribed: make(map[string]bool)}
-	if len(file) == 0 {
-		return z
-	}
-	z.crashed = file[0]
-	if _, err := os.Stat(z.crashed); err == nil {
+// newZoo takes the file that the tool crash creates. Without one, there is no such tool.
+func newZoo(crashed string) *zoo {
+	if _, err := os.Stat(crashed); err == nil {
 		crash()
 	}
-	return z
+	return &zoo{
+		crashed:    crashed,
+		subscribed: make(map[string]bool),
+	}
 }
 
 func crash() {
-	fmt.Fprintln(os.Stderr, "FATAL: the licence has expired")
+	fmt.Fprintln(os.Stderr, "FATAL: the license has expired")
 	os.Exit(1)
 }
 

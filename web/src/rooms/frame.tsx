@@ -342,10 +342,12 @@ export function Details({ frame, all, mark }: { frame: Frame; all: ReadonlyMap<n
 
   const send = async (target: number, method: string, params: string) => {
     problem.value = undefined
+    const edited = editing.peek()
     try {
       const { id, ended } = await call({ source: target, method, params, sendAnyway: true, cause: 'retry' })
       say(`Sent ${method} again`)
       const done = await ended
+      if (editing.peek() !== edited) return // another edit has begun: it stays in view
       editing.value = undefined
       if (done.request) go(address('f', '', { q: param('q'), at: String(done.request), tab: 'response' }))
       else problem.value = done.error ?? { text: `call ${id} was ${done.state}` }

@@ -89,9 +89,9 @@ function Source({ of: s }: { of: State }) {
         <Tile room="r" s={s} n={s.counts && s.counts.resources + s.counts.templates} noun="resource" />
         <Tile room="p" s={s} n={s.counts?.prompts} noun="prompt" />
         <Tile room="a" s={s} n={s.counts?.apps} noun="app" />
-        <div class="tile">
+        <div class="tile" title="The definitions of the tools, as a model gets them; about four bytes a token">
           <strong>{isKnown(s) ? `≈ ${count(s.tokens ?? 0)}` : '–'}</strong>
-          <span>tokens{isKnown(s) && <>, {bytes(s.bytes ?? 0)}</>}: what the definitions cost in each conversation</span>
+          <span>tokens in every conversation{isKnown(s) && <>, {bytes(s.bytes ?? 0)}</>}</span>
         </div>
       </div>
       <div class="cards">
@@ -106,8 +106,8 @@ function Source({ of: s }: { of: State }) {
             </div>
           </Card>
         )}
-        <Lines of={s} />
         <Verbs of={s} />
+        <Lines of={s} />
         {canConnect && <Wanted of={s} />}
       </div>
     </div>

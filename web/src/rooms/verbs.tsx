@@ -114,7 +114,7 @@ function LockDiff({ of: found }: { of: Drifts }) {
           {d.diff && (
             <pre class="diff" tabIndex={0}>
               {d.diff.split('\n').map((l) => (
-                <span class={/^\+(?!\+\+ )/.test(l) ? 'added' : /^-(?!-- )/.test(l) ? 'removed' : undefined}>{l + '\n'}</span>
+                <span class={l[0] === '+' ? 'added' : l[0] === '-' ? 'removed' : undefined}>{l + '\n'}</span>
               ))}
             </pre>
           )}

@@ -117,6 +117,8 @@ function Label({ form, id, name, as }: { form: Form; id: string; name: string; a
 
 const idOf = (path: json.Path): string => 'f' + json.pointerOf(path).replace(/[^\w/-]/g, (c) => `_${c.charCodeAt(0)}`)
 
+const isNested = (form: Form): boolean => ['object', 'map', 'array', 'tuple', 'choice'].includes(form.kind)
+
 /** Field draws a value with its label, its state and the problems with it. */
 export function Field(props: FieldProps) {
   const { form, path, state, order } = props
@@ -124,7 +126,7 @@ export function Field(props: FieldProps) {
   const id = idOf(path)
   const pointer = json.pointerOf(path)
   const own = value === undefined && !state.attempted?.value ? [] : state.problems.value.filter((p) => p.pointer === pointer)
-  const nested = ['object', 'map', 'array', 'tuple', 'choice'].includes(form.kind)
+  const nested = isNested(form)
   const name = form.label && form.label !== form.key ? `${form.key ?? ''}` || form.label : (form.key ?? form.label ?? String(path.at(-1) ?? ''))
   const body = value === undefined && nested ? null : <Control {...props} id={id} value={value} />
   return (
@@ -615,6 +617,11 @@ function Choice(props: ControlProps) {
       </select>
       {branch && (
         <div class="branch">
+          {!isNested(branch) && (
+            <label class="sr" for={`${id}-branch`} id={`${id}-branch-label`}>
+              {form.key}, {branch.label ?? branch.kind}
+            </label>
+          )}
           <Control {...props} id={`${id}-branch`} form={{ ...branch, ...(form.key !== undefined ? { key: form.key } : {}) }} />
           <Help form={branch} name={branch.label ?? ''} />
         </div>

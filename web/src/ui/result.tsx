@@ -124,7 +124,7 @@ export function Content({ item, index, several }: { item: Item; index: number; s
   const size = isBinary ? sizeOf(blob) : node.to - node.from
   const bar = (rich: boolean) =>
     (uri || rich || several || isData || follow(node, 'annotations')) && (
-      <div class="content-bar">
+      <div class={rich && !uri && !several && !follow(node, 'annotations') ? 'content-bar corner' : 'content-bar'}>
         {several && <span class="badge">{item.type}</span>}
         {uri && <code>{uri.slice(0, 300)}</code>}
         {mime && <span class="muted">{mime}</span>}
