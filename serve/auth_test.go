@@ -427,7 +427,7 @@ func TestTokenFileIsReadAgain(t *testing.T) {
 		time.Sleep(time.Second)
 		check("behind a good file", powerlessToken, nil)
 		check("behind a good file", adminToken, serve.ErrToken)
-		if got := log.String(); !strings.Contains(got, "stay as they were") || !strings.Contains(got, "read again") {
+		if got := log.String(); !strings.Contains(got, "tokens not reloaded") || !strings.Contains(got, "tokens reloaded") {
 			t.Errorf("log:\n%s", got)
 		}
 		for _, token := range []string{readerToken, adminToken, powerlessToken} {

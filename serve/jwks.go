@@ -158,7 +158,7 @@ func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
 	case k != nil && !fetched && !tried.After(began):
 		return nil, &throttledError{s.opts.Pause - began.Sub(tried)} // the key may be new
 	case k == nil:
-		return nil, errors.New("the keys of the issuer are not there")
+		return nil, errors.New("the keys of the issuer are not available")
 	}
 	return nil, invalid("signed with a key that the issuer does not have")
 }

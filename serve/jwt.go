@@ -225,7 +225,7 @@ func checkSignature(
 		*c = claims{}
 		*all = nil
 	}
-	return invalid("no key of the issuer's has signed it so")
+	return invalid("not signed by a key of the issuer")
 }
 
 // checkClaims verifies issuer, audience and times, and rejects tokens that were issued

@@ -11,7 +11,7 @@ import (
 
 // ErrExposed is the error, wrapped, that [Run] returns for an address that others can
 // reach without authentication.
-var ErrExposed = errors.New("refused: others could reach it, and nothing asks them who they are")
+var ErrExposed = errors.New("refused: other machines could reach it without authentication")
 
 // listen opens the address in o. Names are resolved first, so that the address that was
 // checked is the one listened on.

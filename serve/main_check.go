@@ -120,7 +120,7 @@ func (c *checker) arguments() {
 				c.errorf("prompt %q: an argument has no name", p.Name)
 			}
 			if seen[a.Name] {
-				c.errorf("prompt %q: there are two arguments %q", p.Name, a.Name)
+				c.errorf("prompt %q: duplicate argument %q", p.Name, a.Name)
 			}
 			seen[a.Name] = true
 		}

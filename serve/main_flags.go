@@ -170,7 +170,7 @@ func (p *program) address(s *settings) error {
 	}
 	host, own, err := net.SplitHostPort(s.addr)
 	if _, _, whole := net.SplitHostPort(p.getenv(envAddr)); whole == nil && own != port {
-		return p.usage("%s says port %s, %s says %s", envAddr, own, envPort, port)
+		return p.usage("%s has port %s, %s has %s", envAddr, own, envPort, port)
 	}
 	s.addr = net.JoinHostPort(host, port)
 	return err

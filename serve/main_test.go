@@ -102,7 +102,7 @@ func TestMainAnswersAndExits(t *testing.T) {
 		{"no port", "-http", map[string]string{envPort: "70000"}, newQuay(), nil, 2, "",
 			`MCP_SERVER_PORT: "70000" is not a port`},
 		{"two ports", "-http", map[string]string{envAddr: "127.0.0.1:1", envPort: "2"}, newQuay(), nil, 2, "",
-			"MCP_SERVER_ADDR says port 1"},
+			"MCP_SERVER_ADDR has port 1"},
 		{"no level", "-log-level loud", nil, newQuay(), nil, 2, "", "-log-level"},
 		{"no level in the environment", "", map[string]string{envLevel: "loud"}, newQuay(), nil, 2, "",
 			`MCP_SERVER_LOG_LEVEL: "loud"`},
@@ -350,7 +350,7 @@ func TestCheck(t *testing.T) {
 		}, `warning: template "quay://ships/{b}": `},
 		{"an argument twice", func(c *mcp.Catalog) {
 			c.Prompts[0].Arguments = append(c.Prompts[0].Arguments, mcp.PromptArgument{Name: "who"})
-		}, `error: prompt "greet": there are two arguments "who"`},
+		}, `error: prompt "greet": duplicate argument "who"`},
 		{"an app that is not there", func(c *mcp.Catalog) {
 			c.Tools[0].Meta = json.RawMessage(`{"ui":{"resourceUri":"ui://quay/none"}}`)
 		}, "ui://quay/none"},

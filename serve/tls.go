@@ -84,9 +84,9 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	w := c.current.Load()
 	w.watch.refresh(func() {
 		if err := w.load(); err != nil {
-			c.log.Error("the certificate stays as it was", "error", err)
+			c.log.Error("certificate not reloaded, keeping the previous one", "error", err)
 		} else {
-			c.log.Info("certificate read again")
+			c.log.Info("certificate reloaded")
 		}
 	})
 	return w.pair.Load(), nil

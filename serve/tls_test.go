@@ -106,7 +106,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if got := log.String(); !strings.Contains(got, "stays as it was") || !strings.Contains(got, "endpoint=https://") {
+		if got := log.String(); !strings.Contains(got, "certificate not reloaded") || !strings.Contains(got, "endpoint=https://") {
 			t.Errorf("log:\n%s", got)
 		}
 	})

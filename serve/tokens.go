@@ -177,7 +177,7 @@ func (t *Token) check() error {
 		return errors.New("sha256: must be followed by 64 hexadecimal digits")
 	case hashed:
 	case len(t.Token) < minTokenLength:
-		return fmt.Errorf("the token is shorter than %d characters; openssl rand -hex 32 makes a good one",
+		return fmt.Errorf("the token is shorter than %d characters; openssl rand -hex 32 creates one",
 			minTokenLength)
 	case !isToken(t.Token):
 		return errors.New("a token consists of letters, digits and -._~+/, with = at its end")
@@ -237,9 +237,9 @@ func (t *Tokens) set(list []Token) error {
 // reload reads the file again. An invalid file changes nothing.
 func (t *Tokens) reload() {
 	if n, err := t.load(); err != nil {
-		t.log.Error("the tokens stay as they were", "error", err)
+		t.log.Error("tokens not reloaded, keeping the previous ones", "error", err)
 	} else {
-		t.log.Info("tokens read again", "tokens", n)
+		t.log.Info("tokens reloaded", "tokens", n)
 	}
 }
 

@@ -185,7 +185,7 @@ func (l *loader) part(n *tree.Node) *part {
 		p.path = m.Value.String()
 	}
 	if p.kind == "" {
-		l.AtLine(n.Line, n.Column).Add(ruleKind, "", "", "it does not say what is read: an input has one of %s",
+		l.AtLine(n.Line, n.Column).Add(ruleKind, "", "", "the input has no type: it needs one of %s",
 			strings.Join(names, ", "))
 		return nil
 	}
@@ -193,7 +193,7 @@ func (l *loader) part(n *tree.Node) *part {
 		for _, kind := range names {
 			if kind != p.kind && slices.Contains(all[kind], m.Key) &&
 				!slices.Contains(all[p.kind], m.Key) {
-				l.AtLine(m.Line, m.Column).Add(ruleMember, "", "", "%q is a setting for %s, and this is %s",
+				l.AtLine(m.Line, m.Column).Add(ruleMember, "", "", "%q is a setting of %s, but this is %s",
 					m.Key, kind, p.kind)
 				return nil
 			}

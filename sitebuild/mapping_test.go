@@ -220,7 +220,7 @@ func TestFaults(t *testing.T) {
 		"no input": {"name: x\n", []string{"1:1: error: inputs: required [mapping/schema]"}},
 		"no kind": {
 			"inputs:\n  - key: x\n",
-			[]string{"2:5: error: it does not say what is read: an input has one of data, docs, go, openapi, table " +
+			[]string{"2:5: error: the input has no type: it needs one of data, docs, go, openapi, table " +
 				"[mapping/kind]"},
 		},
 		"two": {
@@ -229,7 +229,7 @@ func TestFaults(t *testing.T) {
 		},
 		"other's": {
 			"inputs:\n  - go: lib\n    key: x\n",
-			[]string{`3:5: error: "key" is a setting for table, and this is go [mapping/member]`},
+			[]string{`3:5: error: "key" is a setting of table, but this is go [mapping/member]`},
 		},
 		"path": {
 			"inputs:\n  - table: nothing.csv\n",

@@ -27,7 +27,7 @@ func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func
 	if f.path == "" && f.keys == "" {
 		return nil, func() {}, nil
 	}
-	const random = "openssl rand -hex 32 makes a key"
+	const random = "openssl rand -hex 32 creates a key"
 	var more [][]byte
 	if f.keys != "" {
 		if more, err = serve.ParseStateKeys([]byte(f.keys)); err != nil {

@@ -122,7 +122,7 @@ func Read(name string, text []byte) (*File, *check.Report) {
 		place.AtLine(syntax.Line, syntax.Column).Add(ruleSyntax, "", "", "%s", syntax.Message)
 		return nil, r.report
 	case !root.Get("calls").Is(tree.Array):
-		r.at(root).Add(ruleSyntax, "/calls", `{"calls": [{"name": "...", "params": {...}}]}`, "there is no list of calls")
+		r.at(root).Add(ruleSyntax, "/calls", `{"calls": [{"name": "...", "params": {...}}]}`, "the list of calls is missing")
 		return nil, r.report
 	}
 	for i, node := range root.Get("calls").Items {
@@ -159,7 +159,7 @@ func placed(report *check.Report, file string, node *tree.Node) check.Reporter {
 // call adds a call.
 func (r *reader) call(node *tree.Node, pointer string) {
 	if !node.Is(tree.Object) {
-		r.at(node).Add(ruleCall, pointer, "", "a call is an object")
+		r.at(node).Add(ruleCall, pointer, "", "a call must be an object")
 		return
 	}
 	c := &Call{
@@ -173,25 +173,25 @@ func (r *reader) call(node *tree.Node, pointer string) {
 		r.at(node).Add(ruleCall, pointer, "", "the call has no name")
 	}
 	if slices.ContainsFunc(r.file.Calls, func(other *Call) bool { return other.Name == c.Name }) {
-		r.at(node.Get("name")).Add(ruleCall, pointer+"/name", "", "there are two calls named %q", c.Name)
+		r.at(node.Get("name")).Add(ruleCall, pointer+"/name", "", "duplicate call name %q", c.Name)
 	}
 	if source := node.Get("source"); source != nil && !source.Is(tree.String) {
-		r.at(source).Add(ruleCall, pointer+"/source", "", "the source is no text")
+		r.at(source).Add(ruleCall, pointer+"/source", "", "the source must be a string")
 	}
 	if method := node.Get("method"); method != nil {
 		if c.Method = method.String(); c.Method == "" || !method.Is(tree.String) {
-			r.at(method).Add(ruleCall, pointer+"/method", "", "the method is no text")
+			r.at(method).Add(ruleCall, pointer+"/method", "", "the method must be a string")
 		}
 	}
 	if params := node.Get("params"); params != nil {
 		if !params.Is(tree.Object) {
-			r.at(params).Add(ruleCall, pointer+"/params", "", "the parameters are no object")
+			r.at(params).Add(ruleCall, pointer+"/params", "", "the parameters must be an object")
 		}
 		c.Params = params.AppendJSON(nil)
 	}
 	expect := node.Get("expect")
 	if expect != nil && !expect.Is(tree.Array) {
-		r.at(expect).Add(ruleExpect, pointer+"/expect", "", "expect is a list of expectations")
+		r.at(expect).Add(ruleExpect, pointer+"/expect", "", "expect must be a list of expectations")
 	}
 	for i, e := range expect.Elements() {
 		r.expect(c, e, pointer+"/expect/"+strconv.Itoa(i))
@@ -230,10 +230,10 @@ func (r *reader) expect(c *Call, node *tree.Node, pointer string) {
 		invalid(node, "the expectation has %d of %s, want one", found, strings.Join(kinds, ", "))
 	}
 	if e.pointer != "" && e.pointer[0] != '/' {
-		invalid(node.Get("pointer"), "%q is no JSON pointer, which begins with a slash", e.pointer)
+		invalid(node.Get("pointer"), "%q is not a JSON pointer, which begins with a slash", e.pointer)
 	}
 	if e.contains != nil && !e.contains.Is(tree.String) {
-		invalid(e.contains, "contains wants text")
+		invalid(e.contains, "contains must be a string")
 	}
 	for _, flag := range []*tree.Node{e.exists, e.isError} {
 		if flag != nil && !flag.Is(tree.Bool) {
@@ -241,12 +241,12 @@ func (r *reader) expect(c *Call, node *tree.Node, pointer string) {
 		}
 	}
 	if e.code != nil && !e.code.Is(tree.Number) {
-		invalid(e.code, "error wants the code of a JSON-RPC error, such as -32602")
+		invalid(e.code, "error must be a JSON-RPC error code, such as -32602")
 	}
 	if below := node.Get("below"); below != nil {
 		limit, err := time.ParseDuration(below.String())
 		if err != nil || limit <= 0 {
-			invalid(below, "below wants a time, such as 200ms or 2s")
+			invalid(below, "below must be a duration, such as 200ms or 2s")
 		}
 		e.below = limit
 	}
@@ -263,11 +263,11 @@ func (r *reader) compile(e *expectation, source *tree.Node, invalid func(*tree.N
 	case e.matches == nil:
 		return
 	case !e.matches.Is(tree.String):
-		invalid(e.matches, "matches wants a regular expression as text")
+		invalid(e.matches, "matches must be a regular expression")
 		return
 	default:
 		if err := schema.CheckPattern(e.matches.Text); err != nil {
-			invalid(e.matches, "the regular expression cannot be used: %v", err)
+			invalid(e.matches, "invalid regular expression: %v", err)
 			return
 		}
 		text = append(jsonscan.AppendQuote([]byte(`{"pattern":`), e.matches.Text), '}')

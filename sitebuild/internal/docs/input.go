@@ -107,7 +107,7 @@ func (f *Folder) Read(ctx context.Context) (*Set, error) {
 		return nil, fmt.Errorf("read documents: %w", err)
 	}
 	if len(set.Pages) == 0 {
-		return nil, fmt.Errorf("%s has no Markdown that is not hidden", f.dir)
+		return nil, fmt.Errorf("%s has no visible Markdown files", f.dir)
 	}
 	set.place = folderName(f.dir)
 	set.Title = cmp.Or(set.Title, projectTitle(f.dir))

@@ -440,7 +440,7 @@ func (r *reader) broken(p *Page, address string, at int) {
 		hint = "did you mean " + near + "?"
 	}
 	r.warn(ruleBrokenLink.As(severity), p, at, hint,
-		"the link to %s leads to no page in the folder", address)
+		"the link to %s matches no page in the folder", address)
 }
 
 // outside reports whether a link leads above the folder. Its target may exist, but is not

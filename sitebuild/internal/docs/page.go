@@ -81,7 +81,7 @@ func (r *reader) cut(p *Page) []check.Finding {
 	for _, h := range p.raw.headings {
 		if h.id != "" && !slugs.take(h.id) {
 			found = append(found, finding(ruleDuplicateSlug, r.place(p.File), p.lineOf(h.at), "give one of them another id",
-				"the id \"%s\" is already that of another heading of the page", h.id))
+				"another heading of the page already has the id \"%s\"", h.id))
 		}
 	}
 	end := len(p.Body)

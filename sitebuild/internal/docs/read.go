@@ -267,7 +267,7 @@ func (r *reader) name(pages []*Page) {
 			}
 			if other == file {
 				r.set.Report.Add(finding(ruleDuplicatePage, r.place(p.File), 0, "",
-					"another document is already called \"%s\"; this one is \"%s\"", id, other))
+					"another document already has the path \"%s\"; this one gets \"%s\"", id, other))
 			}
 			id = other
 		}

@@ -130,7 +130,7 @@ func (in *Input) Site(ctx context.Context) (*sitewriter.Site, error) {
 	}
 	if len(r.packages) == 0 {
 		return nil, fmt.Errorf(
-			"read Go packages in %s: there is no package that others may import; those in internal folders are skipped",
+			"read Go packages in %s: no importable packages; internal packages are skipped",
 			in.dir)
 	}
 	b := &book{

@@ -192,7 +192,7 @@ Declared in shop.go:8
 	}
 	if len(ruletest.Record(b.From.Findings...)) != 1 ||
 		!strings.HasSuffix(b.From.Findings[0].String(),
-			"bad.go:3:6: warning: expected 'IDENT', found '{'; the file is left out [go/syntax]") {
+			"bad.go:3:6: warning: expected 'IDENT', found '{'; the file is skipped [go/syntax]") {
 		t.Errorf("findings: %v", b.From.Findings)
 	}
 	if _, err := b.Site.ReadResource(t.Context(),

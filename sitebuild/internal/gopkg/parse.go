@@ -113,10 +113,10 @@ func (r *reader) parse(fset *token.FileSet, path string) *ast.File {
 	case errors.As(err, &syntax) && len(syntax) > 0:
 		r.about(path).AtLine(syntax[0].Pos.Line,
 			syntax[0].Pos.Column).Add(ruleSyntax, "", "",
-			"%s; the file is left out", syntax[0].Msg)
+			"%s; the file is skipped", syntax[0].Msg)
 	default:
 		r.about(path).AtLine(0, 0).Add(ruleUnreadable, "", "",
-			"%s; the file is left out", err.Error())
+			"%s; the file is skipped", err.Error())
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 	defer func() {
 		if recover() != nil {
 			r.about(fset.File(files[0].Pos()).Name()).AtLine(0, 0).Add(ruleUnreadable, "", "",
-				"the package cannot be documented and is left out")
+				"the package cannot be documented and is skipped")
 			p = nil
 			err = nil
 		}
@@ -154,7 +154,7 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 	d, err := doc.NewFromFiles(fset, append(files, tests...), importPath)
 	if err != nil {
 		r.about(fset.File(files[0].Pos()).Name()).AtLine(0, 0).Add(ruleUnreadable, "", "",
-			"%s; the package is left out", err.Error())
+			"%s; the package is skipped", err.Error())
 		return nil, nil
 	}
 	w := &documenter{

@@ -322,7 +322,7 @@ func TestFindings(t *testing.T) {
 		},
 		"circle": {
 			paths("      requestBody: {$ref: '#/x'}\nx: {$ref: '#/x'}\n"),
-			`openapi.yaml:9:4: warning: the reference "#/x" leads to itself [openapi/ref]`,
+			`openapi.yaml:9:4: warning: the reference "#/x" refers to itself [openapi/ref]`,
 		},
 		"network": {
 			paths("      parameters: [{name: q, in: query, schema: {$ref: 'https://example.org/a.yaml'}}]\n"),

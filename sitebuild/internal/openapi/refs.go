@@ -122,7 +122,7 @@ func (a *api) follow(at place) (place, bool) {
 		}
 		at = next
 	}
-	a.found(ruleRef, at.file, at.node, "", "the reference %q leads to itself",
+	a.found(ruleRef, at.file, at.node, "", "the reference %q refers to itself",
 		refOf(at.node))
 	return place{}, false
 }

@@ -7,7 +7,7 @@ var rules check.RuleSet
 // The rules.
 var (
 	ruleRef = rules.Warning("openapi/ref",
-		"a reference that is broken, circular, or leads to the network or out of the folder")
+		"a reference that is broken or circular, or points to the network or outside the folder")
 	ruleOperationID = rules.Warning("openapi/operation-id", "two operations with the same id")
 )
 

@@ -179,7 +179,7 @@ func (in *Input) columnNames(first []string, header bool, r *check.Report) []str
 		}
 		if unique != name {
 			in.about(r).AtLine(1, 0).Add(ruleDuplicateColumn, "", "rename one of them",
-				"two columns are called %q; the second is renamed to %q", name, unique)
+				"two columns are named %q; the second is renamed to %q", name, unique)
 		}
 		names[i] = unique
 	}

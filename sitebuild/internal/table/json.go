@@ -297,7 +297,7 @@ func (j *jsonRows) set(name string, v cell) {
 	if j.filled[i] == j.count {
 		if j.report != nil {
 			j.in.about(j.report).AtLine(j.line, 0).Add(ruleDuplicateMember, "", "",
-				"the row has two members called %q; the second is skipped", name)
+				"duplicate member %q in the row; the second is skipped", name)
 		}
 		return
 	}
@@ -511,7 +511,7 @@ func (l *lineReader) at(offset int64) int {
 // placed adds the line to an error of the decoder.
 func (l *lineReader) placed(err error, dec *json.Decoder) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the array is not closed")
+		err = errors.New("unterminated array")
 	}
 	var syntax *json.SyntaxError
 	offset := dec.InputOffset()

@@ -114,11 +114,11 @@ func (s *source) about(r *check.Report) check.Reporter {
 // few of them.
 func noSuch(what, name string, names []string) error {
 	if near := nearest.DidYouMean(name, names); near != "" {
-		return fmt.Errorf("there is no %s %q; did you mean %q?", what, name, near)
+		return fmt.Errorf("no %s is named %q; did you mean %q?", what, name, near)
 	}
 	const few = 20
 	list := strings.Join(names[:min(few, len(names))], ", ")
-	return fmt.Errorf("there is no %s %q; there are %s", what, name, list)
+	return fmt.Errorf("no %s is named %q; there are %s", what, name, list)
 }
 
 // errorsJoin joins two errors, unless one is nil or wraps the other.

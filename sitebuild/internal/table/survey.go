@@ -74,7 +74,7 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 	}
 	if t.rows == 0 || len(t.cols) == 0 {
 		src.about(report).Add(ruleEmpty, "", "",
-			"the table %s has no rows with anything in them and is left out", src.name)
+			"the table %s has no rows with values and is skipped", src.name)
 		return nil, nil
 	}
 	for i, c := range t.cols {
@@ -185,8 +185,8 @@ func (t *tab) newColumn(name string) *columnStats {
 // duplicate reports why a column named like a key is not one.
 func (t *tab) duplicate(report *check.Report, line int, column, value string) {
 	t.src.about(report).AtLine(line, 0).Add(ruleDuplicateKey.As(check.Warning), "",
-		"name the key, or take the row out",
-		"%s %q was there before, so that %s does not tell rows apart", column, value, column)
+		"name the key, or remove the row",
+		"%s %q is repeated, so %s does not identify rows", column, value, column)
 }
 
 // repeated reports a row whose key occurred before, in the row or line first.
@@ -201,7 +201,7 @@ func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
 	if r.line == 0 {
 		where = "row"
 	}
-	t.src.about(report).AtLine(r.line, 0).Add(ruleDuplicateKey, "", "name a key that tells rows apart",
+	t.src.about(report).AtLine(r.line, 0).Add(ruleDuplicateKey, "", "name a key that identifies rows",
 		"a row with the key %s is in %s %d already", strings.Join(values, ", "), where, first)
 }
 
@@ -509,7 +509,7 @@ func (t *tab) tell(report *check.Report) {
 	}
 	if len(t.key) == 0 {
 		t.src.about(report).Add(ruleNoKey, "", "name the key if there is one",
-			"no column of %s tells its rows apart; they are known by their numbers", t.src.name)
+			"no column of %s identifies its rows; they are identified by number", t.src.name)
 	}
 }
 

@@ -267,7 +267,7 @@ func (in *Input) survey(ctx context.Context, sources []*source, report *check.Re
 		return nil, err
 	}
 	if len(sources) > 1 && !reflect.ValueOf(in.opts.Table).IsZero() {
-		return nil, fmt.Errorf("there are %d tables, and what is said is about one; say it of each", len(sources))
+		return nil, fmt.Errorf("there are %d tables, and the settings are for one; set them for each table", len(sources))
 	}
 	var tables []*tab
 	taken := map[string]bool{}
@@ -282,7 +282,7 @@ func (in *Input) survey(ctx context.Context, sources []*source, report *check.Re
 		}
 	}
 	if len(tables) == 0 {
-		return nil, fmt.Errorf("there is no table with rows in it")
+		return nil, fmt.Errorf("no table has rows")
 	}
 	resolve(tables)
 	return tables, nil

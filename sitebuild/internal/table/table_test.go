@@ -244,17 +244,17 @@ func TestFindings(t *testing.T) {
 		"bytes": {"a.csv", "id,n\n1,caf\xe9\n", nil, []string{
 			"a.csv:2:3: warning: the cell is not UTF-8; its invalid bytes become \ufffd [table/encoding]"}},
 		"names": {"a.csv", "id,n,n\n1,x,y\n", nil, []string{
-			`a.csv:1: warning: two columns are called "n"; the second is renamed to "n_2" [table/duplicate-column]`}},
+			`a.csv:1: warning: two columns are named "n"; the second is renamed to "n_2" [table/duplicate-column]`}},
 		"lines": {"a.jsonl", "{\"id\":1}\n{\"id\":\n[2]\n{\"id\":1,\"id\":3}\n", nil, []string{
 			"a.jsonl:2:7: error: the line is skipped because it is not JSON: unexpected end of input [table/syntax]",
 			"a.jsonl:3: error: the element is skipped because it is not an object [table/syntax]",
-			`a.jsonl:4: warning: the row has two members called "id"; the second is skipped [table/duplicate-member]`,
-			`a.jsonl:4: warning: id "1" was there before, so that id does not tell rows apart [table/duplicate-key]`}},
+			`a.jsonl:4: warning: duplicate member "id" in the row; the second is skipped [table/duplicate-member]`,
+			`a.jsonl:4: warning: id "1" is repeated, so id does not identify rows [table/duplicate-key]`}},
 		"large integers": {"a.csv", "id,n\n1,9007199254740993\n", nil, []string{
 			"a.csv: note: column n of a has integers beyond 9007199254740991, which many readers of JSON change; " +
 				"they are shown as texts [table/large-integer]"}},
 		"members that are no tables": {"a.json", `{"version":2,"lands":[{"id":1}],"towns":[{}]}`, nil, []string{
-			"a.json: warning: the table towns has no rows with anything in them and is left out [table/empty]",
+			"a.json: warning: the table towns has no rows with values and is skipped [table/empty]",
 			`a.json:1:12: note: "version" is skipped because it is not an array of objects [table/left-out]`}},
 		"array": {"a.json", "[{\"id\":1},\n 2]", nil, []string{
 			"a.json:2: error: the element is skipped because it is not an object [table/syntax]"}},
@@ -281,22 +281,22 @@ func TestErrors(t *testing.T) {
 		want          string
 	}{
 		"empty":       {"a.csv", "", nil, "the file is empty"},
-		"only header": {"a.csv", "id,n\n", nil, "there is no table with rows in it"},
+		"only header": {"a.csv", "id,n\n", nil, "no table has rows"},
 		"utf-16":      {"a.csv", "\xff\xfei\x00d\x00", nil, "the file is UTF-16 or not text; save it as CSV in UTF-8"},
 		"open quote": {"a.csv", "id,n\n1,\"x\n" + strings.Repeat("2,y\n", 100), &table.Options{MaxRecordBytes: 100},
 			"a record is longer than the limit; a quote may not be closed"},
 		"rows":     {"a.csv", "id\n1\n2\n3\n", &table.Options{MaxRows: 2}, "the table a has more than 2 rows"},
-		"no array": {"a.json", "[{\"id\":1}\n,", nil, "line 2: the array is not closed"},
+		"no array": {"a.json", "[{\"id\":1}\n,", nil, "line 2: unterminated array"},
 		"no table": {"a.json", `{"openapi":"3.0.0","paths":{}}`, nil,
 			"this JSON is not a table: a table is an array of objects, or an object of such arrays, of objects, or of columns"},
 		"lengths": {"a.json", `{"a":[1,2],"b":[1]}`, nil,
 			`the column "b" has 1 values, and "a" has 2: columns of a table must have the same length`},
 		"key": {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Key: []string{"nmae"}}},
-			`there is no column "nmae"; did you mean "name"?`},
+			`no column is named "nmae"; did you mean "name"?`},
 		"find": {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Find: []string{"zzz"}}},
-			`table a: there is no column "zzz"; there are id, name`},
+			`table a: no column is named "zzz"; there are id, name`},
 		"several": {"a.json", `{"a":[{"id":1}],"b":[{"id":1}]}`, &table.Options{Table: table.Table{Key: []string{"id"}}},
-			"there are 2 tables, and what is said is about one; say it of each"},
+			"there are 2 tables, and the settings are for one; set them for each table"},
 		"database": {"a.db", "this is no database, but long enough to be one", nil,
 			"the file is not a SQLite database, or it is encrypted"},
 	}
