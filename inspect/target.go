@@ -122,7 +122,7 @@ func (t *target) connect(w wanted) {
 	})
 }
 
-// open connects, unless another attempt has begun meanwhile.
+// open connects, unless another attempt has begun in the meantime.
 func (t *target) open(ctx context.Context, attempt int, w wanted) {
 	if t.src.Recording != "" {
 		t.openRecording(attempt)

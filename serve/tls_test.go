@@ -106,7 +106,8 @@ func TestCertificateIsReadAgain(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if got := log.String(); !strings.Contains(got, "certificate not reloaded") || !strings.Contains(got, "endpoint=https://") {
+		got := log.String()
+		if !strings.Contains(got, "certificate not reloaded") || !strings.Contains(got, "endpoint=https://") {
 			t.Errorf("log:\n%s", got)
 		}
 	})

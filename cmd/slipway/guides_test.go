@@ -258,11 +258,11 @@ func (g *guide) members() {
 		command = codes(c.Stdio.Command, c.Stdio.Env) + ", the first a list with the arguments"
 	}
 	row("`command`, `args`, `env`", command)
-	row("`cwd`", g.heeded(c.Stdio.Cwd))
+	row("`cwd`", g.supported(c.Stdio.Cwd))
 	row("`transport: http`", remote(c.HTTP))
 	row("`transport: sse`", remote(c.SSE))
-	row("`enabledTools`", g.heeded(c.EnabledTools))
-	row("`disabledTools`", g.heeded(c.DisabledTools))
+	row("`enabledTools`", g.supported(c.EnabledTools))
+	row("`disabledTools`", g.supported(c.DisabledTools))
 	if timeout := c.Timeout; timeout != nil {
 		row("`connectTimeoutMs`", fmt.Sprintf("`%s`, in %s", timeout.Field, timeout.Unit))
 	}
@@ -277,7 +277,7 @@ func (g *guide) members() {
 	}
 }
 
-func (g *guide) heeded(member string) string {
+func (g *guide) supported(member string) string {
 	switch {
 	case member == "":
 		return ""

@@ -185,7 +185,7 @@ func TestKilled(t *testing.T) {
 		return
 	}
 	if runtime.GOOS == "windows" {
-		t.Skip("a file that is replaced cannot be read meanwhile")
+		t.Skip("a file that is replaced cannot be read at the same time")
 	}
 	d := newDesk(t)
 	const path, original = "project/.mcp.json", "{\n  \"state\": 1\n}\n"

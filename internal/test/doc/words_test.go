@@ -33,6 +33,8 @@ func banned() []struct{ pattern, instead string } {
 		{`the last words`, "the last stderr lines"},
 		{`(comes?|came) to collide`, "name collision"},
 		{`made sure of`, "verified"},
+		{`heeds?|heeded`, "support, follow"},
+		{`leads? nowhere|leads? out of`, "is broken, points outside"},
 	}
 }
 

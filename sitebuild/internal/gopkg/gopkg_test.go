@@ -220,7 +220,7 @@ func TestOptions(t *testing.T) {
 	if _, err := open(t, filepath.Join(dir, "internal"), nil); err != nil {
 		t.Errorf("a folder that was named is taken: %v", err)
 	}
-	if _, err := open(t, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "there is no package") {
+	if _, err := open(t, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "no importable packages") {
 		t.Errorf("got %v", err)
 	}
 }
