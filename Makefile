@@ -43,7 +43,7 @@ chaos: ## kill and suspend servers at random under foreign clients for 20 minute
 recall: ## how often the search of documents finds the right page
 	go -C bench test ./recall -v -count=1
 
-docs: ## write the page of the command line, what pages show of a terminal, and the guides of clients anew
+docs: ## regenerate the command-line reference, terminal output on pages, and client guides
 	go test ./cmd/slipway -run 'TestPages|TestReference|TestGuides' -update
 
 release: ## build and verify all files of a release from a clean git tag; see docs/releasing.md

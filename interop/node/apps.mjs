@@ -240,7 +240,7 @@ async function fromTheHost(view, where) {
     await view.app(() => app.registerTool('late', {}, () => 'late').remove());
     await view.page.waitForFunction(() => stage.wire.filter((m) => m.method === 'notifications/tools/list_changed').length === 2);
   });
-  await check(`${where}: ping, and what nobody knows`, async () => {
+  await check(`${where}: ping, and an unknown method`, async () => {
     assert.deepEqual((await view.host(() => stage.ask({ id: 'asked 1', method: 'ping' }))).result, {});
     assert.equal((await view.host(() => stage.ask({ id: 'asked 2', method: 'ui/unheard-of' }))).error.code, -32601);
     await view.host(() => stage.frame.contentWindow.postMessage({ jsonrpc: '2.0', method: 'ui/notifications/unheard-of' }, '*'));

@@ -74,7 +74,7 @@ export async function told(view, event) {
   return view.app((event) => seen.find((entry) => entry.event === event).given, event);
 }
 
-// heard is told for the host.
+// heard receives the messages for the host.
 export async function heard(view, event) {
   await view.page.waitForFunction((event) => stage.seen.some((entry) => entry.event === event), event);
   return view.host((event) => stage.seen.filter((entry) => entry.event === event).map((entry) => entry.params), event);

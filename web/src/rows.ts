@@ -108,7 +108,7 @@ export class Rows {
 const isSame = (a: Frame, b: Frame): boolean =>
   a.kind === 'notification' && a.method === b.method && a.src === b.src && a.d === b.d && a.call === b.call
 
-/** liveRows returns rows of the frames of this session. They are made anew when some were dropped. */
+/** liveRows returns rows of the frames of this session. They are rebuilt when some were dropped. */
 export function liveRows(before: Rows | undefined, view: View): Rows {
   const reset = framesReset.value
   if (before && before.view === view && before.list === frames && resets.get(before) === reset) return before.take()

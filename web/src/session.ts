@@ -1,5 +1,5 @@
-// What somebody does with one tool, resource or prompt: the arguments, the calls and their errors.
-// It lasts as long as the page, so that looking at another tool loses nothing.
+// The state of one tool, resource or prompt: its arguments, calls and their errors.
+// It lasts as long as the page, so switching to another tool loses nothing.
 import { signal } from '@preact/signals'
 import { ApiError, failureOf } from './api'
 import { Draft, type Subject } from './draft'
@@ -14,7 +14,7 @@ export class Session {
   /** The arguments were refused: what is missing is marked from now on. */
   readonly attempted = signal(false)
   readonly meta = signal('')
-  /** The arguments came with a link, and nobody has called with them yet. */
+  /** The arguments came with a link and have not been used in a call yet. */
   fromLink = false
 
   constructor(readonly source: number, text: string, subject: Subject) {

@@ -302,7 +302,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       busy.value = false
     }
   }
-  // show opens the app with input and result that were written by hand. Nothing is called.
+  // show opens the app with input and result that the user wrote. Nothing is called.
   const show = async (what: 'input' | 'partial' | 'result') => {
     if (busy.peek()) return
     busy.value = true

@@ -1,4 +1,4 @@
-// Questions of servers, answered by hand: elicitation in both modes, sampling, and whatever else.
+// Questions of servers, answered by the user: elicitation in both modes, sampling, and any other request.
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { failureOf, post } from '../api'
@@ -258,7 +258,7 @@ function Question({ ask }: { ask: Ask }) {
 export function Asks() {
   const list = asks.value
   const first = list[0]?.id
-  // A new question gets the focus only if nobody is typing.
+  // A new question gets the focus only if the user is not typing.
   useEffect(() => {
     if (first === undefined || document.activeElement?.matches('input,textarea,select')) return
     document.querySelector<HTMLElement>('.asks [data-first], .asks input, .asks textarea, .asks button')?.focus()

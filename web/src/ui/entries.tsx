@@ -15,7 +15,7 @@ export interface Item {
   /** Unique in its list: the name, URI or template. */
   id: string
   name: string
-  /** Everything the filter looks at, in lower case. */
+  /** The text that the filter searches, in lower case. */
   text: string
   /** What the filter calls it: ro, dest, ui, app, bad. */
   flags: string

@@ -15,7 +15,7 @@ export interface FormState {
   refs?: string
   /** Offers values for a field while it is typed into. */
   complete?: (key: string, value: string) => Promise<string[]>
-  /** Somebody tried to send it: what is missing is marked, too. */
+  /** The user tried to send it, so missing fields are marked, too. */
   attempted?: Signal<boolean>
 }
 

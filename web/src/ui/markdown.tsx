@@ -26,7 +26,7 @@ export function Link({ url, children }: { url: string; children?: ComponentChild
   )
 }
 
-/** LinkQuestion asks before a page of somebody else is opened. */
+/** LinkQuestion asks before an external page is opened. */
 export function LinkQuestion() {
   const url = asked.value
   if (!url) return null
