@@ -1,5 +1,5 @@
 // Renders the Mermaid diagrams of the pages named into public/diagrams, in light and dark, and
-// deletes those that no page has any more.
+// deletes those that no page has.
 //
 // usage: node diagrams.mjs FOLDER-OF-MERMAID PAGE...
 import { createHash } from 'node:crypto'
