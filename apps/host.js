@@ -97,8 +97,8 @@ export class AppHost {
     this.#finish("tool-cancelled", reason === undefined ? {} : { reason });
   }
 
-  // setContext sends the members that differ. The app cannot get a display mode that it did
-  // not declare.
+  // setContext sends the members that differ. An app that declares display modes cannot get
+  // another one.
   setContext(changes) {
     const { displayMode } = changes;
     if (displayMode && displayMode !== this.#context.displayMode && !this.#canDisplay(displayMode)) {
@@ -192,9 +192,10 @@ export class AppHost {
     this.onphase?.(phase);
   }
 
+  // An app that declares no modes may be shown in each of the host's.
   #canDisplay(mode) {
-    const declared = this.#declared.availableDisplayModes ?? ["inline"];
-    return declared.includes(mode) && this.#context.availableDisplayModes.includes(mode);
+    const declared = this.#declared.availableDisplayModes;
+    return (!declared || declared.includes(mode)) && this.#context.availableDisplayModes.includes(mode);
   }
 
   #notifyLater(name, params) {

@@ -23,12 +23,7 @@ check('apps: call a tool, see its app, change the host, and close it', async () 
   await page.locator('.app-controls').getByLabel('Theme').selectOption('dark')
   await page.locator('.app-messages', { hasText: 'host-context-changed' }).waitFor()
   await page.waitForURL('**theme=dark*')
-  // The app declares no display mode but inline: another one is refused, and the room stays.
-  await page.locator('.app-controls').getByLabel('Mode').selectOption('fullscreen')
-  await page.locator('.problem', { hasText: 'does not support display mode fullscreen' }).waitFor()
   await page.locator('.app-controls').getByLabel('Theme').selectOption('light')
-  await page.locator('.app-controls').getByLabel('Mode').selectOption('inline')
-  await page.locator('.problem').waitFor({ state: 'detached' })
   await page.getByRole('tab', { name: /^Policy/ }).click()
   await page.locator('#app-panel', { hasText: 'Content-Security-Policy' }).waitFor()
   // An edited result reaches the app.
@@ -84,6 +79,14 @@ check('apps: sizes, safe area, touch, partial input, a file, and accessibility',
   await is('"safeAreaInsets":{"top":1,"right":2,"bottom":3,"left":4}')
   await is('"deviceCapabilities":{"touch":false,"hover":true}')
   await page.waitForURL(/w=500.*ht=300|ht=300.*w=500/)
+  // The app declares inline and fullscreen: another mode is refused, and the room stays.
+  await controls.getByLabel('Mode').selectOption('pip')
+  await page.locator('.problem', { hasText: 'does not support display mode pip' }).waitFor()
+  await controls.getByLabel('Mode').selectOption('fullscreen')
+  await page.locator('.problem').waitFor({ state: 'detached' })
+  await is('"displayMode":"fullscreen"')
+  await controls.getByLabel('Mode').selectOption('inline')
+  await is('"displayMode":"inline"')
   // A file of the app is offered, and its name has no folder.
   await app.click('#file')
   const offered = page.locator('.app-link', { hasText: 'notes.txt' })

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,9 +32,11 @@ type official struct {
 	text string
 	// use interacts with the app, and fails the test if that has no effect.
 	use func(t *testing.T, app *mcptest.RenderedApp)
-	// needsInternet means that the app loads something that it declared from elsewhere.
-	// Offline, violations or errors explain why it is not complete.
+	// needsInternet means that the app loads something that it declared from elsewhere. Offline,
+	// it must say so.
 	needsInternet bool
+	// unconnected means that it does not connect without it.
+	unconnected bool
 }
 
 func servers() []official {
@@ -43,8 +46,10 @@ func servers() []official {
 			tool: "get-time",
 			text: "Server Time:",
 			use: func(t *testing.T, app *mcptest.RenderedApp) {
+				before := app.Text()
 				app.Click("#get-time-btn")
 				waitMessage(t, app, "tools/call", 1)
+				waitChange(t, app, before)
 			},
 		},
 		{
@@ -57,7 +62,7 @@ func servers() []official {
 				if string(total) != "false" {
 					t.Errorf("set-total-budget: %s", total)
 				}
-				app.WaitText("$50")
+				app.WaitText("/ $50,000")
 			},
 		},
 		{
@@ -91,6 +96,8 @@ func servers() []official {
 			mode: apps.Compatible,
 			use: func(t *testing.T, app *mcptest.RenderedApp) {
 				waitElement(t, app, "canvas")
+				waitTool(t, app, "get-scene-info")
+				enlarge(t, app)
 			},
 		},
 		{
@@ -101,17 +108,24 @@ func servers() []official {
 			},
 			use: func(t *testing.T, app *mcptest.RenderedApp) {
 				waitElement(t, app, "canvas")
+				waitTool(t, app, "get-shader-info")
+				enlarge(t, app)
 			},
 		},
 		{
 			name:          "pdf",
 			tool:          "display_pdf",
 			needsInternet: true,
+			use: func(t *testing.T, app *mcptest.RenderedApp) {
+				waitTool(t, app, "interact")
+			},
 		},
 		{
 			name:          "map",
 			tool:          "show-map",
 			needsInternet: true,
+			unconnected:   true,
+			use:           func(*testing.T, *mcptest.RenderedApp) {}, // without its library, it has nothing to use
 		},
 		{
 			name: "transcript",
@@ -123,7 +137,9 @@ func servers() []official {
 				if allow != "clipboard-write; microphone" {
 					t.Errorf("allow = %q", allow)
 				}
+				before := app.Text()
 				app.Click("button")
+				waitChange(t, app, before)
 			},
 		},
 		{
@@ -132,6 +148,9 @@ func servers() []official {
 			args: map[string]any{"abcNotation": "X:1\nT:Scale\nM:4/4\nL:1/4\nK:C\nC D E F | G A B c |"},
 			use: func(t *testing.T, app *mcptest.RenderedApp) {
 				waitElement(t, app, "svg path")
+				before := app.Text()
+				app.Click("button")
+				waitChange(t, app, before)
 			},
 		},
 	}
@@ -142,7 +161,7 @@ func TestOfficialServers(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			renderer := mcptest.AppRenderer{
 				Mode:        o.mode,
-				Unconnected: o.needsInternet,
+				Unconnected: o.unconnected,
 			}
 			app := renderer.Render(t, open(t, o.name), o.tool, o.args)
 			if o.text != "" {
@@ -150,6 +169,7 @@ func TestOfficialServers(t *testing.T) {
 			}
 			if o.needsInternet {
 				requireExplanation(t, app)
+				o.use(t, app)
 				return
 			}
 			o.use(t, app)
@@ -268,17 +288,55 @@ func must(text []byte, err error) []byte {
 	return text
 }
 
-// requireExplanation verifies that an app that could not load something shows text, or
-// that the console or the policy names the reason.
+// waitChange waits until the app shows another text.
+func waitChange(t *testing.T, app *mcptest.RenderedApp, before string) {
+	t.Helper()
+	for range 500 {
+		if app.Text() != before {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("the app still shows %q", before)
+}
+
+// waitTool waits until the app offers a tool.
+func waitTool(t *testing.T, app *mcptest.RenderedApp, name string) {
+	t.Helper()
+	var names []string
+	for range 500 {
+		app.EvalHost(`host.listTools().then((r) => r.tools.map((t) => t.name))`, &names)
+		if slices.Contains(names, name) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("the tools of the app are %q, want %s", names, name)
+}
+
+// enlarge presses the button for the full screen, which the host grants.
+func enlarge(t *testing.T, app *mcptest.RenderedApp) {
+	t.Helper()
+	app.Click(".fullscreen-btn")
+	app.WaitMessage("ui/request-display-mode")
+	var mode string
+	for range 500 {
+		app.EvalHost("host.context.displayMode", &mode)
+		if mode == "fullscreen" {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("the display mode is %s", mode)
+}
+
+// requireExplanation verifies that an app that could not load something says so. With
+// access to the internet, it shows something else.
 func requireExplanation(t *testing.T, app *mcptest.RenderedApp) {
 	t.Helper()
 	for range 500 {
 		if text := app.Text(); text != "" {
 			t.Logf("shows %.200q", text)
-			return
-		}
-		if lines := app.Console(); len(lines) > 0 {
-			t.Logf("console: %.200q", lines[0])
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
