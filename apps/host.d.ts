@@ -69,7 +69,7 @@ export interface Options {
   capabilities?: Params;
   /** Time for an answer of the app in ms (30000). */
   timeout?: number;
-  /** Time for the proxy page to load in ms (4000) before fallbackURL is used. */
+  /** Time in ms (2000) after the frame has loaded something, in which the proxy page must report ready; then fallbackURL is used. */
   fallbackAfter?: number;
 }
 

@@ -43,7 +43,7 @@ export class AppHost {
   usesFallback = false;
 
   constructor(options) {
-    this.#options = { frame: undefined, timeout: 30000, fallbackAfter: 4000, ...options };
+    this.#options = { frame: undefined, timeout: 30000, fallbackAfter: 2000, ...options };
     const { frame, view, context } = this.#options;
     this.#frame = frame;
     this.#context = { displayMode: "inline", availableDisplayModes: ["inline"], ...context };
@@ -53,17 +53,25 @@ export class AppHost {
     this.#stop.push(() => removeEventListener("message", receive));
     frame.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms");
     frame.setAttribute("allow", view.allow);
-    this.#load(view.proxyURL);
-    // Where *.localhost does not resolve, the proxy page never reports ready.
+    // Where *.localhost does not resolve, the frame loads an error page, which never reports ready.
+    // A slow browser has not loaded anything yet.
+    let timer;
     const tryFallback = () => {
       if (this.phase !== "loading") return;
       if (!view.fallbackURL || this.usesFallback) return this.#fail("the proxy page did not load");
       this.usesFallback = true;
       this.#load(view.fallbackURL);
-      timer = setTimeout(tryFallback, this.#options.fallbackAfter);
+      wait(this.#options.timeout);
     };
-    let timer = setTimeout(tryFallback, this.#options.fallbackAfter);
-    this.#stop.push(() => clearTimeout(timer));
+    const wait = (time) => {
+      clearTimeout(timer);
+      timer = setTimeout(tryFallback, time);
+    };
+    const loaded = () => wait(this.#options.fallbackAfter);
+    frame.addEventListener("load", loaded);
+    this.#stop.push(() => (clearTimeout(timer), frame.removeEventListener("load", loaded)));
+    this.#load(view.proxyURL);
+    wait(this.#options.timeout);
   }
 
   get context() {

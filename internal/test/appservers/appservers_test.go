@@ -148,9 +148,17 @@ func servers() []official {
 			args: map[string]any{"abcNotation": "X:1\nT:Scale\nM:4/4\nL:1/4\nK:C\nC D E F | G A B c |"},
 			use: func(t *testing.T, app *mcptest.RenderedApp) {
 				waitElement(t, app, "svg path")
-				before := app.Text()
-				app.Click("button")
-				waitChange(t, app, before)
+				waitElement(t, app, "button")
+				var before, after string
+				app.Eval("document.body.innerHTML", &before)
+				app.Click("button") // plays: the button shows another picture
+				for range 500 {
+					if app.Eval("document.body.innerHTML", &after); after != before {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+				t.Error("the button has no effect")
 			},
 		},
 	}
