@@ -10,6 +10,8 @@ require (
 	github.com/owenrumney/go-sarif/v3 v3.3.1
 	github.com/prometheus/common v0.72.0
 	github.com/xeipuuv/gojsonschema v1.2.0
+	go.opentelemetry.io/proto/slim/otlp v1.11.1
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -29,5 +31,4 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
