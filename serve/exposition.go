@@ -125,10 +125,8 @@ func (h *histogram) observe(d time.Duration, span server.Span) {
 	}
 	h.buckets[i]++
 	h.sum += d
-	if span == nil {
-		return
-	}
-	if trace := span.Trace(); trace.Sampled {
+	if span != nil && span.Sampled() {
+		trace := span.Trace()
 		if h.exemplars == nil {
 			h.exemplars = new([len(bounds) + 1]exemplar)
 		}

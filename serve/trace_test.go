@@ -44,6 +44,8 @@ func (s *fixedSpan) Trace() mcp.Trace {
 	}
 }
 
+func (s *fixedSpan) Sampled() bool { return true }
+
 func (s *fixedSpan) End(e server.Event) { s.to.ended = append(s.to.ended, e) }
 
 // forwarder is a Source that asks another server, named weather.

@@ -3,10 +3,12 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/server"
 )
 
@@ -14,6 +16,17 @@ import (
 type measuring struct {
 	requests, upstream, sessions metric.Float64Histogram
 	inFlight                     metric.Int64UpDownCounter
+
+	mu sync.RWMutex // guards sets
+	// sets are the attributes of requests, because encoding them takes longer than the rest
+	// of recording. There are at most maxSeries of them.
+	sets map[operation]attribute.Set
+}
+
+// operation is what the attributes of a request are made from.
+type operation struct {
+	method, tool, failure, server, transport string
+	version                                  mcp.Version
 }
 
 // maxSeries bounds the attribute sets of one metric; the SDK merges additional ones.
@@ -29,6 +42,7 @@ func (m *measuring) start(meter metric.Meter) error {
 	histogram := func(name, description string) (metric.Float64Histogram, error) {
 		return meter.Float64Histogram(name, append(seconds, metric.WithDescription(description))...)
 	}
+	m.sets = make(map[operation]attribute.Set)
 	var errs [4]error
 	m.requests, errs[0] = histogram("mcp.server.operation.duration", "Duration of served requests.")
 	m.upstream, errs[1] = histogram("mcp.client.operation.duration",
@@ -50,10 +64,10 @@ func (m *measuring) Observe(ctx context.Context, e server.Event) {
 	case server.EventAnswer:
 		m.inFlight.Add(ctx, -1)
 		if e.Outcome != server.OutcomeStream { // its duration is up to the client
-			m.requests.Record(ctx, e.Duration.Seconds(), operation(&e))
+			m.requests.Record(ctx, e.Duration.Seconds(), m.attributes(&e))
 		}
 	case server.EventUpstream:
-		m.upstream.Record(ctx, e.Duration.Seconds(), operation(&e))
+		m.upstream.Record(ctx, e.Duration.Seconds(), m.attributes(&e))
 	case server.EventSessionEnd:
 		m.sessions.Record(ctx, e.Duration.Seconds(), metric.WithAttributes(
 			attribute.String("network.transport", server.Network(e.Transport)),
@@ -61,22 +75,46 @@ func (m *measuring) Observe(ctx context.Context, e server.Event) {
 	}
 }
 
-// operation returns the attributes of a request. None of them can be chosen by a client.
-func operation(e *server.Event) metric.MeasurementOption {
+// attributes returns the attributes of a request. None of them can be chosen by a client.
+func (m *measuring) attributes(e *server.Event) metric.MeasurementOption {
+	o := operation{
+		method:    methodOf(e),
+		failure:   e.Failure(),
+		server:    e.Server,
+		transport: server.Network(e.Transport),
+		version:   e.Version,
+	}
+	if e.Method == "tools/call" {
+		o.tool = e.Name
+	}
+	m.mu.RLock()
+	set, ok := m.sets[o]
+	m.mu.RUnlock()
+	if !ok {
+		set = o.set()
+		m.mu.Lock()
+		if len(m.sets) < maxSeries {
+			m.sets[o] = set
+		}
+		m.mu.Unlock()
+	}
+	return metric.WithAttributeSet(set)
+}
+
+// set returns the attributes; empty ones are left out.
+func (o *operation) set() attribute.Set {
 	all := make([]attribute.KeyValue, 0, 6)
-	all = append(all,
-		attribute.String("mcp.method.name", methodOf(e)),
-		attribute.String("network.transport", server.Network(e.Transport)),
-		attribute.String("mcp.protocol.version", e.Version.String()),
-	)
-	if target := targetOf(e); target != "" && e.Method == "tools/call" {
-		all = append(all, attribute.String("gen_ai.tool.name", target))
+	for _, a := range []attribute.KeyValue{
+		attribute.String("mcp.method.name", o.method),
+		attribute.String("network.transport", o.transport),
+		attribute.String("mcp.protocol.version", o.version.String()),
+		attribute.String("gen_ai.tool.name", o.tool),
+		attribute.String("error.type", o.failure),
+		attribute.String("slipway.server", o.server),
+	} {
+		if a.Value.AsString() != "" {
+			all = append(all, a)
+		}
 	}
-	if failure := e.Failure(); failure != "" {
-		all = append(all, attribute.String("error.type", failure))
-	}
-	if e.Server != "" {
-		all = append(all, attribute.String("slipway.server", e.Server))
-	}
-	return metric.WithAttributes(all...)
+	return attribute.NewSet(all...)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net"
+	"net/http"
 	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -29,23 +30,36 @@ func (t *tracing) StartRequest(ctx, parent context.Context, e server.Event) (con
 		return parent, nil
 	}
 	req := mcp.RequestFrom(ctx)
-	options := []trace.SpanStartOption{
-		trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(requestAttributes(req, &e)...),
-	}
+	options := serverOptions
 	values := parent
-	header := propagation.HeaderCarrier(req.Header())
 	if sent, ok := contextIn(req.Meta()); ok {
 		values = propagator.Extract(parent, sent)
-		around := trace.SpanContextFromContext(propagator.Extract(context.Background(), header))
-		if around.IsValid() {
-			options = append(options, trace.WithLinks(trace.Link{SpanContext: around}))
+		around := contextOf(context.Background(), req.Header())
+		if c := trace.SpanContextFromContext(around); c.IsValid() {
+			options = append(options[:1:1], trace.WithLinks(trace.Link{SpanContext: c}))
 		}
-	} else if len(header) > 0 {
-		values = propagator.Extract(parent, header)
+	} else {
+		values = contextOf(parent, req.Header())
 	}
 	values, started := t.tracer.Start(values, methodOf(&e), options...)
-	return values, newSpan(started)
+	if started.IsRecording() {
+		started.SetAttributes(requestAttributes(req, &e)...)
+	}
+	return values, &span{Span: started}
+}
+
+// The options of spans that need no others. They are not modified.
+var (
+	serverOptions = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
+	clientOptions = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
+)
+
+// contextOf returns parent with the trace context in the header of an HTTP request.
+func contextOf(parent context.Context, h http.Header) context.Context {
+	if len(h["Traceparent"]) == 0 {
+		return parent
+	}
+	return propagator.Extract(parent, propagation.HeaderCarrier(h))
 }
 
 // contextIn returns the trace context in _meta. ok is false if it has no traceparent.
@@ -97,43 +111,34 @@ func (t *tracing) StartUpstream(ctx context.Context, u *mcp.Upstream) (context.C
 	if t.tracer == nil {
 		return ctx, nil
 	}
-	attributes := make([]attribute.KeyValue, 0, 5)
-	attributes = append(attributes,
-		attribute.String("mcp.method.name", u.Method),
-		attribute.String("network.transport", server.Network(u.Transport)),
-	)
-	if u.Server != "" {
-		attributes = append(attributes, attribute.String("slipway.server", u.Server))
+	ctx, started := t.tracer.Start(ctx, u.Method, clientOptions...)
+	if started.IsRecording() {
+		started.SetAttributes(
+			attribute.String("mcp.method.name", u.Method),
+			attribute.String("network.transport", server.Network(u.Transport)),
+		)
 	}
-	ctx, started := t.tracer.Start(ctx, u.Method,
-		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
-	return ctx, newSpan(started)
+	return ctx, &span{Span: started}
 }
 
 // span is a [server.Span].
-type span struct {
-	trace.Span
-	sent mcp.Trace // computed once, because it is read several times
-}
-
-func newSpan(started trace.Span) *span {
-	c := started.SpanContext()
-	var carrier propagation.MapCarrier = make(map[string]string, 2)
-	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), c), carrier)
-	return &span{
-		Span: started,
-		sent: mcp.Trace{
-			TraceID: c.TraceID().String(),
-			SpanID:  c.SpanID().String(),
-			Sampled: c.IsSampled(),
-			Parent:  carrier["traceparent"],
-			State:   carrier["tracestate"],
-		},
-	}
-}
+type span struct{ trace.Span }
 
 // Trace implements [server.Span].
-func (s *span) Trace() mcp.Trace { return s.sent }
+func (s *span) Trace() mcp.Trace {
+	c := s.SpanContext()
+	t := mcp.Trace{
+		TraceID: c.TraceID().String(),
+		SpanID:  c.SpanID().String(),
+		Sampled: c.IsSampled(),
+		State:   c.TraceState().String(),
+	}
+	t.Parent = "00-" + t.TraceID + "-" + t.SpanID + "-" + c.TraceFlags().String()
+	return t
+}
+
+// Sampled implements [server.Span].
+func (s *span) Sampled() bool { return s.SpanContext().IsSampled() }
 
 // End implements [server.Span].
 func (s *span) End(e server.Event) {

@@ -27,6 +27,8 @@ type Tracer interface {
 type Span interface {
 	// Trace returns the trace context of the span, for its children in other processes.
 	Trace() mcp.Trace
+	// Sampled reports whether the span is recorded, as Trace().Sampled at a lower cost.
+	Sampled() bool
 	// End ends the span. e has the kind [EventAnswer] or [EventUpstream].
 	End(e Event)
 }

@@ -27,6 +27,7 @@ func (printer) StartUpstream(ctx context.Context, _ *mcp.Upstream) (context.Cont
 }
 
 func (printed) Trace() mcp.Trace { return mcp.Trace{} }
+func (printed) Sampled() bool    { return true }
 
 func (p printed) End(e server.Event) {
 	fmt.Printf("%s %s, child of %s: %s\n", e.Method, e.Name, p.parent, e.Outcome)
