@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // FileName is the file name of a lock.
@@ -93,6 +94,24 @@ func (e *Entry) pin(item Item) *Pin {
 		return &pin
 	}
 	return nil
+}
+
+// Hints returns the approved hints of a tool, and whether the lock contains the tool.
+func (f *File) Hints(source, tool string) (hints mcp.ToolAnnotations, locked bool) {
+	pin := f.Sources[source].pin(Item{Tools, tool})
+	if pin == nil {
+		return hints, false
+	}
+	var definition struct {
+		Annotations *mcp.ToolAnnotations `json:"annotations"`
+	}
+	if json.Unmarshal(pin.Definition, &definition) != nil {
+		return hints, false
+	}
+	if definition.Annotations != nil {
+		hints = *definition.Annotations
+	}
+	return hints, true
 }
 
 // Item identifies one item of a source.

@@ -16,19 +16,20 @@ import (
 // admission decides which requests are admitted: those with a valid token, within the rate
 // limits, and with the required scopes.
 type admission struct {
-	policy  atomic.Pointer[policy]
+	policy  atomic.Pointer[accessRules]
 	limiter *limiter // nil means no limits
 	log     *slog.Logger
 	refused func(status int) // counts refusals; may be nil
+	callers bool             // a gate needs to know the caller of every request
 
 	lastLogged atomic.Int64 // when last logged, in Unix nanoseconds
 }
 
 var _ server.Gate = (*admission)(nil)
 
-// policy is what a [Control] can replace while the server runs. A policy itself never
-// changes.
-type policy struct {
+// accessRules are what a [Control] can replace while the server runs. They never
+// change themselves.
+type accessRules struct {
 	auth   *Auth      // nil admits everyone
 	tools  *toolRules // nil without
 	audit  *Audit     // nil without
@@ -41,6 +42,7 @@ func newAdmission(o *Options) *admission {
 	d := &admission{
 		limiter: newLimiter(o.Limits),
 		log:     o.Logger,
+		callers: o.Policy != nil,
 	}
 	if d.limiter == nil && o.Control != nil {
 		d.limiter = startLimiter(o.Limits)
@@ -50,8 +52,8 @@ func newAdmission(o *Options) *admission {
 }
 
 // policy returns the policy that o describes.
-func (o *Options) policy() *policy {
-	p := &policy{
+func (o *Options) policy() *accessRules {
+	p := &accessRules{
 		auth:  o.Auth,
 		tools: o.tools,
 		audit: o.Audit,
@@ -66,13 +68,16 @@ func (o *Options) policy() *policy {
 }
 
 // open reports whether every request is admitted.
-func (d *admission) open() bool { return d.policy.Load().auth == nil && d.limiter == nil }
+func (d *admission) open() bool {
+	return d.policy.Load().auth == nil && d.limiter == nil && !d.callers
+}
 
 // caller is the sender of a request, or the holder of a connection. It is the context of
 // everything that results from it.
 type caller struct {
 	context.Context
 	remote, host string
+	origin       string  // of the web page that sent the request, or ""
 	secure       bool    // the request came over TLS
 	connection   bool    // it holds a connection that carries many requests
 	posted       bool    // the connection's messages come as HTTP requests and are counted as those
@@ -82,7 +87,7 @@ type caller struct {
 	token     string
 	checked   atomic.Int64 // when the token was last found valid, in Unix nanoseconds
 	principal atomic.Pointer[mcp.Principal]
-	policy    atomic.Pointer[policy] // by which the token was last found valid
+	policy    atomic.Pointer[accessRules] // by which the token was last found valid
 }
 
 func newCaller(r *http.Request) *caller {
@@ -90,6 +95,7 @@ func newCaller(r *http.Request) *caller {
 		Context: r.Context(),
 		remote:  r.RemoteAddr,
 		host:    r.Host,
+		origin:  r.Header.Get("Origin"),
 		secure:  r.TLS != nil,
 	}
 }
@@ -153,7 +159,7 @@ func (d *admission) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal)
 }
 
 // identify returns the holder of a token; "" means no token.
-func (d *admission) identify(c *caller, current *policy, token string) (*mcp.Principal, *refusal) {
+func (d *admission) identify(c *caller, current *accessRules, token string) (*mcp.Principal, *refusal) {
 	if token == "" {
 		return nil, d.chargeFailure(c, unauthorized("", "a bearer token is required", current.auth))
 	}

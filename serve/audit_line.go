@@ -211,6 +211,27 @@ func (l *auditLine) escape(start int) {
 	l.b = append(l.b[:start], visible.JSON(l.b[start:])...)
 }
 
+// maxAuditList is the most values that a list in a line has.
+const maxAuditList = 32
+
+// list adds an array of texts, unless it is empty. Further values are left out.
+func (l *auditLine) list(name string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	l.key(name)
+	l.b = append(l.b, '[')
+	for i, value := range values[:min(len(values), maxAuditList)] {
+		if i > 0 {
+			l.b = append(l.b, ',')
+		}
+		start := len(l.b)
+		l.b = jsonscan.AppendQuote(l.b, strings.ToValidUTF8(value[:min(len(value), maxAuditName)], ""))
+		l.escape(start)
+	}
+	l.b = append(l.b, ']')
+}
+
 func (l *auditLine) number(name string, value int64) {
 	l.key(name)
 	l.b = strconv.AppendInt(l.b, value, 10)
@@ -262,6 +283,7 @@ func (l *auditLine) what(ctx context.Context, event string, e *server.Event) {
 		}
 	}
 	l.text("server", e.Server)
+	l.text("item", e.Item)
 	if t, ok := req.Trace(); ok {
 		l.text("trace_id", t.TraceID)
 	}
@@ -274,6 +296,10 @@ func (l *auditLine) who(ctx context.Context, e *server.Event) {
 			l.hash("principal_hash", []byte(p.Name), sha256.Size)
 		} else {
 			l.text("principal", p.Name)
+		}
+		if e.Rule != "" { // so that the decision can be repeated with other rules
+			l.list("groups", p.Groups)
+			l.list("roles", p.Roles)
 		}
 	}
 	var client []byte
@@ -308,6 +334,8 @@ func (l *auditLine) outcome(e *server.Event) {
 		}
 		l.text("outcome", string(outcome))
 	}
+	l.text("rule", e.Rule)
+	l.text("approval", e.Approval)
 	if e.Err != nil {
 		l.number("code", int64(e.Err.Code))
 	}

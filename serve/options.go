@@ -64,6 +64,7 @@ type Options struct {
 
 	tools    *toolRules       // of Auth, once they have been checked
 	appTools *apps.ToolFilter // set by HideAppTools
+	policed  bool             // Policy is part of Server
 }
 
 // Reporting records requests and reports the state of the server, apart from the Logger and
@@ -89,6 +90,10 @@ type Live struct {
 	StateKeys *StateKeys
 	// Control, if not nil, can replace options of the server.
 	Control *Control
+	// Policy, if not nil, decides which caller may do what, on every surface. Nothing is
+	// permitted that its rules do not permit, and files of the Source are not served. Its gate
+	// is called after Auth and Limits, and before Server.Gate.
+	Policy *Policy
 }
 
 // Features selects what is served next to the endpoint. The zero value serves all but the
@@ -185,6 +190,12 @@ func (o *Options) withDefaults() Options {
 	if d.HideAppTools && d.appTools == nil {
 		d.appTools = &apps.ToolFilter{}
 		d.Server.View = viewsOf(d.Server.View, d.appTools.Client)
+	}
+	if d.Policy != nil && !d.policed {
+		d.policed = true
+		d.NoFiles = true
+		d.Server.View = viewsOf(d.Server.View, d.Policy.view)
+		d.Server.Gate = joinGates(d.Policy, d.Server.Gate)
 	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)

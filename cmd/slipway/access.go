@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -21,7 +22,11 @@ type accessFlags struct {
 	claims              []string // NAME=PATH
 	toolScopes, implies []string
 	trustProxy          []string
-	tokens, tokenPath   string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
+
+	policyFile, approvalsFile string
+	// hints are the hints in the lock file; nil without a lock.
+	hints             func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
+	tokens, tokenPath string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
 
 // fromEnvironment reads the variables without a flag: a secret on a command line would be
@@ -44,8 +49,34 @@ func (f *accessFlags) complete(log *slog.Logger) (err error) {
 		}
 		f.TrustedProxies = append(f.TrustedProxies, proxies)
 	}
-	f.Auth, err = f.authentication(log)
+	if f.Auth, err = f.authentication(log); err != nil {
+		return err
+	}
+	f.Policy, err = f.openPolicy(log)
 	return err
+}
+
+// openPolicy reads the rules of --policy, or returns nil if there are none.
+func (f *accessFlags) openPolicy(log *slog.Logger) (*serve.Policy, error) {
+	if f.policyFile == "" {
+		return nil, nil
+	}
+	o := &serve.PolicyOptions{
+		Hints:   f.hints,
+		Servers: f.auth.SourceNames,
+		Logger:  log,
+	}
+	var err error
+	if f.approvalsFile != "" {
+		if o.Approvals, err = serve.OpenApprovals(f.approvalsFile); err != nil {
+			return nil, badInput("fix or remove the file", "%v", err)
+		}
+	}
+	p, err := serve.OpenPolicy(f.policyFile, o)
+	if err != nil {
+		return nil, badInput("slipway policy check "+f.policyFile, "policy: %v", err)
+	}
+	return p, nil
 }
 
 // parseProxy parses an address or a network in CIDR form.

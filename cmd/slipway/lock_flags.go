@@ -143,6 +143,16 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	return g, nil
 }
 
+// hints returns a function that reads hints from the lock in force, or nil without a lock.
+func (g *guarding) hints() func(server, tool string) (hints mcp.ToolAnnotations, locked bool) {
+	if g == nil {
+		return nil
+	}
+	return func(server, tool string) (mcp.ToolAnnotations, bool) {
+		return g.File().Hints(server, tool)
+	}
+}
+
 // notLocked returns the error of --lock required for sources without a lock.
 func notLocked(cmd *cobra.Command, args []string) error {
 	what := strings.Join(sourceNames(args), ", ")

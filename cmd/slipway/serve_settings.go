@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/identity/policy"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/settings"
 	"github.com/slipway-mcp/slipway/mcpb"
@@ -298,6 +299,24 @@ func (f *serveFlags) accessSettings() []setting {
 			kind: settings.Groups,
 		},
 		{
+			key:     "access.policy",
+			flag:    "policy",
+			field:   &f.policyFile,
+			usage:   "`file` of Cedar rules that decide who may do what; nothing else is permitted; reloaded when it changes",
+			resolve: settings.ResolvePath,
+			restart: true,
+			probe:   probePolicy,
+		},
+		{
+			key:     "access.approvals",
+			flag:    "approvals",
+			field:   &f.approvalsFile,
+			usage:   "`file` in which the permanent consent of users to calls is kept (default: in memory)",
+			resolve: settings.ResolvePath,
+			restart: true,
+			probe:   probeFolder,
+		},
+		{
 			key:   "access.scopeImplies",
 			flag:  "scope-implies",
 			field: &f.implies,
@@ -498,6 +517,11 @@ func probePublicURL(address string) error {
 
 func probeTokens(path string) error {
 	_, err := serve.OpenTokens(path, nil)
+	return err
+}
+
+func probePolicy(path string) error {
+	_, err := policy.Open(path)
 	return err
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"sync"
 
@@ -49,6 +50,15 @@ func (a *answer) reset() {
 	a.body = nil
 	a.status = 0
 	a.header = nil
+}
+
+// addHeader adds fields to the HTTP response. The header of an error is not changed, because
+// several answers may share it.
+func (a *answer) addHeader(more http.Header) {
+	both := make(http.Header, len(a.header)+len(more))
+	maps.Copy(both, a.header)
+	maps.Copy(both, more)
+	a.header = both
 }
 
 // empty reports whether there is nothing to write, as after a notification.

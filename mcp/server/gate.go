@@ -1,9 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -15,10 +17,47 @@ type Gate interface {
 	// Enter is called before the Source, for every request with a method of the protocol or
 	// the Source. An error rejects the request. An [*mcp.Error], which may have an HTTP status,
 	// see [mcp.Error.Status], is sent to the client; for other errors the client only learns
-	// that an error occurred.
+	// that an error occurred. Enter may ask the client with [mcp.Request.Elicit], with questions
+	// that have a Key; it returns [mcp.ErrInputRequired] as it is.
 	Enter(ctx context.Context, op Operation) error
 	// Leave is called when an admitted request has finished.
 	Leave(ctx context.Context, op Operation)
+}
+
+// Note is what a [Gate] reports about a request that it has decided about.
+type Note struct {
+	// Rule identifies the rule that decided, and Item what it decided about, for logs.
+	Rule, Item string
+	// Approval is how the user consented, for logs, or empty.
+	Approval string
+	// Header is added to the HTTP response with the answer, if it has one of its own.
+	Header http.Header
+}
+
+type noteKey struct{}
+
+// AddNote records a note about the request of ctx. The fields that are set replace those of
+// an earlier note; headers are added. Outside of a request it does nothing.
+func AddNote(ctx context.Context, n Note) {
+	at, ok := ctx.Value(noteKey{}).(*atomic.Pointer[Note])
+	if !ok {
+		return
+	}
+	if before := at.Load(); before != nil {
+		n.Rule = cmp.Or(n.Rule, before.Rule)
+		n.Item = cmp.Or(n.Item, before.Item)
+		n.Approval = cmp.Or(n.Approval, before.Approval)
+		if n.Header == nil {
+			n.Header = before.Header
+		} else if before.Header != nil {
+			both := before.Header.Clone()
+			for name, values := range n.Header {
+				both[name] = append(both[name], values...)
+			}
+			n.Header = both
+		}
+	}
+	at.Store(&n)
 }
 
 // Operation describes a request.

@@ -69,9 +69,9 @@ func (rc *request) askModern(questions []*question) ([]json.RawMessage, error) {
 	answers := make([]json.RawMessage, len(questions))
 	open := false
 	for i, q := range questions {
-		rc.rounds.count++
 		key := q.key
 		if key == "" {
+			rc.rounds.count++
 			key = "input-" + strconv.Itoa(rc.rounds.count)
 		}
 		answer := rc.rounds.answers[key]

@@ -124,7 +124,7 @@ func (s *Server) initialize(rc *request, cat *mcp.Catalog, a *answer) error {
 		Capabilities    json.RawMessage `json:"capabilities"`
 		ServerInfo      json.RawMessage `json:"serverInfo"`
 		Instructions    string          `json:"instructions,omitempty"`
-	}{v.String(), s.capabilities(rc, cat), cat.ServerInfo(v), cat.Instructions})
+	}{v.String(), s.capabilities(rc, cat), cat.ServerInfo(v), rc.shown.Instructions})
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *Server) keepSession(rc *request, size int) error {
 // discover is the stateless counterpart of initialize.
 func (s *Server) discover(rc *request, cat *mcp.Catalog, a *answer) error {
 	scope := "private"
-	if cat.Cache.Public && !rc.form().Private {
+	if rc.shown.Cache.Public && !rc.form().Private {
 		scope = "public"
 	}
 	head, err := mcp.Marshal(struct {
@@ -172,7 +172,7 @@ func (s *Server) discover(rc *request, cat *mcp.Catalog, a *answer) error {
 		Instructions      string          `json:"instructions,omitempty"`
 		TTL               int64           `json:"ttlMs"`
 		Scope             string          `json:"cacheScope"`
-	}{supportedVersions(), s.capabilities(rc, cat), cat.Instructions, max(0, cat.Cache.TTL.Milliseconds()), scope})
+	}{supportedVersions(), s.capabilities(rc, cat), rc.shown.Instructions, max(0, cat.Cache.TTL.Milliseconds()), scope})
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,10 @@ const (
 	TransportSSE       = "sse" // HTTP+SSE of 2024-11-05: its requests have no response of their own
 )
 
+// TransportKey is the key of the transport of a request in its context: a string, as in
+// [Event].
+type TransportKey struct{}
+
 // Outcome is how a request ended. Its text is for logs.
 type Outcome string
 
@@ -95,6 +99,9 @@ type Event struct {
 	Err *mcp.Error
 	// Outcome is how a request ended, for EventAnswer.
 	Outcome Outcome
+
+	// Rule, Item and Approval are those of the [Note] about the request.
+	Rule, Item, Approval string
 
 	// Status is the HTTP status of the answer, if the answer has its own HTTP response.
 	Status int
@@ -151,6 +158,11 @@ func (s *Server) observed(rc *request, a *answer) {
 	e.Err, e.Sent = failed, a.size()
 	if name := rc.servedBy.Load(); name != nil {
 		e.Server = *name
+	}
+	if n := rc.noted.Load(); n != nil {
+		e.Rule = n.Rule
+		e.Item = n.Item
+		e.Approval = n.Approval
 	}
 	switch e.Outcome = cmp.Or(rc.outcome, OutcomeOK); {
 	case a.empty() && e.Outcome != OutcomeStream:

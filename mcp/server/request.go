@@ -72,6 +72,10 @@ type sender struct {
 // observation is what the gate and the observer see of a request.
 type observation struct {
 	about string // see Event.Name
+	// shown is the catalog as the View shows it.
+	shown *mcp.Catalog
+	// noted is what the gate has reported, see [Note].
+	noted atomic.Pointer[Note]
 	// began is when the message was read.
 	began    time.Time
 	servedBy atomic.Pointer[string]
@@ -114,6 +118,10 @@ func (rc *request) Value(key any) any {
 		return &rc.public
 	case clientKey{}:
 		return rc.Client()
+	case noteKey{}:
+		return &rc.noted
+	case TransportKey{}:
+		return rc.transport
 	}
 	return rc.values().Value(key)
 }

@@ -47,8 +47,9 @@ type Options struct {
 	RequestTimeout time.Duration
 	// View, if not nil, returns the part of a Source's catalog that the client of ctx
 	// ([mcp.RequestFrom]) may list and use. The server still declares the capabilities of the
-	// whole catalog. View is called for every request and must be cheap. A catalog that
-	// differs between clients must not be public, see [mcp.CacheHint].
+	// whole catalog, with the instructions and the cache hint of the view. View is called for
+	// every request and must be cheap. A catalog that differs between clients must not be
+	// public, see [mcp.CacheHint].
 	View func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
 	// Gate, if not nil, decides which requests are served.
 	Gate Gate
@@ -205,11 +206,14 @@ func (s *Server) request(rc *request, a *answer) *mcp.Error {
 	if rc.because != nil {
 		err = rc.because
 	}
-	if err == nil {
-		return nil
+	var e *mcp.Error
+	if err != nil {
+		e = s.wireError(rc, err, ended)
+		a.failure(rc, e)
 	}
-	e := s.wireError(rc, err, ended)
-	a.failure(rc, e)
+	if n := rc.noted.Load(); n != nil && n.Header != nil {
+		a.addHeader(n.Header)
+	}
 	return e
 }
 
@@ -241,16 +245,27 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 	if m != nil && m.capability != nil && !m.capability(cat) {
 		return mcp.MethodNotFound(m.name)
 	}
+	rc.shown = cat
+	if s.opts.View != nil {
+		rc.shown = s.opts.View(rc, cat)
+	}
 	// initialize and server/discover declare the capabilities of the whole catalog.
-	if s.opts.View != nil && !rc.msg.is("initialize") && !rc.msg.is("server/discover") {
-		cat = s.opts.View(rc, cat)
+	if !rc.msg.is("initialize") && !rc.msg.is("server/discover") {
+		cat = rc.shown
 	}
 	if s.opts.Gate != nil || s.opts.Observer != nil || s.opts.Tracer != nil {
 		rc.about = rc.aboutOf(cat)
 	}
+	if err := rc.checkState(); m != nil && err != nil {
+		return err // before the gate, which may have asked the client in an earlier round
+	}
 	if g := s.opts.Gate; g != nil {
 		op := rc.operation(cat)
 		if err := g.Enter(rc, op); err != nil {
+			if m != nil && errors.Is(err, mcp.ErrInputRequired) && len(rc.rounds.open) > 0 {
+				rc.outcome = OutcomeInputRequired
+				return a.inputRequired(rc, cat)
+			}
 			return err
 		}
 		defer g.Leave(rc, op)
@@ -259,9 +274,6 @@ func (s *Server) serve(rc *request, a *answer) (err error) {
 		return rc.extended(extender, cat, a)
 	}
 	rc.logging = cat.Logging
-	if err := rc.checkState(); err != nil {
-		return err
-	}
 	err = m.serve(s, rc, cat, a)
 	// A source rejected as busy cannot wait for answers, so it has not asked.
 	if len(rc.rounds.open) > 0 && !isBusy(err) {

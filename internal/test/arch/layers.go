@@ -54,7 +54,8 @@ func Layers() *Plan {
 				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
 			},
 			1: {"check", "mcp", "mcp/tap"},
-			2: {"internal/cataloglint", "internal/search", "internal/test/ruletest", "staticmcp/internal/site"},
+			2: {"identity/policy", "internal/cataloglint", "internal/search", "internal/test/ruletest",
+				"staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"staticmcp/lint", "client", "sitebuild/edge", "internal/loopback",
 				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
@@ -114,6 +115,13 @@ func Layers() *Plan {
 				Rooms:  []string{"serve"},
 				Saves: "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has " +
 					"no dependencies of its own",
+			},
+			{
+				Module: "github.com/cedar-policy/cedar-go",
+				Rooms:  []string{"identity/policy"},
+				Saves: "a language for access rules with precedence, types and a validator, and its evaluator; see " +
+					"docs/decisions/0081-policy-in-cedar.md",
+				Brings: []string{"github.com/go-json-experiment/json", "golang.org/x/exp"},
 			},
 			{
 				Module: "github.com/klauspost/compress",

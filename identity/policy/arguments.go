@@ -1,0 +1,438 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/types"
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// usage is what the conditions of a rule read of the context.
+type usage struct {
+	context   map[string]bool // attributes
+	arguments *argument       // nil if the rule reads no arguments
+	whole     bool            // the rule uses the context or the arguments as a whole
+}
+
+// argument is the type of an argument, or of a member of an object in it.
+type argument struct {
+	kind    string // the Cedar type; "" if it is not known
+	members map[string]*argument
+}
+
+// usageOf returns what a rule reads of the context. The error is an argument that the rule
+// uses as two types.
+func usageOf(p *ast.Policy) (*usage, error) {
+	u := &usage{context: make(map[string]bool)}
+	var err error
+	visit := func(n ast.IsNode) bool {
+		if e := u.infer(n); e != nil && err == nil {
+			err = e
+		}
+		path, ok := contextPath(n)
+		if !ok {
+			return true
+		}
+		if len(path) == 0 || len(path) == 1 && path[0] == "arguments" && !isHas(n) {
+			u.whole = true
+			return false
+		}
+		u.context[path[0]] = true
+		if path[0] == "arguments" && len(path) > 1 {
+			u.argument(path[1:])
+		}
+		return false
+	}
+	for _, c := range p.Conditions {
+		ast.Inspect(ast.NewNode(c.Body), visit)
+	}
+	if u.whole {
+		return u, fmt.Errorf("use single attributes of context and of context.arguments, such as " +
+			"context.arguments.path, rather than the whole record")
+	}
+	return u, err
+}
+
+func isHas(n ast.IsNode) bool {
+	_, ok := n.(ast.NodeTypeHas)
+	return ok
+}
+
+// contextPath returns the attributes that lead from context to a node: "arguments", "path"
+// for context.arguments.path, and for context.arguments has path.
+func contextPath(n ast.IsNode) (path []string, ok bool) {
+	switch n := n.(type) {
+	case ast.NodeTypeVariable:
+		return nil, n.Name == "context"
+	case ast.NodeTypeAccess:
+		path, ok = contextPath(n.Arg)
+		return append(path, string(n.Value)), ok
+	case ast.NodeTypeHas:
+		path, ok = contextPath(n.Arg)
+		return append(path, string(n.Value)), ok
+	}
+	return nil, false
+}
+
+// argument returns the argument at a path, adding it if necessary.
+func (u *usage) argument(path []string) *argument {
+	if u.arguments == nil {
+		u.arguments = &argument{}
+	}
+	a := u.arguments
+	for _, name := range path {
+		if a.members == nil {
+			a.members = make(map[string]*argument)
+		}
+		if a.members[name] == nil {
+			a.members[name] = &argument{}
+		}
+		a = a.members[name]
+	}
+	return a
+}
+
+// infer takes the type of arguments from a node that uses them: from the literal that they
+// are compared with, or from the operator.
+func (u *usage) infer(n ast.IsNode) error {
+	switch n := n.(type) {
+	case ast.NodeTypeLike:
+		return u.use(n.Arg, "String")
+	case ast.NodeTypeEquals:
+		return u.alike(n.BinaryNode)
+	case ast.NodeTypeNotEquals:
+		return u.alike(n.BinaryNode)
+	case ast.NodeTypeLessThan:
+		return u.ordered(n.BinaryNode)
+	case ast.NodeTypeLessThanOrEqual:
+		return u.ordered(n.BinaryNode)
+	case ast.NodeTypeGreaterThan:
+		return u.ordered(n.BinaryNode)
+	case ast.NodeTypeGreaterThanOrEqual:
+		return u.ordered(n.BinaryNode)
+	case ast.NodeTypeContains:
+		return u.contains(n.BinaryNode)
+	case ast.NodeTypeContainsAll:
+		return u.alike(n.BinaryNode)
+	case ast.NodeTypeContainsAny:
+		return u.alike(n.BinaryNode)
+	case ast.NodeTypeIsEmpty:
+		return u.use(n.Arg, "Set<String>")
+	case ast.NodeTypeNot:
+		return u.use(n.Arg, "Bool")
+	case ast.NodeTypeAnd:
+		return u.both(n.BinaryNode, "Bool")
+	case ast.NodeTypeOr:
+		return u.both(n.BinaryNode, "Bool")
+	case ast.NodeTypeExtensionCall:
+		return u.method(n)
+	}
+	return nil
+}
+
+// use records that a node, if it is an argument, is used as a type.
+func (u *usage) use(n ast.IsNode, kind string) error {
+	access, ok := n.(ast.NodeTypeAccess)
+	if !ok || kind == "" {
+		return nil
+	}
+	path, ok := contextPath(access)
+	if !ok || len(path) < 2 || path[0] != "arguments" {
+		return nil
+	}
+	a := u.argument(path[1:])
+	if a.kind != "" && a.kind != kind {
+		return fmt.Errorf("context.%s is used as %s and as %s", strings.Join(path, "."), a.kind, kind)
+	}
+	a.kind = kind
+	return nil
+}
+
+func (u *usage) both(n ast.BinaryNode, kind string) error {
+	if err := u.use(n.Left, kind); err != nil {
+		return err
+	}
+	return u.use(n.Right, kind)
+}
+
+// alike records that both sides have the same type.
+func (u *usage) alike(n ast.BinaryNode) error {
+	if err := u.use(n.Left, kindOf(n.Right)); err != nil {
+		return err
+	}
+	return u.use(n.Right, kindOf(n.Left))
+}
+
+// ordered is alike for < and its like, which compare only whole numbers and times.
+func (u *usage) ordered(n ast.BinaryNode) error {
+	kind := kindOf(n.Left)
+	if kind == "" {
+		kind = kindOf(n.Right)
+	}
+	if kind == "" {
+		kind = "Long"
+	}
+	return u.both(n, kind)
+}
+
+func (u *usage) contains(n ast.BinaryNode) error {
+	element := kindOf(n.Right)
+	if element == "" {
+		element = "String"
+	}
+	if err := u.use(n.Left, "Set<"+element+">"); err != nil {
+		return err
+	}
+	if set, ok := strings.CutPrefix(kindOf(n.Left), "Set<"); ok {
+		return u.use(n.Right, strings.TrimSuffix(set, ">"))
+	}
+	return nil
+}
+
+// method records the type that a method of an extension has.
+func (u *usage) method(n ast.NodeTypeExtensionCall) error {
+	kind := ""
+	switch n.Name {
+	case "lessThan", "lessThanOrEqual", "greaterThan", "greaterThanOrEqual":
+		kind = "decimal"
+	case "ip", "decimal", "datetime", "duration":
+		kind = "String"
+	}
+	for _, arg := range n.Args {
+		if err := u.use(arg, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kindOf returns the type of a literal, or of an attribute of the schema, or "".
+func kindOf(n ast.IsNode) string {
+	switch n := n.(type) {
+	case ast.NodeValue:
+		switch v := n.Value.(type) {
+		case types.String:
+			return "String"
+		case types.Long:
+			return "Long"
+		case types.Boolean:
+			return "Bool"
+		case types.Decimal:
+			return "decimal"
+		case types.Set:
+			for element := range v.All() {
+				if kind := kindOf(ast.NodeValue{Value: element}); kind != "" {
+					return "Set<" + kind + ">"
+				}
+			}
+		}
+	case ast.NodeTypeSet:
+		for _, element := range n.Elements {
+			if kind := kindOf(element); kind != "" {
+				return "Set<" + kind + ">"
+			}
+		}
+	case ast.NodeTypeExtensionCall:
+		if n.Name == "decimal" {
+			return "decimal"
+		}
+	case ast.NodeTypeAccess:
+		return attributeKind(n)
+	case ast.NodeTypeGetTag:
+		return "Set<String>"
+	}
+	return ""
+}
+
+// attributeKind returns the type of an attribute of the principal or the resource.
+func attributeKind(n ast.NodeTypeAccess) string {
+	of, ok := n.Arg.(ast.NodeTypeVariable)
+	if !ok || of.Name == "context" {
+		return ""
+	}
+	switch n.Value {
+	case "groups", "roles", "scopes":
+		return "Set<String>"
+	case "authenticated", "locked", "readOnly", "destructive", "idempotent", "openWorld":
+		return "Bool"
+	}
+	return "String"
+}
+
+// cedar returns the type as Cedar text. All members are optional.
+func (a *argument) cedar() string {
+	if a == nil {
+		return "{}"
+	}
+	if len(a.members) == 0 {
+		if a.kind == "" {
+			return "String"
+		}
+		return a.kind
+	}
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(a.members)) {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(name) + "?: " + a.members[name].cedar())
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// merge adds the types of another rule. A name that is a decimal for one rule and a whole
+// number for another is an error: only one of them could ever be evaluated.
+func (a *argument) merge(other *argument, path string) error {
+	if other == nil {
+		return nil
+	}
+	numbers := func(x, y string) bool { return x == "Long" && y == "decimal" }
+	if numbers(a.kind, other.kind) || numbers(other.kind, a.kind) {
+		return fmt.Errorf("%s is compared with whole numbers and with decimals; use one of them in all rules", path)
+	}
+	if other.kind == "decimal" || a.kind == "" {
+		a.kind = other.kind
+	}
+	for name, member := range other.members {
+		if a.members == nil {
+			a.members = make(map[string]*argument)
+		}
+		if a.members[name] == nil {
+			a.members[name] = &argument{}
+		}
+		if err := a.members[name].merge(member, path+"."+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Limits of arguments that rules read.
+const (
+	maxArgumentDepth = 16
+	maxArgumentItems = 10_000
+)
+
+// record converts the arguments that rules use. What Cedar cannot represent becomes a
+// string, so that a rule about it errs, and a forbid denies; null counts as absent.
+func (a *argument) record(raw json.RawMessage) (types.Record, error) {
+	c := converter{left: maxArgumentItems}
+	members := make(cedar.RecordMap, len(a.members))
+	for name, want := range a.members {
+		value := jsonscan.Member(raw, name)
+		if value == nil {
+			continue
+		}
+		converted, err := c.value(value, want, 0)
+		if err != nil {
+			return types.Record{}, fmt.Errorf("argument %s: %w", name, err)
+		}
+		if converted != nil {
+			members[types.String(name)] = converted
+		}
+	}
+	return cedar.NewRecord(members), nil
+}
+
+// converter converts JSON, within the limits.
+type converter struct{ left int }
+
+// value converts a JSON value; nil means null. want, which may be nil, is how rules use it.
+func (c *converter) value(raw []byte, want *argument, depth int) (types.Value, error) {
+	if c.left--; c.left < 0 || depth > maxArgumentDepth {
+		return nil, fmt.Errorf("more than %d values or %d levels", maxArgumentItems, maxArgumentDepth)
+	}
+	switch raw[0] {
+	case '"':
+		s, ok := jsonscan.Unquote(raw)
+		if !ok {
+			return nil, fmt.Errorf("not a string")
+		}
+		return types.String(s), nil
+	case 't', 'f':
+		return types.Boolean(raw[0] == 't'), nil
+	case 'n':
+		return nil, nil
+	case '[':
+		var elements []types.Value
+		for _, element := range jsonscan.Elements(raw) {
+			v, err := c.value(element, want.element(), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if v != nil {
+				elements = append(elements, v)
+			}
+		}
+		return cedar.NewSet(elements...), nil
+	case '{':
+		return c.object(raw, want, depth)
+	}
+	return number(string(raw), want != nil && want.kind == "decimal"), nil
+}
+
+func (c *converter) object(raw []byte, want *argument, depth int) (types.Value, error) {
+	members := make(cedar.RecordMap)
+	if want == nil {
+		return cedar.NewRecord(members), nil // rules read no member of it
+	}
+	for name, of := range want.members {
+		value := jsonscan.Member(raw, name)
+		if value == nil {
+			continue
+		}
+		v, err := c.value(value, of, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			members[types.String(name)] = v
+		}
+	}
+	return cedar.NewRecord(members), nil
+}
+
+// element returns the type of the elements of a set.
+func (a *argument) element() *argument {
+	if a == nil || !strings.HasPrefix(a.kind, "Set<") {
+		return nil
+	}
+	return &argument{kind: strings.TrimSuffix(strings.TrimPrefix(a.kind, "Set<"), ">")}
+}
+
+// number converts a JSON number: to a whole number if it is one, in any notation, otherwise
+// to a decimal if it fits, otherwise to a string.
+func number(text string, decimal bool) types.Value {
+	if decimal {
+		if d, err := types.ParseDecimal(text); err == nil {
+			return d
+		}
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			if d, err := cedar.NewDecimal(n, 0); err == nil {
+				return d
+			}
+		}
+		return types.String(text)
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return types.Long(n)
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
+		return types.Long(int64(f))
+	}
+	if d, err := types.ParseDecimal(text); err == nil {
+		return d
+	}
+	return types.String(text)
+}

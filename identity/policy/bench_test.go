@@ -1,0 +1,112 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// manyRules returns n rules about servers and their tools.
+func manyRules(n int) string {
+	var b strings.Builder
+	for i := range n {
+		server, group := i%100, i/100%50
+		fmt.Fprintf(&b, "@id(\"r%d\") ", i)
+		switch (i / 100) % 10 {
+		case 0:
+			fmt.Fprintf(&b, `permit (principal in Group::"g%d", action, resource in Server::"s%d");`, group, server)
+		case 1:
+			fmt.Fprintf(&b, `forbid (principal in Group::"g%d", action == Action::"call", resource in Server::"s%d") `+
+				`when { context.arguments has path && context.arguments.path like "/secret%d/*" };`, group, server, i)
+		case 2:
+			fmt.Fprintf(&b, `permit (principal in Role::"r%d", action == Action::"call", resource in Server::"s%d") `+
+				`when { context.hour >= 8 && context.hour < 18 };`, group, server)
+		default:
+			fmt.Fprintf(&b, `forbid (principal, action == Action::"call", resource == Tool::"s%d/t%d");`, server, i)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func manyTools() *mcp.Catalog {
+	cat := &mcp.Catalog{Server: mcp.Implementation{Name: "x", Version: "1"}}
+	for i := range 100 {
+		server := fmt.Sprintf("s%d", i)
+		cat.Sources = append(cat.Sources, mcp.JoinedSource{Name: server})
+		cat.Tools = append(cat.Tools, mcp.Tool{Name: server + "_x", Origins: []mcp.Origin{{Source: server, Name: "x"}}})
+	}
+	return cat
+}
+
+// reportCPU adds the CPU time of the process to a benchmark, which other programs on the
+// machine do not change, and returns the function that ends the measurement.
+func reportCPU(b *testing.B) (stop func()) {
+	var before, after syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	return func() {
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+		spent := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
+		b.ReportMetric(float64(spent)/float64(b.N), "cpu-ns/op")
+	}
+}
+
+func BenchmarkDecision(b *testing.B) {
+	set := parse(b, manyRules(10_000))
+	cat := manyTools()
+	who := &mcp.Principal{Name: "ann", Roles: []string{"r3", "r7"}}
+	for i := range 20 {
+		who.Groups = append(who.Groups, fmt.Sprintf("g%d", i))
+	}
+	now := &policy.Situation{
+		Arguments: json.RawMessage(`{"path":"/home/ann/notes.txt","limit":10}`),
+		Transport: "http",
+		Time:      time.Now(),
+	}
+	names := make([]string, len(cat.Tools))
+	for i := range names {
+		names[i] = cat.Tools[i].Name
+	}
+	b.Run("remembered", func(b *testing.B) {
+		e := policy.NewEngine(set, nil)
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		for i := 0; b.Loop(); i++ {
+			e.Tool(who, cat, names[i%len(names)], now)
+		}
+	})
+	b.Run("new caller", func(b *testing.B) {
+		e := policy.NewEngine(set, nil)
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		for i := 0; b.Loop(); i++ {
+			copied := *who
+			e.Tool(&copied, cat, names[i%len(names)], now)
+		}
+	})
+	b.Run("list of 100", func(b *testing.B) {
+		e := policy.NewEngine(set, nil)
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		for b.Loop() {
+			e.Visible(who, cat, "tools/list", now)
+		}
+	})
+	b.Run("parse", func(b *testing.B) {
+		text := []byte(manyRules(10_000))
+		defer reportCPU(b)()
+		for b.Loop() {
+			if _, err := policy.Parse("x", text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

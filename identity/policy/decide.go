@@ -1,0 +1,408 @@
+package policy
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/types"
+)
+
+// Effect is the outcome of a [Decision].
+type Effect uint8
+
+// The effects.
+const (
+	Deny Effect = iota
+	Ask         // denied until the user consents
+	Allow
+)
+
+// String returns "deny", "ask" or "allow".
+func (e Effect) String() string { return [...]string{"deny", "ask", "allow"}[e] }
+
+// Decision is the answer to a [Request].
+type Decision struct {
+	Effect Effect
+	// Rules are the rules that decided: the forbids that apply, otherwise the permits. It is
+	// empty if no rule permits the request.
+	Rules []*Rule
+	// ItemID is the id of the item in rules.
+	ItemID string
+	// Approval is the shortest consent that the rules accept, if the effect is Ask.
+	Approval Approval
+	// Errors are the rules that could not be evaluated, with the reason. A forbid among them
+	// denies, and is also in Rules.
+	Errors []RuleError
+}
+
+// RuleError is a rule that could not be evaluated for a request.
+type RuleError struct {
+	Rule   *Rule
+	Reason string
+}
+
+// RuleID returns the id of the rule that decided, or "default" if no rule permits the
+// request.
+func (d *Decision) RuleID() string {
+	if len(d.Rules) == 0 {
+		return DefaultRule
+	}
+	return d.Rules[0].ID
+}
+
+// DefaultRule is the id of the decision that no rule makes: deny.
+const DefaultRule = "default"
+
+// Reason returns why a request was denied, for its caller.
+func (d *Decision) Reason() string {
+	if len(d.Rules) == 0 {
+		return "denied by policy: no rule permits it"
+	}
+	reason := "denied by policy: rule " + d.RuleID()
+	if d.Effect == Ask {
+		reason += " requires the user's approval"
+	}
+	if message := d.Rules[0].Message; message != "" {
+		reason += ": " + message
+	}
+	return reason
+}
+
+// Decide decides a request. It is safe for concurrent use.
+func (s *Set) Decide(r *Request) Decision {
+	who := newSubject(r.Principal)
+	what := newObject(r.Item)
+	for _, server := range r.Item.Servers {
+		if r.Action == Connect {
+			break
+		}
+		at := newObject(Item{Kind: ServerKind, Servers: []string{server}})
+		if d := s.prepare(who, Connect, at).decide(s, &r.Situation); d.forbids() {
+			return d
+		}
+	}
+	return s.prepare(who, r.Action, what).decide(s, &r.Situation)
+}
+
+// forbids reports whether rules forbid, rather than no rule permit, the request.
+func (d *Decision) forbids() bool {
+	return d.Effect != Allow && len(d.Rules) > 0
+}
+
+// verdict is what some rules say about a request.
+type verdict struct {
+	permits, forbids []*Rule
+	errors           []RuleError
+	failed           bool // a forbid could not be evaluated
+}
+
+// denies reports whether no other rule and no consent can change a denial.
+func (v *verdict) denies() bool {
+	return v.failed || slices.ContainsFunc(v.forbids, func(r *Rule) bool { return r.Approval == "" })
+}
+
+// decision returns the decision of all rules that say v, about an item.
+func (v *verdict) decision(what *object) Decision {
+	d := Decision{
+		ItemID: what.id,
+		Errors: v.errors,
+	}
+	switch {
+	case v.denies():
+		d.Rules = slices.Clone(v.forbids)
+		slices.SortStableFunc(d.Rules, func(a, b *Rule) int { return len(a.Approval) - len(b.Approval) })
+	case len(v.permits) == 0:
+	case len(v.forbids) > 0:
+		d.Effect = Ask
+		d.Rules = v.forbids
+		d.Approval = shortest(v.forbids)
+	default:
+		d.Effect = Allow
+		d.Rules = v.permits
+	}
+	return d
+}
+
+// shortest returns the shortest consent that forbids accept.
+func shortest(forbids []*Rule) Approval {
+	order := []Approval{ApproveOnce, ApproveSession, ApproveAlways}
+	least := len(order) - 1
+	for _, r := range forbids {
+		least = min(least, slices.Index(order, r.Approval))
+	}
+	return order[least]
+}
+
+// candidates are the rules that matter for a caller, an action and an item, once those that
+// do not read the context have been evaluated.
+type candidates struct {
+	who    *subject
+	action Action
+	what   *object
+	// fixed is what the rules say that do not read the context, and decided the decision if
+	// there are no others.
+	fixed   verdict
+	decided Decision
+	// permits and forbids are the rules that read the context, without those that cannot
+	// change the decision.
+	permits, forbids ruleList
+	// uses are the attributes of the context that they read.
+	uses map[string]bool
+}
+
+// open reports whether the decision depends on the context.
+func (c *candidates) open() bool { return len(c.permits)+len(c.forbids) > 0 }
+
+// ruleList is the form in which Cedar takes rules, whose scope the request is known to meet.
+type ruleList []*Rule
+
+// All implements cedar.PolicyIterator.
+func (l ruleList) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
+	return func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
+		for _, r := range l {
+			p := r.policy
+			if r.conditions != nil {
+				p = r.conditions
+			}
+			if !yield(cedar.PolicyID(r.ID), p) {
+				return
+			}
+		}
+	}
+}
+
+// find returns the rule with an id.
+func (l ruleList) find(id cedar.PolicyID) *Rule {
+	for _, r := range l {
+		if r.ID == string(id) {
+			return r
+		}
+	}
+	return nil
+}
+
+// prepare finds the rules for a caller, an action and an item, and evaluates those that do
+// not read the context.
+func (s *Set) prepare(who *subject, a Action, what *object) *candidates {
+	c := &candidates{
+		who:    who,
+		action: a,
+		what:   what,
+	}
+	var permits, forbids ruleList
+	for _, principal := range who.keys {
+		for _, resource := range what.keys {
+			for _, r := range s.byKey[ruleKey{a, principal, resource}] {
+				switch {
+				case !r.covers(who.entity.UID, what.entity.UID):
+				case r.readsContext() && r.Forbid:
+					c.forbids = append(c.forbids, r)
+				case r.readsContext():
+					c.permits = append(c.permits, r)
+				case r.Forbid:
+					forbids = append(forbids, r)
+				default:
+					permits = append(permits, r)
+				}
+			}
+		}
+	}
+	for _, l := range []ruleList{permits, forbids, c.permits, c.forbids} {
+		slices.SortFunc(l, func(x, y *Rule) int { return x.index - y.index })
+	}
+	c.evaluate(&c.fixed, permits, forbids, types.Record{})
+	if c.fixed.denies() {
+		c.forbids = nil
+	}
+	if c.fixed.denies() || len(c.fixed.permits) > 0 {
+		c.permits = nil
+	}
+	c.decided = c.fixed.decision(c.what)
+	for _, r := range slices.Concat(c.permits, c.forbids) {
+		if c.uses == nil {
+			c.uses = make(map[string]bool)
+		}
+		maps.Copy(c.uses, r.uses.context)
+	}
+	return c
+}
+
+// decide completes the decision for a situation.
+func (c *candidates) decide(s *Set, now *Situation) Decision {
+	if !c.open() {
+		return c.decided
+	}
+	v := verdict{
+		permits: slices.Clip(c.fixed.permits),
+		forbids: slices.Clip(c.fixed.forbids),
+		errors:  slices.Clip(c.fixed.errors),
+		failed:  c.fixed.failed,
+	}
+	context, err := c.context(s, now)
+	if err != nil { // no rule about the arguments can be evaluated
+		for _, r := range slices.Concat(c.permits, c.forbids) {
+			v.fail(r, err.Error())
+		}
+		return v.decision(c.what)
+	}
+	c.evaluate(&v, nil, c.forbids, context)
+	if !v.denies() {
+		c.evaluate(&v, c.permits, nil, context)
+	}
+	return v.decision(c.what)
+}
+
+// evaluate adds what rules say. Permits and forbids are evaluated apart, because Cedar
+// reports no permits next to forbids, and consent can lift a forbid.
+func (c *candidates) evaluate(v *verdict, permits, forbids ruleList, context types.Record) {
+	for _, rules := range []ruleList{permits, forbids} {
+		if len(rules) == 0 {
+			continue
+		}
+		_, diagnostic := cedar.Authorize(rules, entities{c.who, c.action, c.what}, cedar.Request{
+			Principal: c.who.entity.UID,
+			Action:    c.action.uid(),
+			Resource:  c.what.entity.UID,
+			Context:   context,
+		})
+		for _, reason := range diagnostic.Reasons {
+			r := rules.find(reason.PolicyID)
+			if r.Forbid {
+				v.forbids = append(v.forbids, r)
+			} else {
+				v.permits = append(v.permits, r)
+			}
+		}
+		for _, e := range diagnostic.Errors {
+			v.fail(rules.find(e.PolicyID), e.Message)
+		}
+	}
+}
+
+// fail records a rule that could not be evaluated. A forbid denies, and no consent lifts it.
+func (v *verdict) fail(r *Rule, reason string) {
+	v.errors = append(v.errors, RuleError{r, reason})
+	if r.Forbid {
+		v.failed = true
+		v.forbids = append(v.forbids, r)
+	}
+}
+
+// might returns the decision for the best arguments: rules that read the arguments may
+// permit, and their forbids may not apply. If now is nil, that goes for all rules that read
+// the context.
+func (c *candidates) might(s *Set, now *Situation) Decision {
+	if !c.open() {
+		return c.decided
+	}
+	v := verdict{
+		permits: slices.Clip(c.fixed.permits),
+		forbids: slices.Clip(c.fixed.forbids),
+		errors:  c.fixed.errors,
+		failed:  c.fixed.failed,
+	}
+	var permits, forbids ruleList
+	for _, r := range c.permits {
+		if now == nil || r.uses.context["arguments"] {
+			v.permits = append(v.permits, r)
+		} else {
+			permits = append(permits, r)
+		}
+	}
+	for _, r := range c.forbids {
+		if now != nil && !r.uses.context["arguments"] {
+			forbids = append(forbids, r)
+		}
+	}
+	if len(permits)+len(forbids) > 0 {
+		context, err := c.context(s, now)
+		if err != nil {
+			return Decision{}
+		}
+		c.evaluate(&v, permits, forbids, context)
+	}
+	return v.decision(c.what)
+}
+
+// entities are those of one request.
+type entities struct {
+	who    *subject
+	action Action
+	what   *object
+}
+
+// Get implements types.EntityGetter.
+func (e entities) Get(uid types.EntityUID) (types.Entity, bool) {
+	switch uid {
+	case e.who.entity.UID:
+		return e.who.entity, true
+	case e.what.entity.UID:
+		return e.what.entity, true
+	case e.action.uid():
+		action := types.Entity{UID: uid}
+		if e.action.uses() {
+			action.Parents = cedar.NewEntityUIDSet(useUID())
+		}
+		return action, true
+	}
+	return types.Entity{}, false
+}
+
+// context returns the attributes that the open rules read.
+func (c *candidates) context(s *Set, now *Situation) (types.Record, error) {
+	at := now.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
+	members := make(cedar.RecordMap, len(c.uses))
+	for name := range c.uses {
+		switch name {
+		case "time":
+			members["time"] = types.NewDatetime(at)
+		case "hour":
+			members["hour"] = types.Long(at.UTC().Hour())
+		case "weekday":
+			members["weekday"] = types.Long((int(at.UTC().Weekday())+6)%7 + 1)
+		case "transport":
+			members["transport"] = types.String(now.Transport)
+		case "origin":
+			members["origin"] = types.String(now.Origin)
+		case "endpoint":
+			members["endpoint"] = types.String(now.Endpoint)
+		case "application":
+			members["application"] = types.String(now.Application)
+		case "address":
+			if now.Address.IsValid() {
+				addr, err := types.ParseIPAddr(now.Address.Unmap().WithZone("").String())
+				if err != nil {
+					return types.Record{}, fmt.Errorf("address: %w", err)
+				}
+				members["address"] = addr
+			}
+		case "arguments":
+			arguments, err := s.arguments.record(now.Arguments)
+			if err != nil {
+				return types.Record{}, err
+			}
+			members["arguments"] = arguments
+		}
+	}
+	return cedar.NewRecord(members), nil
+}
+
+// String returns the decision for people: the effect and the rules that decided.
+func (d *Decision) String() string {
+	ids := make([]string, len(d.Rules))
+	for i, r := range d.Rules {
+		ids[i] = r.ID
+	}
+	if len(ids) == 0 {
+		ids = []string{DefaultRule}
+	}
+	return d.Effect.String() + " by " + strings.Join(ids, ", ")
+}

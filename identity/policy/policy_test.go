@@ -1,0 +1,149 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// rules are used by several tests.
+const rules = `
+permit (principal in Group::"dev", action, resource in Server::"github");
+@id("readers") permit (principal, action == Action::"call", resource is Tool) when { resource.readOnly };
+@id("no-delete") forbid (principal, action == Action::"call", resource == Tool::"github/delete_repo");
+@id("main-only") @message("push to main through a pull request")
+forbid (principal, action == Action::"call", resource == Tool::"github/push")
+when { context.arguments has branch && context.arguments.branch == "main" };
+@id("limit") forbid (principal, action == Action::"call", resource == Tool::"billing/refund")
+when { context.arguments.amount > 100 };
+@id("billing") permit (principal in Role::"cashier", action == Action::"call", resource in Server::"billing");
+@id("approve-merge") @approval("session")
+forbid (principal, action == Action::"call", resource == Tool::"github/merge");
+@id("no-web") forbid (principal, action, resource in Server::"wiki")
+when { context has address && !context.address.isInRange(ip("10.0.0.0/8")) };
+@id("wiki") permit (principal, action in Action::"use", resource in Server::"wiki");
+@id("guests") forbid (principal == User::"", action == Action::"connect", resource == Server::"github");
+@id("finance") permit (principal, action == Action::"call", resource == Tool::"ledger/read")
+when { principal.hasTag("department") && principal.getTag("department").contains("finance") };
+`
+
+func parse(t testing.TB, text string) *policy.Set {
+	t.Helper()
+	set, err := policy.Parse("p.cedar", []byte(fixed(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// fixed makes the rule about the amount valid: arguments are optional.
+func fixed(text string) string {
+	return strings.Replace(text, "when { context.arguments.amount > 100 }",
+		"when { context.arguments has amount && context.arguments.amount > 100 }", 1)
+}
+
+func TestDecide(t *testing.T) {
+	set := parse(t, rules)
+	dev := &mcp.Principal{Name: "ann", Groups: []string{"dev"}}
+	cashier := &mcp.Principal{Name: "bob", Roles: []string{"cashier"}}
+	finance := &mcp.Principal{Name: "eve", Claims: map[string][]string{"department": {"finance", "x"}}}
+	no := false
+	safe := mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no}
+	tool := func(server, name string) policy.Item {
+		return policy.Item{Kind: policy.ToolKind, Servers: []string{server}, Name: name}
+	}
+	hinted := tool("mail", "read")
+	hinted.Hints = safe
+	locked := hinted
+	locked.Locked = true
+	for name, tt := range map[string]struct {
+		who  *mcp.Principal
+		item policy.Item
+		args string
+		addr string
+		want string
+	}{
+		"permit by group":           {dev, tool("github", "create_issue"), "", "", "allow by line-2"},
+		"no rule":                   {cashier, tool("github", "create_issue"), "", "", "deny by default"},
+		"forbid overrides":          {dev, tool("github", "delete_repo"), "", "", "deny by no-delete"},
+		"argument matches":          {dev, tool("github", "push"), `{"branch":"main"}`, "", "deny by main-only"},
+		"escaped argument":          {dev, tool("github", "push"), `{"branch":"m\u0061in"}`, "", "deny by main-only"},
+		"argument differs":          {dev, tool("github", "push"), `{"branch":"fix"}`, "", "allow by line-2"},
+		"argument is absent":        {dev, tool("github", "push"), `{}`, "", "allow by line-2"},
+		"argument is null":          {dev, tool("github", "push"), `{"branch":null}`, "", "allow by line-2"},
+		"no arguments":              {dev, tool("github", "push"), "", "", "allow by line-2"},
+		"hints of the lock":         {cashier, locked, "", "", "allow by readers"},
+		"hints of the server":       {cashier, hinted, "", "", "deny by default"},
+		"role":                      {cashier, tool("billing", "refund"), `{"amount":50}`, "", "allow by billing"},
+		"over the limit":            {cashier, tool("billing", "refund"), `{"amount":101}`, "", "deny by limit"},
+		"over it, with an exponent": {cashier, tool("billing", "refund"), `{"amount":1e3}`, "", "deny by limit"},
+		"not comparable":            {cashier, tool("billing", "refund"), `{"amount":"50"}`, "", "deny by limit"},
+		"a fraction":                {cashier, tool("billing", "refund"), `{"amount":100.5}`, "", "deny by limit"},
+		"too large for a number":    {cashier, tool("billing", "refund"), `{"amount":1e300}`, "", "deny by limit"},
+		"consent":                   {dev, tool("github", "merge"), "", "", "ask by approve-merge"},
+		"consent permits nothing":   {cashier, tool("github", "merge"), "", "", "deny by default"},
+		"address":                   {dev, tool("wiki", "search"), "", "10.1.1.1", "allow by wiki"},
+		"another address":           {dev, tool("wiki", "search"), "", "192.0.2.1", "deny by no-web"},
+		"mapped address":            {dev, tool("wiki", "search"), "", "::ffff:10.1.1.1", "allow by wiki"},
+		"no connection":             {nil, tool("github", "create_issue"), "", "", "deny by guests"},
+		"claim":                     {finance, tool("ledger", "read"), "", "", "allow by finance"},
+		"no claim":                  {dev, tool("ledger", "read"), "", "", "deny by default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &policy.Request{Principal: tt.who, Action: policy.Call, Item: tt.item}
+			if tt.args != "" {
+				r.Situation.Arguments = json.RawMessage(tt.args)
+			}
+			if tt.addr != "" {
+				r.Situation.Address = netip.MustParseAddr(tt.addr)
+			}
+			d := set.Decide(r)
+			if got := d.String(); got != tt.want {
+				t.Errorf("Decide = %s, want %s (errors %v)", got, tt.want, d.Errors)
+			}
+		})
+	}
+}
+
+// TestInvalid: mistakes are found when the rules are read, with the line.
+func TestInvalid(t *testing.T) {
+	for name, tt := range map[string]struct{ text, want string }{
+		"syntax": {"permit (principal, action, resource)", "p.cedar"},
+		"hint": {
+			"\npermit (principal, action == Action::\"call\", resource) when { resource.readonly };",
+			"p.cedar:2: ",
+		},
+		"action": {`permit (principal, action == Action::"do", resource);`, `"do"`},
+		"type":   {`permit (principal in Team::"x", action, resource);`, "Team"},
+		"optional": {
+			`permit (principal, action == Action::"call", resource) when { context.arguments.a == "x" };`,
+			"p.cedar:1",
+		},
+		"no arguments": {`permit (principal, action, resource) when { context.arguments has a };`, "arguments"},
+		"two types": {
+			`permit (principal, action == Action::"call", resource)
+			when { context.arguments has a && (context.arguments.a == "x" || context.arguments.a == 1) };`,
+			"String and as Long",
+		},
+		"whole context": {`permit (principal, action, resource) when { context == {} };`, "single attributes"},
+		"same id": {
+			`@id("a") permit (principal, action, resource); @id("a") permit (principal, action, resource);`,
+			"same id",
+		},
+		"bad id":         {`@id("a b") permit (principal, action, resource);`, "@id"},
+		"annotation":     {`@aprove("once") forbid (principal, action, resource);`, "@aprove"},
+		"approval":       {`@approval("daily") forbid (principal, action, resource);`, "daily"},
+		"approved grant": {`@approval("once") permit (principal, action, resource);`, "belongs to a forbid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := policy.Parse("p.cedar", []byte(tt.text))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Parse = %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}

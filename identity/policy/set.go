@@ -1,0 +1,358 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go"
+	publicast "github.com/cedar-policy/cedar-go/ast"
+	"github.com/cedar-policy/cedar-go/types"
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// Limits of a policy.
+const (
+	MaxBytes  = 8 << 20 // of the text
+	maxRules  = 50_000
+	maxID     = 128 // bytes of a rule's id
+	maxErrors = 20  // that are reported
+)
+
+// Approval is how long the consent of a user to what a rule forbids is valid.
+type Approval string
+
+// The values of the annotation @approval.
+const (
+	ApproveOnce    Approval = "once"    // for one call
+	ApproveSession Approval = "session" // until the session ends; without a session, for one hour
+	ApproveAlways  Approval = "always"  // until the consent or the rule is removed
+)
+
+// Rule is a rule of a [Set].
+type Rule struct {
+	// ID is the annotation @id, or "line-" and the line on which the rule begins.
+	ID string
+	// Line is where the rule begins in its file.
+	Line int
+	// Forbid is false for a permit.
+	Forbid bool
+	// Approval is the annotation @approval of a forbid, or empty.
+	Approval Approval
+	// Message is the annotation @message, which callers see if the rule denies.
+	Message string
+
+	policy *cedar.Policy
+	// conditions is the rule without its scope, for requests that are known to be in it; nil
+	// if the rule does not read the context.
+	conditions *cedar.Policy
+	uses       *usage
+	index      int // in Set.rules
+}
+
+// Text returns the rule in Cedar's canonical form.
+func (r *Rule) Text() string { return string(bytes.TrimSpace(r.policy.MarshalCedar())) }
+
+// readsContext reports whether the rule depends on more than caller, action and item.
+func (r *Rule) readsContext() bool { return len(r.uses.context) > 0 }
+
+// Set is a valid set of rules. It is immutable and safe for concurrent use.
+type Set struct {
+	name      string
+	rules     []*Rule
+	arguments *argument // what any rule reads of the arguments
+	byKey     map[ruleKey][]*Rule
+	hints     bool            // a rule reads hints of tools
+	context   map[string]bool // attributes of the context that rules read
+}
+
+// ruleKey finds the rules that may apply to a request: by the action, and by the principal
+// and the resource that the rule is scoped to. The zero EntityUID means any.
+type ruleKey struct {
+	action              Action
+	principal, resource types.EntityUID
+}
+
+// Error is a mistake in a policy.
+type Error struct {
+	File string
+	Line int    // 0 if the whole file is invalid
+	Rule string // the id, or empty
+	Err  error
+}
+
+// Error implements the error interface.
+func (e *Error) Error() string {
+	where := e.File
+	if e.Line > 0 {
+		where += fmt.Sprintf(":%d", e.Line)
+	}
+	if e.Rule != "" && !strings.HasPrefix(e.Rule, "line-") {
+		where += ": rule " + e.Rule
+	}
+	return where + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open reads and parses the policy in a file.
+func Open(path string) (*Set, error) {
+	text, err := fsutil.ReadText(path, MaxBytes)
+	if err != nil {
+		return nil, &Error{
+			File: path,
+			Err:  errors.New(fsutil.Reason(err)),
+		}
+	}
+	return Parse(path, text)
+}
+
+// Parse parses and validates rules. name is for messages, such as the name of the file. The
+// error joins the mistakes, of type [*Error], of which it has at most 20.
+func Parse(name string, text []byte) (*Set, error) {
+	if len(text) > MaxBytes {
+		return nil, &Error{
+			File: name,
+			Err:  fmt.Errorf("more than %d bytes", MaxBytes),
+		}
+	}
+	list, err := cedar.NewPolicyListFromBytes(name, text)
+	if err != nil {
+		line, reason := placeOf(err)
+		return nil, &Error{
+			File: name,
+			Line: line,
+			Err:  errors.New(reason),
+		}
+	}
+	if len(list) > maxRules {
+		return nil, &Error{
+			File: name,
+			Err:  fmt.Errorf("%d rules, want at most %d", len(list), maxRules),
+		}
+	}
+	return newSet(name, list)
+}
+
+// placeOf returns the line that a parser's error names, and the rest of it.
+func placeOf(err error) (line int, reason string) {
+	reason = strings.TrimPrefix(err.Error(), "parser error: ")
+	if i := strings.Index(reason, ":"); i > 0 {
+		if _, scanErr := fmt.Sscanf(reason[i:], ":%d", &line); scanErr == nil {
+			rest := strings.SplitN(reason, " ", 2)
+			if len(rest) == 2 {
+				return line, rest[1]
+			}
+		}
+	}
+	return 0, reason
+}
+
+// newSet validates and indexes rules.
+func newSet(name string, list cedar.PolicyList) (*Set, error) {
+	s := &Set{
+		name:      name,
+		arguments: &argument{},
+		byKey:     make(map[ruleKey][]*Rule),
+		context:   make(map[string]bool),
+	}
+	var valid validators
+	var mistakes []error
+	lines := make(map[string]int)
+	for _, p := range list {
+		r, err := newRule(p, &valid)
+		if err == nil {
+			err = s.arguments.merge(r.uses.arguments, "context.arguments")
+		}
+		if first, taken := lines[r.ID]; taken && err == nil {
+			err = fmt.Errorf("the rule on line %d has the same id", first)
+		}
+		lines[r.ID] = r.Line
+		if err != nil {
+			mistakes = append(mistakes, &Error{
+				File: name,
+				Line: r.Line,
+				Rule: r.ID,
+				Err:  err,
+			})
+			if len(mistakes) == maxErrors {
+				break
+			}
+			continue
+		}
+		r.index = len(s.rules)
+		s.rules = append(s.rules, r)
+		s.addToIndex(r)
+		s.hints = s.hints || readsHints(p)
+		maps.Copy(s.context, r.uses.context)
+	}
+	if len(mistakes) > 0 {
+		return nil, errors.Join(mistakes...)
+	}
+	return s, nil
+}
+
+// newRule validates a rule. It returns the rule also with an error.
+func newRule(p *cedar.Policy, valid *validators) (*Rule, error) {
+	notes := p.Annotations()
+	r := &Rule{
+		ID:       string(notes["id"]),
+		Line:     p.Position().Line,
+		Forbid:   p.Effect() == cedar.Forbid,
+		Approval: Approval(notes["approval"]),
+		Message:  string(notes["message"]),
+		policy:   p,
+	}
+	_, named := notes["id"]
+	if !named {
+		r.ID = fmt.Sprintf("line-%d", r.Line)
+	}
+	tree := (*ast.Policy)(p.AST())
+	var err error
+	if r.uses, err = usageOf(tree); err != nil {
+		return r, err
+	}
+	for key := range notes {
+		if !slices.Contains([]types.AnnotationKey{"id", "approval", "message"}, key) {
+			return r, fmt.Errorf("unknown annotation @%s: want @id, @approval or @message", key)
+		}
+	}
+	switch r.Approval {
+	case "", ApproveOnce, ApproveSession, ApproveAlways:
+	default:
+		return r, fmt.Errorf(`@approval(%q): want "once", "session" or "always"`, r.Approval)
+	}
+	if _, given := notes["approval"]; given && (!r.Forbid || r.Approval == "") {
+		return r, errors.New("@approval belongs to a forbid, which the consent lifts")
+	}
+	if named && !isRuleID(r.ID) {
+		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
+	}
+	if r.readsContext() {
+		r.conditions = conditionsOf(tree)
+	}
+	return r, valid.check(tree, r.uses.arguments.cedar())
+}
+
+// conditionsOf returns a rule that applies to everything under the same conditions.
+func conditionsOf(p *ast.Policy) *cedar.Policy {
+	anywhere := *p
+	anywhere.Principal = ast.ScopeTypeAll{}
+	anywhere.Action = ast.ScopeTypeAll{}
+	anywhere.Resource = ast.ScopeTypeAll{}
+	return cedar.NewPolicyFromAST((*publicast.Policy)(&anywhere))
+}
+
+// covers reports whether the scope of the rule, which the index has found, is met: the index
+// does not distinguish == from in, and does not know types.
+func (r *Rule) covers(who, what types.EntityUID) bool {
+	tree := (*ast.Policy)(r.policy.AST())
+	return covers(tree.Principal, who) && covers(tree.Resource, what)
+}
+
+func covers(scope any, uid types.EntityUID) bool {
+	switch scope := scope.(type) {
+	case ast.ScopeTypeEq:
+		return scope.Entity == uid
+	case ast.ScopeTypeIs:
+		return scope.Type == uid.Type
+	case ast.ScopeTypeIsIn:
+		return scope.Type == uid.Type
+	}
+	return true
+}
+
+func isRuleID(id string) bool {
+	for _, c := range []byte(id) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		digit := '0' <= c && c <= '9'
+		if !letter && !digit && !strings.ContainsRune("._:/-", rune(c)) {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxID
+}
+
+// readsHints reports whether a rule reads a hint of a tool.
+func readsHints(p *cedar.Policy) (found bool) {
+	for _, c := range (*ast.Policy)(p.AST()).Conditions {
+		ast.Inspect(ast.NewNode(c.Body), func(n ast.IsNode) bool {
+			if access, ok := n.(ast.NodeTypeAccess); ok {
+				switch access.Value {
+				case "readOnly", "destructive", "idempotent", "openWorld":
+					found = true
+				}
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+// addToIndex adds a rule under the actions, the principal and the resource that it is scoped
+// to.
+func (s *Set) addToIndex(r *Rule) {
+	tree := (*ast.Policy)(r.policy.AST())
+	key := ruleKey{
+		principal: scopeOf(tree.Principal),
+		resource:  scopeOf(tree.Resource),
+	}
+	for _, a := range actionsOf(tree.Action) {
+		key.action = a
+		s.byKey[key] = append(s.byKey[key], r)
+	}
+}
+
+// scopeOf returns the entity that a scope requires the principal or the resource to be, or
+// to be in. The zero value means any.
+func scopeOf(scope any) types.EntityUID {
+	switch scope := scope.(type) {
+	case ast.ScopeTypeEq:
+		return scope.Entity
+	case ast.ScopeTypeIn:
+		return scope.Entity
+	case ast.ScopeTypeIsIn:
+		return scope.Entity
+	}
+	return types.EntityUID{}
+}
+
+// actionsOf returns the actions in a scope.
+func actionsOf(scope ast.IsActionScopeNode) []Action {
+	var named []types.EntityUID
+	switch scope := scope.(type) {
+	case ast.ScopeTypeEq:
+		named = []types.EntityUID{scope.Entity}
+	case ast.ScopeTypeIn:
+		named = []types.EntityUID{scope.Entity}
+	case ast.ScopeTypeInSet:
+		named = scope.Entities
+	default:
+		return allActions()
+	}
+	var found []Action
+	for _, a := range allActions() {
+		if slices.Contains(named, a.uid()) || a.uses() && slices.Contains(named, useUID()) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// Name returns the name that was given to [Parse].
+func (s *Set) Name() string { return s.name }
+
+// Rules returns the rules in the order of the file. The result is read-only.
+func (s *Set) Rules() []*Rule { return s.rules }
+
+// Reads reports whether a rule reads an attribute of the context.
+func (s *Set) Reads(attribute string) bool { return s.context[attribute] }
+
+// ReadsHints reports whether a rule reads a hint of a tool, such as resource.readOnly.
+func (s *Set) ReadsHints() bool { return s.hints }

@@ -1,0 +1,377 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+
+	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/server"
+)
+
+// Policy enforces the rules of package policy for the requests of a server: on HTTP,
+// WebSocket and stdio alike, for every method. It is safe for concurrent use.
+type Policy struct {
+	engine    *policy.Engine
+	log       *slog.Logger
+	endpoint  string
+	watch     *fileWatch // nil unless the rules come from a file
+	path      string
+	approvals *Approvals
+	// limits reports whether what is denied does not exist for the caller, as for the items of
+	// other endpoints.
+	hides bool
+}
+
+// PolicyOptions configure a [Policy]. The zero value and nil mean the defaults.
+type PolicyOptions struct {
+	// Hints and Servers are as in [policy.EngineOptions].
+	Hints   func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
+	Servers []string
+	// Endpoint is the name of the endpoint that is served, for rules about it.
+	Endpoint string
+	// Approvals remembers the consent of users; nil remembers it in memory.
+	Approvals *Approvals
+	// Logger receives messages about rules that could not be read again or evaluated. Nil
+	// discards them.
+	Logger *slog.Logger
+}
+
+var _ server.Gate = (*Policy)(nil)
+
+// OpenPolicy reads the rules in a file. When the file changes, they are read again within a
+// second. If they are then invalid, that is logged, and the previous rules stay in force.
+func OpenPolicy(path string, opts *PolicyOptions) (*Policy, error) {
+	watch := newFileWatch(path)
+	set, err := policy.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p := NewPolicy(set, opts)
+	p.path = path
+	p.watch = watch
+	p.noteHints(set)
+	return p, nil
+}
+
+// NewPolicy returns the enforcement of rules that do not change. opts may be nil.
+func NewPolicy(set *policy.Set, opts *PolicyOptions) *Policy {
+	var o PolicyOptions
+	if opts != nil {
+		o = *opts
+	}
+	p := &Policy{
+		log:       o.Logger,
+		endpoint:  o.Endpoint,
+		approvals: o.Approvals,
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.approvals == nil {
+		p.approvals = newApprovals()
+	}
+	p.engine = policy.NewEngine(set, &policy.EngineOptions{
+		Hints:   o.Hints,
+		Servers: o.Servers,
+	})
+	if o.Hints == nil {
+		p.noteHints(set)
+	}
+	return p
+}
+
+// noteHints warns about rules that depend on hints that no lock confirms.
+func (p *Policy) noteHints(set *policy.Set) {
+	if set.ReadsHints() {
+		p.log.Info("policy reads hints of tools; tools that are not locked count as destructive", "file", set.Name())
+	}
+}
+
+// current returns the engine with the rules in force.
+func (p *Policy) current() *policy.Engine {
+	if p.watch != nil {
+		p.watch.refresh(p.reload)
+	}
+	return p.engine
+}
+
+// reload reads the rules again. Invalid rules change nothing.
+func (p *Policy) reload() {
+	set, err := policy.Open(p.path)
+	if err != nil {
+		p.log.Error("policy reload failed, keeping the previous rules", "file", p.path, "error", err)
+		return
+	}
+	p.engine.Replace(set)
+	p.log.Info("policy reloaded", "file", p.path, "rules", len(set.Rules()))
+}
+
+// principalOf returns the caller of a request. That of a connection may have got another
+// token with other scopes.
+func principalOf(ctx context.Context) *mcp.Principal {
+	if c := callerOf(ctx); c != nil {
+		if p := c.principal.Load(); p != nil {
+			return p
+		}
+	}
+	return mcp.PrincipalFrom(ctx)
+}
+
+// situation returns the context of a request.
+func (p *Policy) situation(ctx context.Context, transport string, set *policy.Set) *policy.Situation {
+	now := &policy.Situation{
+		Transport: transport,
+		Endpoint:  p.endpoint,
+	}
+	if c := callerOf(ctx); c != nil {
+		now.Origin = c.origin
+	}
+	if ap, err := netip.ParseAddrPort(remoteOf(ctx)); err == nil {
+		now.Address = ap.Addr()
+	}
+	if set.Reads("application") {
+		now.Application = applicationOf(mcp.RequestFrom(ctx))
+	}
+	return now
+}
+
+// applicationOf returns the name that the client software gives itself, or "".
+func applicationOf(r *mcp.Request) string {
+	if r == nil {
+		return ""
+	}
+	info := jsonscan.Member(r.Meta(), "io.modelcontextprotocol/clientInfo")
+	if s := r.Session(); s != nil {
+		info = s.ClientInfo()
+	}
+	if info == nil {
+		return ""
+	}
+	name, _ := jsonscan.Unquote(jsonscan.Member(info, "name"))
+	return name
+}
+
+// view is [server.Options.View]: lists have only what the caller may see.
+func (p *Policy) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
+	req := mcp.RequestFrom(ctx)
+	method := req.Method()
+	switch method {
+	case "tools/list", "resources/list", "resources/templates/list", "prompts/list":
+	case "initialize", "server/discover":
+	default:
+		return whole
+	}
+	e := p.current()
+	now := p.situation(ctx, transportOf(ctx), e.Set())
+	caller := principalOf(ctx)
+	if method != "initialize" && method != "server/discover" {
+		return e.Visible(caller, whole, method, now)
+	}
+	shown := e.Instructions(caller, whole, now)
+	if shown == whole.Instructions && !whole.Cache.Public {
+		return whole
+	}
+	own := whole.Copy()
+	own.Instructions = shown
+	own.Cache.Public = false
+	return own
+}
+
+// transportOf returns the transport of the request of ctx.
+func transportOf(ctx context.Context) string {
+	name, _ := ctx.Value(server.TransportKey{}).(string)
+	return name
+}
+
+// Enter implements [server.Gate].
+func (p *Policy) Enter(ctx context.Context, op server.Operation) error {
+	switch op.Method {
+	case "ping", "logging/setLevel", "resources/unsubscribe", "tasks/get", "tasks/update", "tasks/cancel",
+		"tools/list", "resources/list", "resources/templates/list", "prompts/list":
+		return nil // lists are restricted by view; the outcome of a task is asked for again
+	}
+	e := p.current()
+	q := query{
+		policy: p,
+		engine: e,
+		ctx:    ctx,
+		op:     op,
+		caller: principalOf(ctx),
+		now:    p.situation(ctx, op.Transport, e.Set()),
+	}
+	return q.enter()
+}
+
+// Leave implements [server.Gate].
+func (*Policy) Leave(context.Context, server.Operation) {}
+
+// query is one request to decide about.
+type query struct {
+	policy *Policy
+	engine *policy.Engine
+	ctx    context.Context
+	op     server.Operation
+	caller *mcp.Principal
+	now    *policy.Situation
+}
+
+// enter decides by method.
+func (q *query) enter() error {
+	cat := q.op.Catalog
+	params := mcp.RequestFrom(q.ctx).Params()
+	switch q.op.Method {
+	case "initialize", "server/discover":
+		return q.answer(q.engine.Connect(q.caller, cat, q.now), "", mcp.CodeInvalidRequest)
+	case "tools/call":
+		return q.tool(params)
+	case "prompts/get":
+		if q.op.Name == "" {
+			return q.unknown(params, cat.WithheldPrompts, mcp.UnknownPrompt)
+		}
+		q.now.Arguments = jsonscan.Member(params, "arguments")
+		d := q.engine.Prompt(q.caller, policy.Get, cat, q.op.Name, q.now)
+		return q.answer(d, q.op.Name, mcp.CodeInvalidParams)
+	case "resources/read":
+		d := q.engine.Resource(q.caller, policy.Read, cat, q.op.Name, q.now)
+		return q.answer(d, q.op.Name, mcp.CodeResourceDenied)
+	case "resources/subscribe":
+		d := q.engine.Resource(q.caller, policy.Subscribe, cat, q.op.Name, q.now)
+		return q.answer(d, q.op.Name, mcp.CodeResourceDenied)
+	case "subscriptions/listen":
+		return q.listen(params)
+	case "completion/complete":
+		return q.complete(params)
+	}
+	return mcp.Errorf(mcp.CodeMethodNotFound, "denied by policy: the method %q has no action", q.op.Method)
+}
+
+// tool decides about a call, or about the outcome of an earlier one.
+func (q *query) tool(params []byte) error {
+	cat := q.op.Catalog
+	switch {
+	case q.op.Follows:
+		t := cat.Tool(q.op.Name)
+		if t == nil {
+			return mcp.UnknownTool(q.op.Name)
+		}
+		d := q.engine.ToolOf(q.caller, t, q.now)
+		if d.Effect == policy.Ask { // the call itself had the consent
+			d.Effect = policy.Allow
+		}
+		return q.answer(d, q.op.Name, mcp.CodeToolDenied)
+	case q.op.Name == "":
+		return q.unknown(params, cat.WithheldTools, mcp.UnknownTool)
+	}
+	if q.op.Transport != transportFiles {
+		q.now.Arguments = jsonscan.Member(params, "arguments")
+	}
+	d := q.engine.Tool(q.caller, cat, q.op.Name, q.now)
+	if d.Effect == policy.Ask {
+		return q.ask(&d)
+	}
+	return q.answer(d, q.op.Name, mcp.CodeToolDenied)
+}
+
+// unknown answers a request for an item that is not in the catalog, without suggesting names
+// that the caller may not know. The server gives the reason for those that are withheld.
+func (q *query) unknown(params []byte, withheld map[string]string, unknown func(string) *mcp.Error) error {
+	name, ok := jsonscan.Unquote(jsonscan.Member(params, "name"))
+	if _, known := withheld[name]; known || !ok {
+		return nil
+	}
+	return unknown(name)
+}
+
+// listen decides about the resources of a subscription.
+func (q *query) listen(params []byte) error {
+	list := jsonscan.Member(jsonscan.Member(params, "notifications"), "resourceSubscriptions")
+	if list == nil || list[0] != '[' {
+		return nil // the server checks the form
+	}
+	for _, element := range jsonscan.Elements(list) {
+		uri, ok := jsonscan.Unquote(element)
+		if !ok {
+			continue
+		}
+		d := q.engine.Resource(q.caller, policy.Subscribe, q.op.Catalog, uri, q.now)
+		if err := q.answer(d, uri, mcp.CodeResourceDenied); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete decides about a completion.
+func (q *query) complete(params []byte) error {
+	ref := jsonscan.Member(params, "ref")
+	if ref == nil || ref[0] != '{' {
+		return nil // the server checks the form
+	}
+	kind, _ := jsonscan.Unquote(jsonscan.Member(ref, "type"))
+	switch kind {
+	case "ref/prompt":
+		name, _ := jsonscan.Unquote(jsonscan.Member(ref, "name"))
+		d := q.engine.Prompt(q.caller, policy.Complete, q.op.Catalog, name, q.now)
+		return q.answer(d, name, mcp.CodeInvalidParams)
+	case "ref/resource":
+		uri, _ := jsonscan.Unquote(jsonscan.Member(ref, "uri"))
+		d := q.engine.Template(q.caller, q.op.Catalog, uri, q.now)
+		return q.answer(d, uri, mcp.CodeInvalidParams)
+	}
+	return nil
+}
+
+// answer returns a denial as the error for the client, and notes the decision for logs.
+func (q *query) answer(d policy.Decision, name string, code mcp.Code) error {
+	for _, e := range d.Errors {
+		q.policy.log.Warn("policy rule could not be evaluated", "rule", e.Rule.ID, "forbid", e.Rule.Forbid,
+			"error", e.Reason)
+	}
+	if q.policy.hides {
+		if d.Effect == policy.Allow {
+			return nil
+		}
+		return q.hidden(name)
+	}
+	if q.op.Method != "initialize" && q.op.Method != "server/discover" {
+		server.AddNote(q.ctx, server.Note{
+			Rule: d.RuleID(),
+			Item: d.ItemID,
+		})
+	}
+	if d.Effect == policy.Allow {
+		return nil
+	}
+	e := &mcp.Error{
+		Code:    code,
+		Message: d.Reason(),
+	}
+	switch code {
+	case mcp.CodeInvalidRequest:
+		e.Status = http.StatusForbidden
+	case mcp.CodeResourceDenied:
+		e.Data = mcp.ResourceNotFound(name, "").Data
+	}
+	return e
+}
+
+// hidden returns the error for an item that does not exist at an endpoint.
+func (q *query) hidden(name string) error {
+	switch q.op.Method {
+	case "tools/call":
+		return mcp.UnknownTool(name)
+	case "prompts/get":
+		return mcp.UnknownPrompt(name)
+	case "initialize", "server/discover":
+		return nil
+	}
+	return mcp.ResourceNotFound(name, "")
+}
+
+// errNotAsked is the reason why consent could not be asked for.
+var errNotAsked = errors.New("the client cannot ask the user")
