@@ -21,6 +21,7 @@ type admission struct {
 	log     *slog.Logger
 	refused func(status int) // counts refusals; may be nil
 	callers bool             // a gate needs to know the caller of every request
+	path    string           // of the endpoint
 
 	lastLogged atomic.Int64 // when last logged, in Unix nanoseconds
 }
@@ -43,6 +44,7 @@ func newAdmission(o *Options) *admission {
 		limiter: newLimiter(o.Limits),
 		log:     o.Logger,
 		callers: o.Policy != nil,
+		path:    EndpointPath,
 	}
 	if d.limiter == nil && o.Control != nil {
 		d.limiter = startLimiter(o.Limits)
@@ -294,7 +296,7 @@ func (d *admission) wire(c *caller, why *refusal) *mcp.Error {
 	default:
 		metadata := ""
 		if p := d.policy.Load(); p.auth != nil && len(p.auth.AuthorizationServers) > 0 {
-			metadata = baseURL(p.public, c.host, c.secure) + metadataPath + EndpointPath
+			metadata = baseURL(p.public, c.host, c.secure) + metadataPath + d.path
 		}
 		header.Set("WWW-Authenticate", why.challenge(metadata))
 	}

@@ -298,6 +298,7 @@ func (l *auditLine) who(ctx context.Context, e *server.Event) {
 			l.text("principal", p.Name)
 		}
 		if e.Rule != "" { // so that the decision can be repeated with other rules
+			l.list("scopes", p.Scopes)
 			l.list("groups", p.Groups)
 			l.list("roles", p.Roles)
 		}

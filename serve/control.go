@@ -112,6 +112,13 @@ func (h *Handler) apply(o *Options) {
 	h.legacy.SetAccess(access)
 	h.sockets.SetAccess(access)
 	h.surface.Store(o.surface(h.health.source))
+	for _, n := range h.endpoints {
+		n.apply(o)
+		n.http.SetAccess(access)
+		if n.sockets != nil {
+			n.sockets.SetAccess(access)
+		}
+	}
 }
 
 // sameToolScopes reports whether tools need the same scopes by a and by other.

@@ -40,7 +40,8 @@ type Handler struct {
 	// operations are the metrics for operators, at Features.AdminAddr.
 	operations http.Handler
 	health     health
-	proxies    []netip.Prefix // whose X-Forwarded-For is trusted
+	proxies    []netip.Prefix            // whose X-Forwarded-For is trusted
+	endpoints  map[string]*namedEndpoint // by path
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -106,6 +107,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	}
 	o.acceptPublicHost()
 	m := o.observe(d)
+	h.endpoints = o.newEndpoints(src, d)
 	if !d.open() {
 		o.HTTP.Authenticate = d.authenticate
 		if o.Auth != nil || o.Control != nil {
@@ -188,14 +190,20 @@ func (h *Handler) Drain() { h.health.draining.Store(true) }
 // Shutdown closes the WebSockets and the open event streams, cancels the tasks, and waits
 // for the requests in flight. If ctx ends first, it cancels them and returns ctx's error.
 // An http.Server knows only about the requests: call its Shutdown at the same time.
-func (h *Handler) Shutdown(ctx context.Context) error {
+func (h *Handler) Shutdown(ctx context.Context) (err error) {
 	closed := make(chan error, 1)
 	if h.sockets != nil {
 		go func() { closed <- h.sockets.Shutdown(ctx) }()
 	} else {
 		closed <- nil
 	}
-	return errors.Join(h.server.Shutdown(ctx), <-closed)
+	for _, n := range h.endpoints {
+		if n.sockets != nil {
+			err = errors.Join(err, n.sockets.Shutdown(ctx))
+		}
+		err = errors.Join(err, n.server.Shutdown(ctx))
+	}
+	return errors.Join(h.server.Shutdown(ctx), <-closed, err)
 }
 
 // ServeHTTP implements [http.Handler].
@@ -230,6 +238,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // others serves the paths that depend on options.
 func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	s := h.surface.Load()
+	if n := h.endpointAt(r.URL.Path); n != nil {
+		n.ServeHTTP(w, r, s)
+		return
+	}
 	switch {
 	case r.URL.Path == WebSocketPath && s.webSocket:
 		h.sockets.ServeHTTP(w, r)
@@ -238,6 +250,7 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/metrics" && s.metrics:
 		h.metrics.ServeHTTP(w, r)
 	case s.discovery.serves(w, r):
+	case h.metadataAt(w, r, s):
 	case strings.HasPrefix(r.URL.Path, "/.well-known/"):
 		// Clients look for metadata here before they have a token: 401 would mean that the
 		// document exists.

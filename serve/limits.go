@@ -27,6 +27,8 @@ type Limits struct {
 	// ClientInFlight bounds the concurrent requests of one client, InFlight those of all
 	// clients; 0 means no limit. Open event streams do not count.
 	ClientInFlight, InFlight int
+	// Quotas limit the calls of tools, at most 64. A [Control] does not change them.
+	Quotas []Quota
 	// Clients is how many clients are tracked; 0 means 10,000. Beyond it, some are dropped,
 	// together with their usage.
 	Clients int

@@ -65,6 +65,7 @@ type Options struct {
 	tools    *toolRules       // of Auth, once they have been checked
 	appTools *apps.ToolFilter // set by HideAppTools
 	policed  bool             // Policy is part of Server
+	metered  bool             // Limits.Quotas are part of Server
 }
 
 // Reporting records requests and reports the state of the server, apart from the Logger and
@@ -119,6 +120,8 @@ type Features struct {
 	// [LegacyMessagePath], for clients that support no other; the specification has replaced
 	// it. The HTTP options apply here too, except NoSessions and PostOnly.
 	LegacySSE bool
+	// Endpoints are additional endpoints for parts of the Source, at most 64.
+	Endpoints []Endpoint
 }
 
 // Connections limits network connections, and configures draining.
@@ -191,6 +194,10 @@ func (o *Options) withDefaults() Options {
 		d.appTools = &apps.ToolFilter{}
 		d.Server.View = viewsOf(d.Server.View, d.appTools.Client)
 	}
+	if q := newQuotas(&d); q != nil && !d.metered {
+		d.metered = true
+		d.Server.Gate = joinGates(q, d.Server.Gate)
+	}
 	if d.Policy != nil && !d.policed {
 		d.policed = true
 		d.NoFiles = true
@@ -208,6 +215,14 @@ func (o *Options) withDefaults() Options {
 
 // Check returns an error for options that [Run] and [Serve] refuse whatever the Source.
 func (o *Options) Check() error {
+	for i := range o.Endpoints {
+		if err := o.Endpoints[i].Check(); err != nil {
+			return err
+		}
+	}
+	if len(o.Endpoints) > maxEndpoints {
+		return fmt.Errorf("%d endpoints, want at most %d", len(o.Endpoints), maxEndpoints)
+	}
 	if o.PublicURL == "" {
 		return nil
 	}
@@ -220,10 +235,13 @@ func (o *Options) Check() error {
 // catalogView is the type of [server.Options.View].
 type catalogView = func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
 
-// viewsOf returns a view through first, which may be nil, and then through second.
+// viewsOf returns a view through first and then through second. Either may be nil.
 func viewsOf(first, second catalogView) catalogView {
 	if first == nil {
 		return second
+	}
+	if second == nil {
+		return first
 	}
 	return func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
 		return second(ctx, first(ctx, whole))

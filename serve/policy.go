@@ -22,8 +22,8 @@ type Policy struct {
 	watch     *fileWatch // nil unless the rules come from a file
 	path      string
 	approvals *Approvals
-	// limits reports whether what is denied does not exist for the caller, as for the items of
-	// other endpoints.
+	// hides means that what is denied does not exist for the caller, as the items of other
+	// endpoints.
 	hides bool
 }
 
@@ -131,6 +131,9 @@ func (p *Policy) situation(ctx context.Context, transport string, set *policy.Se
 	if c := callerOf(ctx); c != nil {
 		now.Origin = c.origin
 	}
+	if name, ok := ctx.Value(endpointKey{}).(string); ok {
+		now.Endpoint = name
+	}
 	if ap, err := netip.ParseAddrPort(remoteOf(ctx)); err == nil {
 		now.Address = ap.Addr()
 	}
@@ -173,6 +176,9 @@ func (p *Policy) view(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
 		return e.Visible(caller, whole, method, now)
 	}
 	shown := e.Instructions(caller, whole, now)
+	if p.hides && shown == "" && whole.Instructions == "" {
+		return whole
+	}
 	if shown == whole.Instructions && !whole.Cache.Public {
 		return whole
 	}
@@ -246,6 +252,9 @@ func (q *query) enter() error {
 		return q.listen(params)
 	case "completion/complete":
 		return q.complete(params)
+	}
+	if q.policy.hides {
+		return mcp.MethodNotFound(q.op.Method)
 	}
 	return mcp.Errorf(mcp.CodeMethodNotFound, "denied by policy: the method %q has no action", q.op.Method)
 }

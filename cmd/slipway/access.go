@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -22,8 +23,11 @@ type accessFlags struct {
 	claims              []string // NAME=PATH
 	toolScopes, implies []string
 	trustProxy          []string
+	quotas              []string
 
 	policyFile, approvalsFile string
+	// endpoints are NAME=ITEM, and the others NAME=SCOPE and NAME=FILE.
+	endpoints, endpointScopes, endpointPolicies []string
 	// hints are the hints in the lock file; nil without a lock.
 	hints             func(server, tool string) (hints mcp.ToolAnnotations, locked bool)
 	tokens, tokenPath string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
@@ -49,16 +53,71 @@ func (f *accessFlags) complete(log *slog.Logger) (err error) {
 		}
 		f.TrustedProxies = append(f.TrustedProxies, proxies)
 	}
+	f.Limits.Quotas = nil
+	for _, text := range f.quotas {
+		quota, err := serve.ParseQuota(text)
+		if err != nil {
+			return usage("--quota 'github/*=100/day'", "serve: --quota: %v", err)
+		}
+		f.Limits.Quotas = append(f.Limits.Quotas, quota)
+	}
 	if f.Auth, err = f.authentication(log); err != nil {
 		return err
 	}
-	f.Policy, err = f.openPolicy(log)
-	return err
+	if f.Policy, err = f.openPolicy(f.policyFile, log); err != nil {
+		return err
+	}
+	return f.openEndpoints(log)
 }
 
-// openPolicy reads the rules of --policy, or returns nil if there are none.
-func (f *accessFlags) openPolicy(log *slog.Logger) (*serve.Policy, error) {
-	if f.policyFile == "" {
+// openEndpoints sets the additional endpoints.
+func (f *accessFlags) openEndpoints(log *slog.Logger) error {
+	items, err := pairs("--endpoint", f.endpoints)
+	if err != nil {
+		return err
+	}
+	scopes, err := pairs("--endpoint-scope", f.endpointScopes)
+	if err != nil {
+		return err
+	}
+	policies, err := pairs("--endpoint-policy", f.endpointPolicies)
+	if err != nil {
+		return err
+	}
+	for _, named := range []map[string][]string{scopes, policies} {
+		for name := range named {
+			if items[name] == nil {
+				return usage("--endpoint "+name+"=SERVER", "serve: there is no endpoint %q", name)
+			}
+		}
+	}
+	f.Endpoints = nil
+	for _, name := range slices.Sorted(maps.Keys(items)) {
+		e := serve.Endpoint{
+			Name:   name,
+			Items:  items[name],
+			Scopes: scopes[name],
+		}
+		switch files := policies[name]; len(files) {
+		case 0:
+		case 1:
+			if e.Policy, err = f.openPolicy(files[0], log); err != nil {
+				return err
+			}
+		default:
+			return usage("leave one of them out", "serve: endpoint %q has %d policies", name, len(files))
+		}
+		if err := e.Check(); err != nil {
+			return usage("--endpoint support=tickets --endpoint 'support=crm/find_*'", "serve: %v", err)
+		}
+		f.Endpoints = append(f.Endpoints, e)
+	}
+	return nil
+}
+
+// openPolicy reads the rules in a file, or returns nil without one.
+func (f *accessFlags) openPolicy(path string, log *slog.Logger) (*serve.Policy, error) {
+	if path == "" {
 		return nil, nil
 	}
 	o := &serve.PolicyOptions{
@@ -72,9 +131,9 @@ func (f *accessFlags) openPolicy(log *slog.Logger) (*serve.Policy, error) {
 			return nil, badInput("fix or remove the file", "%v", err)
 		}
 	}
-	p, err := serve.OpenPolicy(f.policyFile, o)
+	p, err := serve.OpenPolicy(path, o)
 	if err != nil {
-		return nil, badInput("slipway policy check "+f.policyFile, "policy: %v", err)
+		return nil, badInput("slipway policy check "+path, "policy: %v", err)
 	}
 	return p, nil
 }

@@ -46,7 +46,7 @@ Results go to stdout, messages to stderr. Exit codes:
 			newRecord(), newReplay(), newTest()}},
 		{"Add servers to your clients", []*cobra.Command{newAdd(), newRemove(), newSearch()}},
 		{"Create and configure", []*cobra.Command{newSite(), newBundle(), newConfig()}},
-		{"Check", []*cobra.Command{newCheck(), newDoctor(), newLock()}},
+		{"Check", []*cobra.Command{newCheck(), newDoctor(), newLock(), newPolicy()}},
 	} {
 		root.AddGroup(&cobra.Group{
 			ID:    g.title,

@@ -101,6 +101,7 @@ func (f *serveFlags) reloaded(cmd *cobra.Command, file *settings.File) (
 	next.auth.SourceNames = f.auth.SourceNames
 	next.Addr = f.Addr // the address in use
 	next.policyFile, next.approvalsFile, next.hints = f.policyFile, f.approvalsFile, f.hints
+	next.endpoints, next.endpointScopes, next.endpointPolicies = f.endpoints, f.endpointScopes, f.endpointPolicies
 	if (next.TLS.Cert == "") != (f.TLS.Cert == "") {
 		next.TLS = f.TLS // needs a restart
 	}

@@ -191,6 +191,35 @@ func (f *serveFlags) endpointSettings() []setting {
 			inverted: true,
 		},
 		{
+			key:   "endpoints.groups",
+			flag:  "endpoint",
+			field: &f.endpoints,
+			usage: "also serve a part at /mcp/NAME, as `NAME=ITEM`: ITEM is SERVER, or SERVER/PATTERN for some of its tools, " +
+				"prompts and resources",
+			about: "additional endpoints /mcp/NAME for parts: SERVER, or SERVER/PATTERN for some of its tools, prompts and " +
+				"resources, by name",
+			kind:    settings.Groups,
+			restart: true,
+		},
+		{
+			key:     "endpoints.scopes",
+			flag:    "endpoint-scope",
+			field:   &f.endpointScopes,
+			usage:   "additional scope for every request to an endpoint, as `NAME=SCOPE`",
+			about:   "additional scopes for every request to an endpoint, by its name",
+			kind:    settings.Groups,
+			restart: true,
+		},
+		{
+			key:     "endpoints.policies",
+			flag:    "endpoint-policy",
+			field:   &f.endpointPolicies,
+			usage:   "policy of an endpoint in addition to --policy, as `NAME=FILE`",
+			about:   "the policy of an endpoint, in addition to access.policy, by its name",
+			kind:    settings.Groups,
+			restart: true,
+		},
+		{
 			key:     "endpoints.hideAppTools",
 			flag:    "hide-app-tools",
 			field:   &f.HideAppTools,
@@ -368,6 +397,17 @@ func (f *serveFlags) limitSettings() []setting {
 			flag:  "max-in-flight-per-client",
 			field: &f.Limits.ClientInFlight,
 			usage: "concurrent `requests` of one client; 0 means no limit",
+		},
+		{
+			key:   "limits.quotas",
+			flag:  "quota",
+			field: &f.quotas,
+			usage: "calls of tools per client, as `PATTERN=CALLS/PERIOD`: github/*=100/day; PERIOD is second, minute, hour, " +
+				"day or concurrent; all:100 is shared by all clients",
+			about: "calls of tools per client, as CALLS/PERIOD by pattern: 100/day, 5/concurrent, or all:1000/hour for all " +
+				"clients together",
+			kind:    settings.Groups,
+			restart: true,
 		},
 		{
 			key:   "limits.maxBody",

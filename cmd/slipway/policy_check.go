@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// policySummary is the output of policy check --json.
+type policySummary struct {
+	File       string `json:"file"`
+	Rules      int    `json:"rules"`
+	Forbids    int    `json:"forbids"`
+	Approvals  int    `json:"approvals"`
+	ReadsHints bool   `json:"readsHints"`
+}
+
+func newPolicyCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Validate the rules of a policy",
+		Long: `Validate the rules of a policy against the schema: actions, types, attributes,
+annotations and ids. The exit code is 1 if a rule is invalid.`,
+		Example: `  slipway policy check examples/policy/policy.cedar`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := openPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			s := policySummary{
+				File:       args[0],
+				Rules:      len(set.Rules()),
+				ReadsHints: set.ReadsHints(),
+			}
+			for _, r := range set.Rules() {
+				if r.Forbid {
+					s.Forbids++
+				}
+				if r.Approval != "" {
+					s.Approvals++
+				}
+			}
+			return show(cmd, &s, func(w io.Writer, s *policySummary) error {
+				_, err := fmt.Fprintf(w, "%s: valid, %d rules: %d permit, %d forbid (%d until the user approves)\n",
+					s.File, s.Rules, s.Rules-s.Forbids, s.Forbids, s.Approvals)
+				return err
+			})
+		},
+	}
+	jsonFlag(cmd, "the number of rules")
+	return cmd
+}

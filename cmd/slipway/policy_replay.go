@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/internal/visible"
+)
+
+func newPolicyReplay() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replay FILE AUDITLOG",
+		Short: "Compare a policy with the decisions in an audit log",
+		Long: `Decide the requests in an audit log of "slipway serve --policy" again by other
+rules, and list the decisions that change. The exit code is 1 if there are any.
+
+The log contains no arguments, so rules about them, and about time and place,
+count as favourable to the caller.`,
+		Example: `  slipway policy replay new.cedar audit.jsonl`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := openPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			in, stop, err := openInput(cmd, args[1])
+			if err != nil {
+				return err
+			}
+			defer stop()
+			replay, err := set.Replay(in)
+			if err != nil {
+				return badInput("an audit log has JSON lines, as --audit-log writes them", "%s: %v", args[1], err)
+			}
+			if replay.Changed == nil {
+				replay.Changed = []policy.Replayed{}
+			}
+			if err := show(cmd, replay, printReplay); err != nil {
+				return err
+			}
+			if len(replay.Changed) > 0 {
+				return no("slipway policy explain shows the rule that decides", "policy replay: decisions change")
+			}
+			return nil
+		},
+	}
+	jsonFlag(cmd, "the changes")
+	return cmd
+}
+
+func printReplay(w io.Writer, r *policy.Replay) error {
+	for i := range r.Changed {
+		c := &r.Changed[i]
+		who := c.Principal
+		if who == "" {
+			who = "a caller without a token"
+		}
+		_, err := fmt.Fprintf(w, "%s (%s) -> %s (%s): %s, %s %s, %d times\n", c.Was, visible.Line(c.WasRule), c.Now,
+			visible.Line(c.NowRule), visible.Line(who), visible.Line(c.Method), visible.Line(c.Item), c.Times)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d requests, %d different decisions; %d depend on arguments, time or place\n", r.Lines,
+		len(r.Changed), r.Open)
+	return err
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/visible"
+)
+
+// shownPermission is a line of policy who --json.
+type shownPermission struct {
+	Who      string `json:"who"`
+	Decision string `json:"decision"`
+	Rule     string `json:"rule"`
+	// Depends means that arguments, time or place can change the decision.
+	Depends bool `json:"dependsOnContext"`
+}
+
+func newPolicyWho() *cobra.Command {
+	var f decisionFlags
+	cmd := &cobra.Command{
+		Use:   "who FILE ITEM",
+		Short: "List who may use an item",
+		Long: `List every user, group, role, scope and client that the rules name, and what
+each may do with an item, with the best arguments and at the best time.
+
+` + policyHelp,
+		Example: `  slipway policy who examples/policy/policy.cedar github/create_issue`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := openPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := f.request(args[1], nil)
+			if err != nil {
+				return err
+			}
+			var all []shownPermission
+			for _, p := range set.Who(r.Action, r.Item) {
+				all = append(all, shownPermission{p.Holder.String(), p.Decision.Effect.String(), p.Decision.RuleID(), p.Open})
+			}
+			return showList(cmd, "who", all, printPermissions)
+		},
+	}
+	f.itemFlags(cmd)
+	jsonFlag(cmd, "the list")
+	return cmd
+}
+
+func printPermissions(w io.Writer, all []shownPermission) error {
+	for _, p := range all {
+		depends := ""
+		if p.Depends {
+			depends = ", depending on arguments, time or place"
+		}
+		_, err := fmt.Fprintf(w, "%-5s  %s  (%s%s)\n", p.Decision, visible.Line(p.Who), visible.Line(p.Rule), depends)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

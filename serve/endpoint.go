@@ -1,0 +1,207 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/identity/policy"
+	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
+	"github.com/slipway-mcp/slipway/ws"
+)
+
+// Endpoint is an additional endpoint at [EndpointPath]/NAME, for a part of the Source. It has
+// its own catalog, sessions, resource identifier (RFC 8707), metadata (RFC 9728) and scopes:
+// a JSON Web Token for one endpoint does not open another, unless it names both.
+type Endpoint struct {
+	// Name is its name in the URL: letters, digits and ._-
+	Name string
+	// Items are what it offers: SERVER, or SERVER/PATTERN with the original names of tools and
+	// prompts and the URIs of resources, in which "*" matches any text.
+	Items []string
+	// Scopes are required for every request, in addition to Auth.Scopes.
+	Scopes []string
+	// Policy, if not nil, decides in addition to Options.Policy: both have to permit.
+	Policy *Policy
+}
+
+// maxEndpoints bounds the endpoints of a server.
+const maxEndpoints = 64
+
+// Check returns an error for an endpoint that cannot be served.
+func (e *Endpoint) Check() error {
+	if !isWord(e.Name, "._-") || len(e.Name) > maxHolder || e.Name == "server-card" {
+		return fmt.Errorf("endpoint %q: a name consists of letters, digits and ._-, up to 64", e.Name)
+	}
+	if len(e.Items) == 0 {
+		return fmt.Errorf("endpoint %s: it has no servers", e.Name)
+	}
+	_, err := e.members()
+	return err
+}
+
+// members returns the rules that permit what the endpoint offers.
+func (e *Endpoint) members() (*policy.Set, error) {
+	var b strings.Builder
+	for _, item := range e.Items {
+		server, pattern, parts := strings.Cut(item, "/")
+		if server == "" || strings.ContainsAny(item, "\"\\\n\r\t\x00") {
+			return nil, fmt.Errorf("endpoint %s: %q is not SERVER or SERVER/PATTERN", e.Name, item)
+		}
+		if !parts {
+			fmt.Fprintf(&b, "permit (principal, action, resource in Server::\"%s\");\n", server)
+			continue
+		}
+		for kind, name := range map[string]string{"Tool": "name", "Prompt": "name", "Resource": "uri"} {
+			fmt.Fprintf(&b, "permit (principal, action, resource is %s in Server::\"%s\") "+
+				"when { resource.%s like \"%s\" };\n", kind, server, name, pattern)
+		}
+	}
+	return policy.Parse("endpoint "+e.Name, []byte(b.String()))
+}
+
+// namedEndpoint serves an Endpoint.
+type namedEndpoint struct {
+	Endpoint
+	path      string
+	server    *mcpserver.Server
+	admission *admission
+	http      *mcpserver.HTTPHandler
+	sockets   *ws.Handler // nil if disabled for good
+}
+
+// endpointKey is the key of the name of the endpoint in a context.
+type endpointKey struct{}
+
+// newEndpoints returns the handlers of the endpoints by path. o are the options of the
+// handler of the whole Source before its own admission is part of them.
+func (o *Options) newEndpoints(src mcp.Source, main *admission) map[string]*namedEndpoint {
+	all := make(map[string]*namedEndpoint)
+	for _, e := range o.Endpoints[:min(len(o.Endpoints), maxEndpoints)] {
+		set, err := e.members()
+		if err != nil {
+			continue // Check has returned it
+		}
+		own := *o
+		members := NewPolicy(set, &PolicyOptions{Servers: sourceNames(o.Auth)})
+		members.hides = true
+		for _, p := range []*Policy{e.Policy, members} { // the last one is asked first
+			if p != nil {
+				own.Server.View = viewsOf(p.view, own.Server.View)
+				own.Server.Gate = joinGates(p, own.Server.Gate)
+			}
+		}
+		n := &namedEndpoint{
+			Endpoint: e,
+			path:     EndpointPath + "/" + e.Name,
+			admission: &admission{
+				limiter: main.limiter,
+				log:     main.log,
+				refused: main.refused,
+				callers: true,
+			},
+		}
+		n.admission.path = n.path
+		n.apply(o)
+		own.HTTP.Authenticate = n.admission.authenticate
+		own.HTTP.Revalidate = n.admission.stillValid
+		own.Server.Gate = joinGates(n.admission, own.Server.Gate)
+		n.server = mcpserver.New(src, &own.Server)
+		o.StateKeys.follow(n.server)
+		n.http = n.server.HTTPHandler(&own.HTTP)
+		n.sockets = own.sockets(n.server, n.admission)
+		all[n.path] = n
+	}
+	return all
+}
+
+func sourceNames(a *Auth) []string {
+	if a == nil {
+		return nil
+	}
+	return a.SourceNames
+}
+
+// apply makes the endpoint accept the tokens of o that are for it.
+func (n *namedEndpoint) apply(o *Options) {
+	own := *o
+	if o.Auth != nil {
+		auth := *o.Auth
+		auth.Scopes = union(auth.Scopes, n.Scopes)
+		auth.Verifiers = slices.Clone(auth.Verifiers)
+		for i, v := range auth.Verifiers {
+			if jwt, ok := v.(*JWT); ok {
+				auth.Verifiers[i] = jwt.forEndpoint(n.Name)
+			}
+		}
+		own.Auth = &auth
+		own.tools = nil
+	}
+	n.admission.policy.Store(own.policy())
+}
+
+// ServeHTTP serves the endpoint.
+func (n *namedEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request, s *surface) {
+	r = r.WithContext(context.WithValue(r.Context(), endpointKey{}, n.Name))
+	if s.webSocket && !s.postOnly && n.sockets != nil && ws.IsUpgrade(r) {
+		n.sockets.ServeHTTP(w, r)
+		return
+	}
+	n.http.ServeHTTP(w, r)
+}
+
+// endpoint returns the endpoint at a path, or nil.
+func (h *Handler) endpointAt(path string) *namedEndpoint {
+	return h.endpoints[strings.TrimSuffix(path, "/")]
+}
+
+// metadataAt answers a request for the metadata of an endpoint, and reports whether it did.
+func (h *Handler) metadataAt(w http.ResponseWriter, r *http.Request, s *surface) bool {
+	path, ok := strings.CutPrefix(r.URL.Path, metadataPath)
+	n := h.endpointAt(path)
+	if !ok || n == nil {
+		return false
+	}
+	auth := n.admission.policy.Load().auth
+	if auth == nil || len(auth.AuthorizationServers) == 0 {
+		return false
+	}
+	public := ""
+	if s.discovery.public != nil {
+		public = s.discovery.public.String()
+	}
+	text, err := mcp.Marshal(resourceMetadata{
+		Resource:             baseURL(public, r.Host, r.TLS != nil) + n.path,
+		Name:                 n.Name,
+		AuthorizationServers: auth.AuthorizationServers,
+		Scopes:               auth.supported(),
+		BearerMethods:        []string{"header"},
+	})
+	if err != nil {
+		http.Error(w, StatusUnavailable, http.StatusInternalServerError)
+		return true
+	}
+	publish(w, r, "application/json", text)
+	return true
+}
+
+// forEndpoint returns a verifier for tokens of the same issuer whose audience is the endpoint
+// with a name below the audience of v.
+func (v *JWT) forEndpoint(name string) *JWT {
+	own := &JWT{
+		opts:       v.opts,
+		paths:      v.paths,
+		algorithms: v.algorithms,
+		keys:       v.keys,
+	}
+	own.seen.seed = v.seen.seed
+	own.opts.Audience = nil
+	for _, audience := range v.opts.Audience {
+		own.opts.Audience = append(own.opts.Audience, strings.TrimSuffix(audience, "/")+"/"+name)
+	}
+	own.opts.Claims.AllowNoAudience = false // it would open every endpoint
+	return own
+}
