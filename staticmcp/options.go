@@ -54,6 +54,10 @@ type Options struct {
 	// unreachable web host. Nil discards them; those about the manifest are also in
 	// [Site.Warnings].
 	Logger *slog.Logger
+	// LogSearches logs the words of each search that has no good answer: without results,
+	// with a word that no page has, or with less than half of its words on the best page.
+	// They can be personal. Default: they are not logged.
+	LogSearches bool
 }
 
 // WebOptions configure how [OpenURL] reads a site. The zero value means the defaults.

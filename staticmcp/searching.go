@@ -83,6 +83,9 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 		}
 		return nil, errSearchBroken
 	}
+	if s.opts.LogSearches && found.Weak != "" {
+		s.opts.Logger.Info("search without a good answer", "tool", t.name, "queries", query.Phrasings, "reason", found.Weak)
+	}
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(found.Text())}}, nil
 }
 

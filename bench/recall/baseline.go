@@ -10,6 +10,8 @@ import (
 
 	snowball "github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
+
+	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 // Baseline ranks texts with BM25 over stemmed words and nothing else: what a search must
@@ -82,7 +84,7 @@ func (b *Baseline) Search(query string) []string {
 }
 
 // Question returns the best pages for a question, fused if it has several phrasings.
-func (b *Baseline) Question(q *Question) []string {
+func (b *Baseline) Question(q *eval.Question) []string {
 	var each [][]string
 	for _, phrasing := range q.Phrasings {
 		each = append(each, b.Search(phrasing))

@@ -17,66 +17,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/sitebuild"
 	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 //go:embed questions/*.tsv
 var questionFiles embed.FS
 
-// Question is a question with the pages that answer it.
-type Question struct {
-	// Phrasings ask for the same thing in different words. The first is what a person
-	// would type; the others are what a language model would try next.
-	Phrasings []string
-	// pages are page IDs, or "*" and the end of an ID. Any of them is right.
-	pages []string
-}
-
-// Answers reports whether a page answers the question.
-func (q *Question) Answers(page string) bool {
-	return slices.ContainsFunc(q.pages, func(want string) bool {
-		if end, ok := strings.CutPrefix(want, "*"); ok {
-			return strings.HasSuffix(page, end)
-		}
-		return page == want
-	})
-}
-
-// Questions returns the questions about a corpus. They are invalid if one lacks a page or
-// repeats a phrasing.
-func (c *Corpus) Questions() ([]Question, error) {
+// Questions returns the questions about a corpus.
+func (c *Corpus) Questions() ([]eval.Question, error) {
 	name := "questions/" + c.Name + ".tsv"
-	data, err := questionFiles.ReadFile(name)
+	f, err := questionFiles.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	var list []Question
-	asked := make(map[string]bool)
-	for line := range strings.Lines(string(data)) {
-		fields := strings.Split(strings.TrimSpace(line), "\t")
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		last := len(fields) - 1
-		for _, phrasing := range fields[:last] {
-			if asked[phrasing] {
-				return nil, fmt.Errorf("%s: %q is asked twice", name, phrasing)
-			}
-			asked[phrasing] = true
-		}
-		q := Question{
-			Phrasings: fields[:last],
-			pages:     strings.Fields(fields[last]),
-		}
-		if len(q.Phrasings) == 0 || len(q.pages) == 0 {
-			return nil, fmt.Errorf("%s: %q lacks a question or pages", name, line)
-		}
-		list = append(list, q)
+	defer f.Close()
+	list, err := eval.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return list, nil
 }
@@ -181,26 +143,8 @@ func sections(text string) []Section {
 	return list
 }
 
-// pathLine is the line with the path of a page in an answer.
-var pathLine = regexp.MustCompile(`(?m)^   path: (\S+)$`)
-
 // Search returns the pages in the search results for some phrasings, in order, as a client
 // would see them.
 func (b *Built) Search(ctx context.Context, phrasings ...string) ([]string, error) {
-	given := map[string]any{"query": phrasings[0], "queries": phrasings[1:]}
-	arguments, err := json.Marshal(given)
-	if err != nil {
-		return nil, err
-	}
-	result, err := b.Site.CallTool(ctx, &mcp.CallToolParams{Name: "search", Arguments: arguments})
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, c := range result.Content {
-		for _, m := range pathLine.FindAllStringSubmatch(c.Text, -1) {
-			found = append(found, m[1])
-		}
-	}
-	return found, nil
+	return eval.Find(ctx, b.Site, "search", phrasings...)
 }

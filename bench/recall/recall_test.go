@@ -4,19 +4,20 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/bench/recall"
+	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 // Goals on documents that the weights were not chosen with: the mean over all single
 // phrasings, and with the three phrasings of each question in one call.
 var (
-	goalOne   = recall.Score{At1: 0.52, At5: 0.72}
-	goalThree = recall.Score{At1: 0.70, At5: 0.94}
+	goalOne   = eval.Score{At1: 0.52, At5: 0.72}
+	goalThree = eval.Score{At1: 0.70, At5: 0.94}
 )
 
 // TestHeldCorpora requires the goals as means over the corpora that the weights were not
 // chosen with, and that plain BM25 is beaten there.
 func TestHeldCorpora(t *testing.T) {
-	var one, three, pages, sections []recall.Score
+	var one, three, pages, sections []eval.Score
 	for i := range recall.Corpora {
 		c := &recall.Corpora[i]
 		if c.Tuned {
@@ -42,20 +43,20 @@ func TestHeldCorpora(t *testing.T) {
 			}
 			return found
 		}
-		single := recall.Single(questions)
-		one = append(one, recall.Rate(single, func(q *recall.Question) []string { return ask(q.Phrasings[0]) }))
-		three = append(three, recall.Rate(questions, func(q *recall.Question) []string { return ask(q.Phrasings...) }))
+		single := eval.Single(questions)
+		one = append(one, eval.Rate(single, func(q *eval.Question) []string { return ask(q.Phrasings[0]) }))
+		three = append(three, eval.Rate(questions, func(q *eval.Question) []string { return ask(q.Phrasings...) }))
 		byPage := recall.NewBaseline(built.Pages, false)
-		pages = append(pages, recall.Rate(single, byPage.Question))
+		pages = append(pages, eval.Rate(single, byPage.Question))
 		bySection := recall.NewBaseline(built.Pages, true)
-		sections = append(sections, recall.Rate(single, bySection.Question))
+		sections = append(sections, eval.Rate(single, bySection.Question))
 		t.Logf("%s: one phrasing %.2f, three %.2f", c.Name, one[len(one)-1], three[len(three)-1])
 	}
-	for name, pair := range map[string][2]recall.Score{
-		"one phrasing, goal":             {recall.Mean(one), goalOne},
-		"three phrasings, goal":          {recall.Mean(three), goalThree},
-		"one phrasing, BM25 of pages":    {recall.Mean(one), recall.Mean(pages)},
-		"one phrasing, BM25 of sections": {recall.Mean(one), recall.Mean(sections)},
+	for name, pair := range map[string][2]eval.Score{
+		"one phrasing, goal":             {eval.Mean(one), goalOne},
+		"three phrasings, goal":          {eval.Mean(three), goalThree},
+		"one phrasing, BM25 of pages":    {eval.Mean(one), eval.Mean(pages)},
+		"one phrasing, BM25 of sections": {eval.Mean(one), eval.Mean(sections)},
 	} {
 		got, least := pair[0], pair[1]
 		t.Logf("%s: recall@1 %.3f and @5 %.3f, want at least %.3f and %.3f", name, got.At1, got.At5, least.At1, least.At5)

@@ -27,18 +27,20 @@ import (
 // serveFlags are the flags of serve. Each can also be set in the environment.
 type serveFlags struct {
 	accessFlags
-	stdio     bool
-	shown     compose.Edits // its Name and Title
-	prefix    compose.Prefix
-	maxSite   int64
-	logLevel  level
-	logFormat string
-	config    configFlags
-	fallback  fallbackFlags
-	audit     auditFlags
-	recorder  recorder
-	telemetry telemetryFlags
-	recording currentAudit
+	stdio   bool
+	shown   compose.Edits // its Name and Title
+	prefix  compose.Prefix
+	maxSite int64
+	// logSearches logs searches without a good answer.
+	logSearches bool
+	logLevel    level
+	logFormat   string
+	config      configFlags
+	fallback    fallbackFlags
+	audit       auditFlags
+	recorder    recorder
+	telemetry   telemetryFlags
+	recording   currentAudit
 	// closeAudit closes the log that recording returns.
 	closeAudit func()
 	logged     slog.LevelVar // the level of the log
@@ -191,7 +193,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
-	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log}, f.maxSite
+	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log, LogSearches: f.logSearches}, f.maxSite
 	switch {
 	case f.fallback.source != "":
 		f.auth.SourceNames = sourceNames([]string{args[len(args)-1],

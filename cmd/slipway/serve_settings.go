@@ -87,6 +87,12 @@ func (f *serveFlags) sourceSettings() []setting {
 			field: &f.maxSite,
 			usage: "maximum `size` of a site built in memory",
 		},
+		{
+			key:   "sources.logSearches",
+			flag:  "log-searches",
+			field: &f.logSearches,
+			usage: "log the words of searches without a good answer; they can be personal",
+		},
 		{key: "sources.set", flag: "set", kind: settings.Map, about: "Options of a bundle, without secrets"},
 		{key: "sources.values", flag: "values", resolve: settings.ResolvePath, probe: probeValues},
 		{key: "sources.requireSigner", flag: "require-signer", resolve: resolveSigner, probe: probeSigner},

@@ -14,6 +14,7 @@ precomputed and stored as files. Write endpoints for hosts that run code.`,
 		newSiteCheck(),
 		newSiteDiff(),
 		newSiteEndpoint(),
+		newSiteEval(),
 		newSiteFreeze(),
 	)
 }

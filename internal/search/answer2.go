@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ type answer2 struct {
 	*question
 	head    *head
 	files   map[int]*termFile
+	found   map[string]string // postings of terms that were looked up
 	scratch *scratch
 }
 
@@ -108,14 +110,21 @@ func (a *answer2) fetch(terms []wanted) error {
 
 // postings returns the postings of a term whose file is loaded, or "".
 func (a *answer2) postings(term string) string {
+	if postings, ok := a.found[term]; ok {
+		return postings
+	}
 	f := a.files[a.head.termFileOf(term)]
 	if f == nil {
 		return ""
 	}
 	_, postings, _ := f.line(term)
 	if postings == elsewhere {
-		return ""
+		postings = ""
 	}
+	if a.found == nil {
+		a.found = make(map[string]string)
+	}
+	a.found[term] = postings
 	return postings
 }
 
@@ -263,7 +272,7 @@ func (a *answer2) collect(groups int) []candidate {
 	out := make([]candidate, 0, len(s.touched))
 	for _, p := range s.touched {
 		y := &s.pages[p]
-		c := candidate{page: int(p), section: -1}
+		c := candidate{page: int(p), section: -1, has: bits.OnesCount32(y.has)}
 		if y.best >= 0 {
 			c.section = int(y.best) - l.first[p]
 		}

@@ -25,7 +25,7 @@ type Options struct {
 	// RowsPerFile is the number of rows in one file: a row is a page, or 8 sections of a
 	// long one. Use more for short pages. Default: 1. It doubles after each thousand files.
 	RowsPerFile int
-	// TermBytes is the approximate size of a file of terms. Default: 24 KiB.
+	// TermBytes is the approximate size of a file of terms. Default: 12 KiB.
 	TermBytes int
 	// MaxSectionText is the number of bytes of a section's text that are kept for
 	// snippets; the whole text is searchable. Default: 3,000.
@@ -113,10 +113,11 @@ type Builder struct {
 	closed bool
 }
 
-// folder collects the pages in and below a folder.
+// folder collects the pages in and below a folder, or below a page.
 type folder struct {
-	data []byte
-	last int
+	data   []byte
+	last   int
+	nested bool // some page is below it
 }
 
 // raw is the data of a term before all pages are known.
@@ -149,7 +150,7 @@ func NewBuilder(opts *Options, write Write) *Builder {
 		o.RowsPerFile = 1
 	}
 	if o.TermBytes <= 0 {
-		o.TermBytes = 24 << 10
+		o.TermBytes = 12 << 10
 	}
 	if o.MaxSectionText <= 0 {
 		o.MaxSectionText = 3_000
@@ -238,6 +239,7 @@ func (b *Builder) addFolders(id string, number int) {
 		}
 		f.data = binary.AppendUvarint(f.data, uint64(number+1-f.last))
 		f.last = number + 1
+		f.nested = f.nested || i < len(id)
 		depth++
 	}
 }
@@ -372,11 +374,11 @@ func (b *Builder) termFiles() int {
 
 const maxTermFiles = 4096
 
-// encodeFolders returns the folders that do not contain all pages, or only one.
+// encodeFolders returns the folders and the pages that have others below them.
 func (b *Builder) encodeFolders() map[string]string {
 	out := make(map[string]string)
 	for name, f := range b.folders {
-		if len(f.data) > 1 {
+		if f.nested {
 			out[name] = base64.RawStdEncoding.EncodeToString(f.data)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,6 +219,7 @@ func (a *answer1) rank(terms []wanted, groups int, _ string) ([]candidate, error
 		}
 		y.score += float64(0.4 * best)
 		y.score *= coverage(0.4, y.groups, groups)
+		y.has = bits.OnesCount32(y.groups)
 		all = append(all, y.candidate)
 	}
 	slices.SortFunc(all, func(a, b candidate) int {

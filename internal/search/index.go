@@ -72,6 +72,8 @@ type Result struct {
 	Near []string
 	// Hint explains how to use the hits, as configured by the builder of the index.
 	Hint string
+	// Weak is why the hits are probably no good answer, or empty.
+	Weak string
 }
 
 // Hit is a page, with its best matching section.

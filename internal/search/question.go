@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ type wanted struct {
 	group    int
 	compound bool
 	literal  bool // digits or a short word: not corrected as a typing error
+	synonym  bool // not a word of the query
 }
 
 // candidate is a page with its score for the query.
@@ -63,6 +65,8 @@ type candidate struct {
 	// section is the best section, or -1 if the words are only in the title.
 	section int
 	score   float64
+	// has is the number of words of the query that the page has, for one phrasing.
+	has int
 }
 
 // answer finds the pages for each phrasing, fuses them, and shows the best. Without hits
@@ -79,14 +83,22 @@ func (q *question) answer() (*Result, error) {
 	}
 	var lists [][]candidate
 	var all []wanted
+	weak := ""
 	for _, phrasing := range phrasings {
-		found, terms, err := q.rankPhrasing(clip(phrasing, r.MaxQueryBytes))
+		found, terms, words, err := q.rankPhrasing(clip(phrasing, r.MaxQueryBytes))
 		if err != nil {
 			return nil, err
 		}
 		lists = append(lists, found)
 		all = append(all, terms...)
+		if reason := weakness(found, words); len(lists) == 1 || reason == "" {
+			weak = reason
+		}
 	}
+	if len(q.result.Replaced) > 0 && weak == "" {
+		weak = fmt.Sprintf("no page has the word %q", q.result.Replaced[0].Word)
+	}
+	q.result.Weak = weak
 	found := fuse(lists)
 	q.result.Pages = len(found)
 	limit := asked.Limit
@@ -109,32 +121,45 @@ func (q *question) answer() (*Result, error) {
 	return q.result, nil
 }
 
-// rankPhrasing ranks the pages for one phrasing, and returns the terms that were looked
-// up.
-func (q *question) rankPhrasing(query string) ([]candidate, []wanted, error) {
-	terms := q.terms(query)
+// weakness returns why the pages found for a phrasing of some words are probably no good
+// answer, or "".
+func weakness(found []candidate, words int) string {
+	if len(found) == 0 {
+		return "no page"
+	}
+	if best := found[0].has; best*2 < words {
+		return fmt.Sprintf("the best page has %d of %d words", best, words)
+	}
+	return ""
+}
+
+// rankPhrasing ranks the pages for one phrasing, and returns the terms that were looked up
+// and the number of words of the phrasing.
+func (q *question) rankPhrasing(query string) (found []candidate, terms []wanted, words int, err error) {
+	terms = q.terms(query)
 	if err := q.fetch(terms); err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
+	}
+	for _, t := range terms {
+		words = max(words, t.group+1)
 	}
 	pinned := q.pinned(terms)
-	terms, err := q.replaceUnknown(terms)
-	if err != nil {
-		return nil, nil, err
+	if terms, err = q.addSynonyms(terms); err != nil {
+		return nil, nil, 0, err
+	}
+	if terms, err = q.replaceUnknown(terms); err != nil {
+		return nil, nil, 0, err
 	}
 	groups := 0
 	for _, t := range terms {
 		groups = max(groups, t.group+1)
 	}
-	if terms, err = q.addSynonyms(terms); err != nil {
-		return nil, nil, err
-	}
-	found, err := q.rank(terms, groups, q.result.Query.Section)
-	if err != nil {
-		return nil, nil, err
+	if found, err = q.rank(terms, groups, q.result.Query.Section); err != nil {
+		return nil, nil, 0, err
 	}
 	for i := len(pinned) - 1; i >= 0; i-- {
 		at := slices.IndexFunc(found, func(c candidate) bool { return c.page == pinned[i] })
-		c := candidate{page: pinned[i], section: -1}
+		c := candidate{page: pinned[i], section: -1, has: len(terms)}
 		if at >= 0 {
 			c = found[at]
 			found = slices.Delete(found, at, at+1)
@@ -143,7 +168,7 @@ func (q *question) rankPhrasing(query string) ([]candidate, []wanted, error) {
 		}
 		found = slices.Insert(found, 0, c)
 	}
-	return found, terms, nil
+	return found, terms, words, nil
 }
 
 // fuse joins the rankings for several phrasings by reciprocal rank: what is good for one of
@@ -245,8 +270,8 @@ func renumber(terms []wanted) {
 	}
 }
 
-// replaceUnknown replaces words that occur on no page with words that do: those with the
-// same prefix, or else similar ones.
+// replaceUnknown replaces words that occur on no page, and whose synonyms do not either,
+// with words that do: those with the same prefix, or else similar ones.
 func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 	var known, unknown []wanted
 	for _, t := range terms {
@@ -256,10 +281,13 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 		case q.has(plain(t.word)):
 			t.term = plain(t.word) // a name of several parts, written as one
 			known = append(known, t)
-		case !t.compound:
+		case !t.compound && !t.synonym:
 			unknown = append(unknown, t)
 		}
 	}
+	unknown = slices.DeleteFunc(unknown, func(t wanted) bool {
+		return slices.ContainsFunc(known, func(k wanted) bool { return k.synonym && k.group == t.group })
+	})
 	if len(unknown) == 0 {
 		return known, nil
 	}
@@ -310,39 +338,32 @@ func (q *question) distinct(terms []wanted) ([]wanted, error) {
 // addSynonyms adds the other members of the groups of synonyms that the terms belong to.
 func (q *question) addSynonyms(terms []wanted) ([]wanted, error) {
 	groups, own := q.synonyms()
-	var added []wanted
+	given := terms
 	for n, group := range groups {
 		factor := weigh().AsSynonym
 		if n < own {
 			factor = weigh().AsOwnSynonym
 		}
 		for i, member := range group {
-			at := findPhrase(terms, member)
+			at := findPhrase(given, member)
 			if at < 0 {
 				continue
 			}
-			for j, other := range group {
-				if j == i {
-					continue
-				}
-				for term := range strings.FieldsSeq(other) {
-					if findPhrase(terms, term) < 0 {
-						added = append(added, wanted{
-							term:   term,
-							word:   term,
-							weight: float64(factor * terms[at].weight),
-							group:  terms[at].group,
-						})
-					}
+			for term := range strings.FieldsSeq(strings.Join(slices.Delete(slices.Clone(group), i, i+1), " ")) {
+				if findPhrase(terms, term) < 0 {
+					terms = append(terms, wanted{
+						term:    term,
+						word:    term,
+						weight:  float64(factor * given[at].weight),
+						group:   given[at].group,
+						synonym: true,
+					})
 				}
 			}
 			break
 		}
 	}
-	if len(added) == 0 {
-		return terms, nil
-	}
-	return q.distinct(append(terms, added...))
+	return terms, q.fetch(terms)
 }
 
 // findPhrase returns the place of the first word of a phrase among terms, if they have all

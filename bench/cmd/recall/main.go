@@ -24,6 +24,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/bench/install"
 	"github.com/slipway-mcp/slipway/bench/recall"
+	"github.com/slipway-mcp/slipway/staticmcp/eval"
 )
 
 var (
@@ -42,12 +43,12 @@ func main() {
 // engine is a search with its scores, one for each corpus.
 type engine struct {
 	name   string
-	scores []recall.Score
+	scores []eval.Score
 }
 
 func run(ctx context.Context) error {
 	var engines []*engine
-	record := func(name string, s recall.Score) {
+	record := func(name string, s eval.Score) {
 		at := slices.IndexFunc(engines, func(e *engine) bool { return e.name == name })
 		if at < 0 {
 			at = len(engines)
@@ -67,7 +68,7 @@ func run(ctx context.Context) error {
 }
 
 // measure asks every engine the questions about one corpus.
-func measure(ctx context.Context, c *recall.Corpus, record func(string, recall.Score)) error {
+func measure(ctx context.Context, c *recall.Corpus, record func(string, eval.Score)) error {
 	questions, err := c.Questions()
 	if err != nil {
 		return err
@@ -82,8 +83,8 @@ func measure(ctx context.Context, c *recall.Corpus, record func(string, recall.S
 	}
 	defer built.Site.Close()
 	var failed error
-	others := map[string]func(q *recall.Question) []string{
-		"slipway": func(q *recall.Question) []string {
+	others := map[string]func(q *eval.Question) []string{
+		"slipway": func(q *eval.Question) []string {
 			found, err := built.Search(ctx, q.Phrasings...)
 			failed = errors.Join(failed, err)
 			return found
@@ -99,7 +100,7 @@ func measure(ctx context.Context, c *recall.Corpus, record func(string, recall.S
 		}
 		for _, name := range []string{"minisearch", "lunr", "pagefind"} {
 			names = append(names, name)
-			others[name] = func(q *recall.Question) []string {
+			others[name] = func(q *eval.Question) []string {
 				var each [][]string
 				for _, phrasing := range q.Phrasings {
 					each = append(each, peers[name][phrasing])
@@ -108,15 +109,15 @@ func measure(ctx context.Context, c *recall.Corpus, record func(string, recall.S
 			}
 		}
 	}
-	single := recall.Single(questions)
-	var first []recall.Question
+	single := eval.Single(questions)
+	var first []eval.Question
 	for i := range questions {
 		first = append(first, single[3*i])
 	}
 	for _, name := range names {
-		record(name+", first phrasing", recall.Rate(first, others[name]))
-		record(name+", any one phrasing", recall.Rate(single, others[name]))
-		record(name+", three phrasings", recall.Rate(questions, others[name]))
+		record(name+", first phrasing", eval.Rate(first, others[name]))
+		record(name+", any one phrasing", eval.Rate(single, others[name]))
+		record(name+", three phrasings", eval.Rate(questions, others[name]))
 	}
 	if *verbose {
 		for _, q := range single {
@@ -130,7 +131,7 @@ func measure(ctx context.Context, c *recall.Corpus, record func(string, recall.S
 
 // rankPeers asks the libraries that run in Node. It returns the pages by library and
 // phrasing.
-func rankPeers(ctx context.Context, pages []recall.Page, questions []recall.Question) (
+func rankPeers(ctx context.Context, pages []recall.Page, questions []eval.Question) (
 	map[string]map[string][]string, error) {
 	dir, node, err := install.Node(ctx, "recall/peers", "minisearch", "rank.mjs")
 	if err != nil {
@@ -180,14 +181,14 @@ func print(engines []*engine) {
 	fmt.Fprintln(w, "\tmean of held")
 	for _, e := range engines {
 		fmt.Fprint(w, e.name)
-		var held []recall.Score
+		var held []eval.Score
 		for i, s := range e.scores {
 			fmt.Fprintf(w, "\t%.2f / %.2f / %.2f", s.At1, s.At5, s.At10)
 			if !recall.Corpora[i].Tuned {
 				held = append(held, s)
 			}
 		}
-		m := recall.Mean(held)
+		m := eval.Mean(held)
 		fmt.Fprintf(w, "\t%.3f / %.3f / %.3f\n", m.At1, m.At5, m.At10)
 	}
 	w.Flush()

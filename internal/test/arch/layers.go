@@ -57,7 +57,7 @@ func Layers() *Plan {
 			2: {"identity/policy", "internal/cataloglint", "internal/search", "internal/test/ruletest",
 				"staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
-			4: {"staticmcp/lint", "client", "sitebuild/edge", "internal/loopback",
+			4: {"staticmcp/eval", "staticmcp/lint", "client", "sitebuild/edge", "internal/loopback",
 				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
 				"internal/sitewriter", "ws"},
 			5: {

@@ -60,10 +60,10 @@ async function rankPhrasing(q, query) {
   let terms = wantedTerms(q, query);
   await q.reader.fetch(terms);
   const pinned = q.reader.pinned(terms);
+  terms = await addSynonyms(q, terms);
   terms = await replaceUnknown(q, terms);
   let groups = 0;
   for (const t of terms) groups = Math.max(groups, t.group + 1);
-  terms = await addSynonyms(q, terms);
   const found = q.reader.rank(terms, groups, q.section);
   for (const page of pinned.reverse()) {
     const at = found.findIndex((c) => c.page === page);
@@ -132,12 +132,13 @@ function wantedTerms(q, query) {
 /** Replaces words that no page has by words that begin with them or are similar. */
 async function replaceUnknown(q, terms) {
   const known = [];
-  const unknown = [];
+  let unknown = [];
   for (const t of terms) {
     if (q.reader.has(t.term)) known.push(t);
     else if (q.reader.has(plain(t.word))) known.push({ ...t, term: plain(t.word) });
-    else if (!t.compound) unknown.push(t);
+    else if (!t.compound && !t.synonym) unknown.push(t);
   }
+  unknown = unknown.filter((t) => !known.some((k) => k.synonym && k.group === t.group));
   if (unknown.length === 0) return known;
   for (const t of unknown) {
     const words = await q.reader.words(t.word);
@@ -167,20 +168,23 @@ async function distinct(q, terms) {
 /** Adds the other members of the groups of synonyms that the terms belong to. */
 async function addSynonyms(q, terms) {
   const { groups, own } = q.reader.synonyms();
-  const added = [];
+  const given = terms.slice();
+  terms = terms.slice();
   groups.forEach((group, n) => {
     const factor = n < own ? SEARCH.asOwnSynonym : SEARCH.asSynonym;
-    const i = group.findIndex((member) => findPhrase(terms, member) >= 0);
+    const i = group.findIndex((member) => findPhrase(given, member) >= 0);
     if (i < 0) return;
-    const from = terms[findPhrase(terms, group[i])];
+    const from = given[findPhrase(given, group[i])];
     group.forEach((other, j) => {
       if (j === i) return;
       for (const term of fields(other)) {
-        if (findPhrase(terms, term) < 0) added.push({ term, word: term, weight: factor * from.weight, group: from.group });
+        if (findPhrase(terms, term) >= 0) continue;
+        terms.push({ term, word: term, weight: factor * from.weight, group: from.group, synonym: true });
       }
     });
   });
-  return added.length === 0 ? terms : distinct(q, [...terms, ...added]);
+  await q.reader.fetch(terms);
+  return terms;
 }
 
 export const fields = (text) => text.split(/\s+/).filter(Boolean);

@@ -30,6 +30,8 @@ type Options struct {
 	// their own, for bridges that cannot read the index. A negative value stores none.
 	// Default: 2,000.
 	TermFiles int
+	// Search improves the results of the search tool.
+	Search SearchOptions
 	// NoSections omits get_section, whose answers are most of the files of a site. Search
 	// still names sections; get_page includes them in its parts.
 	NoSections bool
@@ -45,6 +47,21 @@ type Options struct {
 	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 64
 	// MiB for an llms.txt.
 	MaxTotalBytes int64
+}
+
+// SearchOptions are what the owner of documents knows about the words of their readers.
+type SearchOptions struct {
+	// Synonyms are groups of words or phrases with the same meaning: a query with one of
+	// them also finds pages with the others.
+	Synonyms [][]string
+	// Pins put a page first for queries that contain all words of a phrase.
+	Pins []Pin
+}
+
+// Pin puts a page first.
+type Pin struct {
+	// Query is the phrase, and Page the path of the page.
+	Query, Page string
 }
 
 const (

@@ -17,6 +17,7 @@ var (
 	ruleInclude       = rules.Warning("docs/include", "an included file that is missing from the folder")
 	ruleNavigation    = rules.Warning("docs/navigation",
 		"an unreadable navigation file; a note for a part that only running it determines")
+	rulePin         = rules.Warning("docs/pin", "a page that searches put first and that does not exist")
 	ruleNavMissing  = rules.Warning("docs/nav-missing", "a missing page in the navigation")
 	rulePageLeftOut = rules.Warning("docs/page-left-out",
 		"a page of an `llms.txt` that cannot be fetched; a note if it is on another host")

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/internal/search"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -54,9 +56,30 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 		Answers: func(yield func(*sitewriter.Answer, error) bool) {
 			m.answers(ctx, yield)
 		},
-		Findings: s.Report.Findings(),
+		Findings: slices.Concat(s.Report.Findings(), m.checkPins()),
 	}
 	return site, nil
+}
+
+// checkPins reports pins of pages that do not exist.
+func (m *maker) checkPins() []check.Finding {
+	var found []check.Finding
+	for _, p := range m.opts.Search.Pins {
+		if m.set.byID[p.Page] != nil {
+			continue
+		}
+		var ids []string
+		for id := range m.set.byID {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		hint := "use a path as list_pages shows it"
+		if near := nearest.DidYouMean(p.Page, ids); near != "" {
+			hint = fmt.Sprintf("did you mean %s?", near)
+		}
+		found = append(found, finding(rulePin, "", 0, hint, "the page %q, first for %q, does not exist", p.Page, p.Query))
+	}
+	return found
 }
 
 // maker builds the site of a set.
@@ -111,10 +134,15 @@ func (m *maker) index(ctx context.Context) error {
 	if m.opts.NoSections {
 		hint = searchPageHint
 	}
-	b := search.NewBuilder(&search.Options{
+	o := &search.Options{
 		Language: m.set.Language,
 		Hint:     hint,
-	}, m.files.Write)
+		Synonyms: m.opts.Search.Synonyms,
+	}
+	for _, p := range m.opts.Search.Pins {
+		o.Pins = append(o.Pins, search.Pin{Phrase: p.Query, Page: p.Page})
+	}
+	b := search.NewBuilder(o, m.files.Write)
 	for _, p := range m.set.Pages {
 		if err := ctx.Err(); err != nil {
 			return err
