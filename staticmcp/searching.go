@@ -102,10 +102,25 @@ type indexFiles struct {
 	dir  string
 }
 
-var _ search.Store = (*indexFiles)(nil)
+var (
+	_ search.Store  = (*indexFiles)(nil)
+	_ search.Cacher = (*indexFiles)(nil)
+)
 
 func (f *indexFiles) key(name string) string {
 	return "\x00index\x00" + path.Join(f.dir, name)
+}
+
+// Cached implements [search.Cacher].
+func (f *indexFiles) Cached(name string) (any, bool) {
+	i := lookup(f.site.cache, f.key(name))
+	if i == nil || !i.fresh(time.Now()) {
+		return nil, false
+	}
+	if _, failed := i.value.(error); failed {
+		return nil, false
+	}
+	return i.value, true
 }
 
 // Load implements [search.Store].

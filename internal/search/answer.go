@@ -25,13 +25,16 @@ type shower struct {
 	*question
 	// weights are those of the terms looked up, by hash.
 	weights map[uint32]float64
+	// bits has a bit for each of the terms, so that most other words need no lookup.
+	bits uint64
 }
 
 // newShower returns a shower for the terms that were looked up.
 func (q *question) newShower(terms []wanted) *shower {
-	s := &shower{q, make(map[uint32]float64, len(terms))}
+	s := &shower{question: q, weights: make(map[uint32]float64, len(terms))}
 	for _, t := range terms {
 		hash := hashOf(t.term)
+		s.bits |= 1 << (hash & 63)
 		s.weights[hash] = max(s.weights[hash], float64(t.weight*q.idf(t.term)))
 	}
 	return s
@@ -83,7 +86,7 @@ func (s *shower) snippet(section *sectionRow) string {
 	})
 	var found []mark
 	for _, m := range section.marks.words {
-		if s.weights[m.term] > 0 {
+		if s.bits>>(m.term&63)&1 != 0 && s.weights[m.term] > 0 {
 			found = append(found, m)
 		}
 	}

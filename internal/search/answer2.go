@@ -98,7 +98,7 @@ func (a *answer2) fetch(terms []wanted) error {
 	if a.head.Terms == 0 || len(numbers) == 0 {
 		return nil
 	}
-	loaded, err := each(numbers, a.termFile)
+	loaded, err := each(a.question, "terms", numbers, a.termFile)
 	if err != nil {
 		return err
 	}
@@ -364,7 +364,7 @@ func (a *answer2) rows(found []candidate) ([]*row, error) {
 	if len(numbers) == 0 {
 		return nil, nil
 	}
-	loaded, err := each(numbers, a.rowFile)
+	loaded, err := each(a.question, "pages", numbers, a.rowFile)
 	if err != nil {
 		return nil, err
 	}

@@ -148,7 +148,7 @@ func (a *answer1) fetch(terms []wanted) error {
 			numbers = append(numbers, n)
 		}
 	}
-	loaded, err := each(numbers, func(n int) (*terms1, error) {
+	loaded, err := each(a.question, "terms", numbers, func(n int) (*terms1, error) {
 		return load1[terms1](a.question, fileName("terms", n), a.head.Terms[n].sum)
 	})
 	for i, n := range numbers {
@@ -284,7 +284,7 @@ func (a *answer1) rows(found []candidate) ([]*row, error) {
 			numbers = append(numbers, n)
 		}
 	}
-	loaded, err := each(numbers, func(n int) (*rows1, error) {
+	loaded, err := each(a.question, "pages", numbers, func(n int) (*rows1, error) {
 		return load1[rows1](a.question, fileName("pages", n), a.head.Rows[n].sum)
 	})
 	if err != nil {

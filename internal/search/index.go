@@ -20,6 +20,12 @@ type Store interface {
 	Forget(name string)
 }
 
+// Cacher is a Store that can return a file it has in memory without waiting.
+type Cacher interface {
+	// Cached returns the parsed file called name if Load would return it at once.
+	Cached(name string) (any, bool)
+}
+
 // Parse parses a file. It returns the value to keep and its approximate size in memory.
 type Parse func(data []byte) (value any, size int64, err error)
 
@@ -189,6 +195,11 @@ func parseHead(data []byte) (any, int64, error) {
 // load loads a file of the index. A missing file means that the head is of another build,
 // or that the upload is incomplete.
 func (q *question) load(name string, parse Parse) (any, error) {
+	if c, ok := q.index.store.(Cacher); ok {
+		if value, ok := c.Cached(name); ok {
+			return value, nil
+		}
+	}
 	loaded, err := q.index.store.Load(q.ctx, name, parse)
 	if errors.Is(err, ErrNoFile) {
 		return nil, fmt.Errorf("%s: %w", name, errStale)
@@ -205,22 +216,31 @@ func (q *question) stale(name string) error {
 	return fmt.Errorf("%s: %w", name, errStale)
 }
 
-// each calls load for several numbers, concurrently if there are two or more.
-func each[T any](numbers []int, load func(n int) (T, error)) ([]T, error) {
+// each calls load for several files, concurrently if two or more are not in memory.
+func each[T any](q *question, kind string, numbers []int, load func(n int) (T, error)) ([]T, error) {
 	loaded := make([]T, len(numbers))
 	errs := make([]error, len(numbers))
-	if len(numbers) == 1 {
-		loaded[0], errs[0] = load(numbers[0])
-		return loaded, errs[0]
+	var waiting []int // places in numbers
+	for i, n := range numbers {
+		if c, ok := q.index.store.(Cacher); ok {
+			if _, ok := c.Cached(fileName(kind, n)); ok {
+				loaded[i], errs[i] = load(n)
+				continue
+			}
+		}
+		waiting = append(waiting, i)
 	}
 	var all sync.WaitGroup
-	for i, n := range numbers {
-		all.Go(func() {
-			errs[i] = barrier.Run("read the search index", func() (err error) {
-				loaded[i], err = load(n)
-				return err
-			})
-		})
+	for _, i := range waiting {
+		read := func() (err error) {
+			loaded[i], err = load(numbers[i])
+			return err
+		}
+		if len(waiting) == 1 {
+			errs[i] = read()
+			continue
+		}
+		all.Go(func() { errs[i] = barrier.Run("read the search index", read) })
 	}
 	all.Wait()
 	for _, err := range errs {

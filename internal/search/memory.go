@@ -14,7 +14,10 @@ type Memory struct {
 	parsed sync.Map // by name
 }
 
-var _ Store = (*Memory)(nil)
+var (
+	_ Store  = (*Memory)(nil)
+	_ Cacher = (*Memory)(nil)
+)
 
 // Write is a [Write] that keeps the file in memory.
 func (m *Memory) Write(name string, data []byte) error {
@@ -34,6 +37,9 @@ func (m *Memory) Each(visit func(name string, data []byte) bool) {
 		}
 	}
 }
+
+// Cached implements [Cacher].
+func (m *Memory) Cached(name string) (any, bool) { return m.parsed.Load(name) }
 
 // Load implements [Store].
 func (m *Memory) Load(_ context.Context, name string, parse Parse) (any, error) {
