@@ -393,7 +393,7 @@ func (b *Builder) addSynonyms() {
 		var members []string
 		for _, phrase := range group {
 			member := strings.Join(b.an.phrase(phrase), " ")
-			if member != "" && !slices.Contains(members, member) {
+			if member != "" && len(members) < maxMembers && !slices.Contains(members, member) {
 				members = append(members, member)
 			}
 		}

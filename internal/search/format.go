@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -34,6 +35,8 @@ const (
 	maxSections = 1 << 16 // of a page
 	maxShards   = 1 << 20
 	maxWeight   = 1 << 24
+	maxGroups   = 2000 // of synonyms, each with
+	maxMembers  = 32
 )
 
 // head is index.json, which is read before any lookup.
@@ -205,7 +208,9 @@ func (h *head) prepare() error {
 	case h.Format != format:
 		return fmt.Errorf("the index has format %d, and this program reads 1 and %d", h.Format, format)
 	case h.Pages < 0 || h.Pages > maxPages || h.Terms < 0 || h.Terms > maxShards ||
-		h.RowsPerFile < 1 || h.RowsPerFile > maxShards:
+		h.RowsPerFile < 1 || h.RowsPerFile > maxShards ||
+		len(h.Synonyms) > maxGroups || len(h.Pins) > maxPins ||
+		slices.ContainsFunc(h.Synonyms, func(group []string) bool { return len(group) > maxMembers }):
 		return errors.New("the head of the index is beyond its limits")
 	}
 	if err := h.layout.decode(h.Sections, h.Pages); err != nil {

@@ -66,6 +66,7 @@ func TestHeadIsChecked(t *testing.T) {
 		"sections missing":  `{"format":2,"pages":2,"rowsPerFile":1,"sections":"AQE"}`,
 		"sections left":     `{"format":2,"pages":1,"rowsPerFile":1,"sections":"AAEB"}`,
 		"a pin to nowhere":  `{"format":2,"pages":0,"rowsPerFile":1,"pins":[{"terms":"a","page":0}]}`,
+		"too many synonyms": `{"format":2,"pages":0,"rowsPerFile":1,"synonyms":[["a"` + strings.Repeat(`,"b"`, 32) + `]]}`,
 		"not JSON":          `{"format":1`,
 	} {
 		t.Run(name, func(t *testing.T) {
