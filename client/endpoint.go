@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/netguard"
@@ -35,6 +36,9 @@ type Endpoint struct {
 	// 401, at most once a second, because a token may have been replaced. If the header
 	// differs, the request is retried with it, and later requests use it.
 	Renew func(ctx context.Context) (http.Header, error)
+	// Credentials, if not nil, authorize each request, unless Header contains
+	// Authorization. Nothing that they add is sent to another host.
+	Credentials Credentials
 
 	// PublicOnly refuses addresses that are not on the public internet, after name
 	// resolution: this machine, private, link-local and provider networks, and metadata
@@ -66,6 +70,7 @@ type Endpoint struct {
 	client  *http.Client
 	target  *url.URL
 	renewal renewal
+	token   atomic.Pointer[string] // last one of Credentials, to be redacted
 }
 
 var _ Transport = (*Endpoint)(nil)
@@ -83,6 +88,9 @@ func (e *Endpoint) redact(text string) string {
 			}
 			values = append(values, v)
 		}
+	}
+	if token := e.token.Load(); token != nil {
+		values = append(values, *token)
 	}
 	return redact(text, values)
 }
@@ -170,6 +178,9 @@ func (e *Endpoint) post(
 
 // do makes a request, and retries it with another token if necessary. t may be nil.
 func (e *Endpoint) do(r *http.Request, t *tap.Tapper) (*http.Response, error) {
+	if e.authorizes() {
+		return e.doAuthorized(r, t)
+	}
 	resp, err := e.send(r, t)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
@@ -227,7 +238,7 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	for name := range e.header() {
 		to.Header.Del(name)
 	}
-	for _, name := range []string{"Authorization", "Cookie", headerSession} {
+	for _, name := range append([]string{"Cookie", headerSession}, authorizationHeaders...) {
 		to.Header.Del(name)
 	}
 	return nil

@@ -129,7 +129,7 @@ func (l *httpLink) tell(ctx context.Context, msg []byte) error {
 	}
 	defer drainAndClose(resp.Body)
 	if resp.StatusCode > 299 {
-		return &StatusError{Status: resp.StatusCode}
+		return l.endpoint.statusError(resp, nil)
 	}
 	return nil
 }
@@ -256,6 +256,9 @@ func (l *httpLink) connectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if errors.As(err, new(*authorizeError)) {
+		return err
+	}
 	cause := plainCause(err)
 	unseen := isDial(err) || isPermanent(err)
 	if unseen {
@@ -290,6 +293,9 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 		x.Received(text, tap.Body)
 	}
 	status := l.endpoint.statusError(resp, text)
+	if status.Err != nil {
+		return nil, status
+	}
 	var m peer.Message
 	coded := m.Scan(bytes.TrimSpace(text)) == nil && m.Failure != nil
 	handshake := c.method == "initialize" || c.method == "server/discover"

@@ -70,16 +70,12 @@ func (e *Endpoint) renewed(r *http.Request, resp *http.Response, t *tap.Tapper) 
 		return resp, nil
 	}
 	drainAndClose(resp.Body)
-	again := r.Clone(r.Context())
+	r, err := again(r)
+	if err != nil {
+		return nil, err
+	}
 	for name, values := range h {
-		again.Header[http.CanonicalHeaderKey(name)] = values
+		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	if r.GetBody != nil {
-		body, err := r.GetBody()
-		if err != nil {
-			return nil, err
-		}
-		again.Body = body
-	}
-	return e.send(again, t)
+	return e.send(r, t)
 }

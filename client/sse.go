@@ -111,7 +111,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 		return resp, nil
 	}
 	defer drainAndClose(resp.Body)
-	status := &StatusError{Status: resp.StatusCode}
+	status := l.endpoint.statusError(resp, nil)
 	if inSession && status.mayForgetSession(true) &&
 		resp.StatusCode != http.StatusBadRequest {
 		l.endSession(status)

@@ -23,7 +23,12 @@ type StatusError struct {
 	Challenge string
 	// Token reports whether the request had an Authorization header.
 	Token bool
+	// Err is the error of [Credentials.Refused], or nil.
+	Err error
 }
+
+// Unwrap returns the error of the credentials, or nil.
+func (e *StatusError) Unwrap() error { return e.Err }
 
 // Refused reports whether the server requires a token, or another one (401), or whether
 // the token does not allow the request (403).
@@ -33,6 +38,9 @@ func (e *StatusError) Refused() bool {
 
 // Error implements the error interface.
 func (e *StatusError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
 	return "the server answered with " + e.text()
 }
 
@@ -116,6 +124,7 @@ func (e *Endpoint) statusError(resp *http.Response, text []byte) *StatusError {
 		Body:        e.excerpt(resp, text),
 		Start:       e.start(text),
 		ContentType: visible.Line(truncate(resp.Header.Get("Content-Type"), maxContentType)),
+		Err:         refusalOf(resp),
 	}
 	if resp.Request != nil {
 		status.Token = resp.Request.Header.Get("Authorization") != ""

@@ -64,7 +64,7 @@ func (e *Endpoint) tappedRoundTrip(r *http.Request, t *tap.Tapper) (*http.Respon
 		Stream: t.Open(tap.Post),
 		began:  make(map[string]time.Time),
 	}
-	var secret []string
+	secret := []string{"Dpop", "Dpop-Nonce"}
 	for name := range e.header() {
 		secret = append(secret, name)
 	}

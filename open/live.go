@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
@@ -29,6 +30,9 @@ type LiveOptions struct {
 	// Header is added to requests to servers at a URL, for example Authorization. It is
 	// not sent when probing for a site.
 	Header http.Header
+	// Identity supplies the tokens of servers at a URL that the user has logged in to. Nil
+	// means none.
+	Identity *identity.Client
 	// AllowNetwork lists networks that a server at a URL may redirect to in addition to
 	// the public internet and its own host.
 	AllowNetwork []netip.Prefix
@@ -118,11 +122,15 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 	header := maps.Clone(o.Header)
 	switch u.Scheme {
 	case "http", "https":
-		return openLive(ctx, arg, &client.Endpoint{
+		endpoint := &client.Endpoint{
 			URL:    address,
 			Header: header,
 			Allow:  o.AllowNetwork,
-		}, o)
+		}
+		if o.Identity != nil {
+			endpoint.Credentials = o.Identity.Credentials(address, nil)
+		}
+		return openLive(ctx, arg, endpoint, o)
 	case "ws", "wss":
 		dial := func(ctx context.Context) (mcpserver.Conn, error) {
 			return ws.Dial(ctx, address, &ws.DialOptions{Header: header})
@@ -154,7 +162,10 @@ func openLive(ctx context.Context, arg string, transport client.Transport, o *Li
 	}
 	var exit *client.ExitError
 	var status *client.StatusError
+	var login *identity.LoginRequiredError
 	switch {
+	case errors.As(err, &login):
+		e.Hint = identity.CommandFor(login.Server)
 	case errors.As(err, new(*client.CommandError)):
 		e.Kind = Unreadable
 	case errors.As(err, &exit):

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/process"
@@ -64,6 +65,9 @@ type Resolver struct {
 	// after name resolution and redirects. A server whose URL names this machine (localhost,
 	// 127.0.0.1, [::1]) may always connect to it. [ParseNetwork] parses user input.
 	AllowNetwork []netip.Prefix
+	// Identity supplies the tokens of remote servers that the user has logged in to, or
+	// whose definition has auth. Nil means none.
+	Identity *identity.Client
 	// Files is shared by servers whose secrets are files at the same absolute paths, such as
 	// a server and its replacement. Nil: each launch has its own.
 	Files *SecretFiles

@@ -104,14 +104,18 @@ func (r *Resolver) transport(
 			}
 			return now.Endpoint.Header(), nil
 		}
-		return &client.Endpoint{
+		endpoint := &client.Endpoint{
 			URL:           e.URL,
 			Header:        e.Header(),
 			Renew:         renew,
 			PublicOnly:    true,
 			Allow:         e.Networks,
 			AllowLoopback: e.Loopback,
-		}, func() error { return nil }, nil
+		}
+		if r.Identity != nil {
+			endpoint.Credentials = r.Identity.Credentials(e.URL, nil)
+		}
+		return endpoint, func() error { return nil }, nil
 	}
 	l := t.Launch
 	env, remove, err := l.Environ()

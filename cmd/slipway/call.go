@@ -49,6 +49,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
+	loginFlag(cmd)
 	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as a JSON `object`; - reads it from stdin")
 	cmd.Flags().Bool("progress", false, "print the progress and the log lines of the call to stderr")
 	jsonFlag(cmd, "the whole result")

@@ -34,6 +34,7 @@ chosen for other arguments. Prints one suggestion per line.
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
+	loginFlag(cmd)
 	jsonFlag(cmd, "the whole result")
 	return cmd
 }

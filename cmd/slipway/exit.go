@@ -38,7 +38,12 @@ type failure struct {
 	code int
 	text string // "what: why"
 	hint string // the next command or edit, or empty
+	// cause is the error that it explains, if a caller may act on that.
+	cause error
 }
+
+// Unwrap returns the error that it explains, or nil.
+func (f *failure) Unwrap() error { return f.cause }
 
 func (f *failure) Error() string { return f.text }
 
@@ -70,7 +75,11 @@ func denied(hint, format string, args ...any) *failure {
 }
 
 func failed(code int, hint, format string, args []any) *failure {
-	return &failure{code, fmt.Sprintf(format, args...), hint}
+	return &failure{
+		code: code,
+		text: fmt.Sprintf(format, args...),
+		hint: hint,
+	}
 }
 
 // interrupted returns the error of a command that a signal stopped before it was done.
@@ -157,6 +166,9 @@ func explain(err error) *failure {
 	if f := blocked(err.Error(), err); f != nil {
 		return f
 	}
+	if f := loginFailure(err.Error(), err); f != nil {
+		return f
+	}
 	var opening *open.Error
 	if errors.As(err, &opening) {
 		if f := bundleFailure(opening.Arg, opening.Err); f != nil {
@@ -206,8 +218,12 @@ func codeOf(err error) int {
 // answered returns the failure for an error that a source returned for a request.
 func answered(what string, err error) error {
 	f := &failure{
-		code: codeOf(err),
-		text: what + ": " + strings.TrimSpace(err.Error()),
+		code:  codeOf(err),
+		text:  what + ": " + strings.TrimSpace(err.Error()),
+		cause: err,
+	}
+	if login := loginFailure(f.text, err); login != nil {
+		return login
 	}
 	if errors.Is(err, client.ErrHang) {
 		f.hint = "find out what the server is waiting for; hangTimeoutMs and pingTimeoutMs in a definition give it more time"

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -236,17 +235,16 @@ func openBrowser(address string) (remove func(), err error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return remove, err
 	}
-	program := []string{"xdg-open"}
+	return remove, start(defaultBrowser(), file.Name())
+}
+
+// defaultBrowser returns the command that opens a page in the default browser.
+func defaultBrowser() []string {
 	switch runtime.GOOS {
 	case "darwin":
-		program = []string{"open"}
+		return []string{"open"}
 	case "windows":
-		program = []string{"rundll32", "url.dll,FileProtocolHandler"}
+		return []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
-	cmd := exec.Command(program[0], append(program[1:], file.Name())...)
-	if err := cmd.Start(); err != nil {
-		return remove, err
-	}
-	go func() { _ = cmd.Wait() }() // whether it found a browser is not known
-	return remove, nil
+	return []string{"xdg-open"}
 }

@@ -67,6 +67,7 @@ them, or only the given kinds.
 	wideFlag(cmd)
 	bundleFlags(cmd)
 	lockFlags(cmd)
+	loginFlag(cmd)
 	jsonFlag(cmd, "the definitions, as clients see them,")
 	return cmd
 }

@@ -76,6 +76,9 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 			f = stranger(e.Err.Error(), e.Err, "SOURCE")
 		}
 		if f == nil {
+			f = loginFailure(e.Name+": "+e.Err.Error(), e.Err)
+		}
+		if f == nil {
 			f = remoteFailed("", "no server is available: %s failed", e.Name)
 		}
 		if first == nil || first.code == exitRemote {

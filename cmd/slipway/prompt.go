@@ -35,6 +35,7 @@ roles.
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
+	loginFlag(cmd)
 	jsonFlag(cmd, "the whole result")
 	return cmd
 }

@@ -33,6 +33,7 @@ Binary data is not printed to a terminal.
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
+	loginFlag(cmd)
 	jsonFlag(cmd, "the whole result, with binary data in base64,")
 	return cmd
 }

@@ -43,7 +43,7 @@ Results go to stdout, messages to stderr. Exit codes:
 	}{
 		{"Serve", []*cobra.Command{newServe(), newPs()}},
 		{"Use a server", []*cobra.Command{newLs(), newInspect(), newCall(), newRead(), newPrompt(), newComplete(),
-			newRecord(), newReplay(), newTest()}},
+			newLogin(), newLogout(), newRecord(), newReplay(), newTest()}},
 		{"Add servers to your clients", []*cobra.Command{newAdd(), newRemove(), newSearch()}},
 		{"Create and configure", []*cobra.Command{newSite(), newBundle(), newConfig()}},
 		{"Check", []*cobra.Command{newCheck(), newDoctor(), newLock(), newPolicy()}},

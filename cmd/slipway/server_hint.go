@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/identity"
 )
 
 // serverHint returns the next step for a server that could not be opened, or "". file is
@@ -11,8 +12,11 @@ import (
 func serverHint(err error, file string) string {
 	var exit *client.ExitError
 	var status *client.StatusError
+	var login *identity.LoginRequiredError
 	list := "slipway config secrets " + file
 	switch {
+	case errors.As(err, &login):
+		return identity.CommandFor(login.Server)
 	case errors.As(err, &exit):
 		return exit.Hint()
 	case !errors.As(err, &status) || !status.Refused():

@@ -134,6 +134,10 @@ func sourceOptions(
 	servers := liveOptions(log, serverErrors)
 	servers.Source.Observe = printProblems(cmd.ErrOrStderr())
 	servers.AllowNetwork = resolver.AllowNetwork
+	if servers.Identity, err = newIdentity(cmd, resolver.AllowNetwork, log); err != nil {
+		return nil, err
+	}
+	resolver.Identity = servers.Identity
 	return &open.Options{
 		Bundle:      bundle,
 		Definitions: &fleet.Options{Resolver: resolver},
@@ -186,7 +190,12 @@ func uniqueNames(args []string) (names []string) {
 }
 
 // withSourceOptions is withSource with options adapted by change.
+// If the server requires a login, it offers one on a terminal and repeats the command.
 func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
+	return withLogin(cmd, func() error { return withOpened(cmd, arg, change, do) })
+}
+
+func withOpened(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *openSource) error) error {
 	ctx := cmd.Context()
 	opts, err := sourceOptions(cmd, nil, nil)
 	if err != nil {

@@ -51,10 +51,11 @@ func Layers() *Plan {
 				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
 				"internal/uritemplate", "internal/visible",
 				"mcpb/internal/cms",
-				"internal/test/arch", "internal/test/doc", "internal/test/fuzzbound", "internal/test/naivesite",
+				"internal/test/arch", "internal/test/authtest", "internal/test/doc", "internal/test/fuzzbound",
+				"internal/test/naivesite",
 			},
 			1: {"check", "mcp", "mcp/tap"},
-			2: {"identity/policy", "internal/cataloglint", "internal/search", "internal/test/ruletest",
+			2: {"identity", "identity/policy", "internal/cataloglint", "internal/search", "internal/test/ruletest",
 				"staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"staticmcp/eval", "staticmcp/lint", "client", "sitebuild/edge", "internal/loopback",
@@ -112,7 +113,7 @@ func Layers() *Plan {
 			},
 			{
 				Module: "github.com/go-jose/go-jose/v4",
-				Rooms:  []string{"serve"},
+				Rooms:  []string{"identity", "serve"},
 				Saves: "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has " +
 					"no dependencies of its own",
 			},
@@ -167,7 +168,7 @@ func Layers() *Plan {
 			},
 			{
 				Module: "github.com/zalando/go-keyring",
-				Rooms:  []string{"stax"},
+				Rooms:  []string{"identity", "stax"},
 				Saves:  "the keychains of three operating systems, without cgo",
 				Brings: []string{"github.com/danieljoos/wincred", "github.com/godbus/dbus/v5"},
 			},

@@ -1,0 +1,412 @@
+package identity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/netguard"
+	"github.com/slipway-mcp/slipway/internal/secrets"
+)
+
+// Options configure [New].
+type Options struct {
+	// Store keeps logins and registrations. It is required.
+	Store *Store
+	// Principal is whose logins these are; empty means the user of this machine.
+	Principal string
+	// AllowNetwork lists networks that metadata may lead to in addition to the public
+	// internet and the hosts that the user named.
+	AllowNetwork []netip.Prefix
+	// Name is the name of the client in registrations, which users see on the login page;
+	// empty means Slipway.
+	Name string
+	// Logger logs refreshes; nil disables logging. Tokens are never logged.
+	Logger *slog.Logger
+}
+
+// Client logs in to servers. It is safe for concurrent use.
+type Client struct {
+	store     *Store
+	principal string
+	allow     []netip.Prefix
+	name      string
+	log       *slog.Logger
+	now       func() time.Time // for tests
+}
+
+// New returns a client.
+func New(o *Options) *Client {
+	c := &Client{
+		store:     o.Store,
+		principal: o.Principal,
+		allow:     o.AllowNetwork,
+		name:      cmp.Or(o.Name, "Slipway"),
+		log:       o.Logger,
+		now:       time.Now,
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Login is a stored login. It contains no secrets.
+type Login struct {
+	// Server is the URL of the server, Issuer the authorization server, and Client the ID
+	// of the client that logged in.
+	Server, Issuer, Client string
+	// Grant is how the token was obtained, and Scopes what it permits, as far as known.
+	Grant  Grant
+	Scopes []string
+	// Expires is when the token expires; zero means that the issuer does not say.
+	// Refreshable reports whether it is then replaced without a new login.
+	Expires     time.Time
+	Refreshable bool
+	// Bound reports whether the token is bound to a key (DPoP).
+	Bound bool
+	// Ended is why the login has to be repeated, or empty.
+	Ended string
+}
+
+// summary returns a record without its secrets.
+func (r *record) summary() *Login {
+	return &Login{
+		Server:      r.Server,
+		Issuer:      r.Issuer,
+		Client:      r.Client.ID,
+		Grant:       r.Grant,
+		Scopes:      r.scopes(),
+		Expires:     r.expires(),
+		Refreshable: r.Ended == "" && (r.Refresh != "" || !r.Grant.Interactive()),
+		Bound:       r.ProofKey != "",
+		Ended:       r.Ended,
+	}
+}
+
+// LoginOptions configure [Client.Login].
+type LoginOptions struct {
+	// Settings say how to log in; nil means as the server's metadata says.
+	Settings *Settings
+	// Reason is the error that demands the login, or nil to ask the server. Its scopes are
+	// added to those of the current login.
+	Reason *LoginRequiredError
+	// Interaction reaches the user. Grants without a person need none.
+	Interaction *Interaction
+	// Timeout is how long to wait for the user; 0 means 10 minutes.
+	Timeout time.Duration
+}
+
+// loginTimeout is the default of LoginOptions.Timeout.
+const loginTimeout = 10 * time.Minute
+
+// Login logs in to a server and stores the login, in place of an earlier one to it. Errors
+// are a [*SetupError], a [*ServerError], a [*StoreError], or one of the network.
+func (c *Client) Login(ctx context.Context, server string, opts *LoginOptions) (*Login, error) {
+	if opts == nil {
+		opts = &LoginOptions{}
+	}
+	settings := opts.Settings
+	if settings == nil {
+		settings = &Settings{}
+	}
+	if err := settings.Check(); err != nil {
+		return nil, err
+	}
+	server, err := checkServer(server)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(opts.Timeout, loginTimeout), errLoginTimeout)
+	defer cancel()
+	previous, err := c.store.login(c.principal, server)
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.prepare(ctx, server, settings, opts.Reason, previous)
+	if err != nil {
+		return nil, err
+	}
+	f.ui = opts.Interaction
+	r, err := c.obtain(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	replaced, err := c.store.saveLogin(context.WithoutCancel(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	c.revokeReplaced(ctx, f.web, r, replaced)
+	return r.summary(), nil
+}
+
+// checkServer verifies and normalizes the URL of a server.
+func checkServer(server string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return "", fmt.Errorf("%s is not an http or https URL", secrets.URL(server))
+	}
+	if u.Scheme == "http" && !netguard.NamesLoopback(server) {
+		return "", fmt.Errorf("%s is not https: a token would travel in plain text", secrets.URL(server))
+	}
+	if u.User != nil {
+		return "", fmt.Errorf("%s: a login replaces the user in front of the host", secrets.URL(server))
+	}
+	u.Fragment = ""
+	return u.String(), nil
+}
+
+// prepare finds out where and with which scopes to log in.
+func (c *Client) prepare(
+	ctx context.Context, server string, s *Settings, reason *LoginRequiredError, previous *record,
+) (*flow, error) {
+	w := c.web(server, s)
+	var d demand
+	refused := true
+	if reason != nil && reason.demand.known() {
+		d = reason.demand
+	} else {
+		var err error
+		if d, refused, err = w.probe(ctx, server); err != nil {
+			return nil, err
+		}
+	}
+	found, err := w.discover(ctx, server, s.Issuer, d)
+	if err != nil {
+		return nil, err
+	}
+	if !refused && found.assumed {
+		return nil, &SetupError{
+			Text: secrets.URL(server) + " answers without a login",
+			Hint: "slipway ls " + secrets.URL(server) + " lists what it offers",
+		}
+	}
+	f := &flow{
+		client:   c,
+		web:      w,
+		server:   server,
+		settings: s,
+		found:    found,
+	}
+	f.scopes = f.selectScopes(d, previous)
+	if s.DPoP || found.dpop {
+		algorithms := found.server.DPoPAlgorithms
+		if len(algorithms) > 0 && !slices.Contains(algorithms, "ES256") {
+			return nil, fmt.Errorf("%s does not accept DPoP proofs with ES256", secrets.URL(found.server.Issuer))
+		}
+		if f.proof, err = newProofKey(); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// web returns the requests for a server. The hosts that the user configured may be
+// anywhere.
+func (c *Client) web(server string, s *Settings) *web {
+	typed := []string{server}
+	for _, issuer := range []string{s.Issuer, s.Exchange.Issuer} {
+		if issuer != "" {
+			typed = append(typed, issuer)
+		}
+	}
+	return newWeb(c.allow, typed...)
+}
+
+// selectScopes returns the scopes to ask for: the configured ones, else those of the
+// challenge, else those of the resource. A challenge for more scopes adds to those of the
+// current login.
+func (f *flow) selectScopes(d demand, previous *record) []string {
+	base := f.found.scopes
+	switch {
+	case len(f.settings.Scopes) > 0:
+		base = f.settings.Scopes
+	case len(d.scopes) > 0:
+		base = d.scopes
+	}
+	if d.code == "insufficient_scope" {
+		base = mergeScopes(base, d.scopes)
+		if previous != nil && previous.Issuer == f.issuer() {
+			base = mergeScopes(previous.Requested, previous.Granted, base)
+		}
+	}
+	base = mergeScopes(base)
+	// Alone, offline_access would replace the default scopes.
+	if len(base) > 0 && f.settings.Grant.Interactive() &&
+		slices.Contains(f.found.server.ScopesSupported, "offline_access") {
+		base = mergeScopes(base, []string{"offline_access"})
+	}
+	return base
+}
+
+// obtain runs the grant and returns the new record.
+func (c *Client) obtain(ctx context.Context, f *flow) (*record, error) {
+	t, err := f.settings.Grant.implementation().obtain(ctx, f)
+	if hasCode(err, "invalid_client") && f.settings.Client.ID == "" && f.registration != nil {
+		// The issuer has forgotten the registration. The next login registers anew.
+		err = errors.Join(err, c.store.forgetRegistration(ctx, f.issuer(), f.registration.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.settings.DPoP && !t.dpop {
+		return nil, fmt.Errorf("%s issued a token that is not bound to a key, although dpop is set",
+			secrets.URL(f.issuer()))
+	}
+	if t.dpop && f.proof == nil {
+		return nil, fmt.Errorf("%s issued a token that is bound to an unknown key", secrets.URL(f.issuer()))
+	}
+	m := &f.found.server
+	r := &record{
+		Principal:          c.principal,
+		Issuer:             m.Issuer,
+		Client:             *f.registration,
+		Resource:           f.found.resource,
+		Server:             f.server,
+		Grant:              f.settings.grant(),
+		Configured:         f.settings.Client.ID != "",
+		Requested:          f.scopes,
+		TokenEndpoint:      m.TokenEndpoint,
+		RevocationEndpoint: m.RevocationEndpoint,
+		AuthMethods:        m.AuthMethods,
+		OmitResource:       f.settings.OmitResource,
+	}
+	r.set(t, c.now())
+	if t.dpop {
+		if r.ProofKey, err = f.proof.encode(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// checkBinding refuses to show a client ID to another issuer than the one it was used with
+// (client ID metadata documents are for all).
+func (c *Client) checkBinding(ctx context.Context, server, id, issuer string) error {
+	if isDocumentID(id) {
+		return nil
+	}
+	r, err := c.store.login(c.principal, server)
+	if err != nil || r == nil || r.Issuer == issuer || r.Client.ID != id {
+		return err
+	}
+	return &SetupError{
+		Text: fmt.Sprintf("the client ID belongs to %s, and the server now names %s",
+			secrets.URL(r.Issuer), secrets.URL(issuer)),
+		Hint: "log out first if the ID is also registered at " + secrets.URL(issuer),
+	}
+}
+
+// revokeReplaced revokes the refresh tokens of logins that a new one replaced, if their
+// issuer supports it. A failure does not matter: nothing uses them.
+func (c *Client) revokeReplaced(ctx context.Context, w *web, r *record, replaced []*record) {
+	for _, old := range replaced {
+		// The same client may have one set of tokens only.
+		if old.Client.ID == r.Client.ID && old.Issuer == r.Issuer {
+			continue
+		}
+		if err := c.revoke(ctx, w, old); err != nil {
+			c.log.Debug("replaced login not revoked", "server", secrets.URL(old.Server), "err", err)
+		}
+	}
+}
+
+// Logins returns all stored logins, by server.
+func (c *Client) Logins() ([]*Login, error) {
+	records, err := c.store.logins(c.principal)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Login
+	for _, r := range records {
+		all = append(all, r.summary())
+	}
+	return all, nil
+}
+
+// ErrNoLogin reports that there is no login to a server.
+var ErrNoLogin = errors.New("not logged in")
+
+// Logout removes the login to a server, and then revokes its tokens. revoked reports
+// whether the issuer supports that. If revoking fails, the login is removed all the same,
+// and the error says that the token remains valid until it expires. Without a login, the
+// error matches [ErrNoLogin].
+func (c *Client) Logout(ctx context.Context, server string) (revoked bool, err error) {
+	removed, err := c.store.removeLogins(ctx, c.principal, server)
+	if err != nil {
+		return false, err
+	}
+	if len(removed) == 0 {
+		return false, fmt.Errorf("%s: %w", secrets.URL(server), ErrNoLogin)
+	}
+	revoked = true
+	for _, r := range removed {
+		if r.RevocationEndpoint == "" {
+			revoked = false
+			continue
+		}
+		w := newWeb(c.allow, r.Server, r.Issuer)
+		if err := c.revoke(ctx, w, r); err != nil {
+			return false, fmt.Errorf("logged out, but the tokens remain valid until they expire: %w", err)
+		}
+	}
+	return revoked, nil
+}
+
+// revoke revokes the tokens of a login (RFC 7009): the refresh token, which usually ends
+// all tokens of the login, and the token itself.
+func (c *Client) revoke(ctx context.Context, w *web, r *record) error {
+	if r.RevocationEndpoint == "" {
+		return nil
+	}
+	for _, t := range []struct{ value, hint string }{
+		{r.Refresh, "refresh_token"},
+		{r.Access, "access_token"},
+	} {
+		if t.value == "" {
+			continue
+		}
+		request := &tokenRequest{
+			issuer:  r.Issuer,
+			client:  &r.Client,
+			methods: r.AuthMethods,
+			form: url.Values{
+				"token":           {t.value},
+				"token_type_hint": {t.hint},
+			},
+			now: c.now,
+		}
+		form, header, err := request.authenticated()
+		if err != nil {
+			return err
+		}
+		resp, text, err := w.post(ctx, r.RevocationEndpoint, "application/x-www-form-urlencoded",
+			[]byte(form.Encode()), header)
+		if err != nil {
+			return err
+		}
+		// An issuer that does not know one kind of token says so.
+		failure := serverError(resp, text)
+		if resp.StatusCode != http.StatusOK && failure.Code != "unsupported_token_type" {
+			return failure
+		}
+	}
+	return nil
+}
+
+// CommandFor returns the command that logs in to a server, for hints.
+func CommandFor(server string) string {
+	shown := secrets.URL(server)
+	if strings.ContainsAny(shown, "&?;*'\" ") {
+		shown = "'" + strings.ReplaceAll(shown, "'", `'\''`) + "'"
+	}
+	return "slipway login " + shown
+}

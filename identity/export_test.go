@@ -1,0 +1,34 @@
+package identity
+
+import (
+	"net/http"
+	"time"
+)
+
+// SetClock replaces the clock of a client.
+func SetClock(c *Client, now func() time.Time) { c.now = now }
+
+// Challenge is what a WWW-Authenticate header demands.
+type Challenge struct {
+	Metadata, Code string
+	Scopes         []string
+	DPoP           bool
+}
+
+// ParseChallenge returns the demand of headers.
+func ParseChallenge(values ...string) Challenge {
+	d := demandOf(http.Header{"Www-Authenticate": values})
+	return Challenge{
+		Metadata: d.metadata,
+		Code:     d.code,
+		Scopes:   d.scopes,
+		DPoP:     d.dpop,
+	}
+}
+
+// Functions for tests.
+var (
+	MetadataAddresses = metadataAddresses
+	ResourceAddresses = resourceAddresses
+	CoversResource    = coversResource
+)

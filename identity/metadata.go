@@ -1,0 +1,310 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/secrets"
+)
+
+// maxServers is how many authorization servers of a resource are tried.
+const maxServers = 5
+
+// resourceMetadata is the part of a protected resource's metadata that is used (RFC 9728,
+// section 2).
+type resourceMetadata struct {
+	Resource             string   `json:"resource"`
+	AuthorizationServers []string `json:"authorization_servers"`
+	ScopesSupported      []string `json:"scopes_supported"`
+	DPoPRequired         bool     `json:"dpop_bound_access_tokens_required"`
+}
+
+// serverMetadata is the part of an authorization server's metadata that is used (RFC 8414,
+// section 2, and its extensions).
+type serverMetadata struct {
+	Issuer                  string   `json:"issuer"`
+	AuthorizationEndpoint   string   `json:"authorization_endpoint"`
+	TokenEndpoint           string   `json:"token_endpoint"`
+	RegistrationEndpoint    string   `json:"registration_endpoint"`
+	RevocationEndpoint      string   `json:"revocation_endpoint"`
+	DeviceEndpoint          string   `json:"device_authorization_endpoint"`
+	ScopesSupported         []string `json:"scopes_supported"`
+	ChallengeMethods        []string `json:"code_challenge_methods_supported"`
+	AuthMethods             []string `json:"token_endpoint_auth_methods_supported"`
+	AuthSigningAlgorithms   []string `json:"token_endpoint_auth_signing_alg_values_supported"`
+	DPoPAlgorithms          []string `json:"dpop_signing_alg_values_supported"`
+	IssuerInResponse        bool     `json:"authorization_response_iss_parameter_supported"`
+	ClientDocumentSupported bool     `json:"client_id_metadata_document_supported"`
+}
+
+// discovery is what a server and its metadata say about logins.
+type discovery struct {
+	// resource is the value of the resource parameter.
+	resource string
+	// scopes are those of the protected resource.
+	scopes []string
+	// dpop reports that the resource accepts only bound tokens.
+	dpop bool
+	// server is the metadata of the chosen authorization server.
+	server serverMetadata
+	// assumed reports that the authorization server has no metadata, so that its endpoints
+	// are those of the 2025-03-26 specification.
+	assumed bool
+}
+
+// discover finds the authorization server of a server and its metadata. issuer, if not
+// empty, is the one that the user selected.
+func (w *web) discover(ctx context.Context, server, issuer string, d demand) (*discovery, error) {
+	found := &discovery{dpop: d.dpop}
+	doc, err := w.resource(ctx, server, d.metadata)
+	switch {
+	case errors.Is(err, errNoDocument) && d.metadata != "":
+		return nil, fmt.Errorf("%s: no protected resource metadata at %s, which the server names",
+			secrets.URL(server), secrets.URL(d.metadata))
+	case errors.Is(err, errNoDocument):
+		found.resource = canonicalResource(server)
+		err := w.withoutResource(ctx, server, issuer, found)
+		return found, err
+	case err != nil:
+		return nil, err
+	}
+	found.resource = doc.Resource
+	found.scopes = mergeScopes(doc.ScopesSupported)
+	found.dpop = found.dpop || doc.DPoPRequired
+	issuers := doc.AuthorizationServers
+	if issuer != "" {
+		if len(issuers) > 0 && !slices.Contains(issuers, issuer) {
+			return nil, &SetupError{
+				Text: fmt.Sprintf("%s does not accept logins of %s", secrets.URL(server), secrets.URL(issuer)),
+				Hint: "it names " + secrets.URL(issuers[0]) + ": leave out the issuer, or use this one",
+			}
+		}
+		issuers = []string{issuer}
+	}
+	if len(issuers) == 0 {
+		return nil, fmt.Errorf("%s: its metadata names no authorization server", secrets.URL(server))
+	}
+	var first error
+	for _, candidate := range issuers[:min(len(issuers), maxServers)] {
+		meta, err := w.authorizationServer(ctx, candidate)
+		if err == nil {
+			found.server = *meta
+			return found, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// resource fetches and verifies the metadata of a protected resource: at the address that
+// the server names, or else at the well-known addresses of its path and of its root.
+func (w *web) resource(ctx context.Context, server, named string) (*resourceMetadata, error) {
+	addresses := []string{named}
+	if named == "" {
+		addresses = resourceAddresses(server)
+	}
+	for _, address := range addresses {
+		var doc resourceMetadata
+		err := w.getJSON(ctx, address, &doc)
+		if errors.Is(err, errNoDocument) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !coversResource(doc.Resource, server) {
+			return nil, fmt.Errorf("%s: the metadata at %s is for another resource, %q: nothing was sent to it",
+				secrets.URL(server), secrets.URL(address), printable(doc.Resource))
+		}
+		return &doc, nil
+	}
+	return nil, errNoDocument
+}
+
+// resourceAddresses are the well-known addresses of a server's metadata, most specific
+// first (RFC 9728, section 3.1).
+func resourceAddresses(server string) []string {
+	const wellKnown = "/.well-known/oauth-protected-resource"
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil
+	}
+	origin := u.Scheme + "://" + u.Host
+	root := origin + wellKnown
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	query := ""
+	if u.RawQuery != "" {
+		query = "?" + u.RawQuery
+	}
+	if path == "" && query == "" {
+		return []string{root}
+	}
+	return []string{root + path + query, root}
+}
+
+// coversResource reports whether metadata of a resource applies to a server: they are
+// equal, or the resource is a parent path on the same origin. RFC 9728 requires equality;
+// many servers publish one document for a host.
+func coversResource(resource, server string) bool {
+	r, err := url.Parse(resource)
+	if err != nil || r.Host == "" || r.Fragment != "" {
+		return false
+	}
+	s, err := url.Parse(server)
+	if err != nil || originOf(r) != originOf(s) {
+		return false
+	}
+	if r.RawQuery != "" && r.RawQuery != s.RawQuery {
+		return false
+	}
+	parent := strings.TrimSuffix(r.EscapedPath(), "/")
+	path := strings.TrimSuffix(s.EscapedPath(), "/")
+	return path == parent || strings.HasPrefix(path, parent+"/")
+}
+
+// originOf returns scheme, host and port of a URL, without the default port.
+func originOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	scheme := strings.ToLower(u.Scheme)
+	switch scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return scheme + "://" + host
+}
+
+// canonicalResource returns the resource identifier of a server without metadata.
+func canonicalResource(server string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	u.Host = strings.ToLower(u.Host)
+	u.Fragment = ""
+	if u.Path == "/" {
+		u.Path = ""
+	}
+	return u.String()
+}
+
+// withoutResource finds the authorization server of a server without metadata: the issuer
+// that the user selected, or as in 2025-03-26 the root of the server.
+func (w *web) withoutResource(ctx context.Context, server, issuer string, found *discovery) error {
+	if issuer == "" {
+		u, err := url.Parse(server)
+		if err != nil {
+			return err
+		}
+		issuer = u.Scheme + "://" + u.Host
+		meta, err := w.authorizationServer(ctx, issuer)
+		if err == nil {
+			found.server = *meta
+			return nil
+		}
+		if !errors.Is(err, errNoDocument) {
+			return err
+		}
+		found.assumed = true
+		found.server = serverMetadata{
+			Issuer:                issuer,
+			AuthorizationEndpoint: issuer + "/authorize",
+			TokenEndpoint:         issuer + "/token",
+			RegistrationEndpoint:  issuer + "/register",
+		}
+		return nil
+	}
+	meta, err := w.authorizationServer(ctx, issuer)
+	if err != nil {
+		return err
+	}
+	found.server = *meta
+	return nil
+}
+
+// noMetadataError is errNoDocument with the issuer that has none.
+type noMetadataError struct{ issuer string }
+
+func (e *noMetadataError) Error() string {
+	return secrets.URL(e.issuer) + " has no authorization server metadata"
+}
+
+func (e *noMetadataError) Is(target error) bool { return target == errNoDocument }
+
+// authorizationServer fetches and verifies the metadata of an issuer.
+func (w *web) authorizationServer(ctx context.Context, issuer string) (*serverMetadata, error) {
+	if err := w.checkURL(issuer); err != nil {
+		return nil, fmt.Errorf("authorization server: %w", err)
+	}
+	for _, address := range metadataAddresses(issuer) {
+		var doc serverMetadata
+		err := w.getJSON(ctx, address, &doc)
+		if errors.Is(err, errNoDocument) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		// RFC 8414, section 3.3: a document of another issuer must not be used. Browsers and
+		// libraries add a slash to an empty path, so nothing is normalized here.
+		if doc.Issuer != issuer {
+			return nil, fmt.Errorf("the metadata at %s is of another issuer, %q: it was not used",
+				secrets.URL(address), printable(doc.Issuer))
+		}
+		if err := w.checkEndpoints(&doc); err != nil {
+			return nil, fmt.Errorf("the metadata at %s: %w", secrets.URL(address), err)
+		}
+		return &doc, nil
+	}
+	return nil, &noMetadataError{issuer}
+}
+
+// metadataAddresses are the addresses of an issuer's metadata in the order of the
+// specification: RFC 8414, then OpenID Connect Discovery with the path inserted and with
+// it appended.
+func metadataAddresses(issuer string) []string {
+	u, err := url.Parse(issuer)
+	if err != nil {
+		return nil
+	}
+	origin := u.Scheme + "://" + u.Host
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	all := []string{
+		origin + "/.well-known/oauth-authorization-server" + path,
+		origin + "/.well-known/openid-configuration" + path,
+	}
+	if path != "" {
+		all = append(all, origin+path+"/.well-known/openid-configuration")
+	}
+	return all
+}
+
+// checkEndpoints verifies the addresses of an authorization server before any is used.
+func (w *web) checkEndpoints(doc *serverMetadata) error {
+	if doc.TokenEndpoint == "" {
+		return errors.New("token_endpoint is missing")
+	}
+	for name, address := range map[string]string{
+		"authorization_endpoint":        doc.AuthorizationEndpoint,
+		"token_endpoint":                doc.TokenEndpoint,
+		"registration_endpoint":         doc.RegistrationEndpoint,
+		"revocation_endpoint":           doc.RevocationEndpoint,
+		"device_authorization_endpoint": doc.DeviceEndpoint,
+	} {
+		if address == "" {
+			continue
+		}
+		if err := w.checkURL(address); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
