@@ -104,9 +104,23 @@ func (e *Endpoint) rememberToken(r *http.Request) {
 	}
 }
 
-// isAuthorization reports whether an error is about credentials, and not about the
-// connection or the server.
-func isAuthorization(err error) bool {
+// authorizationError returns the error of the credentials in err, or nil if err is about
+// the connection or the server.
+func authorizationError(err error) error {
+	var unsent *authorizeError
+	if errors.As(err, &unsent) {
+		return unsent.error
+	}
 	var refused *StatusError
-	return errors.As(err, new(*authorizeError)) || errors.As(err, &refused) && refused.Err != nil
+	if errors.As(err, &refused) && refused.explained() {
+		return refused.Err
+	}
+	return nil
+}
+
+// explained reports whether the error of the credentials says more than the response. An
+// error may have a method Explains to deny that.
+func (e *StatusError) explained() bool {
+	var explains interface{ Explains() bool }
+	return e.Err != nil && (!errors.As(e.Err, &explains) || explains.Explains())
 }

@@ -293,7 +293,7 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 		x.Received(text, tap.Body)
 	}
 	status := l.endpoint.statusError(resp, text)
-	if status.Err != nil {
+	if status.explained() {
 		return nil, status
 	}
 	var m peer.Message

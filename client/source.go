@@ -354,8 +354,8 @@ func (s *Source) unavailable(ctx context.Context, code mcp.Code, err error) erro
 	switch {
 	case errors.As(err, &down):
 		text = fmt.Sprintf("%s cannot be %s: %v", s.subject(), down.verb, down.cause)
-	case isAuthorization(err):
-		text = fmt.Sprintf("%s: %v", s.subject(), err)
+	case authorizationError(err) != nil:
+		text = fmt.Sprintf("%s: %v", s.subject(), authorizationError(err))
 	case errors.As(err, &unread):
 		text = fmt.Sprintf("%s: %v", s.subject(), unread)
 	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):

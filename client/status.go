@@ -38,7 +38,7 @@ func (e *StatusError) Refused() bool {
 
 // Error implements the error interface.
 func (e *StatusError) Error() string {
-	if e.Err != nil {
+	if e.explained() {
 		return e.Err.Error()
 	}
 	return "the server answered with " + e.text()

@@ -125,6 +125,9 @@ func (s *Source) downLocked() *downError {
 
 func (e *downError) Error() string {
 	var status *StatusError
+	if err := authorizationError(e.cause); err != nil {
+		return err.Error()
+	}
 	if errors.As(e.cause, &status) && status.Refused() {
 		return "the server refuses access: " + status.text()
 	}

@@ -122,7 +122,9 @@ func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 
 var callbackPage = template.Must(template.New("callback").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Slipway</title>
-<style>body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:36rem;padding:0 1rem;overflow-wrap:anywhere}</style>
+<style>
+body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:36rem;padding:0 1rem;overflow-wrap:anywhere}
+</style>
 <h1>Slipway</h1>
 <p>{{.}}</p>
 </html>

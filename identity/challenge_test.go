@@ -69,7 +69,8 @@ func TestMetadataAddresses(t *testing.T) {
 		}
 	}
 	for server, want := range map[string][]string{
-		"https://x/a/mcp": {"https://x/.well-known/oauth-protected-resource/a/mcp", "https://x/.well-known/oauth-protected-resource"},
+		"https://x/a/mcp": {"https://x/.well-known/oauth-protected-resource/a/mcp",
+			"https://x/.well-known/oauth-protected-resource"},
 		"https://x/mcp?t=1": {"https://x/.well-known/oauth-protected-resource/mcp?t=1",
 			"https://x/.well-known/oauth-protected-resource"},
 		"https://x/": {"https://x/.well-known/oauth-protected-resource"},

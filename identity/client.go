@@ -125,7 +125,7 @@ func (c *Client) Login(ctx context.Context, server string, opts *LoginOptions) (
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(opts.Timeout, loginTimeout), errLoginTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(opts.Timeout, loginTimeout), ErrTimeout)
 	defer cancel()
 	previous, err := c.store.login(c.principal, server)
 	if err != nil {
@@ -251,7 +251,7 @@ func (f *flow) selectScopes(d demand, previous *record) []string {
 func (c *Client) obtain(ctx context.Context, f *flow) (*record, error) {
 	t, err := f.settings.Grant.implementation().obtain(ctx, f)
 	if hasCode(err, "invalid_client") && f.settings.Client.ID == "" && f.registration != nil {
-		// The issuer has forgotten the registration. The next login registers anew.
+		// The issuer has forgotten the registration. The next login registers again.
 		err = errors.Join(err, c.store.forgetRegistration(ctx, f.issuer(), f.registration.ID))
 	}
 	if err != nil {

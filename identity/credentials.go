@@ -14,8 +14,8 @@ import (
 )
 
 // refreshTimeout is how long a refresh may take, including the wait for other processes. It
-// is not cancelled with the request that needs it: an answer that nobody reads would lose
-// the only refresh token.
+// is not cancelled with the request that needs it: an answer that is not read would
+// lose the only refresh token.
 const refreshTimeout = 45 * time.Second
 
 // freshTime is how long a new token counts as new: if the server refuses it, another one
@@ -145,10 +145,11 @@ func (k *Credentials) proofKey(login *record) (*proofKey, error) {
 // required returns the error that asks the user for a login.
 func (k *Credentials) required(login *record, reason string, d demand) error {
 	e := &LoginRequiredError{
-		Server: k.server,
-		Scopes: d.scopes,
-		Reason: reason,
-		demand: d,
+		Server:     k.server,
+		Scopes:     d.scopes,
+		Reason:     reason,
+		Advertised: d.metadata != "",
+		demand:     d,
 	}
 	if login != nil {
 		e.Issuer = login.Issuer
@@ -185,7 +186,8 @@ func (k *Credentials) Refused(resp *http.Response) (retry bool, err error) {
 	if login.Access != used {
 		return true, nil // replaced meanwhile
 	}
-	if k.client.now().Sub(login.Obtained) < freshTime && !k.replacedByOther(used) {
+	now := k.client.now()
+	if now.Sub(login.Obtained) < freshTime && !login.due(now) && !k.replacedByOther(used) {
 		return false, k.required(login, "it does not accept the token of the login", d)
 	}
 	if moved := k.issuerChanged(ctx, login, d); moved != "" {
@@ -277,7 +279,9 @@ func (k *Credentials) forbidden(used string, d demand) error {
 		Issuer: login.Issuer,
 		Scopes: d.scopes,
 		Reason: "the login lacks a permission for this request",
-		demand: d,
+
+		Advertised: true,
+		demand:     d,
 	}
 	e.Repeated = true
 	for _, scope := range d.scopes {

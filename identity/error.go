@@ -20,6 +20,9 @@ type LoginRequiredError struct {
 	Scopes []string
 	// Reason says why, as a clause: "it requires a login".
 	Reason string
+	// Advertised reports whether the server names its metadata: it supports logins. Without
+	// that, it may also want a token from elsewhere.
+	Advertised bool
 	// Repeated reports that the login already asked for these scopes, so another one is
 	// unlikely to help.
 	Repeated bool
@@ -76,6 +79,18 @@ func printable(text string) string {
 		text = text[:300] + "…"
 	}
 	return visible.Line(text)
+}
+
+// Explains reports whether the error says more than the response of the server, which may
+// want a token from elsewhere. Package client uses it.
+func (e *LoginRequiredError) Explains() bool { return e.Advertised || e.Issuer != "" }
+
+// Hint returns the next step for the user.
+func (e *LoginRequiredError) Hint() string {
+	if e.Explains() {
+		return CommandFor(e.Server)
+	}
+	return "set MCP_CLIENT_TOKEN to a bearer token for the server, or log in: " + CommandFor(e.Server)
 }
 
 // SetupError reports that a login needs a setting that only the user can supply.

@@ -248,13 +248,13 @@ func (f *flow) pasted(ctx context.Context) <-chan string {
 	return lines
 }
 
-// errLoginTimeout is the cause of a login that took too long.
-var errLoginTimeout = errors.New("no answer from the browser in time")
+// ErrTimeout reports that the user did not complete a login in time.
+var ErrTimeout = errors.New("no answer from the browser in time")
 
 // waitError is the error of a login that ended while it waited for the user.
 func waitError(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), errLoginTimeout) {
-		return errLoginTimeout
+	if errors.Is(context.Cause(ctx), ErrTimeout) {
+		return ErrTimeout
 	}
 	return context.Cause(ctx)
 }

@@ -31,7 +31,7 @@ func (deviceGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	if m.DeviceEndpoint == "" {
 		return nil, &SetupError{
 			Text: secrets.URL(m.Issuer) + " does not support the device flow",
-			Hint: "leave out --device; with --no-browser you can open the address on any machine",
+			Hint: "omit --device; with --no-browser you can open the address on any machine",
 		}
 	}
 	if err := f.useClient(ctx, "", grantDevice); err != nil {
@@ -41,7 +41,7 @@ func (deviceGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, d.lifetime, errLoginTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, d.lifetime, ErrTimeout)
 	defer cancel()
 	if err := f.present(ctx, &Authorization{
 		URL:      d.address,
@@ -73,7 +73,8 @@ func (f *flow) authorizeDevice(ctx context.Context) (*deviceCode, error) {
 		return nil, err
 	}
 	form.Set("client_id", f.registration.ID)
-	resp, text, err := f.web.post(ctx, m.DeviceEndpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header)
+	resp, text, err := f.web.post(ctx, m.DeviceEndpoint, "application/x-www-form-urlencoded",
+		[]byte(form.Encode()), header)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (f *flow) poll(ctx context.Context, d *deviceCode) (*token, error) {
 		case hasCode(err, "slow_down"):
 			interval = min(interval+5*time.Second, maxInterval)
 		case hasCode(err, "expired_token"):
-			return nil, errLoginTimeout
+			return nil, ErrTimeout
 		case errors.As(err, &refused) && refused.Status < 500:
 			return nil, err
 		default:

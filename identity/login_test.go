@@ -64,17 +64,21 @@ func mustLogin(t *testing.T, c *identity.Client, s *authtest.Server) *identity.L
 // request makes one request with credentials, and retries as client.Endpoint does.
 func request(t *testing.T, k *identity.Credentials, s *authtest.Server) (status int, err error) {
 	t.Helper()
+	return send(t.Context(), k, s.URL)
+}
+
+func send(ctx context.Context, k *identity.Credentials, server string) (status int, err error) {
 	for range 3 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader("{}"))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server, strings.NewReader("{}"))
 		if err != nil {
-			t.Fatal(err)
+			return 0, err
 		}
 		if err := k.Authorize(r); err != nil {
 			return 0, err
 		}
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
-			t.Fatal(err)
+			return 0, err
 		}
 		_ = resp.Body.Close()
 		status = resp.StatusCode
@@ -358,7 +362,11 @@ func TestSettings(t *testing.T) {
 		"no identity provider":    {Grant: identity.IdentityAssertion, Client: identity.ClientSettings{ID: "x"}},
 		"invalid scope":           {Scopes: []string{"a b"}},
 		"invalid port":            {CallbackPort: 70000},
-		"unknown type of a token": {Grant: identity.TokenExchange, Client: identity.ClientSettings{ID: "x"}, Exchange: identity.ExchangeSettings{Token: secret, TokenType: "x"}},
+		"unknown type of a token": {
+			Grant:    identity.TokenExchange,
+			Client:   identity.ClientSettings{ID: "x"},
+			Exchange: identity.ExchangeSettings{Token: secret, TokenType: "x"},
+		},
 	} {
 		if err := s.Check(); err == nil {
 			t.Errorf("%s: Check = nil, want an error", name)

@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,22 +32,8 @@ func shareLogin(dir, server string) int {
 	store := identity.OpenStore(dir, &identity.StoreOptions{NoKeychain: true})
 	k := newClient(store).Credentials(server, nil)
 	for range 20 {
-		r, err := http.NewRequest(http.MethodPost, server, strings.NewReader("{}"))
-		if err == nil {
-			err = k.Authorize(r)
-		}
-		if err != nil {
-			fmt.Println("authorize:", err)
-			return 1
-		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			fmt.Println("request:", err)
-			return 1
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			fmt.Println("status", resp.StatusCode)
+		if status, err := send(context.Background(), k, server); status != http.StatusOK || err != nil {
+			fmt.Println(status, err)
 			return 1
 		}
 		time.Sleep(25 * time.Millisecond)

@@ -46,7 +46,7 @@ type tokenRequest struct {
 }
 
 // send makes the request. If the server demands a nonce in the proof, the request is sent
-// once more with it (RFC 9449, section 8).
+// again with it (RFC 9449, section 8).
 func (r *tokenRequest) send(ctx context.Context) (*token, error) {
 	for attempt := 0; ; attempt++ {
 		form, header, err := r.authenticated()

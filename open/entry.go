@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/sitebuild"
@@ -67,7 +68,10 @@ type EntryOptions struct {
 type Addition struct {
 	*registry.Entry
 	// Offers describes what a source that Slipway serves offers, as in "6 tools".
-	Offers   string
+	Offers string
+	// Login is set if the server at a URL requires a login, which its definition does not
+	// contain.
+	Login    *identity.LoginRequiredError
 	download *download // or nil
 }
 
@@ -351,7 +355,10 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		o = &LiveOptions{}
 	}
 	src, err := openServer(ctx, e.arg, e.arg, o)
+	var login *identity.LoginRequiredError
 	switch {
+	case errors.As(err, &login) && login.Advertised:
+		entry.Todo = []string{"log in: " + identity.CommandFor(e.arg) + ", or in clients that log in themselves"}
 	case refusesAccess(err):
 		key := registry.SecretKey(s.Name, "token")
 		entry.Server().Secrets = []string{key}
@@ -380,7 +387,11 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 			}
 		}
 	}
-	return &Addition{Entry: entry}, nil
+	added := &Addition{Entry: entry}
+	if login != nil && login.Advertised {
+		added.Login = login
+	}
+	return added, nil
 }
 
 // firstEventWait returns the time limit for the first event of a stream.

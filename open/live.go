@@ -165,7 +165,7 @@ func openLive(ctx context.Context, arg string, transport client.Transport, o *Li
 	var login *identity.LoginRequiredError
 	switch {
 	case errors.As(err, &login):
-		e.Hint = identity.CommandFor(login.Server)
+		e.Hint = login.Hint()
 	case errors.As(err, new(*client.CommandError)):
 		e.Kind = Unreadable
 	case errors.As(err, &exit):

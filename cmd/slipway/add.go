@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/open"
@@ -97,6 +98,7 @@ others from being written.`,
 	flags.Var(eachOf(&a.secretsFrom, launcherSecrets), "secrets-from",
 		"`source` of secrets when the server is started (repeatable); clients then start it through the launcher")
 	flags.BoolVarP(&a.yes, "yes", "y", false, "write without asking")
+	loginFlag(cmd)
 	jsonFlag(cmd, "the definition, the plan, and the remaining steps")
 	return cmd
 }
@@ -110,10 +112,9 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 	wait := waitFor(cmd, publicName(source))
 	defer wait.finish()
 	a.EntryOptions.Progress = wait.bytes()
-	if a.entry, err = open.Entry(cmd.Context(), source, &a.EntryOptions); err != nil {
+	if a.entry, err = a.openEntry(cmd, source, wait.finish); err != nil {
 		return notAdded(err)
 	}
-	wait.finish()
 	defer closeAddition(a.entry)
 	added, merged, err := a.define()
 	if err != nil {
@@ -156,6 +157,26 @@ func (a *installing) run(cmd *cobra.Command, source string) error {
 		a.conclude(cmd.OutOrStdout(), idle)
 	}
 	return outcome("add", a.plan.Files, a.plan.Conflicts(), takenHint)
+}
+
+// openEntry opens the source, and again after a login if the server requires one and the
+// user agrees. opened is called each time.
+func (a *installing) openEntry(cmd *cobra.Command, source string, opened func()) (entry *open.Addition, err error) {
+	err = withLogin(cmd, func() error {
+		if entry != nil {
+			closeAddition(entry)
+		}
+		entry, err = open.Entry(cmd.Context(), source, &a.EntryOptions)
+		opened()
+		if err == nil && entry.Login != nil {
+			return entry.Login
+		}
+		return err
+	})
+	if errors.As(err, new(*identity.LoginRequiredError)) && entry != nil {
+		err = nil // it is one of the remaining steps
+	}
+	return entry, err
 }
 
 // begin sets the options that are not bound to flags.

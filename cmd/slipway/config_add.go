@@ -183,7 +183,8 @@ func (a *adding) complete(cmd *cobra.Command) error {
 	}
 	a.Live = liveOptions(nil, nil)
 	a.Live.AllowNetwork = a.AllowNetwork
-	return nil
+	a.Live.Identity, err = newIdentity(cmd, a.AllowNetwork, nil)
+	return err
 }
 
 // plainValues returns the values of a flag, none of which may be a secret.

@@ -71,6 +71,8 @@ site build EX/http-reference-source -o built --json
 site check EX/http-reference --json
 site diff EX/http-reference EX/http-reference --json
 site freeze EX/http-reference -o frozen --dry-run --json
+login --list --json
+logout http://localhost:1 --json
 search word --registry http://127.0.0.1:1 --json
 `
 

@@ -48,7 +48,7 @@ that page cannot be loaded, or use --device. $BROWSER replaces the default
 browser.
 
 SERVER is the name of a server in FILE, by default in the definitions that
-"slipway add" writes; its "auth" member has the same settings as the flags.
+"slipway add" writes.
 
 Without a client ID, Slipway registers itself if the authorization server allows
 that. Secrets are read from files or stdin, never from the command line.
@@ -70,8 +70,8 @@ SLIPWAY_STORE_KEY=file:PATH selects another file.`,
 	flags.StringVar(&f.clientSecret, "client-secret", "", "`file` with the secret of the client; - reads it from stdin")
 	flags.StringVar(&f.clientKey, "client-key", "", "PEM `file` with the private key of the client (private_key_jwt)")
 	flags.StringVar(&f.settings.Issuer, "issuer", "", "`URL` of the authorization server, if the server names several")
-	flags.Var(oneOf((*string)(&f.settings.Grant), identity.Grants()...), "grant",
-		"`grant` to use: code, device, client, jwt-bearer; exchange and id-jag need definitions")
+	flags.Var(oneOf((*string)(&f.settings.Grant), "code", "device", "client", "jwt-bearer"), "grant",
+		"`grant` to use: code, device, client, jwt-bearer")
 	flags.StringVar(&f.assertion, "assertion", "", "`file` with the assertion of the grant jwt-bearer")
 	flags.BoolVar(&f.device, "device", false, "log in with a browser on another device (--grant device)")
 	flags.BoolVar(&f.noBrowser, "no-browser", false, "do not open a browser; print the address only")
@@ -81,7 +81,7 @@ SLIPWAY_STORE_KEY=file:PATH selects another file.`,
 	flags.Var(&f.timeout, "timeout", "how long to wait for the browser")
 	flags.BoolVar(&f.settings.DPoP, "dpop", false, "demand a token that is bound to a key of this machine")
 	flags.BoolVar(&f.settings.OmitResource, "omit-resource", false,
-		"leave out the resource parameter, for authorization servers that refuse it (Microsoft Entra ID)")
+		"omit the resource parameter, for authorization servers that refuse it (Microsoft Entra ID)")
 	flags.BoolVar(&f.settings.AssumePKCE, "assume-pkce", false,
 		"log in although the authorization server does not announce PKCE")
 	flags.BoolVar(&f.list, "list", false, "list the stored logins")

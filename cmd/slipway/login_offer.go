@@ -66,7 +66,7 @@ func loginFailure(text string, err error) *failure {
 	var store *identity.StoreError
 	switch {
 	case errors.As(err, &need):
-		f := remoteFailed(identity.CommandFor(need.Server), "%s", text)
+		f := remoteFailed(need.Hint(), "%s", text)
 		f.cause = err
 		return f
 	case errors.As(err, &setup):
@@ -121,7 +121,7 @@ func (o *loginOffers) make(need *identity.LoginRequiredError) (done bool, err er
 		o.lines = readLines(ask.in)
 	}
 	if auto, _ := cmd.Flags().GetBool("login"); !auto {
-		if ask == nil {
+		if ask == nil || !need.Advertised {
 			return false, nil
 		}
 		say(ask.out, "%s: %s", secrets.URL(need.Server), visible.Line(need.Error()))
@@ -166,7 +166,7 @@ func loginError(cmd *cobra.Command, server string, err error) error {
 	}
 	hint := ""
 	var answered *identity.ServerError
-	if errors.As(err, &answered) && answered.Status == 0 || errors.Is(err, context.DeadlineExceeded) {
+	if errors.As(err, &answered) && answered.Status == 0 || errors.Is(err, identity.ErrTimeout) {
 		hint = "to try again: " + identity.CommandFor(server)
 	}
 	return remoteFailed(hint, "%s", text)

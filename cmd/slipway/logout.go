@@ -36,6 +36,15 @@ and the tokens remain valid until they expire.`,
 				return err
 			}
 			revoked, err := c.Logout(cmd.Context(), server)
+			gone := !errors.Is(err, identity.ErrNoLogin)
+			if wantsJSON(cmd) {
+				if err := printJSON(cmd.OutOrStdout(), map[string]bool{
+					"loggedOut": gone,
+					"revoked":   revoked,
+				}); err != nil {
+					return err
+				}
+			}
 			switch {
 			case errors.Is(err, identity.ErrNoLogin):
 				return no("slipway login --list lists the logins", "logout: %v", err)
@@ -51,5 +60,6 @@ and the tokens remain valid until they expire.`,
 		},
 	}
 	networkFlag(cmd)
+	jsonFlag(cmd, "whether the tokens were revoked")
 	return cmd
 }

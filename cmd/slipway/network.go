@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/client"
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
@@ -75,11 +76,14 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 		if f == nil {
 			f = stranger(e.Err.Error(), e.Err, "SOURCE")
 		}
-		if f == nil {
-			f = loginFailure(e.Name+": "+e.Err.Error(), e.Err)
-		}
-		if f == nil {
+		var need *identity.LoginRequiredError
+		switch {
+		case f != nil:
+		case errors.As(e.Err, &need) && need.Explains():
+			f = loginFailure(e.Name+": "+need.Error(), e.Err)
+		default:
 			f = remoteFailed("", "no server is available: %s failed", e.Name)
+			f.cause = e.Err
 		}
 		if first == nil || first.code == exitRemote {
 			first = f

@@ -24,6 +24,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/slipway-mcp/slipway/internal/test/authtest"
 	"github.com/slipway-mcp/slipway/internal/test/registrytest"
 )
 
@@ -32,6 +33,7 @@ var update = flag.Bool("update", false, "rewrite docs/cli.md and the expectation
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"asking":   askingMain,
+		"browser":  browserMain,
 		"hostile":  hostileMain,
 		"leaky":    leakyMain,
 		"sharing":  sharingMain,
@@ -73,6 +75,9 @@ func TestMain(m *testing.M) {
 //	                             to the address it names, and print what comes
 //	post NAME URL FILE           send FILE without waiting for the answer
 //	answer NAME                  wait for that answer and print its body
+//	authserver NAME              a server at $NAME that requires OAuth, and its
+//	                             authorization server; the program browser approves
+//	auth NAME CHANGE...          change it, or search files for its tokens
 func TestScript(t *testing.T) {
 	example, err := filepath.Abs("../../examples/http-reference")
 	if err != nil {
@@ -91,35 +96,37 @@ func TestScript(t *testing.T) {
 			env.Setenv("ACTS", actsOnTerminal)
 			env.Setenv("SLIPWAY_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{},
-				posts: map[string]chan string{}}
+				posts: map[string]chan string{}, auths: map[string]*authtest.Server{}}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"zip":      zipFolder,
-			"fill":     fillBytes,
-			"host":     hostFolder,
-			"redirect": redirect,
-			"registry": hostRegistry,
-			"hangs":    hangs,
-			"release":  release,
-			"serve":    startServer,
-			"launch":   launch,
-			"inspect":  startInspector,
-			"log":      awaitLog,
-			"signal":   sendSignal,
-			"ended":    ended,
-			"http":     request,
-			"waits":    waits,
-			"sse":      talkSSE,
-			"post":     post,
-			"answer":   answer,
-			"asker":    hostAsker,
-			"faulty":   hostFaulty,
-			"occupy":   occupyPort,
-			"cure":     runCure,
-			"asks":     beginAsk,
-			"answers":  endAsk,
+			"exits":      exits,
+			"zip":        zipFolder,
+			"fill":       fillBytes,
+			"host":       hostFolder,
+			"redirect":   redirect,
+			"registry":   hostRegistry,
+			"hangs":      hangs,
+			"release":    release,
+			"serve":      startServer,
+			"launch":     launch,
+			"inspect":    startInspector,
+			"log":        awaitLog,
+			"signal":     sendSignal,
+			"ended":      ended,
+			"http":       request,
+			"waits":      waits,
+			"sse":        talkSSE,
+			"post":       post,
+			"answer":     answer,
+			"asker":      hostAsker,
+			"authserver": hostAuth,
+			"auth":       changeAuth,
+			"faulty":     hostFaulty,
+			"occupy":     occupyPort,
+			"cure":       runCure,
+			"asks":       beginAsk,
+			"answers":    endAsk,
 		},
 	})
 }
@@ -164,6 +171,7 @@ type world struct {
 	servers map[string]*server
 	hosts   map[string]*host
 	posts   map[string]chan string
+	auths   map[string]*authtest.Server
 }
 
 func of(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }

@@ -111,6 +111,7 @@ health checks. With --public-url the server publishes a card at
 	}
 	bundleFlags(cmd)
 	lockFlags(cmd)
+	loginFlag(cmd)
 	f.config.add(cmd.Flags())
 	cmd.Flags().Bool("json", false, "print the settings as JSON, with --print-config")
 	all := f.settings()
@@ -215,7 +216,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.servers.apply(o, log, f.Server.RequestTimeout); err != nil {
 		return err
 	}
-	src, stop, err := f.openServed(ctx, cmd, args, names, o, lock, log)
+	var src mcp.Source
+	var stop func()
+	err = withLogin(cmd, func() (err error) {
+		src, stop, err = f.openServed(ctx, cmd, args, names, o, lock, log)
+		return err
+	})
 	if err != nil && ctx.Err() != nil {
 		return nil // stopped before anything was served
 	}

@@ -15,8 +15,8 @@ func serverHint(err error, file string) string {
 	var login *identity.LoginRequiredError
 	list := "slipway config secrets " + file
 	switch {
-	case errors.As(err, &login):
-		return identity.CommandFor(login.Server)
+	case errors.As(err, &login) && login.Advertised:
+		return login.Hint()
 	case errors.As(err, &exit):
 		return exit.Hint()
 	case !errors.As(err, &status) || !status.Refused():

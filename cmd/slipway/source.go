@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/fleet"
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 )
@@ -85,7 +87,11 @@ func printProblems(stderr io.Writer) func(client.Event) {
 		}
 		one.Lock()
 		defer one.Unlock()
-		say(stderr, "server %s: %v", e.Name, e.Err)
+		shown := e.Err
+		if need := (*identity.LoginRequiredError)(nil); errors.As(e.Err, &need) && need.Explains() {
+			shown = need
+		}
+		say(stderr, "server %s: %v", e.Name, shown)
 		if f := blocked("", e.Err); f != nil {
 			hint(stderr, f.hint)
 		} else if next := serverHint(e.Err, "FILE"); next != "" {
