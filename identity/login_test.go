@@ -353,15 +353,15 @@ func TestClientCredentials(t *testing.T) {
 func TestSettings(t *testing.T) {
 	secret := func(context.Context) (string, error) { return "x", nil }
 	for name, s := range map[string]identity.Settings{
-		"unknown grant":           {Grant: "password"},
-		"secret without ID":       {Client: identity.ClientSettings{Secret: secret}},
-		"client without secret":   {Grant: identity.ClientCredentials, Client: identity.ClientSettings{ID: "x"}},
-		"secret and key":          {Client: identity.ClientSettings{ID: "x", Secret: secret, Key: secret}},
-		"no assertion":            {Grant: identity.JWTBearer, Client: identity.ClientSettings{ID: "x"}},
-		"no subject token":        {Grant: identity.TokenExchange, Client: identity.ClientSettings{ID: "x"}},
-		"no identity provider":    {Grant: identity.IdentityAssertion, Client: identity.ClientSettings{ID: "x"}},
-		"invalid scope":           {Scopes: []string{"a b"}},
-		"invalid port":            {CallbackPort: 70000},
+		"unknown grant":         {Grant: "password"},
+		"secret without ID":     {Client: identity.ClientSettings{Secret: secret}},
+		"client without secret": {Grant: identity.ClientCredentials, Client: identity.ClientSettings{ID: "x"}},
+		"secret and key":        {Client: identity.ClientSettings{ID: "x", Secret: secret, Key: secret}},
+		"no assertion":          {Grant: identity.JWTBearer, Client: identity.ClientSettings{ID: "x"}},
+		"no subject token":      {Grant: identity.TokenExchange, Client: identity.ClientSettings{ID: "x"}},
+		"no identity provider":  {Grant: identity.IdentityAssertion, Client: identity.ClientSettings{ID: "x"}},
+		"invalid scope":         {Scopes: []string{"a b"}},
+		"invalid port":          {CallbackPort: 70000},
 		"unknown type of a token": {
 			Grant:    identity.TokenExchange,
 			Client:   identity.ClientSettings{ID: "x"},
