@@ -94,7 +94,8 @@ func (r *record) summary() *Login {
 
 // LoginOptions configure [Client.Login].
 type LoginOptions struct {
-	// Settings say how to log in; nil means as the server's metadata says.
+	// Settings say how to log in; nil means those that led to Reason or, without it, as the
+	// server's metadata says.
 	Settings *Settings
 	// Reason is the error that demands the login, or nil to ask the server. Its scopes are
 	// added to those of the current login.
@@ -115,6 +116,9 @@ func (c *Client) Login(ctx context.Context, server string, opts *LoginOptions) (
 		opts = &LoginOptions{}
 	}
 	settings := opts.Settings
+	if settings == nil && opts.Reason != nil {
+		settings = opts.Reason.settings
+	}
 	if settings == nil {
 		settings = &Settings{}
 	}

@@ -150,6 +150,7 @@ func (k *Credentials) required(login *record, reason string, d demand) error {
 		Reason:     reason,
 		Advertised: d.metadata != "",
 		demand:     d,
+		settings:   k.settings,
 	}
 	if login != nil {
 		e.Issuer = login.Issuer
@@ -282,6 +283,7 @@ func (k *Credentials) forbidden(used string, d demand) error {
 
 		Advertised: true,
 		demand:     d,
+		settings:   k.settings,
 	}
 	e.Repeated = true
 	for _, scope := range d.scopes {

@@ -27,7 +27,8 @@ type LoginRequiredError struct {
 	// unlikely to help.
 	Repeated bool
 
-	demand demand
+	demand   demand
+	settings *Settings
 }
 
 // Error implements the error interface. The text does not name the server, whose URL the
@@ -87,6 +88,9 @@ func (e *LoginRequiredError) Explains() bool { return e.Advertised || e.Issuer !
 
 // Hint returns the next step for the user.
 func (e *LoginRequiredError) Hint() string {
+	if e.settings != nil && e.settings.Command != "" {
+		return e.settings.Command
+	}
 	if e.Explains() {
 		return CommandFor(e.Server)
 	}

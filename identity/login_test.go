@@ -177,7 +177,7 @@ func TestHostile(t *testing.T) {
 		// tokens is the number of token requests.
 		tokens int
 	}{
-		{authtest.OtherIssuer, "is of another issuer", 0},
+		{authtest.OtherIssuer, "is of another issuer, \"", 0},
 		{authtest.OtherResource, "is for another resource", 0},
 		{authtest.Redirects, "more than 3 redirects", 0},
 		{authtest.PrivateServer, "refused", 0},
@@ -187,7 +187,7 @@ func TestHostile(t *testing.T) {
 		{authtest.FileAddress, "not an https URL", 0},
 		{authtest.NoPKCE, "does not announce PKCE", 0},
 		{authtest.NoRegistration, "does not register clients", 0},
-		{authtest.WrongIssuer, "is of another issuer", 0},
+		{authtest.WrongIssuer, "is of another issuer than", 0},
 		{authtest.MissingIssuer, "does not name its issuer", 0},
 		{authtest.Denied, "access_denied", 0},
 		{authtest.Abandoned, "no answer from the browser in time", 0},

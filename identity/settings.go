@@ -108,6 +108,8 @@ type Settings struct {
 	// DPoP demands a token that is bound to a key (RFC 9449). Without it, such a token is
 	// used if the server demands one.
 	DPoP bool
+	// Command is the command that logs in, for hints; empty means slipway login and the URL.
+	Command string
 	// CallbackPort is the port of this machine to which the browser returns; 0 means any
 	// free one.
 	CallbackPort int

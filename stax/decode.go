@@ -265,7 +265,7 @@ func kindOfMember(name string) string {
 	switch name {
 	case "args", "env", "cwd":
 		return "command"
-	case "headers", "transport":
+	case "headers", "transport", "auth":
 		return "url"
 	}
 	return ""
@@ -293,6 +293,9 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 		"callTimeoutMs":    (*milliseconds)(&s.CallTimeoutMS),
 		"hangTimeoutMs":    (*milliseconds)(&s.HangTimeoutMS),
 		"pingTimeoutMs":    (*milliseconds)(&s.PingTimeoutMS),
+		"auth": func(n *tree.Node, at string) {
+			d.auth(&s, n, at)
+		},
 		"isolate": func(n *tree.Node, at string) {
 			d.isolate(&s, n, at)
 		},

@@ -68,6 +68,9 @@ type Resolver struct {
 	// Identity supplies the tokens of remote servers that the user has logged in to, or
 	// whose definition has auth. Nil means none.
 	Identity *identity.Client
+	// Shared reports that several callers use the servers of this process, so that a server
+	// with auth by user is refused.
+	Shared bool
 	// Files is shared by servers whose secrets are files at the same absolute paths, such as
 	// a server and its replacement. Nil: each launch has its own.
 	Files *SecretFiles
@@ -222,7 +225,7 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 		if s.Disabled() && !r.Disabled {
 			continue
 		}
-		for _, key := range s.Secrets {
+		for _, key := range s.SecretKeys() {
 			at := slices.IndexFunc(all, func(f Found) bool { return f.Key == key })
 			if at >= 0 {
 				all[at].Servers = append(all[at].Servers, s.Name)
@@ -533,7 +536,7 @@ func (e *Endpoint) Header() http.Header {
 // of a server with one secret.
 func (m *Merged) BindingsOf(s *Server) []Binding {
 	bindings := ofServer(m.Config.Bindings, s.Name)
-	if bindings == nil && s.Remote() && len(s.Secrets) == 1 {
+	if bindings == nil && s.Remote() && s.Auth == nil && len(s.Secrets) == 1 {
 		return []Binding{{
 			Server:   s.Name,
 			Header:   "Authorization",

@@ -181,12 +181,16 @@ func (m *Merged) Check() *check.Report {
 	for i := range m.Config.Servers {
 		s := &m.Config.Servers[i]
 		from := m.Origin(s.Name)
-		for k, key := range s.Secrets {
+		for k, key := range s.SecretKeys() {
+			at := check.Pointer("servers", s.Name, "secrets", k)
+			if k >= len(s.Secrets) {
+				at = check.Pointer("servers", s.Name, "auth")
+			}
 			if unknown == "" && !declares {
 				unknown = s.Name
 			}
 			if declares && m.Config.Declaration(key) == nil {
-				from.Reporter(report).Add(ruleSecretUndeclared, check.Pointer("servers", s.Name, "secrets", k),
+				from.Reporter(report).Add(ruleSecretUndeclared, at,
 					undeclared(key, known), "server %q needs the secret %s, which is not declared", s.Name,
 					shown(key))
 			}
@@ -200,7 +204,11 @@ func (m *Merged) Check() *check.Report {
 		}
 	}
 	if unknown != "" {
-		m.Origin(unknown).Reporter(report).Add(ruleSecretsUnknown, check.Pointer("servers", unknown, "secrets"),
+		member := "secrets"
+		if len(m.Config.Server(unknown).Secrets) == 0 {
+			member = "auth"
+		}
+		m.Origin(unknown).Reporter(report).Add(ruleSecretsUnknown, check.Pointer("servers", unknown, member),
 			"pass the declarations with --secrets FILE", "no file declares secrets, so their keys are not checked")
 	}
 	m.checkBindings(report)
@@ -262,7 +270,7 @@ func (m *Merged) checkBindings(report *check.Report) {
 // Unbound returns the secrets of a remote server that no binding assigns to a header. It
 // returns none if the server has a single secret, which is the bearer token.
 func (m *Merged) Unbound(s *Server) []string {
-	if !s.Remote() || len(s.Secrets) == 1 {
+	if !s.Remote() || len(s.Secrets) == 1 && s.Auth == nil {
 		return nil
 	}
 	bindings := ofServer(m.Config.Bindings, s.Name)

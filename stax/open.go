@@ -112,8 +112,20 @@ func (r *Resolver) transport(
 			Allow:         e.Networks,
 			AllowLoopback: e.Loopback,
 		}
-		if r.Identity != nil {
-			endpoint.Credentials = r.Identity.Credentials(e.URL, nil)
+		settings := r.Login(t.merged, t.server)
+		switch a := t.server.Auth; {
+		case a != nil && a.By == AuthByUser && r.Shared:
+			return nil, nil, &ServerError{
+				Server: t.server.Name,
+				Err:    ErrUserLogin,
+			}
+		case settings != nil && r.Identity == nil:
+			return nil, nil, &ServerError{
+				Server: t.server.Name,
+				Err:    errors.New("its auth requires a store of logins"),
+			}
+		case r.Identity != nil:
+			endpoint.Credentials = r.Identity.Credentials(e.URL, settings)
 		}
 		return endpoint, func() error { return nil }, nil
 	}

@@ -34,8 +34,10 @@ var (
 	ruleIsolate   = rules.Error("stax/isolate",
 		"an `isolate` other than `session` or `principal`, or its process limit not between 1 and 10,000",
 		`write "isolate": "session"`)
+	ruleAuth = rules.Error("stax/auth",
+		"an `auth` with a missing or contradictory setting", `write "auth": {"kind": "oauth"}`)
 	ruleWrongKindField = rules.Error("stax/wrong-kind-field",
-		"`args`, `env` or `cwd` next to `url`, or `headers` next to `command`")
+		"`args`, `env` or `cwd` next to `url`, or `headers` or `auth` next to `command`")
 	ruleUnknownField = rules.Warning("stax/unknown-field", "an unknown member, which is kept")
 	ruleURL          = rules.Error("stax/url",
 		"a `url` that is not an absolute http or https URL", "write it whole, as in https://mcp.example.com/mcp")

@@ -62,6 +62,7 @@ type Server struct {
 	URL       string            `json:"url,omitempty"`
 	Transport Transport         `json:"transport,omitempty"`
 	Headers   map[string]string `json:"headers,omitempty"` // static; secrets do not belong here
+	Auth      *Auth             `json:"auth,omitempty"`    // nil: the login of the user, if there is one
 
 	// Both kinds.
 

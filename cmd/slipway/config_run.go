@@ -48,6 +48,9 @@ it crashes. Client configs written with --via launcher start this command.
 			if resolver.AllowNetwork, err = networks(cmd); err != nil {
 				return err
 			}
+			if resolver.Identity, err = newIdentity(cmd, resolver.AllowNetwork, nil); err != nil {
+				return err
+			}
 			last := len(args) - 1
 			if _, err := os.Stat(args[last]); last == 0 && err == nil && stax.FormatOf(args[0]) != 0 {
 				return usage("usage: "+cmd.UseLine(), "run: missing argument SERVER")

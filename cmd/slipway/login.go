@@ -48,7 +48,8 @@ that page cannot be loaded, or use --device. $BROWSER replaces the default
 browser.
 
 SERVER is the name of a server in FILE, by default in the definitions that
-"slipway add" writes.
+"slipway add" writes. Its auth member has the same settings as the flags, and
+those of the grants exchange and id-jag; flags take precedence.
 
 Without a client ID, Slipway registers itself if the authorization server allows
 that. Secrets are read from files or stdin, never from the command line.
@@ -282,7 +283,11 @@ func (l *loginJSON) validity(now time.Time) string {
 // defined returns a server of definitions, and the settings of its auth member.
 func (f *loginFlags) defined(cmd *cobra.Command, files []string, name string) (string, *identity.Settings, error) {
 	var d definitions
-	files, err := defaultFiles(cmd, files, nil)
+	settings, err := f.complete(cmd)
+	if err != nil {
+		return "", nil, err
+	}
+	files, err = defaultFiles(cmd, files, nil)
 	if err != nil {
 		return "", nil, err
 	}
@@ -300,5 +305,36 @@ func (f *loginFlags) defined(cmd *cobra.Command, files []string, name string) (s
 		return "", nil, no("its credentials are secrets: slipway config secrets lists them",
 			"login: server %q is a local program", name)
 	}
-	return server.URL, &f.settings, nil
+	resolver, err := f.sources.resolver()
+	if err != nil {
+		return "", nil, err
+	}
+	defined := resolver.Login(merged, server)
+	if defined == nil {
+		return server.URL, settings, nil
+	}
+	return server.URL, withFlags(defined, settings), nil
+}
+
+// withFlags returns the settings of definitions with those of flags on top.
+func withFlags(defined, flags *identity.Settings) *identity.Settings {
+	s := *defined
+	if flags.Grant != "" {
+		s.Grant = flags.Grant
+	}
+	if len(flags.Scopes) > 0 {
+		s.Scopes = flags.Scopes
+	}
+	if flags.Client.ID != "" {
+		s.Client = flags.Client
+	}
+	if flags.Exchange.Token != nil {
+		s.Exchange.Token = flags.Exchange.Token
+	}
+	s.Issuer = cmp.Or(flags.Issuer, s.Issuer)
+	s.CallbackPort = cmp.Or(flags.CallbackPort, s.CallbackPort)
+	s.DPoP = s.DPoP || flags.DPoP
+	s.OmitResource = s.OmitResource || flags.OmitResource
+	s.AssumePKCE = s.AssumePKCE || flags.AssumePKCE
+	return &s
 }

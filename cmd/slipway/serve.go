@@ -190,6 +190,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.Definitions.Resolver.Shared = !f.stdio
 	o.Live.Source.Observe = audited(&f.recording, o.Live.Source.Observe)
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio

@@ -52,6 +52,9 @@ type Client struct {
 	DisabledTools string   `json:"disabledTools,omitempty"`
 	// EmptyIsAll reports whether an empty list of enabled tools allows all tools.
 	EmptyIsAll bool `json:"emptyIsAll,omitempty"`
+	// Login is how an entry says how to log in to a server that requires OAuth; nil means
+	// that the client cannot log in.
+	Login *LoginMembers `json:"login,omitempty"`
 	// Refuses lists variables that the client never passes to a server, regardless of case.
 	Refuses []string `json:"refuses,omitempty"`
 	// Ignores lists members that are written for other clients sharing the file but that
@@ -167,4 +170,11 @@ func (c *Client) Todos(scope Scope, variables bool) []string {
 		all = append(all, c.VariableTodo...)
 	}
 	return all
+}
+
+// LoginMembers are the members of an entry with the settings of a login, as paths. An empty
+// path means that the client has no such setting.
+type LoginMembers struct {
+	ClientID []string `json:"clientId,omitempty"`
+	Scopes   []string `json:"scopes,omitempty"` // one string, separated by spaces
 }

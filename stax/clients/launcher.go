@@ -43,9 +43,9 @@ func passedOn(c *Client, m *stax.Merged, s *stax.Server, opts *Options) []string
 		return nil
 	}
 	if !slices.Contains(c.References.Needed, c.References.EnvList) {
-		return s.Secrets
+		return s.SecretKeys()
 	}
-	return slices.DeleteFunc(slices.Clone(s.Secrets), func(key string) bool {
+	return slices.DeleteFunc(slices.Clone(s.SecretKeys()), func(key string) bool {
 		d := m.Config.Declaration(key)
 		return d != nil && d.Optional()
 	})

@@ -21,6 +21,9 @@ var (
 	ruleSecretNoReference = rules.Warning("stax/secret-no-reference",
 		"a secret that the client can only store, not refer to",
 		"--via auto sends the server through the launcher, which gives it the secret")
+	ruleLogin = rules.Warning("stax/client-login",
+		"a login, or a setting of it, that the client cannot make",
+		"--via auto sends the server through the launcher, which logs in")
 	ruleNotWritten = rules.Note("stax/not-written",
 		"a member without an equivalent that only describes, or that only Slipway applies",
 		"no action needed: it does not change what the server does")

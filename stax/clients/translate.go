@@ -238,6 +238,7 @@ func (t *translator) run() (Entry, []check.Finding) {
 	t.wouldExpand()
 	t.literals()
 	t.secrets()
+	t.login()
 	t.build()
 	return *t.entry, t.findings
 }

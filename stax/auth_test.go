@@ -1,0 +1,79 @@
+package stax_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// TestRuleOfAuth violates the rule of auth.
+func TestRuleOfAuth(t *testing.T) {
+	for auth, rule := range map[string]string{
+		`{}`:                              "stax/auth",
+		`{"kind": "password"}`:            "stax/auth",
+		`{"kind": "oauth", "by": "team"}`: "stax/auth",
+		`{"kind": "client", "by": "user", "clientId": "x", "clientSecret": {"secret": "S"}}`: "stax/auth",
+		`{"kind": "client", "clientId": "x"}`:                                                "stax/auth",
+		`{"kind": "jwt-bearer", "clientId": "x"}`:                                            "stax/auth",
+		`{"kind": "id-jag", "clientId": "x", "token": {"secret": "S"}}`:                      "stax/auth",
+		`{"kind": "oauth", "resource": "https://x"}`:                                         "stax/auth",
+		`{"kind": "oauth", "header": "X-Key"}`:                                               "stax/auth",
+		`{"kind": "oauth", "scopes": ["a b"]}`:                                               "stax/auth",
+		`{"kind": "header", "header": "X-Key", "value": "plain"}`:                            "stax/auth",
+		`{"kind": "header", "value": "{KEY}"}`:                                               "stax/auth",
+		`{"kind": "oauth", "clientId": "x", "clientSecret": "hunter2"}`:                      "stax/secret-literal",
+		`{"kind": "oauth", "clientId": "x", "clientSecret": {"secret": "a b"}}`:              "stax/secret-key",
+		`{"kind": "oauth", "clientID": "x"}`:                                                 "stax/unknown-field",
+	} {
+		_, report := stax.Parse("x.json", []byte(
+			`{"servers": {"s": {"url": "https://x.example/mcp", "transport": "http", "auth": `+auth+`}}}`), nil)
+		found := ruletest.Findings(report)
+		if len(found) != 1 || found[0].Rule.ID != rule || !strings.HasPrefix(found[0].Pointer, "/servers/s/auth") {
+			t.Errorf("%s: findings %v, want one of %s", auth, found, rule)
+		}
+		for _, f := range found {
+			if strings.Contains(f.Message, "hunter2") {
+				t.Errorf("%s: the finding contains the secret", auth)
+			}
+		}
+	}
+	_, report := stax.Parse("x.json", []byte(`{"servers": {"s": {"command": "x", "auth": {"kind": "oauth"}}}}`), nil)
+	if found := ruletest.Findings(report); len(found) != 1 || found[0].Rule.ID != "stax/wrong-kind-field" {
+		t.Errorf("auth of a local server: findings %v", found)
+	}
+}
+
+// TestAuth reads valid settings, writes them as they were, and finds their secrets.
+func TestAuth(t *testing.T) {
+	for auth, keys := range map[string]string{
+		`{"kind":"oauth"}`: "",
+		`{"kind":"oauth","by":"user","issuer":"https://id.example","scopes":["a"],"clientId":"x"}`:   "",
+		`{"kind":"client","clientId":"x","clientKey":{"secret":"K"},"clientKeyId":"1"}`:              "K",
+		`{"kind":"exchange","clientId":"x","token":{"secret":"T"},"tokenType":"jwt","audience":"a"}`: "T",
+		`{"kind":"id-jag","clientId":"x","clientSecret":{"secret":"S"},"token":{"secret":"T"},` +
+			`"provider":{"issuer":"https://idp.example","clientId":"y","clientSecret":{"secret":"P"}}}`: "S T P",
+		`{"kind":"header","header":"X-Key","value":"Key {K}"}`: "K",
+	} {
+		d, report := stax.Parse("x.json", []byte(
+			`{"servers": {"s": {"url": "https://x.example/mcp", "transport": "http", "auth": `+auth+`}}}`), nil)
+		if found := ruletest.Findings(report); len(found) > 0 {
+			t.Errorf("%s: findings %v, want none", auth, found)
+			continue
+		}
+		s := d.Config.Server("s")
+		text, err := json.Marshal(s.Auth)
+		if err != nil || string(text) != auth {
+			t.Errorf("auth = %s, %v, want %s", text, err, auth)
+		}
+		if got := strings.Join(s.SecretKeys(), " "); got != keys {
+			t.Errorf("%s: SecretKeys = %q, want %q", auth, got, keys)
+		}
+		m := stax.Merge(d)
+		if b := m.BindingsOf(s); (len(b) > 0) != (s.Auth.Kind == stax.AuthHeader) {
+			t.Errorf("%s: bindings %v", auth, b)
+		}
+	}
+}
