@@ -73,6 +73,12 @@ export class Draft {
     }
   }
 
+  /** stop ends checking until the text changes again: what it is checked against goes away. */
+  stop(): void {
+    clearTimeout(this.timer)
+    this.abort?.abort()
+  }
+
   /** oneLine returns the text to send: without the spaces that were only for reading. */
   oneLine(): string {
     const value = this.value.peek()

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { type Body, download, failureOf, firstPart, get, loadBody, request } from '../api'
-import { bytes, count, duration, timeOfDay } from '../format'
+import { bytes, count, duration, timeOfDay, tokens } from '../format'
 import * as json from '../json'
 import { address, go, param, setParams } from '../route'
 import { answerOf } from '../rows'
@@ -222,7 +222,12 @@ function Timing({ frame, answer, heads }: { frame: Frame; answer: Frame | undefi
         {!answer && frame.kind === 'request' && <Fact name="Answer">none yet</Fact>}
         <Fact name="Size">
           {bytes(frame.bytes)}
-          {answer && <> sent, {bytes(answer.bytes)} received</>}
+          {answer && (
+            <>
+              {' '}
+              sent, {bytes(answer.bytes)} received, {tokens(Math.ceil((answer.bytes ?? 0) / 4))}
+            </>
+          )}
         </Fact>
         <Fact name="Channel">
           {[frame.ch, frame.stream ? `stream ${frame.stream}` : ''].filter(Boolean).join(', ') || 'memory'}

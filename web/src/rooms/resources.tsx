@@ -2,7 +2,7 @@
 import { signal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { failureOf, get, post } from '../api'
-import { bytes, count } from '../format'
+import { bytes, count, tokens } from '../format'
 import * as json from '../json'
 import { useKeys } from '../keys'
 import { address, go, param, place, setParams } from '../route'
@@ -241,6 +241,9 @@ function TemplateWork({ src, template }: { src: number; template: Template }) {
             <>
               <Badge>template</Badge>
               {template.mimeType && <Badge>{template.mimeType}</Badge>}
+              <span class="figure muted">
+                {bytes(template.bytes)} · {tokens(template.tokens)}
+              </span>
             </>
           }
         />

@@ -38,11 +38,15 @@ function Elicit({ ask, answer }: { ask: Ask; answer: Answer }) {
   const view = useSignal<'form' | 'json'>('form')
   const attempted = useSignal(false)
   const refused = attempted.value && draft.problems.value.length > 0
+  const send = (body: string) => {
+    draft.stop() // an answered question cannot be checked against
+    void answer.send(body)
+  }
   const accept = async (anyway: boolean) => {
     await draft.checkNow() // what was typed a moment ago is not checked yet
     attempted.value = true
     if (draft.broken.value || (!anyway && draft.problems.value.length)) return
-    void answer.send(`"action":"accept","content":${draft.oneLine()}`)
+    send(`"action":"accept","content":${draft.oneLine()}`)
   }
   return (
     <>
@@ -59,10 +63,10 @@ function Elicit({ ask, answer }: { ask: Ask; answer: Answer }) {
             Send anyway
           </button>
         )}
-        <button type="button" onClick={() => void answer.send('"action":"decline"')}>
+        <button type="button" onClick={() => send('"action":"decline"')}>
           Decline
         </button>
-        <button type="button" onClick={() => void answer.send('"action":"cancel"')}>
+        <button type="button" onClick={() => send('"action":"cancel"')}>
           Cancel
         </button>
         <span class="spacer" />
