@@ -401,12 +401,41 @@ func TestIdentity(t *testing.T) {
 				}
 				port := freePort(t)
 				start(t, r.command(binary, b.project, port), port)
-				b.compare(t, fmt.Sprintf("http://127.0.0.1:%d/mcp", port))
+				url := fmt.Sprintf("http://127.0.0.1:%d/mcp", port)
+				b.compare(t, url)
+				b.browse(t, url)
 			}
 		})
 	}
 	if !started {
 		t.Skip("scripts/edge names the runtimes")
+	}
+}
+
+// browse opens the endpoint as a browser does, and as a client that expects a stream.
+func (b *builtSite) browse(t *testing.T, url string) {
+	t.Helper()
+	for accept, want := range map[string]string{
+		"text/html,application/xhtml+xml": "200 <!doctype html>", "text/event-stream": `405 {"jsonrpc":"2.0","error"`,
+	} {
+		r, err := http.NewRequest(http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		got := fmt.Sprintf("%d %s", response.StatusCode, body)
+		if err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: GET with Accept %s: %.100s, %v, want %s", b.name, accept, got, err, want)
+		}
+		if accept != "text/event-stream" && !strings.Contains(got, url) {
+			t.Errorf("%s: the page does not name %s", b.name, url)
+		}
 	}
 }
 

@@ -16,9 +16,5 @@ function fetchedFiles(get, base) {
 /** Returns the endpoint of a site whose files read returns. */
 function endpointOf(read, options, hosts = CONFIG.hosts) {
   const files = new Files(read, options);
-  const page = async () => {
-    const bytes = await read('connect.html');
-    return bytes && new TextDecoder().decode(bytes);
-  };
-  return createEndpoint({ files, page, hosts });
+  return createEndpoint({ files, page: (request) => connectPage(files, request), hosts });
 }

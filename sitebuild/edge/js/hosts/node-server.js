@@ -33,6 +33,6 @@ function toRequest(incoming) {
   const headers = new Headers();
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) headers.append(incoming.rawHeaders[i], incoming.rawHeaders[i + 1]);
   const hasBody = incoming.method !== 'GET' && incoming.method !== 'HEAD';
-  const url = new URL(incoming.url, 'http://localhost');
+  const url = new URL(`http://${incoming.headers.host ?? 'localhost'}${incoming.url}`);
   return new Request(url, { method: incoming.method, headers, ...(hasBody && { body: Readable.toWeb(incoming), duplex: 'half' }) });
 }
