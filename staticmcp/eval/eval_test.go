@@ -12,7 +12,9 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	got, err := eval.Read(strings.NewReader("# about\n\nhow to install\tget it\tguide/install *home\nlimits\treference/limits\n"))
+	got, err := eval.Read(strings.NewReader("# about\n\n" +
+		"how to install\tget it\tguide/install *home\n" +
+		"limits\treference/limits\n"))
 	want := []eval.Question{
 		{Phrasings: []string{"how to install", "get it"}, Pages: []string{"guide/install", "*home"}},
 		{Phrasings: []string{"limits"}, Pages: []string{"reference/limits"}},
