@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/internal/test/fuzzbound"
 )
 
 func TestChallenge(t *testing.T) {
@@ -44,7 +45,7 @@ func TestChallenge(t *testing.T) {
 func FuzzChallenge(f *testing.F) {
 	f.Add(`Bearer realm="x", scope="a b", Negotiate abc==`)
 	f.Add(strings.Repeat(`Bearer a="b",`, 100))
-	f.Fuzz(func(t *testing.T, value string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, value string) {
 		c := identity.ParseChallenge(value)
 		for _, scope := range c.Scopes {
 			if strings.ContainsAny(scope, " \"\\\n\x00") {
