@@ -25,6 +25,8 @@ func newPolicy() *cobra.Command {
 		Short: "Check and test the rules of a policy",
 		Long: `Check and test policies: files of Cedar rules that decide who may do what, for
 "slipway serve --policy".`,
+		Example: `  slipway policy check examples/policy/policy.cedar
+  slipway policy test examples/policy/policy.cedar examples/policy/cases.yaml`,
 	}
 	return group(cmd, newPolicyCheck(), newPolicyTest(), newPolicyExplain(), newPolicyWho(), newPolicyReplay(),
 		newPolicySchema())

@@ -19,7 +19,7 @@ rules, and list the decisions that change. The exit code is 1 if there are any.
 
 The log contains no arguments, so rules about them, and about time and place,
 count as favourable to the caller.`,
-		Example: `  slipway policy replay new.cedar audit.jsonl`,
+		Example: `  slipway policy replay examples/policy/policy.cedar audit.jsonl`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := openPolicy(args[0])

@@ -102,6 +102,10 @@ func TestExamples(t *testing.T) {
 				if file, ok := strings.CutPrefix(line, "source "); ok {
 					line = "! command -v bash || bash -n " + file
 				}
+				if strings.Contains(line, "example.com/mcp") && cmd.Name() != "serve" {
+					parseExample(t, line) // it needs the server that it names
+					continue
+				}
 				runExample(t, line)
 			}
 		})
@@ -149,6 +153,21 @@ func workplace(t *testing.T) string {
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Cleanup(func() { _ = fsutil.RemoveTree(cache) }) // unpacked bundles are read-only
 	return dir
+}
+
+// parseExample verifies that a command line has only existing flags and enough arguments.
+func parseExample(t *testing.T, line string) {
+	t.Helper()
+	args, ok := strings.CutPrefix(line, "slipway ")
+	cmd, rest, err := newRoot().Find(strings.Fields(args))
+	if !ok || err != nil {
+		t.Fatalf("%s: no such command: %v", line, err)
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Errorf("%s: %v", line, err)
+	} else if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+		t.Errorf("%s: %v", line, err)
+	}
 }
 
 func runExample(t *testing.T, line string) {

@@ -119,6 +119,7 @@ health checks. With --public-url the server publishes a card at
 	groupFlags(cmd, "Configuration", "config", "print-config", "json")
 	groupSettings(cmd, all)
 	groupFlags(cmd, "Address", "stdio")
+	groupFlags(cmd, "Sources", "login")
 	return handlesSignals(cmd)
 }
 

@@ -73,7 +73,7 @@ func endpointFlags(f *pflag.FlagSet, path, project *string) {
 func describeRemote(ctx context.Context, o *edge.Options) error {
 	site, err := staticmcp.OpenURL(ctx, o.URL, nil)
 	if err != nil {
-		return err
+		return remoteFailed("the URL is that of the folder with mcp.json", "endpoint: %v", err)
 	}
 	defer site.Close()
 	cat, err := site.Catalog(ctx)
