@@ -43,7 +43,6 @@ type tally struct {
 	// best is the number of the best section and second the score of the next.
 	best           int32
 	first, second2 float64
-	allowed        bool
 }
 
 func parseTerms(data []byte) (any, int64, error) {
