@@ -467,7 +467,7 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
               The tool declares an output schema, but its result has no structuredContent.
             </div>
           )}
-          <div class={isRunning ? 'result-body dimmed' : 'result-body'} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
+          <div class={isRunning ? 'result-body dimmed' : 'result-body'} aria-busy={isRunning} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
             {tab === 'text' && parsed.hasMessages && parsed.result && <Messages result={parsed.result} />}
             {tab === 'text' && parsed.items.map((item, i) => <Content key={i} item={item} index={i} several={parsed.items.length > 1} />)}
             {tab === 'structured' && parsed.structured && <Structured node={parsed.structured} problems={output} />}
