@@ -101,9 +101,11 @@ func Start(upstream http.Handler) *Server {
 	mux.HandleFunc("GET /loop", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/loop?n="+rand.Text(), http.StatusFound)
 	})
-	s.web = httptest.NewServer(mux)
-	s.URL = s.web.URL + "/mcp"
-	s.Issuer = s.web.URL + "/as"
+	s.web = httptest.NewUnstartedServer(mux)
+	base := "http://" + s.web.Listener.Addr().String()
+	s.URL = base + "/mcp"
+	s.Issuer = base + "/as"
+	s.web.Start() // last, because a client of an earlier server on this port may call at once
 	return s
 }
 
