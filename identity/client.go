@@ -352,6 +352,7 @@ func (c *Client) Logout(ctx context.Context, server string) (revoked bool, err e
 		return false, fmt.Errorf("%s: %w", secrets.URL(server), ErrNoLogin)
 	}
 	revoked = true
+	var failed []error
 	for _, r := range removed {
 		if r.RevocationEndpoint == "" {
 			revoked = false
@@ -359,49 +360,56 @@ func (c *Client) Logout(ctx context.Context, server string) (revoked bool, err e
 		}
 		w := newWeb(c.allow, r.Server, r.Issuer)
 		if err := c.revoke(ctx, w, r); err != nil {
-			return false, fmt.Errorf("logged out, but the tokens remain valid until they expire: %w", err)
+			failed = append(failed, err)
 		}
+	}
+	if len(failed) > 0 {
+		return false, fmt.Errorf("logged out, but the tokens remain valid until they expire: %w", errors.Join(failed...))
 	}
 	return revoked, nil
 }
 
 // revoke revokes the tokens of a login (RFC 7009): the refresh token, which usually ends
-// all tokens of the login, and the token itself.
+// all tokens of the login, and the token itself. The second is revoked even if the first
+// is not.
 func (c *Client) revoke(ctx context.Context, w *web, r *record) error {
 	if r.RevocationEndpoint == "" {
 		return nil
 	}
-	for _, t := range []struct{ value, hint string }{
-		{r.Refresh, "refresh_token"},
-		{r.Access, "access_token"},
-	} {
-		if t.value == "" {
-			continue
-		}
-		request := &tokenRequest{
-			issuer:  r.Issuer,
-			client:  &r.Client,
-			methods: r.AuthMethods,
-			form: url.Values{
-				"token":           {t.value},
-				"token_type_hint": {t.hint},
-			},
-			now: c.now,
-		}
-		form, header, err := request.authenticated()
-		if err != nil {
-			return err
-		}
-		resp, text, err := w.post(ctx, r.RevocationEndpoint, "application/x-www-form-urlencoded",
-			[]byte(form.Encode()), header)
-		if err != nil {
-			return err
-		}
-		// An issuer that does not know one kind of token says so.
-		failure := serverError(resp, text)
-		if resp.StatusCode != http.StatusOK && failure.Code != "unsupported_token_type" {
-			return failure
-		}
+	return errors.Join(
+		c.revokeToken(ctx, w, r, r.Refresh, "refresh_token"),
+		c.revokeToken(ctx, w, r, r.Access, "access_token"),
+	)
+}
+
+// revokeToken revokes one token of a login, unless it is empty.
+func (c *Client) revokeToken(ctx context.Context, w *web, r *record, token, hint string) error {
+	if token == "" {
+		return nil
+	}
+	request := &tokenRequest{
+		issuer:  r.Issuer,
+		client:  &r.Client,
+		methods: r.AuthMethods,
+		form: url.Values{
+			"token":           {token},
+			"token_type_hint": {hint},
+		},
+		now: c.now,
+	}
+	form, header, err := request.authenticated()
+	if err != nil {
+		return err
+	}
+	resp, text, err := w.post(ctx, r.RevocationEndpoint, "application/x-www-form-urlencoded",
+		[]byte(form.Encode()), header)
+	if err != nil {
+		return err
+	}
+	// An issuer that does not know one kind of token says so.
+	failure := serverError(resp, text)
+	if resp.StatusCode != http.StatusOK && failure.Code != "unsupported_token_type" {
+		return failure
 	}
 	return nil
 }

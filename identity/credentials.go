@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -403,10 +404,22 @@ func (k *Credentials) refresh(ctx context.Context, login *record) (*record, erro
 		return nil, err
 	}
 	next := *login
-	next.set(t, c.now())
+	var kind error
+	if t.dpop == (login.ProofKey != "") {
+		next.set(t, c.now())
+	} else {
+		// The token is unusable, but the refresh token that came with it replaces the one that
+		// is spent: without it, the next attempt would end the login.
+		kind = errors.New("the token endpoint answered with another type of token than before")
+		next.Refresh = cmp.Or(t.refresh, next.Refresh)
+	}
 	if err := c.store.replaceLogin(ctx, &next, login.Access); err != nil {
 		// The previous refresh token is spent: the new one must not be lost with this error.
 		c.log.Error("refreshed token not saved, using it until exit", "server", secrets.URL(k.server), "err", err)
+	}
+	if kind != nil {
+		k.set(&next)
+		return nil, kind
 	}
 	c.log.Info("token refreshed", "server", secrets.URL(k.server), "issuer", secrets.URL(login.Issuer))
 	k.set(&next)
@@ -479,9 +492,5 @@ func (k *Credentials) requestRefresh(ctx context.Context, login *record) (*token
 		}
 		r.proof = proof
 	}
-	t, err := r.send(ctx)
-	if err == nil && t.dpop != (login.ProofKey != "") {
-		err = errors.New("the token endpoint answered with another type of token than before")
-	}
-	return t, err
+	return r.send(ctx)
 }

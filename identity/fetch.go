@@ -128,8 +128,8 @@ func (w *web) checkURL(address string) error {
 	return nil
 }
 
-// getJSON fetches a JSON object. Any status but 200 and anything but an object is
-// errNoDocument.
+// getJSON fetches a JSON object. A server that is overloaded or broken (429, 5xx) is a
+// [*ServerError]; any other status but 200, and anything but an object, is errNoDocument.
 func (w *web) getJSON(ctx context.Context, address string, into any) error {
 	if err := w.checkURL(address); err != nil {
 		return err
@@ -144,7 +144,13 @@ func (w *web) getJSON(ctx context.Context, address string, into any) error {
 		return fmt.Errorf("fetch %s: %w", secrets.URL(address), withoutURL(err))
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	switch {
+	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("fetch %s: %w", secrets.URL(address), &ServerError{
+			Host:   hostOf(address),
+			Status: resp.StatusCode,
+		})
+	case resp.StatusCode != http.StatusOK:
 		return errNoDocument
 	}
 	text, err := readDocument(resp.Body)

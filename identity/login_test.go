@@ -377,3 +377,33 @@ func TestSettings(t *testing.T) {
 		t.Errorf("Login over http = %v, want an error", err)
 	}
 }
+
+// TestLogoutRevokesAll lets the revocation of one token fail: the others are still revoked.
+func TestLogoutRevokesAll(t *testing.T) {
+	s := startServer(t)
+	c := newClient(newStore(t))
+	mustLogin(t, c, s)
+	s.Break(authtest.RevokeDown)
+	_, err := c.Logout(t.Context(), s.URL)
+	if err == nil || !strings.Contains(err.Error(), "remain valid until they expire") {
+		t.Errorf("Logout = %v, want an error that the tokens remain valid", err)
+	}
+	if n := s.Count("revoke"); n != 2 {
+		t.Errorf("%d revocations, want one for each token", n)
+	}
+	if all, err := c.Logins(); len(all) > 0 || err != nil {
+		t.Errorf("Logins = %v, %v, want none", all, err)
+	}
+}
+
+// TestMetadataDown answers 503 for the metadata. That it is absent would lead to the
+// endpoints of 2025-03-26, and to a wrong hint.
+func TestMetadataDown(t *testing.T) {
+	s := startServer(t)
+	s.Break(authtest.MetadataDown)
+	_, err := newClient(newStore(t)).Login(t.Context(), s.URL, &identity.LoginOptions{Interaction: browse()})
+	var answered *identity.ServerError
+	if !errors.As(err, &answered) || answered.Status != http.StatusServiceUnavailable {
+		t.Errorf("Login = %v, want the status 503", err)
+	}
+}

@@ -109,10 +109,15 @@ func (w *web) resource(ctx context.Context, server, named string) (*resourceMeta
 	if named == "" {
 		addresses = resourceAddresses(server)
 	}
+	absent := errNoDocument
 	for _, address := range addresses {
 		var doc resourceMetadata
 		err := w.getJSON(ctx, address, &doc)
 		if errors.Is(err, errNoDocument) {
+			continue
+		}
+		if isServerError(err) {
+			absent = err
 			continue
 		}
 		if err != nil {
@@ -124,7 +129,14 @@ func (w *web) resource(ctx context.Context, server, named string) (*resourceMeta
 		}
 		return &doc, nil
 	}
-	return nil, errNoDocument
+	return nil, absent
+}
+
+// isServerError reports whether a server answered, but not with a document. The addresses
+// that follow may have one; if none has, it is unknown whether one exists.
+func isServerError(err error) bool {
+	var e *ServerError
+	return errors.As(err, &e)
 }
 
 // resourceAddresses are the well-known addresses of a server's metadata, most specific
@@ -244,10 +256,15 @@ func (w *web) authorizationServer(ctx context.Context, issuer string) (*serverMe
 	if err := w.checkURL(issuer); err != nil {
 		return nil, fmt.Errorf("authorization server: %w", err)
 	}
+	var absent error = &noMetadataError{issuer}
 	for _, address := range metadataAddresses(issuer) {
 		var doc serverMetadata
 		err := w.getJSON(ctx, address, &doc)
 		if errors.Is(err, errNoDocument) {
+			continue
+		}
+		if isServerError(err) {
+			absent = err
 			continue
 		}
 		if err != nil {
@@ -264,7 +281,7 @@ func (w *web) authorizationServer(ctx context.Context, issuer string) (*serverMe
 		}
 		return &doc, nil
 	}
-	return nil, &noMetadataError{issuer}
+	return nil, absent
 }
 
 // metadataAddresses are the addresses of an issuer's metadata in the order of the

@@ -233,3 +233,28 @@ func TestRefused(t *testing.T) {
 		t.Errorf("request = %d, %v, want 200 although the clock was set forward", status, err)
 	}
 }
+
+// TestRefreshOtherType answers a refresh with a token of another type. The refresh token
+// that came with it must be kept: the one before is spent.
+func TestRefreshOtherType(t *testing.T) {
+	s := startServer(t)
+	s.SetLife(time.Millisecond)
+	store := newStore(t)
+	c := newClient(store)
+	mustLogin(t, c, s)
+	k := c.Credentials(s.URL, nil)
+	s.Break(authtest.BoundToken)
+	if _, err := request(t, k, s); err == nil || !strings.Contains(err.Error(), "another type of token") {
+		t.Fatalf("request = %v, want an error about the type of the token", err)
+	}
+	s.Break("")
+	s.SetLife(time.Hour)
+	for name, k := range map[string]*identity.Credentials{"same process": k, "other process": c.Credentials(s.URL, nil)} {
+		if status, err := request(t, k, s); status != http.StatusOK || err != nil {
+			t.Errorf("%s: request = %d, %v, want 200", name, status, err)
+		}
+	}
+	if n := s.Count("reuse"); n > 0 {
+		t.Errorf("%d refresh tokens were sent twice", n)
+	}
+}

@@ -41,6 +41,9 @@ const (
 	Abandoned      Fault = "abandoned"       // the user closes the page
 	NotJSON        Fault = "not-json"        // the token endpoint answers with HTML
 	LineBreak      Fault = "line-break"      // the token has a line break
+	BoundToken     Fault = "bound-token"     // the token endpoint answers with the type DPoP
+	MetadataDown   Fault = "metadata-down"   // the metadata of the authorization server answers 503
+	RevokeDown     Fault = "revoke-down"     // the revocation endpoint answers 503
 )
 
 // Server is a protected MCP endpoint and its authorization server.
@@ -236,6 +239,10 @@ func (s *Server) resourceMetadata(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serverMetadata(w http.ResponseWriter, _ *http.Request) {
+	if s.has(MetadataDown) {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
 	doc := map[string]any{
 		"issuer":                                         s.Issuer,
 		"authorization_endpoint":                         s.Issuer + "/authorize?tenant=1",
@@ -402,10 +409,14 @@ func (s *Server) issue(w http.ResponseWriter, client, scope string, f *family, r
 	if s.fault == LineBreak {
 		access += "\r\nX-Injected: 1"
 	}
+	kind := "bearer"
+	if s.fault == BoundToken {
+		kind = "DPoP"
+	}
 	s.access[access] = t
 	doc := map[string]any{
 		"access_token": access,
-		"token_type":   "bearer",
+		"token_type":   kind,
 		"expires_in":   fmt.Sprintf("%.3f", s.life.Seconds()), // a string, as some servers send
 	}
 	if refreshable {
@@ -430,11 +441,15 @@ func (s *Server) device(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *Server) revoke(_ http.ResponseWriter, r *http.Request) {
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts["revoke"]++
+	if s.fault == RevokeDown {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
 	for _, list := range []map[string]*issued{s.access, s.refresh} {
 		if t := list[r.PostForm.Get("token")]; t != nil {
 			t.family.revoked = true
