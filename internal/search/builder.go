@@ -111,6 +111,11 @@ type Builder struct {
 	rows   []row
 	head   head
 	closed bool
+
+	// found and spare are reused for each page: found are the weights of its terms, spare
+	// is where they come from.
+	found map[string]*weights
+	spare []*weights
 }
 
 // folder collects the pages in and below a folder, or below a page.
@@ -164,6 +169,7 @@ func NewBuilder(opts *Options, write Write) *Builder {
 
 		numbers: make(map[string]int),
 		folders: make(map[string]*folder),
+		found:   make(map[string]*weights),
 	}
 }
 
@@ -181,7 +187,9 @@ func (b *Builder) Add(p Page) error {
 		return errors.New("the index is closed")
 	}
 	number := len(b.ids)
-	found := make(map[string]*weights)
+	found := b.found
+	clear(found)
+	used := 0
 	count := func(text string, section, weight int) (length int) {
 		b.an.tokens(text, func(t token) {
 			if !t.compound {
@@ -191,7 +199,13 @@ func (b *Builder) Add(p Page) error {
 			if t.stop && weight == weighsText {
 				return
 			}
-			add(found, t.term, section, weight)
+			w := found[t.term]
+			if w == nil {
+				w = b.blank(used)
+				used++
+				found[t.term] = w
+			}
+			w.add(section, weight)
 		})
 		return length
 	}
@@ -262,14 +276,19 @@ func (b *Builder) addRows(p Page) {
 	}
 }
 
+// blank returns the spare weights with that number, without content.
+func (b *Builder) blank(n int) *weights {
+	if n == len(b.spare) {
+		b.spare = append(b.spare, &weights{})
+	}
+	w := b.spare[n]
+	*w = weights{sections: w.sections[:0]}
+	return w
+}
+
 // add adds the weight of one occurrence to the page, and to its section unless that is
 // negative.
-func add(found map[string]*weights, term string, section, weight int) {
-	w := found[term]
-	if w == nil {
-		w = &weights{}
-		found[term] = w
-	}
+func (w *weights) add(section, weight int) {
 	w.page += weight
 	if section < 0 {
 		return
@@ -344,6 +363,8 @@ func (b *Builder) Close() error {
 		return err
 	}
 	b.terms = nil
+	b.found = nil
+	b.spare = nil
 	return b.write(HeadName, encode(&b.head))
 }
 
