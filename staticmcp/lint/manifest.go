@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -115,6 +116,28 @@ func (s *fileReport) checkMembers(object located, list members, specs []memberSp
 			s.At(m.at).Add(ruleMemberMissing, pointer,
 				"describe its purpose: models choose by the description",
 				"%s has an empty description", what)
+		}
+	}
+}
+
+// generatorSyntax matches what documentation generators replace in their own output:
+// admonitions, attribute lists, statements and expressions of templates, and icons.
+var generatorSyntax = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\?\?\?|!!!|:::|=== ")` +
+		`|(?:^|[^{])\{:?\s*[#.][A-Za-z][\w-]*(?:\s[^{}]*)?\}` +
+		`|(?:^|[^{])\{:?\s*(?:width|height|align|target|rel|data-[\w-]+)=[^{}]*\}` +
+		`|\{%[^{}]*%\}` +
+		`|\{\{-?\s*[A-Za-z_][\w.]*(?:\([^(){}]*\))?\s*-?\}\}` +
+		`|:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
+})
+
+// checkWording warns of generator syntax in the texts of an object by which models choose.
+func (s *fileReport) checkWording(list members, what, pointer string) {
+	for _, member := range []string{"name", "title", "description"} {
+		m := list.get(member)
+		if found := generatorSyntax().FindString(m.text()); found != "" {
+			s.At(m.at).Add(ruleGeneratorSyntax, pointer+"/"+member, "write it as plain text",
+				"the %s of %s has the markup %q", member, what, strings.TrimSpace(found))
 		}
 	}
 }
@@ -289,6 +312,9 @@ var ornaments = []memberSpec{
 func (mf *manifest) addEntry(kind int, v located, e entryAt, list members) {
 	what := fmt.Sprintf("%s %q", entryNames[kind], e.name)
 	mf.fileReport.checkMembers(v, list, entryMembers[kind], what, e.path())
+	if kind != site.ListPrompts { // which may describe their placeholders
+		mf.fileReport.checkWording(list, what, e.path())
+	}
 	switch kind {
 	case site.ListResources:
 		mf.addResource(e, list)

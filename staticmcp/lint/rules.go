@@ -20,6 +20,8 @@ var (
 	ruleProtocolVersion = rules.Error("staticmcp/protocol-version", "a `protocolVersion` that is not a date")
 	ruleServerVersion   = rules.Warning("staticmcp/server-version",
 		"a `serverInfo.version` that is not a semantic version")
+	ruleGeneratorSyntax = rules.Warning("staticmcp/generator-syntax",
+		"a name, title or description with the markup of a documentation generator, such as `{#id}`, `{{ name }}` or `!!!`")
 	ruleDuplicate = rules.Fixable(rules.Error("staticmcp/duplicate",
 		"two entries of a list with the same name or URI"))
 	ruleURI         = rules.Error("staticmcp/uri", "a resource URI without a scheme, or without a usable file name")

@@ -42,19 +42,28 @@ var (
 	keys = lazily(`\+\+([a-z0-9-]+(?:\+[a-z0-9-]+)*)\+\+`)
 	// templates are statements of Jinja and GitBook.
 	templates = lazily(`\{%-?[^{}\n]*%\}`)
+	// expressions are those of Jinja and Vue, such as {{ config.site_name }}. Templates of Go
+	// begin with a dot and are usually the subject of a page.
+	expressions = lazily(`\{\{-?[ \t]*[A-Za-z_][\w.]*(?:\([^(){}\n]*\))?[ \t]*-?\}\}`)
+	// emoji are written by name, such as :rocket:, as words of their own.
+	emoji = lazily(`(^|\s):[a-z][a-z0-9_+-]*:(?:[ \t]|$)`)
 	// inlineAttributes are attributes within a line.
 	inlineAttributes = lazily(`[ \t]*\{:?[ \t]*` + attribute + `(?:[ \t]+` + attribute + `)*[ \t]*\}`)
 )
 
-// undecorated returns a paragraph as a one-line description, without icons, attributes
-// and template statements.
+// undecorated returns a title, heading or paragraph as one line, without icons,
+// attributes, template statements and template expressions.
 func undecorated(text string) string {
 	if !strings.ContainsAny(text, "{:+") {
 		return text
 	}
 	text = templates().ReplaceAllString(text, "")
-	text = inlineAttributes().ReplaceAllString(text, "")
+	text = expressions().ReplaceAllString(text, "")
+	if !strings.Contains(text, "{{") { // whose inner brace is none of attributes
+		text = inlineAttributes().ReplaceAllString(text, "")
+	}
 	text = icons().ReplaceAllString(text, "")
+	text = emoji().ReplaceAllString(text, "$1")
 	text = keys().ReplaceAllString(text, "$1")
 	return strings.Join(strings.Fields(text), " ")
 }

@@ -31,6 +31,25 @@ func TestSlugs(t *testing.T) {
 	}
 }
 
+func TestUndecorated(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{":rocket: Get started", "Get started"},
+		{"Get started :rocket:", "Get started"},
+		{":material-home: Home", "Home"},
+		{"Install {#install .wide}", "Install"},
+		{"A picture { width=200 } here", "A picture here"},
+		{"About {{ config.site_name }}", "About"},
+		{"{% if a %}Text{% endif %}", "Text"},
+		{"Use {{ .Values.image }} in charts", "Use {{ .Values.image }} in charts"},
+		{"std::vector::size and 10:30:15", "std::vector::size and 10:30:15"},
+		{"A set {a, b} and {\"k\": 1}", "A set {a, b} and {\"k\": 1}"},
+	} {
+		if got := undecorated(test.in); got != test.want {
+			t.Errorf("undecorated(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
 func TestClean(t *testing.T) {
 	tests := map[string]struct{ in, want string }{
 		"comment":               {"a <!-- b\nc --> d", "a \n d"},

@@ -116,7 +116,8 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 		if ok && description == "" {
 			description = strings.TrimSpace(quote)
 		}
-		if m := llmsLink().FindStringSubmatch(line); m != nil {
+		// The file with all pages would repeat the others.
+		if m := llmsLink().FindStringSubmatch(line); m != nil && path.Base(m[2]) != llmsFullName {
 			pages = append(pages, &listed{
 				group:   group,
 				title:   m[1],

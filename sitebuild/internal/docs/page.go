@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -107,7 +108,7 @@ func (r *reader) cut(p *Page) []check.Finding {
 		seen[slug] = true
 		p.Sections = append(p.Sections, Section{
 			Slug:    slug,
-			Heading: h.text,
+			Heading: cmp.Or(undecorated(h.text), h.text),
 			Level:   h.level,
 			Start:   h.at,
 			End:     end,
@@ -166,7 +167,7 @@ const maxDescription = 200
 // describe fills in the title, the description and the keywords.
 func (p *Page) describe() {
 	f := p.front
-	p.Title = strings.Join(strings.Fields(f.title), " ")
+	p.Title = undecorated(strings.Join(strings.Fields(f.title), " "))
 	for _, s := range p.Sections {
 		if p.Title == "" && s.Level == 1 {
 			p.Title = s.Heading
@@ -175,7 +176,7 @@ func (p *Page) describe() {
 	if p.Title == "" {
 		p.Title = titleOf(p.File)
 	}
-	p.Description = strings.Join(strings.Fields(f.description), " ")
+	p.Description = undecorated(strings.Join(strings.Fields(f.description), " "))
 	if p.Description == "" {
 		p.Description = shorten(p.raw.first, maxDescription)
 	}

@@ -522,12 +522,13 @@ func (m *maker) searches(ctx context.Context) iter.Seq2[*sitewriter.Answer, erro
 	}
 }
 
-// others yields llms.txt.
+// others yields llms.txt, and llms-full.txt if the pages are small enough for it.
 func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
-	yield(&sitewriter.Answer{
-		Path: "llms.txt",
-		Data: m.llms(),
-	}, nil)
+	full := m.llmsFull()
+	list := m.llms(full != nil)
+	if yield(&sitewriter.Answer{Path: "llms.txt", Data: list}, nil) && full != nil {
+		yield(&sitewriter.Answer{Path: llmsFullName, Data: full}, nil)
+	}
 }
 
 // clip returns at most n bytes of text. It cuts between characters, or between bytes

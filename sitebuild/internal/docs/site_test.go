@@ -211,6 +211,61 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// A title or heading with generator syntax is shown without it, and keeps its anchor.
+func TestPlainTitles(t *testing.T) {
+	set, err := docs.Read(t.Context(), fstest.MapFS{
+		"a.md": {
+			Data: []byte("---\ntitle: \":rocket: Start {{ product }}\"\n---\n\nText.\n\n" +
+				"## :gear: Settings\n\nMore.\n"),
+		},
+		"b.md": {Data: []byte("# :rocket:\n\nOnly an icon.\n")},
+	}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := set.Page("a")
+	heading := a.Sections[len(a.Sections)-1]
+	if a.Title != "Start" || heading.Heading != "Settings" || heading.Slug != "gear-settings" {
+		t.Errorf("title %q, heading %q, slug %q", a.Title, heading.Heading, heading.Slug)
+	}
+	if got := set.Page("b").Title; got != ":rocket:" {
+		t.Errorf("a title that is only an icon = %q", got)
+	}
+}
+
+func TestLLMSFull(t *testing.T) {
+	dir := written(t, handbook(), &docs.Options{BaseURL: "https://example.com/handbook/"})
+	full, err := os.ReadFile(filepath.Join(dir, "llms-full.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# Kettle\n", "https://example.com/handbook/\n", "\n---\n",
+		"setting39: true", "# Spaces\n", "Ninety degrees.",
+	} {
+		if !strings.Contains(string(full), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if strings.Contains(string(full), "# Hidden") {
+		t.Error("a hidden page is included")
+	}
+
+	large := handbook()
+	for i := range 2 {
+		large[fmt.Sprintf("large%d.md", i)] = &fstest.MapFile{
+			Data: []byte("# Large\n\n" + strings.Repeat("Tea with milk.\n\n", 150_000)),
+		}
+	}
+	dir = written(t, large, nil)
+	if _, err := os.Stat(filepath.Join(dir, "llms-full.txt")); err == nil {
+		t.Error("llms-full.txt is written for documents beyond its limit")
+	}
+	if list, _ := os.ReadFile(filepath.Join(dir, "llms.txt")); strings.Contains(string(list), "llms-full") {
+		t.Error("llms.txt links to an llms-full.txt that does not exist")
+	}
+}
+
 func TestLLMSText(t *testing.T) {
 	dir := written(t, handbook(), &docs.Options{BaseURL: "https://example.com/handbook/"})
 	got, err := os.ReadFile(filepath.Join(dir, "llms.txt"))
@@ -231,6 +286,10 @@ func TestLLMSText(t *testing.T) {
 ## Guide
 
 - [Brewing](https://example.com/handbook/guide/brewing): How to brew tea.
+
+## Optional
+
+- [All pages in one file](llms-full.txt)
 `
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -317,7 +376,8 @@ WEB/docs/llms.txt:14: warning: WEB/docs/picture.png is skipped: the host answers
 func TestLLMSFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"llms.txt": "# Kettle\n\n- [Start](start.md)\n- [Out](../out.md)\n- [Rooted](/etc/passwd)\n- " +
+		"llms.txt": "# Kettle\n\n- [Start](start.md)\n- [Everything](llms-full.txt)\n" +
+			"- [Out](../out.md)\n- [Rooted](/etc/passwd)\n- " +
 			"[Web](https://example.com/x.md)\n",
 		"start.md": "# Start\n",
 	} {

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"iter"
@@ -127,8 +128,8 @@ func countPages(items []*NavItem) int {
 }
 
 // llms returns the text of llms.txt: a summary of the site for programs that read only
-// that.
-func (m *maker) llms() []byte {
+// that. With full, it links to llms-full.txt.
+func (m *maker) llms(full bool) []byte {
 	var b strings.Builder
 	b.WriteString("# " + m.title() + "\n")
 	if m.set.Description != "" {
@@ -157,7 +158,40 @@ func (m *maker) llms() []byte {
 		}
 	}
 	m.llmsSection(&b, "Other pages", rest)
+	if full {
+		b.WriteString("\n## Optional\n\n- [All pages in one file](" + llmsFullName + ")\n")
+	}
 	return []byte(b.String())
+}
+
+const (
+	llmsFullName = "llms-full.txt"
+	// maxFull is the largest llms-full.txt, in bytes. More fits into no model, and hosts
+	// limit the size of a file.
+	maxFull = 4 << 20
+)
+
+// llmsFull returns the Markdown of all pages in the order of the navigation, or nil if
+// that is longer than maxFull.
+func (m *maker) llmsFull() []byte {
+	size := 0
+	for _, p := range m.set.Pages {
+		size += len(p.Body)
+	}
+	if size > maxFull {
+		return nil
+	}
+	var b bytes.Buffer
+	for i, p := range m.set.Pages {
+		if i > 0 {
+			b.WriteString("\n---\n\n")
+		}
+		b.WriteString(m.linked(p, p.titled()))
+		if b.Len() > maxFull {
+			return nil
+		}
+	}
+	return b.Bytes()
 }
 
 // pagesOf appends the pages of an item and below that are not seen yet.
