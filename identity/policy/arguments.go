@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,8 +26,9 @@ type usage struct {
 
 // argument is the type of an argument, or of a member of an object in it.
 type argument struct {
-	kind    string // the Cedar type; "" if it is not known
-	members map[string]*argument
+	kind      string // the Cedar type; "" if it is not known
+	members   map[string]*argument
+	attribute types.String // of the context; see [argument.addTo]
 }
 
 // usageOf returns what a rule reads of the context. The error is an argument that the rule
@@ -324,11 +326,15 @@ const (
 	maxArgumentItems = 10_000
 )
 
-// record converts the arguments that rules use. What Cedar cannot represent becomes a
-// string, so that a rule about it errs, and a forbid denies; null counts as absent.
-func (a *argument) record(raw json.RawMessage) (types.Record, error) {
+// argumentPrefix precedes the names of arguments among the attributes of the context.
+const argumentPrefix = "arguments."
+
+// addTo adds the arguments that rules use to the context, one attribute each: Cedar hashes and
+// copies every record that it is given, which for a record of its own would cost a fifth of
+// a decision. What Cedar cannot represent becomes a string, so that a rule about it errs,
+// and a forbid denies; null counts as absent.
+func (a *argument) addTo(context cedar.RecordMap, raw json.RawMessage) error {
 	c := converter{left: maxArgumentItems}
-	members := make(cedar.RecordMap, len(a.members))
 	for name, want := range a.members {
 		value := jsonscan.Member(raw, name)
 		if value == nil {
@@ -336,13 +342,72 @@ func (a *argument) record(raw json.RawMessage) (types.Record, error) {
 		}
 		converted, err := c.value(value, want, 0)
 		if err != nil {
-			return types.Record{}, fmt.Errorf("argument %s: %w", name, err)
+			return fmt.Errorf("argument %s: %w", name, err)
 		}
 		if converted != nil {
-			members[types.String(name)] = converted
+			context[want.attribute] = converted
 		}
 	}
-	return cedar.NewRecord(members), nil
+	return nil
+}
+
+// setAttributes sets the attributes of the context under which the arguments are found.
+func (a *argument) setAttributes() {
+	for name, member := range a.members {
+		member.attribute = types.String(argumentPrefix + name)
+	}
+}
+
+// flattenArguments replaces context.arguments.NAME by an attribute of the context, in a rule
+// in Cedar's JSON form. Rules use no other expression of the arguments; see usageOf.
+func flattenArguments(rule []byte) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(rule))
+	decoder.UseNumber()
+	var tree any
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, err
+	}
+	flattenNode(tree)
+	return json.Marshal(tree)
+}
+
+// flattenNode replaces the accesses in a node of the JSON form.
+func flattenNode(node any) {
+	switch node := node.(type) {
+	case []any:
+		for _, element := range node {
+			flattenNode(element)
+		}
+	case map[string]any:
+		if has, _ := node["has"].(map[string]any); has["attr"] == "arguments" && isContext(has["left"]) {
+			clear(node)
+			node["Value"] = true // every call has arguments, if only none
+			return
+		}
+		for _, operator := range []string{".", "has"} {
+			access, _ := node[operator].(map[string]any)
+			if name, ok := access["attr"].(string); ok && isArguments(access["left"]) {
+				access["left"] = map[string]any{"Var": "context"}
+				access["attr"] = argumentPrefix + name
+			}
+		}
+		for _, member := range node {
+			flattenNode(member)
+		}
+	}
+}
+
+// isArguments reports whether a node of the JSON form is context.arguments.
+func isArguments(node any) bool {
+	outer, _ := node.(map[string]any)
+	access, _ := outer["."].(map[string]any)
+	return access["attr"] == "arguments" && isContext(access["left"])
+}
+
+// isContext reports whether a node of the JSON form is the variable context.
+func isContext(node any) bool {
+	variable, _ := node.(map[string]any)
+	return variable["Var"] == "context"
 }
 
 // converter converts JSON, within the limits.

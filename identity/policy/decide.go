@@ -385,11 +385,9 @@ func (c *candidates) context(s *Set, now *Situation) (types.Record, error) {
 				members["address"] = addr
 			}
 		case "arguments":
-			arguments, err := s.arguments.record(now.Arguments)
-			if err != nil {
+			if err := s.arguments.addTo(members, now.Arguments); err != nil {
 				return types.Record{}, err
 			}
-			members["arguments"] = arguments
 		}
 	}
 	return cedar.NewRecord(members), nil

@@ -147,3 +147,37 @@ func TestInvalid(t *testing.T) {
 		})
 	}
 }
+
+// TestArgumentForms decides by every form in which a rule can name arguments: they are
+// evaluated as attributes of the context, and a form that was missed would not forbid.
+func TestArgumentForms(t *testing.T) {
+	for _, tt := range []struct {
+		condition, arguments string
+		want                 policy.Effect
+	}{
+		{`context has arguments`, `{}`, policy.Deny},
+		{`context has arguments && context.arguments has path`, `{"path":"x"}`, policy.Deny},
+		{`context has arguments && context.arguments has path`, `{}`, policy.Allow},
+		{`context has arguments.path`, `{"path":"x"}`, policy.Deny},
+		{`context has arguments.path`, `{"other":"x"}`, policy.Allow},
+		{`context["arguments"] has "a b" && context["arguments"]["a b"] == "x"`, `{"a b":"x"}`, policy.Deny},
+		{`context.arguments has o.p && context.arguments.o.p == 1`, `{"o":{"p":1}}`, policy.Deny},
+		{`context.arguments has o.p && context.arguments.o.p == 1`, `{"o":{"p":2}}`, policy.Allow},
+		{`context.arguments has l && context.arguments.l.contains("x")`, `{"l":["x"]}`, policy.Deny},
+		{`if context.arguments has n then context.arguments.n > 3 else false`, `{"n":4}`, policy.Deny},
+		{`if context.arguments has n then context.arguments.n > 3 else false`, `{"n":"4"}`, policy.Deny}, // fails
+		{`!(context.arguments has path)`, `{}`, policy.Deny},
+		{`context.arguments has path && context.arguments.path == "\".\""`, `{"path":"\".\""}`, policy.Deny},
+	} {
+		set := parse(t, "permit (principal, action, resource);\n"+
+			`forbid (principal, action == Action::"call", resource) when { `+tt.condition+` };`)
+		d := set.Decide(&policy.Request{
+			Action:    policy.Call,
+			Item:      policy.Item{Kind: policy.ToolKind, Name: "t"},
+			Situation: policy.Situation{Arguments: json.RawMessage(tt.arguments)},
+		})
+		if d.Effect != tt.want {
+			t.Errorf("%s with %s = %v, want %v", tt.condition, tt.arguments, &d, tt.want)
+		}
+	}
+}

@@ -195,6 +195,7 @@ func newSet(name string, list cedar.PolicyList) (*Set, error) {
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
 	}
+	s.arguments.setAttributes()
 	return s, nil
 }
 
@@ -235,18 +236,34 @@ func newRule(p *cedar.Policy, valid *validators) (*Rule, error) {
 		return r, fmt.Errorf("@id(%q): want at most %d letters, digits and ._:/-", r.ID, maxID)
 	}
 	if r.readsContext() {
-		r.conditions = conditionsOf(tree)
+		if r.conditions, err = conditionsOf(tree, r.uses); err != nil {
+			return r, err
+		}
 	}
 	return r, valid.check(tree, r.uses.arguments.cedar())
 }
 
-// conditionsOf returns a rule that applies to everything under the same conditions.
-func conditionsOf(p *ast.Policy) *cedar.Policy {
+// conditionsOf returns a rule that applies to everything under the same conditions, with its
+// arguments as attributes of the context; see flattenArguments.
+func conditionsOf(p *ast.Policy, uses *usage) (*cedar.Policy, error) {
 	anywhere := *p
 	anywhere.Principal = ast.ScopeTypeAll{}
 	anywhere.Action = ast.ScopeTypeAll{}
 	anywhere.Resource = ast.ScopeTypeAll{}
-	return cedar.NewPolicyFromAST((*publicast.Policy)(&anywhere))
+	rule := cedar.NewPolicyFromAST((*publicast.Policy)(&anywhere))
+	if !uses.context["arguments"] {
+		return rule, nil
+	}
+	text, err := rule.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	flat, err := flattenArguments(text)
+	if err != nil {
+		return nil, err
+	}
+	rule = &cedar.Policy{}
+	return rule, rule.UnmarshalJSON(flat)
 }
 
 // covers reports whether the scope of the rule, which the index has found, is met: the index
