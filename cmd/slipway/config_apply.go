@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -19,7 +20,8 @@ state folder of the system.`
 type applying struct {
 	definitions
 	translating
-	dryRun bool
+	endpoint string
+	dryRun   bool
 }
 
 func newConfigApply() *cobra.Command {
@@ -38,6 +40,10 @@ Prints the plan with a diff of each file: + create, ~ update, = unchanged,
 - remove, ! conflict, . skipped. Settings that a client cannot represent are
 reported on stderr.
 
+--endpoint writes an endpoint of a gateway instead of its servers: FILE is the
+configuration of slipway serve, and clients get the address /mcp/NAME below its
+public URL.
+
 Exit codes: 1 conflict, 3 a file cannot be edited, 5 with --exact if a setting
 would be lost, 6 a project file leads outside the project through a link.
 
@@ -49,7 +55,9 @@ would be lost, 6 a project file leads outside the project through a link.
 		Example: `  slipway config apply examples/definitions/mcp.yaml --client claude-code \
       --dry-run
   slipway config apply examples/definitions/mcp.yaml --client codex --client \
-      zed --via auto --dry-run`,
+      zed --via auto --dry-run
+  slipway config apply examples/policy/slipway.yaml --client cursor \
+      --endpoint support --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd, args)
 		},
@@ -59,6 +67,8 @@ would be lost, 6 a project file leads outside the project through a link.
 	cmd.Flags().Var(oneOf(&a.Scope, "project", "user"), "scope", "`scope` of the file: user or project")
 	cmd.Flags().Var(eachClient(&a.Clients), "client",
 		"`client` to write for (repeatable, or separated by commas); see slipway config clients")
+	cmd.Flags().StringVar(&a.endpoint, "endpoint", "",
+		"write the endpoint `NAME` of a gateway instead of its servers; FILE configures the gateway")
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the plan without writing")
 	cmd.Flags().BoolVar(&a.Replace, "replace", false, "overwrite entries that Slipway did not write, or that were changed")
 	jsonFlag(cmd, "the plan")
@@ -83,7 +93,13 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 	if err := a.complete(files, a.secrets); err != nil {
 		return nil, nil, err
 	}
-	merged, err := a.valid(cmd, files)
+	var merged *stax.Merged
+	var err error
+	if a.endpoint == "" {
+		merged, err = a.valid(cmd, files)
+	} else {
+		merged, err = endpointDefinitions(cmd, files, a.endpoint)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
