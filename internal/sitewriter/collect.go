@@ -284,6 +284,9 @@ func (w *writer) takeTool(a *Answer) error {
 // checkResult returns an error if a result is not a valid tools/call result, or does not
 // match the tool's outputSchema.
 func (t *toolPlan) checkResult(doc []byte) error {
+	if t.output == nil && isPlain(doc, textHead, textTail) {
+		return nil
+	}
 	var r struct {
 		Content []struct {
 			Type *string `json:"type"`
@@ -314,6 +317,21 @@ func (t *toolPlan) checkResult(doc []byte) error {
 	return nil
 }
 
+const (
+	textHead = `{"content":[{"type":"text","text":`
+	textTail = "}]}"
+)
+
+// isPlain reports whether doc, which is valid JSON, is a string between head and tail, as
+// [Text] and [TextResource] write it. Most answers are, and need no decoding.
+func isPlain(doc []byte, head, tail string) bool {
+	if !bytes.HasPrefix(doc, []byte(head+`"`)) {
+		return false
+	}
+	end, err := jsonscan.Value(doc, len(head))
+	return err == nil && string(doc[end:]) == tail
+}
+
 // takeResource stores the contents of a resource.
 func (w *writer) takeResource(a *Answer) error {
 	raw, err := mcp.ParseRaw(a.Result)
@@ -335,6 +353,10 @@ func (w *writer) takeResource(a *Answer) error {
 // A result with several items or additional members stays as it is; Slipway's reader
 // supports that, the standard does not.
 func flat(uri string, doc []byte) ([]byte, error) {
+	const markdown = `,"mimeType":"text/markdown","text":` // the type of most resources
+	if isPlain(doc, `{"uri":`+string(quote(uri))+markdown, "}") {
+		return doc, nil
+	}
 	var r struct {
 		Contents []json.RawMessage `json:"contents"`
 	}
