@@ -1,6 +1,6 @@
 // Accessibility: axe-core in every room, theme and state, and windows of every kind.
 import { join } from 'node:path'
-import { call, check, connected, everything, examples, inspect, must, none, ready, testserver, urls, violations, visit, weather } from './lab.mjs'
+import { call, check, connected, everything, examples, holds, inspect, must, none, ready, testserver, urls, violations, visit, weather } from './lab.mjs'
 
 const rooms = ['o', 't', 'r', 'p', 'a', 'f', 'h', 'cmp']
 
@@ -143,7 +143,7 @@ async function visitAll(page, paths, act = async () => undefined) {
     }, path)
     await page.waitForTimeout(200)
     await act(page)
-    must((await sideways(page)) <= 0, `/${path} scrolls sideways by ${await sideways(page)} px`)
+    await holds(async () => (await sideways(page)) <= 0, async () => `/${path} scrolls sideways by ${await sideways(page)} px`)
     none(await violations(page), `/${path}`)
     const cut = await page.evaluate(() => {
       const main = document.querySelector('main')

@@ -1,5 +1,5 @@
 // The room Apps with the app of examples/weather.
-import { check, inApp, inspect, must, none, ready, testserver, violations, visit } from './lab.mjs'
+import { check, holds, inApp, inspect, must, none, ready, testserver, violations, visit } from './lab.mjs'
 import { chromium } from 'playwright-core'
 
 const weather = process.env.SLIPWAY_WEATHER ?? 'weather'
@@ -28,8 +28,8 @@ check('apps: call a tool, see its app, change the host, and close it', async () 
   await page.locator('#app-panel', { hasText: 'Content-Security-Policy' }).waitFor()
   // An edited result reaches the app.
   await page.getByRole('tab', { name: 'Result' }).click()
-  const text = await page.locator('#app-panel textarea').inputValue()
-  must(text.includes('content'), text)
+  const area = page.locator('#app-panel textarea')
+  await holds(async () => (await area.inputValue()).includes('content'), () => area.inputValue())
   await page.locator('#app-panel textarea').fill('{"content":[{"type":"text","text":"edited by hand"}],"isError":true}')
   await page.getByRole('button', { name: 'Open with this result' }).click()
   await page.waitForFunction(() => document.querySelector('.badge.ok')?.textContent === 'ready')
@@ -68,10 +68,13 @@ check('apps: sizes, safe area, touch, partial input, a file, and accessibility',
   await is('"containerDimensions":{"width":500,"maxHeight":844}')
   await is('"safeAreaInsets":{"top":47,"right":0,"bottom":34,"left":0}')
   await is('"deviceCapabilities":{"touch":true,"hover":false}')
-  must((await page.locator('.app-frame').evaluate((f) => f.getBoundingClientRect().width)) === 500, 'the frame is not 500 px wide')
+  await holds(async () => (await page.locator('.app-frame').evaluate((f) => f.getBoundingClientRect().width)) === 500, 'the frame is not 500 px wide')
   // Changes reach the open app.
   await controls.getByLabel('Height').fill('300')
+  // What is being typed outlasts the redraw that the change before it causes.
   await controls.getByLabel('Safe area').fill('1 2 3 4')
+  await is('"containerDimensions":{"width":500,"maxHeight":300}')
+  must((await controls.getByLabel('Safe area').inputValue()) === '1 2 3 4', 'a redraw replaced what was typed')
   await controls.getByLabel('Safe area').blur()
   await controls.getByLabel('Touch').uncheck()
   await controls.getByLabel('Hover').check()

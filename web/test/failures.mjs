@@ -1,7 +1,7 @@
 // Servers that fail: the page names the step and one thing to do.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { check, connected, inspect, must, none, ready, temporary, testserver, urls, visit } from './lab.mjs'
+import { check, connected, holds, inspect, must, none, ready, temporary, testserver, urls, visit } from './lab.mjs'
 
 const overview = async (sources, options) => {
   const lab = await inspect(sources, options)
@@ -50,7 +50,7 @@ check('fails: a server that never answers has a clock and a way to stop', async 
   await page.waitForTimeout(1100)
   const before = await clock()
   await page.waitForTimeout(1200)
-  must(before && (await clock()) !== before, `the clock stands at ${before}`)
+  await holds(async () => before && (await clock()) !== before, `the clock stands at ${before}`)
   await stop.click()
   await page.getByRole('button', { name: /try again/i }).first().waitFor()
   none(await clean())
@@ -66,7 +66,7 @@ check('a server that is lost: the form and the results stay usable', async () =>
   const { sources } = await (await lab.api('state')).json()
   process.kill(sources[0].pid, 'SIGKILL')
   await page.waitForFunction(() => !document.querySelector('.chip .dot.ok'), null, { timeout: 8000 }).catch(() => undefined)
-  must((await page.locator('[data-list=tools] .row').count()) > 10, 'the tools are gone')
+  await holds(async () => (await page.locator('[data-list=tools] .row').count()) > 10, 'the tools are gone')
   await ready(page) // it is started again
   none(await clean())
   await close()
@@ -82,7 +82,7 @@ check('a server that ends again and again: why, the next attempt, and a button t
   const banner = page.locator('.banner.warn')
   await banner.waitFor()
   await page.waitForFunction(() => /ended, attempt \d+ in \d+ s.*FATAL: the license has expired/s.test(document.querySelector('.banner.warn')?.innerText ?? ''))
-  must((await page.locator('[data-list=tools] .row').count()) > 5, 'the tools are gone')
+  await holds(async () => (await page.locator('[data-list=tools] .row').count()) > 5, 'the tools are gone')
   const now = banner.getByRole('button', { name: 'Now' })
   await now.waitFor()
   rmSync(file)

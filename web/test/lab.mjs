@@ -277,6 +277,15 @@ export function must(condition, text) {
   if (!condition) throw new Error(text)
 }
 
+/** holds waits until a condition holds, and throws if it does not within 10 s. */
+export async function holds(condition, text) {
+  const end = performance.now() + 10_000
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(typeof text === 'function' ? await text() : text)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+  }
+}
+
 /** none throws if a list has an entry. */
 export function none(list, what = '') {
   if (list.length) throw new Error(`${what}${what ? ': ' : ''}${[...new Set(list)].slice(0, 12).join('\n    ')}`)

@@ -1,6 +1,6 @@
 // Results: each kind of content, structured content, and what they cost.
 import { readFileSync } from 'node:fs'
-import { check, inspect, must, none, ready, testserver, visit } from './lab.mjs'
+import { check, holds, inspect, must, none, ready, testserver, visit } from './lab.mjs'
 
 async function open() {
   const lab = await inspect(['--', testserver, 'zoo'])
@@ -15,7 +15,7 @@ async function open() {
     const before = await page.locator('.result .figure[href]').innerText().catch(() => '')
     await page.getByRole('button', { name: /^Call/ }).click()
     await page.waitForFunction((was) => (document.querySelector('.result a.figure')?.innerText ?? '') !== was, before)
-    await page.locator('.result-body > *').first().waitFor()
+    await page.locator('.result-body[aria-busy=false] > *').first().waitFor()
   }
   const end = async () => {
     none(await clean())
@@ -25,16 +25,17 @@ async function open() {
   return { lab, page, show, end }
 }
 
-const body = (page) => page.locator('.result-body')
+// While it is busy, it still shows the result before.
+const body = (page) => page.locator('.result-body[aria-busy=false]')
 
 check('results: Markdown is drawn with elements, HTML is text', async () => {
   const { page, show, end } = await open()
   await show('markdown')
   await body(page).locator('.md-h1', { hasText: 'Weekly report' }).waitFor()
   for (const part of ['strong', 'em', 'code', 'table td', 'ol li', 'blockquote', 'pre.snippet', '.task']) {
-    must((await body(page).locator(part).count()) > 0, `no ${part}`)
+    await holds(async () => (await body(page).locator(part).count()) > 0, `no ${part}`)
   }
-  must((await body(page).locator('td', { hasText: '120' }).evaluate((e) => getComputedStyle(e).textAlign)) === 'right', 'the column is not aligned')
+  await holds(async () => (await body(page).locator('td', { hasText: '120' }).evaluate((e) => getComputedStyle(e).textAlign)) === 'right', 'the column is not aligned')
   // A link shows its address before it is opened.
   await body(page).getByRole('button', { name: 'the site' }).click()
   await page.locator('[role=dialog] .address', { hasText: 'https://example.com/report' }).waitFor()
@@ -43,7 +44,7 @@ check('results: Markdown is drawn with elements, HTML is text', async () => {
   await body(page).getByText('# Weekly report').waitFor()
   await show('html')
   await body(page).getByText('<script>window.owned=1</script>').waitFor()
-  must((await page.evaluate(() => window.owned)) === undefined, 'HTML ran')
+  await holds(async () => (await page.evaluate(() => window.owned)) === undefined, 'HTML ran')
   await end()
 })
 
@@ -55,9 +56,9 @@ check('results: the JSON tree is searched, and copies a path and a value', async
   const path = page.locator('.tree-bar .path')
   await page.waitForFunction(() => document.querySelector('.tree-bar .path').innerText === '$.deep.a.b.c')
   await path.click()
-  must((await page.evaluate(() => navigator.clipboard.readText())) === '$.deep.a.b.c', 'the path was not copied')
+  await holds(async () => (await page.evaluate(() => navigator.clipboard.readText())) === '$.deep.a.b.c', 'the path was not copied')
   await page.getByRole('button', { name: 'Copy value' }).click()
-  must((await page.evaluate(() => navigator.clipboard.readText())) === 'found', 'the value was not copied')
+  await holds(async () => (await page.evaluate(() => navigator.clipboard.readText())) === 'found', 'the value was not copied')
   await page.getByRole('searchbox', { name: /^Find in/ }).fill('nowhere')
   await page.getByText('not found').waitFor()
   await end()
@@ -68,19 +69,20 @@ check('results: images, sounds, links and resources, each with its size', async 
   await show('image')
   const image = body(page).locator('img')
   await image.waitFor()
-  must((await image.evaluate((i) => i.naturalWidth)) === 1, 'the image is not drawn')
-  must((await image.evaluate((i) => i.getBoundingClientRect().width)) < 40, 'a small image is blown up')
+  await holds(async () => (await image.evaluate((i) => i.naturalWidth)) === 1, 'the image is not drawn')
+  await holds(async () => (await image.evaluate((i) => i.getBoundingClientRect().width)) < 40, 'a small image is blown up')
   await body(page).getByText('70 B').waitFor()
   await show('audio')
   await body(page).locator('audio').waitFor()
   await page.waitForFunction(() => document.querySelector('.result-body audio').duration > 0)
   await show('links')
-  const text = await body(page).innerText()
-  for (const part of ['The report of the week', 'text/markdown, 1.2 kB', 'audience user', 'priority 0.9']) must(text.includes(part), `no “${part}” in ${text}`)
+  for (const part of ['The report of the week', 'text/markdown, 1.2 kB', 'audience user', 'priority 0.9']) {
+    await body(page).getByText(part).first().waitFor()
+  }
   await show('resources')
   const [download] = await Promise.all([page.waitForEvent('download'), body(page).getByRole('button', { name: 'Save application' }).click()])
   must(download.suggestedFilename() === 'data.zip' && readFileSync(await download.path()).subarray(0, 2).toString() === 'PK', download.suggestedFilename())
-  must((await body(page).locator('.content-bar', { hasText: 'tokens' }).count()) === 3, 'a part has no size')
+  await holds(async () => (await body(page).locator('.content-bar', { hasText: 'tokens' }).count()) === 3, 'a part has no size')
   await show('links')
   await body(page).getByRole('link', { name: 'report' }).click()
   await page.waitForURL('**/r/zoo%3A%2F%2Freport')
@@ -108,10 +110,11 @@ check('results: structured content is checked against the output schema', async 
   // Bytes are the bytes of the message.
   await page.getByRole('tab', { name: 'Bytes' }).click()
   const seq = (await page.locator('.result a.figure').innerText()).slice(1)
-  const shown = await body(page).locator('pre.text').innerText()
-  must(shown.trim() === (await (await lab.api(`frames/${seq}`)).text()).trim(), shown)
+  const sent = (await (await lab.api(`frames/${seq}`)).text()).trim()
+  const shown = body(page).locator('pre.text')
+  await holds(async () => (await shown.innerText()).trim() === sent, () => shown.innerText())
   await show('error')
   await page.locator('.result.error .pill', { hasText: 'tool error' }).waitFor()
-  must(/\d B/.test(await page.locator('.result-bar').innerText()) && /tokens/.test(await page.locator('.result-bar').innerText()), 'the result has no size')
+  await holds(async () => /\d B/.test(await page.locator('.result-bar').innerText()) && /tokens/.test(await page.locator('.result-bar').innerText()), 'the result has no size')
   await end()
 }, { alone: true }) // the clipboard is shared

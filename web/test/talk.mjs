@@ -1,5 +1,5 @@
 // What servers start: questions in both eras, log lines, progress, updates and changed lists.
-import { check, inspect, must, none, ready, testserver, total, urls, visit } from './lab.mjs'
+import { check, holds, inspect, must, none, ready, testserver, total, urls, visit } from './lab.mjs'
 
 const eras = {
   '2025-11-25, on stdio': async () => ['--', testserver, 'zoo'],
@@ -25,9 +25,12 @@ for (const [era, sources] of Object.entries(eras)) {
       await page.locator('.result .pill.ok').waitFor()
       await page.getByRole('tab', { name: 'JSON' }).last().click()
       await page.getByRole('tab', { name: 'Bytes' }).click()
-      const shown = await page.locator('.result-body pre.text').innerText()
-      must(shown.includes(text.replace(/"/g, '\\"')), `the server got ${shown}, want ${text}`)
-      must((await asks.count()) === 0, 'the question is still there')
+      const shown = page.locator('.result-body[aria-busy=false] pre.text')
+      await holds(
+        async () => (await shown.innerText()).includes(text.replace(/"/g, '\\"')),
+        async () => `the server got ${await shown.innerText()}, want ${text}`,
+      )
+      await holds(async () => (await asks.count()) === 0, 'the question is still there')
     }
     await start('form')
     await asks.getByText('Whose room is it?').waitFor()
@@ -89,7 +92,7 @@ check('logs and progress of a call, with levels', async () => {
   await page.locator('[data-list=log] .row', { hasText: 'the debug line' }).waitFor()
   await page.locator('.log select').selectOption('warning')
   await page.waitForFunction(() => document.querySelectorAll('[data-list=log] .row').length === 2)
-  must((await total(lab, 'method:notifications/progress')) === 5, 'progress is missing in Traffic')
+  await holds(async () => (await total(lab, 'method:notifications/progress')) === 5, 'progress is missing in Traffic')
   none(await clean())
   await close()
   lab.stop()
@@ -121,7 +124,7 @@ check('changed lists: what is new, gone and different, line by line', async () =
   await page.locator('[data-list=tools] .row', { hasText: 'added' }).waitFor()
   await page.getByRole('button', { name: '+1 −1 ~1 changed' }).click()
   const changes = page.locator('.changes')
-  must(/\+ added/.test(await changes.innerText()) && /− ask/.test(await changes.innerText()), await changes.innerText())
+  await holds(async () => /\+ added/.test(await changes.innerText()) && /− ask/.test(await changes.innerText()), () => changes.innerText())
   await changes.getByRole('button', { name: '~ log' }).click()
   await changes.locator('.removed', { hasText: 'Sends log messages and progress' }).waitFor()
   await changes.locator('.added', { hasText: 'progress in three steps' }).waitFor()
@@ -148,14 +151,13 @@ check('lock: saved from the page, and compared with what the server offers later
     await page.waitForTimeout(50)
   }
   await card.locator('input[type=file]').setInputFiles(file)
-  await card.locator('.drifts').waitFor()
-  const text = await card.locator('.drifts').innerText()
-  must(/tools.ask is gone/.test(text) && text.includes('progress in three steps'), text)
+  await card.locator('.drifts', { hasText: /tools.ask is gone/ }).waitFor()
+  await card.locator('.drifts', { hasText: 'progress in three steps' }).waitFor()
   await card.locator('input[type=file]').setInputFiles({ name: 'x.lock', mimeType: 'text/plain', buffer: Buffer.from('no lock') })
   await card.locator('.problem', { hasText: 'not a lock' }).waitFor()
   // What the page cannot do is a command to copy.
   await card.getByRole('button', { name: 'Freeze' }).click()
-  must((await page.evaluate(() => navigator.clipboard.readText())).startsWith('slipway site freeze -o site -- '), 'the command was not copied')
+  await holds(async () => (await page.evaluate(() => navigator.clipboard.readText())).startsWith('slipway site freeze -o site -- '), 'the command was not copied')
   none((await clean()).filter((r) => !r.includes('400')))
   await close()
   lab.stop()

@@ -250,7 +250,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
   }, [set, device, theme, locale, param('mode'), width, height, touch, hover, param('safe')])
   // A change of the controls reaches the open app, as in a chat.
   useEffect(() => {
-    if (app?.phase.peek() === 'ready') app.adopt(context)
+    if (app?.host) app.adopt(context)
   }, [context])
 
   // draw opens a new view: a view gets its input and its result once.
@@ -407,11 +407,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
         <Measure label="Height" name="ht" value={height} />
         <label class="control" title="Top, right, bottom, left">
           Safe area{' '}
-          <input
-            class="small insets"
-            value={sides.map((side) => insets[side]).join(' ')}
-            onChange={(e) => setParams({ safe: (e.currentTarget as HTMLInputElement).value.trim() || undefined })}
-          />
+          <Typed class="insets" value={sides.map((side) => insets[side]).join(' ')} onEnd={(safe) => setParams({ safe })} />
         </label>
         <label class="control">
           <input type="checkbox" checked={touch} onChange={() => setParams({ touch: touch ? '0' : '1' })} /> Touch
@@ -513,16 +509,32 @@ const flagOf = (name: string, device = false): boolean => (param(name) ? param(n
 const Measure = ({ label, name, value }: { label: string; name: string; value: number }) => (
   <label class="control">
     {label}{' '}
-    <input
-      class="small measure"
-      type="number"
-      min={60}
-      max={4000}
-      value={value}
-      onChange={(e) => setParams({ [name]: (e.currentTarget as HTMLInputElement).value || undefined })}
-    />
+    <Typed class="measure" isSize value={String(value)} onEnd={(text) => setParams({ [name]: text })} />
   </label>
 )
+
+// Typed is a field whose text is used when the user leaves it. What is typed until then outlasts a redraw.
+function Typed({ value, onEnd, class: name, isSize }: {
+  value: string
+  onEnd: (text: string | undefined) => void
+  class: string
+  isSize?: boolean
+}) {
+  const typed = useSignal<string | undefined>(undefined)
+  return (
+    <input
+      {...(isSize ? { type: 'number' as const, min: 60, max: 4000 } : { type: 'text' as const })}
+      class={`small ${name}`}
+      value={typed.value ?? value}
+      onInput={(e) => (typed.value = e.currentTarget.value)}
+      onChange={(e) => {
+        onEnd(e.currentTarget.value.trim() || undefined)
+        typed.value = undefined
+      }}
+      onBlur={() => (typed.value = undefined)}
+    />
+  )
+}
 
 // saveFile writes an embedded resource of an app into a file that the user chooses.
 function saveFile(file: Params & { fileName: string }): void {

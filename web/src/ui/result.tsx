@@ -350,9 +350,11 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
   const call = id === undefined ? undefined : calls.get(id)
   const isRunning = call?.state === 'running'
   const shownCall = isRunning && before !== undefined ? calls.get(before) : call
-  const body = useSignal<Body | undefined>(undefined)
+  const body = useSignal<(Body & { of: number }) | undefined>(undefined)
   const problem = useSignal<Failure | undefined>(undefined)
   const answer = shownCall?.answer
+  // What is shown is that of an earlier answer until the body of this one is here.
+  const isEarlier = isRunning || (!!body.value && body.value.of !== answer)
   useEffect(() => {
     problem.value = undefined
     if (!answer) {
@@ -361,9 +363,11 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
     }
     const abort = new AbortController()
     loadBody(answer, false, abort.signal).then(
-      (b) => (body.value = b),
+      (b) => (body.value = { ...b, of: answer }),
       (error) => {
-        if (!abort.signal.aborted) problem.value = failureOf(error)
+        if (abort.signal.aborted) return
+        body.value = undefined
+        problem.value = failureOf(error)
       },
     )
     return () => abort.abort()
@@ -388,7 +392,7 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
     )
   }
   const loadAll = () => {
-    if (answer) loadBody(answer, true).then((b) => (body.value = b), (e) => (problem.value = failureOf(e)))
+    if (answer) loadBody(answer, true).then((b) => (body.value = { ...b, of: answer }), (e) => (problem.value = failureOf(e)))
   }
   const lines = logs.get(call.id) ?? []
   const lacksOutput =
@@ -467,7 +471,7 @@ export function Result({ id, before, id2 = 'result', verb = 'Call' }: { id: numb
               The tool declares an output schema, but its result has no structuredContent.
             </div>
           )}
-          <div class={isRunning ? 'result-body dimmed' : 'result-body'} aria-busy={isRunning} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
+          <div class={isEarlier ? 'result-body dimmed' : 'result-body'} aria-busy={isEarlier} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
             {tab === 'text' && parsed.hasMessages && parsed.result && <Messages result={parsed.result} />}
             {tab === 'text' && parsed.items.map((item, i) => <Content key={i} item={item} index={i} several={parsed.items.length > 1} />)}
             {tab === 'structured' && parsed.structured && <Structured node={parsed.structured} problems={output} />}
