@@ -42,6 +42,7 @@ type Handler struct {
 	health     health
 	proxies    []netip.Prefix            // whose X-Forwarded-For is trusted
 	endpoints  map[string]*namedEndpoint // by path
+	hop        *hop                      // nil unless the server is a replica
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -119,6 +120,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		o.Server.Budget.Connections = o.WebSocket.MaxConns
 	}
 	h.server = mcpserver.New(src, &o.Server)
+	h.hop = o.startHop(h)
 	o.StateKeys.follow(h.server)
 	h.endpoint = h.server.HTTPHandler(&o.HTTP)
 	h.sockets = o.sockets(h.server, d)
@@ -151,6 +153,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		m.stats = h.server.Stats
 		m.audit = func() *Audit { return d.policy.Load().audit }
 		m.upstreams = o.upstreams
+		m.hop = h.hop
 		h.metrics = h.endpoint.Protect(d.protect(m))
 		h.operations = m
 	}
@@ -214,6 +217,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if h.health.draining.Load() {
 		w.Header().Set("Connection", "close") // over HTTP/2 it becomes GOAWAY
+	}
+	if h.passOn(w, r) {
+		return
 	}
 	switch r.URL.Path {
 	case EndpointPath, EndpointPath + "/":

@@ -22,6 +22,7 @@ type metrics struct {
 	stats     func() server.Stats // nil if there are none
 	upstreams func() []Upstream   // nil if there are none
 	audit     func() *Audit       // returns nil without a log
+	hop       *hop                // nil unless the server is a replica
 
 	mu       sync.Mutex // guards the fields below
 	inFlight int
@@ -192,6 +193,9 @@ func (m *metrics) write(t *exposition) {
 	}
 	if m.upstreams != nil {
 		upstreamMetrics(t, m.upstreams())
+	}
+	if m.hop != nil {
+		m.hop.metrics(t)
 	}
 	m.process(t)
 	t.end()

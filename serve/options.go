@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
@@ -91,6 +92,11 @@ type Live struct {
 	StateKeys *StateKeys
 	// Control, if not nil, can replace options of the server.
 	Control *Control
+	// Cluster, if not nil, makes the server one of several replicas that share sessions: [Run]
+	// and [Serve] forward a request to the replica that owns its session or task. Set
+	// Server.Replica to its ID, and StateKeys to keys that all replicas have, such as its Key.
+	// The caller lets it leave after serving.
+	Cluster *cluster.Replica
 	// Policy, if not nil, decides which caller may do what, on every surface. Nothing is
 	// permitted that its rules do not permit, and files of the Source are not served. Its gate
 	// is called after Auth and Limits, and before Server.Gate.

@@ -109,6 +109,8 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		info.Admin = "http://" + admin.addr.String()
 	}
 	hs.RegisterOnShutdown(fresh.close)
+	handler.hop.run()
+	defer handler.hop.close()
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
 	o.Logger.Info("serving", "endpoint", info.Endpoint)

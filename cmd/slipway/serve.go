@@ -47,6 +47,7 @@ type serveFlags struct {
 	servers    serverFlags
 	start      startFlags
 	stateKeys  stateKeyFlags
+	cluster    clusterFlags
 	roster     client.Roster
 	clients    mcpserver.Clients
 }
@@ -182,6 +183,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer forgetKeys()
+	leave, err := f.cluster.join(ctx, &f.Options, log)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	stopRecording, err := f.record(cmd, names)
 	if err != nil {
 		return err

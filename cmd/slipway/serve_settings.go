@@ -121,6 +121,29 @@ func (f *serveFlags) addressSettings() []setting {
 			probe:   probeAddress,
 		},
 		{
+			key:   "address.cluster",
+			flag:  "cluster",
+			field: &f.cluster.urls,
+			usage: "serve as one of several replicas, coordinated by the Redis or Valkey at this `url`, such as " +
+				"redis://valkey:6379/0 or rediss:// with TLS; several servers of one database separated by commas",
+			restart: true,
+		},
+		{
+			key:     "address.replica",
+			flag:    "replica-addr",
+			field:   &f.cluster.listen,
+			usage:   "`address` of this machine at which other replicas connect (default: any free port)",
+			restart: true,
+		},
+		{
+			key:     "address.clusterPasswordFile",
+			flag:    "cluster-password-file",
+			field:   &f.cluster.passwordFile,
+			usage:   "`file` with the password for the engine of --cluster",
+			resolve: settings.ResolvePath,
+			restart: true,
+		},
+		{
 			flag:  "stdio",
 			field: &f.stdio,
 			usage: "serve one client over stdin and stdout",

@@ -35,7 +35,7 @@ type Options struct {
 	// without keys the server uses a random one, which other processes cannot open.
 	StateKeys [][]byte
 	// Replica identifies this server among those that share StateKeys, for example the
-	// address at which the others can reach it. It is sealed into session ids.
+	// address at which the others can reach it. It is sealed into the ids of sessions and tasks.
 	Replica string
 	// StateTTL is how long a client may take to answer; 0 means 10 minutes.
 	StateTTL time.Duration

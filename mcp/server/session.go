@@ -333,25 +333,43 @@ func (s *session) cancelAll() {
 	}
 }
 
-var sessionContext = []byte("session id 1")
+// The contexts in which ids are sealed, so that one kind cannot be used as another.
+var (
+	sessionContext = []byte("session id 1")
+	taskContext    = []byte("task id 1")
+)
 
 // newSessionID returns an id that can be neither guessed nor forged: it is sealed with
 // the server's key and contains the name of the replica that owns the session.
-func (s *Server) newSessionID() string {
-	plain := append(make([]byte, 16, 16+len(s.opts.Replica)), s.opts.Replica...)
-	_, _ = rand.Read(plain[:16]) // never fails: it exits the program instead
-	return base64.RawURLEncoding.EncodeToString(s.keys.Load().seal(plain, sessionContext))
-}
+func (s *Server) newSessionID() string { return s.sealReplica(sessionContext) }
 
 // SessionReplica returns the [Options.Replica] of the server that issued a session
 // id, so that a request can be forwarded to it. ok is false for an id that was not sealed
 // with one of the server's keys.
 func (s *Server) SessionReplica(id string) (replica string, ok bool) {
+	return s.unsealReplica(id, sessionContext)
+}
+
+// TaskReplica is [Server.SessionReplica] for the id of a task. Servers without a name issue
+// ids for which ok is false.
+func (s *Server) TaskReplica(id string) (replica string, ok bool) {
+	return s.unsealReplica(id, taskContext)
+}
+
+// sealReplica returns a new id of a kind that contains the name of this replica.
+func (s *Server) sealReplica(kind []byte) string {
+	plain := append(make([]byte, 16, 16+len(s.opts.Replica)), s.opts.Replica...)
+	_, _ = rand.Read(plain[:16]) // never fails: it exits the program instead
+	return base64.RawURLEncoding.EncodeToString(s.keys.Load().seal(plain, kind))
+}
+
+// unsealReplica returns the name in an id of that kind.
+func (s *Server) unsealReplica(id string, kind []byte) (replica string, ok bool) {
 	sealed, err := base64url.Decode(id)
 	if err != nil {
 		return "", false
 	}
-	plain, err := s.keys.Load().open(sealed, sessionContext)
+	plain, err := s.keys.Load().open(sealed, kind)
 	if err != nil || len(plain) < 16 {
 		return "", false
 	}

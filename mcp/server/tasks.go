@@ -88,6 +88,15 @@ func (rc *request) Task(
 	return nil, errTask
 }
 
+// newTaskID returns an id that cannot be guessed. With a replica's name, the id contains it
+// sealed, so that other replicas can forward requests for the task.
+func (s *Server) newTaskID() string {
+	if s.opts.Replica == "" {
+		return rand.Text()
+	}
+	return s.sealReplica(taskContext)
+}
+
 // taskRunner runs the tasks of a server.
 type taskRunner struct {
 	server *Server
@@ -126,7 +135,7 @@ func (r *taskRunner) start(
 	t := &task{
 		runner: r,
 		record: TaskRecord{
-			ID:           rand.Text(),
+			ID:           r.server.newTaskID(),
 			Status:       TaskWorking,
 			Created:      now,
 			Updated:      now,

@@ -54,9 +54,9 @@ func Layers() *Plan {
 				"internal/test/arch", "internal/test/authtest", "internal/test/doc", "internal/test/fuzzbound",
 				"internal/test/naivesite",
 			},
-			1: {"check", "mcp", "mcp/tap"},
-			2: {"identity", "identity/policy", "internal/cataloglint", "internal/search", "internal/test/ruletest",
-				"staticmcp/internal/site"},
+			1: {"check", "cluster", "mcp", "mcp/tap"},
+			2: {"cluster/redis", "identity", "identity/policy", "internal/cataloglint", "internal/search",
+				"internal/test/ruletest", "staticmcp/internal/site"},
 			3: {"apps", "compose", "lock", "mcp/server", "staticmcp", "stax/internal/edit"},
 			4: {"staticmcp/eval", "staticmcp/lint", "client", "sitebuild/edge", "internal/loopback",
 				"internal/siteapps", "mcp/mcptest", "mcpb/internal/zip", "router",
@@ -123,6 +123,12 @@ func Layers() *Plan {
 				Saves: "a language for access rules with precedence, types and a validator, and its evaluator; see " +
 					"docs/decisions/0081-policy-in-cedar.md",
 				Brings: []string{"github.com/go-json-experiment/json", "golang.org/x/exp"},
+			},
+			{
+				Module: "github.com/gomodule/redigo",
+				Rooms:  []string{"cluster/redis"},
+				Saves: "the protocol of Redis and Valkey with TLS, scripts and a pool of connections, for 0.1 MB; see " +
+					"docs/decisions/0084-clusters.md",
 			},
 			{
 				Module: "github.com/klauspost/compress",

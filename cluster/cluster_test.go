@@ -1,0 +1,263 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/cluster/redis"
+)
+
+// engines returns a constructor of each driver. Redis is tested if the machine has it.
+func engines() map[string]func(t *testing.T) cluster.Engine {
+	return map[string]func(t *testing.T) cluster.Engine{
+		"memory": func(*testing.T) cluster.Engine { return cluster.NewMemory() },
+		"redis":  startRedis,
+	}
+}
+
+func startRedis(t *testing.T) cluster.Engine {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed")
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	_, port, _ := net.SplitHostPort(addr)
+	_ = ln.Close()
+	cmd := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	e, err := redis.Open("redis://"+addr+"/0?name=test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	eventually(t, "redis-server to answer", func() bool {
+		_, err := e.List(t.Context(), "none")
+		return err == nil
+	})
+	return e
+}
+
+// eventually waits until holds returns true, for at most five seconds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(5 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited five seconds for %s", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestEngine guards the contract of Engine: a driver that misses a conflict, reuses a
+// revision or keeps an expired record would fail.
+func TestEngine(t *testing.T) {
+	for name, open := range engines() {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			e := open(t)
+			if _, err := e.Get(ctx, "g/a"); !errors.Is(err, cluster.ErrNotFound) {
+				t.Errorf("Get of a missing record: %v", err)
+			}
+			first, err := e.Create(ctx, "g/a", []byte("1\x00\xff"), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Create(ctx, "g/a", nil, 0); !errors.Is(err, cluster.ErrConflict) {
+				t.Errorf("Create of an existing record: %v", err)
+			}
+			second, err := e.Update(ctx, "g/a", []byte("2"), first, 0)
+			if err != nil || second <= first {
+				t.Errorf("Update = %d, %v, want more than %d", second, err, first)
+			}
+			if _, err := e.Update(ctx, "g/a", []byte("3"), first, 0); !errors.Is(err, cluster.ErrConflict) {
+				t.Errorf("Update with an old revision: %v", err)
+			}
+			if r, err := e.Get(ctx, "g/a"); err != nil || string(r.Value) != "2" || r.Revision != second || r.Key != "g/a" {
+				t.Errorf("Get = %+v, %v", r, err)
+			}
+			if err := e.Delete(ctx, "g/a", first); !errors.Is(err, cluster.ErrConflict) {
+				t.Errorf("Delete with an old revision: %v", err)
+			}
+			if err := e.Delete(ctx, "g/a", second); err != nil {
+				t.Error(err)
+			}
+			third, err := e.Create(ctx, "g/a", []byte("again"), 0)
+			if err != nil || third <= second {
+				t.Errorf("Create after Delete = %d, %v, want more than %d", third, err, second)
+			}
+			lease := 300 * time.Millisecond
+			leased, err := e.Create(ctx, "g/b", []byte("leased"), lease)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all, err := e.List(ctx, "g"); err != nil || len(all) != 2 {
+				t.Errorf("List = %v, %v, want two records", all, err)
+			}
+			if all, err := e.List(ctx, "other"); err != nil || len(all) != 0 {
+				t.Errorf("List of another group = %v, %v", all, err)
+			}
+			eventually(t, "the record to expire", func() bool {
+				all, err := e.List(ctx, "g")
+				return err == nil && len(all) == 1 && all[0].Key == "g/a"
+			})
+			if _, err := e.Update(ctx, "g/b", nil, leased, lease); !errors.Is(err, cluster.ErrConflict) {
+				t.Errorf("Update of an expired record: %v", err)
+			}
+			race(t, e)
+		})
+	}
+}
+
+// race lets ten writers increment one record: only one of each revision may succeed.
+func race(t *testing.T, e cluster.Engine) {
+	revision, err := e.Create(t.Context(), "g/raced", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	won := make(chan bool)
+	for range 10 {
+		go func() {
+			_, err := e.Update(t.Context(), "g/raced", nil, revision, 0)
+			won <- err == nil
+		}()
+	}
+	winners := 0
+	for range 10 {
+		if <-won {
+			winners++
+		}
+	}
+	if winners != 1 {
+		t.Errorf("%d writers replaced one revision, want 1", winners)
+	}
+}
+
+func join(t *testing.T, e cluster.Engine) *cluster.Replica {
+	t.Helper()
+	r, err := cluster.Join(t.Context(), e, &cluster.Options{
+		Name:  "r",
+		Lease: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Leave(context.Background()) })
+	return r
+}
+
+// TestMembership guards joining, leaving, one key for all, and an engine that fails.
+func TestMembership(t *testing.T) {
+	e := cluster.NewMemory()
+	a, b := join(t, e), join(t, e)
+	if string(a.Key()) != string(b.Key()) || len(a.Key()) != 64 {
+		t.Error("the replicas have different keys")
+	}
+	peer := a.Find(t.Context(), b.ID())
+	if peer == nil {
+		t.Fatal("a replica that has just joined was not found")
+	}
+	e.Fail(errors.New("down"))
+	eventually(t, "the failure to be noticed", func() bool { return !a.Connected() })
+	if a.Find(t.Context(), b.ID()) == nil {
+		t.Error("a replica was forgotten because the engine failed")
+	}
+	e.Fail(nil)
+	eventually(t, "the engine to be back", func() bool { return a.Connected() && len(a.Members()) == 2 })
+	if err := b.Leave(t.Context()); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the replica to be gone", func() bool { return peer.Context().Err() != nil })
+	if !errors.Is(context.Cause(peer.Context()), cluster.ErrGone) {
+		t.Errorf("cause %v", context.Cause(peer.Context()))
+	}
+}
+
+// TestKeyRestored guards against replicas with different keys after the engine lost its data.
+func TestKeyRestored(t *testing.T) {
+	e := cluster.NewMemory()
+	a := join(t, e)
+	r, err := e.Get(t.Context(), "key/state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Delete(t.Context(), "key/state", r.Revision); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the key to be restored", func() bool {
+		r, err := e.Get(t.Context(), "key/state")
+		return err == nil && string(r.Value) == string(a.Key())
+	})
+}
+
+// TestStranger guards the connections between replicas: a process that is no member is
+// refused by the listener, and refuses a server that is none.
+func TestStranger(t *testing.T) {
+	a := join(t, cluster.NewMemory())
+	other := cluster.NewMemory()
+	stranger, decoy := join(t, other), join(t, other)
+	go func() {
+		for {
+			c, err := a.Listener().Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 1)) // completes the handshake
+			_ = c.Close()
+		}
+	}()
+	peer := stranger.Find(t.Context(), decoy.ID())
+	req := newRequest(t, a.Addr())
+	if resp, err := peer.Transport().RoundTrip(req); err == nil {
+		_ = resp.Body.Close()
+		t.Error("a stranger was connected")
+	}
+}
+
+// TestURLs guards the parsing of addresses, and that no error repeats a password.
+func TestURLs(t *testing.T) {
+	for _, bad := range []string{
+		"", "redis://", "http://h", "redis://h/x", "redis://u:hidden@h", "redis://h?password=hidden",
+		"redis://h?name=a/b", "redis://a,redis://b?name=x", "redis://u:hidden@h:x",
+	} {
+		if _, err := redis.Open(bad, nil); err == nil {
+			t.Errorf("Open(%q) succeeded", bad)
+		} else if strings.Contains(err.Error(), "hidden") {
+			t.Errorf("Open(%q) repeats the password: %v", bad, err)
+		}
+	}
+	e, err := redis.Open("redis://a,rediss://user@b:7000/2", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Hosts(); len(got) != 2 || got[0] != "a:6379" || got[1] != "b:7000" {
+		t.Errorf("Hosts = %v", got)
+	}
+}
+
+func newRequest(t *testing.T, addr string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+addr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}

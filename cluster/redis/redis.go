@@ -1,0 +1,320 @@
+// Package redis stores the records of a cluster in Redis 6 or Valkey.
+//
+// Every write is one script, so that comparing and swapping is atomic. Redis copies writes
+// to its own replicas after it has acknowledged them: when it fails over, the last writes
+// can be lost. Members of the cluster then renew their records within a second.
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/slipway-mcp/slipway/cluster"
+)
+
+// Engine is a [cluster.Engine] in Redis or Valkey.
+type Engine struct {
+	pool   *redis.Pool
+	prefix string
+	routes []string // host:port of each server
+}
+
+var _ cluster.Engine = (*Engine)(nil)
+
+// Options configure an [Engine]. Nil means the defaults.
+type Options struct {
+	// Password is the password of the user, who is named in the URL or the default user. It is
+	// called for every connection, so that a password can change. Nil means none.
+	Password func() (string, error)
+	// TLS configures connections to rediss:// URLs; nil trusts the roots of the system.
+	TLS *tls.Config
+}
+
+// Limits of connections to Redis.
+const (
+	dialTimeout = 2 * time.Second
+	callTimeout = 2 * time.Second
+	maxIdle     = 2
+	maxActive   = 16
+	maxURLs     = 16
+)
+
+// server is one address of the database.
+type server struct {
+	host   string // host:port
+	secure bool
+	user   string
+	db     int
+}
+
+// Open returns the engine at a URL such as redis://valkey:6379/0?name=production. With TLS
+// the scheme is rediss. name separates clusters that share a database; the default is
+// "slipway". Several URLs, separated by commas, are the servers of one database: the
+// first that answers and is not a copy is used.
+//
+// Open does not connect. The URL must not contain a password, which would be visible in
+// lists of processes; see [Options.Password].
+func Open(urls string, opts *Options) (*Engine, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	var servers []server
+	e := &Engine{}
+	parts := strings.Split(urls, ",")
+	if len(parts) > maxURLs {
+		return nil, fmt.Errorf("%d URLs, want at most %d", len(parts), maxURLs)
+	}
+	for i, part := range parts {
+		s, name, err := parse(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		prefix := "{" + name + "}:" // braces keep all keys in one slot of a Redis cluster
+		if i > 0 && prefix != e.prefix {
+			return nil, errors.New("the URLs differ in their name")
+		}
+		e.prefix = prefix
+		servers = append(servers, s)
+		e.routes = append(e.routes, s.host)
+	}
+	e.pool = &redis.Pool{
+		DialContext: func(ctx context.Context) (redis.Conn, error) {
+			return dialAny(ctx, servers, &o)
+		},
+		MaxIdle:     maxIdle,
+		MaxActive:   maxActive,
+		Wait:        true,
+		IdleTimeout: time.Minute,
+	}
+	return e, nil
+}
+
+// parse reads one URL. Errors do not contain it, because it may contain a password.
+func parse(text string) (s server, name string, err error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return server{}, "", errors.New("invalid URL, want redis://HOST:PORT/DATABASE")
+	}
+	if u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" {
+		return server{}, "", errors.New("want redis://HOST:PORT/DATABASE, or rediss:// with TLS")
+	}
+	if _, ok := u.User.Password(); ok {
+		return server{}, "", errors.New("the URL contains a password")
+	}
+	s = server{
+		host:   u.Host,
+		secure: u.Scheme == "rediss",
+		user:   u.User.Username(),
+	}
+	if u.Port() == "" {
+		s.host = net.JoinHostPort(u.Hostname(), "6379")
+	}
+	if path := strings.Trim(u.Path, "/"); path != "" {
+		if s.db, err = strconv.Atoi(path); err != nil || s.db < 0 {
+			return server{}, "", fmt.Errorf("%q is not the number of a database", path)
+		}
+	}
+	name = "slipway"
+	for key, values := range u.Query() {
+		if key != "name" || len(values) != 1 || !isName(values[0]) {
+			return server{}, "", errors.New("the only parameter is name: up to 64 letters, digits, - and _")
+		}
+		name = values[0]
+	}
+	return s, name, nil
+}
+
+func isName(s string) bool {
+	for _, c := range s {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+// dialAny connects to the first server that answers and accepts writes.
+func dialAny(ctx context.Context, servers []server, o *Options) (redis.Conn, error) {
+	var all []error
+	for _, s := range servers {
+		c, err := s.dial(ctx, o)
+		if err == nil {
+			return c, nil
+		}
+		all = append(all, err)
+	}
+	return nil, errors.Join(all...)
+}
+
+func (s server) dial(ctx context.Context, o *Options) (redis.Conn, error) {
+	opts := []redis.DialOption{
+		redis.DialConnectTimeout(dialTimeout),
+		redis.DialReadTimeout(callTimeout),
+		redis.DialWriteTimeout(callTimeout),
+		redis.DialDatabase(s.db),
+		redis.DialUseTLS(s.secure),
+		redis.DialUsername(s.user),
+	}
+	if o.TLS != nil {
+		opts = append(opts, redis.DialTLSConfig(o.TLS))
+	}
+	if o.Password != nil {
+		password, err := o.Password()
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, redis.DialPassword(password))
+	}
+	c, err := redis.DialContext(ctx, "tcp", s.host, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.host, err)
+	}
+	role, err := redis.Values(c.Do("ROLE"))
+	if err == nil && len(role) > 0 {
+		if kind, _ := redis.String(role[0], nil); kind != "master" {
+			err = fmt.Errorf("the server is a copy (%s)", kind)
+		}
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("%s: %w", s.host, err)
+	}
+	return c, nil
+}
+
+// Hosts returns the addresses of the database, as host:port.
+func (e *Engine) Hosts() []string { return e.routes }
+
+// Close implements [cluster.Engine].
+func (e *Engine) Close() error { return e.pool.Close() }
+
+// The scripts. A record is a hash of value v and revision r. The names of a group are in a
+// set, from which List removes those that have expired. Each returns 0 for a conflict.
+var (
+	createScript = redis.NewScript(3, `
+		if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+		local r = redis.call('INCR', KEYS[3])
+		redis.call('HSET', KEYS[1], 'v', ARGV[1], 'r', r)
+		if ARGV[2] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+		redis.call('SADD', KEYS[2], ARGV[3])
+		return r`)
+	updateScript = redis.NewScript(3, `
+		if redis.call('HGET', KEYS[1], 'r') ~= ARGV[4] then return 0 end
+		local r = redis.call('INCR', KEYS[3])
+		redis.call('HSET', KEYS[1], 'v', ARGV[1], 'r', r)
+		if ARGV[2] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) else redis.call('PERSIST', KEYS[1]) end
+		redis.call('SADD', KEYS[2], ARGV[3])
+		return r`)
+	deleteScript = redis.NewScript(2, `
+		if redis.call('HGET', KEYS[1], 'r') ~= ARGV[1] then return 0 end
+		redis.call('DEL', KEYS[1])
+		redis.call('SREM', KEYS[2], ARGV[2])
+		return 1`)
+)
+
+// key returns the names in Redis of a record and of the set of its group.
+func (e *Engine) key(key string) (record, group, name string) {
+	kind, name, _ := strings.Cut(key, "/")
+	return e.prefix + key, e.prefix + kind, name
+}
+
+// run runs a script and turns 0 into ErrConflict.
+func (e *Engine) run(ctx context.Context, script *redis.Script, args ...any) (uint64, error) {
+	c, err := e.pool.GetContext(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	n, err := redis.Uint64(script.DoContext(ctx, c, args...))
+	if err == nil && n == 0 {
+		err = cluster.ErrConflict
+	}
+	return n, err
+}
+
+// Create implements [cluster.Engine].
+func (e *Engine) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
+	record, group, name := e.key(key)
+	return e.run(ctx, createScript, record, group, e.prefix+"revision", value, ttl.Milliseconds(), name)
+}
+
+// Update implements [cluster.Engine].
+func (e *Engine) Update(
+	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
+) (uint64, error) {
+	record, group, name := e.key(key)
+	return e.run(ctx, updateScript, record, group, e.prefix+"revision", value, ttl.Milliseconds(), name, revision)
+}
+
+// Delete implements [cluster.Engine].
+func (e *Engine) Delete(ctx context.Context, key string, revision uint64) error {
+	record, group, name := e.key(key)
+	_, err := e.run(ctx, deleteScript, record, group, revision, name)
+	return err
+}
+
+// Get implements [cluster.Engine].
+func (e *Engine) Get(ctx context.Context, key string) (cluster.Record, error) {
+	c, err := e.pool.GetContext(ctx)
+	if err != nil {
+		return cluster.Record{}, err
+	}
+	defer c.Close()
+	return e.get(ctx, c, key)
+}
+
+func (e *Engine) get(ctx context.Context, c redis.Conn, key string) (cluster.Record, error) {
+	fields, err := redis.ByteSlices(redis.DoContext(c, ctx, "HMGET", e.prefix+key, "v", "r"))
+	if err != nil {
+		return cluster.Record{}, err
+	}
+	if len(fields) != 2 || fields[1] == nil {
+		return cluster.Record{}, cluster.ErrNotFound
+	}
+	revision, err := strconv.ParseUint(string(fields[1]), 10, 64)
+	return cluster.Record{
+		Key:      key,
+		Value:    fields[0],
+		Revision: revision,
+	}, err
+}
+
+// List implements [cluster.Engine].
+func (e *Engine) List(ctx context.Context, group string) ([]cluster.Record, error) {
+	c, err := e.pool.GetContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	names, err := redis.Strings(redis.DoContext(c, ctx, "SMEMBERS", e.prefix+group))
+	if err != nil {
+		return nil, err
+	}
+	var all []cluster.Record
+	for _, name := range names {
+		r, err := e.get(ctx, c, group+"/"+name)
+		switch {
+		case errors.Is(err, cluster.ErrNotFound):
+			// Redis has expired it. A record that is created again meanwhile returns to the set
+			// with its next update.
+			if _, err := redis.DoContext(c, ctx, "SREM", e.prefix+group, name); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		default:
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,394 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options configure a [Replica]. Nil and the zero value mean the defaults.
+type Options struct {
+	// Name is the name of the replica in logs; "" means the name of the host. Two replicas
+	// may have the same one.
+	Name string
+	// Listen is the address for other replicas, as host:port. The host must be one at which
+	// they reach this process. "" means a free port of 127.0.0.1.
+	Listen string
+	// Lease is how long a replica that does not report counts as alive; 0 means 4 seconds.
+	// It reports four times as often.
+	Lease time.Duration
+	// Logger receives messages for operators; nil discards them.
+	Logger *slog.Logger
+}
+
+// Member is a replica as it describes itself to the others.
+type Member struct {
+	// ID is unique to the process: its name, "@" and a random word.
+	ID string `json:"id"`
+	// Addr is where it accepts connections of other replicas.
+	Addr string `json:"addr"`
+	// Certificate is the hexadecimal SHA-256 of its certificate.
+	Certificate string `json:"certificate"`
+	// Started is when it joined.
+	Started time.Time `json:"started"`
+}
+
+// The records of a cluster. Members are in one group; the key has a group of its own.
+const (
+	memberGroup = "member"
+	keyRecord   = "key/state"
+	maxMembers  = 1000
+	maxRecord   = 4 << 10
+)
+
+// ErrGone is the cause with which the context of a [Peer] ends.
+var ErrGone = errors.New("the replica has stopped or does not report any more")
+
+// Replica is this process as a member of a cluster. It is safe for concurrent use.
+type Replica struct {
+	engine   Engine
+	opts     Options
+	self     Member
+	record   []byte // self, encoded
+	key      []byte
+	identity *identity
+	listener net.Listener
+	stop     context.CancelFunc
+	stopped  chan struct{}
+	seek     chan struct{} // of capacity 1: held while the engine is asked for members
+
+	mu       sync.Mutex
+	revision uint64 // of our record; 0 if it has expired
+	peers    map[string]*Peer
+	asked    time.Time // when the newest known list of members was requested
+	failing  bool
+}
+
+// Peer is another replica.
+type Peer struct {
+	Member
+
+	transport *http.Transport
+	ctx       context.Context // ends with the peer
+	gone      context.CancelCauseFunc
+}
+
+// Transport returns the transport for requests to the peer: mutually authenticated
+// connections that are kept. It is shared by all callers.
+func (p *Peer) Transport() http.RoundTripper { return p.transport }
+
+// Context returns a context that ends when the peer leaves the cluster or its lease ends,
+// with the cause [ErrGone].
+func (p *Peer) Context() context.Context { return p.ctx }
+
+// Join makes this process a replica. It opens the listener, creates the key of the cluster
+// if this is its first member, and reports until [Replica.Leave] is called.
+func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Name == "" {
+		o.Name, _ = os.Hostname() // the random word suffices
+	}
+	o.Listen = cmp.Or(o.Listen, "127.0.0.1:0")
+	o.Lease = cmp.Or(max(o.Lease, 0), 4*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	r := &Replica{
+		engine:  engine,
+		opts:    o,
+		stopped: make(chan struct{}),
+		seek:    make(chan struct{}, 1),
+		peers:   make(map[string]*Peer),
+	}
+	var err error
+	if r.key, err = sharedKey(ctx, engine); err != nil {
+		return nil, fmt.Errorf("key of the cluster: %w", err)
+	}
+	if r.identity, err = newIdentity(); err != nil {
+		return nil, err
+	}
+	var config net.ListenConfig
+	ln, err := config.Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for other replicas: %w", err)
+	}
+	r.self = Member{
+		ID:          o.Name + "@" + rand.Text()[:12],
+		Addr:        ln.Addr().String(),
+		Certificate: r.identity.fingerprint,
+		Started:     time.Now().UTC().Truncate(time.Second),
+	}
+	if r.record, err = json.Marshal(r.self); err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	r.listener = r.identity.listen(ln, r.knows)
+	if err := r.report(ctx); err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stop = stop
+	go r.run(running)
+	return r, nil
+}
+
+// sharedKey returns the key of the cluster, and creates it if there is none.
+func sharedKey(ctx context.Context, engine Engine) ([]byte, error) {
+	fresh := make([]byte, 32)
+	_, _ = rand.Read(fresh) // never fails: it exits the program instead
+	fresh = []byte(hex.EncodeToString(fresh))
+	_, err := engine.Create(ctx, keyRecord, fresh, 0)
+	if err == nil {
+		return fresh, nil
+	}
+	if !errors.Is(err, ErrConflict) {
+		return nil, err
+	}
+	stored, err := engine.Get(ctx, keyRecord)
+	if err == nil && len(stored.Value) != len(fresh) {
+		err = errors.New("the stored key is invalid")
+	}
+	return stored.Value, err
+}
+
+// ID returns the id of this replica, which differs from those of all other processes.
+func (r *Replica) ID() string { return r.self.ID }
+
+// Addr returns the address at which other replicas connect.
+func (r *Replica) Addr() string { return r.self.Addr }
+
+// Key returns the secret that all replicas share. Programs that can read the engine can read it.
+func (r *Replica) Key() []byte { return r.key }
+
+// Listener returns the listener for requests of other replicas. It accepts only members of
+// the cluster. The caller serves HTTP/1.1 on it; Leave closes it.
+func (r *Replica) Listener() net.Listener { return r.listener }
+
+// Members returns this replica and the others that are alive, ordered by id.
+func (r *Replica) Members() []Member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := []Member{r.self}
+	for _, p := range r.peers {
+		all = append(all, p.Member)
+	}
+	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Connected reports whether the engine answered the last time.
+func (r *Replica) Connected() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.failing
+}
+
+// Find returns the replica with that id, or nil if it is not alive. For an unknown id it
+// asks the engine, at most ten times a second, because the replica may have just joined.
+func (r *Replica) Find(ctx context.Context, id string) *Peer {
+	return r.search(ctx, func(p *Peer) bool { return p.ID == id })
+}
+
+// knows reports whether a certificate is that of a member.
+func (r *Replica) knows(certificate string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.Lease/2)
+	defer cancel()
+	return r.search(ctx, func(p *Peer) bool { return p.Certificate == certificate }) != nil
+}
+
+func (r *Replica) search(ctx context.Context, matches func(*Peer) bool) *Peer {
+	if p := r.known(matches); p != nil {
+		return p
+	}
+	start := time.Now()
+	select {
+	case r.seek <- struct{}{}:
+	case <-ctx.Done():
+		return nil
+	}
+	defer func() { <-r.seek }()
+	if p := r.known(matches); p != nil {
+		return p // another request has just asked
+	}
+	r.mu.Lock()
+	asked := r.asked
+	r.mu.Unlock()
+	if asked.After(start) {
+		return nil // another request has asked meanwhile, so one question answers all that wait
+	}
+	pause := time.NewTimer(r.opts.Lease/40 - time.Since(asked))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+		return nil
+	}
+	if err := r.refresh(ctx); err != nil {
+		return nil
+	}
+	return r.known(matches)
+}
+
+func (r *Replica) known(matches func(*Peer) bool) *Peer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.peers {
+		if matches(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// run reports until ctx ends.
+func (r *Replica) run(ctx context.Context) {
+	defer close(r.stopped)
+	tick := time.NewTicker(r.opts.Lease / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := r.report(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		r.note(err)
+	}
+}
+
+// note logs when the engine fails and when it is back.
+func (r *Replica) note(err error) {
+	r.mu.Lock()
+	changed := r.failing != (err != nil)
+	r.failing = err != nil
+	r.mu.Unlock()
+	switch {
+	case changed && err != nil:
+		r.opts.Logger.Error("cluster engine failed, keeping the known replicas", "error", err)
+	case changed:
+		r.opts.Logger.Info("cluster engine is back")
+	}
+}
+
+// report renews our record, restores what the engine may have lost, and reads the others'.
+func (r *Replica) report(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Lease)
+	defer cancel()
+	key := memberGroup + "/" + r.self.ID
+	r.mu.Lock()
+	revision := r.revision
+	r.mu.Unlock()
+	err := ErrConflict
+	if revision != 0 {
+		revision, err = r.engine.Update(ctx, key, r.record, revision, r.opts.Lease)
+	}
+	if errors.Is(err, ErrConflict) { // new, or expired
+		revision, err = r.engine.Create(ctx, key, r.record, r.opts.Lease)
+	}
+	if errors.Is(err, ErrConflict) { // an update whose answer was lost
+		var stored Record
+		if stored, err = r.engine.Get(ctx, key); err == nil {
+			revision = stored.Revision
+		}
+	}
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.revision = revision
+	r.mu.Unlock()
+	if _, err := r.engine.Create(ctx, keyRecord, r.key, 0); err == nil {
+		r.opts.Logger.Warn("the cluster engine had lost the key, restored it")
+	} else if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	return r.refresh(ctx)
+}
+
+// refresh reads the members.
+func (r *Replica) refresh(ctx context.Context) error {
+	began := time.Now()
+	records, err := r.engine.List(ctx, memberGroup)
+	if err != nil {
+		return err
+	}
+	if len(records) > maxMembers {
+		return fmt.Errorf("%d replicas, want at most %d", len(records), maxMembers)
+	}
+	alive := make(map[string]Member, len(records))
+	for _, record := range records {
+		var m Member
+		if len(record.Value) > maxRecord || json.Unmarshal(record.Value, &m) != nil || m.ID == r.self.ID {
+			continue
+		}
+		alive[m.ID] = m
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if began.After(r.asked) {
+		r.asked = began
+	}
+	for id, p := range r.peers {
+		if _, ok := alive[id]; !ok {
+			p.gone(ErrGone)
+			p.transport.CloseIdleConnections()
+			delete(r.peers, id)
+			r.opts.Logger.Info("replica left", "replica", id)
+		}
+	}
+	for id, m := range alive {
+		if r.peers[id] == nil {
+			r.peers[id] = r.newPeer(m)
+			r.opts.Logger.Info("replica joined", "replica", id, "address", m.Addr)
+		}
+	}
+	return nil
+}
+
+func (r *Replica) newPeer(m Member) *Peer {
+	p := &Peer{
+		Member:    m,
+		transport: r.identity.transport(m),
+	}
+	p.ctx, p.gone = context.WithCancelCause(context.Background())
+	return p
+}
+
+// Leave deletes the record of this replica, so that the others notice at once, and closes
+// the listener. ctx bounds the time for the engine.
+func (r *Replica) Leave(ctx context.Context) error {
+	r.stop()
+	<-r.stopped
+	r.mu.Lock()
+	revision := r.revision
+	for _, p := range r.peers {
+		p.gone(ErrGone)
+		p.transport.CloseIdleConnections()
+	}
+	r.mu.Unlock()
+	err := r.engine.Delete(ctx, memberGroup+"/"+r.self.ID, revision)
+	if errors.Is(err, ErrConflict) { // it has expired
+		err = nil
+	}
+	_ = r.listener.Close() // the server may have closed it
+	return err
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/cluster/redis"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// clusterFlags make the process a replica.
+type clusterFlags struct {
+	urls         string // of the engine
+	listen       string // for other replicas
+	passwordFile string
+}
+
+// Limits of the cluster flags.
+const (
+	maxPassword = 4 << 10
+	joinWithin  = 10 * time.Second
+	leaveWithin = 2 * time.Second
+)
+
+// join joins the cluster, if there is one, and completes the options with the identity and
+// the key of the replica. leave is to be called after serving.
+func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Logger) (leave func(), err error) {
+	if f.urls == "" {
+		return func() {}, nil
+	}
+	const form = "for example --cluster redis://valkey.internal:6379/0"
+	var opts redis.Options
+	if f.passwordFile != "" {
+		opts.Password = func() (string, error) {
+			text, err := fsutil.ReadText(f.passwordFile, maxPassword)
+			return strings.TrimSpace(string(text)), err
+		}
+		if _, err := opts.Password(); err != nil {
+			return nil, badInput("", "cluster password file: %v", err)
+		}
+	}
+	engine, err := redis.Open(f.urls, &opts)
+	if err != nil {
+		if strings.Contains(f.urls, "@") {
+			return nil, usage("use --cluster-password-file for the password", "--cluster: %v", err)
+		}
+		return nil, usage(form, "--cluster: %v", err)
+	}
+	listen, err := f.address(engine.Hosts())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinWithin)
+	defer cancel()
+	replica, err := cluster.Join(ctx, engine, &cluster.Options{
+		Listen: listen,
+		Logger: log,
+	})
+	if err != nil {
+		_ = engine.Close()
+		return nil, remoteFailed("check that the engine runs, and the URL", "join the cluster: %v", err)
+	}
+	if o.StateKeys == nil {
+		if o.StateKeys, err = serve.OpenStateKeys("", replica.Key()); err != nil {
+			return nil, fmt.Errorf("key of the cluster: %w", err)
+		}
+	}
+	o.Cluster = replica
+	o.Server.Replica = replica.ID()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+		defer cancel()
+		if err := replica.Leave(ctx); err != nil {
+			log.Warn("the cluster was not notified of the end; it will notice", "error", err)
+		}
+		_ = engine.Close()
+	}, nil
+}
+
+// address returns where to listen for other replicas. They have to reach it, so by default
+// it is the local address of the route to the engine, which they reach as well.
+func (f *clusterFlags) address(engines []string) (string, error) {
+	if f.listen == "" {
+		for _, host := range engines {
+			c, err := net.Dial("udp", host) // sends nothing
+			if err != nil {
+				continue
+			}
+			local, _, err := net.SplitHostPort(c.LocalAddr().String())
+			_ = c.Close()
+			if err == nil {
+				return net.JoinHostPort(local, "0"), nil
+			}
+		}
+		name, _ := os.Hostname()
+		return "", remoteFailed("set --replica-addr", "no route from %s to the cluster engine", name)
+	}
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return "", usage("for example --replica-addr 10.0.0.5:8081", "--replica-addr: %q is not HOST:PORT", f.listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return "", usage("name an address of this machine, such as 10.0.0.5:8081",
+			"--replica-addr: other replicas cannot connect to %q", f.listen)
+	}
+	return f.listen, nil
+}

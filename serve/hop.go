@@ -1,0 +1,209 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// hop forwards requests to the replica that owns their session or task, and serves those
+// that other replicas forward. The owner authenticates, limits, counts and audits a
+// request; the replica that forwards it only reads the sealed id.
+type hop struct {
+	replica *cluster.Replica
+	log     *slog.Logger
+	server  *http.Server
+	// outcomes count the forwarded requests, see hopOutcomes.
+	outcomes [len(hopOutcomes)]atomic.Int64
+}
+
+// The outcomes of forwarding a request.
+const (
+	hopAnswered = iota
+	hopRefused  // the owner could not be reached; the request was not sent
+	hopBroken   // the owner was lost after the request had been sent
+)
+
+var hopOutcomes = [...]string{"answered", "refused", "broken"}
+
+// Headers between replicas. They are removed from requests of clients.
+const (
+	hopClient = "Slipway-Client-Address" // where the client connected from
+	hopLocal  = "Slipway-Local-Address"  // where it connected to
+	hopSecure = "Slipway-Client-Secure"  // present if it used TLS
+)
+
+// hopped marks a request in its context as forwarded by another replica.
+type hopped struct{}
+
+// startHop serves the requests that other replicas forward to h.
+func (o *Options) startHop(h *Handler) *hop {
+	if o.Cluster == nil {
+		return nil
+	}
+	p := &hop{
+		replica: o.Cluster,
+		log:     o.Logger,
+	}
+	p.server = &http.Server{
+		Handler:           p.receive(h),
+		ReadHeaderTimeout: o.ReadHeaderTimeout,
+		ReadTimeout:       o.ReadTimeout,
+		IdleTimeout:       o.IdleTimeout,
+		MaxHeaderBytes:    o.MaxHeader + 4<<10, // for the headers between replicas
+		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+	return p
+}
+
+// run serves other replicas until close.
+func (p *hop) run() {
+	if p == nil {
+		return
+	}
+	go func() { _ = p.server.Serve(p.replica.Listener()) }() // until close
+	p.log.Info("serving other replicas", "address", p.replica.Addr(), "replica", p.replica.ID())
+}
+
+// close stops serving other replicas. Requests in flight have finished by then.
+func (p *hop) close() {
+	if p != nil {
+		_ = p.server.Close()
+	}
+}
+
+// receive restores a request as it arrived at the other replica.
+func (p *hop) receive(h *Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := context.WithValue(r.Context(), hopped{}, true)
+		if local, err := net.ResolveTCPAddr("tcp", r.Header.Get(hopLocal)); err == nil {
+			ctx = context.WithValue(ctx, http.LocalAddrContextKey, local)
+		}
+		r = r.WithContext(ctx)
+		if client := r.Header.Get(hopClient); client != "" {
+			r.RemoteAddr = client
+		}
+		if r.Header.Get(hopSecure) == "" {
+			r.TLS = nil
+		}
+		removeHopHeaders(r.Header)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func removeHopHeaders(h http.Header) {
+	h.Del(hopClient)
+	h.Del(hopLocal)
+	h.Del(hopSecure)
+}
+
+// passOn forwards a request that another replica has to serve, and reports whether it did.
+// A request whose owner has left is served here: its session or task is unknown, so the
+// client gets 404 and starts over.
+func (h *Handler) passOn(w http.ResponseWriter, r *http.Request) bool {
+	if h.hop == nil || r.Context().Value(hopped{}) != nil || !strings.HasPrefix(r.URL.Path, EndpointPath) {
+		return false
+	}
+	owner := h.ownerOf(r)
+	if owner == "" || owner == h.hop.replica.ID() {
+		return false
+	}
+	peer := h.hop.replica.Find(r.Context(), owner)
+	if peer == nil {
+		return false
+	}
+	h.hop.forward(w, r, peer)
+	return true
+}
+
+// ownerOf returns the id of the replica that owns the session or task of a request, or "".
+// Both ids are sealed, so a client cannot choose the replica.
+func (h *Handler) ownerOf(r *http.Request) string {
+	if r.Header.Get("Mcp-Protocol-Version") < mcp.Version20260728.String() {
+		owner, _ := h.server.SessionReplica(r.Header.Get("Mcp-Session-Id"))
+		return owner
+	}
+	if !strings.HasPrefix(r.Header.Get("Mcp-Method"), "tasks/") {
+		return ""
+	}
+	// The owner verifies that the header agrees with the body.
+	owner, _ := h.server.TaskReplica(r.Header.Get("Mcp-Name"))
+	return owner
+}
+
+// forward sends a request to its owner and copies the answer, as it comes if it is a
+// stream. If the owner is lost meanwhile, the client gets an error at once.
+func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(peer.Context(), func() { cancel(cluster.ErrGone) })()
+	outcome := hopAnswered
+	proxy := &httputil.ReverseProxy{
+		Transport: peer.Transport(),
+		Rewrite: func(out *httputil.ProxyRequest) {
+			out.Out.URL.Scheme = "https"
+			out.Out.URL.Host = peer.Addr
+			out.Out.Host = out.In.Host
+			removeHopHeaders(out.Out.Header)
+			out.Out.Header.Set(hopClient, r.RemoteAddr)
+			if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+				out.Out.Header.Set(hopLocal, local.String())
+			}
+			if r.TLS != nil {
+				out.Out.Header.Set(hopSecure, "true")
+			}
+		},
+		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			outcome = p.failed(w, r, peer, err)
+		},
+	}
+	defer func() { p.outcomes[outcome].Add(1) }()
+	proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// failed answers a request whose owner did not.
+func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer, err error) (outcome int) {
+	status, code, outcome := http.StatusBadGateway, mcp.CodeInternalError, hopBroken
+	message := "the replica that served the request was lost: it may have run"
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		status, code, outcome = http.StatusNotFound, mcp.CodeInvalidRequest, hopRefused
+		message = "the replica of this session has stopped, initialize again"
+	}
+	p.log.Warn("request not forwarded", "replica", peer.ID, "outcome", hopOutcomes[outcome], "error", err)
+	var body bytes.Buffer
+	body.WriteString(`{"jsonrpc":"2.0",`)
+	if v := r.Header.Get("Mcp-Protocol-Version"); v < mcp.Version20251125.String() {
+		body.WriteString(`"id":null,`) // later versions leave it out
+	}
+	fmt.Fprintf(&body, `"error":{"code":%d,"message":%q}}`, code, message)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes())
+	return outcome
+}
+
+// metrics writes the state of the cluster.
+func (p *hop) metrics(t *exposition) {
+	connected := 0.0
+	if p.replica.Connected() {
+		connected = 1
+	}
+	t.gauge("slipway_cluster_replicas", "Replicas that are alive, including this one.", float64(len(p.replica.Members())))
+	t.gauge("slipway_cluster_engine_up", "Whether the cluster engine answers.", connected)
+	t.family("slipway_cluster_hops_total", "counter", "Requests forwarded to the replica that owns their session or task.")
+	for i, outcome := range hopOutcomes {
+		t.sample("slipway_cluster_hops_total", float64(p.outcomes[i].Load()), "outcome", outcome)
+	}
+}
