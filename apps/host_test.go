@@ -191,6 +191,10 @@ func TestHostServesByHost(t *testing.T) {
 		return w.Result()
 	}
 	proxy := do("GET", v.ProxyURL, "", "")
+	// The script appends to the body, perhaps before the page is parsed to its end.
+	if page, _ := io.ReadAll(proxy.Body); !strings.Contains(string(page), `<body><script type="application/json"`) {
+		t.Errorf("the body of the proxy page does not begin before its scripts: %s", page)
+	}
 	policy := proxy.Header.Get("Content-Security-Policy")
 	app := strings.Replace(v.ProxyURL, "//proxy-", "//app-", 1)
 	origin := strings.TrimSuffix(app, "/"+v.ID)

@@ -187,7 +187,8 @@ func (v *View) serveFallback(w http.ResponseWriter) {
 }
 
 // writeProxy serves the page between ours and the document's. It has an origin of its own,
-// so that neither can reach into the other.
+// so that neither can reach into the other. Its body begins before the script: an answer may
+// arrive before the page is parsed to its end, and the script appends the frame to the body.
 func (v *View) writeProxy(w http.ResponseWriter, config proxyConfig) {
 	text, err := json.Marshal(config) // escapes "<", so the data cannot end its element
 	if err != nil {
@@ -197,7 +198,7 @@ func (v *View) writeProxy(w http.ResponseWriter, config proxyConfig) {
 	io.WriteString(w, "<!doctype html><meta charset=utf-8><title>MCP App</title>"+
 		"<style>html,body,iframe{margin:0;border:0;padding:0;width:100%;height:100%;display:block;overflow:hidden}"+
 		"html{color-scheme:light dark;background:transparent}</style>"+
-		`<script type="application/json" id="config">`)
+		`<body><script type="application/json" id="config">`)
 	w.Write(text)
 	io.WriteString(w, "</script><script>"+proxyScript+"</script>")
 }
