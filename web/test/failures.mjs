@@ -26,6 +26,7 @@ const failing = (name, sources, { step, action }) =>
       throw new Error(`“${step}” and ${action} are not both in:\n${(await text()).slice(0, 2500)}`)
     })
     const after = performance.now() - known
+    must(after < 1000, `shown ${after} ms after it was known`)
     none(await clean())
     await close()
     lab.stop()
