@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,9 +165,25 @@ func join(t *testing.T, e cluster.Engine) *cluster.Replica {
 	return r
 }
 
+// failing is an engine that cannot be written to while down is set.
+type failing struct {
+	cluster.Engine
+
+	down atomic.Bool
+}
+
+func (f *failing) Update(
+	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
+) (uint64, error) {
+	if f.down.Load() {
+		return 0, errors.New("down")
+	}
+	return f.Engine.Update(ctx, key, value, revision, ttl)
+}
+
 // TestMembership guards joining, leaving, one key for all, and an engine that fails.
 func TestMembership(t *testing.T) {
-	e := cluster.NewMemory()
+	e := &failing{Engine: cluster.NewMemory()}
 	a, b := join(t, e), join(t, e)
 	if string(a.Key()) != string(b.Key()) || len(a.Key()) != 64 {
 		t.Error("the replicas have different keys")
@@ -175,12 +192,12 @@ func TestMembership(t *testing.T) {
 	if peer == nil {
 		t.Fatal("a replica that has just joined was not found")
 	}
-	e.Fail(errors.New("down"))
+	e.down.Store(true)
 	eventually(t, "the failure to be noticed", func() bool { return !a.Connected() })
 	if a.Find(t.Context(), b.ID()) == nil {
 		t.Error("a replica was forgotten because the engine failed")
 	}
-	e.Fail(nil)
+	e.down.Store(false)
 	eventually(t, "the engine to be back", func() bool { return a.Connected() && len(a.Members()) == 2 })
 	if err := b.Leave(t.Context()); err != nil {
 		t.Error(err)

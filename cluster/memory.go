@@ -13,7 +13,6 @@ type Memory struct {
 	mu       sync.Mutex
 	revision uint64
 	records  map[string]memoryRecord
-	down     error
 }
 
 type memoryRecord struct {
@@ -26,14 +25,6 @@ var _ Engine = (*Memory)(nil)
 // NewMemory returns an empty engine.
 func NewMemory() *Memory {
 	return &Memory{records: make(map[string]memoryRecord)}
-}
-
-// Fail makes all calls return err from now on, as an engine that cannot be reached; nil
-// repairs it.
-func (m *Memory) Fail(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.down = err
 }
 
 // at returns the record with that key, if it has not expired. m.mu is held.
@@ -65,9 +56,6 @@ func (m *Memory) put(key string, value []byte, ttl time.Duration) uint64 {
 func (m *Memory) Get(_ context.Context, key string) (Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down != nil {
-		return Record{}, m.down
-	}
 	r, ok := m.at(key)
 	if !ok {
 		return Record{}, ErrNotFound
@@ -85,9 +73,6 @@ func (r *memoryRecord) copied() Record {
 func (m *Memory) Create(_ context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down != nil {
-		return 0, m.down
-	}
 	if _, ok := m.at(key); ok {
 		return 0, ErrConflict
 	}
@@ -100,9 +85,6 @@ func (m *Memory) Update(
 ) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down != nil {
-		return 0, m.down
-	}
 	if r, ok := m.at(key); !ok || r.Revision != revision {
 		return 0, ErrConflict
 	}
@@ -113,9 +95,6 @@ func (m *Memory) Update(
 func (m *Memory) Delete(_ context.Context, key string, revision uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down != nil {
-		return m.down
-	}
 	if r, ok := m.at(key); !ok || r.Revision != revision {
 		return ErrConflict
 	}
@@ -127,9 +106,6 @@ func (m *Memory) Delete(_ context.Context, key string, revision uint64) error {
 func (m *Memory) List(_ context.Context, group string) ([]Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down != nil {
-		return nil, m.down
-	}
 	var all []Record
 	for key := range m.records {
 		if !strings.HasPrefix(key, group+"/") {

@@ -168,7 +168,12 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 			outcome = p.failed(w, r, peer, err)
 		},
 	}
-	defer func() { p.outcomes[outcome].Add(1) }()
+	defer func() {
+		if errors.Is(context.Cause(ctx), cluster.ErrGone) {
+			outcome = hopBroken // perhaps in the middle of its answer
+		}
+		p.outcomes[outcome].Add(1)
+	}()
 	proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
@@ -179,7 +184,7 @@ func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer,
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		status, code, outcome = http.StatusNotFound, mcp.CodeInvalidRequest, hopRefused
-		message = "the replica of this session has stopped, initialize again"
+		message = "the replica of this session or task has stopped, start again"
 	}
 	p.log.Warn("request not forwarded", "replica", peer.ID, "outcome", hopOutcomes[outcome], "error", err)
 	var body bytes.Buffer

@@ -67,21 +67,23 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 		_ = engine.Close()
 		return nil, remoteFailed("check that the engine runs, and the URL", "join the cluster: %v", err)
 	}
-	if o.StateKeys == nil {
-		if o.StateKeys, err = serve.OpenStateKeys("", replica.Key()); err != nil {
-			return nil, fmt.Errorf("key of the cluster: %w", err)
-		}
-	}
-	o.Cluster = replica
-	o.Server.Replica = replica.ID()
-	return func() {
+	leave = func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 		defer cancel()
 		if err := replica.Leave(ctx); err != nil {
 			log.Warn("the cluster was not notified of the end; it will notice", "error", err)
 		}
 		_ = engine.Close()
-	}, nil
+	}
+	if o.StateKeys == nil {
+		if o.StateKeys, err = serve.OpenStateKeys("", replica.Key()); err != nil {
+			leave()
+			return nil, fmt.Errorf("key of the cluster: %w", err)
+		}
+	}
+	o.Cluster = replica
+	o.Server.Replica = replica.ID()
+	return leave, nil
 }
 
 // address returns where to listen for other replicas. They have to reach it, so by default
