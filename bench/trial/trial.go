@@ -231,12 +231,17 @@ func (t *Trial) Failure() error {
 	return nil
 }
 
+// settle is how long a process that has answered is left alone before its idle memory is read:
+// a program may release what its start needed some time after it serves.
+const settle = 200 * time.Millisecond
+
 // UnderLoad checks one answer, runs the load, and sets the figures of the process, whose
 // children are not counted, and of this one.
 func (o *Options) UnderLoad(pid int, g *load.Generator, f Figures) error {
 	if err := g.Check(); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
+	time.Sleep(settle)
 	if err := readMemory(pid, f, map[string]func(int) (int64, error){"rss_idle_kb": system.ResidentKB}); err != nil {
 		return err
 	}

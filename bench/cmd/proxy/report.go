@@ -96,9 +96,9 @@ func allBounds() []bound {
 		{"echo", "CPU before HTTP, of ReverseProxy's", http, proxy, cpu, 60.0 / 104, 0, 1.7},
 		{"echo", "CPU before HTTP, of ReverseProxy's with 64 idle connections", http, many, cpu, 1, 0, 1.5},
 		{"text-10k", "CPU before HTTP, of ReverseProxy's", http, proxy, cpu, 1, 0, 1.5},
-		{"echo", "RSS before a child, after one call", stdio, none, idle, 23, 0, 1.25},
+		{"echo", "RSS before a child, after one call", stdio, none, idle, 20, 0, 1.25},
 		{"echo", "RSS before a child, under load", stdio, none, after, 20, 0, 1.25},
-		{"echo", "RSS before HTTP, after one call", http, none, idle, 23, 0, 1.25},
+		{"echo", "RSS before HTTP, after one call", http, none, idle, 20, 0, 1.25},
 		{"echo", "RSS before HTTP, under load", http, none, after, 20, 0, 1.25},
 	}
 }
