@@ -144,6 +144,7 @@ func (in *Inspector) asked(r *http.Request) (*target, error) {
 
 // serveState serves GET api/state.
 func (in *Inspector) serveState(w http.ResponseWriter, _ *http.Request) error {
+	line := in.hub.sent() // first: what changes from here on is sent again by the stream
 	first, last := in.store.bounds()
 	var states []*State
 	for _, t := range in.all() {
@@ -154,6 +155,7 @@ func (in *Inspector) serveState(w http.ResponseWriter, _ *http.Request) error {
 		"started": in.started.UTC().Format(time.RFC3339),
 		"first":   first,
 		"seq":     last,
+		"line":    line,
 		"calls":   in.saved.state(),
 		"asks":    in.asks.list(),
 		"running": in.calls.running(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,6 +20,11 @@ type hub struct {
 
 	mu    sync.Mutex
 	pages map[*page]bool
+	// recent are the newest lines, for a page that opens its stream after it has read the
+	// state; number is that of the last line, and size the bytes of recent.
+	recent []line
+	number uint64
+	size   int
 }
 
 // page is an open stream.
@@ -35,8 +41,13 @@ type line struct {
 	text  []byte
 }
 
-// maxLines is how many lines wait for a page that does not read.
-const maxLines = 100_000
+// maxLines is how many lines wait for a page that does not read. maxRecent and
+// maxRecentBytes limit the lines that are kept for pages that open.
+const (
+	maxLines       = 100_000
+	maxRecent      = 1000
+	maxRecentBytes = 1 << 20
+)
 
 func newHub(s *store) *hub {
 	return &hub{
@@ -51,14 +62,35 @@ func (h *hub) publish(kind string, value any) {
 	_, last := h.store.bounds()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	l := line{last, append(text, '\n')}
+	h.keep(l)
 	for p := range h.pages {
 		if len(p.lines) >= maxLines {
 			p.lost++
 			continue
 		}
-		p.lines = append(p.lines, line{last, append(text[:len(text):len(text)], '\n')})
+		p.lines = append(p.lines, l)
 		p.signal()
 	}
+}
+
+// keep adds a line to the recent ones. h.mu is held.
+func (h *hub) keep(l line) {
+	h.number++
+	h.recent = append(h.recent, l)
+	h.size += len(l.text)
+	for len(h.recent) > maxRecent || h.size > maxRecentBytes {
+		h.size -= len(h.recent[0].text)
+		h.recent[0] = line{}
+		h.recent = h.recent[1:]
+	}
+}
+
+// sent returns the number of the last line.
+func (h *hub) sent() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.number
 }
 
 // wakeAll makes the pages look for new frames.
@@ -77,10 +109,16 @@ func (p *page) signal() {
 	}
 }
 
-func (h *hub) open() *page {
+// open returns a page that gets the lines after the one with a number. If they are no longer
+// kept, it is told how many it misses.
+func (h *hub) open(after uint64) *page {
 	p := &page{wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	missed := h.number - min(after, h.number)
+	kept := min(missed, uint64(len(h.recent)))
+	p.lines = slices.Clone(h.recent[uint64(len(h.recent))-kept:])
+	p.lost = int(missed - kept)
 	h.pages[p] = true
 	return p
 }
@@ -104,7 +142,8 @@ func (h *hub) take(p *page) (lines []line, lost int) {
 // heartbeat is how often an idle stream carries an empty object.
 const heartbeat = 15 * time.Second
 
-// serveStream serves GET api/stream.
+// serveStream serves GET api/stream: the frames after a number, and the other lines after
+// the number that the state had, by default those from now on.
 func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
 	_, last := in.store.bounds()
 	next := last + 1
@@ -114,6 +153,10 @@ func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
 			return badRequest("after is not a number")
 		}
 		next = n + 1
+	}
+	line, err := number(r, "line", in.hub.sent())
+	if err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
@@ -125,7 +168,7 @@ func (in *Inspector) serveStream(w http.ResponseWriter, r *http.Request) error {
 		in:   in,
 		next: next,
 	}
-	p := in.hub.open()
+	p := in.hub.open(line)
 	defer in.hub.leave(p)
 	in.followStream(r.Context(), s, p)
 	return nil

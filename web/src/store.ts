@@ -71,6 +71,7 @@ export const hidden = signal<ReadonlySet<number>>(new Set())
 export const shown = computed(() => sources.value.filter((s) => !hidden.value.has(s.id)))
 
 let lastSeq = 0
+let lastLine = 0 // of the stream, when the state was read
 const queue: string[] = []
 let head = 0
 let scheduled = false
@@ -218,6 +219,7 @@ interface Everything {
   by: string
   first: number
   seq: number
+  line: number
   calls: { file: string; writable: boolean } | null
   asks: Ask[]
   running: Call[]
@@ -226,6 +228,7 @@ interface Everything {
 
 async function loadState(): Promise<void> {
   const all = await get<Everything>('state')
+  lastLine = all.line
   by.value = all.by
   savedFile.value = all.calls ?? undefined
   asks.value = all.asks
@@ -235,9 +238,9 @@ async function loadState(): Promise<void> {
   takeStates(all.sources)
 }
 
-// follow reads the stream until it ends.
+// follow reads the stream until it ends, beginning with what has happened since the state was read.
 async function follow(): Promise<void> {
-  const response = await request(`stream?after=${lastSeq}`)
+  const response = await request(`stream?after=${lastSeq}&line=${lastLine}`)
   link.value = 'live'
   linkError.value = undefined
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()

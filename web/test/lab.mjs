@@ -106,10 +106,10 @@ export async function launch() {
 
 /**
  * visit opens a page. What it reports must be empty at the end: console, errors, violations of
- * the policy, failed and foreign requests.
+ * the policy, failed and foreign requests. options.prepare gets the page before its address.
  */
 export async function visit(lab, options = {}) {
-  const { path = '', quiet = [], ...rest } = options
+  const { path = '', quiet = [], prepare = async () => undefined, ...rest } = options
   const context = await (await launch()).newContext({ viewport: { width: 1280, height: 800 }, ...rest })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const page = await context.newPage()
@@ -138,6 +138,7 @@ export async function visit(lab, options = {}) {
     window.reported = []
     addEventListener('securitypolicyviolation', (e) => window.reported.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`))
   })
+  await prepare(page)
   await page.goto(lab.base + path + '#' + lab.token)
   return {
     page,

@@ -60,6 +60,49 @@ check('traffic: the filter runs in Go, and says what is wrong with it', async ()
   lab.stop()
 })
 
+check('traffic: what is typed while the address changes stays', async () => {
+  const lab = await inspect(['--', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, { path: 'f' })
+  await page.locator('[data-list=traffic] .row').first().waitFor()
+  const shown = await page.evaluate(() => new Promise((resolve) => {
+    const field = document.querySelector('[data-filter]')
+    const type = (text) => {
+      field.value = text
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }))
+    }
+    // The next letter comes right after the address has changed, before the page is drawn again.
+    for (const name of ['pushState', 'replaceState']) {
+      const change = history[name].bind(history)
+      history[name] = (...args) => {
+        change(...args)
+        history[name] = change
+        type('kind:request')
+        setTimeout(() => resolve(field.value), 80)
+      }
+    }
+    type('kind:re')
+  }))
+  must(shown === 'kind:request', `the field shows ${shown}`)
+  await page.waitForURL('**/f?q=kind%3Arequest*')
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('a source that connects while the page opens is not missed', async () => {
+  const lab = await inspect(['--', 'sh', '-c', 'sleep 3; exec "$0" "$@"', testserver, 'large'])
+  const { page, clean, close } = await visit(lab, {
+    prepare: (page) => page.route('**/api/stream*', async (route) => {
+      await connected(lab)
+      await route.continue()
+    }),
+  })
+  await ready(page)
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
 check('traffic: replay, edit and replay, compare, copy', async () => {
   const lab = await inspect(['--', testserver, 'large'])
   await call(lab, 'create_issue_12', { title: 'first' })

@@ -160,6 +160,7 @@ export function Traffic() {
   const text = param('q')
   const typed = useSignal(text)
   const timer = useRef(0)
+  const followed = useRef(text)
   const picker = useRef<HTMLInputElement>(null)
   const made = useRef<Rows | undefined>(undefined)
   const fromSearch = useRef<Rows | undefined>(undefined)
@@ -175,7 +176,11 @@ export function Traffic() {
   }))
   const searchView = useComputed<View>(() => ({ transport: true, after: 0, hidden: hidden.value }))
 
+  // The address follows what is typed a moment later. Only another address replaces the text:
+  // the user may have typed on since.
   useEffect(() => {
+    if (text === followed.current) return
+    followed.current = text
     typed.value = text
   }, [text])
 
@@ -215,7 +220,10 @@ export function Traffic() {
   const setFilter = (value: string) => {
     typed.value = value
     clearTimeout(timer.current)
-    timer.current = window.setTimeout(() => setParams({ q: value || undefined }), 120)
+    timer.current = window.setTimeout(() => {
+      followed.current = value
+      setParams({ q: value || undefined })
+    }, 120)
   }
   const openFile = async (file: File | undefined) => {
     if (!file) return
