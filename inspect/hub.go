@@ -110,7 +110,7 @@ func (p *page) signal() {
 }
 
 // open returns a page that gets the lines after the one with a number. If they are no longer
-// kept, it is told how many it misses.
+// kept, the page gets the number of those it misses.
 func (h *hub) open(after uint64) *page {
 	p := &page{wake: make(chan struct{}, 1)}
 	h.mu.Lock()
