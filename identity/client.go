@@ -59,6 +59,13 @@ func New(o *Options) *Client {
 	return c
 }
 
+// For returns a client for the logins of another principal in the same store.
+func (c *Client) For(principal string) *Client {
+	other := *c
+	other.principal = principal
+	return &other
+}
+
 // Login is a stored login. It contains no secrets.
 type Login struct {
 	// Server is the URL of the server, Issuer the authorization server, and Client the ID
@@ -115,6 +122,22 @@ func (c *Client) Login(ctx context.Context, server string, opts *LoginOptions) (
 	if opts == nil {
 		opts = &LoginOptions{}
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(opts.Timeout, loginTimeout), ErrTimeout)
+	defer cancel()
+	f, err := c.start(ctx, server, opts)
+	if err != nil {
+		return nil, err
+	}
+	f.ui = opts.Interaction
+	r, err := c.obtain(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return c.keep(ctx, f, r)
+}
+
+// start checks the options of a login, and finds out where and with which scopes to log in.
+func (c *Client) start(ctx context.Context, server string, opts *LoginOptions) (*flow, error) {
 	settings := opts.Settings
 	if settings == nil && opts.Reason != nil {
 		settings = opts.Reason.settings
@@ -129,21 +152,15 @@ func (c *Client) Login(ctx context.Context, server string, opts *LoginOptions) (
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(opts.Timeout, loginTimeout), ErrTimeout)
-	defer cancel()
 	previous, err := c.store.login(c.principal, server)
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.prepare(ctx, server, settings, opts.Reason, previous)
-	if err != nil {
-		return nil, err
-	}
-	f.ui = opts.Interaction
-	r, err := c.obtain(ctx, f)
-	if err != nil {
-		return nil, err
-	}
+	return c.prepare(ctx, server, settings, opts.Reason, previous)
+}
+
+// keep stores a new login in place of earlier ones, which it revokes.
+func (c *Client) keep(ctx context.Context, f *flow, r *record) (*Login, error) {
 	replaced, err := c.store.saveLogin(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return nil, err
@@ -254,13 +271,15 @@ func (f *flow) selectScopes(d demand, previous *record) []string {
 // obtain runs the grant and returns the new record.
 func (c *Client) obtain(ctx context.Context, f *flow) (*record, error) {
 	t, err := f.settings.Grant.implementation().obtain(ctx, f)
-	if hasCode(err, "invalid_client") && f.settings.Client.ID == "" && f.registration != nil {
-		// The issuer has forgotten the registration. The next login registers again.
-		err = errors.Join(err, c.store.forgetRegistration(ctx, f.issuer(), f.registration.ID))
-	}
+	err = c.forgetClient(ctx, f, err)
 	if err != nil {
 		return nil, err
 	}
+	return c.recordOf(f, t)
+}
+
+// recordOf returns the record of a flow that has obtained a token.
+func (c *Client) recordOf(f *flow, t *token) (*record, error) {
 	if f.settings.DPoP && !t.dpop {
 		return nil, fmt.Errorf("%s issued a token that is not bound to a key, although dpop is set",
 			secrets.URL(f.issuer()))
@@ -285,11 +304,21 @@ func (c *Client) obtain(ctx context.Context, f *flow) (*record, error) {
 	}
 	r.set(t, c.now())
 	if t.dpop {
+		var err error
 		if r.ProofKey, err = f.proof.encode(); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
+}
+
+// forgetClient forgets the registration of a flow if the issuer has forgotten it: the next
+// login registers again.
+func (c *Client) forgetClient(ctx context.Context, f *flow, err error) error {
+	if !hasCode(err, "invalid_client") || f.settings.Client.ID != "" || f.registration == nil {
+		return err
+	}
+	return errors.Join(err, c.store.forgetRegistration(ctx, f.issuer(), f.registration.ID))
 }
 
 // checkBinding refuses to show a client ID to another issuer than the one it was used with

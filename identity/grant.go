@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
@@ -34,6 +35,8 @@ type flow struct {
 	// proof is the key to bind the token to, or nil.
 	proof *proofKey
 	ui    *Interaction
+	// hosted reports that the answer arrives at a web server, see [Client.Begin].
+	hosted bool
 }
 
 // issuer returns the chosen authorization server.
@@ -97,6 +100,9 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 		return nil
 	}
 	kind := grantTypes[0]
+	if f.hosted {
+		kind += " " + redirect // a gateway and the user of its machine share the store
+	}
 	known, err := f.client.store.registration(ctx, m.Issuer, kind)
 	if err != nil {
 		return err
@@ -106,9 +112,13 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 		return nil
 	}
 	if m.RegistrationEndpoint == "" {
+		hint := "register one there with the callback http://127.0.0.1/callback, and pass its ID with --client-id"
+		if f.hosted {
+			hint = "register one there with the callback " + redirect + ", and set its ID as clientId"
+		}
 		return &SetupError{
 			Text: secrets.URL(m.Issuer) + " does not register clients by itself",
-			Hint: "register one there with the callback http://127.0.0.1/callback, and pass its ID with --client-id",
+			Hint: hint,
 		}
 	}
 	metadata := &clientMetadata{
@@ -116,6 +126,9 @@ func (f *flow) useClient(ctx context.Context, redirect string, grantTypes ...str
 		GrantTypes:      append(grantTypes, "refresh_token"),
 		ApplicationType: "native",
 		DPoPBound:       f.proof != nil && f.settings.DPoP,
+	}
+	if f.hosted && !netguard.NamesLoopback(redirect) {
+		metadata.ApplicationType = "web"
 	}
 	if redirect != "" {
 		metadata.RedirectURIs = []string{redirect}

@@ -55,7 +55,6 @@ type codeGrant struct{}
 func (codeGrant) check(*Settings) error { return nil }
 
 func (codeGrant) obtain(ctx context.Context, f *flow) (*token, error) {
-	m := &f.found.server
 	if err := f.checkCodeSupport(); err != nil {
 		return nil, err
 	}
@@ -66,31 +65,45 @@ func (codeGrant) obtain(ctx context.Context, f *flow) (*token, error) {
 	}
 	back := newCallback(listener, secrets.URL(f.server))
 	defer back.close()
-	if err := f.useClient(ctx, back.address, "authorization_code"); err != nil {
+	p, err := f.beginCode(ctx, back.address)
+	if err != nil {
+		return nil, err
+	}
+	code, err := f.awaitCode(ctx, p, back)
+	if err != nil {
+		back.finish(err)
+		return nil, err
+	}
+	t, err := f.finishCode(ctx, p, code)
+	back.finish(err)
+	return t, err
+}
+
+// beginCode prepares a login whose answer arrives at redirect.
+func (f *flow) beginCode(ctx context.Context, redirect string) (*pendingCode, error) {
+	m := &f.found.server
+	if err := f.useClient(ctx, redirect, "authorization_code"); err != nil {
 		return nil, err
 	}
 	p := &pendingCode{
 		issuer:    m.Issuer,
 		announced: m.IssuerInResponse,
+		redirect:  redirect,
 		state:     rand.Text(),
 		verifier:  rand.Text() + rand.Text(), // 52 characters of RFC 7636, section 4.1
 	}
-	address, err := f.authorizationURL(p, back.address)
-	if err != nil {
-		return nil, err
-	}
-	code, err := f.awaitCode(ctx, p, back, address)
-	if err != nil {
-		back.finish(err)
-		return nil, err
-	}
+	var err error
+	p.address, err = f.authorizationURL(p)
+	return p, err
+}
+
+// finishCode exchanges the code of an answer for a token.
+func (f *flow) finishCode(ctx context.Context, p *pendingCode, code string) (*token, error) {
 	form := f.form("authorization_code")
 	form.Set("code", code)
 	form.Set("code_verifier", p.verifier)
-	form.Set("redirect_uri", back.address)
-	t, err := f.request(ctx, form)
-	back.finish(err)
-	return t, err
+	form.Set("redirect_uri", p.redirect)
+	return f.request(ctx, form)
 }
 
 // checkCodeSupport verifies that the authorization server announces what a code needs.
@@ -138,7 +151,7 @@ func (f *flow) listen(ctx context.Context) (net.Listener, error) {
 }
 
 // authorizationURL returns the page on which the user logs in.
-func (f *flow) authorizationURL(p *pendingCode, redirect string) (string, error) {
+func (f *flow) authorizationURL(p *pendingCode) (string, error) {
 	u, err := url.Parse(f.found.server.AuthorizationEndpoint)
 	if err != nil {
 		return "", err
@@ -150,7 +163,7 @@ func (f *flow) authorizationURL(p *pendingCode, redirect string) (string, error)
 	}
 	query.Set("response_type", "code")
 	query.Set("client_id", f.registration.ID)
-	query.Set("redirect_uri", redirect)
+	query.Set("redirect_uri", p.redirect)
 	query.Set("state", p.state)
 	query.Set("code_challenge", base64.RawURLEncoding.EncodeToString(hash[:]))
 	query.Set("code_challenge_method", "S256")
@@ -162,12 +175,12 @@ func (f *flow) authorizationURL(p *pendingCode, redirect string) (string, error)
 }
 
 // awaitCode shows the login and waits for its code, from the browser or pasted.
-func (f *flow) awaitCode(ctx context.Context, p *pendingCode, back *callback, address string) (string, error) {
+func (f *flow) awaitCode(ctx context.Context, p *pendingCode, back *callback) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := f.present(ctx, &Authorization{
-		URL:      address,
-		Callback: back.address,
+		URL:      p.address,
+		Callback: p.redirect,
 	}); err != nil {
 		return "", err
 	}
@@ -206,6 +219,20 @@ func (f *flow) present(ctx context.Context, a *Authorization) error {
 			Reason: "it requires a login by a person",
 		}
 	}
+	if err := f.describe(a); err != nil {
+		return err
+	}
+	f.ui.Show(a)
+	if f.ui.Open != nil {
+		if err := f.ui.Open(ctx, a.URL); err != nil && f.ui.Failed != nil {
+			f.ui.Failed(err)
+		}
+	}
+	return nil
+}
+
+// describe completes what is shown of a login, and verifies the page to open.
+func (f *flow) describe(a *Authorization) error {
 	if err := f.web.checkURL(a.URL); err != nil {
 		return fmt.Errorf("the login page: %w: it was not opened", err)
 	}
@@ -217,12 +244,6 @@ func (f *flow) present(ctx context.Context, a *Authorization) error {
 	a.Server = f.server
 	a.Issuer = f.issuer()
 	a.Scopes = f.scopes
-	f.ui.Show(a)
-	if f.ui.Open != nil {
-		if err := f.ui.Open(ctx, a.URL); err != nil && f.ui.Failed != nil {
-			f.ui.Failed(err)
-		}
-	}
 	return nil
 }
 
@@ -268,8 +289,10 @@ var errForeignAnswer = errors.New("it does not belong to this login")
 type pendingCode struct {
 	issuer string
 	// announced reports that the server sends its issuer with each answer.
-	announced       bool
-	state, verifier string
+	announced bool
+	// redirect is where the answer arrives, and address the page that the user opens.
+	redirect, address string
+	state, verifier   string
 }
 
 // accept verifies an answer and returns its code. Nothing of an answer with another issuer
