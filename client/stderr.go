@@ -3,9 +3,10 @@ package client
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // ExitError is why a child has exited or can no longer be used.
@@ -30,12 +31,12 @@ func (e *ExitError) Error() string {
 }
 
 // missingModule matches the names of missing modules in errors of Node.js and Python.
-var missingModule = regexp.MustCompile(`(Cannot find (?:module|package)|No module named) '([\w@.][\w@./-]{0,100})'`)
+var missingModule = lazyregexp.New(`(Cannot find (?:module|package)|No module named) '([\w@.][\w@./-]{0,100})'`)
 
 // Hint returns what to do about the exit of the child, or "".
 func (e *ExitError) Hint() string {
 	text := cmp.Or(e.Cause, e.Stderr)
-	found := missingModule.FindStringSubmatch(text)
+	found := missingModule().FindStringSubmatch(text)
 	switch {
 	case found != nil && found[1] == "No module named":
 		return "install the Python package that provides " + found[2] + " for the interpreter that runs the server"
@@ -162,10 +163,10 @@ func (e *explainer) String() string {
 
 // exception matches the line that Node.js, Python, Java, .NET and similar runtimes print
 // for an uncaught exception.
-var exception = regexp.MustCompile(`^(Uncaught )?([A-Za-z_][\w.$]*)?(Error|Exception|Exit)( \[\w+\])?(: |$)`)
+var exception = lazyregexp.New(`^(Uncaught )?([A-Za-z_][\w.$]*)?(Error|Exception|Exit)( \[\w+\])?(: |$)`)
 
 // npmLine matches npm's own report that it cannot start a package.
-var npmLine = regexp.MustCompile(`^npm (error|ERR!) (code|\d{3}|[a-z]+) `)
+var npmLine = lazyregexp.New(`^npm (error|ERR!) (code|\d{3}|[a-z]+) `)
 
 // judge processes one line.
 func (e *explainer) judge(line string) {
@@ -174,7 +175,7 @@ func (e *explainer) judge(line string) {
 		e.goesOn = false
 		return
 	}
-	npm := npmLine.FindStringSubmatch(line)
+	npm := npmLine().FindStringSubmatch(line)
 	switch {
 	case line == "" || line[0] == ' ' || line[0] == '\t':
 	case npm != nil:
@@ -183,7 +184,7 @@ func (e *explainer) judge(line string) {
 			e.npmCode = npm[2] == "code"
 			e.weak = true
 		}
-	case exception.MatchString(line),
+	case exception().MatchString(line),
 		hasAnyPrefix(line, "panic: ", "fatal error: ", "Unhandled exception",
 			"Exception in thread", "Caused by: "):
 		e.kept = line

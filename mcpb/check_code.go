@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 const (
@@ -367,7 +367,7 @@ func (k *code) readPackage(dir string) *packageJSON {
 
 // pythonImport matches imports at the start of a line: an indented one may be optional,
 // or never run.
-var pythonImport = regexp.MustCompile(
+var pythonImport = lazyregexp.New(
 	`(?m)^(?:import[ \t]+([A-Za-z_][\w., \t]*)|from[ \t]+(\.*[A-Za-z_][\w.]*)[ \t]+import\b)`)
 
 // readPython reports the imports of a file that neither the bundle nor Python itself
@@ -376,7 +376,7 @@ func (k *code) readPython(name string, text []byte) {
 	if path.Ext(name) != ".py" {
 		return
 	}
-	for _, m := range pythonImport.FindAllSubmatchIndex(text, -1) {
+	for _, m := range pythonImport().FindAllSubmatchIndex(text, -1) {
 		var modules []string
 		if m[2] >= 0 {
 			for _, module := range strings.Split(string(text[m[2]:m[3]]), ",") {

@@ -3,15 +3,15 @@ package mcpb
 import (
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // developerPath matches home folders and other paths that exist on one machine only.
-var developerPath = regexp.MustCompile(
+var developerPath = lazyregexp.New(
 	`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/roo[t]/|/private/(?:tmp|var)/|/var/folders/|` +
 		`[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
 
@@ -25,7 +25,7 @@ func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool {
 		return r == ';' || r == ','
 	}) {
-		if developerPath.MatchString(word) {
+		if developerPath().MatchString(word) {
 			c.Add(ruleDeveloper.As(s), pointer,
 				`begin with ${__dirname} for a file of the bundle, or ask for it with an option in user_config`,
 				"%s is a path on one machine, and no other has it", word)

@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // checkDependencies reports packages that package.json, or a package in the bundle, needs and
@@ -101,7 +101,7 @@ func bundlerNames() []string {
 }
 
 // bundlerComment matches the comments with which bundlers mark the files of packages.
-var bundlerComment = regexp.MustCompile(`(?m)^//(?:#region)? (?:\.\./)*node_modules/`)
+var bundlerComment = lazyregexp.New(`(?m)^//(?:#region)? (?:\.\./)*node_modules/`)
 
 const (
 	minMinified     = 512 // size of a file that looks minified, in bytes
@@ -115,18 +115,18 @@ func isBundled(text []byte) bool {
 	if len(text) >= minMinified && len(text)/lines >= minMinifiedLine {
 		return true
 	}
-	return bundlerComment.Match(text) ||
+	return bundlerComment().Match(text) ||
 		slices.ContainsFunc(bundlerNames(), func(name string) bool {
 			return bytes.Contains(text, []byte(name))
 		})
 }
 
 // mergedPackage matches the packages that a bundler names as merged.
-var mergedPackage = regexp.MustCompile(`node_modules/((?:@[\w.~-]+/)?[\w.~-]+)/`)
+var mergedPackage = lazyregexp.New(`node_modules/((?:@[\w.~-]+/)?[\w.~-]+)/`)
 
 // merge records the packages that are merged into the output of a bundler.
 func (k *code) merge(text []byte) {
-	for _, m := range mergedPackage.FindAllSubmatch(text, -1) {
+	for _, m := range mergedPackage().FindAllSubmatch(text, -1) {
 		k.merged[string(m[1])] = true
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // family is the machine code of one package, in all its variants if there is a package
@@ -128,12 +128,12 @@ func (c *checker) checkPython(f *family) {
 		f.name, strings.Join(have, " and "), path.Base(f.tagged), allowed)
 }
 
-var pythonABI = regexp.MustCompile(`\.(?:cpython-|cp|pypy)(3)(\d{1,2})\b[^/]*\.(?:so|pyd)$`)
+var pythonABI = lazyregexp.New(`\.(?:cpython-|cp|pypy)(3)(\d{1,2})\b[^/]*\.(?:so|pyd)$`)
 
 // pythonTag returns the Python version that an extension module was built for, according
 // to its name: "3.11", or "" for none or any.
 func pythonTag(name string) string {
-	m := pythonABI.FindStringSubmatch(name)
+	m := pythonABI().FindStringSubmatch(name)
 	if m == nil {
 		return ""
 	}

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // addStarted adds the files of the bundle that the manifest starts on any system.
@@ -127,11 +128,11 @@ func (k *code) isTool(command string) bool {
 	}, command)
 }
 
-var shellSeparator = regexp.MustCompile(`&&|\|\||[;|\n]`)
+var shellSeparator = lazyregexp.New(`&&|\|\||[;|\n]`)
 
 // shellCommands returns the first word of each command in a shell command line.
 func shellCommands(line string) (commands []string) {
-	for _, part := range shellSeparator.Split(line, -1) {
+	for _, part := range shellSeparator().Split(line, -1) {
 		for _, word := range strings.Fields(part) {
 			name, _, ok := strings.Cut(word, "=")
 			if ok && !strings.ContainsAny(name, "/.-") {
@@ -145,9 +146,9 @@ func shellCommands(line string) (commands []string) {
 }
 
 var (
-	installedPath = regexp.MustCompile(`node_modules[/\\][\w@.~/\\-]+`)
-	codePath      = regexp.MustCompile(`[\w@.~/\\-]+\.(?:js|mjs|cjs|ts|mts|cts)\b`)
-	fetcher       = regexp.MustCompile(`(?:^|[\s;&|(])(npx|pnpx|bunx|npm|pnpm|yarn)\s`)
+	installedPath = lazyregexp.New(`node_modules[/\\][\w@.~/\\-]+`)
+	codePath      = lazyregexp.New(`[\w@.~/\\-]+\.(?:js|mjs|cjs|ts|mts|cts)\b`)
+	fetcher       = lazyregexp.New(`(?:^|[\s;&|(])(npx|pnpx|bunx|npm|pnpm|yarn)\s`)
 )
 
 // readLauncher follows a shell script to the code it starts, and reports the missing packages
@@ -159,13 +160,13 @@ func (k *code) readLauncher(name, text string) {
 			strings.HasPrefix(strings.ToLower(line), "rem ") {
 			continue
 		}
-		for _, found := range installedPath.FindAllString(line, -1) {
+		for _, found := range installedPath().FindAllString(line, -1) {
 			k.checkLaunched(name, path.Clean(strings.ReplaceAll(found, `\`, "/")))
 		}
-		for _, found := range codePath.FindAllString(line, -1) {
+		for _, found := range codePath().FindAllString(line, -1) {
 			k.followSuffix(strings.ReplaceAll(found, `\`, "/"))
 		}
-		if m := fetcher.FindStringSubmatch(line); m != nil {
+		if m := fetcher().FindStringSubmatch(line); m != nil {
 			k.addUncertainty(false, "%s:%d runs %s", name, number+1, m[1])
 		}
 	}
@@ -207,7 +208,7 @@ func (k *code) followLiterals(name string, literals []string) {
 			k.addUncertainty(false, "%s starts programs of node_modules/.bin, which packing excludes", name)
 		case text == "npx" || text == "tsx" || text == "ts-node":
 			k.addUncertainty(false, "%s starts %s", name, text)
-		case codePath.FindString(text) == text:
+		case codePath().FindString(text) == text:
 			k.followSuffix(text)
 		}
 	}
@@ -262,7 +263,7 @@ func (k *code) codeFiles() *sources {
 	files := 0
 	for _, e := range k.content {
 		installed := strings.Contains("/"+e.name, "/node_modules/")
-		if installed || !e.regular || codePath.FindString(e.name) != e.name {
+		if installed || !e.regular || codePath().FindString(e.name) != e.name {
 			continue
 		}
 		if files++; files > maxCodeFiles {
@@ -296,12 +297,12 @@ func (k *code) followMapping(name string, text []byte, i *jsImport, module strin
 		name, line, module)
 }
 
-var quotedTarget = regexp.MustCompile(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$)`)
+var quotedTarget = lazyregexp.New(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$)`)
 
 // followTargets follows all targets of a mapping, because which one applies depends on
 // conditions.
 func (k *code) followTargets(name string, text []byte, i *jsImport, targets string) {
-	for _, m := range quotedTarget.FindAllStringSubmatch(targets, -1) {
+	for _, m := range quotedTarget().FindAllStringSubmatch(targets, -1) {
 		clean, why := cleanPath(m[1])
 		if strings.HasPrefix(m[1], "./") && why == "" {
 			if found := k.resolveFile(clean); found != "" {

@@ -2,11 +2,11 @@ package router
 
 import (
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -54,15 +54,15 @@ func tagKeys(tag reflect.StructTag) (keys []string) {
 }
 
 // instruction matches an item of the jsonschema tag of other libraries.
-var instruction = regexp.MustCompile(`^[A-Za-z_]+=`)
+var instruction = lazyregexp.New(`^[A-Za-z_]+=`)
 
 // isInstructions reports whether a jsonschema tag lists keywords, as in
 // "required,enum=a", instead of describing the field.
 func isInstructions(text string) bool {
 	if text == "required" || strings.HasPrefix(text, "required,") ||
-		instruction.MatchString(text) {
+		instruction().MatchString(text) {
 		return true
 	}
 	items := strings.Split(text, ",")
-	return slices.ContainsFunc(items[1:], instruction.MatchString)
+	return slices.ContainsFunc(items[1:], instruction().MatchString)
 }

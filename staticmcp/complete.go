@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -92,7 +93,7 @@ func (s *stored) suggestions() (*document, error) {
 }
 
 // variable matches RFC 6570 expressions with a single variable.
-var variable = regexp.MustCompile(`\{([+#./]?)([A-Za-z0-9_.%]+)\}`)
+var variable = lazyregexp.New(`\{([+#./]?)([A-Za-z0-9_.%]+)\}`)
 
 // compile builds a regular expression for the URIs that the template describes.
 func (t *template) compile() {
@@ -100,7 +101,7 @@ func (t *template) compile() {
 	expression.WriteByte('^')
 	rest := t.uriTemplate
 	for {
-		at := variable.FindStringSubmatchIndex(rest)
+		at := variable().FindStringSubmatchIndex(rest)
 		if at == nil {
 			break
 		}

@@ -4,9 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
@@ -64,7 +64,7 @@ const (
 )
 
 // uvFolder matches the folders with programs in the cache of uv.
-var uvFolder = regexp.MustCompile(`^(archive|environments)-v[0-9]+$`)
+var uvFolder = lazyregexp.New(`^(archive|environments)-v[0-9]+$`)
 
 // placeOf returns where a path is.
 func placeOf(path string) place {
@@ -73,7 +73,7 @@ func placeOf(path string) place {
 		switch {
 		case word == "_npx":
 			return npxCache
-		case i > 0 && words[i-1] == "uv" && uvFolder.MatchString(word):
+		case i > 0 && words[i-1] == "uv" && uvFolder().MatchString(word):
 			return uvCache
 		case strings.HasPrefix(word, "go-build"):
 			return temporary

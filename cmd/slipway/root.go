@@ -12,7 +12,85 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-func newRoot() *cobra.Command {
+// section is a group of commands in the help.
+type section struct {
+	title    string
+	commands []maker
+}
+
+// maker makes a command when it is needed.
+type maker struct {
+	name string
+	make func() *cobra.Command
+}
+
+// sections are the commands in the order of the help.
+var sections = []section{
+	{"Serve", []maker{{"serve", newServe}, {"ps", newPs}}},
+	{"Use a server", []maker{{"ls", newLs}, {"inspect", newInspect}, {"call", newCall}, {"read", newRead},
+		{"prompt", newPrompt}, {"complete", newComplete}, {"login", newLogin}, {"logout", newLogout},
+		{"record", newRecord}, {"replay", newReplay}, {"test", newTest}}},
+	{"Add servers to your clients", []maker{{"add", newAdd}, {"remove", newRemove}, {"search", newSearch}}},
+	{"Create and configure", []maker{{"site", newSite}, {"bundle", newBundle}, {"config", newConfig}}},
+	{"Check", []maker{{"check", newCheck}, {"doctor", newDoctor}, {"lock", newLock}, {"policy", newPolicy}}},
+}
+
+// newRoot returns the program with all of its commands.
+func newRoot() *cobra.Command { return newRootFor(nil) }
+
+// newRootFor returns the program for a command line. If its first word is the name of a
+// command, only that command is made: all of them together take longer to make than many a
+// command to run.
+func newRootFor(args []string) *cobra.Command {
+	called := ""
+	if len(args) > 0 {
+		called = args[0]
+	}
+	root := newProgram()
+	for _, s := range sections {
+		root.AddGroup(&cobra.Group{
+			ID:    s.title,
+			Title: s.title,
+		})
+		for _, c := range s.commands {
+			if c.name == called {
+				root.AddCommand(inSection(s.title, c.make()))
+			}
+		}
+	}
+	if !root.HasSubCommands() {
+		addAll(root)
+	}
+	completeArguments(root)
+	stopOnSignals(root)
+	return root
+}
+
+// inSection puts a command into a section of the help.
+func inSection(title string, cmd *cobra.Command) *cobra.Command {
+	cmd.GroupID = title
+	return cmd
+}
+
+// addAll adds every command and help topic to root.
+func addAll(root *cobra.Command) {
+	for _, s := range sections {
+		for _, c := range s.commands {
+			root.AddCommand(inSection(s.title, c.make()))
+		}
+	}
+	root.AddCommand(newVersion(), newWhere(), newCompletion(), newMan())
+	root.AddCommand(newTopics()...)
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Args = knownTopic
+		}
+	}
+}
+
+// newProgram returns the root command without subcommands.
+func newProgram() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "slipway",
 		Short: "Serve, check and convert MCP servers",
@@ -37,29 +115,6 @@ Results go to stdout, messages to stderr. Exit codes:
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	for _, g := range []struct {
-		title    string
-		commands []*cobra.Command
-	}{
-		{"Serve", []*cobra.Command{newServe(), newPs()}},
-		{"Use a server", []*cobra.Command{newLs(), newInspect(), newCall(), newRead(), newPrompt(), newComplete(),
-			newLogin(), newLogout(), newRecord(), newReplay(), newTest()}},
-		{"Add servers to your clients", []*cobra.Command{newAdd(), newRemove(), newSearch()}},
-		{"Create and configure", []*cobra.Command{newSite(), newBundle(), newConfig()}},
-		{"Check", []*cobra.Command{newCheck(), newDoctor(), newLock(), newPolicy()}},
-	} {
-		root.AddGroup(&cobra.Group{
-			ID:    g.title,
-			Title: g.title,
-		})
-		for _, cmd := range g.commands {
-			cmd.GroupID = g.title
-		}
-		root.AddCommand(g.commands...)
-	}
-	root.AddCommand(newVersion(), newWhere(), newCompletion(), newMan())
-	root.AddCommand(newTopics()...)
-	completeArguments(root)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		writeHelp(cmd.OutOrStdout(), cmd)
 	})
@@ -70,13 +125,6 @@ Results go to stdout, messages to stderr. Exit codes:
 	_ = root.Flags().MarkHidden("Version") // it exists
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(invalidFlag)
-	root.InitDefaultHelpCmd()
-	for _, c := range root.Commands() {
-		if c.Name() == "help" {
-			c.Args = knownTopic
-		}
-	}
-	stopOnSignals(root)
 	return root
 }
 

@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -140,7 +140,7 @@ func (d *Doctor) checkNode(r check.Reporter, l *local) {
 }
 
 // versionPattern matches a version in the output of a program.
-var versionPattern = regexp.MustCompile(`[0-9]+(\.[0-9]+){1,2}`)
+var versionPattern = lazyregexp.New(`[0-9]+(\.[0-9]+){1,2}`)
 
 // readVersion asks a program for its version, which is "" if it prints none.
 func readVersion(path string) string {
@@ -153,5 +153,5 @@ func readVersion(path string) string {
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return ""
 	}
-	return versionPattern.FindString(string(out))
+	return versionPattern().FindString(string(out))
 }

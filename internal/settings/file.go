@@ -475,7 +475,7 @@ func (r *reader) valid(s *Setting, texts []string, at string) bool {
 // the flag does.
 func (s *Setting) check(text string) error {
 	pattern := patterns[s.Kind]
-	if pattern.re != nil && !pattern.re.MatchString(text) {
+	if pattern.re != nil && !pattern.re().MatchString(text) {
 		return errors.New("want " + pattern.want)
 	}
 	port, err := strconv.Atoi(text)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // SchemaURL is where editors find the schema.
@@ -14,15 +16,15 @@ const SchemaURL = "https://raw.githubusercontent.com/slipway-mcp/slipway/main/do
 // pattern is the syntax of the values of a kind, for the schema and for [Table.Parse].
 type pattern struct {
 	// re is what a value must match, and want describes that.
-	re   *regexp.Regexp
+	re   func() *regexp.Regexp // nil for no pattern
 	want string
 }
 
 var patterns = [Map + 1]pattern{
-	Int:      {regexp.MustCompile(`^[0-9]{1,9}$`), "a whole number, 0 or more"},
-	Number:   {regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?$`), "a number, 0 or more"},
-	Size:     {regexp.MustCompile(`^[1-9][0-9]{0,12} ?([KMG](iB|B)?)?$`), "a size such as 512KiB or 64MiB"},
-	Duration: {regexp.MustCompile(`^(0|([0-9]{1,9}(\.[0-9]{1,9})?(ms|us|ns|h|m|s))+)$`), "a time such as 10s or 5m"},
+	Int:      {lazyregexp.New(`^[0-9]{1,9}$`), "a whole number, 0 or more"},
+	Number:   {lazyregexp.New(`^[0-9]{1,9}(\.[0-9]{1,9})?$`), "a number, 0 or more"},
+	Size:     {lazyregexp.New(`^[1-9][0-9]{0,12} ?([KMG](iB|B)?)?$`), "a size such as 512KiB or 64MiB"},
+	Duration: {lazyregexp.New(`^(0|([0-9]{1,9}(\.[0-9]{1,9})?(ms|us|ns|h|m|s))+)$`), "a time such as 10s or 5m"},
 }
 
 //go:embed definitions.schema.json
@@ -152,7 +154,7 @@ func (s *Setting) schema() *object {
 	texts := map[string]any{"type": "string"}
 	pattern := ""
 	if re := patterns[s.Kind].re; re != nil {
-		pattern = re.String()
+		pattern = re().String()
 	}
 	switch s.Kind {
 	case Bool:

@@ -8,11 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/tree"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -27,7 +27,7 @@ const maxServerName = 32
 // no letter or digit that a name can contain.
 func ServerName(title, sep string, tellNothing ...string) string {
 	title = strings.ReplaceAll(title, "’", "'")
-	title = possessive.ReplaceAllString(title, "$1")
+	title = possessive().ReplaceAllString(title, "$1")
 	title = strings.ReplaceAll(title, "'", "")
 	for _, subtitle := range []string{" - ", " – ", " — ", " | ", ": ", " + "} {
 		if head, _, _ := strings.Cut(title, subtitle); len(nameWords(head)) > 0 {
@@ -56,7 +56,7 @@ func ServerName(title, sep string, tellNothing ...string) string {
 }
 
 // possessive matches the "'s" of "GitHub's".
-var possessive = regexp.MustCompile(`(\pL)'s\b`)
+var possessive = lazyregexp.New(`(\pL)'s\b`)
 
 func nameWords(text string) []string {
 	return strings.FieldsFunc(staticmcp.EncodeName(text), func(r rune) bool {
@@ -167,7 +167,7 @@ func packageVersion(root string) string {
 			if node == nil || node.Kind != tree.String {
 				continue
 			}
-			if strings.Trim(node.Text, "0.") != "" && versionTag.MatchString(node.Text) {
+			if strings.Trim(node.Text, "0.") != "" && versionTag().MatchString(node.Text) {
 				return node.Text
 			}
 		}
@@ -191,10 +191,10 @@ func readSmall(name string) ([]byte, error) {
 }
 
 // versionTag matches tags that are versions.
-var versionTag = regexp.MustCompile(`^v?([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(?:-[0-9A-Za-z.-]{1,40})?)$`)
+var versionTag = lazyregexp.New(`^v?([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(?:-[0-9A-Za-z.-]{1,40})?)$`)
 
 // objectID matches a Git object hash.
-var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var objectID = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // gitVersions returns the greatest version in a tag of the current commit, and the greatest
 // of all releases, with numbers compared as numbers. In repositories of several packages,
@@ -207,7 +207,7 @@ func gitVersions(git, project string) (here, greatest string) {
 	}
 	var current, releases []string
 	add := func(tag, commit string) {
-		m := versionTag.FindStringSubmatch(strings.TrimPrefix(tag, project+"@"))
+		m := versionTag().FindStringSubmatch(strings.TrimPrefix(tag, project+"@"))
 		if m == nil {
 			return
 		}
@@ -225,7 +225,7 @@ func gitVersions(git, project string) (here, greatest string) {
 	const most = 10_000
 	loose, _ := os.ReadDir(filepath.Join(git, "refs", "tags"))
 	for _, entry := range loose[:min(len(loose), most)] {
-		if !versionTag.MatchString(strings.TrimPrefix(entry.Name(), project+"@")) {
+		if !versionTag().MatchString(strings.TrimPrefix(entry.Name(), project+"@")) {
 			continue
 		}
 		id := gitRef(git, "refs/tags/"+entry.Name())
@@ -275,13 +275,13 @@ func gitRef(git, name string) string {
 			value = strings.TrimSpace(string(text))
 		}
 	}
-	if err == nil && objectID.MatchString(value) {
+	if err == nil && objectID().MatchString(value) {
 		return value
 	}
 	packed, _ := readSmall(filepath.Join(git, "packed-refs"))
 	for line := range strings.Lines(string(packed)) {
 		id, ref, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if ok && ref == name && objectID.MatchString(id) {
+		if ok && ref == name && objectID().MatchString(id) {
 			return id
 		}
 	}
@@ -314,7 +314,7 @@ func packedTags(packed []byte) map[string]string {
 
 // taggedCommit returns the commit of an annotated tag stored as a loose object.
 func taggedCommit(git, id string) string {
-	if !objectID.MatchString(id) {
+	if !objectID().MatchString(id) {
 		return ""
 	}
 	packed, err := readSmall(filepath.Join(git, "objects", id[:2], id[2:]))

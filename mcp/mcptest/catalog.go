@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -15,6 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/cataloglint"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -201,15 +201,15 @@ func (s *suite) checkText(what, text string) {
 }
 
 // expression matches one expression of an RFC 6570 template.
-var expression = regexp.MustCompile(`\{[+#./;?&]*([^{}]*)\}`)
+var expression = lazyregexp.New(`\{[+#./;?&]*([^{}]*)\}`)
 
 // variables returns the names of the variables of an RFC 6570 template, and whether its
 // braces are balanced.
 func variables(template string) (names []string, ok bool) {
-	if strings.ContainsAny(expression.ReplaceAllString(template, ""), "{}") {
+	if strings.ContainsAny(expression().ReplaceAllString(template, ""), "{}") {
 		return nil, false
 	}
-	for _, match := range expression.FindAllStringSubmatch(template, -1) {
+	for _, match := range expression().FindAllStringSubmatch(template, -1) {
 		for spec := range strings.SplitSeq(match[1], ",") {
 			name, _, _ := strings.Cut(strings.TrimSuffix(spec, "*"), ":")
 			names = append(names, name)

@@ -2,9 +2,9 @@ package mcptest
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -39,7 +39,7 @@ func (s *suite) checkShown(what string, entry any) {
 		}
 	}
 	for key := range wire.Meta {
-		if key == "" || !metaKey.MatchString(key) {
+		if key == "" || !metaKey().MatchString(key) {
 			s.Errorf("%s: _meta has the key %s, want [LABEL.LABEL.../]NAME", what, short(key))
 		}
 	}
@@ -48,6 +48,6 @@ func (s *suite) checkShown(what string, entry any) {
 // metaKey matches the keys of _meta: a name, which may be empty after a prefix. A prefix
 // consists of labels with dots between them. Both begin and end with a letter or digit,
 // labels with a letter.
-var metaKey = regexp.MustCompile(
+var metaKey = lazyregexp.New(
 	`^([a-zA-Z]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*/` +
 		`)?([a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?)?$`)

@@ -9,10 +9,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -147,7 +147,7 @@ func Write(opts *Options) (*Result, error) {
 }
 
 // endpointPath matches the paths that every host can route.
-var endpointPath = regexp.MustCompile(`^(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+var endpointPath = lazyregexp.New(`^(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
 
 // complete checks the options and fills in the defaults.
 func (o *Options) complete() error {
@@ -161,7 +161,7 @@ func (o *Options) complete() error {
 	if o.Path == "" {
 		o.Path = DefaultPath
 	}
-	if !endpointPath.MatchString(o.Path) || len(o.Path) > 200 {
+	if !endpointPath().MatchString(o.Path) || len(o.Path) > 200 {
 		return fmt.Errorf("the path %q of the endpoint: want one such as /mcp", o.Path)
 	}
 	if o.URL != "" {

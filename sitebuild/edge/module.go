@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 //go:embed js
@@ -67,8 +68,8 @@ func module(language string, c *config, hosts ...string) ([]byte, error) {
 }
 
 var (
-	partImport = regexp.MustCompile(`(?m)^import .* from '\./[a-z0-9]+\.js';\n`)
-	partExport = regexp.MustCompile(`(?m)^export `)
+	partImport = lazyregexp.New(`(?m)^import .* from '\./[a-z0-9]+\.js';\n`)
+	partExport = lazyregexp.New(`(?m)^export `)
 )
 
 // appendPart appends a script without its imports and exports, which serve only tests.
@@ -77,7 +78,7 @@ func appendPart(b *strings.Builder, name string) error {
 	if err != nil {
 		return err
 	}
-	text = partExport.ReplaceAll(partImport.ReplaceAll(text, nil), nil)
+	text = partExport().ReplaceAll(partImport().ReplaceAll(text, nil), nil)
 	b.WriteString("\n" + strings.TrimSpace(string(text)) + "\n")
 	return nil
 }

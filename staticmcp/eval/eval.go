@@ -10,10 +10,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -179,7 +179,7 @@ func Run(ctx context.Context, source mcp.Source, tool string, questions []Questi
 }
 
 // pathLine is the line with the path of a page in an answer.
-var pathLine = regexp.MustCompile(`(?m)^   path: (\S+)$`)
+var pathLine = lazyregexp.New(`(?m)^   path: (\S+)$`)
 
 // Find returns the pages in the results of a search tool for some phrasings of a question,
 // in order.
@@ -204,7 +204,7 @@ func Find(ctx context.Context, source mcp.Source, tool string, phrasings ...stri
 		return nil, fmt.Errorf("%s: %s", tool, text)
 	}
 	var found []string
-	for _, m := range pathLine.FindAllStringSubmatch(text, -1) {
+	for _, m := range pathLine().FindAllStringSubmatch(text, -1) {
 		found = append(found, m[1])
 	}
 	return found, nil

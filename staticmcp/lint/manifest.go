@@ -2,16 +2,15 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // manifest is the content of a manifest that a check needs.
@@ -122,14 +121,12 @@ func (s *fileReport) checkMembers(object located, list members, specs []memberSp
 
 // generatorSyntax matches what documentation generators replace in their own output:
 // admonitions, attribute lists, statements and expressions of templates, and icons.
-var generatorSyntax = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\?\?\?|!!!|:::|=== ")` +
-		`|(?:^|[^{])\{:?\s*[#.][A-Za-z][\w-]*(?:\s[^{}]*)?\}` +
-		`|(?:^|[^{])\{:?\s*(?:width|height|align|target|rel|data-[\w-]+)=[^{}]*\}` +
-		`|\{%[^{}]*%\}` +
-		`|\{\{-?\s*[A-Za-z_][\w.]*(?:\([^(){}]*\))?\s*-?\}\}` +
-		`|:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
-})
+var generatorSyntax = lazyregexp.New(`^(?:\?\?\?|!!!|:::|=== ")` +
+	`|(?:^|[^{])\{:?\s*[#.][A-Za-z][\w-]*(?:\s[^{}]*)?\}` +
+	`|(?:^|[^{])\{:?\s*(?:width|height|align|target|rel|data-[\w-]+)=[^{}]*\}` +
+	`|\{%[^{}]*%\}` +
+	`|\{\{-?\s*[A-Za-z_][\w.]*(?:\([^(){}]*\))?\s*-?\}\}` +
+	`|:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
 
 // checkWording warns of generator syntax in the texts of an object by which models choose.
 func (s *fileReport) checkWording(list members, what, pointer string) {
@@ -169,14 +166,14 @@ func (mf *manifest) checkHead(root located, top members) {
 	}
 	inner := info.members()
 	s.checkMembers(info, inner, serverMembers, "serverInfo", "/serverInfo")
-	if m := inner.get("version"); m.is('"') && !semver.MatchString(m.text()) {
+	if m := inner.get("version"); m.is('"') && !semver().MatchString(m.text()) {
 		s.At(m.at).Add(ruleServerVersion, "/serverInfo/version", "write three numbers, such as 1.0.0",
 			"version %q is not a semantic version", m.text())
 	}
 }
 
 // semver is the form of semver.org, version 2.0.0.
-var semver = regexp.MustCompile(
+var semver = lazyregexp.New(
 	`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 // requireLists checks that the two lists of the standard exist and that every list is an
@@ -341,7 +338,7 @@ func (mf *manifest) addResource(e entryAt, list members) {
 	case len(address.Texts) == 0 || address.Valid() != nil:
 		at.Add(ruleURI, "/uri", "add a path with a name: no reader can find the file",
 			"the URI %q has no part that can name a file", site.Shorten(e.name))
-	case !ok || !uriScheme.MatchString(scheme):
+	case !ok || !uriScheme().MatchString(scheme):
 		at.Add(ruleURI, "/uri", "write a URI, such as file://"+site.Shorten(e.name),
 			"%q has no scheme", site.Shorten(e.name))
 	}
@@ -349,4 +346,4 @@ func (mf *manifest) addResource(e entryAt, list members) {
 }
 
 // uriScheme is the scheme of RFC 3986, section 3.1.
-var uriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+var uriScheme = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*$`)

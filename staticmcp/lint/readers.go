@@ -260,7 +260,7 @@ func (c *checker) readerFinds(r reader, t *listedTool, parts []string) bool {
 	}
 	if last := parts[len(parts)-1]; r.Hash31 &&
 		len(last) == site.MaxName &&
-		!short31.MatchString(last) &&
+		!short31().MatchString(last) &&
 		!c.hasShortTwin(dir, parts) {
 		return false
 	}
@@ -300,7 +300,7 @@ func (c *checker) hasShortTwin(dir string, parts []string) bool {
 	b := c.tree.branches[strings.Join(append([]string{dir}, parts[:last]...), "/")]
 	return b != nil &&
 		slices.ContainsFunc(b.filesWith(parts[last][:site.LongPrefix+1]),
-			short31.MatchString)
+			short31().MatchString)
 }
 
 // readerLosses reports what a reader drops when reading the site.

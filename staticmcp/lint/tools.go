@@ -4,10 +4,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 )
@@ -147,7 +147,7 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 		message := fmt.Sprintf("the standard's name for the value %q is %s", stem,
 			encoded+site.Extension)
 		c.reportValueName(b, j.path, stem+site.Extension, standard, message)
-	case short31.MatchString(stem) && len(stem) == site.MaxName:
+	case short31().MatchString(stem) && len(stem) == site.MaxName:
 		c.checkShortHash(j.path, stem)
 	}
 }
@@ -165,7 +165,7 @@ func (c *checker) reportValueName(b *branch, path, name, standard, message strin
 }
 
 // short31 matches a long name with a 32-bit hash.
-var short31 = regexp.MustCompile(`_0{8}[0-9a-f]{8}$`)
+var short31 = lazyregexp.New(`_0{8}[0-9a-f]{8}$`)
 
 // checkShortHash reports a long name with a 32-bit hash that is not the second name of an
 // answer.
@@ -289,19 +289,19 @@ func (c *checker) checkPart(claim *claim, argument, file, part string) {
 }
 
 // distinct matches the end of a name that is distinguished by a hash.
-var distinct = regexp.MustCompile(`_[0-9a-f]{16}$`)
+var distinct = lazyregexp.New(`_[0-9a-f]{16}$`)
 
 // isDistinct reports whether a name is distinguished by a hash.
-func isDistinct(name string) bool { return distinct.MatchString(name) }
+func isDistinct(name string) bool { return distinct().MatchString(name) }
 
 // encodedNumber matches the name of a number in the form of RFC 8785.
-var encodedNumber = regexp.MustCompile(`^-?[0-9]+(_[0-9]+)?(e[_-][0-9]+)?$`)
+var encodedNumber = lazyregexp.New(`^-?[0-9]+(_[0-9]+)?(e[_-][0-9]+)?$`)
 
 // admits reports whether a value of the claimed type can have a name.
 func (c *claim) admits(name string) bool {
 	switch c.kind {
 	case "integer", "number":
-		return encodedNumber.MatchString(name)
+		return encodedNumber().MatchString(name)
 	case "boolean":
 		return name == "true" || name == "false"
 	}

@@ -11,12 +11,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/netguard"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/tree"
@@ -79,7 +79,7 @@ type Results struct {
 }
 
 // serverName is the syntax of names in a registry.
-var serverName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+var serverName = lazyregexp.New(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 // IsName reports whether text has the form of a name in a registry: a domain in reverse,
 // a slash, and a name, as in io.github.owner/server.
@@ -87,7 +87,7 @@ func IsName(text string) bool {
 	domain, _, _ := strings.Cut(text, "/")
 	dot := strings.IndexByte(domain, '.')
 	return len(text) <= maxName && dot > 0 && dot < len(domain)-1 &&
-		serverName.MatchString(text)
+		serverName().MatchString(text)
 }
 
 // Search returns the latest versions of servers that have all words in their name, title

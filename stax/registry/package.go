@@ -2,15 +2,16 @@ package registry
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // Names and versions of packages, as their registries allow them.
 var (
-	npmName     = regexp.MustCompile(`^(@[A-Za-z0-9~_][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)
-	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`)
-	packVersion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+!_-]*$`)
+	npmName     = lazyregexp.New(`^(@[A-Za-z0-9~_][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)
+	pypiName    = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`)
+	packVersion = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.+!_-]*$`)
 )
 
 const maxPackage = 300
@@ -40,9 +41,9 @@ func ParsePackage(text string, args []string) (*Document, error) {
 	}
 	versioned := len(p.Identifier) < len(rest)
 	switch {
-	case len(text) > maxPackage, !IsPackage(text), !name.MatchString(p.Identifier):
+	case len(text) > maxPackage, !IsPackage(text), !name().MatchString(p.Identifier):
 		return nil, fmt.Errorf("%.100q is not a name of a package", p.Identifier)
-	case versioned && !packVersion.MatchString(p.Version):
+	case versioned && !packVersion().MatchString(p.Version):
 		return nil, fmt.Errorf("%.100q is not a version of a package", p.Version)
 	}
 	for _, word := range args {

@@ -39,6 +39,7 @@ func Check(fsys fs.FS, plan *Plan) ([]Problem, error) {
 		checkGuests,
 		checkRequirements,
 		checkInit,
+		checkRegexps,
 		checkGlobals,
 	} {
 		problems = append(problems, check(t, plan)...)

@@ -3,6 +3,7 @@ package arch
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -74,6 +75,38 @@ func checkComments(t *tree, _ *Plan) []Problem {
 		}
 	}
 	return problems
+}
+
+// checkRegexps reports regular expressions that are compiled before main begins.
+func checkRegexps(t *tree, _ *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		if within(p.dir, "internal/test") {
+			continue
+		}
+		for _, f := range p.files {
+			for _, d := range f.syntax.Decls {
+				if vars, ok := d.(*ast.GenDecl); ok && vars.Tok == token.VAR && compiles(vars) {
+					problems = append(problems, Problem{f.path, "regexp",
+						"a regular expression that is compiled at every start; use internal/lazyregexp"})
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// compiles reports whether a declaration calls regexp.MustCompile, other than in a function.
+func compiles(vars *ast.GenDecl) bool {
+	found := false
+	ast.Inspect(vars, func(n ast.Node) bool {
+		if name, ok := n.(*ast.SelectorExpr); ok && name.Sel.Name == "MustCompile" {
+			found = true
+		}
+		_, inside := n.(*ast.FuncLit)
+		return !inside
+	})
+	return found
 }
 
 // checkInit reports init functions: startup code belongs in main.

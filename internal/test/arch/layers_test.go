@@ -220,6 +220,16 @@ func TestCheck(t *testing.T) {
 			map[string]string{"left/left_test.go": "package left\n\nfunc init() {}\n"},
 			[]string{"left/left_test.go: init"},
 		},
+		"a regular expression at every start": {
+			map[string]string{"left/more.go": "package left\n\nimport \"regexp\"\n\n" +
+				"var digits = regexp.MustCompile(`[0-9]`)\n"},
+			[]string{"left/more.go: regexp"},
+		},
+		"a regular expression on first use": {
+			map[string]string{"left/more.go": "package left\n\nimport (\n\t\"regexp\"\n\t\"sync\"\n)\n\n" +
+				"var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]`) })\n"},
+			nil,
+		},
 		"a method called init": {
 			map[string]string{"left/more.go": "package left\n\ntype T struct{}\n\nfunc (T) init() {}\n"},
 			nil,

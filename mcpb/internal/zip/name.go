@@ -2,13 +2,13 @@ package zip
 
 import (
 	"io/fs"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 const (
@@ -86,9 +86,7 @@ func checkNameOn(goos, name string) error {
 }
 
 // devices matches the names that Windows reserves, also if an extension follows.
-var devices = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[1-9¹²³])$`)
-})
+var devices = lazyregexp.New(`^(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[1-9¹²³])$`)
 
 // WindowsFault returns why a name is invalid on Windows, or an empty string.
 func WindowsFault(name string) string {

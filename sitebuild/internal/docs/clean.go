@@ -1,11 +1,11 @@
 package docs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // cleaner removes the parts of a document that are not text: comments, which a reader of
@@ -255,16 +255,8 @@ func moduleEnd(s string, i int) int {
 	return len(s)
 }
 
-// lazily returns a regular expression that is compiled on first use, so that programs
-// that read no documents do not pay for it at startup.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(pattern)
-	})
-}
-
 // hiddenTags matches the start tags of elements whose content is not text.
-var hiddenTags = lazily(`(?i)^<(script|style)(\s[^>]*)?>`)
+var hiddenTags = lazyregexp.New(`(?i)^<(script|style)(\s[^>]*)?>`)
 
 // angle handles the markup that begins with the "<" at i and returns its end, or 0 if the
 // "<" is ordinary text.
@@ -326,7 +318,7 @@ func (c *cleaner) closing(s string, i int, ending string) int {
 }
 
 // shortcodes matches Hugo shortcodes; their quoted or bare words are kept for links.
-var shortcodes = lazily(`^\{\{[<%]\s*/?\s*([\w./-]+)\s*(.*?)\s*/?\s*[>%]\}\}`)
+var shortcodes = lazyregexp.New(`^\{\{[<%]\s*/?\s*([\w./-]+)\s*(.*?)\s*/?\s*[>%]\}\}`)
 
 // brace handles the markup that begins with the "{" at i and returns its end, or 0 if the
 // "{" is ordinary text.

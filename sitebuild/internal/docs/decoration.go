@@ -1,10 +1,14 @@
 package docs
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+)
 
 // attributes matches a list after an element, such as {#id .class width=200}, as in
 // kramdown, Pandoc and MkDocs extensions.
-var attributes = lazily(`^\{:?[ \t]*` + attribute + `(?:[ \t]+` + attribute + `)*[ \t]*\}`)
+var attributes = lazyregexp.New(`^\{:?[ \t]*` + attribute + `(?:[ \t]+` + attribute + `)*[ \t]*\}`)
 
 const attribute = `(?:[#.][\pL\pN_:.-]+|[\w:-]+=(?:"[^"\n{}]*"|'[^'\n{}]*'|[\w.%:/-]+))`
 
@@ -37,18 +41,18 @@ func attributesAt(text string, line, i, end int) int {
 
 var (
 	// icons are those of Material for MkDocs; their names are not part of the page's text.
-	icons = lazily(`:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
+	icons = lazyregexp.New(`:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
 	// keys are keyboard keys, as in ++ctrl+c++.
-	keys = lazily(`\+\+([a-z0-9-]+(?:\+[a-z0-9-]+)*)\+\+`)
+	keys = lazyregexp.New(`\+\+([a-z0-9-]+(?:\+[a-z0-9-]+)*)\+\+`)
 	// templates are statements of Jinja and GitBook.
-	templates = lazily(`\{%-?[^{}\n]*%\}`)
+	templates = lazyregexp.New(`\{%-?[^{}\n]*%\}`)
 	// expressions are those of Jinja and Vue, such as {{ config.site_name }}. Templates of Go
 	// begin with a dot and are usually the subject of a page.
-	expressions = lazily(`\{\{-?[ \t]*[A-Za-z_][\w.]*(?:\([^(){}\n]*\))?[ \t]*-?\}\}`)
+	expressions = lazyregexp.New(`\{\{-?[ \t]*[A-Za-z_][\w.]*(?:\([^(){}\n]*\))?[ \t]*-?\}\}`)
 	// emoji are written by name, such as :rocket:, as words of their own.
-	emoji = lazily(`(^|\s):[a-z][a-z0-9_+-]*:(?:[ \t]|$)`)
+	emoji = lazyregexp.New(`(^|\s):[a-z][a-z0-9_+-]*:(?:[ \t]|$)`)
 	// inlineAttributes are attributes within a line.
-	inlineAttributes = lazily(`[ \t]*\{:?[ \t]*` + attribute + `(?:[ \t]+` + attribute + `)*[ \t]*\}`)
+	inlineAttributes = lazyregexp.New(`[ \t]*\{:?[ \t]*` + attribute + `(?:[ \t]+` + attribute + `)*[ \t]*\}`)
 )
 
 // undecorated returns a title, heading or paragraph as one line, without icons,

@@ -12,6 +12,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // frontMatter is the metadata at the start of a document.
@@ -83,7 +85,7 @@ func splitFrontMatter(text string) (values map[string]any, body string, lines in
 }
 
 // plainLine matches a line of front matter with a name and a text.
-var plainLine = lazily(`(?m)^([A-Za-z_]+)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$`)
+var plainLine = lazyregexp.New(`(?m)^([A-Za-z_]+)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$`)
 
 // plainLines extracts single-line values from front matter that cannot be parsed, so that
 // a draft stays a draft and a page keeps its title.
@@ -167,7 +169,7 @@ func decodeYAML(text string) (values map[string]any, err error) {
 }
 
 // yamlLine matches the line in an error of the YAML library.
-var yamlLine = lazily(`^(?:unmarshal errors:\s+)?line (\d+): `)
+var yamlLine = lazyregexp.New(`^(?:unmarshal errors:\s+)?line (\d+): `)
 
 // yamlError returns the line and the message of an error of the YAML library.
 func yamlError(err error) (line int, text string) {

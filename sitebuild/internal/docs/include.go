@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // Limits of included text.
@@ -17,10 +18,10 @@ const (
 // The include directives of documentation systems. Each matches the path; the wanted part
 // of the file follows ":" or is in braces.
 var (
-	bookInclude    = lazily(`\{\{\s*#(?:include|rustdoc_include|playground|playpen)\s+([^\s{}]+)[^{}]*\}\}`)
-	snippetInclude = lazily(`^[ \t]*-+8<-+[ \t]+["']([^"']+)["'][ \t]*$`)
-	pressInclude   = lazily(`<!--\s*@include:\s*([^\s{}]+?)(?:\{[^{}]*\})?\s*-->`)
-	pressCode      = lazily(`^[ \t]*<<<[ \t]+([^\s{}\[\]]+)`)
+	bookInclude    = lazyregexp.New(`\{\{\s*#(?:include|rustdoc_include|playground|playpen)\s+([^\s{}]+)[^{}]*\}\}`)
+	snippetInclude = lazyregexp.New(`^[ \t]*-+8<-+[ \t]+["']([^"']+)["'][ \t]*$`)
+	pressInclude   = lazyregexp.New(`<!--\s*@include:\s*([^\s{}]+?)(?:\{[^{}]*\})?\s*-->`)
+	pressCode      = lazyregexp.New(`^[ \t]*<<<[ \t]+([^\s{}\[\]]+)`)
 )
 
 // includer replaces include directives by the files they name.

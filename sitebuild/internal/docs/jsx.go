@@ -3,6 +3,8 @@ package docs
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // tag is a tag of JSX.
@@ -118,7 +120,7 @@ func (t *tag) attribute(s string, i int) int {
 }
 
 // quotedPath finds the path in an expression such as require('./a.png').default.
-var quotedPath = lazily("[\"'`]([^\"'`{}$]+\\.\\w+)[\"'`]")
+var quotedPath = lazyregexp.New("[\"'`]([^\"'`{}$]+\\.\\w+)[\"'`]")
 
 // text returns the first of the attributes that is a plain text.
 func (t *tag) text(names ...string) string {

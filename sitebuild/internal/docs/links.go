@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // Scheme is the start of the URIs of pages and images.
@@ -211,7 +212,7 @@ func (p *Page) addAnchor(text string) {
 }
 
 // htmlTarget matches the target in an HTML tag.
-var htmlTarget = lazily(`^<(?:a|img)\s[^<>]*?\b(href|src)=["']([^"'<>]+)["']`)
+var htmlTarget = lazyregexp.New(`^<(?:a|img)\s[^<>]*?\b(href|src)=["']([^"'<>]+)["']`)
 
 // codeAt returns the end of the code at i, or 0.
 func codeAt(code []span, i int) int {
@@ -335,7 +336,7 @@ func (r *reader) target(p *Page, target string, at int, l link) (string, bool) {
 }
 
 // schemes matches the start of an external address.
-var schemes = lazily(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\{|\$|%)`)
+var schemes = lazyregexp.New(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\{|\$|%)`)
 
 // isExternal reports whether a target is not a path: it has a scheme or a host, or begins
 // with a placeholder of a template.

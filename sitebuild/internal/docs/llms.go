@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 )
 
@@ -93,8 +94,8 @@ type listed struct {
 }
 
 var (
-	llmsLink = lazily(`^\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^()\s<>]+)>?\s*\)\s*(?::\s*(.*))?$`)
-	llmsHead = lazily(`^(#{1,2})\s+(.+?)\s*#*\s*$`)
+	llmsLink = lazyregexp.New(`^\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^()\s<>]+)>?\s*\)\s*(?::\s*(.*))?$`)
+	llmsHead = lazyregexp.New(`^(#{1,2})\s+(.+?)\s*#*\s*$`)
 )
 
 // parseLLMS reads the title, the description and the links of an llms.txt.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // mdbook reads SUMMARY.md, and book.toml if it exists.
@@ -34,7 +35,7 @@ func (d *detector) mdbook() *config {
 }
 
 // chapter matches a chapter in SUMMARY.md.
-var chapter = lazily(`^([ \t]*)(?:[-*+]\s+)?\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\]\(\s*<?([^()<>]*)>?\s*\)`)
+var chapter = lazyregexp.New(`^([ \t]*)(?:[-*+]\s+)?\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\]\(\s*<?([^()<>]*)>?\s*\)`)
 
 // summary reads the chapters of SUMMARY.md: links, nested by indentation, under headings
 // that are parts.

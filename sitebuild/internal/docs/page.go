@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // newPage parses the text of a document as a page, without resolving its links. The page
@@ -143,7 +144,7 @@ func (p *Page) textIn(start, end int) string {
 }
 
 // spaces matches runs of spaces, which HTML collapses into one.
-var spaces = lazily(` {2,}`)
+var spaces = lazyregexp.New(` {2,}`)
 
 // lineOf returns the line, in the file, of an offset in Body. It is used while links are
 // resolved.

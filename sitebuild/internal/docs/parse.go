@@ -9,6 +9,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/slipway-mcp/slipway/internal/lazyregexp"
 )
 
 // parsed is what is extracted from the syntax tree of a document.
@@ -284,8 +286,8 @@ func (w *walker) lines(n ast.Node, code bool) {
 }
 
 var (
-	tags    = lazily(`</?[A-Za-z][^<>]*>|<![^<>]*>`)
-	htmlIDs = lazily(`\s(?:id|name)=["']([^"']+)["']`)
+	tags    = lazyregexp.New(`</?[A-Za-z][^<>]*>|<![^<>]*>`)
+	htmlIDs = lazyregexp.New(`\s(?:id|name)=["']([^"']+)["']`)
 )
 
 // stripTags returns the text of HTML.
@@ -301,7 +303,7 @@ func (w *walker) anchorsIn(text string) {
 }
 
 // explicitID matches an id at the end of a heading that the parser did not recognize.
-var explicitID = lazily(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
+var explicitID = lazyregexp.New(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
 
 // heading collects a heading, with the id that its author wrote.
 func (w *walker) heading(h *ast.Heading) {
@@ -381,7 +383,7 @@ func (w *walker) inline(n ast.Node, entering bool) {
 }
 
 // rule matches the line of a table below its header.
-var rule = lazily(`^[ \t|:-]*-[ \t|:-]*$`)
+var rule = lazyregexp.New(`^[ \t|:-]*-[ \t|:-]*$`)
 
 // untabled removes table markup from a text: the rule, and the bars between cells.
 func untabled(b *strings.Builder) {
