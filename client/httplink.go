@@ -127,10 +127,10 @@ func (l *httpLink) tell(ctx context.Context, msg []byte) error {
 	if err != nil {
 		return err
 	}
-	defer drainAndClose(resp.Body)
 	if resp.StatusCode > 299 {
-		return l.endpoint.statusError(resp, nil)
+		return l.refusal(resp)
 	}
+	drainAndClose(resp.Body)
 	return nil
 }
 
@@ -288,10 +288,7 @@ func plainCause(err error) error {
 // failure returns the error for a status, or the one in the body. If the server may speak
 // 2024-11-05 alone, it makes the request over that transport instead.
 func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, inSession bool) ([]byte, error) {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if x := l.tapOf(resp); x != nil {
-		x.Received(text, tap.Body)
-	}
+	text := l.readRefusal(resp)
 	status := l.endpoint.statusError(resp, text)
 	if status.explained() {
 		return nil, status
@@ -306,6 +303,10 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 	cause := error(status)
 	if coded {
 		cause = wireError(m.Failure)
+		var e *mcp.Error
+		if status.Refused() && errors.As(cause, &e) {
+			e.Cause = status // has the challenge
+		}
 	}
 	// A server of 2024-11-05 may answer a POST to its event stream with a coded error.
 	absent := status.Status == http.StatusNotFound ||

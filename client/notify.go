@@ -164,5 +164,5 @@ func (s *Source) Unsubscribe(ctx context.Context, uri string) error {
 // Capabilities returns the client capabilities that the server receives for requests of
 // programs.
 func (s *Source) Capabilities() json.RawMessage {
-	return s.opts.Questions.Capabilities
+	return s.terms.Load().Capabilities
 }

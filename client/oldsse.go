@@ -103,13 +103,13 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 			unseen: isDial(err),
 		}
 	}
-	defer drainAndClose(resp.Body)
 	if resp.StatusCode > 299 {
 		return &lostError{
-			cause:  &StatusError{Status: resp.StatusCode},
+			cause:  c.link.refusal(resp),
 			unseen: resp.StatusCode < 500,
 		}
 	}
+	drainAndClose(resp.Body)
 	return nil
 }
 

@@ -30,11 +30,11 @@ const unsetLevel = mcp.LogLevel(255)
 
 // appendCapabilities appends the capabilities that a 2026-07-28 server receives: those of
 // the client, without those that cannot be relayed, and with MCP Apps.
-func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
+func (ses *session) appendCapabilities(dst []byte, req *mcp.Request) []byte {
 	const appsAlone = `{"extensions":{` + appsDeclared + `}}`
 	caps := req.ClientCapabilities()
-	if caps == nil && req == nil && s.opts.Questions.Answer != nil {
-		return append(dst, s.opts.Questions.Capabilities...)
+	if caps == nil && req == nil && ses.src.opts.Questions.Answer != nil {
+		return append(dst, ses.terms.Capabilities...)
 	}
 	if !jsonscan.IsObject(caps) || len(bytes.TrimSpace(members(caps))) == 0 {
 		return append(dst, appsAlone...)

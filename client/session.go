@@ -21,6 +21,8 @@ import (
 type session struct {
 	// src owns the session.
 	src *Source
+	// terms are what it was made with.
+	terms *Terms
 	// link carries messages. It is set once, before the session is used.
 	link link
 
@@ -70,10 +72,11 @@ type session struct {
 	silentWatches int64 // consecutive calls of watch without a message; used by the supervisor
 }
 
-// connect connects and performs the handshake.
-func (s *Source) connect(ctx context.Context) (*session, error) {
+// connect connects on these terms and performs the handshake.
+func (s *Source) connect(ctx context.Context, terms *Terms) (*session, error) {
 	ses := &session{
 		src:   s,
+		terms: terms,
 		ended: make(chan struct{}),
 		level: unsetLevel,
 	}
@@ -348,7 +351,7 @@ func newCall(method string) *call {
 
 // shakeHands performs the handshake selected by the options, or else the first one that works.
 func (ses *session) shakeHands(ctx context.Context) error {
-	wanted := ses.src.opts.Version
+	wanted := ses.terms.Version
 	switch {
 	case wanted.Modern():
 		return ses.timed(ctx, "discover", func(ctx context.Context) error {
@@ -401,7 +404,7 @@ func refused(err error) bool {
 // initialize performs the handshake of versions up to 2025-11-25.
 func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	params := append([]byte(`{"protocolVersion":"`), wanted.String()...)
-	params = append(append(params, `","capabilities":`...), ses.src.opts.Questions.Capabilities...)
+	params = append(append(params, `","capabilities":`...), ses.terms.Capabilities...)
 	params = append(append(params, `,"clientInfo":`...), ses.src.clientInfo...)
 	c := newCall("initialize")
 	c.params = append(params, '}')
@@ -503,7 +506,7 @@ func (ses *session) appendMeta(dst []byte, p metaParts, req *mcp.Request) []byte
 	open := len(dst)
 	if ses.version.Modern() {
 		dst = append(append(dst, `"io.modelcontextprotocol/protocolVersion":"`...), ses.version.String()...)
-		dst = ses.src.appendCapabilities(append(dst, `","io.modelcontextprotocol/clientCapabilities":`...), req)
+		dst = ses.appendCapabilities(append(dst, `","io.modelcontextprotocol/clientCapabilities":`...), req)
 		dst = append(append(dst, `,"io.modelcontextprotocol/clientInfo":`...), ses.src.clientInfo...)
 		if p.logs {
 			dst = jsonscan.AppendQuote(append(dst, `,"io.modelcontextprotocol/logLevel":`...), p.level.String())

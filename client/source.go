@@ -24,6 +24,7 @@ type Source struct {
 	clientInfo json.RawMessage
 
 	current atomic.Pointer[session] // the one that requests use, or nil
+	terms   atomic.Pointer[Terms]   // of the next connection
 	catalog atomic.Pointer[mcp.Catalog]
 	headers atomic.Pointer[headerParams] // of its tools
 	nothing *mcp.Catalog                 // catalog of a server that has never run
@@ -48,9 +49,12 @@ type Source struct {
 	failures int       // consecutive failed attempts and short sessions
 	starts   int
 	lastErr  error
-	turn     chan struct{} // closed and replaced when state changes
-	waiting  queue         // requests that wait for the start
-	watched  watchList
+	// attempted are the terms of the current or last attempt, and stopAttempt stops it.
+	attempted   *Terms
+	stopAttempt context.CancelFunc
+	turn        chan struct{} // closed and replaced when state changes
+	waiting     queue         // requests that wait for the start
+	watched     watchList
 
 	// watchers are notified of changes, and watched are the resources that clients
 	// subscribed to.
@@ -126,6 +130,8 @@ func newSource(transport Transport, opts *Options) *Source {
 		turn:    make(chan struct{}),
 		hurry:   make(chan struct{}, 1),
 		unwatch: func() {},
+
+		stopAttempt: func() {},
 	}
 	o := &s.opts
 	if cat := o.Previous.Catalog; cat != nil {
@@ -137,6 +143,10 @@ func newSource(transport Transport, opts *Options) *Source {
 		s.lot = previous.lot
 		o.Previous.Source = nil // do not keep a chain of all earlier sources
 	}
+	s.terms.Store(&Terms{
+		Version:      o.Version,
+		Capabilities: o.Questions.Capabilities,
+	})
 	s.tap = tap.New(o.Tap)
 	s.clientInfo, _ = mcp.Marshal(o.Client) // strings can always be encoded
 	s.quit, s.stop = context.WithCancel(context.Background())

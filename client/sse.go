@@ -110,8 +110,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 		strings.HasPrefix(resp.Header.Get("Content-Type"), eventStream) {
 		return resp, nil
 	}
-	defer drainAndClose(resp.Body)
-	status := l.endpoint.statusError(resp, nil)
+	status := l.refusal(resp)
 	if inSession && status.mayForgetSession(true) &&
 		resp.StatusCode != http.StatusBadRequest {
 		l.endSession(status)
@@ -136,6 +135,7 @@ func (l *httpLink) listen(refresh func()) {
 			var status *StatusError
 			switch {
 			case errors.As(err, &status) && status.Status < 500:
+				l.reportNoStream(status)
 				return // the server has no such stream, or the session is lost
 			case err != nil:
 				failures++
@@ -153,5 +153,19 @@ func (l *httpLink) listen(refresh func()) {
 				return
 			}
 		}
+	})
+}
+
+// reportNoStream reports why the server refuses the standing stream, unless it has none or
+// has lost the session.
+func (l *httpLink) reportNoStream(status *StatusError) {
+	switch status.Status {
+	case http.StatusMethodNotAllowed, http.StatusNotFound:
+		return
+	}
+	l.ses.src.report(Event{
+		What:   EventLog,
+		Err:    status,
+		Detail: "no stream for changes",
 	})
 }

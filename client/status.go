@@ -2,11 +2,14 @@ package client
 
 import (
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/mcp/tap"
 )
 
 // StatusError is an HTTP response that is not part of the protocol.
@@ -18,7 +21,7 @@ type StatusError struct {
 	Start string
 	// ContentType is the Content-Type of the response, truncated and printable.
 	ContentType string
-	// Challenge is the server's requirement with 401 or 403 (WWW-Authenticate): a scheme,
+	// Challenge is the WWW-Authenticate of the response, usually of a 401 or 403: a scheme,
 	// and its realm, scope and resource_metadata. It is truncated and printable.
 	Challenge string
 	// Token reports whether the request had an Authorization header.
@@ -129,11 +132,36 @@ func (e *Endpoint) statusError(resp *http.Response, text []byte) *StatusError {
 	if resp.Request != nil {
 		status.Token = resp.Request.Header.Get("Authorization") != ""
 	}
-	if status.Refused() {
-		challenge := e.redact(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
-		status.Challenge = visible.Line(strings.ToValidUTF8(truncate(challenge, maxChallenge), "?"))
-	}
+	challenge := e.redact(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
+	status.Challenge = visible.Line(strings.ToValidUTF8(truncate(challenge, maxChallenge), "?"))
 	return status
+}
+
+// maxRefusal and refusalTime limit what is read of the body of an unexpected response, and
+// for how long.
+const (
+	maxRefusal  = 64 << 10
+	refusalTime = 2 * time.Second
+)
+
+// refusal reads the body of a response that is not part of the protocol, taps it, and
+// returns the error for it. It closes the body.
+func (l *httpLink) refusal(resp *http.Response) *StatusError {
+	timer := time.AfterFunc(refusalTime, func() {
+		_ = resp.Body.Close()
+	}) // unblocks the read
+	defer timer.Stop()
+	defer drainAndClose(resp.Body)
+	return l.endpoint.statusError(resp, l.readRefusal(resp))
+}
+
+// readRefusal reads and taps the body of a response that is not part of the protocol.
+func (l *httpLink) readRefusal(resp *http.Response) []byte {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // what there is, is shown
+	if x := l.tapOf(resp); x != nil && len(text) > 0 {
+		x.Received(text, tap.Body)
+	}
+	return text
 }
 
 // excerpt returns the first line of a body for errors, or "" for HTML.

@@ -202,10 +202,15 @@ func (s *Source) pause() bool {
 
 // start makes one attempt to connect and get the catalog.
 func (s *Source) start() (*session, error) {
-	s.enter(connecting)
 	ctx, cancel := context.WithTimeout(s.quit, s.opts.Timeouts.Start)
 	defer cancel()
-	ses, err := s.connect(ctx)
+	s.mu.Lock()
+	terms := s.terms.Load()
+	s.attempted = terms
+	s.stopAttempt = cancel
+	s.setLocked(connecting)
+	s.mu.Unlock()
+	ses, err := s.connect(ctx, terms)
 	if err == nil {
 		var cat *mcp.Catalog
 		began := time.Now()
@@ -244,6 +249,11 @@ func (s *Source) publish(ses *session, cat *mcp.Catalog) {
 // supervisor is done: the next request then restarts it.
 func (s *Source) failed(err error) (done bool) {
 	s.mu.Lock()
+	if s.attempted != s.terms.Load() && s.state != closing { // Reconnect stopped it
+		s.next = time.Time{}
+		s.mu.Unlock()
+		return false
+	}
 	s.failures++
 	s.attempts++
 	s.lastErr = err
@@ -306,6 +316,9 @@ func (s *Source) live(ses *session) error {
 		defer ticker.Stop()
 		watch = ticker.C
 	}
+	if s.terms.Load() != ses.terms { // Reconnect did not find this session
+		ses.lost(errReconnecting)
+	}
 	for {
 		select {
 		case <-ses.ended:
@@ -345,7 +358,7 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	s.mu.Lock()
 	uptime := time.Since(s.since)
 	switch {
-	case lost == nil:
+	case lost == nil, lost == errReconnecting:
 		s.failures = 0
 	case uptime >= s.opts.Timeouts.Reset || ses.served.Load(): // it was useful
 		s.failures = 1
@@ -357,7 +370,7 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	if s.failures > 1 { // the first restart is immediate
 		s.next = s.tried.Add(backoff(s.failures - 1))
 	}
-	if lost != nil {
+	if lost != nil && lost != errReconnecting {
 		s.lastErr = lost
 	}
 	over := s.state == closing
@@ -368,7 +381,7 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	}
 	s.mu.Unlock()
 	switch {
-	case over:
+	case over, lost == errReconnecting:
 	case lost != nil:
 		s.report(Event{
 			What: EventLost,

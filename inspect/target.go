@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -53,6 +54,20 @@ type wanted struct {
 	Capabilities json.RawMessage `json:"capabilities"`
 }
 
+// terms returns what is wanted as package client has it.
+func (w *wanted) terms() *client.Terms {
+	version, _ := mcp.ParseVersion(w.Version)
+	return &client.Terms{
+		Version:      version,
+		Capabilities: w.Capabilities,
+	}
+}
+
+// equal reports whether two connections are wanted alike.
+func (w *wanted) equal(other *wanted) bool {
+	return w.Version == other.Version && bytes.Equal(w.Capabilities, other.Capabilities)
+}
+
 // The phases of a connection besides those of package client.
 const (
 	phaseConnecting = "connecting"
@@ -92,11 +107,16 @@ func (t *target) touch() {
 	}
 }
 
-// connect begins to connect, and ends the connection before.
+// connect begins to connect, and ends the connection before. On other terms, the source
+// that is open reconnects; otherwise it is opened anew, as it may have changed.
 func (t *target) connect(w wanted) {
 	ctx, stop := context.WithTimeout(t.in.quit, t.in.opts.ConnectTimeout)
 	t.mu.Lock()
 	before := t.closer
+	live := t.client
+	if t.memory || t.src.Recording != "" || w.equal(&t.wanted) {
+		live = nil
+	}
 	t.stop()
 	t.stop = stop
 	t.attempt++
@@ -115,11 +135,29 @@ func (t *target) connect(w wanted) {
 	t.touch()
 	t.in.work.Go(func() {
 		defer stop()
+		if live != nil {
+			t.reconnect(ctx, attempt, live, before)
+			return
+		}
 		if before != nil {
 			_ = before.Close() // its errors are steps of the connection that has ended
 		}
 		t.open(ctx, attempt, w)
 	})
+}
+
+// reconnect connects a source that is open on the wanted terms.
+func (t *target) reconnect(ctx context.Context, attempt int, live *client.Source, closer io.Closer) {
+	t.mu.Lock()
+	terms := t.wanted.terms()
+	t.mu.Unlock()
+	if err := live.Reconnect(ctx, terms); err != nil {
+		_ = closer.Close() // the next attempt opens it anew
+		state := ctx.Err()
+		t.in.feed.after(func() { t.fail(state, attempt, err) })
+		return
+	}
+	t.adopt(attempt, live, closer, false)
 }
 
 // open connects, unless another attempt has begun in the meantime.
@@ -133,7 +171,7 @@ func (t *target) open(ctx context.Context, attempt int, w wanted) {
 		Answer:       t.answerQuestion,
 		Observe:      func(client.Event) { t.touch() },
 	}
-	how.Version, _ = mcp.ParseVersion(w.Version)
+	how.Version = w.terms().Version
 	var quiet atomic.Bool // messages behind a source that is served in memory are not shown
 	events := t.in.feed.tap(t.id)
 	how.Tap = func(e *tap.Event) {
@@ -164,21 +202,30 @@ func (t *target) open(ctx context.Context, attempt int, w wanted) {
 		t.in.feed.after(func() { t.fail(state, attempt, err) }) // the steps that failed come first
 		return
 	}
+	if t.adopt(attempt, live, closer, memory) {
+		live.Watch(func(c mcp.Change) { t.changed(live, c) })
+	}
+}
+
+// adopt makes a connected source the one of the target, and reports whether it did. If
+// another attempt has begun, it closes the source.
+func (t *target) adopt(attempt int, live *client.Source, closer io.Closer, memory bool) bool {
 	t.mu.Lock()
 	if attempt != t.attempt {
 		t.mu.Unlock()
-		_ = closer.Close() // another attempt has begun
-		return
+		_ = closer.Close()
+		return false
 	}
 	t.client = live
 	t.closer = closer
 	t.memory = memory
 	t.phase = ""
 	t.since = time.Now()
+	t.watching = live.Subscribed()
 	t.mu.Unlock()
-	live.Watch(func(c mcp.Change) { t.changed(live, c) })
 	t.changed(live, mcp.Change{Tools: true})
 	t.touch()
+	return true
 }
 
 // fail records why an attempt has failed. ended is the error of its context.
