@@ -28,11 +28,24 @@ type Failure struct {
 	Challenge   string `json:"challenge,omitempty"`
 	ContentType string `json:"contentType,omitempty"`
 	Body        string `json:"body,omitempty"`
+	// Login is how to log in to a server that requires a login, once that is known.
+	Login *Login `json:"login,omitempty"`
 	// Step is the step of connecting that failed.
 	Step string `json:"step,omitempty"`
 
 	http     int       // status of the response of the API
 	problems []Problem // in arguments
+}
+
+// Login is what a server's metadata says about logins.
+type Login struct {
+	// Issuer is the authorization server, and Error why there is none.
+	Issuer string `json:"issuer,omitempty"`
+	Error  string `json:"error,omitempty"`
+	// Scopes are those that the server asks for.
+	Scopes []string `json:"scopes,omitempty"`
+	// Registers reports whether the authorization server registers clients.
+	Registers bool `json:"registers,omitempty"`
 }
 
 // Error implements the error interface.

@@ -29,6 +29,9 @@ type Source struct {
 	// source is served in memory, and the page shows the messages of that connection. The
 	// Inspector closes the source if it is an io.Closer.
 	Open func(ctx context.Context, how *Connect) (mcp.Source, error)
+	// URL is the address of the server, or empty. If it requires a login, the page asks it for
+	// its authorization server.
+	URL string
 	// Lock is what a lock calls the source; see [lock.Target]. Without a name, the page offers
 	// no lock.
 	Lock lock.Target

@@ -108,7 +108,7 @@ func (t *target) touch() {
 }
 
 // connect begins to connect, and ends the connection before. On other terms, the source
-// that is open reconnects; otherwise it is opened anew, as it may have changed.
+// that is open reconnects; otherwise it is opened again, as it may have changed.
 func (t *target) connect(w wanted) {
 	ctx, stop := context.WithTimeout(t.in.quit, t.in.opts.ConnectTimeout)
 	t.mu.Lock()
@@ -152,9 +152,10 @@ func (t *target) reconnect(ctx context.Context, attempt int, live *client.Source
 	terms := t.wanted.terms()
 	t.mu.Unlock()
 	if err := live.Reconnect(ctx, terms); err != nil {
-		_ = closer.Close() // the next attempt opens it anew
+		_ = closer.Close() // the next attempt opens it again
 		state := ctx.Err()
 		t.in.feed.after(func() { t.fail(state, attempt, err) })
+		t.findLogin(ctx, attempt, err)
 		return
 	}
 	t.adopt(attempt, live, closer, false)
@@ -200,6 +201,7 @@ func (t *target) open(ctx context.Context, attempt int, w wanted) {
 	if err != nil {
 		state := ctx.Err()                                      // ctx ends when this returns
 		t.in.feed.after(func() { t.fail(state, attempt, err) }) // the steps that failed come first
+		t.findLogin(ctx, attempt, err)
 		return
 	}
 	if t.adopt(attempt, live, closer, memory) {

@@ -173,6 +173,9 @@ func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
 		src.Recording = arg
 		return src, nil
 	}
+	if u := strings.TrimPrefix(arg, "live:"); isWebURL(u) {
+		src.URL = u
+	}
 	src.Open = func(ctx context.Context, how *inspect.Connect) (mcp.Source, error) {
 		own := *opts
 		live := *opts.Live
@@ -194,8 +197,7 @@ func inspectSource(cmd *cobra.Command, arg string) (*inspect.Source, error) {
 // openInspected opens a source. Unlike [open.Open], it first looks for a server at a URL, as
 // the page shows how that fails, and then for a site.
 func openInspected(ctx context.Context, arg string, opts *open.Options) (mcp.Source, error) {
-	u, err := url.Parse(arg)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || path.Ext(u.Path) != "" {
+	if u, err := url.Parse(arg); err != nil || !isWebURL(arg) || path.Ext(u.Path) != "" {
 		return open.Open(ctx, arg, opts)
 	}
 	live, err := open.Open(ctx, "live:"+arg, opts)
@@ -247,4 +249,10 @@ func defaultBrowser() []string {
 		return []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
 	return []string{"xdg-open"}
+}
+
+// isWebURL reports whether a text is an http or https URL.
+func isWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }

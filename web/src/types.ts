@@ -8,6 +8,7 @@ export interface Failure {
   data?: unknown
   status?: number
   challenge?: string
+  login?: { issuer?: string; error?: string; scopes?: string[]; registers?: boolean }
   body?: string
   step?: string
   command?: string

@@ -34,6 +34,8 @@ const failing = (name, sources, { step, action }) =>
   })
 
 failing('status 401', async () => [`${await urls()}/401`], { step: '401', action: /MCP_CLIENT_TOKEN/ })
+failing('status 401 without metadata', async () => [`${await urls()}/401`], { step: '/.well-known/oauth-protected-resource', action: /neither the server nor its host has metadata/ })
+failing('a login is required', async () => [`${await urls()}/login`], { step: '/as/.well-known/openid-configuration → 200', action: /files:read[^]*slipway login http:/ })
 failing('status 404', async () => [`${await urls()}/404`], { step: '404', action: /try again/ })
 failing('refused port', async () => ['http://127.0.0.1:1/mcp'], { step: 'connection refused', action: /try again/ })
 failing('a connection that is cut', async () => [`${await urls()}/dies`], { step: 'eof', action: /try again/ })

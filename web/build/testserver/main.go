@@ -7,7 +7,7 @@
 //	testserver hostile     every string tries to break out of the page, on stdio
 //	testserver app         a tool with a user interface, on stdio
 //	testserver dies        writes to stderr and exits
-//	testserver http        prints the URL of a folder: /mcp, /zoo, /401, /hang, /404, /dies
+//	testserver http        prints the URL of a folder: /mcp, /zoo, /401, /login, /hang, /404, /dies
 package main
 
 import (
@@ -189,6 +189,7 @@ func serveHTTP() {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"error":"this server wants a token"}`)
 	})
+	serveLogin(mux, "http://"+listener.Addr().String())
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	mux.HandleFunc("/dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	large := newLarge("1.5.0-rc", "new")
@@ -358,4 +359,31 @@ func bigJSON() object {
 		"content":           []object{{"type": "text", "text": "40,000 rows"}},
 		"structuredContent": object{"rows": rows},
 	}
+}
+
+// serveLogin serves an endpoint that requires a login, whose authorization server has the
+// metadata of OpenID alone.
+func serveLogin(mux *http.ServeMux, base string) {
+	mux.HandleFunc("/login", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate",
+			`Bearer resource_metadata="`+base+`/.well-known/oauth-protected-resource/login"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	document := func(path string, v any) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(v) // the client is gone
+		})
+	}
+	document("/.well-known/oauth-protected-resource/login", map[string]any{
+		"resource":              base + "/login",
+		"authorization_servers": []string{base + "/as"},
+		"scopes_supported":      []string{"files:read"},
+	})
+	document("/as/.well-known/openid-configuration", map[string]any{
+		"issuer":                 base + "/as",
+		"authorization_endpoint": base + "/as/authorize",
+		"token_endpoint":         base + "/as/token",
+		"registration_endpoint":  base + "/as/register",
+	})
 }

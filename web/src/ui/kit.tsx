@@ -79,6 +79,9 @@ export function Problem({ of, children }: { of: Failure; children?: ComponentChi
           {of.rpc !== undefined && <Fact name="JSON-RPC code">{`${of.rpc}${rpcName(of.rpc)}`}</Fact>}
           {of.status ? <Fact name="HTTP status">{String(of.status)}</Fact> : null}
           {of.challenge && <Fact name="WWW-Authenticate">{of.challenge}</Fact>}
+          {of.login && <Fact name="Authorization server">{of.login.issuer || of.login.error}</Fact>}
+          {of.login?.scopes && <Fact name="Scopes">{of.login.scopes.join(' ')}</Fact>}
+          {of.login?.issuer && <Fact name="New clients">{of.login.registers ? 'are registered' : 'need an ID from there'}</Fact>}
         </dl>
       )}
       {of.data !== undefined && <pre class="snippet">{JSON.stringify(of.data, null, 2).slice(0, 4000)}</pre>}
