@@ -1,5 +1,6 @@
 // Package cluster lets several processes serve as one: it tells each replica which others
-// are alive and how to reach them securely, and gives all of them the same key.
+// are alive and how to reach them securely, gives all of them the same keys, and carries
+// messages between them.
 //
 // [Join] makes the process a replica. What replicas share is stored in an [Engine]: an
 // existing database that expires records and can compare and swap them, such as Redis
@@ -15,9 +16,9 @@ import (
 	"time"
 )
 
-// Engine stores records for all replicas. Methods are safe for concurrent use, and linearizable
-// as long as the engine does not fail over to a copy that lags behind; the documentation
-// of each driver states what it can lose then.
+// Engine stores records for all replicas and passes messages between them. Methods are safe
+// for concurrent use, and linearizable as long as the engine does not fail over to a copy
+// that lags behind; the documentation of each driver states what it can lose then.
 //
 // A key is GROUP/NAME. Revisions only grow, over all keys and across deletions: the
 // revision at which an owner has created its record is a fencing token.
@@ -34,6 +35,13 @@ type Engine interface {
 	Delete(ctx context.Context, key string, revision uint64) error
 	// List returns the records of a group, in any order.
 	List(ctx context.Context, group string) ([]Record, error)
+	// Publish sends a message of at most [MaxMessage] bytes to the current subscribers of a
+	// topic, each of which receives it at most once.
+	Publish(ctx context.Context, topic string, message []byte) error
+	// Subscribe subscribes to messages, and to changes of the records in groups that have the
+	// names of the topics. It returns once the subscription is in effect, so that a caller
+	// that reads the records afterwards misses nothing.
+	Subscribe(ctx context.Context, topics ...string) (Subscription, error)
 	// Close releases the connections.
 	Close() error
 }
@@ -46,8 +54,35 @@ type Record struct {
 	Revision uint64
 }
 
+// Subscription receives events of an [Engine], in the order of each publisher.
+type Subscription interface {
+	// Next waits for the next event. After an error, which may mean that events were lost, the
+	// subscription has ended; the caller subscribes again and reads the records it follows.
+	// One goroutine may call Next at a time.
+	Next(ctx context.Context) (Event, error)
+	// Close ends the subscription.
+	Close() error
+}
+
+// Event is a message, or the change of a record.
+type Event struct {
+	// Topic is the topic of the message, or the group of the record.
+	Topic string
+	// Key is the key of a record that was created, deleted, or updated with another value; ""
+	// for a message. The expiry of a record is not an event.
+	Key string
+	// Message is the published message.
+	Message []byte
+}
+
+// MaxMessage limits the bytes of a message.
+const MaxMessage = 64 << 10
+
 // ErrNotFound means that a record does not exist or has expired.
 var ErrNotFound = errors.New("no such record")
 
 // ErrConflict means that a record is not in the state that the caller expects.
 var ErrConflict = errors.New("the record has changed")
+
+// ErrTooLarge means that a message has more than [MaxMessage] bytes.
+var ErrTooLarge = errors.New("the message is too large")

@@ -2,11 +2,13 @@ package cluster_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,6 +27,13 @@ func engines() map[string]func(t *testing.T) cluster.Engine {
 
 func startRedis(t *testing.T) cluster.Engine {
 	t.Helper()
+	e, _ := startRedisAt(t)
+	return e
+}
+
+// startRedisAt starts Redis and returns its address too.
+func startRedisAt(t *testing.T) (e *redis.Engine, addr string) {
+	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Skip("redis-server is not installed")
@@ -33,7 +42,7 @@ func startRedis(t *testing.T) cluster.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := ln.Addr().String()
+	addr = ln.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	_ = ln.Close()
 	cmd := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
@@ -44,8 +53,7 @@ func startRedis(t *testing.T) cluster.Engine {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	e, err := redis.Open("redis://"+addr+"/0?name=test", nil)
-	if err != nil {
+	if e, err = redis.Open("redis://"+addr+"/0?name=test", nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
@@ -53,7 +61,7 @@ func startRedis(t *testing.T) cluster.Engine {
 		_, err := e.List(t.Context(), "none")
 		return err == nil
 	})
-	return e
+	return e, addr
 }
 
 // eventually waits until holds returns true, for at most five seconds.
@@ -124,6 +132,7 @@ func TestEngine(t *testing.T) {
 				t.Errorf("Update of an expired record: %v", err)
 			}
 			race(t, e)
+			events(t, e)
 		})
 	}
 }
@@ -149,6 +158,192 @@ func race(t *testing.T, e cluster.Engine) {
 	}
 	if winners != 1 {
 		t.Errorf("%d writers replaced one revision, want 1", winners)
+	}
+}
+
+// events guards messages and changes of records: each arrives once and in order, a renewal
+// with the same value is no change, and topics do not mix.
+func events(t *testing.T, e cluster.Engine) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var subs []cluster.Subscription
+	for range 3 {
+		s, err := e.Subscribe(ctx, "watched", "talk")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		subs = append(subs, s)
+	}
+	r, err := e.Create(ctx, "watched/a", []byte("1"), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"1", "1", "2"} {
+		if r, err = e.Update(ctx, "watched/a", []byte(value), r, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.Create(ctx, "other/a", nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Publish(ctx, "other", []byte("unseen")); err != nil {
+		t.Error(err)
+	}
+	if err := e.Publish(ctx, "talk", []byte("k\x00\xff")); err != nil {
+		t.Error(err)
+	}
+	if err := e.Delete(ctx, "watched/a", r); err != nil {
+		t.Error(err)
+	}
+	if err := e.Publish(ctx, "talk", make([]byte, cluster.MaxMessage+1)); !errors.Is(err, cluster.ErrTooLarge) {
+		t.Errorf("Publish of a large message: %v", err)
+	}
+	if err := e.Publish(ctx, "talk", []byte("last")); err != nil {
+		t.Error(err)
+	}
+	const want = "watched watched/a ;watched watched/a ;talk  k\x00\xff;watched watched/a ;talk  last"
+	for _, s := range subs {
+		var got []string
+		for range strings.Count(want, ";") + 1 {
+			event, err := s.Next(ctx)
+			if err != nil {
+				t.Fatalf("after %q: %v", got, err)
+			}
+			got = append(got, event.Topic+" "+event.Key+" "+string(event.Message))
+		}
+		if strings.Join(got, ";") != want {
+			t.Errorf("events %q, want %q", got, want)
+		}
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := subs[0].Next(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Next with a cancelled context: %v", err)
+	}
+	_ = subs[1].Close()
+	if _, err := subs[1].Next(ctx); err == nil {
+		t.Error("a closed subscription had an event")
+	}
+}
+
+// TestRevisionsAfterLoss guards fencing tokens: revisions grow even if Redis loses its data.
+func TestRevisionsAfterLoss(t *testing.T) {
+	e, addr := startRedisAt(t)
+	before, err := e.Create(t.Context(), "g/a", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("FLUSHALL\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	after, err := e.Create(t.Context(), "g/a", nil, 0)
+	if err != nil || after <= before {
+		t.Errorf("revision %d, %v after %d", after, err, before)
+	}
+}
+
+// TestLeaveNoticed guards that a member that leaves is noticed at once, not with the next
+// report, on both drivers.
+func TestLeaveNoticed(t *testing.T) {
+	for name, open := range engines() {
+		t.Run(name, func(t *testing.T) {
+			e := open(t)
+			joinSlow := func() *cluster.Replica {
+				r, err := cluster.Join(t.Context(), e, &cluster.Options{Lease: time.Hour})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = r.Leave(context.Background()) })
+				return r
+			}
+			a, b := joinSlow(), joinSlow()
+			eventually(t, "the new member", func() bool { return len(a.Members()) == 2 })
+			if err := b.Leave(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the departure", func() bool { return len(a.Members()) == 1 })
+		})
+	}
+}
+
+// TestNews guards messages between replicas: once at each other replica, never at the sender.
+func TestNews(t *testing.T) {
+	e := cluster.NewMemory()
+	var all []*cluster.Replica
+	var got [3]atomic.Int64
+	for i := range got {
+		r := join(t, e)
+		r.Handle("greeting", func(from string, data json.RawMessage) {
+			if from != all[0].ID() || string(data) != `"hello"` {
+				t.Errorf("%s from %s", data, from)
+			}
+			got[i].Add(1)
+		}, func() { t.Error("messages were missed") })
+		all = append(all, r)
+	}
+	for range 3 {
+		if err := all[0].Publish(t.Context(), "greeting", "hello"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the messages", func() bool { return got[1].Load() == 3 && got[2].Load() == 3 })
+	if n := got[0].Load(); n != 0 {
+		t.Errorf("the sender received %d of its messages", n)
+	}
+}
+
+// TestRotateKey guards that all replicas open ids with a new key before one seals with it,
+// that previous keys open for a while, and that keep 0 ends them at once.
+func TestRotateKey(t *testing.T) {
+	e := cluster.NewMemory()
+	if _, err := cluster.RotateKey(t.Context(), e, time.Hour); err == nil {
+		t.Error("rotated the key of a cluster that has none")
+	}
+	a, b := join(t, e), join(t, e)
+	var mu sync.Mutex
+	var followed [][]byte
+	b.FollowKeys(func(keys [][]byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		followed = keys
+	})
+	first := a.Keys()[0]
+	done, err := cluster.RotateKey(t.Context(), e, time.Hour)
+	if err != nil || done.Previous != 1 || !done.Seals.After(time.Now()) {
+		t.Fatalf("RotateKey = %+v, %v", done, err)
+	}
+	eventually(t, "both replicas to open with the new key", func() bool {
+		return len(a.Keys()) == 2 && len(b.Keys()) == 2
+	})
+	for _, r := range []*cluster.Replica{a, b, join(t, e)} {
+		if keys := r.Keys(); string(keys[0]) != string(first) || cluster.KeyID(keys[1]) != done.Key {
+			t.Error("a replica seals with the new key already")
+		}
+	}
+	if done, err = cluster.RotateKey(t.Context(), e, 0); err != nil || done.Previous != 0 {
+		t.Fatalf("RotateKey without keep = %+v, %v", done, err)
+	}
+	eventually(t, "the previous keys to end", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(followed) == 1 && cluster.KeyID(followed[0]) == done.Key
+	})
+	for range 8 {
+		if _, err = cluster.RotateKey(t.Context(), e, time.Hour); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		t.Error("any number of keys can be in use")
 	}
 }
 
@@ -185,7 +380,7 @@ func (f *failing) Update(
 func TestMembership(t *testing.T) {
 	e := &failing{Engine: cluster.NewMemory()}
 	a, b := join(t, e), join(t, e)
-	if string(a.Key()) != string(b.Key()) || len(a.Key()) != 64 {
+	if string(a.Keys()[0]) != string(b.Keys()[0]) || len(a.Keys()[0]) != 64 {
 		t.Error("the replicas have different keys")
 	}
 	peer := a.Find(t.Context(), b.ID())
@@ -221,7 +416,7 @@ func TestKeyRestored(t *testing.T) {
 	}
 	eventually(t, "the key to be restored", func() bool {
 		r, err := e.Get(t.Context(), "key/state")
-		return err == nil && string(r.Value) == string(a.Key())
+		return err == nil && string(r.Value) == string(a.Keys()[0])
 	})
 }
 

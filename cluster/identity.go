@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -76,7 +77,79 @@ func (id *identity) config(known func(fingerprint string) bool) *tls.Config {
 
 // listen returns a listener that accepts only replicas.
 func (id *identity) listen(ln net.Listener, known func(fingerprint string) bool) net.Listener {
-	return tls.NewListener(ln, id.config(known))
+	limited := &limitedListener{
+		Listener: ln,
+		open:     make(map[string]int),
+	}
+	return tls.NewListener(limited, id.config(known))
+}
+
+// Limits of connections that the listener for replicas keeps, from one address and in
+// all. A replica keeps 64 idle ones to each peer, and one for each forwarded request.
+const (
+	maxAddressConns = 4096
+	maxConns        = 16384
+)
+
+// limitedListener closes connections beyond the limits. It counts those of strangers too,
+// which differ from replicas only in their handshake.
+type limitedListener struct {
+	net.Listener
+
+	mu   sync.Mutex
+	open map[string]int // connections by address
+	all  int
+}
+
+// Accept implements [net.Listener].
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		host, _, err := net.SplitHostPort(c.RemoteAddr().String())
+		if err == nil && l.add(host) {
+			return &limitedConn{
+				Conn:    c,
+				release: sync.OnceFunc(func() { l.remove(host) }),
+			}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+func (l *limitedListener) add(host string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all >= maxConns || l.open[host] >= maxAddressConns {
+		return false
+	}
+	l.all++
+	l.open[host]++
+	return true
+}
+
+func (l *limitedListener) remove(host string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.open[host]--; l.open[host] == 0 {
+		delete(l.open, host)
+	}
+}
+
+// limitedConn counts until it is closed.
+type limitedConn struct {
+	net.Conn
+
+	release func()
+}
+
+// Close implements [net.Conn].
+func (c *limitedConn) Close() error {
+	c.release()
+	return c.Conn.Close()
 }
 
 // transport returns a transport that connects only to m. It uses HTTP/1.1, because a

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,20 +59,27 @@ var ErrGone = errors.New("the replica has stopped or does not report any more")
 type Replica struct {
 	engine   Engine
 	opts     Options
-	self     Member
-	record   []byte // self, encoded
-	key      []byte
+	id, addr string
 	identity *identity
 	listener net.Listener
 	stop     context.CancelFunc
-	stopped  chan struct{}
+	running  sync.WaitGroup
 	seek     chan struct{} // of capacity 1: held while the engine is asked for members
 
+	// reporting is held during a report, keysMu while keys are passed on.
+	reporting, keysMu sync.Mutex
+
 	mu       sync.Mutex
+	self     Member
 	revision uint64 // of our record; 0 if it has expired
 	peers    map[string]*Peer
 	asked    time.Time // when the newest known list of members was requested
 	failing  bool
+	// keys are all that the record has, active those to use now.
+	keys       []clusterKey
+	active     [][]byte
+	followKeys func([][]byte)
+	handlers   handlers
 }
 
 // Peer is another replica.
@@ -93,7 +99,7 @@ func (p *Peer) Transport() http.RoundTripper { return p.transport }
 // with the cause [ErrGone].
 func (p *Peer) Context() context.Context { return p.ctx }
 
-// Join makes this process a replica. It opens the listener, creates the key of the cluster
+// Join makes this process a replica. It opens the listener, creates the keys of the cluster
 // if this is its first member, and reports until [Replica.Leave] is called.
 func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 	var o Options
@@ -109,16 +115,13 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &Replica{
-		engine:  engine,
-		opts:    o,
-		stopped: make(chan struct{}),
-		seek:    make(chan struct{}, 1),
-		peers:   make(map[string]*Peer),
+		engine: engine,
+		opts:   o,
+		id:     o.Name + "@" + rand.Text()[:12],
+		seek:   make(chan struct{}, 1),
+		peers:  make(map[string]*Peer),
 	}
 	var err error
-	if r.key, err = sharedKey(ctx, engine); err != nil {
-		return nil, fmt.Errorf("key of the cluster: %w", err)
-	}
 	if r.identity, err = newIdentity(); err != nil {
 		return nil, err
 	}
@@ -127,54 +130,47 @@ func Join(ctx context.Context, engine Engine, opts *Options) (*Replica, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for other replicas: %w", err)
 	}
+	r.addr = ln.Addr().String()
 	r.self = Member{
-		ID:          o.Name + "@" + rand.Text()[:12],
-		Addr:        ln.Addr().String(),
+		ID:          r.id,
+		Addr:        r.addr,
 		Certificate: r.identity.fingerprint,
 		Started:     time.Now().UTC().Truncate(time.Second),
 	}
-	if r.record, err = json.Marshal(r.self); err != nil {
-		_ = ln.Close()
-		return nil, err
-	}
 	r.listener = r.identity.listen(ln, r.knows)
-	if err := r.report(ctx); err != nil {
+	if err := r.begin(ctx); err != nil {
 		_ = ln.Close()
 		return nil, err
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	r.stop = stop
-	go r.run(running)
 	return r, nil
 }
 
-// sharedKey returns the key of the cluster, and creates it if there is none.
-func sharedKey(ctx context.Context, engine Engine) ([]byte, error) {
-	fresh := make([]byte, 32)
-	_, _ = rand.Read(fresh) // never fails: it exits the program instead
-	fresh = []byte(hex.EncodeToString(fresh))
-	_, err := engine.Create(ctx, keyRecord, fresh, 0)
-	if err == nil {
-		return fresh, nil
+// begin subscribes, so that no change is missed, reads the cluster and reports to it.
+func (r *Replica) begin(ctx context.Context) error {
+	sub, err := r.subscribe(ctx)
+	if err != nil {
+		return err
 	}
-	if !errors.Is(err, ErrConflict) {
-		return nil, err
+	err = r.report(ctx)
+	if err == nil && len(r.Keys()) == 0 { // another replica has created them meanwhile
+		err = r.syncKeys(ctx)
 	}
-	stored, err := engine.Get(ctx, keyRecord)
-	if err == nil && len(stored.Value) != len(fresh) {
-		err = errors.New("the stored key is invalid")
+	if err != nil {
+		_ = sub.Close()
+		return err
 	}
-	return stored.Value, err
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stop = stop
+	r.running.Go(func() { r.run(running) })
+	r.running.Go(func() { r.follow(running, sub) })
+	return nil
 }
 
 // ID returns the id of this replica, which differs from those of all other processes.
-func (r *Replica) ID() string { return r.self.ID }
+func (r *Replica) ID() string { return r.id }
 
 // Addr returns the address at which other replicas connect.
-func (r *Replica) Addr() string { return r.self.Addr }
-
-// Key returns the secret that all replicas share. Programs that can read the engine can read it.
-func (r *Replica) Key() []byte { return r.key }
+func (r *Replica) Addr() string { return r.addr }
 
 // Listener returns the listener for requests of other replicas. It accepts only members of
 // the cluster. The caller serves HTTP/1.1 on it; Leave closes it.
@@ -258,7 +254,6 @@ func (r *Replica) known(matches func(*Peer) bool) *Peer {
 
 // run reports until ctx ends.
 func (r *Replica) run(ctx context.Context) {
-	defer close(r.stopped)
 	tick := time.NewTicker(r.opts.Lease / 4)
 	defer tick.Stop()
 	for {
@@ -272,6 +267,7 @@ func (r *Replica) run(ctx context.Context) {
 			return
 		}
 		r.note(err)
+		r.useKeys() // the time may have come to seal with another one
 	}
 }
 
@@ -291,18 +287,24 @@ func (r *Replica) note(err error) {
 
 // report renews our record, restores what the engine may have lost, and reads the others'.
 func (r *Replica) report(ctx context.Context) error {
+	r.reporting.Lock()
+	defer r.reporting.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Lease)
 	defer cancel()
-	key := memberGroup + "/" + r.self.ID
+	key := memberGroup + "/" + r.id
 	r.mu.Lock()
 	revision := r.revision
+	record, err := json.Marshal(r.self)
 	r.mu.Unlock()
-	err := ErrConflict
+	if err != nil {
+		return err
+	}
+	err = ErrConflict
 	if revision != 0 {
-		revision, err = r.engine.Update(ctx, key, r.record, revision, r.opts.Lease)
+		revision, err = r.engine.Update(ctx, key, record, revision, r.opts.Lease)
 	}
 	if errors.Is(err, ErrConflict) { // new, or expired
-		revision, err = r.engine.Create(ctx, key, r.record, r.opts.Lease)
+		revision, err = r.engine.Create(ctx, key, record, r.opts.Lease)
 	}
 	if errors.Is(err, ErrConflict) { // an update whose answer was lost
 		var stored Record
@@ -316,10 +318,8 @@ func (r *Replica) report(ctx context.Context) error {
 	r.mu.Lock()
 	r.revision = revision
 	r.mu.Unlock()
-	if _, err := r.engine.Create(ctx, keyRecord, r.key, 0); err == nil {
-		r.opts.Logger.Warn("the cluster engine had lost the key, restored it")
-	} else if !errors.Is(err, ErrConflict) {
-		return err
+	if err := r.syncKeys(ctx); err != nil {
+		return fmt.Errorf("key of the cluster: %w", err)
 	}
 	return r.refresh(ctx)
 }
@@ -337,16 +337,17 @@ func (r *Replica) refresh(ctx context.Context) error {
 	alive := make(map[string]Member, len(records))
 	for _, record := range records {
 		var m Member
-		if len(record.Value) > maxRecord || json.Unmarshal(record.Value, &m) != nil || m.ID == r.self.ID {
+		if len(record.Value) > maxRecord || json.Unmarshal(record.Value, &m) != nil || m.ID == r.id {
 			continue
 		}
 		alive[m.ID] = m
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if began.After(r.asked) {
-		r.asked = began
+	if began.Before(r.asked) {
+		return nil // a newer list has arrived
 	}
+	r.asked = began
 	for id, p := range r.peers {
 		if _, ok := alive[id]; !ok {
 			p.gone(ErrGone)
@@ -377,7 +378,7 @@ func (r *Replica) newPeer(m Member) *Peer {
 // the listener. ctx bounds the time for the engine.
 func (r *Replica) Leave(ctx context.Context) error {
 	r.stop()
-	<-r.stopped
+	r.running.Wait()
 	r.mu.Lock()
 	revision := r.revision
 	for _, p := range r.peers {
@@ -385,7 +386,7 @@ func (r *Replica) Leave(ctx context.Context) error {
 		p.transport.CloseIdleConnections()
 	}
 	r.mu.Unlock()
-	err := r.engine.Delete(ctx, memberGroup+"/"+r.self.ID, revision)
+	err := r.engine.Delete(ctx, memberGroup+"/"+r.id, revision)
 	if errors.Is(err, ErrConflict) { // it has expired
 		err = nil
 	}

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/cluster"
 	"github.com/slipway-mcp/slipway/mcp"
+	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 )
 
 // hop forwards requests to the replica that owns their session or task, and serves those
@@ -23,6 +25,9 @@ type hop struct {
 	replica *cluster.Replica
 	log     *slog.Logger
 	server  *http.Server
+	changes *changePublisher
+	stop    context.CancelFunc
+	running sync.WaitGroup
 	// outcomes count the forwarded requests, see hopOutcomes.
 	outcomes [len(hopOutcomes)]atomic.Int64
 }
@@ -55,6 +60,11 @@ func (o *Options) startHop(h *Handler) *hop {
 		replica: o.Cluster,
 		log:     o.Logger,
 	}
+	servers := []*mcpserver.Server{h.server}
+	for _, n := range h.endpoints {
+		servers = append(servers, n.server)
+	}
+	p.shareChanges(servers)
 	p.server = &http.Server{
 		Handler:           p.receive(h),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -71,15 +81,21 @@ func (p *hop) run() {
 	if p == nil {
 		return
 	}
-	go func() { _ = p.server.Serve(p.replica.Listener()) }() // until close
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	p.running.Go(func() { p.changes.run(ctx) })
+	p.running.Go(func() { _ = p.server.Serve(p.replica.Listener()) })
 	p.log.Info("serving other replicas", "address", p.replica.Addr(), "replica", p.replica.ID())
 }
 
 // close stops serving other replicas. Requests in flight have finished by then.
 func (p *hop) close() {
-	if p != nil {
-		_ = p.server.Close()
+	if p == nil {
+		return
 	}
+	p.stop()
+	_ = p.server.Close()
+	p.running.Wait()
 }
 
 // receive restores a request as it arrived at the other replica.

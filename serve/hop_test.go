@@ -1,13 +1,17 @@
 package serve_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,7 +36,7 @@ func startReplica(t *testing.T, e cluster.Engine, src mcp.Source) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := serve.OpenStateKeys("", r.Key())
+	keys, err := serve.OpenStateKeys("", r.Keys()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,5 +264,144 @@ func TestLostReplica(t *testing.T) {
 		}
 	case <-time.After(5 * time.Second):
 		t.Error("the call hung although its replica had gone")
+	}
+}
+
+// changing is a source whose lists and resources change when the test says so.
+type changing struct {
+	mcp.Unimplemented
+
+	mu       sync.Mutex
+	watchers []func(mcp.Change)
+}
+
+func (*changing) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Server:    mcp.Implementation{Name: "changing", Version: "1"},
+		Tools:     []mcp.Tool{{Name: "t"}},
+		Resources: []mcp.Resource{{URI: "test://a", Name: "a"}},
+		Subscribe: true,
+	}, nil
+}
+
+func (s *changing) Watch(f func(mcp.Change)) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers = append(s.watchers, f)
+	return func() {}
+}
+
+func (s *changing) change(c mcp.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.watchers {
+		f(c)
+	}
+}
+
+// listen opens subscriptions/listen at a replica, and returns its notifications.
+func (p *replica) listen(t *testing.T) <-chan string {
+	t.Helper()
+	const body = `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"notifications":{` +
+		`"toolsListChanged":true,"resourceSubscriptions":["test://a"]},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+	req.Header.Set("Mcp-Method", "subscriptions/listen")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	got := make(chan string, 100)
+	go func() {
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				var message struct {
+					Method string `json:"method"`
+				}
+				_ = json.Unmarshal([]byte(data), &message)
+				got <- message.Method
+			}
+		}
+	}()
+	if first := <-got; first != "notifications/subscriptions/acknowledged" {
+		t.Fatalf("first message %q", first)
+	}
+	return got
+}
+
+// TestSharedChanges guards that every client of every replica is notified exactly once of a
+// change, whether one replica or all of them notice it, and at least once if messages between
+// replicas were lost.
+func TestSharedChanges(t *testing.T) {
+	e := cluster.NewMemory()
+	var sources [3]*changing
+	var streams []<-chan string
+	for i := range sources {
+		sources[i] = &changing{}
+		p := startReplica(t, e, sources[i])
+		streams = append(streams, p.listen(t), p.listen(t))
+	}
+	expect := func(what string, want ...string) {
+		t.Helper()
+		for i, s := range streams {
+			var got []string
+			for range want {
+				select {
+				case method := <-s:
+					got = append(got, method)
+				case <-time.After(5 * time.Second):
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: stream %d received %q, want %q", what, i, got, want)
+			}
+		}
+		<-time.After(250 * time.Millisecond) // twice the time in which changes are merged
+		for i, s := range streams {
+			select {
+			case method := <-s:
+				t.Errorf("%s: stream %d also received %q", what, i, method)
+			default:
+			}
+		}
+	}
+	const tools, updated = "notifications/tools/list_changed", "notifications/resources/updated"
+	sources[0].change(mcp.Change{Tools: true})
+	expect("tools at one replica", tools)
+	sources[1].change(mcp.Change{URI: "test://a"})
+	sources[1].change(mcp.Change{URI: "test://b"})
+	expect("a resource at one replica", updated)
+	for _, s := range sources {
+		s.change(mcp.Change{Tools: true, URI: "test://a"})
+	}
+	expect("both at all replicas", updated, tools)
+	for i := range 2000 {
+		sources[2].change(mcp.Change{URI: fmt.Sprintf("test://many/%d", i)})
+	}
+	sources[2].change(mcp.Change{URI: "test://a"})
+	for i, s := range streams {
+		for deadline := time.After(5 * time.Second); ; {
+			select {
+			case method := <-s:
+				if method == updated {
+					break
+				}
+				continue
+			case <-deadline:
+				t.Errorf("stream %d missed a resource among many", i)
+			}
+			break
+		}
 	}
 }

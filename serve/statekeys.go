@@ -22,11 +22,11 @@ import (
 // Use separate keys for each service. StateKeys are safe for concurrent use.
 type StateKeys struct {
 	path string // "" without a file
+
+	mu sync.Mutex
 	// fixed are keys that were given as a value, rather than in a file.
 	fixed [][]byte
-
-	mu   sync.Mutex
-	keys [][]byte
+	keys  [][]byte
 	// servers receive the keys when the file changes.
 	servers []*server.Server
 }
@@ -114,17 +114,33 @@ func (k *StateKeys) Reload() error {
 			return fmt.Errorf("state key file %s: %w", k.path, err)
 		}
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	keys = append(keys, k.fixed...)
 	if len(keys) == 0 {
 		return errors.New("no state keys")
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.keys = keys
 	for _, s := range k.servers {
 		s.SetStateKeys(keys)
 	}
 	return nil
+}
+
+// Replace replaces the keys that were given as a value, as [OpenStateKeys] checks them, and
+// reads the file again. On error the keys stay unchanged.
+func (k *StateKeys) Replace(more ...[]byte) error {
+	k.mu.Lock()
+	before := k.fixed
+	k.fixed = more
+	k.mu.Unlock()
+	err := k.Reload()
+	if err != nil {
+		k.mu.Lock()
+		k.fixed = before
+		k.mu.Unlock()
+	}
+	return err
 }
 
 // readStateKeys reads a key file, which no other user may be able to read.

@@ -2,7 +2,11 @@
 //
 // Every write is one script, so that comparing and swapping is atomic. Redis copies writes
 // to its own replicas after it has acknowledged them: when it fails over, the last writes
-// can be lost. Members of the cluster then renew their records within a second.
+// can be lost. Members of the cluster then renew their records within a second. A revision is
+// at least the server's time in microseconds, so revisions grow even if Redis loses its
+// data, provided that the clocks of its servers agree within the time of a failover.
+//
+// Messages use publish and subscribe: subscribers that are not connected miss them.
 package redis
 
 import (
@@ -12,6 +16,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +29,7 @@ import (
 // Engine is a [cluster.Engine] in Redis or Valkey.
 type Engine struct {
 	pool   *redis.Pool
+	dial   func(context.Context) (redis.Conn, error)
 	prefix string
 	routes []string // host:port of each server
 }
@@ -87,10 +93,11 @@ func Open(urls string, opts *Options) (*Engine, error) {
 		servers = append(servers, s)
 		e.routes = append(e.routes, s.host)
 	}
+	e.dial = func(ctx context.Context) (redis.Conn, error) {
+		return dialAny(ctx, servers, &o)
+	}
 	e.pool = &redis.Pool{
-		DialContext: func(ctx context.Context) (redis.Conn, error) {
-			return dialAny(ctx, servers, &o)
-		},
+		DialContext: e.dial,
 		MaxIdle:     maxIdle,
 		MaxActive:   maxActive,
 		Wait:        true,
@@ -198,29 +205,67 @@ func (e *Engine) Hosts() []string { return e.routes }
 // Close implements [cluster.Engine].
 func (e *Engine) Close() error { return e.pool.Close() }
 
+// next is the beginning of scripts that write. It defines the next revision, see the
+// comment of the package, as text: Lua would print a large number with an exponent.
+const next = `
+		local function next(key)
+			local r = tonumber(redis.call('GET', key) or '0') + 1
+			local t = redis.call('TIME')
+			r = string.format('%.0f', math.max(r, t[1] * 1000000 + t[2]))
+			redis.call('SET', key, r)
+			return r
+		end`
+
 // The scripts. A record is a hash of value v and revision r. The names of a group are in a
-// set, from which List removes those that have expired. Each returns 0 for a conflict.
+// set, from which the list script removes those that have expired. The others publish a change
+// to the channel that is their last argument, and return 0 for a conflict.
 var (
-	createScript = redis.NewScript(3, `
-		if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-		local r = redis.call('INCR', KEYS[3])
+	createScript = redis.NewScript(3, next+`
+		if redis.call('EXISTS', KEYS[1]) == 1 then return '0' end
+		local r = next(KEYS[3])
 		redis.call('HSET', KEYS[1], 'v', ARGV[1], 'r', r)
 		if ARGV[2] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 		redis.call('SADD', KEYS[2], ARGV[3])
+		redis.call('PUBLISH', ARGV[4], 'k' .. ARGV[3])
 		return r`)
-	updateScript = redis.NewScript(3, `
-		if redis.call('HGET', KEYS[1], 'r') ~= ARGV[4] then return 0 end
-		local r = redis.call('INCR', KEYS[3])
+	updateScript = redis.NewScript(3, next+`
+		if redis.call('HGET', KEYS[1], 'r') ~= ARGV[4] then return '0' end
+		local changed = redis.call('HGET', KEYS[1], 'v') ~= ARGV[1]
+		local r = next(KEYS[3])
 		redis.call('HSET', KEYS[1], 'v', ARGV[1], 'r', r)
 		if ARGV[2] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) else redis.call('PERSIST', KEYS[1]) end
 		redis.call('SADD', KEYS[2], ARGV[3])
+		if changed then redis.call('PUBLISH', ARGV[5], 'k' .. ARGV[3]) end
 		return r`)
 	deleteScript = redis.NewScript(2, `
-		if redis.call('HGET', KEYS[1], 'r') ~= ARGV[1] then return 0 end
+		if redis.call('HGET', KEYS[1], 'r') ~= ARGV[1] then return '0' end
 		redis.call('DEL', KEYS[1])
 		redis.call('SREM', KEYS[2], ARGV[2])
-		return 1`)
+		redis.call('PUBLISH', ARGV[3], 'k' .. ARGV[2])
+		return '1'`)
+	listScript = redis.NewScript(1, `
+		local all = {}
+		for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+			local fields = redis.call('HMGET', KEYS[1] .. '/' .. name, 'v', 'r')
+			if fields[2] then
+				all[#all + 1] = name
+				all[#all + 1] = fields[1]
+				all[#all + 1] = fields[2]
+			else
+				redis.call('SREM', KEYS[1], name)
+			end
+		end
+		return all`)
 )
+
+// channel returns the name in Redis of a topic.
+func (e *Engine) channel(topic string) string { return e.prefix + "events:" + topic }
+
+// channelOf returns the channel for changes of a record.
+func (e *Engine) channelOf(key string) string {
+	group, _, _ := strings.Cut(key, "/")
+	return e.channel(group)
+}
 
 // key returns the names in Redis of a record and of the set of its group.
 func (e *Engine) key(key string) (record, group, name string) {
@@ -245,7 +290,8 @@ func (e *Engine) run(ctx context.Context, script *redis.Script, args ...any) (ui
 // Create implements [cluster.Engine].
 func (e *Engine) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error) {
 	record, group, name := e.key(key)
-	return e.run(ctx, createScript, record, group, e.prefix+"revision", value, ttl.Milliseconds(), name)
+	return e.run(ctx, createScript, record, group, e.prefix+"revision", value, ttl.Milliseconds(), name,
+		e.channelOf(key))
 }
 
 // Update implements [cluster.Engine].
@@ -253,13 +299,14 @@ func (e *Engine) Update(
 	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
 ) (uint64, error) {
 	record, group, name := e.key(key)
-	return e.run(ctx, updateScript, record, group, e.prefix+"revision", value, ttl.Milliseconds(), name, revision)
+	return e.run(ctx, updateScript, record, group, e.prefix+"revision", value, ttl.Milliseconds(), name, revision,
+		e.channelOf(key))
 }
 
 // Delete implements [cluster.Engine].
 func (e *Engine) Delete(ctx context.Context, key string, revision uint64) error {
 	record, group, name := e.key(key)
-	_, err := e.run(ctx, deleteScript, record, group, revision, name)
+	_, err := e.run(ctx, deleteScript, record, group, revision, name, e.channelOf(key))
 	return err
 }
 
@@ -270,10 +317,6 @@ func (e *Engine) Get(ctx context.Context, key string) (cluster.Record, error) {
 		return cluster.Record{}, err
 	}
 	defer c.Close()
-	return e.get(ctx, c, key)
-}
-
-func (e *Engine) get(ctx context.Context, c redis.Conn, key string) (cluster.Record, error) {
 	fields, err := redis.ByteSlices(redis.DoContext(c, ctx, "HMGET", e.prefix+key, "v", "r"))
 	if err != nil {
 		return cluster.Record{}, err
@@ -281,40 +324,53 @@ func (e *Engine) get(ctx context.Context, c redis.Conn, key string) (cluster.Rec
 	if len(fields) != 2 || fields[1] == nil {
 		return cluster.Record{}, cluster.ErrNotFound
 	}
-	revision, err := strconv.ParseUint(string(fields[1]), 10, 64)
+	return record(key, fields[0], fields[1])
+}
+
+func record(key string, value, revision []byte) (cluster.Record, error) {
+	r, err := strconv.ParseUint(string(revision), 10, 64)
 	return cluster.Record{
 		Key:      key,
-		Value:    fields[0],
-		Revision: revision,
+		Value:    value,
+		Revision: r,
 	}, err
 }
 
-// List implements [cluster.Engine].
+// List implements [cluster.Engine], with one round trip.
 func (e *Engine) List(ctx context.Context, group string) ([]cluster.Record, error) {
 	c, err := e.pool.GetContext(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	names, err := redis.Strings(redis.DoContext(c, ctx, "SMEMBERS", e.prefix+group))
+	fields, err := redis.ByteSlices(listScript.DoContext(ctx, c, e.prefix+group))
 	if err != nil {
 		return nil, err
 	}
 	var all []cluster.Record
-	for _, name := range names {
-		r, err := e.get(ctx, c, group+"/"+name)
-		switch {
-		case errors.Is(err, cluster.ErrNotFound):
-			// Redis has expired it. A record that is created again meanwhile returns to the set
-			// with its next update.
-			if _, err := redis.DoContext(c, ctx, "SREM", e.prefix+group, name); err != nil {
-				return nil, err
-			}
-		case err != nil:
-			return nil, err
-		default:
-			all = append(all, r)
+	for f := range slices.Chunk(fields, 3) {
+		if len(f) != 3 {
+			return nil, errors.New("the list is incomplete")
 		}
+		r, err := record(group+"/"+string(f[0]), f[1], f[2])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
 	}
 	return all, nil
+}
+
+// Publish implements [cluster.Engine].
+func (e *Engine) Publish(ctx context.Context, topic string, message []byte) error {
+	if len(message) > cluster.MaxMessage {
+		return cluster.ErrTooLarge
+	}
+	c, err := e.pool.GetContext(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = redis.DoContext(c, ctx, "PUBLISH", e.channel(topic), append([]byte{'m'}, message...))
+	return err
 }

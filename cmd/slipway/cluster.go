@@ -35,23 +35,9 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 	if f.urls == "" {
 		return func() {}, nil
 	}
-	const form = "for example --cluster redis://valkey.internal:6379/0"
-	var opts redis.Options
-	if f.passwordFile != "" {
-		opts.Password = func() (string, error) {
-			text, err := fsutil.ReadText(f.passwordFile, maxPassword)
-			return strings.TrimSpace(string(text)), err
-		}
-		if _, err := opts.Password(); err != nil {
-			return nil, badInput("", "cluster password file: %v", err)
-		}
-	}
-	engine, err := redis.Open(f.urls, &opts)
+	engine, err := f.open()
 	if err != nil {
-		if strings.Contains(f.urls, "@") {
-			return nil, usage("use --cluster-password-file for the password", "--cluster: %v", err)
-		}
-		return nil, usage(form, "--cluster: %v", err)
+		return nil, err
 	}
 	listen, err := f.address(engine.Hosts())
 	if err != nil {
@@ -76,14 +62,47 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 		_ = engine.Close()
 	}
 	if o.StateKeys == nil {
-		if o.StateKeys, err = serve.OpenStateKeys("", replica.Key()); err != nil {
+		if o.StateKeys, err = serve.OpenStateKeys("", replica.Keys()...); err != nil {
 			leave()
 			return nil, fmt.Errorf("key of the cluster: %w", err)
 		}
+		keys := o.StateKeys
+		replica.FollowKeys(func(current [][]byte) {
+			if err := keys.Replace(current...); err != nil {
+				log.Error("cluster keys not used, keeping the previous ones", "error", err)
+				return
+			}
+			log.Info("cluster keys in use", "seals", cluster.KeyID(current[0]), "keys", len(current))
+		})
 	}
 	o.Cluster = replica
 	o.Server.Replica = replica.ID()
 	return leave, nil
+}
+
+// clusterForm is the hint for a wrong URL.
+const clusterForm = "for example --cluster redis://valkey.internal:6379/0"
+
+// open returns the engine, without connecting to it.
+func (f *clusterFlags) open() (*redis.Engine, error) {
+	var opts redis.Options
+	if f.passwordFile != "" {
+		opts.Password = func() (string, error) {
+			text, err := fsutil.ReadText(f.passwordFile, maxPassword)
+			return strings.TrimSpace(string(text)), err
+		}
+		if _, err := opts.Password(); err != nil {
+			return nil, badInput("", "cluster password file: %v", err)
+		}
+	}
+	engine, err := redis.Open(f.urls, &opts)
+	switch {
+	case err == nil:
+		return engine, nil
+	case strings.Contains(f.urls, "@"):
+		return nil, usage("use --cluster-password-file for the password", "--cluster: %v", err)
+	}
+	return nil, usage(clusterForm, "--cluster: %v", err)
 }
 
 // address returns where to listen for other replicas. They have to reach it, so by default

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -27,12 +28,17 @@ type hub struct {
 	wake    chan struct{}
 	writing bool
 	idle    *time.Ticker // while writing
+
+	// share, if not nil, passes changes of the source to other servers, and merges theirs.
+	share *sharing
 }
 
 // change is a [mcp.Change] of the source, or of a task of this server or an elicitation.
 type change struct {
 	mcp.Change
 	id string // of the task or elicitation, or empty
+	// everything means that any resource may have changed.
+	everything bool
 }
 
 // listener receives changes. deliver must not wait.
@@ -71,9 +77,7 @@ func (h *hub) add(l listener) bool {
 	if !start {
 		return true
 	}
-	stop := w.Watch(func(c mcp.Change) {
-		h.changed(change{Change: c})
-	}) // may call changed immediately
+	stop := w.Watch(h.sourceChanged) // may call it immediately
 	h.mu.Lock()
 	closed := h.closed
 	h.stop = stop
@@ -98,6 +102,21 @@ func (h *hub) remove(l listener) {
 	if stop != nil {
 		stop()
 	}
+}
+
+// sourceChanged receives a change from the source.
+func (h *hub) sourceChanged(c mcp.Change) {
+	h.mu.Lock()
+	share := h.share
+	h.mu.Unlock()
+	if share == nil {
+		h.changed(change{Change: c})
+		return
+	}
+	if share.publish != nil {
+		share.publish(c)
+	}
+	share.collect(change{Change: c})
 }
 
 // changed delivers a change to all listeners, without holding the lock.
@@ -303,6 +322,21 @@ func (p *pending) merge(c change, wants func(uri string) bool) bool {
 			p.ids = make(map[string]struct{})
 		}
 		p.ids[c.id] = struct{}{}
+		news = true
+	}
+	return news
+}
+
+// mergeAll adds resources, and reports whether there are any.
+func (p *pending) mergeAll(uris iter.Seq[string]) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	news := false
+	for uri := range uris {
+		if p.uris == nil {
+			p.uris = make(map[string]struct{})
+		}
+		p.uris[uri] = struct{}{}
 		news = true
 	}
 	return news

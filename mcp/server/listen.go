@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -220,10 +222,11 @@ func (sub *subscription) wants(c change) bool {
 	if _, ok := sub.tasks[c.id]; !ok {
 		c.id = ""
 	}
-	return sub.news.merge(c, func(uri string) bool {
+	news := sub.news.merge(c, func(uri string) bool {
 		_, ok := sub.uris[uri]
 		return ok
 	})
+	return c.everything && sub.news.mergeAll(maps.Keys(sub.uris)) || news
 }
 
 // acknowledgment returns the first message of a subscription.
@@ -413,7 +416,17 @@ func (s *session) note(c change) {
 	o := s.ensureOutgoing()
 	initialized := s.initialized
 	s.mu.Unlock()
-	if !initialized || !o.news.merge(c, s.isSubscribed) {
+	if !initialized {
+		return
+	}
+	news := o.news.merge(c, s.isSubscribed)
+	if c.everything {
+		s.mu.Lock()
+		uris := slices.Collect(maps.Keys(o.subscribed))
+		s.mu.Unlock()
+		news = o.news.mergeAll(slices.Values(uris)) || news
+	}
+	if !news {
 		return
 	}
 	s.mu.Lock()

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// newsTopic is the topic of messages between replicas.
+const newsTopic = "news"
+
+// news is a message between replicas.
+type news struct {
+	From string          `json:"from"`
+	Kind string          `json:"kind"`
+	Data json.RawMessage `json:"data"`
+}
+
+// handlers receive messages. The functions are called one at a time and must not wait.
+type handlers struct {
+	kinds map[string]func(from string, data json.RawMessage)
+	// missed is called when messages may have been lost.
+	missed []func()
+}
+
+// Handle registers the function for messages of a kind, and one that is called when
+// messages may have been lost, because the engine or the connection to it failed. Both
+// are called one at a time and must not wait. They are called until [Replica.Leave].
+func (r *Replica) Handle(kind string, receive func(from string, data json.RawMessage), missed func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.handlers.kinds == nil {
+		r.handlers.kinds = make(map[string]func(string, json.RawMessage))
+	}
+	r.handlers.kinds[kind] = receive
+	r.handlers.missed = append(r.handlers.missed, missed)
+}
+
+// Publish sends a message to all other replicas. Encoded, it may have [MaxMessage] bytes.
+func (r *Replica) Publish(ctx context.Context, kind string, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	message, err := json.Marshal(news{
+		From: r.id,
+		Kind: kind,
+		Data: raw,
+	})
+	if err != nil {
+		return err
+	}
+	return r.engine.Publish(ctx, newsTopic, message)
+}
+
+// subscribe subscribes to everything that replicas follow.
+func (r *Replica) subscribe(ctx context.Context) (Subscription, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Lease)
+	defer cancel()
+	return r.engine.Subscribe(ctx, memberGroup, groupOf(keyRecord), newsTopic)
+}
+
+// follow receives events until ctx ends, and subscribes again after a failure.
+func (r *Replica) follow(ctx context.Context, sub Subscription) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		if sub != nil {
+			err := r.receive(ctx, sub)
+			_ = sub.Close()
+			if ctx.Err() == nil {
+				r.opts.Logger.Warn("cluster events interrupted", "error", err)
+			}
+		}
+		pause.Reset(r.opts.Lease / 8)
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		var err error
+		if sub, err = r.subscribe(ctx); err != nil {
+			sub = nil
+			continue
+		}
+		if r.refresh(ctx) != nil || r.syncKeys(ctx) != nil {
+			continue // the report tries again
+		}
+		r.mu.Lock()
+		missed := r.handlers.missed
+		r.mu.Unlock()
+		for _, f := range missed {
+			f()
+		}
+	}
+}
+
+// receive handles events until the subscription fails. What an event leaves unread for a
+// failure is read with the next report.
+func (r *Replica) receive(ctx context.Context, sub Subscription) error {
+	for {
+		e, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		switch e.Topic {
+		case memberGroup:
+			if e.Key != memberGroup+"/"+r.id {
+				_ = r.within(ctx, r.refresh)
+			}
+		case groupOf(keyRecord):
+			_ = r.within(ctx, r.syncKeys)
+		case newsTopic:
+			r.dispatch(e.Message)
+		}
+	}
+}
+
+// within calls f with the time limit of a report.
+func (r *Replica) within(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Lease)
+	defer cancel()
+	return f(ctx)
+}
+
+func (r *Replica) dispatch(message []byte) {
+	var n news
+	if len(message) > MaxMessage || json.Unmarshal(message, &n) != nil || n.From == r.id {
+		return
+	}
+	r.mu.Lock()
+	receive := r.handlers.kinds[n.Kind]
+	r.mu.Unlock()
+	if receive != nil { // otherwise it is of a later version
+		receive(n.From, n.Data)
+	}
+}
