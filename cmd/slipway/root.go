@@ -26,7 +26,7 @@ type maker struct {
 
 // sections are the commands in the order of the help.
 var sections = []section{
-	{"Serve", []maker{{"serve", newServe}, {"ps", newPs}}},
+	{"Serve", []maker{{"serve", newServe}, {"ps", newPs}, {"cluster", newCluster}}},
 	{"Use a server", []maker{{"ls", newLs}, {"inspect", newInspect}, {"call", newCall}, {"read", newRead},
 		{"prompt", newPrompt}, {"complete", newComplete}, {"login", newLogin}, {"logout", newLogout},
 		{"record", newRecord}, {"replay", newReplay}, {"test", newTest}}},
