@@ -56,6 +56,7 @@ type MappingSettings struct {
 	// Host is where the site will be published, for its limits and files.
 	Host       Host
 	Collisions string // "disambiguate" or "error"
+	Layout     string // "packed" or "standard"
 	// Compact omits white space in files, and Precompress lists forms of additional
 	// compressed files.
 	Compact     bool

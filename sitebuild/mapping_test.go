@@ -205,8 +205,8 @@ func TestFaults(t *testing.T) {
 		"unknown": {
 			"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n",
 			[]string{
-				`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, ` +
-					`website, instructions, output, siteRoot, host, collisions, compact, precompress, inputs) [mapping/schema]`,
+				`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, ` +
+					`instructions, output, siteRoot, host, collisions, layout, compact, precompress, inputs) [mapping/schema]`,
 				"4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?",
 			},
 		},

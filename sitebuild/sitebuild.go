@@ -75,6 +75,8 @@ type (
 	Change = sitewriter.Change
 	// Collisions is the action for answers whose names collide.
 	Collisions = sitewriter.Collisions
+	// Layout is where the answers of tools are stored.
+	Layout = sitewriter.Layout
 	// Host is a web host for static files.
 	Host = sitewriter.Host
 	// Output is the destination of a site: [Dir], [ZipFile], [TarFile], [Zip], [Tar] or a
@@ -103,6 +105,14 @@ const (
 	Disambiguate = sitewriter.Disambiguate
 	// Refuse makes a collision an error.
 	Refuse = sitewriter.Refuse
+)
+
+// The layouts.
+const (
+	// OneFile stores each answer in a file, as the standard says.
+	OneFile = sitewriter.OneFile
+	// Packed stores the answers of tools in packs, for at most two files a page.
+	Packed = sitewriter.Packed
 )
 
 // The supported web hosts, as described by [staticmcp.HostNames].

@@ -7,12 +7,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/internal/search"
 )
 
@@ -122,11 +125,26 @@ func (s *Site) file(ctx context.Context, path string) (*storedFile, error) {
 }
 
 // asFile is the form in which files that are served themselves are cached.
-func asFile(_ string, loaded *site.File) (any, int64, error) {
-	sum := sha256.Sum256(loaded.Data)
+func asFile(path string, loaded *site.File) (any, int64, error) {
+	data := loaded.Data
+	if path == site.ManifestName {
+		data = withoutPacks(data)
+	}
+	sum := sha256.Sum256(data)
 	return &storedFile{
-		data:    loaded.Data,
+		data:    data,
 		etag:    `"` + hex.EncodeToString(sum[:16]) + `"`,
 		modTime: loaded.Stamp.ModTime,
-	}, int64(len(loaded.Data)), nil
+	}, int64(len(data)), nil
+}
+
+// withoutPacks returns a manifest in which the table of packs is null. Answers are served one
+// by one, under the rules for their tools, and packs are not served.
+func withoutPacks(manifest []byte) []byte {
+	table := jsonscan.Member(jsonscan.Member(manifest, "_meta"), packs.MetaName)
+	if table == nil {
+		return manifest
+	}
+	before, after, _ := bytes.Cut(manifest, table)
+	return slices.Concat(before, []byte("null"), after)
 }

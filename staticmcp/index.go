@@ -14,6 +14,7 @@ type Index struct {
 	// Generator is the name of the program that wrote the site.
 	Generator string `json:"generator"`
 	// Count and Bytes are the number and total size of all files except the index itself.
+	// Answers in packs are not files.
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`
 	// Files are sorted by path. Nil if there are Shards.
@@ -30,8 +31,11 @@ type IndexEntry struct {
 	// Path is the slash-separated path in the site, and Size the bytes of the file.
 	Path string `json:"path"`
 	Size int64  `json:"size"`
-	// SHA256 is the hash of the contents in hexadecimal digits.
-	SHA256 string `json:"sha256"`
+	// SHA256 is the hash of the contents in hexadecimal digits. Answers in packs have none:
+	// their packs do.
+	SHA256 string `json:"sha256,omitempty"`
+	// Packed means that the answer is in a pack, and not in a file at Path.
+	Packed bool `json:"packed,omitempty"`
 
 	// The question that the file answers, if any: the arguments are the unencoded ones, in
 	// path order.

@@ -160,7 +160,7 @@ func (f *inference) read(dir string) (folders, files []string, err error) {
 		read:    time.Now(),
 	}
 	f.m.visits = append(f.m.visits, v)
-	err = f.site.store.Names(dir, func(name string, isDir bool) bool {
+	err = f.site.store.Store.Names(dir, func(name string, isDir bool) bool {
 		if f.left--; f.left < 0 {
 			return false
 		}
@@ -294,7 +294,7 @@ func (f *inference) ownDefinition(name string) []byte {
 
 // object returns the file at path if it is a JSON object, otherwise nil.
 func (f *inference) object(path string) []byte {
-	loaded, err := f.site.store.Load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
+	loaded, err := f.site.store.Store.Load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
 	if err != nil {
 		return nil
 	}
@@ -327,7 +327,7 @@ func (f *inference) allResources(dir string, level int) error {
 	}
 	for _, name := range files {
 		path := dir + "/" + name + site.Extension
-		loaded, err := f.site.store.Load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
+		loaded, err := f.site.store.Store.Load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
 		if err != nil {
 			continue // unreadable files are not offered
 		}

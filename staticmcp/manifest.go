@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -25,6 +26,7 @@ type offer struct {
 	prompts   map[string]*prompt
 	templates map[string]*template
 	resources map[string]int // place in catalog.Resources by URI
+	packs     packs.Table    // nil if every answer is a file
 	warnings  []string
 
 	indexing sync.Once
@@ -115,6 +117,13 @@ func (m *manifestReader) head() error {
 		}
 	} else if err := m.complain("the manifest has no capabilities"); err != nil {
 		return err
+	}
+	if i, ok := top["_meta"]; ok && m.doc[i] == '{' {
+		if raw := jsonscan.Member(m.valueAt(i), packs.MetaName); raw != nil {
+			if m.offer.packs, err = packs.Parse(raw); err != nil {
+				return err
+			}
+		}
 	}
 	if _, ok := top["protocolVersion"]; !ok {
 		if err := m.complain("the manifest has no protocolVersion"); err != nil {

@@ -87,7 +87,7 @@ func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) 
 func open(ctx context.Context, st site.Store, o *Options) (*Site, error) {
 	s := &Site{
 		opts:  o,
-		store: st,
+		store: site.NewPacked(st),
 		cache: newCache(o.CacheBytes),
 	}
 	switch o.Compat {

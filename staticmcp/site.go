@@ -26,7 +26,7 @@ import (
 type Site struct {
 	// opts are complete, and store reads the files.
 	opts  *Options
-	store site.Store
+	store *site.Packed
 	offer atomic.Pointer[offer]
 
 	// cache has parsed files, and flights those that are being loaded.

@@ -157,6 +157,7 @@ func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*
 	manifest.stamp = loaded.Stamp
 	manifest.exists = true
 	manifest.visits = m.visits
+	s.store.SetTable(m.offer.packs)
 	return m.finish(), nil
 }
 

@@ -23,6 +23,7 @@ func newSiteBuild() *cobra.Command {
 	var o writing
 	var in sitebuild.InputOptions
 	var watch bool
+	var layout string
 	var noPictures bool
 	var every time.Duration
 	cmd := &cobra.Command{
@@ -33,6 +34,10 @@ JSON, JSON Lines or SQLite file, an OpenAPI 3 document, a folder of Go packages,
 or a slipway.site.yaml, which combines several of these and can set the output.
 In a folder, only changed files are written, and only files from an earlier
 build that were not edited since are deleted.
+
+Answers of tools are packed into a few files, which Slipway and the endpoints of
+--host read. --layout standard writes one file for each answer, for other readers
+of the StaticMCP standard.
 
 --check writes nothing: it prints the files that are out of date, and the exit
 code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
@@ -45,6 +50,13 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 			if noPictures {
 				in.Documents.MaxImageBytes = -1
 			}
+			switch words := cmd.Flags().Changed("word-files"); {
+			case layout != "standard" && words:
+				return usage("add --layout standard",
+					"build: --word-files is for readers of the standard layout, and the layout is packed")
+			case layout != "standard":
+				in.Documents.TermFiles = -1 // readers of packs search the index
+			}
 			in.Documents.TermFiles = cmp.Or(in.Documents.TermFiles, -1)
 			source, err := open.NewInput(args[0], &in)
 			if err != nil {
@@ -55,6 +67,9 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 			}
 			if err := o.complete(cmd); err != nil {
 				return err
+			}
+			if layout != "standard" {
+				o.Layout = sitebuild.Packed
 			}
 			if watch && (o.output == "-" || o.check || o.dryRun || o.json) {
 				return usage("name a folder with -o", "build: --watch requires a folder or a file to write")
@@ -68,6 +83,8 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	}
 	o.flags(cmd)
 	f := cmd.Flags()
+	f.Var(oneOf(&layout, "packed", "standard"), "layout",
+		"where answers of tools are stored: packed, for few files, or standard, one file each")
 	f.BoolVar(&o.check, "check", false, "fail if the output is out of date, without writing")
 	f.BoolVar(&watch, "watch", false, "rebuild when the input changes")
 	f.DurationVar(&every, "watch-interval", time.Second, "`time` between checks for changes")
@@ -81,7 +98,7 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 		"maximum `number` of words with precomputed search results, for readers without the index; 0 means none")
 	f.BoolVar(&noPictures, "no-pictures", false, "exclude pictures of documents")
 	f.BoolVar(&in.Documents.NoSections, "no-sections", false,
-		"exclude get_section, whose answers are most files of a site of documents")
+		"exclude get_section, whose answers are most of a site of documents")
 	f.StringSliceVar((*[]string)(&in.Table.Table.Key), "key", nil,
 		"`COLUMN` that identifies the rows of a table (repeatable; default: detected)")
 	f.StringVar(&in.Name, "name", "", "`name` of the site")

@@ -20,6 +20,7 @@ func applySettings(cmd *cobra.Command, in *open.Input) error {
 		{"site-root", s.SiteRoot},
 		{"host", string(s.Host)},
 		{"collisions", s.Collisions},
+		{"layout", s.Layout},
 		{"compact", strconv.FormatBool(s.Compact)},
 		{"precompress", strings.Join(s.Precompress, ",")},
 	} {

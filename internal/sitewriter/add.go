@@ -78,10 +78,14 @@ func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answe
 // add writes the missing files, then the index.
 func (t *dirTarget) add(w *writer, owner map[string]*Answer) (map[string]staticmcp.IndexEntry, error) {
 	w.sort()
+	packed, err := t.packed()
+	if err != nil {
+		return nil, err
+	}
 	added := make(map[string]staticmcp.IndexEntry)
 	for i := range w.files {
 		f := &w.files[i]
-		if _, twice := added[f.path]; twice {
+		if _, twice := added[f.path]; twice || packed[f.path] {
 			continue
 		}
 		if _, err := t.root.Lstat(f.path); !errors.Is(err, fs.ErrNotExist) {
@@ -119,6 +123,18 @@ func (t *dirTarget) add(w *writer, owner map[string]*Answer) (map[string]staticm
 		return nil, err
 	}
 	return added, t.replace(w, staticmcp.IndexPath, doc)
+}
+
+// packed returns the paths of the answers in packs.
+func (t *dirTarget) packed() (map[string]bool, error) {
+	paths := make(map[string]bool)
+	err := t.listed(func(e *staticmcp.IndexEntry) error {
+		if e.Packed {
+			paths[e.Path] = true
+		}
+		return nil
+	})
+	return paths, err
 }
 
 // addTools appends the tools that have an added answer and are missing from the manifest.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -60,6 +61,7 @@ type toolPlan struct {
 	layout          *staticmcp.ToolLayout
 	input, output   *schema.Schema // nil if there is none
 	interchangeable bool
+	searches        bool // the tool has a search index
 }
 
 // collect reads all answers.
@@ -121,6 +123,7 @@ func (w *writer) definitions() error {
 		p := &toolPlan{layout: staticmcp.NewToolLayout(t.Name, t.InputSchema)}
 		p.interchangeable = slices.Contains(w.site.Interchangeable, t.Name) &&
 			len(p.layout.Arguments()) == 2
+		p.searches = jsonscan.Member(t.Meta, staticmcp.MetaSearch) != nil
 		p.input, _ = schema.Compile(t.InputSchema)
 		if t.OutputSchema != nil {
 			p.output, _ = schema.Compile(t.OutputSchema)
@@ -205,6 +208,7 @@ func (w *writer) takeFile(a *Answer) error {
 		a.Path == staticmcp.IndexPath ||
 		first == "tools" ||
 		first == "resources" ||
+		first == packs.Dir ||
 		first == "prompts":
 		return refuse(rulePath, "provide it as an answer", "the path %q is reserved", a.Path)
 	case w.taken[a.Path]:
@@ -230,7 +234,7 @@ func (w *writer) takeValues(c *Completion) error {
 	if err != nil {
 		return err
 	}
-	return w.keep(file{path: path}, w.document(doc), nil)
+	return w.keep(file{path: path}, w.document(path, doc), nil)
 }
 
 // takeTool stores the answer of a tool. Arguments and result are validated, because
@@ -240,6 +244,10 @@ func (w *writer) takeTool(a *Answer) error {
 	if t == nil {
 		return refuse(ruleUnknownTool, "add its definition", "there is an answer of the tool %q, which is not defined",
 			a.Tool)
+	}
+	if w.opts.Layout == Packed && t.searches {
+		w.note(&question{Tool: a.Tool})
+		return nil
 	}
 	ordered, err := t.layout.Ordered(a.Arguments)
 	if err != nil {
@@ -273,10 +281,11 @@ func (w *writer) takeTool(a *Answer) error {
 	}
 	if len(address.Texts) == 2 && t.interchangeable {
 		slices.Reverse(address.Texts)
+		path := address.Path()
 		return w.keep(file{
-			path:  address.Path(),
+			path:  path,
 			spare: true,
-		}, w.document(raw.Bytes()), q)
+		}, w.document(path, raw.Bytes()), q)
 	}
 	return nil
 }
@@ -493,7 +502,8 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 	if err := address.Valid(); err != nil {
 		return refuse(ruleUnnameable, "the standard has no file name for it", "%s: %v", q, err)
 	}
-	data := w.document(doc)
+	path := address.Path()
+	data := w.document(path, doc)
 	switch size := int64(len(data)); {
 	case size > w.opts.MaxAnswerBytes:
 		return refuse(ruleSize, "split it into pages", "%s: the answer has %d bytes, and readers take %d", q, size,
@@ -502,21 +512,25 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 		w.in(q.From).Add(ruleLargeAnswer, "", "split it into pages", "%s: no model can use an answer of %d bytes",
 			q, size)
 	}
-	path := address.Path()
 	if err := w.keep(file{path: path}, data, q); err != nil {
 		return err
 	}
-	if w.answered != nil {
-		w.answered[nameSum(q.Tool, q.Prompt, q.URI)] = true
-	}
+	w.note(q)
 	alias := address.AliasPath()
-	if alias != path && !w.opts.NoAliases {
+	if alias != path && !w.opts.NoAliases && !w.packs(path) {
 		return w.keep(file{
 			path:  alias,
 			spare: true,
 		}, data, q)
 	}
 	return nil
+}
+
+// note records that a tool, a prompt or a resource has an answer.
+func (w *writer) note(q *question) {
+	if w.answered != nil {
+		w.answered[nameSum(q.Tool, q.Prompt, q.URI)] = true
+	}
 }
 
 // nameSum returns a hash that identifies a tool, a prompt or a URI.
@@ -530,8 +544,11 @@ func (w *writer) omitted(tool, prompt, uri string) bool {
 	return w.answered != nil && !w.answered[nameSum(tool, prompt, uri)]
 }
 
-// document formats doc, which is compact, for output.
-func (w *writer) document(doc []byte) []byte {
+// document formats doc, which is compact, for the output at path.
+func (w *writer) document(path string, doc []byte) []byte {
+	if w.packs(path) {
+		return doc
+	}
 	if w.opts.Compact {
 		return append(bytes.Clone(doc), '\n')
 	}

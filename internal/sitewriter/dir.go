@@ -169,8 +169,18 @@ func (t *dirTarget) readIndex() (*staticmcp.Index, error) {
 	return index, nil
 }
 
-// entries calls visit with each entry of the index, in path order.
+// entries calls visit with the entry of each file in the index, in path order.
 func (t *dirTarget) entries(visit func(*staticmcp.IndexEntry) error) error {
+	return t.listed(func(e *staticmcp.IndexEntry) error {
+		if e.Packed {
+			return nil // its pack is a file
+		}
+		return visit(e)
+	})
+}
+
+// listed calls visit with each entry of the index, in path order.
+func (t *dirTarget) listed(visit func(*staticmcp.IndexEntry) error) error {
 	if t.index == nil {
 		return nil
 	}

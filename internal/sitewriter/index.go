@@ -25,7 +25,6 @@ const (
 // index creates the files below .staticmcp. They contain neither times nor the Slipway
 // version, so the same site has the same index.
 func (w *writer) index() error {
-	answers := w.files
 	for _, name := range slices.Sorted(maps.Keys(w.opts.Record)) {
 		if err := w.keepInner(indexDir+name, w.opts.Record[name]); err != nil {
 			return err
@@ -37,11 +36,12 @@ func (w *writer) index() error {
 	index := staticmcp.Index{
 		Format:    indexFormat,
 		Generator: "slipway",
-		Count:     len(answers),
+		Count:     len(w.files),
 	}
-	for i := range answers {
-		index.Bytes += answers[i].size
+	for i := range w.files {
+		index.Bytes += w.files[i].size
 	}
+	answers := w.listed()
 	if len(answers) <= staticmcp.IndexShardFiles {
 		for i := range answers {
 			e, err := w.entry(&answers[i])
@@ -58,6 +58,18 @@ func (w *writer) index() error {
 		return err
 	}
 	return w.keepInner(staticmcp.IndexPath, doc)
+}
+
+// listed returns the files and the answers in packs, sorted by path.
+func (w *writer) listed() []file {
+	if len(w.packed) == 0 {
+		return w.files
+	}
+	all := append(slices.Clone(w.files), w.packed...)
+	slices.SortFunc(all, func(a, b file) int {
+		return cmp.Compare(a.path, b.path)
+	})
+	return all
 }
 
 // keepInner stores a file below .staticmcp.
@@ -111,8 +123,11 @@ func (w *writer) entry(f *file) (staticmcp.IndexEntry, error) {
 	e := staticmcp.IndexEntry{
 		Path:   f.path,
 		Size:   f.size,
-		SHA256: hex.EncodeToString(f.sum[:]),
+		Packed: w.packs(f.path),
 		Alias:  f.spare,
+	}
+	if !e.Packed {
+		e.SHA256 = hex.EncodeToString(f.sum[:])
 	}
 	if f.question == 0 {
 		return e, nil

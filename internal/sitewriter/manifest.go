@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -49,6 +50,14 @@ func (w *writer) manifest(ctx context.Context) error {
 		m.member("extensions", w.site.Extensions)
 	}
 	m.close()
+	if w.table != nil {
+		table, err := w.table.Encode()
+		m.err = cmp.Or(m.err, err)
+		m.name("_meta")
+		m.open()
+		m.member(packs.MetaName, json.RawMessage(table))
+		m.close()
+	}
 	m.close()
 	m.text("\n")
 	if m.err != nil {

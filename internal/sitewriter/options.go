@@ -17,6 +17,8 @@ type Options struct {
 	NoIndex bool
 	// Compact writes each document on one line. Default: indented by two spaces.
 	Compact bool
+	// Layout is where the answers of tools are stored. Default: [OneFile].
+	Layout Layout
 
 	// Precompress also writes each file in compressed form, for web hosts that serve such
 	// files. "gzip" (.gz) is supported.
@@ -77,6 +79,19 @@ const (
 	Disambiguate Collisions = ""
 	// Refuse makes a collision an error.
 	Refuse Collisions = "error"
+)
+
+// Layout is where the answers of tools are stored.
+type Layout string
+
+const (
+	// OneFile stores each answer in a file, as the standard says.
+	OneFile Layout = ""
+	// Packed stores the answers to calls with arguments in packs, files of up to 128 KiB that
+	// Slipway's readers and endpoints read. Resources, answers to calls without arguments and
+	// prompts are files of the standard. Answers of search tools are not stored: readers of
+	// packs search the index.
+	Packed Layout = "packed"
 )
 
 // Progress is the progress of a write.

@@ -245,7 +245,7 @@ func (w *writer) shared(path string, list []one, places []int) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	if err := w.keep(file{path: path}, w.document(doc), nil); err != nil {
+	if err := w.keep(file{path: path}, w.document(path, doc), nil); err != nil {
 		return file{}, err
 	}
 	f := w.files[len(w.files)-1]

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -92,9 +93,12 @@ type writer struct {
 	prompts map[string]*mcp.Prompt
 
 	spool *spool
-	files []file          // sorted by path once prepared
-	inner []file          // files below .staticmcp, the index itself last
-	taken map[string]bool // paths of files that are not answers
+	files []file // sorted by path once prepared
+	// packed are answers in packs, sorted by path, and table the starts of the packs.
+	packed []file
+	table  packs.Table
+	inner  []file          // files below .staticmcp, the index itself last
+	taken  map[string]bool // paths of files that are not answers
 	// answered holds hashes of the names and URIs that have answers, if they must be
 	// known.
 	answered map[[16]byte]bool
@@ -114,9 +118,14 @@ func (w *writer) settings() error {
 	}
 	switch w.opts.Collisions {
 	case Disambiguate, Refuse:
+	default:
+		return fmt.Errorf("unknown policy for collisions %q", w.opts.Collisions)
+	}
+	switch w.opts.Layout {
+	case OneFile, Packed:
 		return nil
 	}
-	return fmt.Errorf("unknown policy for collisions %q", w.opts.Collisions)
+	return fmt.Errorf("unknown layout %q", w.opts.Layout)
 }
 
 // tempDir returns the folder for the spool: that of the output, which has the space that
@@ -139,6 +148,9 @@ func (w *writer) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := w.resolve(); err != nil {
+		return err
+	}
+	if err := w.packAnswers(ctx); err != nil {
 		return err
 	}
 	if err := w.manifest(ctx); err != nil {

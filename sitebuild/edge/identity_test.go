@@ -54,11 +54,16 @@ func buildSites(t *testing.T) []*builtSite {
 	if more := os.Getenv(sitesVariable); more != "" {
 		all = append(all, filepath.SplitList(more)...)
 	}
+	all = append(all, inputs[0]) // also in the standard's layout
 	var list []*builtSite
 	for i, input := range all {
 		b := &builtSite{
 			name:    fmt.Sprintf("%d-%s", i, filepath.Base(input)),
 			project: t.TempDir(),
+		}
+		layout := sitebuild.Packed
+		if i == len(all)-1 {
+			layout = sitebuild.OneFile
 		}
 		in, err := sitebuild.Open(input, nil)
 		if err != nil {
@@ -69,7 +74,7 @@ func buildSites(t *testing.T) []*builtSite {
 			t.Fatal(err)
 		}
 		dir := filepath.Join(b.project, "public", "mcp")
-		if _, err := sitebuild.Write(t.Context(), site, sitebuild.Dir(dir), nil); err != nil {
+		if _, err := sitebuild.Write(t.Context(), site, sitebuild.Dir(dir), &sitebuild.Options{Layout: layout}); err != nil {
 			t.Fatal(err)
 		}
 		// Over HTTP, the Go implementation has the same facts: it cannot list files.

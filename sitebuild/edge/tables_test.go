@@ -234,7 +234,7 @@ func tables(t *testing.T) []byte {
 		fmt.Fprintf(&b, "  %s: %s,\n", c.name, sources.constant(t, c))
 	}
 	prefix := sources.constant(t, constantAt{"", "staticmcp/internal/site", "MetaPrefix"})
-	for _, name := range []string{"page", "values", "variants"} {
+	for _, name := range []string{"page", "packs", "values", "variants"} {
 		fmt.Fprintf(&b, "  %s: %s,\n", name, strings.TrimSuffix(prefix, `"`)+name+`"`)
 	}
 	b.WriteString("};\n\nexport const LIMITS = {\n")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/packs"
 	"github.com/slipway-mcp/slipway/internal/sitewriter"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -352,6 +353,7 @@ func others(ctx context.Context, site *staticmcp.Site, yield func(*sitewriter.An
 		first, _, _ := strings.Cut(name, "/")
 		if name == "mcp.json" ||
 			strings.HasSuffix(name, ".gz") ||
+			strings.HasPrefix(name, packs.Dir+"/") ||
 			slices.Contains([]string{"tools", "resources", "prompts"}, first) {
 			continue // derived from the answers
 		}

@@ -208,6 +208,9 @@ func (c *checker) folder(ctx context.Context, f *site.Folder) (_ *check.Report, 
 	if err := c.readManifest(ctx, f); err != nil {
 		return nil, err
 	}
+	if err := c.plantPacks(ctx, f); err != nil {
+		return nil, err
+	}
 	entries, err := c.readIndex(ctx, f)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -52,7 +53,7 @@ func (c *checker) readFiles(ctx context.Context, f *site.Folder, jobs []job) err
 // readFile checks the content of one file.
 func (c *checker) readFile(ctx context.Context, o *opener, j *job) *fileReport {
 	s := c.newFileReport(j.path, nil)
-	data, err := o.read(j.path, c.opts.MaxFileBytes)
+	data, err := o.answer(j, c.opts.MaxFileBytes)
 	var large site.TooLarge
 	switch {
 	case ctx.Err() != nil:
@@ -115,6 +116,31 @@ func (o *opener) open(file string) (fs.File, error) {
 		return o.folder.FS.Open(file)
 	}
 	return opened, nil
+}
+
+// answer returns the file of a job, or its part of a pack.
+func (o *opener) answer(j *job, limit int64) ([]byte, error) {
+	if j.leaf == nil || j.leaf.pack == "" {
+		return o.read(j.path, limit)
+	}
+	size := int64(j.leaf.end - j.leaf.start)
+	if size > limit {
+		return nil, site.TooLarge{Limit: limit}
+	}
+	opened, err := o.open(j.leaf.pack)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	data := make([]byte, size)
+	if at, ok := opened.(io.ReaderAt); ok {
+		_, err = at.ReadAt(data, int64(j.leaf.start))
+		return data, err
+	}
+	if _, err = io.CopyN(io.Discard, opened, int64(j.leaf.start)); err == nil {
+		_, err = io.ReadFull(opened, data)
+	}
+	return data, err
 }
 
 // read returns the file at a path that is known to be a regular file or a link to one.

@@ -139,7 +139,11 @@ func (c *checker) feasible() []repair {
 		wanted[r.rename]++
 	}
 	return slices.DeleteFunc(slices.Clone(c.repairs),
-		func(r repair) bool { return r.rename != "" && wanted[r.rename] > 1 })
+		func(r repair) bool {
+			l := c.tree.find(r.file)
+			packed := l != nil && l.pack != ""
+			return packed || r.rename != "" && wanted[r.rename] > 1
+		})
 }
 
 // editAll makes the edits of all files, each file in one write.

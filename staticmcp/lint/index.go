@@ -22,6 +22,8 @@ type indexed struct {
 	size int64
 	sum  [sha256.Size]byte
 	seen bool
+	// packed reports that the answer is in a pack, so sum is unknown.
+	packed bool
 }
 
 // readIndex reads the index that our own builder writes, if it exists.
@@ -146,7 +148,10 @@ func (c *checker) decodeIndex(ctx context.Context, st site.Store, path string, i
 func (c *checker) holdIndex(entries []staticmcp.IndexEntry) {
 	c.index = make(map[string]*indexed, len(entries))
 	for _, e := range entries {
-		one := &indexed{size: e.Size}
+		one := &indexed{
+			size:   e.Size,
+			packed: e.Packed,
+		}
 		if sum, err := hex.DecodeString(e.SHA256); err == nil {
 			copy(one.sum[:], sum)
 		}
@@ -161,6 +166,12 @@ func (c *checker) compareIndex(s *fileReport) {
 		return
 	}
 	one.seen = true
+	if one.packed {
+		if one.size != int64(len(s.text)) {
+			s.At(0).Add(ruleIndexStale, "", "build the site again", "the answer differs from the index of the site")
+		}
+		return
+	}
 	if one.size != int64(len(s.text)) || one.sum != sha256.Sum256(s.text) {
 		s.At(0).Add(ruleIndexStale, "",
 			"the file was changed manually: rebuild the site, or remove .staticmcp",

@@ -10,7 +10,9 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/lazyregexp"
+	"github.com/slipway-mcp/slipway/internal/packs"
 )
 
 // manifest is the content of a manifest that a check needs.
@@ -21,6 +23,7 @@ type manifest struct {
 	tools      []*listedTool
 	prompts    []*listedTool
 	templates  []listedTemplate
+	packs      packs.Table // nil if every answer is a file
 }
 
 // entryAt is a definition in a list of the manifest.
@@ -52,6 +55,9 @@ func (s *fileReport) manifest(text []byte) *manifest {
 	mf := &manifest{fileReport: s}
 	top := root.members()
 	mf.checkHead(root, top)
+	if meta := top.get("_meta"); meta.is('{') {
+		mf.readPacks(meta)
+	}
 	lists := top
 	pointer := ""
 	if capabilities := top.get("capabilities"); capabilities.is('{') {
@@ -68,6 +74,18 @@ func (s *fileReport) manifest(text []byte) *manifest {
 		}
 	}
 	return mf
+}
+
+// readPacks reads the table of packs from the _meta of the manifest.
+func (mf *manifest) readPacks(meta located) {
+	raw := jsonscan.Member(meta.value, packs.MetaName)
+	if raw == nil {
+		return
+	}
+	var err error
+	if mf.packs, err = packs.Parse(raw); err != nil {
+		mf.fileReport.At(meta.at).Add(rulePack, "/_meta", "build the site again", "%s", err.Error())
+	}
 }
 
 // reportPlace reports a member at the top that belongs into another one.

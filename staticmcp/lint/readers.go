@@ -120,6 +120,10 @@ func (c *checker) checkReaders() {
 	for _, r := range knownReaders() {
 		if slices.Contains(c.opts.Readers, r.Name) {
 			c.readerResources(r)
+			if c.site.packs != nil {
+				c.site.fileReport.At(0).Add(ruleReaderPath, "/_meta", "build the site with --layout standard",
+					"%s cannot read packs, which contain the answers of tools", r.Name)
+			}
 			for _, t := range c.site.tools {
 				c.readerTool(r, t, answers[t])
 			}

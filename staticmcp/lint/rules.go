@@ -109,6 +109,8 @@ var (
 		"an index in `.staticmcp` that differs from the files")
 	ruleIndexMissing = rules.Error("staticmcp/index-missing",
 		"a missing file that the index in `.staticmcp` lists")
+	rulePack = rules.Error("staticmcp/pack",
+		"a pack of answers that is missing or broken, or an answer in the wrong pack")
 	ruleNoJekyll = rules.Fixable(rules.Warning("staticmcp/nojekyll",
 		"names that begin with `_` without a `.nojekyll`, so that GitHub Pages omits them"))
 	ruleNotFoundPage = rules.Warning("staticmcp/not-found-page",

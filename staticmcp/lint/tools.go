@@ -338,6 +338,7 @@ func (c *checker) reportUnanswered() {
 		folder := c.opts.Name + t.root + "/" + t.name
 		switch {
 		case t.answers == 0 && t.template.Load():
+		case t.answers == 0 && t.searched && c.site.packs != nil: // readers of packs search
 		case t.answers == 0 && t.searched:
 			at.Add(ruleSearchOnly, "", "",
 				"tool %q has a search index and no files: only slipway answers it", t.name)

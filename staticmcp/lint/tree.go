@@ -1,10 +1,12 @@
 package lint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/internal/site"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/packs"
 )
 
 // tree is the names in the folders of a site, read once.
@@ -93,6 +96,9 @@ type leaf struct {
 	// resource, counted from 1.
 	claimed  bool
 	resource int
+	// pack is the pack that contains the answer, from start to end, or "".
+	pack       string
+	start, end int
 }
 
 // plant reads the names in the folders of the site.
@@ -181,6 +187,86 @@ func (c *checker) grow(ctx context.Context, f *site.Folder, t *tree, dir string,
 		}
 	}
 	return nil
+}
+
+// plantPacks adds the answers in packs, as if each were a file.
+func (c *checker) plantPacks(ctx context.Context, f *site.Folder) error {
+	if c.site == nil || c.site.packs == nil {
+		return nil
+	}
+	for i, start := range c.site.packs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name := packs.File(start)
+		loaded, err := f.Load(ctx, name, nil, c.opts.MaxFileBytes)
+		if err != nil {
+			c.in(name).Add(rulePack, "", "build the site again, and publish all of it",
+				"the pack cannot be read: %s", fsutil.Reason(err))
+			continue
+		}
+		err = packs.Each(loaded.Data, func(path string, start, end int) bool {
+			key, ok := packs.Key(path)
+			switch {
+			case !ok:
+				c.in(name).Add(rulePack, "", "", "%q is not the path of an answer that a pack can contain", path)
+				return true
+			case c.site.packs.Pack(key) != i:
+				c.in(name).Add(rulePack, "", "build the site again: no reader looks for it here",
+					"the answer %s belongs to the pack %s", path, packs.File(c.site.packs[c.site.packs.Pack(key)]))
+			}
+			c.tree.left--
+			c.tree.plantPacked(leaf{name: path, pack: name, start: start, end: end})
+			return c.tree.left >= 0
+		})
+		if err != nil {
+			c.in(name).Add(rulePack, "", "build the site again", "%s", err.Error())
+		}
+		if c.tree.left < 0 {
+			return &staticmcp.SiteError{
+				Op:  "check site",
+				Err: fmt.Errorf("more than %d files", c.opts.MaxEntries),
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(c.tree.branches)) {
+		b := c.tree.branches[dir]
+		slices.Sort(b.dirs)
+		// Of an answer that is also a file, readers use the one in the pack.
+		slices.SortStableFunc(b.leaves, func(a, b leaf) int {
+			return cmp.Or(strings.Compare(a.name, b.name), -strings.Compare(a.pack, b.pack))
+		})
+		b.leaves = slices.CompactFunc(b.leaves, func(a, b leaf) bool {
+			if a.name == b.name {
+				c.in(cmp.Or(a.pack, b.pack)).Add(rulePack, "", "build the site again", "the answer %s/%s exists twice", dir, a.name)
+			}
+			return a.name == b.name
+		})
+	}
+	return nil
+}
+
+// plantPacked adds an answer, whose name is its path, without sorting the branch.
+func (t *tree) plantPacked(l leaf) {
+	dir, name := path.Split(l.name)
+	l.name = name
+	b := t.branch(strings.TrimSuffix(dir, "/"))
+	b.leaves = append(b.leaves, l)
+}
+
+// branch returns the branch of a folder, which is added if it is not there.
+func (t *tree) branch(dir string) *branch {
+	b := t.branches[dir]
+	if b == nil {
+		b = &branch{dir: dir}
+		t.branches[dir] = b
+		if dir != "" {
+			parent, name := path.Split(dir)
+			up := t.branch(strings.TrimSuffix(parent, "/"))
+			up.dirs = append(up.dirs, name)
+		}
+	}
+	return b
 }
 
 // plantEntry adds a name to a branch.

@@ -61,7 +61,9 @@ func CheckURL(ctx context.Context, baseURL string, opts *Options) (*check.Report
 		c.holdIndex(entries)
 	}
 	list := c.indexProbes(entries, c.probes())
-	if err := c.probeAll(ctx, w, list); err != nil {
+	packed := site.NewPacked(w)
+	packed.SetTable(c.site.packs)
+	if err := c.probeAll(ctx, packed, list); err != nil {
 		return nil, err
 	}
 	if err := c.findSearch(ctx, w); err != nil {
@@ -185,7 +187,7 @@ func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 }
 
 // probeAll requests all files, several at a time, up to MaxProbes.
-func (c *checker) probeAll(ctx context.Context, w *site.Web, list []probe) error {
+func (c *checker) probeAll(ctx context.Context, w site.Store, list []probe) error {
 	if len(list) > c.opts.MaxProbes {
 		c.in(site.ManifestName).Add(rulePartial, "", "check the folder that was published",
 			"of the %d known files, %d were checked", len(list), c.opts.MaxProbes)
@@ -242,7 +244,7 @@ func (c *checker) unknowable() string {
 
 // probe requests one file under each of its possible names. The result is nil if none
 // exists.
-func (c *checker) probe(ctx context.Context, w *site.Web, p *probe) (*fileReport, error) {
+func (c *checker) probe(ctx context.Context, w site.Store, p *probe) (*fileReport, error) {
 	for k, candidate := range p.candidates[:min(len(p.candidates), site.DefaultMaxMisses)] {
 		loaded, err := w.Load(ctx, candidate.Path, nil, c.opts.MaxFileBytes)
 		if errors.Is(err, site.ErrMissing) {

@@ -48,7 +48,7 @@ func Layers() *Plan {
 				"internal/fsutil",
 				"internal/js", "internal/jsonscan", "internal/lazyregexp", "internal/lines", "internal/nearest",
 				"internal/neterror",
-				"internal/netguard", "internal/peer",
+				"internal/netguard", "internal/packs", "internal/peer",
 				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
 				"internal/uritemplate", "internal/visible",
 				"mcpb/internal/cms",

@@ -72,8 +72,8 @@ function firstOf(bytes) {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-const parseText = (bytes) => {
-  const text = compact(utf8.decode(bytes));
+const parseText = (bytes) => { // or text
+  const text = compact(typeof bytes === 'string' ? bytes : utf8.decode(bytes));
   JSON.parse(text); // throws if it is not JSON
   return text;
 };
@@ -95,6 +95,7 @@ function readManifest(text) {
   site.resources = listOf(capabilities, 'resources', readNamed('uri'), 'uri');
   site.tools = listOf(capabilities, 'tools', readTool, 'name');
   site.templates = listOf(capabilities, 'resourceTemplates', readNamed('uriTemplate'), 'uriTemplate');
+  site.packs = manifest._meta?.[META.packs]?.starts;
   site.prompts = listOf(capabilities, 'prompts', readPrompt, 'name');
   return site;
 }
@@ -160,7 +161,7 @@ function readPrompt(raw, value) {
 /** Returns the stored answer at a path as compact text, or throws Missing. */
 async function document(site, folder, names) {
   const path = answerPath(folder, names);
-  const bytes = path && (await site.files.bytesOf(path));
+  const bytes = path && ((await packedAnswer(site, path)) ?? (await site.files.bytesOf(path)));
   if (!bytes) throw new Missing(path);
   try {
     return parseText(bytes);
@@ -168,6 +169,35 @@ async function document(site, folder, names) {
     throw new RPCError(CODES.internal, TEXTS.fileInvalid, '{"kind":"invalid-file"}');
   }
 }
+
+/** Returns the answer of a tool from its pack as text, or undefined if no pack has it. */
+async function packedAnswer(site, path) {
+  const names = path.slice('tools/'.length, -'.json'.length).split('/');
+  if (!site.packs || !path.startsWith('tools/') || names.length < 2) return undefined;
+  const key = crc32(utf8Bytes.encode(names[1])) + crc32(utf8Bytes.encode(path));
+  let at = Math.max(0, lastNotAfter(site.packs, key, compareBytes));
+  let start = site.packs[at];
+  // Packs next to it are tried because a new version of the site may be being published.
+  for (let hop = 0; hop < 3; hop++) {
+    const pack = await site.files.load(`packs/${start}.json`, (bytes) => utf8.decode(bytes));
+    if (pack === undefined) {
+      if (at === 0) return undefined;
+      start = site.packs[--at];
+      continue;
+    }
+    const head = `\n"${path}":`;
+    const found = pack.indexOf(head);
+    if (found >= 0) {
+      const line = pack.slice(found + head.length, pack.indexOf('\n', found + 1));
+      return line.endsWith(',') ? line.slice(0, -1) : line;
+    }
+    start = /^\{"next":"([0-9a-f]*)"/.exec(pack)?.[1];
+    if (!start || key < start) return undefined;
+  }
+  return undefined;
+}
+
+const utf8Bytes = new TextEncoder();
 
 /** Returns the document that a shared file leads to, or the file itself if it is the only one. */
 async function find(site, folder, texts, uri, accept) {

@@ -43,6 +43,7 @@ export const META = {
   template: "io.github.slipway-mcp/template",
   search: "io.github.slipway-mcp/search",
   page: "io.github.slipway-mcp/page",
+  packs: "io.github.slipway-mcp/packs",
   values: "io.github.slipway-mcp/values",
   variants: "io.github.slipway-mcp/variants",
 };

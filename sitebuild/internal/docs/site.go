@@ -135,9 +135,11 @@ func (m *maker) index(ctx context.Context) error {
 		hint = searchPageHint
 	}
 	o := &search.Options{
-		Language: m.set.Language,
-		Hint:     hint,
-		Synonyms: m.opts.Search.Synonyms,
+		Language:    m.set.Language,
+		Hint:        hint,
+		RowsPerFile: 2, // one would be a file for each page, beside that of the resource
+		TermBytes:   8 << 10,
+		Synonyms:    m.opts.Search.Synonyms,
 	}
 	for _, p := range m.opts.Search.Pins {
 		o.Pins = append(o.Pins, search.Pin{Phrase: p.Query, Page: p.Page})
