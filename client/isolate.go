@@ -38,6 +38,11 @@ type IsolateOptions struct {
 	MaxTotal int
 	// IdleStop is the idle time after which a process is stopped; 0 means 10 minutes.
 	IdleStop time.Duration
+	// Transport, if not nil, returns the transport for the requests of a principal, which has
+	// the credentials of that principal. By is then [ByPrincipal], principals differ by
+	// issuer, subject and name, each has its own catalog, and requests without a principal are
+	// refused. The transport of the Source is not used.
+	Transport func(p *mcp.Principal) (Transport, error)
 }
 
 // Isolated is a server with a separate process, or connection, for each session or
@@ -53,6 +58,8 @@ type Isolated struct {
 	// tenants are the running servers, by client.
 	tenants map[tenantKey]*tenant
 	work    sync.WaitGroup // processes being stopped
+	// failures are those of [Isolated.Prepare].
+	failures map[tenantKey]prepareFailure
 }
 
 // tenantKey identifies whom a process is for: a session, or else a principal.
@@ -73,6 +80,10 @@ type tenant struct {
 	uses    int // requests in flight
 	lastUse time.Time
 	unwatch func()
+
+	owner *mcp.Principal // whom it is for, with [IsolateOptions.Transport]
+	// of is the catalog of src, and shown what the client sees of it, see [Isolated.Catalog].
+	of, shown *mcp.Catalog
 }
 
 var (
@@ -95,6 +106,9 @@ func Isolate(src *Source, opts *IsolateOptions) *Isolated {
 		i.opts = *opts
 	}
 	i.opts.By = cmp.Or(i.opts.By, BySession)
+	if i.opts.Transport != nil {
+		i.opts.By = ByPrincipal
+	}
 	i.opts.MaxPerPrincipal = cmp.Or(max(i.opts.MaxPerPrincipal, 0), 8)
 	i.opts.MaxTotal = cmp.Or(max(i.opts.MaxTotal, 0), 64)
 	i.opts.IdleStop = cmp.Or(max(i.opts.IdleStop, 0), 10*time.Minute)
@@ -172,7 +186,7 @@ func (i *Isolated) Close() error {
 // enter returns the process for a request, and a function to call after the request.
 func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err error) {
 	req := mcp.RequestFrom(ctx)
-	if req == nil {
+	if req == nil && i.opts.Transport == nil {
 		return i.Source, func() {}, nil
 	}
 	key, principal, err := i.keyOf(ctx, req)
@@ -187,10 +201,9 @@ func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err er
 	}
 	t := i.tenants[key]
 	if t == nil {
-		if err := i.makeRoomLocked(principal); err != nil {
+		if t, err = i.admitLocked(ctx, key, principal); err != nil {
 			return nil, nil, err
 		}
-		t = i.startLocked(key, principal)
 	}
 	t.uses++
 	return t.src, func() {
@@ -198,13 +211,38 @@ func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err er
 		defer i.mu.Unlock()
 		t.uses--
 		t.lastUse = time.Now()
+		i.dropRefusedLocked(t)
 	}, nil
+}
+
+// admitLocked creates a process or connection for a key, if there is room for it.
+func (i *Isolated) admitLocked(ctx context.Context, key tenantKey, principal string) (*tenant, error) {
+	if err := i.makeRoomLocked(principal); err != nil {
+		return nil, err
+	}
+	if i.opts.Transport == nil {
+		return i.startLocked(key, principal, i.Source.transport), nil
+	}
+	transport, err := i.opts.Transport(mcp.PrincipalFrom(ctx))
+	if err != nil {
+		return nil, err
+	}
+	t := i.startLocked(key, principal, transport)
+	t.owner = mcp.PrincipalFrom(ctx)
+	return t, nil
 }
 
 // keyOf returns the key of the process for a request.
 func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, principal string, err error) {
-	if p := mcp.PrincipalFrom(ctx); p != nil {
+	p := mcp.PrincipalFrom(ctx)
+	switch {
+	case p != nil && i.opts.Transport != nil:
+		principal = principalKey(p)
+	case p != nil:
 		principal = "principal " + p.Name
+	case i.opts.Transport != nil:
+		return key, "", mcp.Errorf(mcp.CodeToolDenied,
+			"%s is used with the login of each caller, and this request has no caller", i.subject())
 	}
 	if i.opts.By == ByPrincipal {
 		return tenantKey{principal: principal}, principal, nil
@@ -263,7 +301,7 @@ func (i *Isolated) stopIdlestLocked(ok func(*tenant) bool) bool {
 }
 
 // startLocked creates a process for a key; its first request starts it.
-func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
+func (i *Isolated) startLocked(key tenantKey, principal string, transport Transport) *tenant {
 	t := &tenant{
 		key:       key,
 		principal: principal,
@@ -274,6 +312,10 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	o.Lazy = true
 	o.Optional = false
 	o.Previous.Catalog = i.Source.catalog.Load()
+	own := i.opts.Transport != nil
+	if own {
+		o.Previous = Previous{}
+	}
 	o.Timeouts.Idle = i.opts.IdleStop
 	observe := o.Observe
 	o.Observe = func(e Event) {
@@ -286,14 +328,16 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 			observe(e)
 		}
 	}
-	t.src = newSource(i.Source.transport, &o)
+	t.src = newSource(transport, &o)
 	t.src.tap = i.Source.tap // streams are numbered together
 	t.src.owner = key.session
 	t.src.alias = fmt.Sprintf("%s (%s %d)", o.Name, i.opts.By, t.slot)
-	t.src.shared = true
+	t.src.shared = !own
 	o.Roster.add(t.src)
 	t.unwatch = t.src.Watch(func(c mcp.Change) {
-		if c.URI != "" {
+		if own {
+			i.Source.watchers.Tell(c)
+		} else if c.URI != "" {
 			i.Source.watchers.Tell(mcp.Change{URI: c.URI})
 		}
 	})

@@ -110,7 +110,8 @@ type edited struct {
 	// last is the edited catalog of the last catalog seen, so that an unchanged original
 	// is edited once.
 	last    atomic.Pointer[editedCatalog]
-	editing sync.Mutex // held while last is replaced
+	editing sync.Mutex             // held while last is replaced; guards edited
+	edited  recent[*editedCatalog] // of other callers
 }
 
 // editedCatalog is an edited catalog and its original.
@@ -138,9 +139,13 @@ func (e *edited) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	if last := e.last.Load(); last != nil && last.of == cat {
 		return last.catalog, nil
 	}
-	result := e.edit(cat)
-	e.last.Store(&editedCatalog{cat, result})
-	return result, nil
+	result, ok := e.edited.find(func(c *editedCatalog) bool { return c.of == cat })
+	if !ok {
+		result = &editedCatalog{cat, e.edit(cat)}
+		e.edited.add(result)
+	}
+	e.last.Store(result)
+	return result.catalog, nil
 }
 
 // edit returns an edited copy. Tools that are not offered leave no trace in the reasons

@@ -188,6 +188,7 @@ func join[T any](
 // part allows it.
 func (u *union) mergeSettings(m *merged) {
 	c := m.catalog
+	c.PerCaller = perCaller(m.parts)
 	c.Cache = m.parts[0].Cache
 	var instructions []string
 	var extensions []json.RawMessage

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -132,7 +133,8 @@ type union struct {
 	// last is the joined catalog of the parts' last catalogs. Catalogs are compared by
 	// identity, so an unchanged union costs no merge.
 	last    atomic.Pointer[merged]
-	merging sync.Mutex // held while last is replaced
+	merging sync.Mutex      // held while last is replaced; guards joined
+	joined  recent[*merged] // of other callers
 }
 
 var (
@@ -155,8 +157,14 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 	if last = u.last.Load(); last.builtFrom(fresh) {
 		return last, nil
 	}
+	if m, ok := u.joined.find(func(m *merged) bool { return m.builtFrom(fresh) }); ok {
+		u.last.Store(m)
+		return m, nil
+	}
 	m, err := u.merge(fresh)
-	if err != nil && (last == nil || !u.opts.KeepLast) {
+	// The previous catalog may be that of another caller.
+	mayKeep := last != nil && u.opts.KeepLast && !perCaller(last.parts) && !perCaller(fresh)
+	if err != nil && !mayKeep {
 		return nil, err
 	}
 	if err != nil {
@@ -165,8 +173,14 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 		kept.parts = fresh // checked as well
 		m = &kept
 	}
+	u.joined.add(m)
 	u.last.Store(m)
 	return m, nil
+}
+
+// perCaller reports whether one of the catalogs is for one caller alone.
+func perCaller(parts []*mcp.Catalog) bool {
+	return slices.ContainsFunc(parts, func(c *mcp.Catalog) bool { return c.PerCaller })
 }
 
 // fetchCatalogs returns the parts' catalogs, or nil if last was built from them.

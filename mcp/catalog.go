@@ -67,6 +67,9 @@ type Catalog struct {
 	PageSize int
 	// Cache specifies how long 2026-07-28 clients may cache the lists.
 	Cache CacheHint
+	// PerCaller means that the catalog is for the caller of the request alone: neither it nor
+	// anything computed from it may be shown to others. Cache.Public is then ignored.
+	PerCaller bool
 
 	// index guards the maps below it, which are built at the first lookup: most catalogs
 	// of a [Watcher] are replaced before anyone looks for a name.
@@ -108,6 +111,7 @@ func (c *Catalog) Copy() *Catalog {
 		Extensions:      c.Extensions,
 		PageSize:        c.PageSize,
 		Cache:           c.Cache,
+		PerCaller:       c.PerCaller,
 	}
 }
 
@@ -309,7 +313,7 @@ func (c *Catalog) List(method, cursor string, f Form) (json.RawMessage, error) {
 			"invalid cursor: use the nextCursor of an earlier answer to the same list")
 	}
 	who := asDeclared
-	if f.Private && c.Cache.Public {
+	if (f.Private || c.PerCaller) && c.Cache.Public {
 		who = callerOnly
 	}
 	return c.page(k, min(offset, c.length(k)), f.Version, who)
