@@ -302,7 +302,7 @@ func (c *Client) recordOf(f *flow, t *token) (*record, error) {
 		AuthMethods:        m.AuthMethods,
 		OmitResource:       f.settings.OmitResource,
 	}
-	r.set(t, c.now())
+	r.set(t)
 	if t.dpop {
 		var err error
 		if r.ProofKey, err = f.proof.encode(); err != nil {

@@ -32,14 +32,17 @@ type Credentials struct {
 	client   *Client
 	server   string
 	settings *Settings
+	// follows means that the store is read again whenever it has changed.
+	follows bool
 
 	// refreshing is held during a refresh.
 	refreshing chan struct{}
 
 	mu     sync.Mutex // guards the following fields
 	loaded bool
-	login  *record   // nil: no login
-	proof  *proofKey // of the login, or nil
+	seen   storeStamp // of the store when it was read, if the credentials follow it
+	login  *record    // nil: no login
+	proof  *proofKey  // of the login, or nil
 }
 
 // Credentials returns the credentials for a server. settings are those of
@@ -102,6 +105,9 @@ func (k *Credentials) Authorize(r *http.Request) error {
 func (k *Credentials) current() (*record, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.follows {
+		return k.followLocked()
+	}
 	if !k.loaded {
 		login, err := k.client.store.login(k.client.principal, k.server)
 		if err != nil {
@@ -113,11 +119,30 @@ func (k *Credentials) current() (*record, error) {
 	return k.login, nil
 }
 
+// followLocked returns the login in the store.
+func (k *Credentials) followLocked() (*record, error) {
+	store := k.client.store
+	if k.loaded && store.stamp().is(k.seen) {
+		return k.login, nil
+	}
+	login, seen, err := store.followed(k.client.principal, k.server)
+	if err != nil {
+		return nil, err
+	}
+	k.loaded = true
+	k.seen = seen
+	k.login = login
+	return login, nil
+}
+
 // reload reads the store again.
 func (k *Credentials) reload() (*record, error) {
 	k.mu.Lock()
 	k.loaded = false
 	k.mu.Unlock()
+	if k.follows {
+		k.client.store.forgetRecent()
+	}
 	return k.current()
 }
 
@@ -406,7 +431,7 @@ func (k *Credentials) refresh(ctx context.Context, login *record) (*record, erro
 	next := *login
 	var kind error
 	if t.dpop == (login.ProofKey != "") {
-		next.set(t, c.now())
+		next.set(t)
 	} else {
 		// The token is unusable, but the refresh token that came with it replaces the one that
 		// is spent: without it, the next attempt would end the login.

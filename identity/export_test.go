@@ -8,6 +8,9 @@ import (
 // SetClock replaces the clock of a client.
 func SetClock(c *Client, now func() time.Time) { c.now = now }
 
+// SetVaultClock replaces the clock of a vault.
+func SetVaultClock(v *Vault, now func() time.Time) { v.now = now }
+
 // Challenge is what a WWW-Authenticate header demands.
 type Challenge struct {
 	Metadata, Code string
@@ -32,3 +35,6 @@ var (
 	ResourceAddresses = resourceAddresses
 	CoversResource    = coversResource
 )
+
+// ForCaller returns a client for the logins of a caller.
+func ForCaller(c *Client, caller Caller) *Client { return c.For(caller.key()) }

@@ -89,7 +89,7 @@ func (r *record) due(now time.Time) bool {
 }
 
 // set stores the tokens of an answer. A refresh token is kept if the answer has none.
-func (r *record) set(t *token, now time.Time) {
+func (r *record) set(t *token) {
 	r.Access = t.access
 	if t.refresh != "" {
 		r.Refresh = t.refresh
@@ -97,7 +97,7 @@ func (r *record) set(t *token, now time.Time) {
 	if t.scopes != nil {
 		r.Granted = t.scopes
 	}
-	r.Obtained = now
+	r.Obtained = t.requested
 	r.Lifetime = t.lifetime
 	r.Ended = ""
 }

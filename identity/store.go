@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
@@ -36,6 +37,10 @@ const (
 type Store struct {
 	dir  string
 	opts StoreOptions
+
+	mu     sync.Mutex // guards the following fields
+	recent contents   // as read last by followed; nil: read again
+	seen   storeStamp // of the file then
 }
 
 // StoreOptions configure a [Store]. The zero value and nil are the defaults.
@@ -131,6 +136,50 @@ func (s *Store) load() (file *storeFile, all contents, err error) {
 	return file, all, err
 }
 
+// storeStamp identifies the content of the file; nil means that it does not exist.
+type storeStamp struct{ info fs.FileInfo }
+
+func (a storeStamp) is(b storeStamp) bool {
+	if a.info == nil || b.info == nil {
+		return a.info == b.info
+	}
+	return os.SameFile(a.info, b.info) && a.info.ModTime().Equal(b.info.ModTime()) && a.info.Size() == b.info.Size()
+}
+
+// stamp returns that of the current file.
+func (s *Store) stamp() storeStamp {
+	info, err := os.Stat(s.path())
+	if err != nil {
+		return storeStamp{} // load reports the error
+	}
+	return storeStamp{info}
+}
+
+// forgetRecent makes followed read the file again, even if its stamp is the same: two changes
+// may be closer than the clock of the file system can tell.
+func (s *Store) forgetRecent() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recent = nil
+}
+
+// followed is login for many readers: the file is decrypted only when it has changed. seen
+// identifies the content.
+func (s *Store) followed(principal, server string) (login *record, seen storeStamp, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen = s.stamp()
+	if s.recent == nil || !seen.is(s.seen) {
+		_, all, err := s.load()
+		if err != nil {
+			return nil, seen, err
+		}
+		s.recent = all
+		s.seen = seen
+	}
+	return s.recent.login(principal, server), seen, nil
+}
+
 // decrypt decrypts all entries.
 func (s *Store) decrypt(file *storeFile, key []byte) (contents, error) {
 	sealer, err := newSealer(key)
@@ -215,6 +264,7 @@ func (s *Store) update(ctx context.Context, change func(all contents) (changed b
 	if err != nil {
 		return err
 	}
+	defer s.forgetRecent()
 	return s.save(file, all, key)
 }
 

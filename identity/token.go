@@ -26,6 +26,8 @@ type token struct {
 	scopes []string
 	// lifetime is how long the token is valid; 0 means until it is refused.
 	lifetime time.Duration
+	// requested is when the request was sent: the lifetime begins later, and not earlier.
+	requested time.Time
 	// issuedType is the type of a token from an exchange, or empty.
 	issuedType string
 }
@@ -60,6 +62,7 @@ func (r *tokenRequest) send(ctx context.Context) (*token, error) {
 			}
 			header.Set("DPoP", proof)
 		}
+		requested := r.now()
 		resp, text, err := r.web.post(ctx, r.endpoint, "application/x-www-form-urlencoded",
 			[]byte(form.Encode()), header)
 		if err != nil {
@@ -69,7 +72,12 @@ func (r *tokenRequest) send(ctx context.Context) (*token, error) {
 			r.proof.remember(r.endpoint, resp.Header)
 		}
 		if resp.StatusCode == http.StatusOK {
-			return parseToken(text)
+			t, err := parseToken(text)
+			if err != nil {
+				return nil, err
+			}
+			t.requested = requested
+			return t, nil
 		}
 		failure := serverError(resp, text)
 		if r.proof != nil && attempt == 0 && failure.Code == "use_dpop_nonce" {
