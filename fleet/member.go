@@ -155,6 +155,10 @@ func (f *fleet) launch(
 		return nil, err
 	}
 	m.server, m.part = m.opened.Live(), compose.NewRetirable(m.opened)
+	if m.opened.PerUser() {
+		m.stopSlowReport()
+		m.handle(hasStarted)
+	}
 	if m.startedToList {
 		_, _ = m.opened.Catalog(ctx) // starts it; observe handles the outcome
 	}

@@ -94,6 +94,7 @@ func (r *running) prepare(ctx context.Context, o Options) (apply func(), err err
 		r.admission.policy.Store(o.policy()) // first, so that nothing new is served by the old one
 		if r.handler != nil {
 			r.handler.apply(&o)
+			r.handler.connect.follow()
 		}
 	}, nil
 }

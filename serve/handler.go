@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/clientaddr"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -43,6 +44,7 @@ type Handler struct {
 	proxies    []netip.Prefix            // whose X-Forwarded-For is trusted
 	endpoints  map[string]*namedEndpoint // by path
 	hop        *hop                      // nil unless the server is a replica
+	connect    *connectPage              // nil without a vault
 
 	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
@@ -121,6 +123,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	}
 	h.server = mcpserver.New(src, &o.Server)
 	h.hop = o.startHop(h)
+	h.connect = o.serveVault(d)
 	o.StateKeys.follow(h.server)
 	h.endpoint = h.server.HTTPHandler(&o.HTTP)
 	h.sockets = o.sockets(h.server, d)
@@ -249,6 +252,8 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
+	case h.connect != nil && strings.HasPrefix(r.URL.Path, identity.ConnectPath):
+		h.endpoint.Protect(h.connect).ServeHTTP(w, r)
 	case r.URL.Path == WebSocketPath && s.webSocket:
 		h.sockets.ServeHTTP(w, r)
 	case s.legacy && (r.URL.Path == LegacySSEPath || r.URL.Path == LegacyMessagePath):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/cluster"
+	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/mcp"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/ws"
@@ -101,6 +102,10 @@ type Live struct {
 	// permitted that its rules do not permit, and files of the Source are not served. Its gate
 	// is called after Auth and Limits, and before Server.Gate.
 	Policy *Policy
+	// Vault, if not nil, keeps the logins of callers to upstream servers. The page on which they
+	// log in is served at /connect/, which requires PublicURL, and verifiers of type [*JWT] for
+	// the issuers of callers.
+	Vault *identity.Vault
 }
 
 // Features selects what is served next to the endpoint. The zero value serves all but the

@@ -39,6 +39,8 @@ type Process struct {
 
 	// Servers are the upstream servers, with details such as targets and errors.
 	Servers []Upstream `json:"servers"`
+	// Connections are the logins of callers to these servers.
+	Connections []Connection `json:"connections,omitempty"`
 	// Config is the state of the configuration file, if there is one.
 	Config *ConfigState `json:"config,omitempty"`
 	// Error is set if the process does not answer; the other fields are then unknown.
@@ -97,6 +99,10 @@ func (o *Options) announce(endpoint string, server *mcpserver.Server, wait time.
 			Goroutines: runtime.NumGoroutine(),
 			Servers:    o.upstreams(),
 			Config:     o.config(),
+		}
+		var err error
+		if p.Connections, err = o.connections(); err != nil {
+			o.Logger.Debug("slipway ps does not show the connections of callers", "error", err)
 		}
 		p.Descriptors, p.Memory = usage()
 		return p

@@ -121,7 +121,7 @@ func (t *toolRules) remembered(tool *mcp.Tool) (was ruleSet, known bool) {
 	if len(t.bound) == 0 {
 		return ruleSet{}, true
 	}
-	was, ok := t.bound[identity(tool)]
+	was, ok := t.bound[toolIdentity(tool)]
 	return was, ok || !t.full || !t.renamed(tool)
 }
 
@@ -163,7 +163,7 @@ func (t *toolRules) bind(cat *mcp.Catalog) {
 			continue
 		}
 		matched := t.given(tool)
-		id := identity(tool)
+		id := toolIdentity(tool)
 		was, known := t.bound[id]
 		switch {
 		case known:
@@ -192,9 +192,9 @@ func (t *toolRules) renamed(tool *mcp.Tool) bool {
 	return tool.Name != own.Name && tool.Name != own.Prefixed
 }
 
-// identity returns the parts of a tool that do not depend on its current name: its
+// toolIdentity returns the parts of a tool that do not depend on its current name: its
 // sources, from the inside out, and its name in the innermost.
-func identity(tool *mcp.Tool) string {
+func toolIdentity(tool *mcp.Tool) string {
 	if len(tool.Origins) == 0 {
 		return tool.Name
 	}

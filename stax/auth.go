@@ -272,8 +272,8 @@ func (a *Auth) Settings(lookup func(ctx context.Context, key string) (Secret, er
 }
 
 // ErrUserLogin reports that a server wants the login of each user, and that the callers of
-// this process are not one user.
-var ErrUserLogin = errors.New("its auth is by user, and this endpoint serves several callers with one login")
+// this process cannot prove who they are.
+var ErrUserLogin = errors.New("its auth is by user, and this endpoint does not know who its callers are")
 
 // Login returns how to log in to a remote server of definitions: nil without auth.
 func (r *Resolver) Login(m *Merged, s *Server) *identity.Settings {

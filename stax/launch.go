@@ -68,9 +68,12 @@ type Resolver struct {
 	// Identity supplies the tokens of remote servers that the user has logged in to, or
 	// whose definition has auth. Nil means none.
 	Identity *identity.Client
-	// Shared reports that several callers use the servers of this process, so that a server
-	// with auth by user is refused.
+	// Shared reports that several callers use the servers of this process. A server with auth
+	// by user is then used with the login that each caller has in Vault, and refused without
+	// one.
 	Shared bool
+	// Vault keeps the logins of callers. Nil means none.
+	Vault *identity.Vault
 	// Files is shared by servers whose secrets are files at the same absolute paths, such as
 	// a server and its replacement. Nil: each launch has its own.
 	Files *SecretFiles

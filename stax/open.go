@@ -41,6 +41,9 @@ type OpenOptions struct {
 // The caller closes the Source. ctx bounds the opening only. Other errors are those of
 // [Resolver.Resolve] and [client.Open], including a
 // [*client.BlockedError] if connecting to the server's address is not allowed.
+//
+// With [Resolver.Shared], a server with auth by user is opened without contacting it; it is
+// used with the logins that callers have in [Resolver.Vault].
 func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (*Opened, error) {
 	t, err := r.Resolve(ctx, m, name)
 	if err != nil {
@@ -55,11 +58,12 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 	if opts == nil {
 		opts = &OpenOptions{}
 	}
+	s := t.server
+	byUser := s.Auth != nil && s.Auth.By == AuthByUser && r.Shared && !opts.Whole
 	transport, remove, err := r.transport(t, opts)
 	if err != nil {
 		return nil, err
 	}
-	s := t.server
 	o := &Opened{
 		resolver: r,
 		server:   s.Name,
@@ -68,20 +72,29 @@ func (r *Resolver) OpenTarget(ctx context.Context, t *Target, opts *OpenOptions)
 		edits:    t.merged.Config.Edits(s),
 		whole:    opts.Whole,
 	}
-	src, err := o.start(ctx, transport, s, opts)
+	src, err := o.start(ctx, transport, s, opts, byUser)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
 	o.live = src
 	o.served = src
 	o.Source = src
-	if s.Isolate != nil && !opts.Whole {
+	var isolated *client.Isolated
+	switch {
+	case byUser:
+		isolated = client.Isolate(src, r.userOptions(t))
+		o.served = isolated
+	case s.Isolate != nil && !opts.Whole:
 		o.served = client.Isolate(src, s.Isolate.options())
-		o.Source = o.served
 	}
+	o.Source = o.served
 	if !opts.Whole {
 		if o.Source, err = o.layers(s); err != nil {
 			return nil, errors.Join(err, o.Close())
+		}
+		if byUser {
+			o.users = newPerUser(s, o.Source, isolated, r.Vault)
+			o.Source = o.users
 		}
 		o.current.Store(src)
 		if src.State().Starts > 0 {
@@ -96,28 +109,22 @@ func (r *Resolver) transport(
 	t *Target, opts *OpenOptions,
 ) (transport client.Transport, remove func() error, err error) {
 	if e := t.Endpoint; e != nil {
-		// A secret may have been replaced.
-		renew := func(ctx context.Context) (http.Header, error) {
-			now, err := r.Resolve(ctx, t.merged, t.server.Name)
-			if err != nil {
-				return nil, err
-			}
-			return now.Endpoint.Header(), nil
-		}
-		endpoint := &client.Endpoint{
-			URL:           e.URL,
-			Header:        e.Header(),
-			Renew:         renew,
-			PublicOnly:    true,
-			Allow:         e.Networks,
-			AllowLoopback: e.Loopback,
-		}
+		endpoint := r.endpoint(t)
 		settings := r.Login(t.merged, t.server)
 		switch a := t.server.Auth; {
-		case a != nil && a.By == AuthByUser && r.Shared:
-			return nil, nil, &ServerError{
-				Server: t.server.Name,
-				Err:    ErrUserLogin,
+		case a != nil && a.By == AuthByUser && r.Shared && !opts.Whole:
+			if r.Vault == nil {
+				return nil, nil, &ServerError{
+					Server: t.server.Name,
+					Err:    ErrUserLogin,
+				}
+			}
+			// It makes no requests itself: each caller has an endpoint.
+			if endpoint.Header.Get("Authorization") != "" {
+				return nil, nil, &ServerError{
+					Server: t.server.Name,
+					Err:    errors.New("its auth is by user, and its headers have an Authorization for all: remove one of them"),
+				}
 			}
 		case settings != nil && r.Identity == nil:
 			return nil, nil, &ServerError{
@@ -147,6 +154,26 @@ func (r *Resolver) transport(
 		}
 	}
 	return command, remove, nil
+}
+
+// endpoint returns the endpoint of a remote server, without the credentials of a login.
+func (r *Resolver) endpoint(t *Target) *client.Endpoint {
+	e := t.Endpoint
+	return &client.Endpoint{
+		URL:    e.URL,
+		Header: e.Header(),
+		// A secret may have been replaced.
+		Renew: func(ctx context.Context) (http.Header, error) {
+			now, err := r.Resolve(ctx, t.merged, t.server.Name)
+			if err != nil {
+				return nil, err
+			}
+			return now.Endpoint.Header(), nil
+		},
+		PublicOnly:    true,
+		Allow:         e.Networks,
+		AllowLoopback: e.Loopback,
+	}
 }
 
 // Origin returns a digest of the parts of the definition that identify the program or the
@@ -186,6 +213,8 @@ type Opened struct {
 	edits    *compose.Edits
 	// whole makes the catalog available without the filter of enabled tools.
 	whole bool
+	// users is the outermost layer if the server is used with the login of each caller, or nil.
+	users *perUser
 	// remove deletes the files with secrets when the server is closed.
 	remove  func() error
 	unwatch func() // nil if the lock has admitted the server
@@ -207,6 +236,7 @@ func (o *Opened) start(
 	transport client.Transport,
 	s *Server,
 	opts *OpenOptions,
+	byUser bool,
 ) (*client.Source, error) {
 	l := client.Options{}
 	if opts.Live != nil {
@@ -228,6 +258,11 @@ func (o *Opened) start(
 	if s.Isolate != nil && l.Timeouts.Idle == 0 {
 		l.Timeouts.Idle = s.Isolate.options().IdleStop
 	}
+	if byUser { // never started: its callers have connections of their own
+		l.Lazy = true
+		l.Optional = false
+		l.Previous.Catalog = unknownCatalog(s.Name)
+	}
 	if s.RegistryRef != nil {
 		l.Origin = s.RegistryRef.String()
 	}
@@ -235,7 +270,7 @@ func (o *Opened) start(
 		return client.Open(ctx, transport, &l)
 	}
 	stranger := o.admit(s)
-	if stranger != nil && !l.Optional {
+	if stranger != nil && (!l.Optional || byUser) {
 		return nil, stranger
 	}
 	o.observe = l.Observe
@@ -348,10 +383,17 @@ func (o *Opened) Subscribe(ctx context.Context, uri string) error {
 	return o.Source.(mcp.Subscriber).Subscribe(ctx, uri)
 }
 
+// PerUser reports whether the server is used with the login of each caller. It is then not
+// started itself.
+func (o *Opened) PerUser() bool { return o.users != nil }
+
 // Close stops the server and deletes its files of secrets.
 func (o *Opened) Close() error {
 	if o.unwatch != nil {
 		o.unwatch()
+	}
+	if o.users != nil {
+		o.users.unwatch()
 	}
 	return errors.Join(o.served.Close(), o.remove())
 }

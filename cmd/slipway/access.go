@@ -24,6 +24,7 @@ type accessFlags struct {
 	toolScopes, implies []string
 	trustProxy          []string
 	quotas              []string
+	connect             connectFlags
 
 	policyFile, approvalsFile string
 	// endpoints are NAME=ITEM, and the others NAME=SCOPE and NAME=FILE.

@@ -8,24 +8,33 @@ import (
 
 	"github.com/slipway-mcp/slipway/identity"
 	"github.com/slipway-mcp/slipway/internal/secrets"
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 func newLogout() *cobra.Command {
 	var f loginFlags
+	var caller string
 	cmd := &cobra.Command{
-		Use:   "logout [FILE...] SERVER|URL",
+		Use:   "logout [FILE...] [SERVER|URL]",
 		Short: "Log out of a server and revoke its tokens",
 		Long: `Remove the stored login to a server, and revoke its tokens at the authorization
 server. If that is not supported or fails, the login is removed all the same,
-and the tokens remain valid until they expire.`,
+and the tokens remain valid until they expire.
+
+With --caller, end logins that a caller of slipway serve has made on the page of
+the gateway: to one server, or without SERVER to all. Gateways that run notice
+it at the next request.`,
 		Example: `  slipway logout https://mcp.example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			server := strings.TrimPrefix(args[len(args)-1], "live:")
-			if !strings.Contains(server, "://") {
-				var err error
-				if server, _, err = f.defined(cmd, args[:len(args)-1], server); err != nil {
-					return err
-				}
+			if caller != "" {
+				return f.logoutCaller(cmd, args, caller)
+			}
+			if len(args) == 0 {
+				return usage("slipway login --list lists the logins", "logout: no server")
+			}
+			server, err := f.server(cmd, args)
+			if err != nil {
+				return err
 			}
 			allow, err := networks(cmd)
 			if err != nil {
@@ -59,7 +68,56 @@ and the tokens remain valid until they expire.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&caller, "caller", "",
+		"end logins of this `caller` of a gateway, as in slipway ps: ISSUER#SUBJECT")
 	networkFlag(cmd)
 	jsonFlag(cmd, "whether the tokens were revoked")
 	return cmd
+}
+
+// server returns the URL of the server that the arguments name.
+func (f *loginFlags) server(cmd *cobra.Command, args []string) (string, error) {
+	server := strings.TrimPrefix(args[len(args)-1], "live:")
+	if strings.Contains(server, "://") {
+		return server, nil
+	}
+	server, _, err := f.defined(cmd, args[:len(args)-1], server)
+	return server, err
+}
+
+// logoutCaller ends logins of a caller of a gateway.
+func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller string) error {
+	server := ""
+	var err error
+	if len(args) > 0 {
+		if server, err = f.server(cmd, args); err != nil {
+			return err
+		}
+	}
+	allow, err := networks(cmd)
+	if err != nil {
+		return err
+	}
+	c, err := newIdentity(cmd, allow, nil)
+	if err != nil {
+		return err
+	}
+	ended, err := c.Disconnect(cmd.Context(), caller, server)
+	if wantsJSON(cmd) {
+		if err := printJSON(cmd.OutOrStdout(), map[string]any{
+			"loggedOut": ended > 0,
+			"ended":     ended,
+			"revoked":   err == nil,
+		}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case errors.Is(err, identity.ErrNoLogin):
+		return no("slipway ps lists the logins of callers", "logout: %v", err)
+	case err != nil:
+		return remoteFailed("", "logout: %v", err)
+	}
+	say(cmd.ErrOrStderr(), "ended %s of %s", count(ended, "login"), visible.Line(caller))
+	return nil
 }

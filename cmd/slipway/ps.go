@@ -21,6 +21,8 @@ func newPs() *cobra.Command {
 		Long: `List the running slipway processes of this user (serve, config run, bundle run)
 with uptime, sessions, streams, goroutines, open files and memory, and for each
 of their servers its PID, phase, restarts, requests in flight and last error.
+Logins that callers have made to servers behind a gateway are listed, too;
+"slipway logout --caller" ends them.
 
 Processes answer on a socket that only this user and root can access, in
 $XDG_RUNTIME_DIR/slipway or in run/ of the state folder; SLIPWAY_STATE_DIR sets
@@ -89,10 +91,39 @@ func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 	if err := out.flush(); err != nil {
 		return err
 	}
-	if len(p.Servers) == 0 {
+	if len(p.Servers) > 0 {
+		if err := printServers(w, p.Servers, now); err != nil {
+			return err
+		}
+	}
+	return printConnections(w, p.Connections, now)
+}
+
+// printConnections prints the logins of callers.
+func printConnections(w io.Writer, all []serve.Connection, now time.Time) error {
+	if len(all) == 0 {
 		return nil
 	}
-	return printServers(w, p.Servers, now)
+	rows := [][]string{{"CALLER", "SERVER", "SCOPES", "LOGIN"}}
+	for i := range all {
+		c := &all[i]
+		login := "valid"
+		switch {
+		case c.Ended != "":
+			login = "ended: " + visible.Line(c.Ended)
+		case c.Refreshable:
+			login = "refreshed"
+		case !c.Expires.IsZero() && !c.Expires.After(now):
+			login = "expired"
+		case !c.Expires.IsZero():
+			login = "expires in " + age(c.Expires.Sub(now))
+		}
+		rows = append(rows, []string{visible.Line(c.Principal), visible.Line(c.Server),
+			dashed(visible.Line(strings.Join(c.Scopes, " "))), login})
+	}
+	out := newLayout(w)
+	out.grid("  ", rows, 0, 2)
+	return out.flush()
 }
 
 // configLine describes the configuration file of a process.

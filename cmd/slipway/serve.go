@@ -197,7 +197,9 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Definitions.Resolver.Shared = !f.stdio
+	if err := f.openVault(cmd, o.Definitions.Resolver, log); err != nil {
+		return err
+	}
 	o.Live.Source.Observe = audited(&f.recording, o.Live.Source.Observe)
 	o.Live.Source.Roster = &f.roster
 	f.clients.Single = f.stdio

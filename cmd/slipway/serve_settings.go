@@ -307,6 +307,36 @@ func (f *serveFlags) accessSettings() []setting {
 			usage: "accepted signature `algorithm`, such as ES256 (default: EdDSA and all ES, PS and RS)",
 		},
 		{
+			key:   "access.connectClientID",
+			flag:  "connect-client-id",
+			field: &f.connect.clientID,
+			usage: "`ID` of the gateway at --auth-issuer, by which callers prove on the page /connect/ who they are (default: " +
+				"registered there)",
+			restart: true,
+		},
+		{
+			key:     "access.connectClientSecretFile",
+			flag:    "connect-client-secret-file",
+			field:   &f.connect.secretFile,
+			usage:   "`file` with the secret of --connect-client-id",
+			resolve: settings.ResolvePath,
+			restart: true,
+		},
+		{
+			key:     "access.connectScopes",
+			flag:    "connect-scope",
+			field:   &f.connect.scopes,
+			usage:   "`scope` to ask --auth-issuer for on the page /connect/",
+			restart: true,
+		},
+		{
+			key:     "access.connectNoResource",
+			flag:    "connect-no-resource",
+			field:   &f.connect.noResource,
+			usage:   "omit the resource parameter at --auth-issuer, for those that refuse it, such as Microsoft Entra ID",
+			restart: true,
+		},
+		{
 			key:   "access.claims",
 			flag:  "auth-claim",
 			field: &f.claims,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/stax"
 )
 
 // serverHint returns the next step for a server that could not be opened, or "". file is
@@ -15,6 +16,8 @@ func serverHint(err error, file string) string {
 	var login *identity.LoginRequiredError
 	list := "slipway config secrets " + file
 	switch {
+	case errors.Is(err, stax.ErrUserLogin):
+		return userLoginHint
 	case errors.As(err, &login) && login.Advertised:
 		return login.Hint()
 	case errors.As(err, &exit):

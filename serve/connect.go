@@ -1,0 +1,348 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/identity"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// connectPage serves the page on which callers log in to the servers behind the gateway, see
+// [identity.Vault]. It needs no token: its user has to prove to be the caller.
+type connectPage struct {
+	vault     *identity.Vault
+	admission *admission
+	origins   *http.CrossOriginProtection
+}
+
+// serveVault makes the page available, and returns its handler, or nil without a vault.
+func (o *Options) serveVault(d *admission) *connectPage {
+	if o.Vault == nil {
+		return nil
+	}
+	p := &connectPage{
+		vault:     o.Vault,
+		admission: d,
+		origins:   http.NewCrossOriginProtection(),
+	}
+	p.follow()
+	return p
+}
+
+// follow applies changed options to the vault. p may be nil.
+func (p *connectPage) follow() {
+	if p == nil {
+		return
+	}
+	p.vault.Serve(&identity.VaultHost{
+		Base:     p.admission.policy.Load().public,
+		Verify:   p.verify,
+		Resource: p.resource,
+	})
+}
+
+// verify returns the holder of a token.
+func (p *connectPage) verify(ctx context.Context, token string) (*mcp.Principal, error) {
+	auth := p.admission.policy.Load().auth
+	if auth == nil {
+		return nil, ErrToken
+	}
+	return auth.verify(ctx, token)
+}
+
+// resource returns the audience that tokens of an issuer have here.
+func (p *connectPage) resource(issuer string) (audience string, ok bool) {
+	auth := p.admission.policy.Load().auth
+	if auth == nil {
+		return "", false
+	}
+	for _, v := range auth.Verifiers {
+		if jwt, ok := v.(*JWT); ok && jwt.opts.Issuer == issuer {
+			return jwt.opts.Audience[0], true
+		}
+	}
+	return "", false
+}
+
+// browserCookie is the name of the cookie that recognizes a browser. Over https, no other host
+// and no page over http can set it.
+func (p *connectPage) browserCookie() string {
+	const name = "slipway-connect"
+	if p.secure() {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func (p *connectPage) secure() bool {
+	return strings.HasPrefix(p.admission.policy.Load().public, "https://")
+}
+
+// browser returns the secret of the browser that sent a request, or "".
+func (p *connectPage) browser(r *http.Request) string {
+	cookies := r.CookiesNamed(p.browserCookie())
+	if len(cookies) != 1 {
+		return ""
+	}
+	return cookies[0].Value
+}
+
+// maxForm bounds the body of a request to the page.
+const maxForm = 4 << 10
+
+// ServeHTTP implements [http.Handler].
+func (p *connectPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	// Forms lead to the login pages of other hosts, so form-action cannot be restricted.
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin") // the address is secret; a form must have an Origin
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if err := p.origins.Check(r); err != nil {
+		p.fail(w, &identity.TicketError{Text: "This request came from another site. Nothing was connected."})
+		return
+	}
+	id := strings.TrimPrefix(r.URL.Path, identity.ConnectPath)
+	switch {
+	case r.Method == http.MethodPost && r.URL.Path != identity.ConnectCallback:
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		p.begin(w, r, id)
+	case !isGet(w, r):
+	case r.URL.Path == identity.ConnectCallback:
+		p.answer(w, r)
+	default:
+		p.show(w, r, id)
+	}
+}
+
+// show shows the page of a ticket.
+func (p *connectPage) show(w http.ResponseWriter, r *http.Request, id string) {
+	t, err := p.vault.Ticket(id, p.browser(r))
+	if err != nil {
+		p.fail(w, err)
+		return
+	}
+	view := &connectView{Ticket: t}
+	if t.Proved {
+		view.Heading = "Connect to " + t.Server
+	} else {
+		view.Heading = "Sign in"
+	}
+	if t.Joined {
+		view.Heading = "Connected to " + t.Server
+	}
+	view.write(w, http.StatusOK)
+}
+
+// begin leads the browser to a login: at the caller's issuer, or then at the server.
+func (p *connectPage) begin(w http.ResponseWriter, r *http.Request, id string) {
+	browser := p.browser(r)
+	var address string
+	var err error
+	switch r.PostFormValue("step") {
+	case "prove":
+		browser = rand.Text()
+		address, err = p.vault.Prove(r.Context(), id, browser)
+	case "join":
+		address, err = p.vault.Join(r.Context(), id, browser)
+	default:
+		err = &identity.TicketError{Text: "This request is not one of this page."}
+	}
+	if err != nil {
+		p.fail(w, err)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name:     p.browserCookie(),
+		Value:    browser,
+		Path:     "/",
+		MaxAge:   int((15 * time.Minute).Seconds()),
+		Secure:   p.secure(),
+		HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, // the browser returns from another site
+	})
+	http.Redirect(w, r, address, http.StatusSeeOther)
+}
+
+// answer handles the return from a login.
+func (p *connectPage) answer(w http.ResponseWriter, r *http.Request) {
+	id, err := p.vault.Answer(r.Context(), p.browser(r), r.URL.Query())
+	if err != nil {
+		p.fail(w, err)
+		return
+	}
+	// Without the code in the address.
+	http.Redirect(w, r, identity.ConnectPath+id, http.StatusSeeOther)
+}
+
+// fail shows why the page cannot go on. Only errors that are for its reader are shown.
+func (p *connectPage) fail(w http.ResponseWriter, err error) {
+	var ticket *identity.TicketError
+	var setup *identity.SetupError
+	var answered *identity.ServerError
+	status := http.StatusBadGateway
+	text := "The login could not begin or complete. The log of the gateway says why."
+	switch {
+	case errors.As(err, &ticket):
+		text = ticket.Text
+		status = http.StatusForbidden
+		if ticket.Gone {
+			status = http.StatusNotFound
+		}
+	case errors.As(err, &answered) && answered.Status == 0:
+		text = "The login was not completed: " + answered.Error() + ". Go back to try again."
+		status = http.StatusBadRequest
+	case errors.As(err, &setup):
+		text = "The gateway is not set up for this login. Its log says what is missing."
+		p.admission.log.Error("login of a caller", "error", err, "hint", setup.Hint)
+	default:
+		p.admission.log.Error("login of a caller", "error", err)
+	}
+	(&connectView{
+		Heading: "Not connected",
+		Problem: text,
+	}).write(w, status)
+}
+
+// connectView is the content of the page.
+type connectView struct {
+	Heading, Problem string
+	Ticket           *identity.Ticket
+}
+
+func (v *connectView) write(w http.ResponseWriter, status int) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = connectTemplate.Execute(w, v) // the browser may be gone
+}
+
+var connectTemplate = template.Must(template.New("connect").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{.Heading}}</title>
+<style>
+:root{color-scheme:light dark}
+body{font:1rem/1.5 system-ui,sans-serif;margin:12vh auto;max-width:36rem;padding:0 1rem;overflow-wrap:anywhere}
+h1{font-size:1.5rem}dt{font-weight:600}dd{margin:0 0 .5rem}
+button{font:inherit;padding:.5rem 1rem}
+</style></head>
+<body><main><h1>{{.Heading}}</h1>
+{{with .Problem}}<p role="alert">{{.}}</p>{{end}}
+{{with .Ticket}}
+{{if .Joined}}
+<p>You are logged in. Close this page and go back to your MCP client.</p>
+{{else if .Proved}}
+<p>An MCP client that uses this gateway as you asked for a login. Continue only if you asked it to.</p>
+<dl>
+<dt>Server</dt><dd>{{.Server}}</dd>
+<dt>Host</dt><dd>{{.Host}}</dd>
+<dt>Permissions</dt><dd>{{range .Scopes}}{{.}} {{else}}as the server decides{{end}}</dd>
+<dt>You</dt><dd>{{.Caller.Subject}} at {{.Caller.Issuer}}</dd>
+</dl>
+<form method="post"><input type="hidden" name="step" value="join"><button>Log in to {{.Host}}</button></form>
+{{else}}
+<p>An MCP client asked for a login. Sign in to this gateway first, so that it knows that the client is yours.</p>
+<form method="post"><input type="hidden" name="step" value="prove"><button>Sign in</button></form>
+{{end}}
+{{end}}
+</main></body></html>
+`))
+
+// Connection is a login of a caller to a server behind the gateway. It contains no secrets.
+type Connection struct {
+	// Principal is the name of the caller, and Server that of the server, or its URL.
+	Principal string `json:"principal"`
+	Server    string `json:"server"`
+	URL       string `json:"url"`
+	// Issuer is the authorization server, and Scopes what the login permits.
+	Issuer string   `json:"issuer"`
+	Scopes []string `json:"scopes,omitempty"`
+	// Expires is when the token expires, and Refreshable whether it is then replaced.
+	Expires     time.Time `json:"expires,omitzero"`
+	Refreshable bool      `json:"refreshable"`
+	// Ended is why the login has to be repeated, or empty.
+	Ended string `json:"ended,omitempty"`
+}
+
+// connections returns the logins of callers.
+func (o *Options) connections() ([]Connection, error) {
+	if o.Vault == nil {
+		return nil, nil
+	}
+	stored, err := o.Vault.Connections()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Connection, 0, len(stored))
+	for i := range stored {
+		c := &stored[i]
+		one := Connection{
+			Principal:   c.Caller.String(),
+			Server:      c.Name,
+			URL:         c.Server,
+			Issuer:      c.Issuer,
+			Scopes:      c.Scopes,
+			Expires:     c.Expires,
+			Refreshable: c.Refreshable,
+			Ended:       c.Ended,
+		}
+		if one.Server == "" {
+			one.Server = c.Server
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// serveConnections lists the logins of callers to operators, and ends them:
+//
+//	GET    /connections
+//	DELETE /connections?principal=NAME&server=NAME
+func (p *connectPage) serveConnections(mux *http.ServeMux) {
+	if p == nil {
+		return
+	}
+	o := &Options{Live: Live{Vault: p.vault}}
+	mux.HandleFunc("GET /connections", func(w http.ResponseWriter, _ *http.Request) {
+		all, err := o.connections()
+		p.reply(w, map[string]any{"connections": all}, err)
+	})
+	mux.HandleFunc("DELETE /connections", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if q.Get("principal") == "" {
+			http.Error(w, "principal is missing: DELETE /connections?principal=NAME&server=NAME", http.StatusBadRequest)
+			return
+		}
+		ended, err := p.vault.Disconnect(r.Context(), q.Get("principal"), q.Get("server"))
+		if errors.Is(err, identity.ErrNoLogin) {
+			http.Error(w, "no such connection", http.StatusNotFound)
+			return
+		}
+		answer := map[string]any{"ended": ended}
+		if err != nil && ended > 0 { // the logins are gone, but tokens could not be revoked
+			answer["warning"] = err.Error()
+			err = nil
+		}
+		p.reply(w, answer, err)
+	})
+}
+
+// reply answers an operator.
+func (p *connectPage) reply(w http.ResponseWriter, document any, err error) {
+	if err != nil {
+		p.admission.log.Error("connections of callers", "error", err)
+		http.Error(w, "the store of logins cannot be used: see the log", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(document) // the operator may be gone
+}

@@ -1,0 +1,6 @@
+package serve
+
+import "net/http"
+
+// AdminHandler returns the handler for operators.
+func AdminHandler(h *Handler) http.Handler { return h.admin() }
