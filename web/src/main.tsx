@@ -9,6 +9,9 @@ import { start } from './store'
 import './theme'
 
 startKeys((room) => address(room))
-render(<Frame />, document.getElementById('app') as HTMLElement)
 void start()
+// index.html has the empty frame, which is painted while this file is read.
+const app = document.getElementById('app') as HTMLElement
+app.replaceChildren()
+render(<Frame />, app)
 setTimeout(loadMore, 300)

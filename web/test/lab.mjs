@@ -273,6 +273,17 @@ export const checks = []
 export const check = (name, run, { long = false, alone = false, seconds = long ? 600 : 120 } = {}) =>
   checks.push({ name, run, long, alone, seconds })
 
+/**
+ * strict reports whether the bounds of time are those of an idle machine, by the clock. Otherwise
+ * tests share the machine with others, and wider bounds, mostly of processor time, show mistakes.
+ */
+export const strict = process.env.SLIPWAY_INSPECT_STRICT === '1'
+
+/** within throws in strict mode if a time exceeds its bound. */
+export function within(what, milliseconds, bound) {
+  if (strict) must(milliseconds <= bound, `${what}: ${milliseconds.toFixed(1)} ms, not ${bound}`)
+}
+
 /** must throws unless a condition holds. */
 export function must(condition, text) {
   if (!condition) throw new Error(text)

@@ -1,5 +1,5 @@
 // Many tools, many frames, large results.
-import { call, check, holds, inspect, metrics, must, none, ready, tasks, testserver, total, visit } from './lab.mjs'
+import { call, check, holds, inspect, metrics, must, none, ready, tasks, testserver, total, visit, within } from './lab.mjs'
 
 const longest = 100 // milliseconds that the page may not answer
 
@@ -52,15 +52,20 @@ check('10,000 frames are received and drawn at once', async () => {
   await call(lab, 'flood')
   const { page, clean, close } = await visit(lab, { path: 'o' })
   await ready(page)
-  const start = performance.now()
-  const spent = await tasks(page, async () => {
-    await page.goto(`${lab.base}f`)
-    await page.waitForFunction(() => document.body.innerText.includes('×10,000'), null, { timeout: 30_000 })
-  })
-  const clock = performance.now() - start
-  // Frames come while the page loads, so its whole work counts. A machine that is busy with
-  // other tests needs more for the same: 500 ms is the limit of an idle one.
-  must(spent.total <= 750, `${spent.total} ms of the processor`)
+  // Frames come while the page loads, so all of it counts, from the beginning of the navigation.
+  const open = async () => {
+    await page.goto(`${lab.base}f`, { waitUntil: 'commit' })
+    const drawn = await page.waitForFunction(
+      () => document.querySelector('[data-list=traffic]')?.innerText.includes('×10,000') && performance.now(),
+      null,
+      { timeout: 30_000 },
+    )
+    return drawn.jsonValue()
+  }
+  const clock = await open()
+  within('received and drawn', clock, 500)
+  const spent = await tasks(page, open)
+  must(spent.total <= 750, `${spent.total} ms of the processor`) // on a machine that is busy with other tests
   none(await clean())
   await close()
   lab.stop()
@@ -75,6 +80,9 @@ check('1,000 tools are drawn at once', async () => {
     await page.goto(`${lab.base}t`)
     await page.locator('[data-list=tools] .row').first().waitFor()
   })
+  await page.goto(`${lab.base}t`, { waitUntil: 'commit' })
+  const row = await page.waitForFunction(() => document.querySelector('[data-list=tools] .row') && performance.now())
+  within('1,000 tools listed', await row.jsonValue(), 300)
   const painted = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime)
   must(spent.total <= 450, `${spent.total} ms of the processor`) // 300 ms on an idle machine
   none(await clean())
@@ -100,6 +108,8 @@ check('10,000 notifications: no task over 100 ms, a click is answered, none is l
     await page.waitForFunction(() => document.body.innerText.includes('×10,000'), null, { timeout: 30_000 })
   })
   must(spent.processor <= longest, `the longest task took ${spent.processor} ms of the processor (${spent.clock} ms)`)
+  within('longest task', spent.clock, longest)
+  within('a click is answered', slowest, 100)
   await holds(async () => (await total(lab, 'method:notifications/message')) === 10_000, 'notifications are missing in Traffic')
   const rows = await page.locator('[data-list=traffic] .row').count()
   must(rows <= 120, `${rows} rows`)
@@ -119,16 +129,16 @@ check('scrolling 10,000 frames: at most 8 ms of work a frame, few rows, little m
   await page.waitForFunction(() => document.querySelector('[data-shown]').innerText.startsWith('10,'))
   const before = await metrics(page)
   const frames = 200
-  await page.evaluate(
+  const times = await page.evaluate(
     (n) =>
       new Promise((resolve) => {
         const list = document.querySelector('[data-list=traffic]')
         list.scrollTop = 0
-        let i = 0
-        const step = () => {
+        const at = []
+        const step = (time) => {
           list.scrollTop += 1000
-          if (++i < n) requestAnimationFrame(step)
-          else resolve()
+          if (at.push(time) <= n) requestAnimationFrame(step)
+          else resolve(at.slice(1).map((t, i) => t - at[i]).sort((a, b) => a - b))
         }
         requestAnimationFrame(step)
       }),
@@ -138,6 +148,9 @@ check('scrolling 10,000 frames: at most 8 ms of work a frame, few rows, little m
   const spent = ['ScriptDuration', 'LayoutDuration', 'RecalcStyleDuration'].reduce((n, m) => n + after[m] - before[m], 0)
   const each = (spent * 1000) / frames
   must(each <= 8, `${each.toFixed(1)} ms a frame`)
+  const [median, late] = [times[frames / 2], times[Math.floor(frames * 0.95)]]
+  within('median of the time between frames', median, 16.7 + 0.1) // the clock of a page has steps of 0.1 ms
+  within('95 of 100 times between frames', late, 20)
   const drawn = await page.locator('[data-list=traffic] .row').count()
   must(drawn <= 120, `${drawn} rows`)
   await page.evaluate(() => window.gc?.())
@@ -146,7 +159,7 @@ check('scrolling 10,000 frames: at most 8 ms of work a frame, few rows, little m
   none(await clean())
   await close()
   lab.stop()
-  return `${each.toFixed(1)} ms of script, style and layout a frame; ${drawn} rows; ${heap.toFixed(0)} MB`
+  return `${each.toFixed(1)} ms of script, style and layout a frame, every ${median.toFixed(1)} ms (95 %: ${late.toFixed(1)}); ${drawn} rows; ${heap.toFixed(0)} MB`
 }, { alone: true })
 
 for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of structured content']]) {
@@ -156,13 +169,17 @@ for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of 
     await ready(page)
     const button = page.getByRole('button', { name: /^Call/ })
     await button.waitFor()
+    let clock = 0
     const spent = await tasks(page, async () => {
+      const began = performance.now()
       await button.click()
       await page.locator('.result .pill').waitFor({ timeout: 20_000 })
       await page.getByText('Show all').waitFor()
+      clock = performance.now() - began
     })
     must(spent.processor <= longest, `the longest task took ${spent.processor} ms of the processor (${spent.clock} ms)`)
-    // 300 ms on an idle machine. While a busy one waits, the clock of the call is drawn.
+    within('longest task', spent.clock, longest)
+    within('first screen', clock, 300)
     must(spent.total <= 600, `the first screen took ${spent.total} ms of the processor`)
     const all = await tasks(page, async () => {
       await page.getByRole('button', { name: 'Show all' }).click()
@@ -172,12 +189,13 @@ for (const [tool, what] of [['big_text', '5 MB of text'], ['big_json', '4 MB of 
       if (await tab.count()) await tab.last().click()
       await page.waitForTimeout(500)
     })
+    within('longest task of all of it', all.clock, longest)
     must(all.processor <= longest, `all of it: the longest task took ${all.processor} ms of the processor (${all.clock} ms)`)
     await holds(async () => await page.getByRole('button', { name: 'Save', exact: true }).count(), 'no Save')
     none(await clean())
     await close()
     lab.stop()
-    return `first screen ${spent.total} ms of the processor; longest task ${spent.processor} ms of it, ${spent.clock} ms by the clock; all of it: ${all.processor} and ${all.clock} ms`
+    return `first screen ${spent.total} ms of the processor, ${clock.toFixed(0)} ms by the clock; longest task ${spent.processor} ms of it, ${spent.clock} ms by the clock; all of it: ${all.processor} and ${all.clock} ms`
   }, { alone: true })
 }
 
