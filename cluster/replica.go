@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -186,6 +187,13 @@ func (r *Replica) Members() []Member {
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
 	return all
+}
+
+// Peers returns the other replicas that are alive, in any order.
+func (r *Replica) Peers() []*Peer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.peers))
 }
 
 // Connected reports whether the engine answered the last time.

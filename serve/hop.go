@@ -26,6 +26,7 @@ type hop struct {
 	log     *slog.Logger
 	server  *http.Server
 	changes *changePublisher
+	limits  *limitSharing // nil without limits
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	// outcomes count the forwarded requests, see hopOutcomes.
@@ -65,6 +66,7 @@ func (o *Options) startHop(h *Handler) *hop {
 		servers = append(servers, n.server)
 	}
 	p.shareChanges(servers)
+	p.limits = newLimitSharing(p.replica.ID(), h.admission.limiter, o.quotas, p.usagePeers, p.log)
 	p.server = &http.Server{
 		Handler:           p.receive(h),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -84,6 +86,9 @@ func (p *hop) run() {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.running.Go(func() { p.changes.run(ctx) })
+	if p.limits != nil {
+		p.running.Go(func() { p.limits.run(ctx) })
+	}
 	p.running.Go(func() { _ = p.server.Serve(p.replica.Listener()) })
 	p.log.Info("serving other replicas", "address", p.replica.Addr(), "replica", p.replica.ID())
 }
@@ -101,6 +106,10 @@ func (p *hop) close() {
 // receive restores a request as it arrived at the other replica.
 func (p *hop) receive(h *Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == usagePath {
+			p.receiveUsage(w, r)
+			return
+		}
 		ctx := context.WithValue(r.Context(), hopped{}, true)
 		if local, err := net.ResolveTCPAddr("tcp", r.Header.Get(hopLocal)); err == nil {
 			ctx = context.WithValue(ctx, http.LocalAddrContextKey, local)

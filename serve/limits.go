@@ -47,6 +47,12 @@ type limiter struct {
 	// shards spread clients over several locks.
 	shards [clientShards]clientShard
 	all    atomic.Int64 // requests in flight
+
+	// shared means that other replicas are told what clients use. changed are the clients
+	// with usage that they do not know.
+	shared    atomic.Bool
+	changedMu sync.Mutex
+	changed   []*client
 }
 
 const clientShards = 16
@@ -67,6 +73,7 @@ type clientKey struct {
 
 // client is the current usage of one client.
 type client struct {
+	key clientKey
 	// inFlight is the number of requests in flight.
 	inFlight atomic.Int64
 
@@ -74,6 +81,8 @@ type client struct {
 	// tokens are those left in the client's bucket.
 	tokens float64
 	at     time.Duration // when tokens was updated, since the limiter's start
+	// spent are the tokens taken here that the other replicas do not know.
+	spent int
 }
 
 // newLimiter returns nil if there is nothing to limit.
@@ -126,6 +135,7 @@ func (l *limiter) client(key clientKey) *client {
 		l.forget(sh)
 	}
 	c := &client{
+		key:    key,
 		tokens: float64(l.limits.Load().Burst),
 		at:     time.Since(l.start),
 	}
@@ -180,6 +190,9 @@ func (l *limiter) take(c *client) *refusal {
 	c.at = now
 	if c.tokens >= 1 {
 		c.tokens--
+		if l.shared.Load() {
+			l.noteLocked(c)
+		}
 		return nil
 	}
 	wait := math.Ceil((1 - c.tokens) / limits.Rate)
@@ -188,6 +201,47 @@ func (l *limiter) take(c *client) *refusal {
 		message: "too many requests",
 		after:   int(min(wait, 3600)),
 	}
+}
+
+// noteLocked counts a token for the other replicas. c.mu is held.
+func (l *limiter) noteLocked(c *client) {
+	c.spent++
+	if c.spent == 1 {
+		l.changedMu.Lock()
+		l.changed = append(l.changed, c)
+		l.changedMu.Unlock()
+	}
+}
+
+// spent returns the tokens taken here since the last call, by client.
+func (l *limiter) spent() map[clientKey]int {
+	l.changedMu.Lock()
+	changed := l.changed
+	l.changed = nil
+	l.changedMu.Unlock()
+	all := make(map[clientKey]int, len(changed))
+	for _, c := range changed {
+		c.mu.Lock()
+		all[c.key] += c.spent
+		c.spent = 0
+		c.mu.Unlock()
+	}
+	return all
+}
+
+// charge takes tokens that a client has taken at another replica. The bucket may become
+// negative, so what was taken too much is paid back.
+func (l *limiter) charge(key clientKey, tokens int) {
+	limits := l.limits.Load()
+	if limits.Rate <= 0 {
+		return
+	}
+	c := l.client(key)
+	now := time.Since(l.start)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens = min(float64(limits.Burst), c.tokens+(now-c.at).Seconds()*limits.Rate) - float64(tokens)
+	c.at = now
 }
 
 // enter counts a request in flight, if another one is allowed.

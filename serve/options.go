@@ -67,7 +67,7 @@ type Options struct {
 	tools    *toolRules       // of Auth, once they have been checked
 	appTools *apps.ToolFilter // set by HideAppTools
 	policed  bool             // Policy is part of Server
-	metered  bool             // Limits.Quotas are part of Server
+	quotas   *quotas          // those of the Gate of Server; nil without
 }
 
 // Reporting records requests and reports the state of the server, apart from the Logger and
@@ -205,8 +205,8 @@ func (o *Options) withDefaults() Options {
 		d.appTools = &apps.ToolFilter{}
 		d.Server.View = viewsOf(d.Server.View, d.appTools.Client)
 	}
-	if q := newQuotas(&d); q != nil && !d.metered {
-		d.metered = true
+	if q := newQuotas(&d); q != nil && d.quotas == nil {
+		d.quotas = q
 		d.Server.Gate = joinGates(q, d.Server.Gate)
 	}
 	if d.Policy != nil && !d.policed {

@@ -65,6 +65,12 @@ type quotas struct {
 
 	mu       sync.Mutex
 	counters map[counterKey]*counter
+
+	// replicas is how many share the quotas; 0 without a cluster. changed are the counters that
+	// the others do not know; urgent is called when they should.
+	replicas int
+	changed  map[counterKey]struct{}
+	urgent   func()
 }
 
 // counterKey identifies the use of a quota by a caller.
@@ -78,6 +84,22 @@ type counter struct {
 	period  int64 // the number of the period
 	used    int
 	running int
+	// sent is the part of used that the other replicas know; others is what they have used.
+	sent   int
+	others map[string]quotaCount
+}
+
+// quotaCount is what one replica has used of a quota.
+type quotaCount struct{ Used, Running int }
+
+// total adds the usage of all replicas.
+func (c *counter) total() quotaCount {
+	all := quotaCount{c.used, c.running}
+	for _, u := range c.others {
+		all.Used += u.Used
+		all.Running += u.Running
+	}
+	return all
 }
 
 var _ server.Gate = (*quotas)(nil)
@@ -165,9 +187,11 @@ func (q *quotas) Enter(ctx context.Context, op server.Operation) error {
 		c := q.counterLocked(key, now)
 		if q.all[key.quota].Per == 0 {
 			c.running++
+			q.noteLocked(key, c)
 			continue
 		}
 		c.used++
+		q.noteLocked(key, c)
 		q.describe(header, key, c, now)
 	}
 	if len(header) > 0 {
@@ -184,6 +208,7 @@ func (q *quotas) Leave(ctx context.Context, op server.Operation) {
 	for _, key := range keys {
 		if c := q.counters[key]; c != nil && q.all[key.quota].Per == 0 && c.running > 0 {
 			c.running--
+			q.noteLocked(key, c)
 		}
 	}
 }
@@ -203,8 +228,7 @@ func (q *quotas) counterLocked(key counterKey, now time.Time) *counter {
 		q.counters[key] = c
 	}
 	if c.period != period {
-		c.period = period
-		c.used = 0
+		*c = counter{period: period}
 	}
 	return c
 }
@@ -232,9 +256,9 @@ func (q *quotas) dropLocked(now time.Time) {
 
 func (q *quotas) left(key counterKey, c *counter) int {
 	if q.all[key.quota].Per == 0 {
-		return q.all[key.quota].Calls - c.running
+		return q.all[key.quota].Calls - c.total().Running
 	}
-	return q.all[key.quota].Calls - c.used
+	return q.all[key.quota].Calls - c.total().Used
 }
 
 // describe adds the fields of draft-ietf-httpapi-ratelimit-headers for a quota.
