@@ -48,7 +48,7 @@ type limiter struct {
 	shards [clientShards]clientShard
 	all    atomic.Int64 // requests in flight
 
-	// shared means that other replicas are told what clients use. changed are the clients
+	// shared means that other replicas receive what clients use. changed are the clients
 	// with usage that they do not know.
 	shared    atomic.Bool
 	changedMu sync.Mutex
