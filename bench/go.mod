@@ -12,6 +12,7 @@ require (
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/slipway-mcp/slipway v0.0.0
+	golang.org/x/net v0.62.0
 	trpc.group/trpc-go/trpc-mcp-go v0.0.20
 )
 

@@ -34,7 +34,7 @@ type InputOptions struct {
 
 // The options of each kind of input.
 type (
-	// DocumentOptions configure how Markdown and llms.txt are read.
+	// DocumentOptions configure how Markdown, rendered pages and llms.txt are read.
 	DocumentOptions = docs.Options
 	// TableOptions configure how tables are read and which tools they get.
 	TableOptions = table.Options
@@ -73,7 +73,7 @@ func kinds() []kind {
 	return []kind{
 		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
 		{"go", "a folder with Go packages", isGo, openGo},
-		{"docs", "a folder of Markdown, a Markdown file, or an llms.txt", isDocuments, openDocuments},
+		{"docs", "a folder of Markdown or of HTML pages, a Markdown file, or an llms.txt", isDocuments, openDocuments},
 		{"openapi", "an OpenAPI 3 document", isOpenAPI, openOpenAPI},
 		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
 	}
@@ -236,7 +236,7 @@ func openGo(path string, o *InputOptions) (Input, error) {
 // IsDocument reports whether name is that of a Markdown file.
 func IsDocument(name string) bool { return docs.IsDocument(name) }
 
-// isDocuments reports whether path is a Markdown folder that is not itself a site, a
+// isDocuments reports whether path is a folder of documents that is not itself a site, a
 // Markdown file, or an llms.txt.
 func isDocuments(path string, info fs.FileInfo) bool {
 	if info == nil || !info.IsDir() {

@@ -29,9 +29,10 @@ func newSiteBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build INPUT -o DIR|FILE|-",
 		Short: "Build a site from documents, tables or an API",
-		Long: `Build a StaticMCP site from INPUT: a folder of Markdown, an llms.txt, a CSV,
-JSON, JSON Lines or SQLite file, an OpenAPI 3 document, a folder of Go packages,
-or a slipway.site.yaml, which combines several of these and can set the output.
+		Long: `Build a StaticMCP site from INPUT: a folder of Markdown or of
+rendered HTML pages, an llms.txt, a CSV, JSON, JSON Lines or SQLite file, an
+OpenAPI 3 document, a folder of Go packages, or a slipway.site.yaml, which
+combines several of these and can set the output.
 In a folder, only changed files are written, and only files from an earlier
 build that were not edited since are deleted.
 

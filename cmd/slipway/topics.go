@@ -20,7 +20,8 @@ func newTopics() []*cobra.Command {
 
   FOLDER         a StaticMCP site (with mcp.json), a bundle (with
                  manifest.json), or input of "slipway site build", such as
-                 Markdown documents, from which a site is built in memory
+                 Markdown or HTML pages, from which a site is built
+                 in memory
   FILE.zip       a packed StaticMCP site
   FILE.mcpb      an MCP bundle
   FILE           server definitions (.json, .jsonc, .yaml, .toml, .ts, .js),

@@ -50,7 +50,7 @@ func Layers() *Plan {
 				"internal/neterror",
 				"internal/netguard", "internal/packs", "internal/peer",
 				"internal/process", "internal/schema", "internal/secrets", "internal/style", "internal/tree",
-				"internal/uritemplate", "internal/visible",
+				"internal/uritemplate", "internal/visible", "sitebuild/internal/webpage",
 				"mcpb/internal/cms",
 				"internal/test/arch", "internal/test/authtest", "internal/test/doc", "internal/test/fuzzbound",
 				"internal/test/naivesite",
@@ -135,6 +135,12 @@ func Layers() *Plan {
 				Module: "github.com/klauspost/compress",
 				Rooms:  []string{"mcpb", "mcpb/internal/zip"},
 				Saves: "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it " +
+					"has no dependencies of its own",
+			},
+			{
+				Module: "golang.org/x/net",
+				Rooms:  []string{"sitebuild/internal/webpage"},
+				Saves: "the HTML parser, which reads broken pages as browsers do; only its package html is linked, and it " +
 					"has no dependencies of its own",
 			},
 			{

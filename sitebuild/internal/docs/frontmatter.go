@@ -32,6 +32,10 @@ type frontMatter struct {
 	keywords           []string
 	aliases            []string
 	menus              map[string]menuEntry // of Hugo
+	// rendered is true for an HTML page, whose own address is address, and that of the page
+	// after it next.
+	rendered      bool
+	address, next string
 }
 
 // menuEntry is the position of a page in a Hugo menu.

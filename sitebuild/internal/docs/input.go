@@ -107,7 +107,7 @@ func (f *Folder) Read(ctx context.Context) (*Set, error) {
 		return nil, fmt.Errorf("read documents: %w", err)
 	}
 	if len(set.Pages) == 0 {
-		return nil, fmt.Errorf("%s has no visible Markdown files", f.dir)
+		return nil, fmt.Errorf("%s has no visible Markdown files or HTML pages", f.dir)
 	}
 	set.place = folderName(f.dir)
 	set.Title = cmp.Or(set.Title, projectTitle(f.dir))
@@ -217,7 +217,7 @@ func HasDocuments(fsys fs.FS) bool {
 			}
 			return nil
 		}
-		if found = isDocument(name); found {
+		if found = isDocument(name) || isRendered(name); found {
 			return fs.SkipAll
 		}
 		return nil

@@ -427,13 +427,16 @@ func (r *reader) broken(p *Page, address string, at int) {
 	if address == "/" || address == "." || address == "./" {
 		return
 	}
+	if p.front.rendered && strings.HasPrefix(address, "/") {
+		return // only the web server knows what is there
+	}
 	if outside(p, address) {
 		r.warn(ruleBrokenLink.As(check.Note), p, at, "",
 			"the link to %s points outside the folder", address)
 		return
 	}
 	severity := check.Warning
-	if strings.HasPrefix(address, "/") && !isDocument(address) {
+	if strings.HasPrefix(address, "/") && !isDocument(address) || p.front.rendered {
 		severity = check.Note
 	}
 	hint := ""

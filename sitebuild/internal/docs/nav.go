@@ -274,6 +274,9 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 				entry.positioned = sub.index.front.positioned
 			}
 		}
+		if !entry.positioned && r.system == renderedSystem {
+			entry.position, entry.positioned = sub.earliest()
+		}
 		item.Title = cmp.Or(item.Title, titleOf(name+".md"))
 		list = append(list, entry)
 	}

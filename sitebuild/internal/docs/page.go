@@ -15,6 +15,9 @@ import (
 // newPage parses the text of a document as a page, without resolving its links. The page
 // is nil if it is hidden and Drafts is not set.
 func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
+	if r.system == renderedSystem {
+		return r.newRenderedPage(file, source)
+	}
 	var found []check.Finding
 	source = strings.TrimPrefix(source, "\ufeff")
 	if !utf8.ValidString(source) {
@@ -146,9 +149,12 @@ func (p *Page) textIn(start, end int) string {
 // spaces matches runs of spaces, which HTML collapses into one.
 var spaces = lazyregexp.New(` {2,}`)
 
-// lineOf returns the line, in the file, of an offset in Body. It is used while links are
-// resolved.
+// lineOf returns the line, in the file, of an offset in Body, or 0 for a rendered page. It is
+// used while links are resolved.
 func (p *Page) lineOf(at int) int {
+	if p.front.rendered {
+		return 0
+	}
 	if p.raw.breaks == nil {
 		p.raw.breaks = breaksOf(p.Body)
 	}

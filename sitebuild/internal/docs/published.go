@@ -40,6 +40,9 @@ func (m *maker) base() string {
 
 // link returns the published address of a page, or "" if it is unknown.
 func (m *maker) link(p *Page) string {
+	if p.front.address != "" && m.opts.BaseURL == "" {
+		return p.front.address
+	}
 	base := m.base()
 	if base == "" {
 		return ""
@@ -57,6 +60,11 @@ func (s *Set) route(p *Page) string {
 	slug := p.front.slug
 	id := p.ID
 	switch {
+	case s.System == renderedSystem:
+		if dir, name := path.Split(p.File); isIndex(strings.TrimSuffix(name, path.Ext(name))) {
+			return dir
+		}
+		return p.File
 	case (s.System == "docusaurus" || s.System == "hugo") && strings.HasPrefix(slug, "/"):
 		return strings.Trim(slug, "/")
 	case s.System == "docusaurus" && slug != "":

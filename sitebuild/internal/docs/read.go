@@ -47,10 +47,11 @@ func Read(ctx context.Context, fsys fs.FS, prefix string, opts *Options) (*Set, 
 func read(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts *Options) (*Set, error) {
 	r := newReader(fsys, prefix, opts.withDefaults(folderPages, folderBytes))
 	r.config = beside
-	documents, err := r.walk(ctx)
+	written, rendered, err := r.walk(ctx)
 	if err != nil {
 		return nil, err
 	}
+	documents := r.chooseForm(written, rendered)
 	if r.config == nil {
 		r.config = findConfig(r.fsys, r.files, "")
 	}
@@ -83,6 +84,7 @@ func newReader(fsys fs.FS, prefix string, opts *Options) *reader {
 func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 	r.name(pages)
 	r.route(pages)
+	r.sequence()
 	r.navigate(pages)
 	for _, p := range r.set.Pages {
 		if err := ctx.Err(); err != nil {
@@ -118,12 +120,11 @@ func isDocument(name string) bool {
 // maxEntries bounds how many files are visited.
 const maxEntries = 2_000_000
 
-// walk lists the documents and records the other files.
-func (r *reader) walk(ctx context.Context) ([]document, error) {
-	var documents []document
-	var total int64
+// walk lists the documents in Markdown and the rendered pages, and records all files.
+func (r *reader) walk(ctx context.Context) (written, rendered []document, err error) {
+	var total [2]int64 // bytes of both
 	entries := 0
-	err := fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -144,7 +145,13 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 			return nil // deleted in the meantime, or a link, which is not followed
 		}
 		r.files[name] = info
-		if !isDocument(name) {
+		list := &written
+		sum := &total[0]
+		switch {
+		case isRendered(name) && !repeats(name):
+			list = &rendered
+			sum = &total[1]
+		case !isDocument(name):
 			return nil
 		}
 		if info.Size() > r.opts.MaxFileBytes {
@@ -152,17 +159,17 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 				"the document is skipped: it has %d bytes, more than %d", info.Size(), r.opts.MaxFileBytes))
 			return nil
 		}
-		total += info.Size()
-		documents = append(documents, document{name, info.Size()})
+		*sum += info.Size()
+		*list = append(*list, document{name, info.Size()})
 		switch {
-		case len(documents) > r.opts.MaxPages:
+		case len(*list) > r.opts.MaxPages:
 			return fmt.Errorf("more than %d documents", r.opts.MaxPages)
-		case total > r.opts.MaxTotalBytes:
+		case *sum > r.opts.MaxTotalBytes:
 			return fmt.Errorf("the documents have more than %d bytes", r.opts.MaxTotalBytes)
 		}
 		return nil
 	})
-	return documents, err
+	return written, rendered, err
 }
 
 // leftOut reports whether a folder contains no documents by the author. That of VitePress
@@ -175,6 +182,9 @@ func leftOut(name string) bool {
 // choose keeps the documents below the folder that the configuration names, and omits
 // those that are only included in others.
 func (r *reader) choose(documents []document) []document {
+	if r.system == renderedSystem {
+		return documents
+	}
 	return slices.DeleteFunc(documents, func(d document) bool {
 		base := path.Base(d.file)
 		inside := r.config.root == "" || strings.HasPrefix(d.file, r.config.root+"/")

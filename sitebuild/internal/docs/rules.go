@@ -13,6 +13,7 @@ var (
 	ruleDuplicatePage = rules.Note("docs/duplicate-page", "two files for the same page")
 	ruleFrontMatter   = rules.Warning("docs/front-matter", "invalid front matter")
 	ruleNotUTF8       = rules.Warning("docs/not-utf8", "bytes that are not UTF-8")
+	ruleUnreadable    = rules.Warning("docs/unreadable", "an HTML page that cannot be parsed")
 	ruleTooLarge      = rules.Warning("docs/too-large", "a document of more than 4 MiB")
 	ruleInclude       = rules.Warning("docs/include", "an included file that is missing from the folder")
 	ruleNavigation    = rules.Warning("docs/navigation",

@@ -12,7 +12,7 @@ type Set struct {
 	// Language is a code such as "en", or empty.
 	Language string
 	// System is the documentation system whose navigation was read: "docusaurus", "mkdocs",
-	// "vitepress", "mdbook", "hugo" or "llms.txt", or empty.
+	// "vitepress", "mdbook", "hugo", "llms.txt", or "html" for rendered pages; otherwise empty.
 	System string
 	// Pages are in navigation order; those not in the navigation follow, sorted by path.
 	Pages []*Page

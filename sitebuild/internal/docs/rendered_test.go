@@ -1,0 +1,140 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
+)
+
+// rendered is a folder of HTML pages.
+func rendered(pages map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, page := range pages {
+		fsys[name] = &fstest.MapFile{Data: []byte(page)}
+	}
+	return fsys
+}
+
+func TestRendered(t *testing.T) {
+	set, err := docs.Read(t.Context(), rendered(map[string]string{
+		"index.html": `<html lang="en"><head><title>Manual</title><link rel="next" href="zoo/start.html"></head>` +
+			`<main><h1>Manual</h1>` +
+			`<p>See <a href="zoo/start.html#first-step">the start</a> and <a href="data.json">data</a>.</p></main>`,
+		"zoo/start.html": `<html lang="en"><head><title>Start</title>` +
+			`<link rel="canonical" href="https://example.com/v2/zoo/start">` +
+			`<meta name="description" content="How to begin."><link rel="next" href="../about/index.html"></head>` +
+			`<main><h1>Start</h1><section id="first-step"><h2>The first step</h2><p>Do it.</p></section></main>`,
+		"about/index.html": `<main><h1>About</h1><p><img src="../logo.png" alt="Logo"> Us. <a href="../">Home</a></p></main>`,
+		"moved.html":       `<meta http-equiv="refresh" content="0; url=zoo/start.html"><main>Moved</main>`,
+		"genindex.html":    `<main><h1>Index</h1></main>`,
+		"LICENSE.md":       "# License\n",
+		"data.json":        "{}",
+		"logo.png":         "\x89PNG\r\n\x1a\n",
+	}), "public", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, p := range set.Pages {
+		ids = append(ids, p.ID)
+	}
+	if got := strings.Join(ids, " "); got != "home zoo/start about" {
+		t.Errorf("pages %s", got)
+	}
+	if set.Nav[1].Title != "Zoo" {
+		t.Errorf("the second entry of the navigation is %q, want the page that the first leads to", set.Nav[1].Title)
+	}
+	home := set.Page("home")
+	if want := "See [the start](docs://zoo/start#first-step) and [data](data.json)."; !strings.Contains(home.Body, want) {
+		t.Errorf("the first page is\n%s\nwithout %s", home.Body, want)
+	}
+	start := set.Page("zoo/start")
+	if start.Description != "How to begin." || len(start.Sections) != 2 || start.Sections[1].Slug != "first-step" {
+		t.Errorf("start: %q, %+v", start.Description, start.Sections)
+	}
+	if about := set.Page("about"); !strings.Contains(about.Body, "![Logo](docs://logo.png)") ||
+		!strings.Contains(about.Body, "[Home](docs://home)") {
+		t.Errorf("about:\n%s", about.Body)
+	}
+	if set.System != "html" || set.Language != "en" || len(set.Report.Findings()) > 0 {
+		t.Errorf("system %q, language %q, findings %v", set.System, set.Language, set.Report.Findings())
+	}
+}
+
+// A page that cannot be parsed is reported, and the others are read.
+func TestUnreadablePage(t *testing.T) {
+	set, err := docs.Read(t.Context(), rendered(map[string]string{
+		"index.html": "<main><h1>Manual</h1><p>Text.</p></main>",
+		"deep.html":  strings.Repeat("<div>", 10_000),
+	}), "public", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := ruletest.Findings(&set.Report)
+	if len(set.Pages) != 1 || len(found) != 1 || found[0].Rule.ID != "docs/unreadable" ||
+		found[0].File != "public/deep.html" {
+		t.Errorf("%d pages, findings %v", len(set.Pages), found)
+	}
+}
+
+// Documents in Markdown are never replaced by what was rendered from them.
+func TestMarkdownBeforeRendered(t *testing.T) {
+	set, err := docs.Read(t.Context(), rendered(map[string]string{
+		"docs/start.md":          "# Start\n\nWritten.\n",
+		"public/index.html":      "<main><h1>Start</h1><p>Rendered.</p></main>",
+		"public/start.html":      "<main><h1>Start</h1><p>Rendered.</p></main>",
+		"public/a/b/c/more.html": "<main><h1>More</h1><p>Rendered.</p></main>",
+	}), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.Pages) != 1 || set.System == "html" {
+		t.Errorf("%d pages of %q, want the one in Markdown", len(set.Pages), set.System)
+	}
+}
+
+func TestRenderedAddresses(t *testing.T) {
+	pages := map[string]string{
+		"index.html":      `<link rel="canonical" href="https://example.com/docs/"><main><h1>Manual</h1><p>Text.</p></main>`,
+		"use/index.html":  `<link rel="canonical" href="https://example.com/docs/use/"><main><h1>Use</h1><p>Text.</p></main>`,
+		"wrong.html":      `<link rel="canonical" href="https://example.com/docs/"><main><h1>Wrong</h1><p>Text.</p></main>`,
+		"no-address.html": `<main><h1>None</h1><p>Text.</p></main>`,
+	}
+	for base, want := range map[string]map[string]string{
+		"": {"home": "https://example.com/docs/", "use": "https://example.com/docs/use/", "wrong": "", "no-address": ""},
+		"https://docs.example.org/v3": {"home": "https://docs.example.org/v3/", "use": "https://docs.example.org/v3/use/",
+			"wrong": "https://docs.example.org/v3/wrong.html", "no-address": "https://docs.example.org/v3/no-address.html"},
+	} {
+		set, err := docs.Read(t.Context(), rendered(pages), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		site, err := set.Site(t.Context(), &docs.Options{BaseURL: base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for a, err := range site.Answers {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(a.Result)
+			var arguments struct{ Path string }
+			if a.Tool != "get_page" || json.Unmarshal(a.Arguments, &arguments) != nil {
+				continue
+			}
+			_, link, _ := strings.Cut(text, "Published at ")
+			link, _, _ = strings.Cut(link, `\n`)
+			got[arguments.Path] = link
+		}
+		for path, address := range want {
+			if got[path] != address {
+				t.Errorf("with the base %q, %s is published at %q, want %q", base, path, got[path], address)
+			}
+		}
+	}
+}
