@@ -71,6 +71,8 @@ type ticket struct {
 	// continue.
 	browser string
 	begun   *Begun
+	// session is the latest client that was asked, or nil. It learns that the login is done.
+	session mcp.Session
 	done    chan struct{} // closed when it is joined
 }
 
@@ -202,8 +204,8 @@ func (t *ticket) isBrowser(browser string) bool {
 	return t.browser != "" && subtle.ConstantTimeCompare([]byte(t.browser), []byte(browser)) == 1
 }
 
-// NewBrowser returns a secret for a browser.
-func NewBrowser() string { return rand.Text() }
+// BrowserSecret is the least length of the secret of a browser.
+const BrowserSecret = 26
 
 // claim reserves a ticket for a request of its page, which begins a login.
 func (v *Vault) claim(id string, may func(*ticket) error) (*ticket, error) {
@@ -233,11 +235,19 @@ func (v *Vault) claim(id string, may func(*ticket) error) (*ticket, error) {
 func (v *Vault) release(t *ticket, next ticketPhase, begun *Begun) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.releaseLocked(t, next, begun)
+}
+
+// releaseLocked reports whether the ticket is in the next phase: a ticket that is joined or
+// gone meanwhile stays so.
+func (v *Vault) releaseLocked(t *ticket, next ticketPhase, begun *Begun) bool {
 	t.busy = false
-	if v.tickets[t.id] == t {
-		t.phase = next
-		v.awaitLocked(t, begun)
+	if v.tickets[t.id] != t || t.phase == joined {
+		return false
 	}
+	t.phase = next
+	v.awaitLocked(t, begun)
+	return true
 }
 
 // Prove begins the proof that the user of a browser is the caller of a ticket, and returns the
@@ -247,7 +257,7 @@ func (v *Vault) Prove(ctx context.Context, id, browser string) (address string, 
 	if err != nil {
 		return "", err
 	}
-	if len(browser) < 20 {
+	if len(browser) < BrowserSecret {
 		return "", errors.New("the secret of a browser is too short")
 	}
 	t, err := v.claim(id, func(*ticket) error { return nil })
@@ -269,9 +279,11 @@ func (v *Vault) Prove(ctx context.Context, id, browser string) (address string, 
 		return "", err
 	}
 	v.mu.Lock()
-	t.browser = browser
-	v.mu.Unlock()
-	v.release(t, proving, begun)
+	defer v.mu.Unlock()
+	if !v.releaseLocked(t, proving, begun) {
+		return "", errGone
+	}
+	t.browser = browser // together with the phase: what was proved by another browser is void
 	return begun.Authorization().URL, nil
 }
 
@@ -365,11 +377,19 @@ func (v *Vault) join(ctx context.Context, t *ticket, begun *Begun, query url.Val
 		v.release(t, proved, nil)
 		return err
 	}
-	v.release(t, joined, nil)
+	v.mu.Lock()
+	first := v.releaseLocked(t, joined, nil)
+	session := t.session
+	v.mu.Unlock()
 	v.log.Info("caller connected", "principal", t.caller.String(), "server", v.nameOf(t.server),
 		"issuer", secrets.URL(login.Issuer))
 	v.tell(t.caller, t.server)
-	close(t.done)
+	if first {
+		close(t.done)
+	}
+	if session != nil {
+		session.ElicitationComplete(t.number)
+	}
 	return nil
 }
 
@@ -425,6 +445,9 @@ func (v *Vault) Ask(ctx context.Context, server string, need *LoginRequiredError
 		ElicitationID: t.number,
 	}
 	req := mcp.RequestFrom(ctx)
+	v.mu.Lock()
+	t.session = req.Session()
+	v.mu.Unlock()
 	answer, err := req.Elicit(ctx, question)
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
@@ -444,9 +467,6 @@ func (v *Vault) Ask(ctx context.Context, server string, need *LoginRequiredError
 	}
 	select {
 	case <-t.done:
-		if s := req.Session(); s != nil {
-			s.ElicitationComplete(t.number)
-		}
 		return nil
 	default:
 		return &ConnectError{

@@ -150,7 +150,9 @@ func (p *connectPage) begin(w http.ResponseWriter, r *http.Request, id string) {
 	var err error
 	switch r.PostFormValue("step") {
 	case "prove":
-		browser = rand.Text()
+		if len(browser) < identity.BrowserSecret { // several tabs of a browser share it
+			browser = rand.Text()
+		}
 		address, err = p.vault.Prove(r.Context(), id, browser)
 	case "join":
 		address, err = p.vault.Join(r.Context(), id, browser)

@@ -543,3 +543,36 @@ func TestConnections(t *testing.T) {
 		t.Errorf("whoami of bob = %q, want up-bob", text)
 	}
 }
+
+// TestConnectInSeveralTabs connects to one server in two tabs, while a stranger interferes: the
+// newest browser that began counts, and what another one has proved is void.
+func TestConnectInSeveralTabs(t *testing.T) {
+	w := startVault(t, nil)
+	alice := w.caller("alice", mcp.Version20260728, nil)
+	text, _ := callText(t, alice, "connect_notes")
+	address := addressIn.FindString(text)
+	browser := w.browser("alice")
+	for range 2 { // the second tab
+		if status, text := page(t, browser, address, "prove"); status != http.StatusOK || !strings.Contains(text, "notes") {
+			t.Fatalf("the proof = %d %s", status, text)
+		}
+	}
+	bob := w.browser("bob")
+	if status, _ := page(t, bob, address, "prove"); status != http.StatusForbidden {
+		t.Errorf("bob proves to be bob: %d, want 403", status)
+	}
+	if status, text := page(t, browser, address, ""); status != http.StatusOK || strings.Contains(text, "notes") {
+		t.Errorf("the page of alice = %d %s, want that she has to prove again", status, text)
+	}
+	w.connect(browser, address)
+	status, text := page(t, browser, address, "")
+	if status != http.StatusOK || !strings.Contains(text, "You are logged in") {
+		t.Errorf("the page after the login = %d %s, want the end", status, text)
+	}
+	if status, _ := page(t, bob, address, "prove"); status != http.StatusNotFound {
+		t.Errorf("bob begins again: %d, want 404", status)
+	}
+	if text, _ := callText(t, alice, "connect_notes"); !strings.Contains(text, "logged in") {
+		t.Errorf("connect_notes = %q, want success", text)
+	}
+}
