@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
 	mcpserver "github.com/slipway-mcp/slipway/mcp/server"
 	"github.com/slipway-mcp/slipway/open"
@@ -97,7 +98,8 @@ func (r *recorder) open(cmd *cobra.Command, name string) (*recording, error) {
 		return nil, badInput("choose another name, or delete it", "%s already exists", r.output)
 	}
 	if err != nil {
-		return nil, unreadable(r.output, err)
+		return nil, badInput("choose a file in a folder that exists and that you may write to",
+			"%s: %s", r.output, fsutil.Reason(err))
 	}
 	stderr := cmd.ErrOrStderr()
 	writer, err := mcplog.NewWriter(file, &mcplog.Header{

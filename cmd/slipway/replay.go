@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/mcplog"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
@@ -43,7 +44,7 @@ terminal you are asked once; otherwise they are skipped unless --yes is set.
 				return badInput("slipway record SOURCE -o FILE writes a recording", "%s: %v", args[0], err)
 			}
 			if err != nil {
-				return unreadable(args[0], err)
+				return badInput("slipway record SOURCE -o FILE writes a recording", "%s: %s", args[0], fsutil.Reason(err))
 			}
 			return withSource(cmd, args[1], func(c *openSource) error {
 				allowed := &yes

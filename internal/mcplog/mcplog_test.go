@@ -166,7 +166,7 @@ func TestPlay(t *testing.T) {
 				t.Errorf("%d tools, %d resources", len(cat.Tools), len(cat.Resources))
 			}
 			for tool, want := range map[string]string{
-				"find":  `has answers for "find", but none for these arguments`,
+				"find":  `has answers for "find", but none for these arguments; it has some for {"word":`,
 				"fined": `has no tools/call of "fined", but one of "find"`,
 			} {
 				_, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(`{"word":"x"}`)})

@@ -126,14 +126,37 @@ func (s *Script) missing(m *peer.Message) []byte {
 	x := Exchange{Params: m.Params}
 	name := x.Name()
 	if slices.Contains(s.names[method], name) {
-		return peer.Failure(m.ID, int(mcp.CodeInvalidParams),
-			fmt.Sprintf("the recording has answers for %q, but none for these arguments", name))
+		text := fmt.Sprintf("the recording has answers for %q, but none for these arguments", name)
+		if example := s.argumentsOf(method, name); example != nil {
+			text += fmt.Sprintf("; it has some for %s", example)
+		}
+		return peer.Failure(m.ID, int(mcp.CodeInvalidParams), text)
 	}
 	text := fmt.Sprintf("the recording has no %s of %q", method, name)
 	if near := nearest.Nearest(name, s.names[method], 1); len(near) > 0 {
 		text += fmt.Sprintf(", but one of %q", near[0])
 	}
 	return peer.Failure(m.ID, int(mcp.CodeInvalidParams), text)
+}
+
+// argumentsOf returns recorded arguments for a name as an example, unless they are long.
+func (s *Script) argumentsOf(method, name string) []byte {
+	const most = 200
+	var example []byte
+	for _, t := range s.answers {
+		x := t.responses[0]
+		if x.Method != method || x.Name() != name {
+			continue
+		}
+		arguments := jsonscan.Member(x.Params, "arguments")
+		if arguments == nil {
+			arguments = []byte("{}")
+		}
+		if len(arguments) <= most && (example == nil || string(arguments) < string(example)) {
+			example = arguments
+		}
+	}
+	return example
 }
 
 // Conn is a connection to a server that follows a script. It implements server.Conn.

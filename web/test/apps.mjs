@@ -1,5 +1,5 @@
 // The room Apps with the app of examples/weather.
-import { check, holds, inApp, inspect, must, none, ready, testserver, violations, visit } from './lab.mjs'
+import { check, holds, inApp, inspect, must, none, ready, testserver, total, violations, visit } from './lab.mjs'
 import { chromium } from 'playwright-core'
 
 const weather = process.env.SLIPWAY_WEATHER ?? 'weather'
@@ -135,5 +135,77 @@ check('apps: where *.localhost does not resolve, the app is shown at the fallbac
   await page.getByRole('tab', { name: 'Accessibility' }).click()
   await page.locator('#app-panel', { hasText: 'Not possible at the fallback address' }).waitFor()
   await browser.close()
+  lab.stop()
+})
+
+check('apps: two sizes side by side, with one call', async () => {
+  const lab = await inspect(['--', testserver, 'app'])
+  const { page, clean, close } = await visit(lab, { path: 'a/show?beside=Phone&theme=light&theme2=dark' })
+  await ready(page)
+  await page.locator('#app-panel input').first().fill('seen twice')
+  await page.getByRole('button', { name: /^Call and open/ }).click()
+  const contexts = async () => {
+    const apps = page.frames().filter((f) => new URL(f.url() || 'about:blank').hostname.startsWith('app-'))
+    return Promise.all(apps.map((f) => f.evaluate(() => ({ text: document.body.innerText, context: JSON.parse(document.getElementById('context').textContent || 'null') })).catch(() => ({ text: '' }))))
+  }
+  const is = async (what, holds) => {
+    for (let i = 0; ; i++) {
+      const got = await contexts()
+      if (holds(got)) return got
+      must(i < 200, `${what}: ${JSON.stringify(got)}`)
+      await page.waitForTimeout(50)
+    }
+  }
+  const both = await is('both have the result', (all) => all.length === 2 && all.every((a) => a.text.includes('tool-input') && a.text.includes('tool-result') && a.context))
+  const phone = both.find((a) => a.context.theme === 'dark')
+  const other = both.find((a) => a.context.theme === 'light')
+  must(phone?.context.containerDimensions.width === 390 && phone.context.deviceCapabilities.touch, JSON.stringify(both))
+  must(other?.context.containerDimensions.width !== 390, JSON.stringify(both))
+  const boxes = await page.locator('.app-frame').evaluateAll((frames) => frames.map((f) => f.getBoundingClientRect()).map((b) => [b.left, b.right]))
+  must(boxes.length === 2 && boxes[1][0] >= boxes[0][1], `the frames are not side by side: ${JSON.stringify(boxes)}`)
+  must((await total(lab, 'method:tools/call dir:out')) === 1, 'the tool was not called once')
+  // The second one goes, and comes back with what the first one was sent; nothing is called.
+  const beside = page.locator('.app-controls').getByLabel(/^Beside/)
+  await beside.selectOption('')
+  await is('one is left', (all) => all.length === 1)
+  await beside.selectOption('Phone')
+  await is('it is back', (all) => all.length === 2 && all.every((a) => a.text.includes('tool-result')))
+  must((await total(lab, 'method:tools/call dir:out')) === 1, 'the tool was called again')
+  none(await violations(page), 'the page')
+  await page.getByRole('button', { name: 'Close' }).click()
+  await is('both are closed', (all) => all.length === 0)
+  none(await clean())
+  await close()
+  lab.stop()
+})
+
+check('apps: controls that change while the app opens reach it', async () => {
+  const lab = await inspect(['--', testserver, 'app'])
+  const { page, clean, close } = await visit(lab, { path: 'a/show?theme=light' })
+  await ready(page)
+  // The document arrives late: the controls change before the app is there.
+  let release
+  const held = new Promise((resolve) => (release = resolve))
+  await page.route(/^http:\/\/app-/, async (route) => {
+    await held
+    await route.continue()
+  })
+  const controls = page.locator('.app-controls')
+  await page.getByRole('button', { name: 'Open only' }).click()
+  await page.locator('.badge', { hasText: 'loading the document' }).waitFor()
+  await controls.getByLabel(/^Theme/).selectOption('dark')
+  await controls.getByLabel('Width').fill('444')
+  await controls.getByLabel('Width').blur()
+  await page.waitForURL('**w=444*')
+  release()
+  await page.locator('.badge.ok', { hasText: 'ready' }).waitFor()
+  const app = await inApp(page)
+  await app.waitForFunction(() => {
+    const context = JSON.parse(document.getElementById('context').textContent)
+    return context.theme === 'dark' && context.containerDimensions.width === 444
+  })
+  must(!(await page.locator('.problem').count()), 'the page shows a problem')
+  none(await clean())
+  await close()
   lab.stop()
 })

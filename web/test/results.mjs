@@ -118,3 +118,21 @@ check('results: structured content is checked against the output schema', async 
   await holds(async () => /\d B/.test(await page.locator('.result-bar').innerText()) && /tokens/.test(await page.locator('.result-bar').innerText()), 'the result has no size')
   await end()
 }, { alone: true }) // the clipboard is shared
+
+check('results: the earlier result is dimmed and marked as busy until the next one is there', async () => {
+  const lab = await inspect(['--', testserver, 'zoo'])
+  const { page, clean, close } = await visit(lab, { path: 't/log' })
+  await ready(page)
+  const button = page.locator('.call-bar').getByRole('button', { name: /^Call/ })
+  await button.click()
+  const shown = page.locator('.result-body')
+  await shown.filter({ hasText: 'logged' }).waitFor()
+  must((await shown.getAttribute('aria-busy')) !== 'true', 'a result that is there is busy')
+  await button.click() // it takes a second
+  await page.locator('.result-body[aria-busy=true].dimmed').filter({ hasText: 'logged' }).waitFor()
+  must((await shown.evaluate((e) => getComputedStyle(e).filter)) !== 'none', 'it does not look different')
+  await page.locator('.result-body:not([aria-busy=true]):not(.dimmed)').filter({ hasText: 'logged' }).waitFor()
+  none(await clean())
+  await close()
+  lab.stop()
+})

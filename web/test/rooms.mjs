@@ -165,6 +165,14 @@ check('traffic: pause, clear, save a recording and open it again', async () => {
   await page.locator('input[type=file]').setInputFiles(file)
   await page.waitForFunction(() => document.querySelectorAll('.chip').length === 2)
   await page.waitForFunction(() => /recording/.test(decodeURIComponent(location.search)))
+  // The recording has an address of its own.
+  const filtered = new URL(page.url()).searchParams.get('q')
+  const name = /^@"(.*)"$/.exec(filtered)[1]
+  await page.evaluate((n) => {
+    history.pushState(null, '', `/f?file=${encodeURIComponent(n)}`)
+    dispatchEvent(new PopStateEvent('popstate'))
+  }, name)
+  await page.waitForFunction((q) => new URLSearchParams(location.search).get('q') === q && !location.search.includes('file='), filtered)
   await rowOf(page, 'get_issue_10').first().waitFor()
   await page.locator('input[type=file]').setInputFiles({ name: 'x.mcplog', mimeType: 'text/plain', buffer: Buffer.from('no recording') })
   await page.locator('.traffic-note.error-text').waitFor()

@@ -95,7 +95,11 @@ class Running {
   readonly error = signal<Failure | undefined>(undefined)
   host?: AppHost
 
-  constructor(readonly view: View) {}
+  /** isBeside says that it is the second of two, which does not change the controls. */
+  constructor(
+    readonly view: View,
+    readonly isBeside = false,
+  ) {}
 
   // start shows the app in a frame.
   start(frame: HTMLIFrameElement, context: HostContext): void {
@@ -142,7 +146,7 @@ class Running {
     }
     host.ondisplaymode = (mode) => {
       this.mode.value = mode
-      setParams({ mode }) // the control shows what the app chose
+      if (!this.isBeside) setParams({ mode }) // the control shows what the app chose
       return mode
     }
     host.onsizechanged = (size) => (this.size.value = size)
@@ -211,6 +215,9 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
   const { draft } = session
   const result = useSignal('')
   const opened = useSignal<Running | undefined>(undefined)
+  const second = useSignal<Running | undefined>(undefined)
+  const sent = useRef<Sent>({})
+  const leaving = useRef<Promise<unknown> | undefined>(undefined) // the second view, which says goodbye
   const failure = useSignal<Failure | undefined>(undefined)
   const busy = useSignal(false)
   const step = useSignal(0)
@@ -220,6 +227,11 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
   const locale = param('locale') || 'en-US'
   const device = set?.devices.find((d) => d.name === param('device')) ?? set?.devices[0]
   const app = opened.value
+  const beside = set?.devices.find((d) => d.name === param('beside'))
+  const lastBeside = useRef(beside)
+  if (beside) lastBeside.current = beside
+  const besideTheme = (param('theme2') || theme) as 'light' | 'dark'
+  const views = [app, second.value].filter((r) => r !== undefined)
   // What is set by hand goes before what the device has.
   const width = sizeOf('w', device?.width ?? 720)
   const height = sizeOf('ht', device?.height ?? 480)
@@ -229,38 +241,71 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
 
   useEffect(() => {
     if (!controls.peek()) void get<Controls>('app/controls').then((c) => (controls.value = c), (error) => (failure.value = failureOf(error)))
-    return () => void opened.peek()?.stop()
+    return () => void close()
   }, [])
 
+  const common = (look: 'light' | 'dark'): HostContext => ({
+    toolInfo: { tool: tool.definition },
+    theme: look,
+    locale,
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    styles: { variables: styleVariables(set!, look) },
+    displayMode: (param('mode') || 'inline') as DisplayMode,
+    availableDisplayModes: set!.displayModes,
+  })
   const context = useMemo((): HostContext => {
     if (!set || !device) return {}
     return {
-      toolInfo: { tool: tool.definition },
-      theme,
-      locale,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      styles: { variables: styleVariables(set, theme) },
-      displayMode: (param('mode') || 'inline') as DisplayMode,
-      availableDisplayModes: set.displayModes,
+      ...common(theme),
       containerDimensions: { width, maxHeight: height },
       platform: device.platform,
       deviceCapabilities: { touch, hover },
       safeAreaInsets: insets,
     }
   }, [set, device, theme, locale, param('mode'), width, height, touch, hover, param('safe')])
+  const besideContext = useMemo((): HostContext => {
+    if (!beside) return {}
+    const { width, height, platform, deviceCapabilities, safeAreaInsets } = beside
+    return { ...common(besideTheme), containerDimensions: { width, maxHeight: height }, platform, deviceCapabilities, safeAreaInsets: insetsOf('', safeAreaInsets) }
+  }, [beside, besideTheme, locale, param('mode')])
   // A change of the controls reaches the open app, as in a chat.
   useEffect(() => {
     if (app?.host) app.adopt(context)
   }, [context])
+  useEffect(() => {
+    if (beside && second.peek()?.host) second.peek()!.adopt(besideContext)
+  }, [besideContext])
+  // The second view comes and goes beside an open one, and gets what that was sent. Nothing is called.
+  useEffect(() => {
+    if (!beside) {
+      leaving.current = second.peek()?.stop().then(() => (second.value = undefined))
+      return
+    }
+    const add = async () => {
+      await leaving.current
+      if (!isOpen(opened.peek()) || isOpen(second.peek())) return
+      give(await frameOf(await drawBeside()), sent.current)
+    }
+    void add().catch((error) => (failure.value = failureOf(error)))
+  }, [!beside])
 
-  // draw opens a new view: a view gets its input and its result once.
-  const draw = async (): Promise<Running> => {
-    await opened.peek()?.stop()
-    opened.value = undefined
-    const view = await post<View>('app', { source: src, tool: tool.name, mode: strict ? 'strict' : 'compatible' })
-    const next = new Running(view)
-    opened.value = next
-    return next
+  const view = (): Promise<View> => post('app', { source: src, tool: tool.name, mode: strict ? 'strict' : 'compatible' })
+  const drawBeside = async (): Promise<Running> => (second.value = new Running(await view(), true))
+  const close = async () => {
+    await Promise.all([opened.peek()?.stop(), second.peek()?.stop()])
+  }
+  // draw opens new views: a view gets its input and its result once.
+  const draw = async () => {
+    await close()
+    opened.value = second.value = undefined
+    sent.current = {}
+    opened.value = new Running(await view())
+    if (beside) await drawBeside()
+  }
+  // tell sends the open views what comes next.
+  const tell = async (next: Sent) => {
+    Object.assign(sent.current, next)
+    for (const host of await Promise.all([opened.peek(), second.peek()].filter(isOpen).map((r) => frameOf(r!)))) give(host, next)
   }
   const open = async (calls: boolean) => {
     if (busy.peek() || !set) return
@@ -281,21 +326,20 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
     }
     const args = JSON.parse(draft.oneLine()) as Params
     try {
-      const next = await draw()
+      await draw()
       if (!calls) return
       const params = `{"name":${JSON.stringify(tool.name)},"arguments":${draft.oneLine()}}`
       const { ended } = await call({ source: src, method: 'tools/call', params, timeout: 60 })
-      const started = await frameOf(next)
-      started.toolInput(args)
+      await tell({ input: args })
       const done = await ended
       if (done.answer === undefined || done.error) {
-        started.toolCancelled(done.error?.text ?? done.state)
+        await tell({ cancelled: done.error?.text ?? done.state })
         failure.value = done.error ?? { text: `The call ended: ${done.state}` }
         return
       }
       const body = JSON.parse((await loadBody(done.answer, true)).text) as { result?: unknown }
       result.value = JSON.stringify(body.result, null, 2)
-      started.toolResult(body.result)
+      await tell({ result: body.result })
     } catch (error) {
       failure.value = error instanceof ApiError ? error.failure : failureOf(error)
     } finally {
@@ -311,17 +355,15 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       const args = JSON.parse(draft.oneLine()) as Params
       const given = what === 'result' ? (JSON.parse(result.value) as unknown) : undefined
       const parts = partialInputs(args, 8)
-      const isOpen = !['closed', 'failed', undefined].includes(opened.peek()?.phase.peek())
-      const begins = what !== 'partial' || step.value === 0 || !isOpen
-      const host = await frameOf(begins ? await draw() : opened.peek()!)
+      const begins = what !== 'partial' || step.value === 0 || !isOpen(opened.peek())
+      if (begins) await draw()
       if (what === 'partial' && step.value < parts.length) {
-        host.toolInputPartial(parts[begins ? 0 : step.value])
+        await tell({ partial: parts[begins ? 0 : step.value] })
         step.value = begins ? 1 : step.value + 1
         return
       }
       step.value = 0
-      host.toolInput(args)
-      if (what === 'result') host.toolResult(given)
+      await tell(what === 'result' ? { input: args, result: given } : { input: args })
     } catch (error) {
       failure.value = error instanceof ApiError ? error.failure : { text: `Not sent: ${error instanceof Error ? error.message : String(error)}` }
     } finally {
@@ -330,7 +372,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
   }
   useKeys({ 'Mod+Enter': () => void open(true), r: () => void open(true) })
 
-  const blocked = useComputed(() => violations.value.filter((v) => v.app === app?.view.id))
+  const blocked = useComputed(() => violations.value.filter((v) => v.app === opened.value?.view.id || v.app === second.value?.view.id))
   const dropped = app?.view.grant.dropped ?? []
   app?.version.value
   const tab = param('tab') || 'input'
@@ -381,7 +423,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
           Open only
         </button>
         {app && app.phase.value !== 'closed' && (
-          <button type="button" onClick={() => void app.stop()}>
+          <button type="button" onClick={() => void close()}>
             Close
           </button>
         )}
@@ -403,6 +445,8 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
             </select>
           </label>
         )}
+        {set && choose('beside', 'Beside', beside?.name ?? '', [{ id: '', label: 'nothing' }, ...set.devices.map((d) => ({ id: d.name, label: `${d.name}, ${d.width} × ${d.height}` }))])}
+        {beside && choose('theme2', 'Theme beside', besideTheme, [{ id: 'light' }, { id: 'dark' }])}
         <Measure label="Width" name="w" value={width} />
         <Measure label="Height" name="ht" value={height} />
         <label class="control" title="Top, right, bottom, left">
@@ -417,8 +461,8 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
         </label>
       </div>
       {failure.value && <Problem of={failure.value} />}
-      {app?.error.value && <Problem of={app.error.value} />}
-      {app?.links.value.map((url) => (
+      {views.map((v) => v.error.value && <Problem key={v.view.id} of={v.error.value} />)}
+      {views.flatMap((v) => v.links.value).map((url) => (
         <p class="app-link" key={url}>
           The app asks to open <code>{url}</code>{' '}
           <a href={url} target="_blank" rel="noreferrer noopener">
@@ -426,7 +470,7 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
           </a>
         </p>
       ))}
-      {app?.files.value.map((file, i) => (
+      {views.flatMap((v) => v.files.value).map((file, i) => (
         <p class="app-link" key={i}>
           The app offers a file: <code>{file.fileName}</code>{' '}
           <button type="button" class="small" onClick={() => saveFile(file)}>
@@ -436,7 +480,10 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
       ))}
       <div class="app-stage" tabIndex={0} role="region" aria-label="The app">
         {app && app.phase.value !== 'closed' ? (
-          <Stage key={app.view.id} app={app} context={context} width={width} height={height} />
+          <>
+            <Stage key={app.view.id} app={app} context={context} width={width} height={height} />
+            {second.value && second.value.phase.value !== 'closed' && <Stage key={second.value.view.id} app={second.value} context={besideContext} width={lastBeside.current!.width} height={lastBeside.current!.height} />}
+          </>
         ) : (
           <p class="muted">{app ? 'The app is closed.' : 'The app is not open. Opening it calls the tool once, with the input below.'}</p>
         )}
@@ -574,6 +621,23 @@ function Barriers({ app }: { app: Running | undefined }) {
   )
 }
 
+/** Sent is what a view was sent. */
+interface Sent {
+  partial?: unknown
+  input?: Params
+  result?: unknown
+  cancelled?: string
+}
+
+function give(host: AppHost, { partial, input, result, cancelled }: Sent): void {
+  if (partial) host.toolInputPartial(partial as Params)
+  if (input) host.toolInput(input)
+  if (cancelled !== undefined) host.toolCancelled(cancelled)
+  if (result !== undefined) host.toolResult(result)
+}
+
+const isOpen = (app: Running | undefined): boolean => !['closed', 'failed', undefined].includes(app?.phase.peek())
+
 const NotYet = () => <p class="muted pad">The app is not open.</p>
 
 const Tree = ({ of, id }: { of: unknown; id: string }) => {
@@ -604,7 +668,7 @@ function Stage({ app, context, width, height }: { app: Running; context: HostCon
     <iframe
       ref={frame}
       class={app.view.prefersBorder === false ? 'app-frame' : 'app-frame bordered'}
-      title={`The app of ${app.view.tool.name}`}
+      title={`The app of ${app.view.tool.name}${app.isBeside ? ', beside' : ''}`}
       data-scheme={context.theme}
       style={{ width: `${width}px`, height: `${Math.max(tall, 60)}px` }}
     />

@@ -184,6 +184,12 @@ export function Traffic() {
     typed.value = text
   }, [text])
 
+  // A recording has an address by its name, which is that of its source.
+  const file = param('file')
+  useEffect(() => {
+    if (file) setParams({ file: undefined, q: `@"${file}" ${text}`.trim() })
+  }, [file])
+
   if (!paused.value) framesVersion.value
   framesReset.value
   toggled.value
