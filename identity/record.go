@@ -102,8 +102,8 @@ func (r *record) set(t *token) {
 	r.Ended = ""
 }
 
-// sameServer reports whether two URLs are the same server.
-func sameServer(a, b string) bool { return canonicalResource(a) == canonicalResource(b) }
+// SameServer reports whether two URLs are the same server.
+func SameServer(a, b string) bool { return canonicalResource(a) == canonicalResource(b) }
 
 // login returns the newest login of a principal to a server, or nil.
 func (s *Store) login(principal, server string) (*record, error) {
@@ -118,7 +118,7 @@ func (all contents) login(principal, server string) *record {
 	var found *record
 	for _, e := range all {
 		r := e.Login
-		if r == nil || r.Principal != principal || !sameServer(r.Server, server) {
+		if r == nil || r.Principal != principal || !SameServer(r.Server, server) {
 			continue
 		}
 		if found == nil || r.Obtained.After(found.Obtained) {
@@ -149,7 +149,7 @@ func (s *Store) saveLogin(ctx context.Context, r *record) (replaced []*record, e
 	err = s.update(ctx, func(all contents) bool {
 		replaced = nil
 		for name, e := range all {
-			if old := e.Login; old != nil && old.Principal == r.Principal && sameServer(old.Server, r.Server) {
+			if old := e.Login; old != nil && old.Principal == r.Principal && SameServer(old.Server, r.Server) {
 				replaced = append(replaced, old)
 				delete(all, name)
 			}
@@ -177,7 +177,7 @@ func (s *Store) removeLogins(ctx context.Context, principal, server string) (rem
 	err = s.update(ctx, func(all contents) bool {
 		removed = nil
 		for name, e := range all {
-			if r := e.Login; r != nil && r.Principal == principal && sameServer(r.Server, server) {
+			if r := e.Login; r != nil && r.Principal == principal && SameServer(r.Server, server) {
 				removed = append(removed, r)
 				delete(all, name)
 			}

@@ -109,7 +109,7 @@ func (v *Vault) ticketFor(c Caller, server string, need *LoginRequiredError) (*t
 			continue
 		}
 		own++
-		if t.phase < joined && sameServer(t.server, server) && slices.Equal(t.need.Scopes, need.Scopes) {
+		if t.phase < joined && SameServer(t.server, server) && slices.Equal(t.need.Scopes, need.Scopes) {
 			return t, nil
 		}
 	}
@@ -452,8 +452,6 @@ func (v *Vault) Ask(ctx context.Context, server string, need *LoginRequiredError
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
 		return err
-	case err != nil && req.Version() == mcp.Version20251125 && req.RequireCapability("elicitation/url") == nil:
-		return mcp.URLElicitationRequired(question.Message, *question)
 	case err != nil:
 		return &ConnectError{
 			Server: name,

@@ -227,7 +227,7 @@ func (c *Client) disconnect(
 	for i := range all {
 		one := &all[i]
 		if one.Caller.String() != caller ||
-			server != "" && server != one.Name && !sameServer(server, one.Server) {
+			server != "" && server != one.Name && !SameServer(server, one.Server) {
 			continue
 		}
 		_, err := c.For(one.Caller.key()).Logout(ctx, one.Server)

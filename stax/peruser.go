@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/client"
 	"github.com/slipway-mcp/slipway/identity"
-	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -136,7 +135,7 @@ func (u *perUser) connectTool() mcp.Tool {
 
 // changed handles a new or ended connection of a caller.
 func (u *perUser) changed(c identity.Caller, server string) {
-	if !u.isOwn(server) {
+	if !identity.SameServer(server, u.url) {
 		return
 	}
 	connected := u.vault.Connected(c, server)
@@ -162,8 +161,6 @@ func (u *perUser) changed(c identity.Caller, server string) {
 		Prompts:   true,
 	})
 }
-
-func (u *perUser) isOwn(server string) bool { return secrets.URL(server) == secrets.URL(u.url) }
 
 // Catalog implements [mcp.Source].
 func (u *perUser) Catalog(ctx context.Context) (*mcp.Catalog, error) {

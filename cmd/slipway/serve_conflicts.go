@@ -41,7 +41,7 @@ func (f *serveFlags) conflicts(args []string) (all []conflict) {
 	add(len(f.issuers) > 0 && len(f.jwt.Audience) == 0 && f.PublicURL == "", "auth-issuer",
 		"--public-url https://mcp.example.com, or --auth-audience", "--auth-issuer requires an audience")
 	add(len(f.issuers) == 0 && (f.connect.clientID != "" || len(f.connect.scopes) > 0 || f.connect.noResource),
-		"auth-issuer", "add --auth-issuer", "the --connect flags are for its callers")
+		"auth-issuer", "add --auth-issuer", "the --connect flags require --auth-issuer")
 	add(f.connect.secretFile != "" && f.connect.clientID == "", "connect-client-id", "set both",
 		"--connect-client-secret-file requires --connect-client-id")
 	add(f.stdio && f.cluster.urls != "", "cluster", "omit one of them", "--stdio has no --cluster")

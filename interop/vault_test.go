@@ -1,0 +1,50 @@
+package interop_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestVault serves a server with the login of each caller: two oidc-providers, two users in
+// Chromium, and clients of the TypeScript SDK. The audit log of the server shows who called.
+func TestVault(t *testing.T) {
+	tools := nodeTools(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // it waits for tokens to expire
+	defer cancel()
+	cmd := exec.CommandContext(ctx, tools.node(), filepath.Join("node", "vault.mjs"), slipway, findChromium(t),
+		filepath.Join("..", "examples", "http-reference"), dir)
+	cmd.Env = append(os.Environ(), "SLIPWAY_STORE_KEY=file:"+filepath.Join(dir, "key"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, step := range []string{"another user refused", "address in the error", "tokens refreshed"} {
+		if !bytes.Contains(out, []byte(step)) {
+			t.Errorf("output %s, want %q", out, step)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := make(map[string]int)
+	for line := range strings.Lines(string(text)) {
+		var entry struct {
+			Principal string
+			Name      string
+		}
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Name == "get_status" {
+			calls[entry.Principal[strings.LastIndex(entry.Principal, "#")+1:]]++
+		}
+	}
+	if len(calls) != 2 || calls["up-alice"] < 10 || calls["up-bob"] < 10 {
+		t.Errorf("calls by user = %v, want about as many of up-alice and of up-bob\n%s", calls, text[:min(len(text), 2000)])
+	}
+}
