@@ -275,6 +275,43 @@ func TestLeaveNoticed(t *testing.T) {
 	}
 }
 
+// forgetful is an engine that has lost the records of members while lost is set.
+type forgetful struct {
+	cluster.Engine
+
+	lost  atomic.Bool
+	lists atomic.Int64 // while it was set
+}
+
+func (f *forgetful) List(ctx context.Context, group string) ([]cluster.Record, error) {
+	if f.lost.Load() {
+		f.lists.Add(1)
+		return nil, nil
+	}
+	return f.Engine.List(ctx, group)
+}
+
+// TestLossKeepsPeers guards requests in flight when the engine is back without its data: a
+// replica that has not restored its record yet is no replica that left.
+func TestLossKeepsPeers(t *testing.T) {
+	e := &forgetful{Engine: cluster.NewMemory()}
+	a, b := join(t, e), join(t, e)
+	peer := a.Find(t.Context(), b.ID())
+	if peer == nil {
+		t.Fatal("the other replica was not found")
+	}
+	e.lost.Store(true)
+	eventually(t, "the loss to be seen", func() bool { return e.lists.Load() >= 4 })
+	e.lost.Store(false)
+	if peer.Context().Err() != nil || a.Find(t.Context(), b.ID()) != peer {
+		t.Error("a replica was dropped because the engine had lost its data")
+	}
+	if err := b.Leave(t.Context()); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the replica to be gone", func() bool { return peer.Context().Err() != nil })
+}
+
 // TestNews guards messages between replicas: once at each other replica, never at the sender.
 func TestNews(t *testing.T) {
 	e := cluster.NewMemory()

@@ -69,6 +69,7 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 			err := r.receive(ctx, sub)
 			_ = sub.Close()
 			if ctx.Err() == nil {
+				r.doubt()
 				r.opts.Logger.Warn("cluster events interrupted", "error", err)
 			}
 		}
@@ -79,6 +80,7 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 		case <-pause.C:
 		}
 		var err error
+		r.doubt()
 		if sub, err = r.subscribe(ctx); err != nil {
 			sub = nil
 			continue
@@ -93,6 +95,13 @@ func (r *Replica) follow(ctx context.Context, sub Subscription) {
 			f()
 		}
 	}
+}
+
+// doubt makes missing records mean nothing for the time of a lease.
+func (r *Replica) doubt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.doubtful = time.Now().Add(r.opts.Lease)
 }
 
 // receive handles events until the subscription fails. What an event leaves unread for a

@@ -43,6 +43,9 @@ type Member struct {
 	Certificate string `json:"certificate"`
 	// Started is when it joined.
 	Started time.Time `json:"started"`
+	// Version and Definitions are those of [Replica.Describe].
+	Version     string `json:"version,omitempty"`
+	Definitions string `json:"definitions,omitempty"`
 }
 
 // The records of a cluster. Members are in one group; the key has a group of its own.
@@ -51,6 +54,8 @@ const (
 	keyRecord   = "key/state"
 	maxMembers  = 1000
 	maxRecord   = 4 << 10
+	// maxDescription bounds each string of Describe.
+	maxDescription = 100
 )
 
 // ErrGone is the cause with which the context of a [Peer] ends.
@@ -74,8 +79,12 @@ type Replica struct {
 	self     Member
 	revision uint64 // of our record; 0 if it has expired
 	peers    map[string]*Peer
-	asked    time.Time // when the newest known list of members was requested
+	members  map[string]Member // the records of peers
+	asked    time.Time         // when the newest known list of members was requested
 	failing  bool
+	// doubtful is until when missing records do not mean that replicas have left, because the
+	// engine failed or lost data; they need the time of a lease to restore them.
+	doubtful time.Time
 	// keys are all that the record has, active those to use now.
 	keys       []clusterKey
 	active     [][]byte
@@ -85,7 +94,8 @@ type Replica struct {
 
 // Peer is another replica.
 type Peer struct {
-	Member
+	// ID, Addr and Certificate are those of its [Member].
+	ID, Addr, Certificate string
 
 	transport *http.Transport
 	ctx       context.Context // ends with the peer
@@ -182,11 +192,27 @@ func (r *Replica) Members() []Member {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := []Member{r.self}
-	for _, p := range r.peers {
-		all = append(all, p.Member)
+	for _, m := range r.members {
+		all = append(all, m)
 	}
 	slices.SortFunc(all, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
 	return all
+}
+
+// Self returns this replica.
+func (r *Replica) Self() Member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.self
+}
+
+// Describe publishes which version the process is and a digest of the definitions that it
+// serves, with the next report. Both are for operators.
+func (r *Replica) Describe(version, definitions string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.self.Version = version[:min(len(version), maxDescription)]
+	r.self.Definitions = definitions[:min(len(definitions), maxDescription)]
 }
 
 // Peers returns the other replicas that are alive, in any order.
@@ -284,6 +310,9 @@ func (r *Replica) note(err error) {
 	r.mu.Lock()
 	changed := r.failing != (err != nil)
 	r.failing = err != nil
+	if err != nil {
+		r.doubtful = time.Now().Add(r.opts.Lease)
+	}
 	r.mu.Unlock()
 	switch {
 	case changed && err != nil:
@@ -345,25 +374,33 @@ func (r *Replica) refresh(ctx context.Context) error {
 	alive := make(map[string]Member, len(records))
 	for _, record := range records {
 		var m Member
-		if len(record.Value) > maxRecord || json.Unmarshal(record.Value, &m) != nil || m.ID == r.id {
+		if len(record.Value) > maxRecord || json.Unmarshal(record.Value, &m) != nil {
 			continue
 		}
 		alive[m.ID] = m
 	}
+	_, complete := alive[r.id]
+	delete(alive, r.id)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !complete && r.revision != 0 { // our record is missing, so others may be
+		r.doubtful = began.Add(r.opts.Lease)
+	}
 	if began.Before(r.asked) {
 		return nil // a newer list has arrived
 	}
 	r.asked = began
 	for id, p := range r.peers {
-		if _, ok := alive[id]; !ok {
+		if _, ok := alive[id]; !ok && began.Before(r.doubtful) {
+			alive[id] = r.members[id]
+		} else if !ok {
 			p.gone(ErrGone)
 			p.transport.CloseIdleConnections()
 			delete(r.peers, id)
 			r.opts.Logger.Info("replica left", "replica", id)
 		}
 	}
+	r.members = alive
 	for id, m := range alive {
 		if r.peers[id] == nil {
 			r.peers[id] = r.newPeer(m)
@@ -375,8 +412,10 @@ func (r *Replica) refresh(ctx context.Context) error {
 
 func (r *Replica) newPeer(m Member) *Peer {
 	p := &Peer{
-		Member:    m,
-		transport: r.identity.transport(m),
+		ID:          m.ID,
+		Addr:        m.Addr,
+		Certificate: m.Certificate,
+		transport:   r.identity.transport(m),
 	}
 	p.ctx, p.gone = context.WithCancelCause(context.Background())
 	return p

@@ -123,6 +123,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	}
 	h.server = mcpserver.New(src, &o.Server)
 	h.hop = o.startHop(h)
+	h.health.cluster = h.hop.health
 	h.connect = o.serveVault(d)
 	o.StateKeys.follow(h.server)
 	h.endpoint = h.server.HTTPHandler(&o.HTTP)

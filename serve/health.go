@@ -20,6 +20,7 @@ type health struct {
 	// file; each returns nil if there are none.
 	servers  func() []Upstream
 	config   func() *ConfigState
+	cluster  func() *ClusterHealth // returns nil without a cluster
 	draining atomic.Bool
 }
 
@@ -49,6 +50,8 @@ type Health struct {
 	Servers []Upstream `json:"servers,omitempty"`
 	// Config is the state of the configuration file, if there is one, without names.
 	Config *ConfigState `json:"config,omitempty"`
+	// Cluster is the state of the cluster, if the server is a replica.
+	Cluster *ClusterHealth `json:"cluster,omitempty"`
 }
 
 // state determines whether the server is ready. It waits for the catalog for at most
@@ -101,6 +104,7 @@ func (h *health) summary(w http.ResponseWriter, r *http.Request) {
 		state.Servers = append(state.Servers, u.open())
 	}
 	state.Config = h.config().open()
+	state.Cluster = h.cluster()
 	body, err := json.Marshal(state)
 	if err != nil {
 		http.Error(w, StatusUnavailable, http.StatusInternalServerError)

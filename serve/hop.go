@@ -27,6 +27,10 @@ type hop struct {
 	server  *http.Server
 	changes *changePublisher
 	limits  *limitSharing // nil without limits
+	quotas  *quotas       // nil without quotas
+	handler *Handler
+	version string
+	probes  probes
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	// outcomes count the forwarded requests, see hopOutcomes.
@@ -37,10 +41,11 @@ type hop struct {
 const (
 	hopAnswered = iota
 	hopRefused  // the owner could not be reached; the request was not sent
-	hopBroken   // the owner was lost after the request had been sent
+	hopBroken   // the owner was lost, or stopped answering, after the request had been sent
+	hopWaiting  // the owner does not answer at present; the request was not sent
 )
 
-var hopOutcomes = [...]string{"answered", "refused", "broken"}
+var hopOutcomes = [...]string{"answered", "refused", "broken", "suspended"}
 
 // Headers between replicas. They are removed from requests of clients.
 const (
@@ -59,6 +64,9 @@ func (o *Options) startHop(h *Handler) *hop {
 	}
 	p := &hop{
 		replica: o.Cluster,
+		handler: h,
+		quotas:  o.quotas,
+		version: o.Version,
 		log:     o.Logger,
 	}
 	servers := []*mcpserver.Server{h.server}
@@ -86,6 +94,7 @@ func (p *hop) run() {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.running.Go(func() { p.changes.run(ctx) })
+	p.running.Go(func() { p.describe(ctx) })
 	if p.limits != nil {
 		p.running.Go(func() { p.limits.run(ctx) })
 	}
@@ -106,8 +115,15 @@ func (p *hop) close() {
 // receive restores a request as it arrived at the other replica.
 func (p *hop) receive(h *Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == usagePath {
+		switch r.URL.Path {
+		case usagePath:
 			p.receiveUsage(w, r)
+			return
+		case pingPath:
+			w.WriteHeader(http.StatusNoContent)
+			return
+		case loadPath:
+			p.serveLoad(w)
 			return
 		}
 		ctx := context.WithValue(r.Context(), hopped{}, true)
@@ -169,8 +185,13 @@ func (h *Handler) ownerOf(r *http.Request) string {
 // forward sends a request to its owner and copies the answer, as it comes if it is a
 // stream. If the owner is lost meanwhile, the client gets an error at once.
 func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer) {
+	if p.probes.suspended(peer.ID) {
+		p.refuseSuspended(w, r)
+		return
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
+	defer p.probes.watch(peer, cancel)()
 	defer context.AfterFunc(peer.Context(), func() { cancel(cluster.ErrGone) })()
 	outcome := hopAnswered
 	proxy := &httputil.ReverseProxy{
@@ -194,12 +215,26 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		},
 	}
 	defer func() {
-		if errors.Is(context.Cause(ctx), cluster.ErrGone) {
+		if cause := context.Cause(ctx); errors.Is(cause, cluster.ErrGone) || errors.Is(cause, errSuspended) {
 			outcome = hopBroken // perhaps in the middle of its answer
 		}
 		p.outcomes[outcome].Add(1)
 	}()
 	proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// refuseSuspended answers a request whose owner does not answer probes. A client with a
+// session starts over at once, at another replica; a task may continue.
+func (p *hop) refuseSuspended(w http.ResponseWriter, r *http.Request) {
+	p.outcomes[hopWaiting].Add(1)
+	if r.Header.Get("Mcp-Protocol-Version") < mcp.Version20260728.String() {
+		p.refuse(w, r, http.StatusNotFound, mcp.CodeInvalidRequest,
+			"the replica of this session does not answer, start again")
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	p.refuse(w, r, http.StatusServiceUnavailable, mcp.CodeInternalError,
+		"the replica of this task does not answer at present, try again")
 }
 
 // failed answers a request whose owner did not.
@@ -211,7 +246,16 @@ func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer,
 		status, code, outcome = http.StatusNotFound, mcp.CodeInvalidRequest, hopRefused
 		message = "the replica of this session or task has stopped, start again"
 	}
+	if cause := context.Cause(r.Context()); errors.Is(err, context.Canceled) && cause != nil {
+		err = cause
+	}
 	p.log.Warn("request not forwarded", "replica", peer.ID, "outcome", hopOutcomes[outcome], "error", err)
+	p.refuse(w, r, status, code, message)
+	return outcome
+}
+
+// refuse answers with an error of the protocol.
+func (p *hop) refuse(w http.ResponseWriter, r *http.Request, status int, code mcp.Code, message string) {
 	var body bytes.Buffer
 	body.WriteString(`{"jsonrpc":"2.0",`)
 	if v := r.Header.Get("Mcp-Protocol-Version"); v < mcp.Version20251125.String() {
@@ -221,7 +265,6 @@ func (p *hop) failed(w http.ResponseWriter, r *http.Request, peer *cluster.Peer,
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes())
-	return outcome
 }
 
 // metrics writes the state of the cluster.
@@ -232,6 +275,11 @@ func (p *hop) metrics(t *exposition) {
 	}
 	t.gauge("slipway_cluster_replicas", "Replicas that are alive, including this one.", float64(len(p.replica.Members())))
 	t.gauge("slipway_cluster_engine_up", "Whether the cluster engine answers.", connected)
+	t.family("slipway_cluster_differing_replicas", "gauge", "Replicas whose version or definitions differ from this one.")
+	differing := p.differing()
+	for _, what := range []string{DiffersVersion, DiffersDefinitions} {
+		t.sample("slipway_cluster_differing_replicas", float64(differing[what]), "what", what)
+	}
 	t.family("slipway_cluster_hops_total", "counter", "Requests forwarded to the replica that owns their session or task.")
 	for i, outcome := range hopOutcomes {
 		t.sample("slipway_cluster_hops_total", float64(p.outcomes[i].Load()), "outcome", outcome)

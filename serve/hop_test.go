@@ -405,3 +405,28 @@ func TestSharedChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferingReplicas guards that a replica that serves other definitions is counted.
+func TestDifferingReplicas(t *testing.T) {
+	e := cluster.NewMemory()
+	started := make(chan struct{})
+	a, _, _ := startReplica(t, e, clusterSource(t, started)), startReplica(t, e, clusterSource(t, started)),
+		startReplica(t, e, &changing{})
+	var state serve.Health
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		resp, err := http.Get(strings.TrimSuffix(a.url, "/mcp") + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = json.NewDecoder(resp.Body).Decode(&state)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := state.Cluster; c != nil && *c == (serve.ClusterHealth{Replicas: 3, Differing: 1, Engine: true}) {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	t.Errorf("cluster = %+v, want one of three to differ", state.Cluster)
+}

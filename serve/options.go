@@ -98,6 +98,8 @@ type Live struct {
 	// Server.Replica to its ID, and StateKeys to keys that all replicas have, such as its Key.
 	// The caller lets it leave after serving.
 	Cluster *cluster.Replica
+	// Version is the version of the program, which replicas of a Cluster compare.
+	Version string
 	// Policy, if not nil, decides which caller may do what, on every surface. Nothing is
 	// permitted that its rules do not permit, and files of the Source are not served. Its gate
 	// is called after Auth and Limits, and before Server.Gate.

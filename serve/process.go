@@ -43,6 +43,8 @@ type Process struct {
 	Connections []Connection `json:"connections,omitempty"`
 	// Config is the state of the configuration file, if there is one.
 	Config *ConfigState `json:"config,omitempty"`
+	// Replicas are the replicas of its cluster, if it is one of them.
+	Replicas []ReplicaState `json:"replicas,omitempty"`
 	// Error is set if the process does not answer; the other fields are then unknown.
 	Error string `json:"error,omitempty"`
 }
@@ -76,7 +78,7 @@ const answerTime = 2 * time.Second
 // announce lets other processes query the state of this one, until stop. It waits at most
 // that long for the socket, because serving has priority. If the socket fails, only ps is
 // affected.
-func (o *Options) announce(endpoint string, server *mcpserver.Server, wait time.Duration) (stop func()) {
+func (o *Options) announce(endpoint string, server *mcpserver.Server, replicas *hop, wait time.Duration) (stop func()) {
 	if o.Announce == nil {
 		return func() {}
 	}
@@ -105,6 +107,7 @@ func (o *Options) announce(endpoint string, server *mcpserver.Server, wait time.
 			o.Logger.Debug("slipway ps does not show the connections of callers", "error", err)
 		}
 		p.Descriptors, p.Memory = usage()
+		p.Replicas = replicas.states(context.Background())
 		return p
 	}
 	ctx, cancel := context.WithCancel(context.Background())

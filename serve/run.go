@@ -119,7 +119,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 			"tokens cross the network unencrypted; give it a certificate," +
 				" or name the https address of the proxy in front as the public URL")
 	}
-	defer o.announce(info.Endpoint, handler.server, 100*time.Millisecond)()
+	defer o.announce(info.Endpoint, handler.server, handler.hop, 100*time.Millisecond)()
 	if o.Observer.Started != nil {
 		o.Observer.Started(info)
 	}
@@ -199,7 +199,7 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	}
 	server := mcpserver.New(src, &o.Server)
 	o.StateKeys.follow(server)
-	defer o.announce("stdio", server, 0)()
+	defer o.announce("stdio", server, nil, 0)()
 	live := &running{
 		source:    src,
 		admission: d,

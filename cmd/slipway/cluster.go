@@ -77,6 +77,11 @@ func (f *clusterFlags) join(ctx context.Context, o *serve.Options, log *slog.Log
 	}
 	o.Cluster = replica
 	o.Server.Replica = replica.ID()
+	b := thisBuild()
+	o.Version = b.Version
+	if b.Version == "devel" {
+		o.Version = strings.TrimRight("devel-"+b.Commit[:min(len(b.Commit), 12)], "-")
+	}
 	return leave, nil
 }
 

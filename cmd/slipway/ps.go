@@ -15,6 +15,7 @@ import (
 )
 
 func newPs() *cobra.Command {
+	ofCluster := false
 	cmd := &cobra.Command{
 		Use:   "ps",
 		Short: "List running slipway servers of this user",
@@ -26,8 +27,13 @@ Logins that callers have made to servers behind a gateway are listed, too;
 
 Processes answer on a socket that only this user and root can access, in
 $XDG_RUNTIME_DIR/slipway or in run/ of the state folder; SLIPWAY_STATE_DIR sets
-another folder. A process that does not answer within two seconds is reported.`,
+another folder. A process that does not answer within two seconds is reported.
+
+With --cluster, list all replicas of the clusters of these processes, with
+address, version, digest of definitions, sessions, streams, tasks, requests in
+flight and memory. Replicas that differ or do not answer are marked.`,
 		Example: `  slipway ps
+  slipway ps --cluster
   slipway ps --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir := runDir()
@@ -41,9 +47,17 @@ another folder. A process that does not answer within two seconds is reported.`,
 			if len(all) == 0 && !wantsJSON(cmd) {
 				say(cmd.ErrOrStderr(), "no slipway server is running")
 			}
-			return showList(cmd, "processes", all, printProcesses)
+			if !ofCluster {
+				return showList(cmd, "processes", all, printProcesses)
+			}
+			clusters := clustersOf(all)
+			if len(clusters) == 0 && len(all) > 0 && !wantsJSON(cmd) {
+				say(cmd.ErrOrStderr(), "no running slipway server belongs to a cluster")
+			}
+			return showList(cmd, "clusters", clusters, printClusters)
 		},
 	}
+	cmd.Flags().BoolVar(&ofCluster, "cluster", false, "list the replicas of their clusters")
 	wideFlag(cmd)
 	jsonFlag(cmd, "the processes")
 	return cmd

@@ -29,9 +29,9 @@ func newRotateKey() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate-key --cluster URL",
 		Short: "Replace the key that seals session and task ids",
-		Long: `Add a new key to a cluster whose replicas use the key in Redis. Replicas open ids
-with the new key at once, and seal with it after 30 seconds, when all have it.
-Sessions and tasks of previous keys continue for the time of --keep.
+		Long: `Add a new key to a cluster whose replicas use the key in Redis. Replicas open
+ids with the new key at once, and seal with it after 30 seconds, when all have
+it. Sessions and tasks of previous keys continue for the time of --keep.
 
 After a leak, end them at once with --keep 0. Replicas with --state-key-file use
 that file instead.`,

@@ -243,6 +243,7 @@ type Stats struct {
 	Sessions int // started over HTTP
 	Streams  int // open event streams over HTTP
 	Tasks    int // running
+	InFlight int // requests, including those that arrived over connections
 
 	SessionTTL  time.Duration // how long a session may be idle
 	MaxSessions int           // the maximum number of sessions
@@ -280,6 +281,7 @@ func (s *Server) Stats() Stats {
 	s.ledger.stats(&st)
 	st.Sessions = int(st.Kept[keptSession].Count)
 	st.Tasks = int(st.Kept[keptRunning].Count)
+	st.InFlight = int(max(0, s.active.n.Load()))
 	st.RequestBytes = s.bodies.used.Load()
 	st.MaxRequestBytes = s.bodies.total
 	st.RequestsTooMany = s.bodies.refused.Load()

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/cluster"
+)
+
+// A replica that is suspended keeps its connections and its lease for a while. So that
+// requests forwarded to it do not wait, it is probed while there are any.
+const (
+	probeEvery   = 200 * time.Millisecond
+	probeTimeout = 600 * time.Millisecond
+	// probeLate is the delay of a timeout from which on this process was suspended or starved
+	// itself, and cannot judge.
+	probeLate = 200 * time.Millisecond
+	pingPath  = "/.slipway/ping"
+)
+
+// errSuspended is the cause with which forwarded requests end if their owner does not answer
+// a probe.
+var errSuspended = errors.New("the replica does not answer")
+
+// probes are the probes of the replicas to which requests are forwarded.
+type probes struct {
+	mu    sync.Mutex
+	peers map[string]*probe // by id
+}
+
+// probe probes one replica while requests are in flight there, or while it does not answer.
+type probe struct {
+	suspended atomic.Bool
+
+	// waiting are the functions that cancel the requests in flight. The mutex of probes guards
+	// it.
+	waiting map[*hopRequest]struct{}
+}
+
+// hopRequest is a forwarded request.
+type hopRequest struct{ cancel context.CancelCauseFunc }
+
+// suspended reports whether a replica does not answer at present.
+func (p *probes) suspended(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	probe := p.peers[id]
+	return probe != nil && probe.suspended.Load()
+}
+
+// watch calls cancel with errSuspended if peer stops answering, until the function it returns
+// is called.
+func (p *probes) watch(peer *cluster.Peer, cancel context.CancelCauseFunc) (done func()) {
+	r := &hopRequest{cancel}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.peers[peer.ID]
+	if b == nil {
+		b = &probe{waiting: make(map[*hopRequest]struct{})}
+		if p.peers == nil {
+			p.peers = make(map[string]*probe)
+		}
+		p.peers[peer.ID] = b
+		go p.run(peer, b) // until no request is in flight
+	}
+	b.waiting[r] = struct{}{}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(b.waiting, r)
+	}
+}
+
+// run probes a replica. It ends with the replica, or when no request is in flight and the
+// replica answers.
+func (p *probes) run(peer *cluster.Peer, b *probe) {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-peer.Context().Done():
+		}
+		p.mu.Lock()
+		idle := len(b.waiting) == 0 && !b.suspended.Load()
+		if idle || peer.Context().Err() != nil {
+			delete(p.peers, peer.ID)
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		err := ping(peer)
+		b.suspended.Store(err != nil)
+		if err == nil {
+			continue
+		}
+		p.mu.Lock()
+		for r := range b.waiting {
+			r.cancel(errSuspended)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// ping asks a replica for an answer. Only silence is an error: a refused connection fails
+// the requests by itself.
+func ping(peer *cluster.Peer) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(peer.Context(), probeTimeout)
+	defer cancel()
+	resp, err := askReplica(ctx, peer, pingPath)
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	if ctx.Err() == nil || peer.Context().Err() != nil || time.Since(began) > probeTimeout+probeLate {
+		return nil
+	}
+	return errSuspended
+}
+
+// askReplica sends GET to another replica.
+func askReplica(ctx context.Context, peer *cluster.Peer, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+peer.Addr+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := peer.Transport().RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection is kept
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return resp, nil
+}
