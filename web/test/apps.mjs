@@ -157,6 +157,7 @@ check('apps: two sizes side by side, with one call', async () => {
     }
   }
   const both = await is('both have the result', (all) => all.length === 2 && all.every((a) => a.text.includes('tool-input') && a.text.includes('tool-result') && a.context))
+  must(both.every((a) => a.text.includes('"tone":"plain"')), `the default of the schema was not sent: ${both[0].text}`)
   const phone = both.find((a) => a.context.theme === 'dark')
   const other = both.find((a) => a.context.theme === 'light')
   must(phone?.context.containerDimensions.width === 390 && phone.context.deviceCapabilities.touch, JSON.stringify(both))

@@ -38,9 +38,12 @@ func (withApp) answer(m *message, _ func(object)) (any, object) {
 // appTool returns a tool with a user interface.
 func appTool(name, uri string) object {
 	return object{
-		"name":        name,
-		"inputSchema": object{"type": "object", "properties": object{"text": object{"type": "string"}}},
-		"_meta":       object{"ui": object{"resourceUri": uri}},
+		"name": name,
+		"inputSchema": object{"type": "object", "properties": object{
+			"text": object{"type": "string"},
+			"tone": object{"type": "string", "default": "plain"},
+		}},
+		"_meta": object{"ui": object{"resourceUri": uri}},
 	}
 }
 

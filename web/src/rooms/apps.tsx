@@ -13,6 +13,7 @@ import { call, catalogs, say, shown, source, sources, violations } from '../stor
 import type { Catalog, Failure, Tool } from '../types'
 import { CodeArea, Editor } from '../ui/editor'
 import { Entries, type Item, Nothing } from '../ui/entries'
+import { defaultsOf } from '../ui/form'
 import { Badge, Key, Problem, Tabs } from '../ui/kit'
 import { JSONTree } from '../ui/tree'
 import { Head } from '../ui/work'
@@ -241,6 +242,8 @@ function AppWork({ src, tool }: { src: number; tool: Tool }) {
 
   useEffect(() => {
     if (!controls.peek()) void get<Controls>('app/controls').then((c) => (controls.value = c), (error) => (failure.value = failureOf(error)))
+    // Apps draw from the arguments that they get, so the input begins with the defaults, as in other hosts.
+    if (!param('i') && draft.oneLine() === '{}') draft.set(defaultsOf(tool.form))
     return () => void close()
   }, [])
 

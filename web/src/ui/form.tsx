@@ -37,6 +37,14 @@ function write(state: FormState, path: json.Path, value: json.Value | undefined,
   state.value.value = json.set(state.value.value, path, value, order) ?? json.emptyObject()
 }
 
+/** defaultsOf returns an object with the members that have a default. */
+export function defaultsOf(form: Form | undefined): json.Value {
+  const members = (form?.children ?? [])
+    .filter((c) => c.default !== undefined && c.key !== undefined)
+    .map((c): [string, json.Value] => [c.key!, json.from(c.default)])
+  return { t: 'object', members }
+}
+
 /** initial returns the value that a field starts with when it is added. */
 export function initial(form: Form): json.Value {
   if (form.const !== undefined) return json.from(form.const)
