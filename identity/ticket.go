@@ -169,7 +169,7 @@ type Ticket struct {
 	Caller Caller
 	// Server is the name of the server, and Host its host.
 	Server, Host string
-	// Scopes are those that the server asks for, as far as they are known.
+	// Scopes are those that the login asks for, as far as they are known.
 	Scopes []string
 }
 
@@ -191,12 +191,24 @@ func (v *Vault) Ticket(id, browser string) (*Ticket, error) {
 		Joined: t.phase == joined,
 		Caller: t.caller,
 		Host:   hostOf(t.server),
-		Scopes: slices.Clone(t.need.Scopes),
+		Scopes: t.need.requested(),
 	}
 	server := t.server
 	v.mu.Unlock()
 	shown.Server = v.nameOf(server)
 	return shown, nil
+}
+
+// requested returns the scopes that a login asks for, as far as they are known before it begins:
+// see flow.selectScopes.
+func (e *LoginRequiredError) requested() []string {
+	switch {
+	case e.settings == nil || len(e.settings.Scopes) == 0:
+		return slices.Clone(e.Scopes)
+	case e.demand.code == "insufficient_scope":
+		return mergeScopes(e.settings.Scopes, e.Scopes)
+	}
+	return mergeScopes(e.settings.Scopes)
 }
 
 // isBrowser reports whether a secret is that of the browser that began.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -140,6 +141,41 @@ func TestTicketsAreBounded(t *testing.T) {
 	}
 	if _, err := addressOf(v, alice, "https://more.example/mcp"); err != nil {
 		t.Errorf("after 10 minutes: %v, want a new address", err)
+	}
+}
+
+// TestVaultFollowsTheStore ends a login in another process, whose tokens cannot be revoked: the
+// gateway does not use it any more.
+func TestVaultFollowsTheStore(t *testing.T) {
+	s := startServer(t)
+	store := newStore(t)
+	other := identity.OpenStore(filepath.Dir(store.Path()), &identity.StoreOptions{NoKeychain: true})
+	v := identity.NewVault(&identity.VaultOptions{Client: newClient(store)})
+	c := identity.Caller{
+		Issuer:  "https://id.example",
+		Subject: "alice",
+	}
+	k := v.Credentials(c, s.URL, nil)
+	if _, err := request(t, k, s); err == nil {
+		t.Fatal("a request without a login succeeds")
+	}
+	// The login, too, is of another process.
+	b, err := identity.ForCaller(newClient(other), c).Begin(t.Context(), s.URL, &identity.BeginOptions{Redirect: redirect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Finish(t.Context(), answerOf(t, b.Authorization().URL)); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := request(t, k, s); status != http.StatusOK || err != nil || !v.Connected(c, s.URL) {
+		t.Errorf("request = %d, %v, want 200 with the login of another process", status, err)
+	}
+	s.Break(authtest.RevokeDown)
+	if ended, err := newClient(other).Disconnect(t.Context(), c.String(), s.URL); ended != 1 || err == nil {
+		t.Errorf("Disconnect = %d, %v, want one, and that its tokens remain valid", ended, err)
+	}
+	if status, err := request(t, k, s); err == nil || v.Connected(c, s.URL) {
+		t.Errorf("request after the logout = %d, %v, want an error", status, err)
 	}
 }
 

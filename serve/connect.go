@@ -242,7 +242,7 @@ button{font:inherit;padding:.5rem 1rem}
 {{if .Joined}}
 <p>You are logged in. Close this page and go back to your MCP client.</p>
 {{else if .Proved}}
-<p>An MCP client that uses this gateway as you asked for a login. Continue only if you asked it to.</p>
+<p>An MCP client that is signed in as you asked for a login to this server. Continue only if it is your client.</p>
 <dl>
 <dt>Server</dt><dd>{{.Server}}</dd>
 <dt>Host</dt><dd>{{.Host}}</dd>
