@@ -480,6 +480,7 @@ func (b *Builder) writeRows() error {
 		if err := b.write(fileName("pages", file), encode(&rowFile{Of: b.head.Of, Rows: b.rows[at:end]})); err != nil {
 			return err
 		}
+		clear(b.rows[at:end]) // frees their texts
 		at = end
 	}
 	b.rows = nil

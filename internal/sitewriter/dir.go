@@ -85,8 +85,12 @@ type dirTarget struct {
 	root  *os.Root         // nil if the folder does not exist and will not be created
 	index *staticmcp.Index // of the previous write, or nil
 	// begun lists the files in the journal of an interrupted write.
-	begun   map[string]bool
-	made    map[string]bool // folders known to exist
+	begun map[string]bool
+	made  map[string]bool // folders known to exist
+	// at is the folder called atDir, which is kept open because neighbouring files are
+	// written one after the other.
+	at      *os.Root
+	atDir   string
 	journal *os.File
 }
 
@@ -98,6 +102,7 @@ func (t *dirTarget) dir() string {
 }
 
 func (t *dirTarget) close() {
+	t.leave()
 	if t.journal != nil {
 		t.journal.Close()
 	}
@@ -532,18 +537,48 @@ func (t *dirTarget) endJournal() error {
 	return err
 }
 
+// enter returns a folder of the site, which is created if necessary, and stays valid until
+// the next call.
+func (t *dirTarget) enter(dir string) (*os.Root, error) {
+	if dir == "." {
+		return t.root, nil
+	}
+	if t.at != nil && t.atDir == dir {
+		return t.at, nil
+	}
+	t.leave()
+	if err := t.mkdir(dir); err != nil {
+		return nil, err
+	}
+	at, err := t.root.OpenRoot(filepath.FromSlash(dir))
+	if err != nil {
+		return nil, err
+	}
+	t.at = at
+	t.atDir = dir
+	return at, nil
+}
+
+// leave closes the folder that is kept open.
+func (t *dirTarget) leave() {
+	if t.at != nil {
+		t.at.Close()
+		t.at = nil
+	}
+}
+
 // put writes one file under a temporary name and renames it.
 func (t *dirTarget) put(w *writer, f *file) (err error) {
-	name := filepath.FromSlash(f.path)
-	if err := t.mkdir(path.Dir(f.path)); err != nil {
+	dir, name := path.Split(f.path)
+	folder, err := t.enter(path.Clean(dir))
+	if err != nil {
 		return err
 	}
 	from, err := w.spool.reader(f.at, f.size)
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(filepath.Dir(name), temporary)
-	into, err := t.root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	into, err := folder.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -552,10 +587,10 @@ func (t *dirTarget) put(w *writer, f *file) (err error) {
 		err = errors.Join(err, into.Sync())
 	}
 	if err = errors.Join(err, into.Close()); err == nil {
-		err = t.root.Rename(tmp, name)
+		err = folder.Rename(temporary, name)
 	}
 	if err != nil {
-		t.root.Remove(tmp)
+		folder.Remove(temporary)
 	}
 	return err
 }
@@ -574,6 +609,7 @@ func (t *dirTarget) mkdir(dir string) error {
 
 // remove deletes files, and folders that become empty.
 func (t *dirTarget) remove(ctx context.Context, names []string) error {
+	t.leave() // it may become empty
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -208,7 +208,7 @@ func (p *Page) addAnchor(text string) {
 		strings.EqualFold(text, p.Title) || slices.Contains(p.Anchors, text) {
 		return
 	}
-	p.Anchors = append(p.Anchors, text)
+	p.Anchors = append(p.Anchors, strings.Clone(text))
 }
 
 // htmlTarget matches the target in an HTML tag.

@@ -111,8 +111,8 @@ func (r *reader) cut(p *Page) []check.Finding {
 		}
 		seen[slug] = true
 		p.Sections = append(p.Sections, Section{
-			Slug:    slug,
-			Heading: cmp.Or(undecorated(h.text), h.text),
+			Slug:    strings.Clone(slug), // not a part of the file's text, which can be freed
+			Heading: strings.Clone(cmp.Or(undecorated(h.text), h.text)),
 			Level:   h.level,
 			Start:   h.at,
 			End:     end,
@@ -121,7 +121,7 @@ func (r *reader) cut(p *Page) []check.Finding {
 	}
 	p.slugs = slugs.taken
 	for _, a := range p.raw.anchors {
-		p.slugs[a] = true
+		p.slugs[strings.Clone(a)] = true
 	}
 	return found
 }
@@ -142,6 +142,9 @@ func (p *Page) textIn(start, end int) string {
 			text = spaces().ReplaceAllString(text, " ")
 		}
 		list = append(list, text)
+	}
+	if len(list) == 1 {
+		return strings.Clone(list[0]) // not a part of the file's text
 	}
 	return strings.Join(list, "\n")
 }
@@ -187,6 +190,8 @@ func (p *Page) describe() {
 	if p.Description == "" {
 		p.Description = shorten(p.raw.first, maxDescription)
 	}
+	p.Title = strings.Clone(p.Title)
+	p.Description = strings.Clone(p.Description)
 	p.Keywords = f.keywords
 	if f.description != "" {
 		p.Keywords = append(p.Keywords, f.description)

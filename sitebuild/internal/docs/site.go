@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"path"
@@ -40,8 +41,13 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*sitewriter.Site, error)
 		opts: opts.withDefaults(folderPages, folderBytes),
 		nav:  newNavTree(s.Nav),
 	}
-	if err := m.index(ctx); err != nil {
-		return nil, err
+	if m.opts.TermFiles > 0 {
+		// The results for words are found in the index itself, which is kept for that.
+		b, err := m.index(ctx, m.files.Write)
+		if err != nil {
+			return nil, err
+		}
+		m.words = fileWords(b, m.opts.TermFiles)
 	}
 	site := &sitewriter.Site{
 		Server: mcp.Implementation{
@@ -89,8 +95,9 @@ type maker struct {
 	opts *Options
 	nav  *navTree
 
-	files search.Memory // the index
-	words []string      // words whose search results are stored
+	// words are those whose search results are stored, and files the index, if there are any.
+	words []string
+	files search.Memory
 }
 
 // name returns the site's name for programs: the first candidate that still has letters
@@ -128,8 +135,8 @@ const (
 	searchPageHint = "Read one with get_page (path)."
 )
 
-// index builds the search index.
-func (m *maker) index(ctx context.Context) error {
+// index builds the search index, and calls write with each file.
+func (m *maker) index(ctx context.Context, write search.Write) (*search.Builder, error) {
 	hint := searchHint
 	if m.opts.NoSections {
 		hint = searchPageHint
@@ -144,10 +151,10 @@ func (m *maker) index(ctx context.Context) error {
 	for _, p := range m.opts.Search.Pins {
 		o.Pins = append(o.Pins, search.Pin{Phrase: p.Query, Page: p.Page})
 	}
-	b := search.NewBuilder(o, m.files.Write)
+	b := search.NewBuilder(o, write)
 	for _, p := range m.set.Pages {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		if p.Unsearched {
 			continue
@@ -167,14 +174,13 @@ func (m *maker) index(ctx context.Context) error {
 			})
 		}
 		if err := b.Add(page); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := b.Close(); err != nil {
-		return err
+		return nil, err
 	}
-	m.words = fileWords(b, max(0, m.opts.TermFiles))
-	return nil
+	return b, nil
 }
 
 // fileWords returns the words whose search results are stored as files: those that encode
@@ -354,10 +360,10 @@ func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
 // answers yields all answers and the other files.
 func (m *maker) answers(ctx context.Context, yield func(*sitewriter.Answer, error) bool) {
 	for _, each := range []iter.Seq2[*sitewriter.Answer, error]{
+		m.searches(ctx), // first, as it needs most memory
 		m.pageAnswers,
 		m.lists,
 		m.nav.answers(m.opts.PartBytes),
-		m.searches(ctx),
 		m.others,
 	} {
 		for a, err := range each {
@@ -500,9 +506,27 @@ func (m *maker) lists(yield func(*sitewriter.Answer, error) bool) {
 	}
 }
 
-// searches yields the answers to single words, and the index.
+// searches yields the files of the index, and the answers to single words, if any.
 func (m *maker) searches(ctx context.Context) iter.Seq2[*sitewriter.Answer, error] {
+	file := func(name string, data []byte) *sitewriter.Answer {
+		return &sitewriter.Answer{
+			Path: search.Dir + "/" + name,
+			Data: data,
+		}
+	}
 	return func(yield func(*sitewriter.Answer, error) bool) {
+		if m.opts.TermFiles <= 0 {
+			_, err := m.index(ctx, func(name string, data []byte) error {
+				if !yield(file(name, data), nil) {
+					return errStopped
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, errStopped) {
+				yield(nil, err)
+			}
+			return
+		}
 		x := search.New(&m.files)
 		for _, w := range m.words {
 			found, err := x.Search(ctx, w)
@@ -516,13 +540,13 @@ func (m *maker) searches(ctx context.Context) iter.Seq2[*sitewriter.Answer, erro
 			}
 		}
 		m.files.Each(func(name string, data []byte) bool {
-			return yield(&sitewriter.Answer{
-				Path: search.Dir + "/" + name,
-				Data: data,
-			}, nil)
+			return yield(file(name, data), nil)
 		})
 	}
 }
+
+// errStopped ends the writing of an index whose files are not wanted any longer.
+var errStopped = errors.New("stopped")
 
 // others yields llms.txt, and llms-full.txt if the pages are small enough for it.
 func (m *maker) others(yield func(*sitewriter.Answer, error) bool) {
