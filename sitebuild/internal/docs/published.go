@@ -87,3 +87,54 @@ func (m *maker) linked(p *Page, text string) string {
 	}
 	return text
 }
+
+// absolute returns Markdown in which links to pages are their published addresses, as far as
+// they are known: for readers without the site, who cannot resolve a docs:// URI. Fenced code
+// stays unchanged.
+func (m *maker) absolute(text string) string {
+	if m.base() == "" || !strings.Contains(text, Scheme) {
+		return text
+	}
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		line, next := lineAt(text, at)
+		if mark := fenceMark(line); mark != "" {
+			next = fenceEnd(text, next, mark)
+			b.WriteString(text[at:next])
+		} else {
+			b.WriteString(m.absoluteLinks(text[at:next]))
+		}
+		at = next
+	}
+	return b.String()
+}
+
+// absoluteLinks replaces the targets of links in a line, inline and in definitions.
+func (m *maker) absoluteLinks(line string) string {
+	for _, before := range []string{"](", "]: "} {
+		done := ""
+		for {
+			head, rest, found := strings.Cut(line, before+Scheme)
+			if !found {
+				break
+			}
+			end := strings.IndexAny(rest, ") \t\r\n")
+			if end < 0 {
+				end = len(rest)
+			}
+			target, fragment, _ := strings.Cut(rest[:end], "#")
+			id, err := url.PathUnescape(target)
+			address := Scheme + rest[:end]
+			if page := m.set.byID[id]; err == nil && page != nil {
+				address = m.link(page)
+				if fragment != "" {
+					address += "#" + fragment
+				}
+			}
+			done += head + before + address
+			line = rest[end:]
+		}
+		line = done + line
+	}
+	return line
+}

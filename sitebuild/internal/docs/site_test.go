@@ -251,6 +251,25 @@ func TestLLMSFull(t *testing.T) {
 		t.Error("a hidden page is included")
 	}
 
+	linked := fstest.MapFS{
+		"a.md": {Data: []byte("# A\n\nSee [b](sub/b.md#two) and [b][b].\n\n[b]: sub/b.md\n\n" +
+			"```\n[code](docs://sub/b)\n```\n")},
+		"sub/b.md": {Data: []byte("# B\n\n## Two\n\nBack to [a](../a.md).\n")},
+	}
+	dir = written(t, linked, &docs.Options{BaseURL: "https://example.com/x"})
+	full, err = os.ReadFile(filepath.Join(dir, "llms-full.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"[b](https://example.com/x/sub/b#two)", "[b]: https://example.com/x/sub/b\n",
+		"[a](https://example.com/x/a)", "[code](docs://sub/b)",
+	} {
+		if !strings.Contains(string(full), want) {
+			t.Errorf("%q is missing in:\n%s", want, full)
+		}
+	}
+
 	large := handbook()
 	for i := range 2 {
 		large[fmt.Sprintf("large%d.md", i)] = &fstest.MapFile{

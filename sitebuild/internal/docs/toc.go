@@ -186,7 +186,7 @@ func (m *maker) llmsFull() []byte {
 		if i > 0 {
 			b.WriteString("\n---\n\n")
 		}
-		b.WriteString(m.linked(p, p.titled()))
+		b.WriteString(m.linked(p, m.absolute(p.titled())))
 		if b.Len() > maxFull {
 			return nil
 		}
