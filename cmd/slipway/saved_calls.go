@@ -13,6 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/style"
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/open"
 )
 
 // callTest is the flags and the outcome of test.
@@ -152,6 +153,9 @@ func (o *callTest) test(cmd *cobra.Command, file *calltest.File, servers []callt
 
 // readCalls reads a file of saved calls, and prints its problems.
 func readCalls(cmd *cobra.Command, path string) (*calltest.File, error) {
+	if open.Argument(path).IsRecording() {
+		return nil, badInput("slipway replay "+path+" SOURCE", "%s: a recording, not a file of saved calls", path)
+	}
 	text, err := fsutil.ReadFile(path, calltest.MaxFile)
 	if err != nil {
 		return nil, badInput("slipway inspect --calls FILE SOURCE writes such a file", "%s: %s", path, fsutil.Reason(err))
