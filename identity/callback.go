@@ -2,7 +2,8 @@ package identity
 
 import (
 	"context"
-	"html/template"
+	"html"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -120,18 +121,22 @@ func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 	c.page(w, http.StatusOK, "You are logged in to "+c.login+". You can close this page.")
 }
 
-var callbackPage = template.Must(template.New("callback").Parse(`<!doctype html>
+// callbackBefore and callbackAfter surround the text of the page that ends a login.
+const (
+	callbackBefore = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Slipway</title>
 <style>
 body{font:1rem/1.5 system-ui,sans-serif;margin:15vh auto;max-width:36rem;padding:0 1rem;overflow-wrap:anywhere}
 </style>
 <h1>Slipway</h1>
-<p>{{.}}</p>
+<p>`
+	callbackAfter = `</p>
 </html>
-`))
+`
+)
 
 func (c *callback) page(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = callbackPage.Execute(w, text) // the browser may be gone
+	_, _ = io.WriteString(w, callbackBefore+html.EscapeString(text)+callbackAfter) // the browser may be gone
 }

@@ -1,11 +1,14 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"html/template"
+	"fmt"
+	"html"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -224,39 +227,60 @@ type connectView struct {
 func (v *connectView) write(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = connectTemplate.Execute(w, v) // the browser may be gone
+	_, _ = io.WriteString(w, v.page()) // the browser may be gone
 }
 
-var connectTemplate = template.Must(template.New("connect").Parse(`<!doctype html>
+// page returns the page.
+func (v *connectView) page() string {
+	heading := html.EscapeString(v.Heading)
+	var b strings.Builder
+	fmt.Fprintf(&b, connectHead, heading, heading)
+	if v.Problem != "" {
+		fmt.Fprintf(&b, "<p role=\"alert\">%s</p>\n", html.EscapeString(v.Problem))
+	}
+	switch t := v.Ticket; {
+	case t == nil:
+	case t.Joined:
+		b.WriteString("<p>You are logged in. Close this page and go back to your MCP client.</p>\n")
+	case t.Proved:
+		scopes := cmp.Or(strings.Join(t.Scopes, " "), "as the server decides")
+		b.WriteString("<p>An MCP client that is signed in as you asked for a login to this server. " +
+			"Continue only if it is your client.</p>\n<dl>\n")
+		for _, row := range [][2]string{
+			{"Server", t.Server},
+			{"Host", t.Host},
+			{"Permissions", scopes},
+			{"You", t.Caller.Subject + " at " + t.Caller.Issuer},
+		} {
+			fmt.Fprintf(&b, "<dt>%s</dt><dd>%s</dd>\n", row[0], html.EscapeString(row[1]))
+		}
+		b.WriteString("</dl>\n" + connectForm("join", "Log in to "+t.Host))
+	default:
+		b.WriteString("<p>An MCP client asked for a login. Sign in to this gateway first, " +
+			"so that it knows that the client is yours.</p>\n" + connectForm("prove", "Sign in"))
+	}
+	b.WriteString("</main></body></html>\n")
+	return b.String()
+}
+
+// connectForm returns a form with one button.
+func connectForm(step, button string) string {
+	return `<form method="post"><input type="hidden" name="step" value="` + html.EscapeString(step) + `"><button>` +
+		html.EscapeString(button) + "</button></form>\n"
+}
+
+// connectHead is the start of the page; the title comes twice.
+const connectHead = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{{.Heading}}</title>
+<title>%s</title>
 <style>
 :root{color-scheme:light dark}
 body{font:1rem/1.5 system-ui,sans-serif;margin:12vh auto;max-width:36rem;padding:0 1rem;overflow-wrap:anywhere}
 h1{font-size:1.5rem}dt{font-weight:600}dd{margin:0 0 .5rem}
 button{font:inherit;padding:.5rem 1rem}
 </style></head>
-<body><main><h1>{{.Heading}}</h1>
-{{with .Problem}}<p role="alert">{{.}}</p>{{end}}
-{{with .Ticket}}
-{{if .Joined}}
-<p>You are logged in. Close this page and go back to your MCP client.</p>
-{{else if .Proved}}
-<p>An MCP client that is signed in as you asked for a login to this server. Continue only if it is your client.</p>
-<dl>
-<dt>Server</dt><dd>{{.Server}}</dd>
-<dt>Host</dt><dd>{{.Host}}</dd>
-<dt>Permissions</dt><dd>{{range .Scopes}}{{.}} {{else}}as the server decides{{end}}</dd>
-<dt>You</dt><dd>{{.Caller.Subject}} at {{.Caller.Issuer}}</dd>
-</dl>
-<form method="post"><input type="hidden" name="step" value="join"><button>Log in to {{.Host}}</button></form>
-{{else}}
-<p>An MCP client asked for a login. Sign in to this gateway first, so that it knows that the client is yours.</p>
-<form method="post"><input type="hidden" name="step" value="prove"><button>Sign in</button></form>
-{{end}}
-{{end}}
-</main></body></html>
-`))
+<body><main><h1>%s</h1>
+`
 
 // Connection is a login of a caller to a server behind the gateway. It contains no secrets.
 type Connection struct {

@@ -40,6 +40,7 @@ func Check(fsys fs.FS, plan *Plan) ([]Problem, error) {
 		checkRequirements,
 		checkInit,
 		checkRegexps,
+		checkTemplates,
 		checkGlobals,
 	} {
 		problems = append(problems, check(t, plan)...)

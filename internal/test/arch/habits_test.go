@@ -109,6 +109,28 @@ func compiles(vars *ast.GenDecl) bool {
 	return found
 }
 
+// templateUsers are the packages that may import a package of templates: for types, and for
+// functions that escape text.
+var templateUsers = []string{"apps", "sitebuild/internal/data"}
+
+// checkTemplates reports imports of packages that call methods by their names: a program that
+// links them keeps every exported method of every type.
+func checkTemplates(t *tree, _ *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		if within(p.dir, "internal/test") || slices.Contains(templateUsers, p.dir) {
+			continue
+		}
+		for _, f := range p.files {
+			if slices.Contains(f.imports, "text/template") || slices.Contains(f.imports, "html/template") {
+				problems = append(problems, Problem{f.path, "template",
+					"a template makes the program a tenth larger; write the text, and escape it with package html"})
+			}
+		}
+	}
+	return problems
+}
+
 // checkInit reports init functions: startup code belongs in main.
 func checkInit(t *tree, _ *Plan) []Problem {
 	var problems []Problem

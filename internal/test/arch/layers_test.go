@@ -230,6 +230,10 @@ func TestCheck(t *testing.T) {
 				"var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]`) })\n"},
 			nil,
 		},
+		"a template": {
+			map[string]string{"left/more.go": "package left\n\nimport _ \"html/template\"\n"},
+			[]string{"left/more.go: template"},
+		},
 		"a method called init": {
 			map[string]string{"left/more.go": "package left\n\ntype T struct{}\n\nfunc (T) init() {}\n"},
 			nil,

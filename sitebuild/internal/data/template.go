@@ -7,15 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 	"unicode"
 	"unicode/utf8"
 )
 
 // functions are what templates can call besides the functions of text/template and the
 // sets of data.
-func functions(dir string) template.FuncMap {
-	return template.FuncMap{
+func functions(dir string) map[string]any {
+	return map[string]any{
 		"column":   column,
 		"join":     join,
 		"lower":    strings.ToLower,
@@ -129,7 +128,7 @@ func sentence(text string) string {
 
 // parseTemplates returns the templates of a folder by file name, with the functions and
 // sets that they and the texts of answers can call.
-func parseTemplates(dir string, sets map[string]any, templates string) (*template.Template, error) {
+func parseTemplates(dir string, sets map[string]any, folder string) (*templates, error) {
 	calls := functions(dir)
 	for name, value := range sets {
 		if _, taken := calls[name]; taken {
@@ -137,20 +136,20 @@ func parseTemplates(dir string, sets map[string]any, templates string) (*templat
 		}
 		calls[name] = func() any { return value }
 	}
-	base := template.New("").Option("missingkey=error").Funcs(calls)
-	if templates == "" {
+	base := newTemplates(calls)
+	if folder == "" {
 		return base, nil
 	}
-	names, err := fileNames(templates)
+	names, err := fileNames(folder)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		text, err := readFile(templates, name)
+		text, err := readFile(folder, name)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := base.New(name).Parse(string(text)); err != nil {
+		if err := base.parse(name, string(text)); err != nil {
 			return nil, err
 		}
 	}
@@ -168,22 +167,20 @@ func (l *limited) Write(p []byte) (int, error) {
 }
 
 // renderer executes the templates in the texts of answers.
-type renderer struct{ base *template.Template }
+type renderer struct{ base *templates }
 
 // text renders a text. path is its place in the answers, and the name of its template.
 func (r renderer) text(path, text string, row map[string]any) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
 	}
-	t := r.base.Lookup(path)
-	if t == nil {
-		var err error
-		if t, err = r.base.New(path).Parse(text); err != nil {
+	if !r.base.has(path) {
+		if err := r.base.parse(path, text); err != nil {
 			return "", &Error{path, err}
 		}
 	}
 	var out limited
-	if err := t.Execute(&out, row); err != nil {
+	if err := r.base.execute(&out, path, row); err != nil {
 		return "", &Error{path, err}
 	}
 	return out.String(), nil
