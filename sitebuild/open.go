@@ -74,6 +74,7 @@ func kinds() []kind {
 		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
 		{"go", "a folder with Go packages", isGo, openGo},
 		{"docs", "a folder of Markdown or of HTML pages, a Markdown file, or an llms.txt", isDocuments, openDocuments},
+		{"crawl", "a website, with --crawl", neverDetected, openWebsite},
 		{"openapi", "an OpenAPI 3 document", isOpenAPI, openOpenAPI},
 		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
 	}
@@ -260,14 +261,19 @@ func isLLMS(name string) bool {
 	return base == "llms.txt" || base == "llms-full.txt"
 }
 
-// openDocuments opens a folder, a single file or an llms.txt. Explicit options take
-// precedence.
-func openDocuments(path string, o *InputOptions) (Input, error) {
+// documents returns the options for documents. Explicit ones of the site take precedence.
+func (o *InputOptions) documents() DocumentOptions {
 	opts := o.Documents
 	opts.Name = cmp.Or(o.Name, opts.Name)
 	opts.Title = cmp.Or(o.Title, opts.Title)
 	opts.Version = cmp.Or(o.Version, opts.Version)
 	opts.Instructions = cmp.Or(o.Instructions, opts.Instructions)
+	return opts
+}
+
+// openDocuments opens a folder, a single file or an llms.txt.
+func openDocuments(path string, o *InputOptions) (Input, error) {
+	opts := o.documents()
 	if isLLMS(path) {
 		return docs.LLMS(path, &opts)
 	}
@@ -276,6 +282,19 @@ func openDocuments(path string, o *InputOptions) (Input, error) {
 		return docs.OneFile(path, &opts)
 	}
 	return docs.Dir(path, &opts)
+}
+
+// neverDetected is for a kind that only [InputOptions.As] selects: at a URL there is usually
+// a server.
+func neverDetected(string, fs.FileInfo) bool { return false }
+
+func openWebsite(path string, o *InputOptions) (Input, error) {
+	opts := o.documents()
+	website, err := docs.Crawl(path, &opts)
+	if err != nil {
+		return nil, &InputError{Why: err.Error()}
+	}
+	return website, nil
 }
 
 // isOpenAPI reports whether path is an OpenAPI document.

@@ -24,7 +24,7 @@ func newSiteBuild() *cobra.Command {
 	var in sitebuild.InputOptions
 	var watch bool
 	var layout string
-	var noPictures bool
+	var noPictures, crawl bool
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "build INPUT -o DIR|FILE|-",
@@ -32,7 +32,8 @@ func newSiteBuild() *cobra.Command {
 		Long: `Build a StaticMCP site from INPUT: a folder of Markdown or of
 rendered HTML pages, an llms.txt, a CSV, JSON, JSON Lines or SQLite file, an
 OpenAPI 3 document, a folder of Go packages, or a slipway.site.yaml, which
-combines several of these and can set the output.
+combines several of these and can set the output. With --crawl, INPUT is the URL
+of a website.
 In a folder, only changed files are written, and only files from an earlier
 build that were not edited since are deleted.
 
@@ -44,6 +45,7 @@ of the StaticMCP standard.
 code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 		Example: `  slipway site build examples/handbook -o public/mcp --base-url \
       https://example.com/docs/
+  slipway site build --crawl https://example.com/docs/ -o public/mcp
   slipway site build countries.csv -o public/mcp --host github-pages
   slipway site build countries.csv -o public/mcp --host github-pages --check
   slipway site build countries.csv -o - --format tar | tar t`,
@@ -59,6 +61,12 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 				in.Documents.TermFiles = -1 // readers of packs search the index
 			}
 			in.Documents.TermFiles = cmp.Or(in.Documents.TermFiles, -1)
+			if crawl {
+				if in.As != "" && in.As != "crawl" {
+					return usage("leave one of them out", "build: --crawl and --as %s contradict each other", in.As)
+				}
+				in.As = "crawl"
+			}
 			source, err := open.NewInput(args[0], &in)
 			if err != nil {
 				return err
@@ -90,6 +98,10 @@ code is 1 if there are any. --watch rebuilds the site when INPUT changes.`,
 	f.BoolVar(&watch, "watch", false, "rebuild when the input changes")
 	f.DurationVar(&every, "watch-interval", time.Second, "`time` between checks for changes")
 	f.StringVar(&in.As, "as", "", "`type` of INPUT: "+strings.Join(sitebuild.Kinds(), ", ")+" (default: detected)")
+	f.BoolVar(&crawl, "crawl", false,
+		"INPUT is the URL of a website: fetch its pages, as far as robots.txt permits, within its folder")
+	f.IntVar(&in.Documents.MaxPages, "max-pages", 0,
+		"maximum `number` of documents (default 100000 of a folder, 1000 of a website or an llms.txt)")
 	f.StringVar(&in.Documents.Language, "language", "",
 		"`language` of documents, such as en or pt-BR (default: detected)")
 	f.StringVar(&in.Documents.BaseURL, "base-url", "",

@@ -138,6 +138,11 @@ func Layers() *Plan {
 					"has no dependencies of its own",
 			},
 			{
+				Module: "github.com/temoto/robotstxt",
+				Rooms:  []string{"sitebuild/internal/docs"},
+				Saves:  "robots.txt: which pages a crawl may fetch, by longest matches, wildcards and statuses",
+			},
+			{
 				Module: "golang.org/x/net",
 				Rooms:  []string{"sitebuild/internal/webpage"},
 				Saves: "the HTML parser, which reads broken pages as browsers do; only its package html is linked, and it " +

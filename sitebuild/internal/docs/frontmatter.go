@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ type frontMatter struct {
 	// after it next.
 	rendered      bool
 	address, next string
+	fetched       *url.URL // from where, or nil
 }
 
 // menuEntry is the position of a page in a Hugo menu.

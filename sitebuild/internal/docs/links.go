@@ -303,6 +303,33 @@ func (r *reader) target(p *Page, target string, at int, l link) (string, bool) {
 	if isExternal(target) {
 		return "", false
 	}
+	if p.front.fetched != nil {
+		return r.fetchedTarget(p, target, at, l)
+	}
+	return r.localTarget(p, target, at, l)
+}
+
+// fetchedTarget is target for a page that was fetched: what is not among the pages has its
+// whole address.
+func (r *reader) fetchedTarget(p *Page, target string, at int, l link) (string, bool) {
+	if !l.image && !isImage(target) {
+		if local, ok := r.localTarget(p, target, at, l); ok || strings.HasPrefix(target, "#") {
+			return local, ok
+		}
+	}
+	if whole, err := p.front.fetched.Parse(target); err == nil {
+		return linkTarget(whole.String()), true
+	}
+	return "", false
+}
+
+// linkTarget returns an address as Markdown has it in a link.
+func linkTarget(address string) string {
+	return strings.NewReplacer("(", "%28", ")", "%29", " ", "%20").Replace(address)
+}
+
+// localTarget is target for a link to a page or picture of the set.
+func (r *reader) localTarget(p *Page, target string, at int, l link) (string, bool) {
 	address, fragment, hasFragment := strings.Cut(target, "#")
 	address, _, _ = strings.Cut(address, "?")
 	if unescaped, err := url.PathUnescape(address); err == nil {
@@ -427,7 +454,7 @@ func (r *reader) broken(p *Page, address string, at int) {
 	if address == "/" || address == "." || address == "./" {
 		return
 	}
-	if p.front.rendered && strings.HasPrefix(address, "/") {
+	if p.front.fetched != nil || p.front.rendered && strings.HasPrefix(address, "/") {
 		return // only the web server knows what is there
 	}
 	if outside(p, address) {

@@ -41,11 +41,12 @@ type Options struct {
 	// MaxFileBytes is the largest document; larger ones are skipped with a finding. Default:
 	// 4 MiB.
 	MaxFileBytes int64
-	// MaxPages bounds the number of documents; more are an error. Default: 100,000 for a
-	// folder, 1,000 for an llms.txt.
+	// MaxPages bounds the number of documents; more are an error in a folder, and left out with
+	// a finding in an llms.txt and on a website. Default: 100,000 for a folder, 1,000 for the
+	// others.
 	MaxPages int
-	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 64
-	// MiB for an llms.txt.
+	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 256
+	// MiB for a website, 64 MiB for an llms.txt.
 	MaxTotalBytes int64
 }
 

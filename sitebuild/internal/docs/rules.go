@@ -21,7 +21,7 @@ var (
 	rulePin         = rules.Warning("docs/pin", "a page that searches put first and that does not exist")
 	ruleNavMissing  = rules.Warning("docs/nav-missing", "a missing page in the navigation")
 	rulePageLeftOut = rules.Warning("docs/page-left-out",
-		"a page of an `llms.txt` that cannot be fetched; a note if it is on another host")
+		"a page of a website or an `llms.txt` that cannot be fetched; a note if it is on another host")
 )
 
 // Rules returns the rules for documents.

@@ -126,6 +126,31 @@ func (p *Page) readMeta(n *html.Node) {
 	}
 }
 
+// Links returns the targets of all links of a page, as they stand, also of those outside of
+// its content. The time is proportional to its size.
+func Links(source []byte) []string {
+	var links []string
+	tokens := html.NewTokenizer(bytes.NewReader(source))
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return links
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := tokens.TagName()
+			if string(name) != "a" && string(name) != "area" {
+				continue
+			}
+			for more {
+				var key, value []byte
+				key, value, more = tokens.TagAttr()
+				if string(key) == "href" {
+					links = append(links, string(bytes.TrimSpace(value)))
+				}
+			}
+		}
+	}
+}
+
 // attr returns an attribute of an element, or "".
 func attr(n *html.Node, name string) string {
 	for _, a := range n.Attr {

@@ -1,0 +1,169 @@
+package docs_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/test/ruletest"
+	"github.com/slipway-mcp/slipway/sitebuild/internal/docs"
+)
+
+// website serves pages by path, and keeps what was asked for.
+type website struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []string
+}
+
+// newWebsite serves pages; each is HTML unless it begins with a status, or its path ends
+// otherwise.
+func newWebsite(t *testing.T, pages map[string]string) *website {
+	w := &website{}
+	busy := false
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.asked = append(w.asked, r.URL.Path)
+		page, ok := pages[r.URL.Path]
+		switch {
+		case !ok:
+			http.NotFound(rw, r)
+		case page == "moved":
+			http.Redirect(rw, r, "/docs/use/", http.StatusMovedPermanently)
+		case page == "away":
+			http.Redirect(rw, r, "http://example.com/docs/", http.StatusFound)
+		case strings.HasPrefix(page, "busy") && !busy:
+			busy = true
+			rw.Header().Set("Retry-After", "0")
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			if !strings.HasSuffix(r.URL.Path, ".txt") && !strings.HasSuffix(r.URL.Path, ".xml") {
+				rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+			}
+			fmt.Fprint(rw, page)
+		}
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+func crawl(t *testing.T, address string, opts *docs.Options) *docs.Set {
+	t.Helper()
+	w, err := docs.Crawl(address, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := w.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestCrawl(t *testing.T) {
+	w := newWebsite(t, map[string]string{
+		"/robots.txt": "User-agent: *\nDisallow: /docs/private\nSitemap: /docs/map.xml\n",
+		"/docs/map.xml": "<urlset><url><loc>/docs/listed.html</loc></url>" +
+			"<url><loc>http://example.com/x</loc></url></urlset>",
+		"/docs/": `<nav><a href="use/?tab=1#top">Use</a></nav><main><h1>Manual</h1>` +
+			`<p>See <a href="use/#how">use</a>.</p></main>`,
+		"/docs/use/": `<main><h1>Use</h1><h2 id="how">How</h2><p>` +
+			`<a href="../old.html">Old</a> <img src="a.png" alt="A"></p></main>`,
+		"/docs/old.html":  "moved",
+		"/docs/away.html": "away",
+		"/docs/listed.html": `<main><h1>Listed</h1><p>` +
+			`<a href="/blog/">Blog</a> <a href="away.html">away</a> <a href="busy.html">busy</a></p></main>`,
+		"/docs/busy.html": `busy<main><h1>Busy</h1><p>` +
+			`<a href="private/x.html">No</a> <a href="http://example.com/">Other</a></p></main>`,
+		"/docs/private/x": `<main><h1>Private</h1></main>`,
+		"/blog/":          `<main><h1>Blog</h1></main>`,
+	})
+	set := crawl(t, w.URL+"/docs/", nil)
+	var ids []string
+	for _, p := range set.Pages {
+		ids = append(ids, p.ID)
+	}
+	slices.Sort(ids)
+	if got := strings.Join(ids, " "); got != "busy home listed use" {
+		t.Errorf("pages %s", got)
+	}
+	for _, path := range []string{"/docs/private/x.html", "/blog/"} {
+		if slices.Contains(w.asked, path) {
+			t.Errorf("%s was fetched", path)
+		}
+	}
+	if home := set.Page("home"); !strings.Contains(home.Body, "[use](docs://use#how)") {
+		t.Errorf("home:\n%s", home.Body)
+	}
+	if use := set.Page("use"); !strings.Contains(use.Body, "[Old](docs://use)") && !strings.Contains(use.Body, "/docs/old.html)") ||
+		!strings.Contains(use.Body, "![A]("+w.URL+"/docs/use/a.png)") {
+		t.Errorf("use:\n%s", use.Body)
+	}
+	found := ruletest.Findings(&set.Report)
+	if len(found) != 1 || !strings.HasSuffix(found[0].File, "/docs/away.html") ||
+		found[0].Rule.ID != "docs/page-left-out" {
+		t.Errorf("findings %v, want one about the page that leads elsewhere", found)
+	}
+	site, err := set.Site(t.Context(), &docs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := false
+	for a, err := range site.Answers {
+		if err != nil {
+			t.Fatal(err)
+		}
+		published = published || strings.Contains(string(a.Result), "Published at "+w.URL+"/docs/use/")
+	}
+	if !published {
+		t.Error("no answer names the address of its page")
+	}
+}
+
+func TestCrawlLimit(t *testing.T) {
+	pages := make(map[string]string)
+	for i := range 30 {
+		pages[fmt.Sprintf("/p%d", i)] = fmt.Sprintf(`<main><h1>P %d</h1><a href="/p%d">next</a>`+
+			`<a href="/p%d">after</a></main>`, i, i+1, i+2)
+	}
+	w := newWebsite(t, pages)
+	set := crawl(t, w.URL+"/p0", &docs.Options{MaxPages: 10})
+	found := ruletest.Findings(&set.Report)
+	if len(set.Pages) != 10 || len(found) != 1 || !strings.Contains(found[0].Message, "the limit is 10") {
+		t.Errorf("%d pages, findings %v", len(set.Pages), found)
+	}
+	small := crawl(t, w.URL+"/p0", &docs.Options{MaxTotalBytes: 200})
+	if len(small.Pages) == 0 || len(small.Pages) > 4 {
+		t.Errorf("%d pages of at most 200 bytes together", len(small.Pages))
+	}
+}
+
+func TestCrawlRefuses(t *testing.T) {
+	for _, address := range []string{"docs", "ftp://example.com/", "https://user:secret@example.com/", "https://"} {
+		if _, err := docs.Crawl(address, nil); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	page := `<main><h1>Manual</h1></main>`
+	for want, pages := range map[string]map[string]string{
+		"robots.txt excludes":     {"/robots.txt": "User-agent: slipway\nDisallow: /\n", "/": page},
+		"status 404":              {"/robots.txt": ""},
+		"no page has text":        {"/": `<main id="app"></main><script src="app.js"></script>`},
+		"redirects to an address": {"/": "away"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			w, err := docs.Crawl(newWebsite(t, pages).URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Read(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the error is %v, want one with %q", err, want)
+			}
+		})
+	}
+}
