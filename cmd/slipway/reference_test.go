@@ -102,7 +102,7 @@ func TestExamples(t *testing.T) {
 				if file, ok := strings.CutPrefix(line, "source "); ok {
 					line = "! command -v bash || bash -n " + file
 				}
-				if strings.Contains(line, "example.com/mcp") && cmd.Name() != "serve" {
+				if elsewhere(line) && cmd.Name() != "serve" {
 					parseExample(t, line) // it needs the server that it names
 					continue
 				}
@@ -110,6 +110,12 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// elsewhere reports whether a command needs a server at an address of the documentation.
+func elsewhere(line string) bool {
+	return strings.Contains(line, "example.com/mcp") || strings.Contains(line, "--crawl https://example.com") ||
+		strings.Contains(line, "valkey.internal")
 }
 
 // workplace returns a new folder with the files for the examples: the folder examples of

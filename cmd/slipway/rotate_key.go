@@ -17,10 +17,9 @@ func newCluster() *cobra.Command {
 		Short: "Manage a cluster of slipway servers",
 		Long: `Manage the replicas that slipway serve --cluster starts. List them with
 slipway ps --cluster.`,
-		RunE: noCommand,
+		Example: `  slipway cluster rotate-key --cluster redis://valkey.internal:6379/0`,
 	}
-	cmd.AddCommand(newRotateKey())
-	return cmd
+	return group(cmd, newRotateKey())
 }
 
 func newRotateKey() *cobra.Command {

@@ -134,7 +134,8 @@ func TestResourcesAndPrompts(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{(index countries 0).capital}}`: `answers[0].answers[0].text: template: ` +
-			`[0].answers[0].text:1:21: executing "[0].answers[0].text" at <(index countries 0).capital>: map has no entry for key "capital"`,
+			`[0].answers[0].text:1:21: ` +
+			`executing "[0].answers[0].text" at <(index countries 0).capital>: map has no entry for key "capital"`,
 		`{{read "../templates/name.txt"}}`:              "path escapes from parent",
 		`{{match "(" "x"}}`:                             "missing closing )",
 		`{{range 20000}}{{printf "%1000s" "x"}}{{end}}`: "larger than 16777216 bytes",

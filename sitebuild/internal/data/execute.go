@@ -327,8 +327,7 @@ func (s *state) change(name string, value any) {
 func (s *state) command(dot any, cmd *parse.CommandNode, last any, piped bool) any {
 	first := cmd.Args[0]
 	if name, ok := first.(*parse.IdentifierNode); ok {
-		s.node = name
-		return s.function(dot, name, cmd.Args[1:], last, piped)
+		return s.function(dot, name, cmd, cmd.Args[1:], last, piped)
 	}
 	s.node = first
 	if len(cmd.Args) > 1 || piped {
@@ -370,7 +369,7 @@ func (s *state) argument(dot any, n parse.Node) any {
 	case *parse.PipeNode:
 		return s.pipe(dot, n)
 	case *parse.IdentifierNode:
-		return s.function(dot, n, nil, nil, false)
+		return s.function(dot, n, n, nil, nil, false)
 	}
 	s.fail("can't handle %s", n)
 	return nil
@@ -412,8 +411,9 @@ func (s *state) fields(value any, names []string) any {
 	return value
 }
 
-// function calls a function.
-func (s *state) function(dot any, name *parse.IdentifierNode, args []parse.Node, last any, piped bool) any {
+// function calls a function; at is the node for errors.
+func (s *state) function(dot any, name *parse.IdentifierNode, at parse.Node, args []parse.Node, last any,
+	piped bool) any {
 	if name.Ident == "and" || name.Ident == "or" {
 		return s.shortCircuit(dot, name.Ident == "or", args, last, piped)
 	}
@@ -428,7 +428,7 @@ func (s *state) function(dot any, name *parse.IdentifierNode, args []parse.Node,
 	if piped {
 		values = append(values, last)
 	}
-	s.node = name
+	s.node = at
 	result, err := invoke(s.set.calls[name.Ident], values)
 	if err != nil {
 		s.fail("error calling %s: %w", name.Ident, err)
@@ -509,7 +509,8 @@ func fit(value any, want reflect.Type) (reflect.Value, error) {
 		return reflect.Zero(want), nil
 	case v.Type().AssignableTo(want):
 		return v, nil
-	case v.CanInt() && want.Kind() >= reflect.Int && want.Kind() <= reflect.Int64 && !reflect.Zero(want).OverflowInt(v.Int()):
+	case v.CanInt() && want.Kind() >= reflect.Int && want.Kind() <= reflect.Int64 &&
+		!reflect.Zero(want).OverflowInt(v.Int()):
 		return v.Convert(want), nil
 	}
 	return v, fmt.Errorf("wrong type for value; expected %s; got %s", want, v.Type())

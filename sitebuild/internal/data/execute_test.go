@@ -49,19 +49,24 @@ var texts = []string{
 	`{{$x := 1}}{{if true}}{{$x = 2}}{{$y := 3}}{{$y}}{{end}}{{$x}}{{$.name}}`,
 	`{{$sum := ""}}{{range .rows}}{{$sum = print $sum .name}}{{end}}{{$sum}}`,
 	`{{.name | upper | printf "%q %s" "a"}} {{repeat "ab" 3}} {{"x" | printf "%s%s" "y"}}`,
-	`{{join ", " (column "name" .rows)}} {{all}} {{index all 1}} {{index .list 4 0}} {{index .map "a" "c"}} {{index .map "z"}}`,
+	`{{join ", " (column "name" .rows)}} {{all}} {{index all 1}} {{index .list 4 0}}` +
+		` {{index .map "a" "c"}} {{index .map "z"}}`,
 	`{{len .list}} {{len .name}} {{len .map}} {{slice .name 0 2}} {{slice .list 1 3}} {{slice .list 1}}`,
 	`{{eq .n 7}} {{eq .n 1 2 7}} {{ne .name "x"}} {{lt .n 8}} {{ge .f 1.5}} {{le "a" "b"}} {{gt 2 1}} {{eq .none nil}}`,
-	`{{and .yes .empty .n}} {{or .empty .none "z"}} {{and 1 0}} {{or 0 1}} {{not .yes}} {{and .none .x.y}} {{or .yes .x.y}}`,
+	`{{and .yes .empty .n}} {{or .empty .none "z"}} {{and 1 0}} {{or 0 1}} {{not .yes}} {{and .none .x.y}}` +
+		` {{or .yes .x.y}}`,
 	`{{html .name}} {{js .name}} {{urlquery .name "&"}} {{print 1 2 "x"}} {{println .n}} {{printf "%v %d" .list .n}}`,
 	`{{define "row"}}<{{.name}}>{{end}}{{range .rows}}{{template "row" .}}{{end}}{{block "b" .n}}{{.}}{{end}}`,
-	`{{- .n -}} x {{- /* comment */ -}} y`, `{{1}} {{1.5}} {{'a'}} {{0x10}} {{1e3}} {{true}} {{"q"}} {{` + "`raw`" + `}} {{-3}} {{1_000}}`,
+	`{{- .n -}} x {{- /* comment */ -}} y`, `{{1}} {{1.5}} {{'a'}} {{0x10}} {{1e3}} {{true}} {{"q"}}` +
+		` {{` + "`raw`" + `}} {{-3}} {{1_000}}`,
 	`{{(index .rows 0).name}} {{(index .rows 1).id}} {{(.map).b}}`,
 	`{{range $i, $r := .rows}}{{range $j, $s := $.rows}}{{$i}}{{$j}}{{$r.name}}{{$s.id}} {{end}}{{end}}`,
 	`{{.missing}}`, `{{.name.x}}`, `{{.none.x}}`, `{{index .list 9}}`, `{{index .list "a"}}`, `{{len .n}}`, `{{upper .n}}`,
 	`{{repeat "a" "b"}}`, `{{repeat "a"}}`, `{{.n 1}}`, `{{eq .n "7"}}`, `{{lt .none 1}}`, `{{template "nowhere"}}`,
-	`{{range .n}}{{.}}{{end}}`, `{{range .yes}}{{end}}`, `{{nil}}`, `{{slice .list 3 1}}`, `{{slice .n 1}}`, `{{call .name}}`,
-	`{{99999999999999999999}}`, `{{1i}}`, `{{eq .list .list}}`, `{{index .none 1}}`, `{{range $a, $b := 3}}{{end}}`, `{{not}}`,
+	`{{range .n}}{{.}}{{end}}`, `{{range .yes}}{{end}}`, `{{nil}}`, `{{slice .list 3 1}}`, `{{slice .n 1}}`,
+	`{{call .name}}`,
+	`{{99999999999999999999}}`, `{{1i}}`, `{{eq .list .list}}`, `{{index .none 1}}`, `{{range $a, $b := 3}}{{end}}`,
+	`{{not}}`,
 	`{{with $z := .n}}{{$z}}{{end}}`, `{{if $z := .n}}{{$z}}{{end}}`, `{{range .f}}{{end}}`, `{{repeat "a" -1}}`, `{{.}}`,
 }
 

@@ -312,7 +312,7 @@ func (c *crawler) run(ctx context.Context) []*crawled {
 	return done
 }
 
-// fetch fetches one page, and once more if the host asks to wait.
+// fetch fetches one page, and tries again if the host asks to wait.
 func (c *crawler) fetch(ctx context.Context, page *crawled) error {
 	if delay := min(c.robots.CrawlDelay, maxDelay); delay > 0 {
 		c.turn <- struct{}{}
