@@ -381,6 +381,7 @@ func TestClusterFailover(t *testing.T) {
 // TestClusterLimit measures a rate limit over three replicas on a real Redis server.
 func TestClusterLimit(t *testing.T) {
 	const rate, burst = 50, 100
+	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir())
 	c := startReplicas(t, "--rate-limit", fmt.Sprint(rate), "--rate-burst", fmt.Sprint(burst),
 		"../examples/http-reference")
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` +
@@ -415,5 +416,42 @@ func TestClusterLimit(t *testing.T) {
 	t.Logf("admitted %d, refused %d; one bucket admits %.0f: %.4f", admitted, refused, want, float64(admitted)/want)
 	if refused == 0 || float64(admitted) > 1.03*want || float64(admitted) < 0.95*want {
 		t.Errorf("admitted %d, want about %.0f", admitted, want)
+	}
+	checkPs(t, c)
+}
+
+// checkPs suspends a replica and lists the cluster as an operator does.
+func checkPs(t *testing.T, c *replicas) {
+	_ = c.processes[1].Process.Signal(syscall.SIGSTOP)
+	defer func() { _ = c.processes[1].Process.Signal(syscall.SIGCONT) }()
+	var listed struct {
+		Clusters []struct {
+			Replicas []struct {
+				ID, Definitions, Error string
+				Self                   bool
+				Differs                []string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "ps", "--cluster", "--json")), &listed); err != nil {
+		t.Fatal(err)
+	}
+	if len(listed.Clusters) != 1 || len(listed.Clusters[0].Replicas) != 3 {
+		t.Fatalf("ps --cluster = %+v, want one cluster of three", listed)
+	}
+	silent, self := 0, 0
+	for _, r := range listed.Clusters[0].Replicas {
+		if r.ID == "" || r.Definitions == "" || len(r.Differs) > 0 {
+			t.Errorf("replica %+v", r)
+		}
+		if r.Error != "" {
+			silent++
+		}
+		if r.Self {
+			self++
+		}
+	}
+	if silent != 1 || self != 1 {
+		t.Errorf("ps --cluster = %+v, want one that does not answer, and one that reports", listed)
 	}
 }
