@@ -33,8 +33,8 @@ func newSiteBuild() *cobra.Command {
 rendered HTML pages, an llms.txt, a CSV, JSON, JSON Lines or SQLite file, an
 OpenAPI 3 document, a folder of Go packages, or a slipway.site.yaml, which
 combines several of these and can set the output. With --crawl, INPUT is the URL
-of a website. In a folder, only changed files are written, and only files from an earlier
-build that were not edited since are deleted.
+of a website. In a folder, only changed files are written, and only files from
+an earlier build that were not edited since are deleted.
 
 Answers of tools are packed into a few files, which Slipway and the endpoints of
 --host read. --layout standard writes one file for each answer, for other
