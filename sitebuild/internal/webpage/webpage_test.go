@@ -108,7 +108,7 @@ func TestGenerators(t *testing.T) {
 			`<main><article><nav class="theme-doc-breadcrumbs">Home</nav><div class="theme-doc-markdown markdown">` +
 				`<h1 id="use">Use</h1><p>Text.</p></div><footer class="theme-doc-footer">Edit</footer></article></main>`},
 		"vitepress": {`<meta name="generator" content="VitePress v1">`,
-			`<main class="main"><div class="vp-doc"><h1 id="use">Use <a class="header-anchor" href="#use">​</a></h1>` +
+			`<main class="main"><div class="vp-doc"><h1 id="use">Use <a class="header-anchor" href="#use">&#8203;</a></h1>` +
 				`<p>Text.</p></div></main>`},
 		"asciidoctor": {`<meta name="generator" content="Asciidoctor 2.0">`,
 			`<div id="header"><h1 id="use">Use</h1><div id="toc">Contents</div></div><div id="content"><p>Text.</p></div>`},
