@@ -69,8 +69,10 @@ func startReplicas(t *testing.T, source ...string) *replicas {
 		base, _ := url.Parse(strings.TrimSuffix(c.endpoints[i], "/mcp"))
 		proxies[i] = &httputil.ReverseProxy{
 			FlushInterval: -1,
-			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
-			ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+			// Not the transport that servers of other tests close when they end.
+			Transport:    &http.Transport{MaxIdleConnsPerHost: 100},
+			Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(base) },
+			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 		}
 	}
 	var next atomic.Int64
