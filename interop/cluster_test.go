@@ -69,10 +69,9 @@ func startReplicas(t *testing.T, source ...string) *replicas {
 		base, _ := url.Parse(strings.TrimSuffix(c.endpoints[i], "/mcp"))
 		proxies[i] = &httputil.ReverseProxy{
 			FlushInterval: -1,
-			// Not the transport that servers of other tests close when they end.
-			Transport:    &http.Transport{MaxIdleConnsPerHost: 100},
-			Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(base) },
-			ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+			Transport:     &http.Transport{MaxIdleConnsPerHost: 100},
+			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
+			ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 		}
 	}
 	var next atomic.Int64
@@ -82,6 +81,7 @@ func startReplicas(t *testing.T, source ...string) *replicas {
 			i = (i + 1) % 3
 		}
 		c.served[i].Add(1)
+		_ = http.NewResponseController(w).EnableFullDuplex() // see forward in package serve
 		proxies[i].ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {

@@ -220,6 +220,9 @@ func (p *hop) forward(w http.ResponseWriter, r *http.Request, peer *cluster.Peer
 		}
 		p.outcomes[outcome].Add(1)
 	}()
+	// An owner may answer before the end of the body was read. net/http would then close the body
+	// under the proxy, whose connection breaks, and with it the answer.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
 	proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
