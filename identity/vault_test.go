@@ -94,8 +94,8 @@ func TestAsk(t *testing.T) {
 		}
 		seen[address] = true
 	}
-	for _, nobody := range []context.Context{context.Background(), as("", ""), as("http://unknown", "alice")} {
-		if address, err := addressOf(v, nobody, server, "read"); err == nil {
+	for _, unknown := range []context.Context{context.Background(), as("", ""), as("http://unknown", "alice")} {
+		if address, err := addressOf(v, unknown, server, "read"); err == nil {
 			t.Errorf("address = %q for a caller who cannot prove anything", address)
 		}
 	}

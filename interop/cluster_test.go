@@ -23,7 +23,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A replicas is a cluster of three slipway processes on a Redis server, behind a load balancer
@@ -177,34 +176,7 @@ func TestClusterQuestions(t *testing.T) {
 	c := startReplicas(t, append(b.before, b.after...)...)
 	for _, version := range []string{v0618, v1125} {
 		t.Run(version, func(t *testing.T) {
-			var steps atomic.Int32
-			client := dialGoSDK(t, &mcp.StreamableClientTransport{Endpoint: c.balancer}, version, &mcp.ClientOptions{
-				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
-				},
-				ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { steps.Add(1) },
-			}).(*goSDK)
-			defer client.session.Close()
-			for range 4 {
-				r, err := client.session.CallTool(limited(t), &mcp.CallToolParams{Name: "ask"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := r.Content[0].(*mcp.TextContent).Text; got != "accept Ann" {
-					t.Errorf("ask = %q", got)
-				}
-			}
-			p := &mcp.CallToolParams{Name: "steps"}
-			p.SetProgressToken("a token")
-			if _, err := client.session.CallTool(limited(t), p); err != nil {
-				t.Fatal(err)
-			}
-			for deadline := time.Now().Add(patience); steps.Load() < 3 && time.Now().Before(deadline); {
-				time.Sleep(10 * time.Millisecond)
-			}
-			if steps.Load() != 3 {
-				t.Errorf("%d steps, want 3", steps.Load())
-			}
+			askAndProgress(t, c.balancer, version, 4)
 		})
 	}
 	t.Run("resume", func(t *testing.T) { checkResume(t, c) })

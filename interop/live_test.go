@@ -201,34 +201,44 @@ func TestLiveForeignBothSides(t *testing.T) {
 		to := serve(t, append(b.before, b.after...)...)
 		for _, version := range []string{v0618, v1125, v0728} {
 			t.Run(name+"/"+version, func(t *testing.T) {
-				var steps atomic.Int32
-				c := dialGoSDK(t, &mcp.StreamableClientTransport{Endpoint: to.endpoint}, version, &mcp.ClientOptions{
-					ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
-					},
-					ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { steps.Add(1) },
-				}).(*goSDK)
-				r, err := c.session.CallTool(limited(t), &mcp.CallToolParams{Name: "ask"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := r.Content[0].(*mcp.TextContent).Text; got != "accept Ann" {
-					t.Errorf("ask = %q", got)
-				}
-				p := &mcp.CallToolParams{Name: "steps"}
-				p.SetProgressToken("a token")
-				if _, err := c.session.CallTool(limited(t), p); err != nil {
-					t.Fatal(err)
-				}
-				for deadline := time.Now().Add(patience); steps.Load() < 3 && time.Now().Before(deadline); {
-					time.Sleep(10 * time.Millisecond)
-				}
-				if steps.Load() != 3 {
-					t.Errorf("%d steps, want 3", steps.Load())
-				}
+				askAndProgress(t, to.endpoint, version, 1)
 			})
 		}
 	}
+}
+
+// askAndProgress calls a tool that asks the user, several times in one session, and one that
+// reports three steps.
+func askAndProgress(t *testing.T, endpoint, version string, times int) {
+	t.Helper()
+	var steps atomic.Int32
+	c := dialGoSDK(t, &mcp.StreamableClientTransport{Endpoint: endpoint}, version, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
+		},
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { steps.Add(1) },
+	}).(*goSDK)
+	for range times {
+		r, err := c.session.CallTool(limited(t), &mcp.CallToolParams{Name: "ask"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Content[0].(*mcp.TextContent).Text; got != "accept Ann" {
+			t.Errorf("ask = %q", got)
+		}
+	}
+	p := &mcp.CallToolParams{Name: "steps"}
+	p.SetProgressToken("a token")
+	if _, err := c.session.CallTool(limited(t), p); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); steps.Load() < 3 && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if steps.Load() != 3 {
+		t.Errorf("%d steps, want 3", steps.Load())
+	}
+	_ = c.session.Close()
 }
 
 // TestLiveRestart: the server is replaced by one that does not know the old sessions.

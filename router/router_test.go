@@ -316,28 +316,28 @@ func TestFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := context.Background()
-	root := mcp.WithPrincipal(nobody, &mcp.Principal{Name: "root"})
+	anonymous := context.Background()
+	root := mcp.WithPrincipal(anonymous, &mcp.Principal{Name: "root"})
 	full, _ := r.Catalog(root)
 	if got := names(full.Tools); !slices.Equal(got, []string{"admin_stop", "all"}) {
 		t.Errorf("root sees %v", got)
 	}
-	few, _ := r.Catalog(nobody)
+	few, _ := r.Catalog(anonymous)
 	if got := names(few.Tools); !slices.Equal(got, []string{"all"}) ||
 		len(few.Resources)+len(few.Templates)+len(few.Prompts) > 0 {
 		t.Errorf("an anonymous caller sees %v and more", got)
 	}
-	if again, _ := r.Catalog(nobody); again != few {
+	if again, _ := r.Catalog(anonymous); again != few {
 		t.Error("the same view is built twice")
 	}
 	if few.Cache.Public {
 		t.Error("a filtered list may be shared between callers")
 	}
 	for name, err := range map[string]error{
-		"tool":     second(r.CallTool(nobody, &mcp.CallToolParams{Name: "admin_stop"})),
-		"resource": second(r.ReadResource(nobody, &mcp.ReadResourceParams{URI: "log://all"})),
-		"template": second(r.ReadResource(nobody, &mcp.ReadResourceParams{URI: "log:///1"})),
-		"prompt":   second(r.GetPrompt(nobody, &mcp.GetPromptParams{Name: "admin_p"})),
+		"tool":     second(r.CallTool(anonymous, &mcp.CallToolParams{Name: "admin_stop"})),
+		"resource": second(r.ReadResource(anonymous, &mcp.ReadResourceParams{URI: "log://all"})),
+		"template": second(r.ReadResource(anonymous, &mcp.ReadResourceParams{URI: "log:///1"})),
+		"prompt":   second(r.GetPrompt(anonymous, &mcp.GetPromptParams{Name: "admin_p"})),
 	} {
 		var e *mcp.Error
 		if !errors.As(err, &e) {

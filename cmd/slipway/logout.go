@@ -36,11 +36,7 @@ it at the next request.`,
 			if err != nil {
 				return err
 			}
-			allow, err := networks(cmd)
-			if err != nil {
-				return err
-			}
-			c, err := newIdentity(cmd, allow, nil)
+			c, err := loginsOf(cmd)
 			if err != nil {
 				return err
 			}
@@ -94,11 +90,7 @@ func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller stri
 			return err
 		}
 	}
-	allow, err := networks(cmd)
-	if err != nil {
-		return err
-	}
-	c, err := newIdentity(cmd, allow, nil)
+	c, err := loginsOf(cmd)
 	if err != nil {
 		return err
 	}
@@ -120,4 +112,13 @@ func (f *loginFlags) logoutCaller(cmd *cobra.Command, args []string, caller stri
 	}
 	say(cmd.ErrOrStderr(), "ended %s of %s", count(ended, "login"), visible.Line(caller))
 	return nil
+}
+
+// loginsOf opens the stored logins, within the networks that the flags of cmd permit.
+func loginsOf(cmd *cobra.Command) (*identity.Client, error) {
+	allow, err := networks(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return newIdentity(cmd, allow, nil)
 }

@@ -152,7 +152,7 @@ func contentOf(root *html.Node, g *generator) *html.Node {
 		}
 	}
 	for _, s := range anyContent {
-		if found := s.find(root); found != nil && weight(found, 0) > 0 {
+		if found := s.find(root); found != nil && weigh(found, 0, make(map[*html.Node]int)) > 0 {
 			return found
 		}
 	}
@@ -165,8 +165,10 @@ func contentOf(root *html.Node, g *generator) *html.Node {
 
 // densest descends to the part of a page with most of the text outside of links.
 func densest(n *html.Node) *html.Node {
+	weights := make(map[*html.Node]int)
+	weigh(n, 0, weights)
 	for {
-		whole := weight(n, 0)
+		whole := weights[n]
 		var heavy *html.Node
 		for c := range n.ChildNodes() {
 			// A heading beside the heavy part is part of the content.
@@ -174,7 +176,7 @@ func densest(n *html.Node) *html.Node {
 				heavy = nil
 				break
 			}
-			if c.Type == html.ElementNode && 10*weight(c, 0) > 9*whole && whole > 0 {
+			if c.Type == html.ElementNode && 10*weights[c] > 9*whole && whole > 0 {
 				heavy = c
 			}
 		}
@@ -194,8 +196,9 @@ func isBlockOfText(n *html.Node) bool {
 	return false
 }
 
-// weight is the number of bytes of text outside of links and of what is not content.
-func weight(n *html.Node, depth int) int {
+// weigh returns the number of bytes of text outside of links and of what is not content, and
+// notes that of each element below n.
+func weigh(n *html.Node, depth int, weights map[*html.Node]int) int {
 	switch {
 	case depth > maxDepth || n.Type == html.ElementNode && (n.DataAtom == atom.A || isJunk(n)):
 		return 0
@@ -204,8 +207,9 @@ func weight(n *html.Node, depth int) int {
 	}
 	sum := 0
 	for c := range n.ChildNodes() {
-		sum += weight(c, depth+1)
+		sum += weigh(c, depth+1, weights)
 	}
+	weights[n] = sum
 	return sum
 }
 

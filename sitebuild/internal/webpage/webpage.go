@@ -41,8 +41,8 @@ type Page struct {
 	Unlisted bool
 }
 
-// Read reads an HTML page in UTF-8. The time is proportional to its size, except for text in
-// nested lists and quotes, whose depth is bounded. The error reports HTML that cannot be
+// Read reads an HTML page in UTF-8. The time is at most proportional to its size and to the
+// depth of its elements, which is bounded. The error reports HTML that cannot be
 // parsed, such as elements nested too deeply.
 func Read(source []byte) (*Page, error) {
 	root, err := html.Parse(bytes.NewReader(source))
