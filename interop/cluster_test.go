@@ -22,7 +22,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
 )
 
 // A replicas is a cluster of three slipway processes on a Redis server, behind a load balancer
